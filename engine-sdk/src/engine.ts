@@ -1,0 +1,67 @@
+/**
+ * The port: what Dowser asks of a search engine, and all it may assume. The in-process engine implements it here;
+ * adapters over HTTP implement the same. Every call names a `namespace` (one tenant); an engine never joins it into a
+ * name, and nothing of one namespace is reachable from another.
+ *
+ * Calls that an engine can answer without waiting may return the value itself instead of a promise (`Awaitable`), so
+ * that a search in process costs no turn of the event loop.
+ */
+import type { Capabilities } from "./capabilities.ts"
+import type { EngineError, Result } from "./errors.ts"
+import type { Filter, SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "./plan.ts"
+import type { CollectionInfo, CollectionSchema, Document, Field } from "./schema.ts"
+
+export type Awaitable<A> = A | Promise<A>
+export type Namespace = string
+
+/** A checked change of a live collection (engine-contract 2.6): drops happen before additions. */
+export interface SchemaChange {
+  readonly drop: ReadonlyArray<string>
+  readonly add: ReadonlyArray<Field>
+  readonly metadata?: Record<string, unknown>
+  readonly synonym_sets?: ReadonlyArray<string>
+  readonly curation_sets?: ReadonlyArray<string>
+}
+
+export interface WriteVerdict { readonly id?: string; readonly result: Result<Written> }
+export interface Written {
+  readonly id: string
+  /** The stored document after the write (before it, for a delete). Present when asked by `returnDocuments`. */ readonly document?: Document
+  /** False for an update that changed nothing. */ readonly changed: boolean
+}
+
+export interface ScanRequest {
+  readonly collection: string
+  /** undefined = every document. */ readonly filter: Filter | undefined
+  readonly selection?: Selection
+  /** Opaque position of the last document of the page before. */ readonly after?: number
+  readonly limit: number
+}
+export interface ScanPage { readonly documents: ReadonlyArray<Document>; /** Ids in the same order. */ readonly ids: ReadonlyArray<string>; /** undefined when this was the last page. */ readonly next: number | undefined }
+
+export interface CollectionUsage { readonly documents: number; readonly segments: number; readonly index_bytes: number; readonly document_bytes: number; readonly open: boolean }
+
+export interface SearchEngine {
+  capabilities(): Capabilities
+  /** Conflict when the name is taken. `created_at_s` comes from the caller: engines have no clock. */
+  createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number): Promise<Result<CollectionInfo>>
+  /** Everything is validated against the new schema before anything changes. */
+  alterCollection(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>>
+  /** Answers the collection as it was. */
+  dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>>
+  /** Newest first. No cost beyond the list. */
+  listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo>
+  describeCollection(namespace: Namespace, name: string): CollectionInfo | undefined
+  /** One verdict per operation, in order. Durable and visible to the next search when the promise settles. */
+  write(namespace: Namespace, collection: string, operations: ReadonlyArray<WriteOperation>, options?: { readonly returnDocuments?: boolean }): Promise<Result<ReadonlyArray<WriteVerdict>>>
+  /** One answer or one failure per plan, in order. */
+  search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Awaitable<ReadonlyArray<Result<SearchAnswer>>>
+  union(namespace: Namespace, plan: UnionPlan): Awaitable<Result<UnionAnswer>>
+  /** Documents in insertion order, page by page; a page is one consistent moment. */
+  scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>>
+  /** undefined where there is no such document. */
+  get(namespace: Namespace, collection: string, ids: ReadonlyArray<string>, selection?: Selection): Awaitable<Result<ReadonlyArray<Document | undefined>>>
+  usage(namespace: Namespace, name: string): CollectionUsage | undefined
+  health(): Awaitable<Result<{ readonly ok: true }, EngineError>>
+  close(): Promise<void>
+}

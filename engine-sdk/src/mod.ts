@@ -1,0 +1,6 @@
+/** Public names of the package, nothing else. */
+export * from "./capabilities.ts"
+export * from "./engine.ts"
+export * from "./errors.ts"
+export * from "./plan.ts"
+export * from "./schema.ts"

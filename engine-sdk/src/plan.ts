@@ -1,0 +1,263 @@
+/**
+ * A checked search: everything a caller wrote has been parsed, typed against the schema and bounded, so an engine only
+ * executes it. `query/compile-search.ts` is the one producer; engines, rules and tests are the consumers. No text of a
+ * `filter_by`, `sort_by` or `facet_by` travels past this point.
+ */
+import type { DirtyValues, Document, ScalarType, WriteAction } from "./schema.ts"
+
+// ---- filters -------------------------------------------------------------------------------------------------------
+
+export type Comparison = "=" | "!=" | "<" | "<=" | ">" | ">="
+
+/** Equal precedence and left-associative by the time it is a tree (engine-contract 7.1). */
+export type Filter =
+  | { readonly kind: "and" | "or"; readonly left: Filter; readonly right: Filter }
+  | { readonly kind: "not"; readonly filter: Filter }
+  /** Every document (`id:*`) or none (a list filter without values). */
+  | { readonly kind: "all" } | { readonly kind: "none" }
+  | { readonly kind: "ids"; readonly ids: ReadonlyArray<string> }
+  | StringFilter
+  | NumberFilter
+  | { readonly kind: "bool"; readonly field: string; readonly values: ReadonlyArray<boolean> }
+  | { readonly kind: "geo"; readonly field: string; readonly areas: ReadonlyArray<GeoArea> }
+  /** A point inside a stored polygon. */
+  | { readonly kind: "geo_contains"; readonly field: string; readonly lat: number; readonly lng: number }
+  /** `parent.{…}`: one element of the object array satisfies the whole inner filter. Inner field names are full paths. */
+  | { readonly kind: "element"; readonly path: string; readonly filter: Filter }
+  /** `$Collection(…)`: related to a document of `collection` that matches `filter`. Negation is a `not` around it. */
+  | { readonly kind: "join"; readonly collection: string; readonly filter: Filter }
+
+/** Any of `values` suffices; negations are a `not` around the node (and so include documents without the field, 7.2). */
+export interface StringFilter {
+  readonly kind: "string"
+  readonly field: string
+  readonly values: ReadonlyArray<{
+    /** Analysed with the field's own analyzer. */ readonly tokens: ReadonlyArray<string>
+    /** contains: every token somewhere in the field. equals: exactly these tokens. phrase: adjacent, in order. */
+    readonly match: "contains" | "equals" | "phrase"
+    /** The last token is a prefix (`pre*`). With `equals`: the value starts with these tokens. */ readonly prefix: boolean
+  }>
+  /** Completions considered per prefix, best first (`max_filter_by_candidates`). */ readonly prefixCandidates: number
+}
+
+/** Any of `ranges` suffices (for arrays: any element). Bounds are inclusive unless `*Open`; int64 bounds may exceed 2^53 and are bigint. */
+export interface NumberFilter {
+  readonly kind: "number"
+  readonly field: string
+  readonly type: "int32" | "int64" | "float"
+  readonly ranges: ReadonlyArray<{ readonly min: number | bigint; readonly max: number | bigint; readonly minOpen?: boolean; readonly maxOpen?: boolean }>
+}
+
+export type GeoArea =
+  | { readonly kind: "radius"; readonly lat: number; readonly lng: number; readonly radius_m: number; readonly exactFilterRadius_m: number }
+  | { readonly kind: "polygon"; readonly points: ReadonlyArray<readonly [lat: number, lng: number]>; readonly exactFilterRadius_m: number }
+
+// ---- text ----------------------------------------------------------------------------------------------------------
+
+export interface QueryField {
+  readonly field: string
+  /** 0..15 as engine-contract 5.4 derives it. Fields arrive sorted by weight, highest first. */ readonly weight: number
+  readonly numTypos: 0 | 1 | 2
+  readonly prefix: boolean
+  readonly infix: "off" | "always" | "fallback"
+}
+
+/** One spelling of the query to look up: the original, or a synonym variant (zero typos, engine-contract 12.3). */
+export interface TokenList { readonly tokens: ReadonlyArray<string> }
+
+export interface TextQuery {
+  /** In the order of weight. Never empty. */ readonly fields: ReadonlyArray<QueryField>
+  /** Analysed (and stemmed) with the analyzer of the highest-weighted field. Empty with phrases = only phrases were asked. */
+  readonly tokens: ReadonlyArray<string>
+  /** The same words before stemming, for highlighting; same length as `tokens`. */ readonly surface: ReadonlyArray<string>
+  readonly phrases: ReadonlyArray<ReadonlyArray<string>>
+  readonly excluded: ReadonlyArray<ReadonlyArray<string>>
+  readonly synonyms: ReadonlyArray<{
+    readonly tokens: ReadonlyArray<string>
+  }>
+  readonly synonymPrefix: boolean
+  readonly demoteSynonymMatch: boolean
+  readonly textMatchType: "max_score" | "max_weight" | "sum_score"
+  readonly prioritizeExactMatch: boolean
+  readonly prioritizeTokenPosition: boolean
+  readonly prioritizeNumMatchingFields: boolean
+  readonly minLen1Typo: number
+  readonly minLen2Typo: number
+  readonly typoTokensThreshold: number
+  readonly dropTokensThreshold: number
+  readonly dropTokensMode: { readonly kind: "right_to_left" | "left_to_right" } | { readonly kind: "both_sides"; readonly tokens_max: number }
+  readonly splitJoinTokens: "off" | "fallback" | "always"
+  readonly typosForNumericalTokens: boolean
+  readonly typosForAlphaNumericalTokens: boolean
+  /** undefined: 10 below 500,000 documents, else 4. */ readonly maxCandidates: number | undefined
+  readonly exhaustive: boolean
+  readonly maxExtraPrefix: number
+  readonly maxExtraSuffix: number
+}
+
+// ---- vectors -------------------------------------------------------------------------------------------------------
+
+export interface VectorQuery {
+  readonly field: string
+  readonly vector: ReadonlyArray<number> | undefined
+  /** Use this document's vector and leave the document out. */ readonly likeId?: string
+  readonly k: number
+  readonly alpha: number
+  readonly distanceThreshold: number | undefined
+  readonly flatSearchCutoff: number
+  readonly ef: number
+  readonly rerankHybridMatches: boolean
+}
+
+// ---- sort, facets, groups ------------------------------------------------------------------------------------------
+
+export type SortOrder = "asc" | "desc"
+export type SortKey = { readonly order: SortOrder } & (
+  | { readonly kind: "text_match"; readonly buckets?: number; readonly bucketSize?: number }
+  | { readonly kind: "field"; readonly field: string; readonly type: ScalarType; readonly missing: "normal" | "first" | "last"; readonly decay?: Decay }
+  | { readonly kind: "geo"; readonly field: string; readonly lat: number; readonly lng: number; readonly excludeRadius_m: number; readonly precision_m: number }
+  | { readonly kind: "eval"; readonly cases: ReadonlyArray<{ readonly filter: Filter; readonly score: number }> }
+  | { readonly kind: "vector_distance"; readonly buckets?: number; readonly bucketSize?: number }
+  | { readonly kind: "vector_query"; readonly query: VectorQuery }
+  | { readonly kind: "group_found" }
+  | { readonly kind: "random"; readonly seed: number }
+  | { readonly kind: "seq" }
+  /** `$Collection(key)`: the best related value for the direction. */
+  | { readonly kind: "join"; readonly collection: string; readonly key: SortKey }
+)
+export interface Decay { readonly func: "gauss" | "exp" | "linear" | "diff"; readonly origin: number; readonly scale: number; readonly offset: number; readonly decay: number }
+
+export interface FacetRequest {
+  readonly field: string
+  /** Half-open `[from, to)`, labelled; empty = by value. */
+  readonly ranges: ReadonlyArray<{ readonly label: string; readonly from: number; readonly to: number }>
+  readonly order: { readonly kind: "count" } | { readonly kind: "alpha"; readonly order: SortOrder } | { readonly kind: "field"; readonly field: string; readonly order: SortOrder }
+  readonly topK: boolean
+  readonly strategy: "automatic" | "exhaustive" | "top_values"
+  readonly returnParent: boolean
+  /** Facet of a joined collection. */ readonly collection?: string
+}
+export interface FacetQuery { readonly field: string; readonly text: string; readonly tokens: ReadonlyArray<string>; readonly numTypos: 0 | 1 | 2 }
+export interface GroupRequest { readonly fields: ReadonlyArray<string>; readonly limit: number; readonly missingValues: boolean }
+
+// ---- what is shown -------------------------------------------------------------------------------------------------
+
+/** engine-contract 6.6. Patterns may end in `*`. Empty include = everything. */
+export interface Selection { readonly include: ReadonlyArray<string>; readonly exclude: ReadonlyArray<string>; readonly joins: ReadonlyArray<JoinInclude> }
+export interface JoinInclude {
+  readonly collection: string
+  readonly alias?: string
+  readonly fields: ReadonlyArray<string>
+  readonly strategy: "nest" | "nest_array" | "merge"
+  readonly relatedDocsCount?: string
+  readonly sort?: ReadonlyArray<SortKey>
+  readonly limit?: number
+  readonly joins: ReadonlyArray<JoinInclude>
+}
+export interface HighlightRequest {
+  /** Resolved field names; `explicit` when the caller named them. */ readonly fields: ReadonlyArray<string>
+  readonly explicit: boolean
+  readonly fullFields: ReadonlyArray<string>
+  readonly affixTokens: number
+  readonly snippetThreshold: number
+  readonly startTag: string
+  readonly endTag: string
+  readonly v1: boolean
+}
+
+export interface SearchPlan {
+  /** The real name, aliases resolved. */ readonly collection: string
+  readonly text: TextQuery | undefined
+  /** True when the query can match nothing (only stopwords were given, unknown fields with validation off). */ readonly matchesNothing: boolean
+  readonly vector: VectorQuery | undefined
+  readonly filter: Filter | undefined
+  /** Effective keys of engine-contract 8.1, at most 3; the final tie (newest first) is implied. */ readonly sort: ReadonlyArray<SortKey>
+  readonly facets: ReadonlyArray<FacetRequest>
+  readonly facetQuery: FacetQuery | undefined
+  readonly facetValuesMax: number
+  readonly facetSample: { readonly percent: number; readonly threshold: number }
+  readonly group: GroupRequest | undefined
+  readonly pinned: ReadonlyArray<{ readonly id: string; readonly position: number }>
+  readonly hidden: ReadonlyArray<string>
+  readonly filterCuratedHits: boolean
+  /** Maximal marginal relevance asked by a curation item (engine-contract 11.6). */
+  readonly diversity: { readonly lambda: number; readonly metrics: ReadonlyArray<{ readonly field: string; readonly method: "equality" | "jaccard" | "vector_distance"; readonly weight: number }> } | undefined
+  readonly offset: number
+  readonly limit: number
+  /** Rows past it are never returned. */ readonly hits_max: number
+  readonly selection: Selection
+  readonly highlight: HighlightRequest
+  readonly cutoff_ms: number
+  /** `metadata` of the first matching curation. */ readonly metadata?: Record<string, unknown>
+  /** What the answer repeats and how it says where it stands. */
+  readonly echo: {
+    readonly q: string
+    readonly per_page: number
+    readonly page?: number
+    readonly offset?: number
+    readonly excludeOutOf: boolean
+    readonly excludeSearchTime: boolean
+  }
+}
+
+// ---- answers -------------------------------------------------------------------------------------------------------
+
+/** `text_match` is a 64-bit integer: bigint here, plain digits on the wire (`answer-json.ts`). */
+export interface Hit {
+  document: Record<string, unknown>
+  highlight: Record<string, unknown>
+  highlights?: ReadonlyArray<Record<string, unknown>>
+  text_match?: bigint
+  text_match_info?: TextMatchInfo
+  curated?: true
+  geo_distance_meters?: Record<string, number>
+  vector_distance?: number
+  hybrid_search_info?: { rank_fusion_score: number }
+  /** Union only. */ search_index?: number
+  /** Union only. */ collection?: string
+}
+export interface TextMatchInfo {
+  score: string; tokens_matched: number; fields_matched: number; best_field_score: string; best_field_weight: number
+  num_tokens_dropped: number; typo_prefix_score: number
+}
+export interface FacetCount {
+  field_name: string
+  sampled: boolean
+  counts: Array<{ value: string; highlighted: string; count: number; parent?: unknown; facet_filter?: string }>
+  stats: { min?: number; max?: number; sum?: number; avg?: number; total_values: number }
+}
+export interface SearchAnswer {
+  found: number
+  found_docs?: number
+  out_of?: number
+  page?: number
+  offset?: number
+  hits?: Array<Hit>
+  grouped_hits?: Array<{ group_key: Array<unknown>; found: number; hits: Array<Hit> }>
+  facet_counts: Array<FacetCount>
+  search_cutoff: boolean
+  search_time_ms?: number
+  request_params: { collection_name: string; first_q: string; per_page: number; q: string }
+  metadata?: Record<string, unknown>
+}
+
+/** Union (engine-contract 6.10): one ranked list over several plans with the same sort shape. */
+export interface UnionPlan { readonly plans: ReadonlyArray<SearchPlan>; readonly removeDuplicates: boolean; readonly offset: number; readonly limit: number; readonly hits_max: number; readonly page?: number; readonly echoOffset?: number }
+export interface UnionAnswer {
+  found: number
+  out_of: number
+  page?: number
+  offset?: number
+  hits?: Array<Hit>
+  grouped_hits?: Array<{ group_key: Array<unknown>; found: number; hits: Array<Hit> }>
+  search_cutoff: boolean
+  search_time_ms: number
+  union_request_params: Array<{ collection_name: string; first_q: string; found: number; per_page: number; q: string }>
+}
+
+// ---- writes --------------------------------------------------------------------------------------------------------
+
+export type WriteOperation =
+  /** `document` as parsed JSON, or one line of JSON text or bytes (import). */
+  | { readonly kind: "put"; readonly action: WriteAction; readonly dirtyValues: DirtyValues | undefined; readonly document: Document | string | Uint8Array; /** From the path (PATCH). */ readonly id?: string }
+  | { readonly kind: "delete"; readonly id: string }
