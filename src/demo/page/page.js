@@ -50,16 +50,15 @@
       x_surface: "search"
     }
   })
-  const client = {
-    ...adapter.searchClient,
-    search: async (requests) => {
-      const answer = await adapter.searchClient.search(requests)
-      lastQueryId = answer.results?.[0]?._rawTypesenseSearchResponse?.query_id ?? answer.results?.[0]?.query_id
-      return answer
-    }
+  // The adapter keeps only what InstantSearch knows; the answer's query_id ties a later click to its search.
+  const perform = adapter.typesenseClient.multiSearch.perform.bind(adapter.typesenseClient.multiSearch)
+  adapter.typesenseClient.multiSearch.perform = async (...given) => {
+    const answer = await perform(...given)
+    lastQueryId = answer.results?.[0]?.query_id
+    return answer
   }
 
-  const search = instantsearch({ indexName: config.collection, searchClient: client, routing: false, future: { preserveSharedStateOnUnmount: true } })
+  const search = instantsearch({ indexName: config.collection, searchClient: adapter.searchClient, routing: false, future: { preserveSharedStateOnUnmount: true } })
   const W = instantsearch.widgets
   const money = (value) => new Intl.NumberFormat("en", { style: "currency", currency: "EUR" }).format(value)
   const hues = { Black: "#333", White: "#9aa", Silver: "#8a929a", "Navy Blue": "#27406f", "Forest Green": "#2f6b46", "Burgundy Red": "#7d2438", Sand: "#b99a6b", Graphite: "#4b5054", "Sky Blue": "#4f9fd0", Rose: "#c9788c", "Mustard Yellow": "#bd8f18", Olive: "#6f7434", Brown: "#6b4a34" }
