@@ -6,10 +6,12 @@ import { Effect, Layer } from "effect"
 import { Migrator } from "effect/sql"
 import organizations from "./0001_organizations.ts"
 import engineResources from "./0002_engine_resources.ts"
+import ingestJobs from "./0003_ingest_jobs.ts"
 
 const migrations = {
   "0001_organizations": organizations,
-  "0002_engine_resources": engineResources
+  "0002_engine_resources": engineResources,
+  "0003_ingest_jobs": ingestJobs
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
