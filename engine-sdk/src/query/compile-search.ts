@@ -147,6 +147,7 @@ class Compilation {
       pinned: placePins(outcome, parts.pins, excludes),
       hidden: [...excludes],
       filterCuratedHits: booleanOf(p, "filter_curated_hits", false) || outcome.filterCuratedHits,
+      ...(this.#context.forcedFilter === undefined ? {} : { pinnedFilter: this.#context.forcedFilter }),
       diversity: diversity.value,
       offset: paging.offset,
       limit: paging.limit,
