@@ -58,10 +58,23 @@ export const flatten = (schema: CollectionSchema, document: Document): ReadonlyM
   const checked = checkDocument(documentPlanOf(schema), { ...document }, "coerce_or_drop", true, true)
   return checked.ok ? checked.value.values : new Map()
 }
-/** A stored document against another schema, as an alter asks: coerce or reject, required fields included. `stored` has coerced values. */
+/**
+ * A stored document against another schema, as an alter asks: coerce or reject, required fields included, in the words
+ * of a refused alter. `stored` has coerced values.
+ */
 export const revalidate = (schema: CollectionSchema, document: Document): Result<Prepared> => {
   const checked = checkDocument(documentPlanOf(schema), { ...document }, "coerce_or_reject", false)
-  return checked.ok ? ok({ id: String(document.id), ...checked.value, changed: !sameJson(document, checked.value.stored), previous: document }) : checked
+  if (checked.ok) return ok({ id: String(document.id), ...checked.value, changed: !sameJson(document, checked.value.stored), previous: document })
+  return fail(invalid(alterRefusal(checked.error.message, schema)))
+}
+const alterRefusal = (message: string, schema: CollectionSchema): string => {
+  const name = /^Field `([^`]+)`/.exec(message)?.[1]
+  if (name === undefined) return message
+  if (message.endsWith("is not found in the document.") || message.endsWith("` not found.")) {
+    return `Field \`${name}\` has been declared in the schema, but is not found in the documents already present in the collection. If you still want to add this field, set it as \`optional: true\`.`
+  }
+  const type = schema.fields.find((field) => field.name === name)?.type ?? "value"
+  return `Schema change is incompatible with the type of documents already stored in this collection. Existing data for field \`${name}\` cannot be coerced into ${/^int/.test(type) ? "an" : "a"} ${type}.`
 }
 
 const identityOf = (document: Document, operation: PutOperation): Result<string | undefined> => {
