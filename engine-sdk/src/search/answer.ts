@@ -4,7 +4,7 @@ import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { FacetCount, Filter, Hit, JoinInclude, SearchAnswer, SearchPlan, TextMatchInfo, UnionAnswer, UnionPlan } from "../plan.ts"
 import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import { Execution, joinedCollections, type Placed } from "./execution.ts"
+import { Execution, type Placed } from "./execution.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
 import { FilterEvaluation } from "./filters.ts"
 import { scoreAsBigInt } from "./field-score.ts"
@@ -124,9 +124,8 @@ export class HitRenderer {
     this.highlighter = plan.text === undefined || (plan.text.tokens.length === 0 && plan.text.phrases.length === 0) ? undefined
       : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations))
     this.showsTextMatch = this.highlighter !== undefined && plan.sort.some(({ kind }) => kind === "text_match")
-    const named = new Set(plan.selection.joins.map(({ collection }) => collection))
-    const implied = [...new Set(joinedCollections(plan.filter))].filter((name) => !named.has(name) && !plan.selection.exclude.includes(`$${name}`))
-    this.joins = [...plan.selection.joins, ...implied.map((collection): JoinInclude => ({ collection, fields: [], strategy: "nest", joins: [] }))]
+
+    this.joins = plan.selection.joins
   }
 
   /** undefined when the stored document is gone already. */
@@ -215,7 +214,7 @@ export class HitRenderer {
     const documents = related.flatMap((one) => {
       const text = other.documents.text(one.view.segment.seqs[one.doc])
       if (text === undefined) return []
-      const shown: Json = { ...select(parseJson(text) as Json, { include: join.fields, exclude: [] }) }
+      const shown: Json = { ...select(parseJson(text) as Json, { include: join.fields, exclude: join.exclude ?? [] }) }
       for (const deeper of join.joins) this.addJoined(shown, other, one.view, one.doc, deeper, inner)
       return [shown]
     })

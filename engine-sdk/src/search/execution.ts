@@ -2,7 +2,7 @@
  * One search from plan to ranked documents: what may match, what does, how it is ordered. Rendering hits, facets and the
  * envelope lies in `answer.ts`; several executions together make a union.
  */
-import type { Filter, SearchPlan, SortKey } from "../plan.ts"
+import type { SearchPlan, SortKey } from "../plan.ts"
 import { andInto, andNotInto, bitsOf, clearBit, countBits, fillBits, hasBit, setBit, type Bits } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
@@ -331,14 +331,4 @@ const cosine = (a: Float32Array, b: Float32Array): number => {
   let dot = 0, x = 0, y = 0
   for (let i = 0; i < a.length; i++) { dot += a[i] * b[i]; x += a[i] * a[i]; y += b[i] * b[i] }
   return x === 0 || y === 0 ? 0 : Math.max(0, dot / Math.sqrt(x * y))
-}
-
-/** Collections that a filter joins without negation: their fields are shown when no include names them (7.8). */
-export const joinedCollections = (filter: Filter | undefined): string[] => {
-  if (filter === undefined) return []
-  switch (filter.kind) {
-    case "and": case "or": return [...joinedCollections(filter.left), ...joinedCollections(filter.right)]
-    case "join": return [filter.collection]
-    default: return []
-  }
 }
