@@ -23,7 +23,7 @@ const all: Int32Array[] = Array.from({ length: TOKENS_MAX }, () => new Int32Arra
 const allCounts = new Int32Array(TOKENS_MAX)
 let bestWords = 0, bestDistance = 0, bestLast = 0
 
-/** The densest window of ten positions: most words, then least spread, then first. Sets the three results above. */
+/** The densest window (places at most ten apart): most words, then least spread, then first. Sets the three results above. */
 const findWindow = (tokens: number): void => {
   bestWords = 0
   bestDistance = 0
@@ -41,7 +41,7 @@ const findWindow = (tokens: number): void => {
     for (let t = 0; t < tokens; t++) {
       if (heads[t] < 0) continue
       const at = places[t][heads[t]]
-      if (at - start < WINDOW) { words++; if (at > last) last = at }
+      if (at - start <= WINDOW) { words++; if (at > last) last = at }
     }
     if (words > bestWords || (words === bestWords && last - start < bestDistance)) { bestWords = words; bestDistance = last - start; bestLast = last }
     if (bestWords === tokens && bestDistance < tokens) { if (bestDistance === tokens - 1 || bestDistance === 0) return }
@@ -66,7 +66,7 @@ export const scoreSingle = (column: TextColumn, posting: number, doc: number, co
     else if (loc < SPILLED) isExact = column.lengthOf(doc, loc >>> 16) === 1
     else for (let i = 1, at = loc - SPILLED, n = column.spill[at]; i <= n && !isExact; i++) isExact = column.lengthOf(doc, column.spill[at + i] >>> 16) === 1
   }
-  if (rules.tokenPosition) last = loc < SPILLED ? loc & 0xffff : column.spill[loc - SPILLED + 1] & 0xffff
+  if (rules.tokenPosition) last = (loc < SPILLED ? loc : column.spill[loc - SPILLED + column.spill[loc - SPILLED]]) % 0x10000 + 1
   return compose(1, 1, cost, 0, isExact, last, rules)
 }
 
@@ -137,5 +137,6 @@ export const composeMaxWeight = (tokens: number, best: number, weight: number, f
   split(tokens, best, 8, fields)
   scoreHigh += weight * 524288
 }
-export const composeSumScore = (tokens: number, sum: number, fields: number): void => split(tokens, sum, 8, fields)
+/** Sums carry no count of matched words (recorded answers win over 5.4). */
+export const composeSumScore = (sum: number, fields: number): void => split(0, sum, 8, fields)
 export const scoreAsBigInt = (high: number, low: number): bigint => (BigInt(high) << 32n) + BigInt(low)

@@ -54,7 +54,7 @@ export const bestWindow = (spans: ReadonlyArray<TokenSpan>, words: ReadonlyMap<s
     for (let t = 0; t < lists.length; t++) if (heads[t] < lists[t].length && (first < 0 || lists[t][heads[t]] < lists[first][heads[first]])) first = t
     if (first < 0) break
     const start = lists[first][heads[first]]
-    const inside = lists.flatMap((list, t) => heads[t] < list.length && list[heads[t]] - start < WINDOW ? [list[heads[t]]] : []).sort((a, b) => a - b)
+    const inside = lists.flatMap((list, t) => heads[t] < list.length && list[heads[t]] - start <= WINDOW ? [list[heads[t]]] : []).sort((a, b) => a - b)
     const distance = inside[inside.length - 1] - start
     if (inside.length > best.length || (inside.length === best.length && distance < bestDistance)) { best = inside; bestDistance = distance }
     if (best.length === lists.length && bestDistance === lists.length - 1) break

@@ -427,7 +427,7 @@ export class TextSearch {
     const counted = query.prioritizeNumMatchingFields ? Math.min(7, fields) : 0
     if (query.textMatchType === "max_score") composeMaxScore(tokens, best, bestWeight, counted)
     else if (query.textMatchType === "max_weight") composeMaxWeight(tokens, heaviestScore, heaviest, counted)
-    else composeSumScore(tokens, sum, counted)
+    else composeSumScore(sum, counted)
     record(match, doc, scoreHigh, scoreLow, scoring.combination)
   }
 
