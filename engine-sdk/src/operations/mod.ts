@@ -5,6 +5,6 @@ export { createDocument, deleteDocument, deleteDocuments, getDocument, updateDoc
 export { exportDocuments, importDocuments } from "./import-export.ts"
 export { resolveCollection, type Answer, type Answered, type Caller, type OperationContext, type QueryParameters, type StreamAnswer } from "./operation.ts"
 export { memoryResources, searchResourcesOf, type Alias, type ResourceKind, type ResourceKinds, type Resources, type StemmingDictionary } from "./resources.ts"
-export { answerText, mergeSearchParameters, multiSearch, planSearch, search } from "./search.ts"
+export { mergeSearchParameters, multiSearch, planSearch, search } from "./search.ts"
 export * from "./synonym-sets.ts"
 export * from "./text-resources.ts"

@@ -4,20 +4,19 @@
  */
 import { isObject, stringifyJson } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, statusOf, type EngineError, type Result } from "../errors.ts"
-import type { Filter, SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
+import type { Filter, SearchPlan } from "../plan.ts"
 import { compileSearch } from "../query/compile-search.ts"
 import { compileUnion, SHARED_PAGING, unionPaging } from "../query/compile-union.ts"
 import { applyPreset, fillGaps, overwrite, textParameters, type Parameters } from "../query/parameters.ts"
 import { fieldNamed, type SearchContext } from "../query/query-context.ts"
 import type { CollectionInfo } from "../schema.ts"
+import { answerToJson } from "../search/answer-json.ts"
 import { COLLECTION_NOT_FOUND, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
 const MULTI_SEARCHES_MAX = 50
 const PLACEHOLDER_ROUNDS_MAX = 16
 
-/** JSON of an answer: 64-bit scores as digits. Hosts that add to answers write them themselves. */
-export const answerText = (value: SearchAnswer | UnionAnswer): string => stringifyJson(value)
 
 /** Parameters of one search as the compiler gets them: the request's, a scoped key's over them, a preset under them. */
 export const mergeSearchParameters = (context: OperationContext, sources: ReadonlyArray<{ readonly [name: string]: unknown }>, caller: Caller): Result<Parameters> => {
@@ -110,7 +109,7 @@ export const search = async (context: OperationContext, collectionName: string, 
   const plan = await planSearch(context, collection, merged.value, caller)
   if (!plan.ok) return plan
   const [result] = await context.engine.search(context.namespace, [plan.value])
-  return result.ok ? ok({ status: 200, text: answerText(result.value) }) : result
+  return result.ok ? ok({ status: 200, text: answerToJson(result.value) }) : result
 }
 
 interface MultiSearch { readonly searches: ReadonlyArray<{ readonly [name: string]: unknown }>; readonly union: boolean; readonly removeDuplicates: boolean }
@@ -163,7 +162,7 @@ const separateSearches = async (context: OperationContext, entries: ReadonlyArra
   const results = plans.map((plan) => {
     if (!plan.ok) return failureText(plan.error)
     const result = answers[at++]
-    return result.ok ? answerText(result.value) : failureText(result.error)
+    return result.ok ? answerToJson(result.value) : failureText(result.error)
   })
   return ok({ status: 200, text: `{"results":[${results.join(",")}]}` })
 }
@@ -189,5 +188,5 @@ const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Ent
   const union = compileUnion(plans, paging.value, removeDuplicates)
   if (!union.ok) return failed(union.error)
   const result = await context.engine.union(context.namespace, union.value)
-  return result.ok ? ok({ status: 200, text: answerText(result.value) }) : failed(result.error)
+  return result.ok ? ok({ status: 200, text: answerToJson(result.value) }) : failed(result.error)
 }

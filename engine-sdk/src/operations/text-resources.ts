@@ -75,6 +75,7 @@ export const importStemmingDictionary = async (context: OperationContext, text: 
   }
   const dictionary: StemmingDictionary = { id, words }
   await context.resources.put(context.namespace, "stemming_dictionary", id, dictionary)
+  await context.engine.setDictionary?.(context.namespace, id, words)
   return ok({ status: 200, text: lines.join("\n") })
 }
 export const listStemmingDictionaries = (context: OperationContext): Answered =>
@@ -88,5 +89,6 @@ export const getStemmingDictionary = (context: OperationContext, id: string): An
 /** Answers the id even where there was none. */
 export const deleteStemmingDictionary = async (context: OperationContext, id: string): Promise<Answered> => {
   await context.resources.remove(context.namespace, "stemming_dictionary", id)
+  await context.engine.setDictionary?.(context.namespace, id, undefined)
   return answer(200, { id })
 }
