@@ -1,0 +1,18 @@
+/**
+ * The whole API as one list of rooms, in the order of the specification. The server, the OpenAPI documents and the tests
+ * that walk every operation read it; a room that is not in here does not exist.
+ */
+import { Effect } from "effect"
+import * as access from "./access/routes.ts"
+import * as health from "./health/routes.ts"
+import * as organizations from "./organizations/routes.ts"
+import type { Implemented } from "./wire/route.ts"
+
+export const rooms = Effect.gen(function*() {
+  const all: Array<Implemented> = [
+    ...yield* access.routes,
+    ...yield* health.routes,
+    ...yield* organizations.routes
+  ]
+  return all
+})

@@ -1,0 +1,17 @@
+/**
+ * The schema's history, forward only. Every room adds its file and one line here; the number is its place for ever.
+ * `dataVersion` names the newest one: a data folder that says more was written by a newer program.
+ */
+import { Effect, Layer } from "effect"
+import { Migrator } from "effect/sql"
+import organizations from "./0001_organizations.ts"
+import engineResources from "./0002_engine_resources.ts"
+
+const migrations = {
+  "0001_organizations": organizations,
+  "0002_engine_resources": engineResources
+}
+
+export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
+
+export const layer = Layer.effectDiscard(Effect.orDie(Migrator.make({})({ loader: Migrator.fromRecord(migrations) })))
