@@ -72,7 +72,7 @@ const make = (options: DedupeWindowOptions, table: FingerprintTable, clock: Cloc
 
 const newTable = (options: DedupeWindowOptions) => new FingerprintTable({ windowHours: DEDUPE_WINDOW_HOURS, bytesMax: options.bytesMax ?? BYTES_MAX })
 
-export class DedupeWindow extends Context.Service<DedupeWindow, DedupeWindowShape>()("ports/DedupeWindow") {
+export class DedupeWindow extends Context.Service<DedupeWindow, DedupeWindowShape>()("dowser/ports/DedupeWindow") {
   static readonly layerMemory = (options: DedupeWindowOptions): Layer.Layer<DedupeWindow> =>
     Layer.effect(DedupeWindow, Effect.map(Clock.Clock, (clock) => DedupeWindow.of(make(options, newTable(options), clock))))
 

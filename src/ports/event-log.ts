@@ -85,7 +85,7 @@ export interface EventLogShape {
 /** How many undelivered hints a subscriber holds; older ones are dropped, since a later hint says more. */
 export const HINTS_MAX = 256
 
-export class EventLog extends Context.Service<EventLog, EventLogShape>()("ports/EventLog") {
+export class EventLog extends Context.Service<EventLog, EventLogShape>()("dowser/ports/EventLog") {
   /** Records in arrays, for tests. Durable means "in the array"; the same rules otherwise. */
   static readonly layerMemory: Layer.Layer<EventLog> = Layer.effect(EventLog, Effect.suspend(() => makeMemory))
 }
