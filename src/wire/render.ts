@@ -69,7 +69,7 @@ export const render = (error: DeclaredError, plane: Plane): Rendered => {
   const extras = extrasOf(error)
   switch (plane) {
     case "engine":
-      return { status, headers, body: { message: issues === undefined ? error.message : issues.map(sentence).join(" "), ...extras } }
+      return { status, headers, body: { message: issues === undefined ? error.message : issues.map(sentence).join("; "), ...extras } }
     case "control": {
       const data: Record<string, unknown> = issues === undefined ? extras : { ...extras, issues }
       return { status, headers, body: { defined: status < 500, code: codeOf(status), status, message: error.message, data, ...extras } }
@@ -85,7 +85,7 @@ export const render = (error: DeclaredError, plane: Plane): Rendered => {
         headers,
         body: {
           error: code,
-          ...(issues === undefined ? (status === 400 ? { message: error.message } : {}) : { message: issues.map(sentence).join(" "), issues }),
+          ...(issues === undefined ? (status === 400 ? { message: error.message } : {}) : { message: issues.map(sentence).join("; "), issues }),
           ...rest,
           ...(typeof resets_at === "number" ? { resetAt: new Date(resets_at).toISOString() } : {}),
           ...(status === 500 && typeof facts.requestId === "string" ? { requestId: facts.requestId } : {})

@@ -131,7 +131,9 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
       const requestId = String(node.headers["x-request-id"])
       const origin = typeof node.headers.origin === "string" ? node.headers.origin : undefined
       const address = node.socket.remoteAddress ?? ""
-      const bytes = bodyBytes(node, operation.bodyBytesMax)
+      // A body can be read once; a handler may look at it twice.
+      let read: Buffer | undefined
+      const bytes = Effect.suspend(() => read === undefined ? Effect.tap(bodyBytes(node, operation.bodyBytesMax), (body) => Effect.sync(() => { read = body })) : Effect.succeed(read))
       let headers: Record<string, string> = {}
       const program = Effect.gen(function*() {
         const caller = operation.scope === "public" ? undefined : operation.scope === "operator"
