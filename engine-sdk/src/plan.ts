@@ -67,7 +67,11 @@ export interface TokenList { readonly tokens: ReadonlyArray<string> }
 
 export interface TextQuery {
   /** In the order of weight. Never empty. */ readonly fields: ReadonlyArray<QueryField>
-  /** Analysed (and stemmed) with the analyzer of the highest-weighted field. Empty with phrases = only phrases were asked. */
+  /**
+   * Analysed (and stemmed) with the analyzer of the highest-weighted field. Empty with phrases = only phrases were asked.
+   * Empty without phrases = every document but the excluded ones, each with text match 100 (only exclusions were asked, or
+   * a curation took every word).
+   */
   readonly tokens: ReadonlyArray<string>
   /** The same words before stemming, for highlighting; same length as `tokens`. */ readonly surface: ReadonlyArray<string>
   readonly phrases: ReadonlyArray<ReadonlyArray<string>>
@@ -101,6 +105,8 @@ export interface VectorQuery {
   readonly field: string
   readonly vector: ReadonlyArray<number> | undefined
   /** Use this document's vector and leave the document out. */ readonly likeId?: string
+  /** Texts (or one base64 image) to embed into `vector` before the plan reaches an engine: the host's work. Averaged, or weighted where weights are given. */
+  readonly embed?: { readonly texts: ReadonlyArray<string>; readonly weights: ReadonlyArray<number> }
   readonly k: number
   readonly alpha: number
   readonly distanceThreshold: number | undefined
@@ -148,6 +154,7 @@ export interface JoinInclude {
   readonly collection: string
   readonly alias?: string
   readonly fields: ReadonlyArray<string>
+  /** From `exclude_fields=$Collection(…)`. */ readonly exclude?: ReadonlyArray<string>
   readonly strategy: "nest" | "nest_array" | "merge"
   readonly relatedDocsCount?: string
   readonly sort?: ReadonlyArray<SortKey>
@@ -180,6 +187,7 @@ export interface SearchPlan {
   readonly pinned: ReadonlyArray<{ readonly id: string; readonly position: number }>
   readonly hidden: ReadonlyArray<string>
   readonly filterCuratedHits: boolean
+  /** What a pinned document must pass even without `filterCuratedHits` (restrictions of a key); already part of `filter`. */ readonly pinnedFilter?: Filter
   /** Maximal marginal relevance asked by a curation item (engine-contract 11.6). */
   readonly diversity: { readonly lambda: number; readonly metrics: ReadonlyArray<{ readonly field: string; readonly method: "equality" | "jaccard" | "vector_distance"; readonly weight: number }> } | undefined
   readonly offset: number

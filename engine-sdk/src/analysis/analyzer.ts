@@ -1,0 +1,251 @@
+/**
+ * Text to tokens: the one place where fields, queries, filters, synonyms and rules agree on what a word is
+ * (engine-contract 4.1-4.3). Fields without a locale use the default tokenizer, others word segmentation of the runtime;
+ * stemming and romanisation come last. Offsets serve highlighting and are in UTF-16 units of the original text.
+ */
+import type { CollectionSchema, Field } from "../schema.ts"
+import { caseFold, foldCharacter, foldKana, isCombiningMark, romanize } from "./transliterate.ts"
+import { simplify } from "./simplified-chinese.ts"
+import { stemmerOf } from "./stemmer.ts"
+
+export interface TokenSpan { token: string; start: number; end: number }
+export interface Analyzer {
+  /** Tokens in order; positions are indexes. O(text). */
+  tokenize(text: string): string[]
+  /** The same tokens with where they came from: dropped characters at the edges are outside, inside they are covered. */
+  tokenizeWithOffsets(text: string): Array<TokenSpan>
+  readonly typosAllowed: boolean
+  readonly stems: boolean
+  /** The same analysis without stemming: phrases of a query and words for highlighting. Itself when nothing is stemmed. */
+  readonly unstemmed: Analyzer
+  /** Root of one token of `unstemmed`; the token itself when nothing is stemmed. */
+  stem(token: string): string
+  /** True when every character of `symbol` (one ASCII character) stays inside tokens. */
+  indexesSymbol(symbol: string): boolean
+}
+export type Dictionaries = (name: string) => ReadonlyMap<string, string> | undefined
+
+export interface AnalyzerOptions {
+  readonly locale: string
+  readonly symbolsToIndex: ReadonlyArray<string>
+  readonly tokenSeparators: ReadonlyArray<string>
+  readonly truncateLength: number
+  readonly stem: (token: string) => string
+  readonly stems: boolean
+}
+const DROP = 0, KEEP = 1, UPPER = 2, SPLIT = 3
+export const TRUNCATE_LENGTH = 100
+const sameToken = (token: string): string => token
+
+const characterClasses = (symbols: ReadonlyArray<string>, separators: ReadonlyArray<string>): Uint8Array => {
+  const classes = new Uint8Array(128)
+  classes[32] = SPLIT
+  classes[10] = SPLIT
+  for (const separator of separators) if (separator.charCodeAt(0) < 128) classes[separator.charCodeAt(0)] = SPLIT
+  for (let code = 48; code < 58; code++) classes[code] = KEEP
+  for (let code = 97; code < 123; code++) { classes[code] = KEEP; classes[code - 32] = UPPER }
+  for (const symbol of symbols) { const code = symbol.charCodeAt(0); if (code < 128 && classes[code] !== UPPER) classes[code] = KEEP }
+  return classes
+}
+
+/** The default tokenizer (4.1). ASCII runs are sliced, never rebuilt, because this runs for every text of an import. */
+class DefaultAnalyzer implements Analyzer {
+  readonly #classes: Uint8Array
+  readonly #truncate: number
+  readonly #stem: (token: string) => string
+  readonly stems: boolean
+  readonly typosAllowed = true
+  readonly unstemmed: Analyzer
+  constructor(options: AnalyzerOptions) {
+    this.#classes = characterClasses(options.symbolsToIndex, options.tokenSeparators)
+    this.#truncate = options.truncateLength
+    this.#stem = options.stem
+    this.stems = options.stems
+    this.unstemmed = options.stems ? new DefaultAnalyzer({ ...options, stem: sameToken, stems: false }) : this
+  }
+  tokenize(text: string): string[] {
+    const tokens: string[] = []
+    const classes = this.#classes
+    const length = text.length
+    let from = -1
+    let pending = ""
+    let upper = false
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i)
+      if (code < 128) {
+        const kind = classes[code]
+        if (kind === KEEP) { if (from < 0) from = i; continue }
+        if (kind === UPPER) { if (from < 0) from = i; upper = true; continue }
+        if (from >= 0) { pending = pending === "" ? text.slice(from, i) : pending + text.slice(from, i); from = -1 }
+        if (kind === SPLIT && pending !== "") { this.#emit(tokens, pending, upper); pending = ""; upper = false }
+        continue
+      }
+      if (from >= 0) { pending += text.slice(from, i); from = -1 }
+      if (code >= 0xd800 && code < 0xdc00 && i + 1 < length) { pending += foldCharacter(text.slice(i, i + 2)); i++; continue }
+      pending = isCombiningMark(code) ? combine(pending, text[i]) : pending + foldCharacter(text[i])
+    }
+    if (from >= 0) pending = pending === "" ? text.slice(from) : pending + text.slice(from)
+    if (pending !== "") this.#emit(tokens, pending, upper)
+    return tokens
+  }
+  tokenizeWithOffsets(text: string): Array<TokenSpan> {
+    const spans: Array<TokenSpan> = []
+    let pending = ""
+    let start = 0
+    let end = 0
+    const close = (): void => {
+      if (pending !== "") spans.push({ token: this.#finish(pending.toLowerCase()), start, end })
+      pending = ""
+    }
+    for (let i = 0; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      const at = i
+      let piece = ""
+      if (code < 128) {
+        const kind = this.#classes[code]
+        if (kind === SPLIT) { close(); continue }
+        if (kind !== DROP) piece = text[i]
+      } else if (code >= 0xd800 && code < 0xdc00 && i + 1 < text.length) { piece = foldCharacter(text.slice(i, i + 2)); i++ }
+      else if (isCombiningMark(code)) { if (pending !== "") { pending = combine(pending, text[i]); end = i + 1 } continue }
+      else piece = foldCharacter(text[i])
+      if (piece === "") continue
+      if (pending === "") start = at
+      pending += piece
+      end = i + 1
+    }
+    close()
+    return spans
+  }
+  stem(token: string): string { return this.#stem(token) }
+  indexesSymbol(symbol: string): boolean { return symbol.charCodeAt(0) < 128 && this.#classes[symbol.charCodeAt(0)] === KEEP }
+  #emit(tokens: string[], token: string, upper: boolean): void { tokens.push(this.#finish(upper ? token.toLowerCase() : token)) }
+  #finish(token: string): string {
+    const cut = token.length > this.#truncate ? token.slice(0, this.#truncate) : token
+    return this.stems ? this.#stem(cut) : cut
+  }
+}
+/** A separate combining mark: on a plain ASCII letter it vanishes as the composed letter's mark would. */
+const combine = (token: string, mark: string): string => {
+  const last = token.charCodeAt(token.length - 1)
+  if (token === "" || last < 128) return token
+  const composed = (token[token.length - 1] + mark).normalize("NFC")
+  return composed.length === 1 ? token.slice(0, -1) + foldCharacter(composed) : token + mark
+}
+
+const ROMANIZED = new Set(["el", "bg", "ru", "sr", "uk", "be"])
+const UNTYPED = new Set(["zh", "ja", "ko"])
+
+/** Word segmentation of a locale (4.2). Diacritics stay; ASCII punctuation goes unless it is an indexed symbol. */
+class LocaleAnalyzer implements Analyzer {
+  readonly #segmenter: Intl.Segmenter
+  readonly #options: AnalyzerOptions
+  readonly #separators: Set<string>
+  readonly #symbols: Set<string>
+  readonly stems: boolean
+  readonly typosAllowed: boolean
+  readonly unstemmed: Analyzer
+  constructor(options: AnalyzerOptions) {
+    this.#options = options
+    this.#segmenter = new Intl.Segmenter(options.locale, { granularity: "word" })
+    this.#symbols = new Set(options.symbolsToIndex)
+    this.#separators = new Set(options.tokenSeparators.filter((separator) => !this.#symbols.has(separator)))
+    if (options.locale === "fa") this.#separators.add("\u200c")
+    this.stems = options.stems
+    this.typosAllowed = !UNTYPED.has(options.locale)
+    this.unstemmed = options.stems ? new LocaleAnalyzer({ ...options, stem: sameToken, stems: false }) : this
+  }
+  tokenize(text: string): string[] { return this.tokenizeWithOffsets(text).map((span) => span.token) }
+  tokenizeWithOffsets(text: string): Array<TokenSpan> {
+    const spans: Array<TokenSpan> = []
+    const segmented = this.#separate(text)
+    for (const { segment, index } of this.#segmenter.segment(segmented)) {
+      let plain = ""
+      let start = -1
+      let end = -1
+      for (let i = 0; i < segment.length; i++) {
+        const code = segment.charCodeAt(i)
+        if (code < 128 && !isWordCode(code) && !this.#symbols.has(segment[i])) continue
+        if (code >= 0x2000 && code <= 0x206f) continue
+        if (start < 0) start = i
+        end = i + 1
+        plain += segment[i]
+      }
+      if (start < 0 || !/[\p{L}\p{N}\p{M}]/u.test(plain) && !this.#hasSymbol(plain)) continue
+      const token = this.#finish(plain)
+      if (token !== "") spans.push({ token, start: index + start, end: index + end })
+    }
+    return spans
+  }
+  stem(token: string): string { return this.#options.stem(token) }
+  indexesSymbol(symbol: string): boolean { return this.#symbols.has(symbol) }
+  #hasSymbol(text: string): boolean { for (const character of text) if (this.#symbols.has(character)) return true; return false }
+  /** Separators become spaces of the same length, so that offsets stay those of the original. */
+  #separate(text: string): string {
+    if (this.#separators.size === 0) return text
+    let out = ""
+    for (let i = 0; i < text.length; i++) out += this.#separators.has(text[i]) ? " " : text[i]
+    return out
+  }
+  #finish(segment: string): string {
+    const { locale, truncateLength } = this.#options
+    let token = caseFold(locale === "th" ? segment.normalize("NFKC") : segment)
+    if (locale === "zh") token = simplify(token)
+    else if (locale === "ja") token = foldKana(token)
+    else if (locale === "ko") token = token.normalize("NFKD")
+    if (this.stems) token = this.#options.stem(token)
+    if (ROMANIZED.has(locale)) token = romanize(token)
+    return token.length > truncateLength ? token.slice(0, truncateLength) : token
+  }
+}
+const isWordCode = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
+
+const usesDefaultTokenizer = (locale: string): boolean => locale === "" || locale === "en" || locale === "de_en"
+/** Builds an analyzer for text that belongs to no field: synonyms, rule queries, stopwords. */
+export const createAnalyzer = (options: Partial<AnalyzerOptions>): Analyzer => {
+  const full: AnalyzerOptions = { locale: "", symbolsToIndex: [], tokenSeparators: [], truncateLength: TRUNCATE_LENGTH, stem: sameToken, stems: false, ...options }
+  return usesDefaultTokenizer(full.locale) ? new DefaultAnalyzer(full) : new LocaleAnalyzer(full)
+}
+
+const ANALYZERS_MAX = 1_000
+const analyzers = new Map<string, Analyzer>()
+const dictionaryAnalyzers = new WeakMap<ReadonlyMap<string, string>, Map<string, Analyzer>>()
+/**
+ * The analyzer of a field: its own separator and symbol lists when non-empty, else the collection's. Cached by its
+ * settings, so that equal fields share one; a dictionary that changed (another map) gives another analyzer.
+ */
+export const analyzerOf = (schema: CollectionSchema, field: Field, dictionaries?: Dictionaries): Analyzer => {
+  const symbolsToIndex = field.symbols_to_index.length > 0 ? field.symbols_to_index : schema.symbols_to_index
+  const tokenSeparators = field.token_separators.length > 0 ? field.token_separators : schema.token_separators
+  const dictionary = field.stem_dictionary === "" ? undefined : dictionaries?.(field.stem_dictionary)
+  const algorithmic = field.stem && field.stem_dictionary === ""
+  const key = `${field.locale}|${symbolsToIndex.join("")}|${tokenSeparators.join("")}|${field.truncate_len}|${algorithmic}`
+  const cache = dictionary === undefined ? analyzers : dictionaryCache(dictionary)
+  const known = cache.get(key)
+  if (known !== undefined) return known
+  const stem = dictionary !== undefined ? (token: string): string => dictionary.get(token) ?? token : algorithmic ? stemmerOf(field.locale) : sameToken
+  const built = createAnalyzer({ locale: field.locale, symbolsToIndex, tokenSeparators, truncateLength: field.truncate_len, stem, stems: stem !== sameToken })
+  if (cache.size >= ANALYZERS_MAX) cache.clear()
+  cache.set(key, built)
+  return built
+}
+const dictionaryCache = (dictionary: ReadonlyMap<string, string>): Map<string, Analyzer> => {
+  const known = dictionaryAnalyzers.get(dictionary)
+  if (known !== undefined) return known
+  const fresh = new Map<string, Analyzer>()
+  dictionaryAnalyzers.set(dictionary, fresh)
+  return fresh
+}
+
+const SORT_KEY_LENGTH_MAX = 2_000
+const sortClasses = characterClasses([], [])
+/** What a string sorts by (engine-contract 8.2): lower case, accents folded, punctuation gone, spaces kept, at most 2,000 characters; "" sorts as missing. */
+export const sortKeyOfString = (text: string): string => {
+  let out = ""
+  for (let i = 0; i < text.length && out.length < SORT_KEY_LENGTH_MAX; i++) {
+    const code = text.charCodeAt(i)
+    if (code < 128) { if (code === 32 || (sortClasses[code] !== DROP && sortClasses[code] !== SPLIT)) out += text[i] }
+    else if (code >= 0xd800 && code < 0xdc00 && i + 1 < text.length) { out += foldCharacter(text.slice(i, i + 2)); i++ }
+    else out = isCombiningMark(code) ? combine(out, text[i]) : out + foldCharacter(text[i])
+  }
+  return out.toLowerCase().slice(0, SORT_KEY_LENGTH_MAX)
+}

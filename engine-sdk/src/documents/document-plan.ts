@@ -1,0 +1,101 @@
+/**
+ * What a schema asks of every document, computed once per schema object: which fields are read where, which names are
+ * patterns, and the type a newly seen value gets (engine-contract 2.5). Holds no document.
+ */
+import { isNamePattern, namePattern, type NamePattern } from "../schema/name-pattern.ts"
+import type { CollectionSchema, DirtyValues, Field, FieldType } from "../schema.ts"
+
+export interface NestedField { readonly field: Field; readonly path: ReadonlyArray<string> }
+export interface DynamicField { readonly field: Field; readonly pattern: NamePattern | undefined; readonly all: boolean }
+export interface DocumentPlan {
+  readonly schema: CollectionSchema
+  /** Fields read under their own name. */ readonly plain: ReadonlyArray<Field>
+  /** Fields read through objects. */ readonly nested: ReadonlyArray<NestedField>
+  /** Declared or detected `object` and `object[]` fields by name. */ readonly objects: ReadonlyMap<string, Field>
+  readonly byName: ReadonlyMap<string, Field>
+  readonly dynamic: ReadonlyArray<DynamicField>
+  readonly unstored: ReadonlyArray<string>
+  readonly defaultMode: DirtyValues
+  readonly nestedEnabled: boolean
+}
+const NAMES_MATCHED_MAX = 10_000
+const matched = new WeakMap<DocumentPlan, Map<string, Field | null>>()
+const plans = new WeakMap<CollectionSchema, DocumentPlan>()
+
+/** A definition that waits for values: pattern names, `auto`, `string*`. */
+export const isDynamic = (field: Field): boolean => field.detected !== true && (isNamePattern(field.name) || field.type === "auto" || field.type === "string*")
+
+/** Cached per schema object; O(fields) the first time. */
+export const documentPlanOf = (schema: CollectionSchema): DocumentPlan => {
+  const known = plans.get(schema)
+  if (known !== undefined) return known
+  const plain: Field[] = []
+  const nested: NestedField[] = []
+  const objects = new Map<string, Field>()
+  const byName = new Map<string, Field>()
+  const dynamic: DynamicField[] = []
+  for (const field of schema.fields) {
+    if (isDynamic(field)) {
+      dynamic.push({ field, pattern: isNamePattern(field.name) ? namePattern(field.name) : undefined, all: field.name === ".*" })
+      continue
+    }
+    byName.set(field.name, field)
+    const isNested = schema.enable_nested_fields && field.name.includes(".")
+    if (field.type === "object" || field.type === "object[]") objects.set(field.name, field)
+    else if (isNested) nested.push({ field, path: field.name.split(".") })
+    else plain.push(field)
+  }
+  dynamic.sort((a, b) => Number(a.all) - Number(b.all))
+  const plan: DocumentPlan = {
+    schema, plain, nested, objects, byName, dynamic,
+    unstored: schema.fields.filter((field) => !field.store).map((field) => field.name),
+    defaultMode: dynamic.length > 0 ? "coerce_or_reject" : "reject",
+    nestedEnabled: schema.enable_nested_fields,
+  }
+  plans.set(schema, plan)
+  return plan
+}
+
+/** The dynamic definition that covers a name which no field has, or undefined. Names that are patterns themselves never match. */
+export const dynamicFieldFor = (plan: DocumentPlan, name: string): Field | undefined => {
+  if (plan.dynamic.length === 0 || isNamePattern(name)) return undefined
+  let names = matched.get(plan)
+  if (names === undefined) matched.set(plan, names = new Map())
+  const known = names.get(name)
+  if (known !== undefined) return known ?? undefined
+  const found = plan.dynamic.find((entry) => entry.pattern === undefined ? entry.field.name === name : entry.all || entry.pattern.matches(name))?.field
+  if (names.size < NAMES_MATCHED_MAX) names.set(name, found ?? null)
+  return found
+}
+
+/** The field type of a value nobody declared; undefined where it says nothing (null, empty array), `invalid` where it is no field value. */
+export const typeOfValue = (value: unknown): FieldType | "invalid" | undefined => {
+  if (value === null || value === undefined) return undefined
+  if (!Array.isArray(value)) return scalarTypeOf(value)
+  if (value.length === 0) return undefined
+  const element = Array.isArray(value[0]) || value[0] === null ? "invalid" : scalarTypeOf(value[0])
+  return element === "invalid" ? "invalid" : `${element}[]` as FieldType
+}
+const scalarTypeOf = (value: unknown): FieldType | "invalid" => {
+  switch (typeof value) {
+    case "string": return "string"
+    case "boolean": return "bool"
+    case "bigint": return "int64"
+    case "number": return Number.isInteger(value) ? "int64" : "float"
+    case "object": return "object"
+    default: return "invalid"
+  }
+}
+const SORTABLE: ReadonlySet<FieldType> = new Set(["int32", "int64", "float", "bool", "geopoint", "geopoint[]", "geopolygon"])
+/** A field found in a document: the definition's attributes under the name and type that were seen; always optional. */
+export const detectedField = (definition: Field, name: string, type: FieldType, nested?: { readonly array: boolean }): Field => ({
+  ...definition, name, type, optional: true, detected: true,
+  sort: SORTABLE.has(type) || (definition.sort && type === "string"),
+  ...(nested === undefined ? {} : { nested: true, nested_array: nested.array, reference: "", async_reference: false }),
+})
+/** `auto` and `string*` become what the value shows; a concrete type stays. Objects stay objects whatever the definition says. */
+export const resolveType = (definition: FieldType, seen: FieldType): FieldType => {
+  if (seen === "object" || seen === "object[]") return seen
+  if (definition === "string*") return seen.endsWith("[]") ? "string[]" : "string"
+  return definition === "auto" || definition === "object" || definition === "object[]" ? seen : definition
+}

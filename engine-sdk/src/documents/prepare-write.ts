@@ -1,0 +1,282 @@
+/**
+ * From what a caller wrote to what an engine stores and indexes: identity, merge, detection of fields, validation and
+ * coercion (engine-contract 3.2, 3.3, 3.5). Pure; whether referenced documents exist is the engine's question.
+ */
+import { conflict, fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
+import type { WriteOperation } from "../plan.ts"
+import type { CollectionSchema, DirtyValues, Document, Field } from "../schema.ts"
+import { coerceValue, elementTypeOf, indexNumber, type IndexValue } from "./coerce.ts"
+import { detectedField, documentPlanOf, dynamicFieldFor, resolveType, typeOfValue, type DocumentPlan, type NestedField } from "./document-plan.ts"
+import { isObject, parseDocument } from "./json.ts"
+import { applyOperations, mergeDocument, sameJson } from "./merge.ts"
+import { leavesOf, valueAt, withValueAt } from "./nested.ts"
+
+export interface Prepared {
+  readonly id: string
+  /** The document to keep: coerced, without removed values and `store: false` fields. */ readonly stored: Document
+  /** Everything indexable by field name, `store: false` fields included. Fields without a value are absent. */ readonly values: ReadonlyMap<string, IndexValue>
+  /** New fields for the schema, in order; already used for `values`. */ readonly detected: ReadonlyArray<Field>
+  /** False for a merge that changed nothing. */ readonly changed: boolean
+  /** The stored document it replaces. */ readonly previous?: Document
+}
+export type PutOperation = Extract<WriteOperation, { kind: "put" }>
+
+/**
+ * `existing` answers the stored document of an id (undefined = none); `nextId` makes an id where the caller gave none and
+ * is called at most once. Failures: Invalid (400), NotFound (404), Conflict (409). O(document + fields).
+ */
+export const prepareWrite = (
+  schema: CollectionSchema, operation: PutOperation, existing: (id: string) => Document | undefined, nextId: () => string,
+): Result<Prepared> => {
+  const source = operation.document
+  const parsed: Result<Document> = typeof source === "string" || source instanceof Uint8Array ? parseDocument(source) : isObject(source) ? ok(source) : fail(invalid("Bad JSON: not a properly formed document."))
+  if (!parsed.ok) return parsed
+  const identity = identityOf(parsed.value, operation)
+  if (!identity.ok) return identity
+  const previous = identity.value === undefined ? undefined : existing(identity.value)
+  const refusal = refusalOf(operation, identity.value, previous)
+  if (refusal !== undefined) return fail(refusal)
+  const id = identity.value ?? nextId()
+  const merges = previous !== undefined && (operation.action === "update" || operation.action === "emplace")
+  const operated = applyOperations(schema, parsed.value, previous)
+  const plan = documentPlanOf(schema)
+  if (merges) {
+    const cleared = clearedRequired(plan, operated)
+    if (cleared !== undefined) return fail(invalid(cleared))
+  }
+  const document: { [key: string]: unknown } = merges ? mergeDocument(previous, operated) : { ...operated }
+  document.id = id
+  if (!merges && operation.action === "upsert" && previous !== undefined) keepEmbeddings(plan, document, previous)
+  const checked = checkDocument(plan, document, operation.dirtyValues ?? plan.defaultMode, merges)
+  if (!checked.ok) return checked
+  const { values, detected, stored } = checked.value
+  return ok({ id, stored, values, detected, changed: previous === undefined || !sameJson(previous, stored), ...(previous === undefined ? {} : { previous }) })
+}
+
+/** The indexable values of a document that is already stored. Values that do not fit the schema are left out. */
+export const flatten = (schema: CollectionSchema, document: Document): ReadonlyMap<string, IndexValue> => {
+  const checked = checkDocument(documentPlanOf(schema), { ...document }, "coerce_or_drop", true, true)
+  return checked.ok ? checked.value.values : new Map()
+}
+/**
+ * A stored document against another schema, as an alter asks: coerce or reject, required fields included, in the words
+ * of a refused alter. `stored` has coerced values.
+ */
+export const revalidate = (schema: CollectionSchema, document: Document): Result<Prepared> => {
+  const checked = checkDocument(documentPlanOf(schema), { ...document }, "coerce_or_reject", false)
+  if (checked.ok) return ok({ id: String(document.id), ...checked.value, changed: !sameJson(document, checked.value.stored), previous: document })
+  return fail(invalid(alterRefusal(checked.error.message, schema)))
+}
+const alterRefusal = (message: string, schema: CollectionSchema): string => {
+  const name = /^Field `([^`]+)`/.exec(message)?.[1]
+  if (name === undefined) return message
+  if (message.endsWith("is not found in the document.") || message.endsWith("` not found.")) {
+    return `Field \`${name}\` has been declared in the schema, but is not found in the documents already present in the collection. If you still want to add this field, set it as \`optional: true\`.`
+  }
+  const type = schema.fields.find((field) => field.name === name)?.type ?? "value"
+  return `Schema change is incompatible with the type of documents already stored in this collection. Existing data for field \`${name}\` cannot be coerced into ${/^int/.test(type) ? "an" : "a"} ${type}.`
+}
+
+const identityOf = (document: Document, operation: PutOperation): Result<string | undefined> => {
+  const { id } = document
+  if (id !== undefined && typeof id !== "string") return fail(invalid("Document's `id` field should be a string."))
+  if (id === "") return fail(invalid("The `id` should not be empty."))
+  if (operation.id !== undefined && id !== undefined && id !== operation.id) return fail(invalid("The `id` of the resource does not match the `id` in the JSON body."))
+  return ok(id ?? operation.id)
+}
+const refusalOf = (operation: PutOperation, id: string | undefined, previous: Document | undefined): EngineError | undefined => {
+  if (operation.action === "update") {
+    if (id === undefined) return invalid("For update, the `id` key must be provided.")
+    if (previous === undefined) return notFound(`Could not find a document with id: ${id}`)
+  }
+  if (operation.action === "create" && previous !== undefined) return conflict(`A document with id ${id} already exists.`)
+  return undefined
+}
+/** A merge that sets a required field to null. */
+const clearedRequired = (plan: DocumentPlan, patch: Document): string | undefined => {
+  for (const field of plan.plain) if (patch[field.name] === null && !field.optional) return nullRefusal(field)
+  return undefined
+}
+const nullRefusal = (field: Field): string => {
+  if (field.reference !== "") return `Field \`${field.name}\` cannot have \`null\` value.`
+  const checked = coerceValue(field, null, "reject")
+  return checked.error ?? `Field \`${field.name}\` cannot have \`null\` value.`
+}
+/** An upsert keeps generated embeddings whose sources did not change. */
+const keepEmbeddings = (plan: DocumentPlan, document: { [key: string]: unknown }, previous: Document): void => {
+  for (const field of plan.plain) {
+    if (field.embed === undefined || document[field.name] !== undefined || previous[field.name] === undefined) continue
+    const from = Array.isArray(field.embed.from) ? field.embed.from as string[] : []
+    if (from.every((name) => sameJson(document[name], previous[name]))) document[field.name] = previous[field.name]
+  }
+}
+
+interface Checked { readonly values: Map<string, IndexValue>; readonly detected: ReadonlyArray<Field>; readonly stored: Document }
+/** `partial` skips presence of required fields; `lenient` leaves out what does not fit instead of failing. Changes `document`. */
+const checkDocument = (plan: DocumentPlan, document: { [key: string]: unknown }, mode: DirtyValues, partial: boolean, lenient = false): Result<Checked> => {
+  const sortField = plan.schema.default_sorting_field
+  if (!partial && sortField !== "" && document[sortField] === undefined && !sortField.includes(".")) {
+    return fail(invalid(`Field \`${sortField}\` has been declared as a default sorting field, but is not found in the document.`))
+  }
+  const values = new Map<string, IndexValue>()
+  const detected: Field[] = []
+  const found = detect(plan, document, mode, detected)
+  if (found !== undefined && !lenient) return fail(found)
+  for (const field of plan.plain) {
+    const error = checkPlain(field, document, mode, partial, values)
+    if (error !== undefined && !lenient) return fail(error)
+  }
+  if (plan.nestedEnabled) {
+    const error = checkObjects(plan, document, partial)
+    if (error !== undefined && !lenient) return fail(error)
+    for (const nested of plan.nested) {
+      const error = checkNested(nested, document, mode, partial, values)
+      if (error !== undefined && !lenient) return fail(error)
+    }
+  }
+  for (const field of detected) {
+    if (field.type === "object" || field.type === "object[]") continue
+    const error = field.nested === true ? checkNested({ field, path: field.name.split(".") }, document, mode, partial, values) : checkPlain(field, document, mode, partial, values)
+    if (error !== undefined && !lenient) return fail(error)
+  }
+  if (typeof document[sortField] === "number" && (document[sortField] as number) > 2_147_483_647 && plan.byName.get(sortField)?.type === "int32" && !lenient) {
+    return fail(invalid(`Field \`${sortField}\` exceeds maximum value of int32.`))
+  }
+  for (const name of plan.unstored) if (document[name] !== undefined) delete document[name]
+  return ok({ values, detected, stored: document })
+}
+
+const checkPlain = (field: Field, document: { [key: string]: unknown }, mode: DirtyValues, partial: boolean, values: Map<string, IndexValue>): EngineError | undefined => {
+  const { name } = field
+  if (name === "id") return undefined
+  const value = document[name]
+  if (value === undefined) return partial || field.optional || field.embed !== undefined ? undefined : missing(field)
+  if (value === null) {
+    if (!field.optional) return invalid(nullRefusal(field))
+    delete document[name]
+    return undefined
+  }
+  if (!field.index) return undefined
+  if (field.type === "string" && typeof value === "string") { values.set(name, value); return undefined }
+  const coerced = coerceValue(field, value, mode)
+  if (coerced.error !== undefined) return invalid(coerced.error)
+  if (coerced.dropped) { delete document[name]; return undefined }
+  if (coerced.value !== value) document[name] = coerced.value
+  index(field, coerced.value, values)
+  return undefined
+}
+const missing = (field: Field): EngineError => invalid(field.reference === ""
+  ? `Field \`${field.name}\` has been declared in the schema, but is not found in the document.`
+  : `Missing the required reference field \`${field.name}\` in the document.`)
+
+const index = (field: Field, value: unknown, values: Map<string, IndexValue>): void => {
+  const { type } = field
+  if (type === "image") return
+  const element = elementTypeOf(type)
+  if (element !== "int32" && element !== "int64" && element !== "float") { values.set(field.name, value as IndexValue); return }
+  values.set(field.name, Array.isArray(value) ? value.map((item) => indexNumber(element, item)) as ReadonlyArray<number> : indexNumber(type, value))
+}
+
+const checkObjects = (plan: DocumentPlan, document: { [key: string]: unknown }, partial: boolean): EngineError | undefined => {
+  for (const [name, field] of plan.objects) {
+    const read = valueAt(document, name, name.split("."))
+    if (!read.found) {
+      if (document[name] === null && field.optional) delete document[name]
+      if (field.optional || partial || field.nested === true) continue
+      return notFound(`Field \`${name}\` not found.`)
+    }
+    if (read.throughArray) continue
+    const isArray = Array.isArray(read.value)
+    if (!isArray && !isObject(read.value)) return invalid(`Field \`${name}\` has an incorrect type.`)
+    if (field.detected !== true && isArray !== (field.type === "object[]")) return invalid(`Field \`${name}\` has an incorrect type.`)
+  }
+  return undefined
+}
+const NUMERIC = new Set(["int32", "int64", "float"])
+const checkNested = ({ field, path }: NestedField, document: { [key: string]: unknown }, mode: DirtyValues, partial: boolean, values: Map<string, IndexValue>): EngineError | undefined => {
+  const read = valueAt(document, field.name, path)
+  if (!read.found) return partial || field.optional ? undefined : notFound(`Field \`${field.name}\` not found.`)
+  if (!field.index) return undefined
+  const isArrayType = field.type.endsWith("[]")
+  const isPoint = field.type === "geopoint"
+  if (read.throughArray && !isArrayType && !(isPoint && Array.isArray((read.value as unknown[])[0]) === false)) {
+    return invalid(`Field \`${field.name}\` has an incorrect type. Hint: field inside an array of objects must be an array type as well.`)
+  }
+  if (field.detected !== true && !fits(field, read.value)) return invalid(`Field \`${field.name}\` has an incorrect type.`)
+  const coerced = coerceValue(field, isArrayType && !Array.isArray(read.value) && field.detected === true ? [read.value] : read.value, mode)
+  if (coerced.error !== undefined) return invalid(coerced.error)
+  if (coerced.dropped) { if (!read.throughArray) withValueAt(document, path, undefined); return undefined }
+  if (!read.throughArray && coerced.value !== read.value && Array.isArray(coerced.value) === Array.isArray(read.value)) withValueAt(document, path, coerced.value)
+  index(field, coerced.value, values)
+  return undefined
+}
+/** Declared children take their type as it stands; only numbers convert among themselves. */
+const fits = (field: Field, value: unknown): boolean => {
+  if (field.type.startsWith("geo")) return true
+  const seen = typeOfValue(value)
+  if (seen === undefined || seen === field.type) return true
+  if (seen === "invalid") return false
+  return NUMERIC.has(elementTypeOf(seen)) && NUMERIC.has(elementTypeOf(field.type)) && seen.endsWith("[]") === field.type.endsWith("[]")
+}
+
+/** Finds fields that the document has and the schema lacks. Keys go in alphabetical order, parents before children. */
+const detect = (plan: DocumentPlan, document: { [key: string]: unknown }, mode: DirtyValues, detected: Field[]): EngineError | undefined => {
+  const found = new Set<string>()
+  const add = (field: Field): void => { if (!found.has(field.name)) { found.add(field.name); detected.push(field) } }
+  const parents: Field[] = []
+  if (plan.dynamic.length > 0) {
+    for (const key of Object.keys(document).sort()) {
+      if (key === "id" || plan.byName.has(key)) continue
+      const definition = dynamicFieldFor(plan, key)
+      if (definition === undefined) continue
+      const value = document[key]
+      if (value === null) { delete document[key]; continue }
+      const seen = typeOfValue(value)
+      if (seen === undefined) continue
+      if (seen === "invalid") {
+        if (definition.type !== "auto" && definition.type !== "string*") { add(detectedField(definition, key, definition.type)); continue }
+        if (mode === "reject" || mode === "coerce_or_reject") return invalid(`Type of field \`${key}\` is invalid.`)
+        delete document[key]
+        continue
+      }
+      const type = resolveType(definition.type, seen)
+      if ((type === "object" || type === "object[]") && !plan.nestedEnabled) continue
+      const field = detectedField(definition, key, type)
+      add(field)
+      if (type === "object" || type === "object[]") parents.push(field)
+    }
+  }
+  if (!plan.nestedEnabled) return undefined
+  for (const [name, field] of plan.objects) {
+    const read = valueAt(document, name, name.split("."))
+    if (read.found) detectChildren(plan, name, field, read.value, read.throughArray, add)
+  }
+  for (const parent of parents) detectChildren(plan, parent.name, parent, document[parent.name], false, add)
+  if (plan.dynamic.some((entry) => entry.field.name.includes("."))) detectByPath(plan, document, found, add)
+  return undefined
+}
+const detectChildren = (plan: DocumentPlan, name: string, parent: Field, value: unknown, throughArray: boolean, add: (field: Field) => void): void => {
+  leavesOf(name, value, throughArray, (path, sample, inArray) => {
+    if (path === name || plan.byName.has(path)) return
+    const seen = typeOfValue(sample)
+    if (seen === undefined || seen === "invalid" || seen === "object" || seen === "object[]") return
+    const pattern = plan.dynamic.length > 0 ? dynamicFieldFor(plan, path) : undefined
+    const definition = pattern !== undefined && pattern.name !== ".*" ? pattern : parent
+    add(childField(definition, path, resolveType(definition.type, seen), inArray))
+  })
+}
+const childField = (definition: Field, path: string, type: Field["type"], inArray: boolean): Field =>
+  detectedField({ ...definition, num_dim: 0 }, path, inArray && !type.endsWith("[]") ? `${type}[]` as Field["type"] : type, { array: inArray })
+/** Patterns with dots over objects that nobody declared. */
+const detectByPath = (plan: DocumentPlan, document: Document, found: ReadonlySet<string>, add: (field: Field) => void): void => {
+  for (const key of Object.keys(document).sort()) {
+    if (plan.byName.has(key) || found.has(key) || typeof document[key] !== "object") continue
+    leavesOf(key, document[key], false, (path, sample, inArray) => {
+      if (plan.byName.has(path)) return
+      const definition = dynamicFieldFor(plan, path)
+      const seen = typeOfValue(sample)
+      if (definition === undefined || seen === undefined || seen === "invalid") return
+      add(childField(definition, path, resolveType(definition.type, seen), inArray))
+    })
+  }
+}

@@ -1,0 +1,48 @@
+/**
+ * Sets of documents as bits in 32-bit words. Word arrays come and go per segment; nothing here allocates unless its
+ * name says so, because these loops run for every filter and every facet.
+ */
+export type Bits = Uint32Array
+
+export const bitsOf = (size: number): Bits => new Uint32Array((size + 31) >>> 5)
+export const hasBit = (bits: Bits, index: number): boolean => (bits[index >>> 5] & (1 << (index & 31))) !== 0
+export const setBit = (bits: Bits, index: number): void => { bits[index >>> 5] |= 1 << (index & 31) }
+export const clearBit = (bits: Bits, index: number): void => { bits[index >>> 5] &= ~(1 << (index & 31)) }
+
+/** Bits of one word. */
+export const popcount32 = (word: number): number => {
+  let v = word - ((word >>> 1) & 0x55555555)
+  v = (v & 0x33333333) + ((v >>> 2) & 0x33333333)
+  return (((v + (v >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24
+}
+export const countBits = (bits: Bits): number => {
+  let total = 0
+  for (let i = 0; i < bits.length; i++) if (bits[i] !== 0) total += popcount32(bits[i])
+  return total
+}
+/** Sets the first `size` bits and clears what lies behind them in the last word. */
+export const fillBits = (bits: Bits, size: number): Bits => {
+  bits.fill(0xffffffff)
+  if ((size & 31) !== 0 && bits.length > 0) bits[bits.length - 1] = (1 << (size & 31)) - 1 >>> 0
+  return bits
+}
+export const andInto = (target: Bits, other: Bits): Bits => { for (let i = 0; i < target.length; i++) target[i] &= other[i]; return target }
+export const orInto = (target: Bits, other: Bits): Bits => { for (let i = 0; i < target.length; i++) target[i] |= other[i]; return target }
+export const andNotInto = (target: Bits, other: Bits): Bits => { for (let i = 0; i < target.length; i++) target[i] &= ~other[i]; return target }
+/** The complement within `size` documents, in place. */
+export const notInto = (target: Bits, size: number): Bits => {
+  for (let i = 0; i < target.length; i++) target[i] = ~target[i]
+  if ((size & 31) !== 0 && target.length > 0) target[target.length - 1] &= (1 << (size & 31)) - 1
+  return target
+}
+/** Calls `visit` with every set index, ascending. */
+export const eachBit = (bits: Bits, visit: (index: number) => void): void => {
+  for (let w = 0; w < bits.length; w++) {
+    let word = bits[w]
+    while (word !== 0) {
+      const low = word & -word
+      visit((w << 5) + (31 - Math.clz32(low)))
+      word ^= low
+    }
+  }
+}

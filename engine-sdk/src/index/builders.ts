@@ -1,0 +1,343 @@
+/**
+ * Collects documents and turns them into the bytes of a segment. Tokenising happens as documents arrive, so that a long
+ * import spreads its work; `finish` sorts vocabularies and lays the columns out.
+ */
+import { analyzerOf, sortKeyOfString, type Analyzer, type Dictionaries } from "../analysis/analyzer.ts"
+import type { CollectionSchema, Field } from "../schema.ts"
+import type { IndexValue } from "../documents/mod.ts"
+import { bitsOf, setBit } from "./bits.ts"
+import { ByteLog, sortUtf8, WordLog } from "./bytes.ts"
+import { SPILLED } from "./columns.ts"
+import { SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
+import { idSlotsOf } from "./segment.ts"
+import { writeTable } from "./string-table.ts"
+
+const POSITION_MAX = 0xffff
+const ELEMENT_MAX = 0x7fff
+
+interface ColumnBuilder {
+  add(doc: number, value: IndexValue): void
+  finish(out: SectionWriter, at: number, docs: number): void
+}
+
+/** Bytes that a term shares with the one before it. */
+export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Array => {
+  const shared = new Uint8Array(Math.max(0, offsets.length - 1))
+  for (let term = 1; term < shared.length; term++) {
+    const a = offsets[term - 1], b = offsets[term]
+    const most = Math.min(b - a, offsets[term + 1] - b, 255)
+    let n = 0
+    while (n < most && bytes[a + n] === bytes[b + n]) n++
+    shared[term] = n
+  }
+  return shared
+}
+
+class TextBuilder implements ColumnBuilder {
+  private readonly ids = new Map<string, number>()
+  private readonly log = new WordLog(1024)
+  /** (document, tokens) for plain fields; per element for arrays, with a start per document. */
+  private readonly lengths = new WordLog()
+  private readonly analyzer: Analyzer
+  private readonly isArray: boolean
+  private readonly scores: ReadonlyArray<number> | undefined
+  constructor(analyzer: Analyzer, isArray: boolean, scores: ReadonlyArray<number> | undefined) {
+    this.analyzer = analyzer
+    this.isArray = isArray
+    this.scores = scores
+  }
+  add(doc: number, value: IndexValue): void {
+    if (typeof value === "string") this.element(doc, 0, value)
+    else if (Array.isArray(value)) for (let i = 0; i < value.length; i++) this.element(doc, Math.min(i, ELEMENT_MAX), String(value[i]))
+  }
+  private element(doc: number, element: number, text: string): void {
+    const tokens = this.analyzer.tokenize(text)
+    for (let position = 0; position < tokens.length; position++) {
+      let id = this.ids.get(tokens[position])
+      if (id === undefined) this.ids.set(tokens[position], id = this.ids.size)
+      this.log.push(id)
+      this.log.push(doc)
+      this.log.push(element * 0x10000 + Math.min(position, POSITION_MAX))
+    }
+    this.lengths.push(doc)
+    this.lengths.push(Math.min(tokens.length, POSITION_MAX))
+  }
+  finish(out: SectionWriter, at: number, docs: number): void {
+    const prefix = `t${at}.`
+    const terms = sortUtf8([...this.ids.keys()])
+    const rank = new Uint32Array(terms.length)
+    for (let i = 0; i < terms.length; i++) rank[this.ids.get(terms[i])!] = i
+    const entries = this.log.length / 3
+    const words = this.log.words
+    // Counting sort by term; entries arrive in document order and stay in it.
+    const begin = new Uint32Array(terms.length + 1)
+    for (let e = 0; e < entries; e++) begin[rank[words[e * 3]] + 1]++
+    for (let t = 0; t < terms.length; t++) begin[t + 1] += begin[t]
+    const order = new Uint32Array(entries)
+    const next = begin.slice()
+    for (let e = 0; e < entries; e++) order[next[rank[words[e * 3]]]++] = e
+    const starts = new Uint32Array(terms.length + 1)
+    const postingDocs = new WordLog(entries + 1), locs = new WordLog(entries + 1), spill = new WordLog(16)
+    const best = this.scores === undefined ? undefined : new Float64Array(terms.length).fill(-Infinity)
+    for (let t = 0; t < terms.length; t++) {
+      for (let i = begin[t]; i < begin[t + 1];) {
+        const doc = words[order[i] * 3 + 1]
+        let j = i + 1
+        while (j < begin[t + 1] && words[order[j] * 3 + 1] === doc) j++
+        postingDocs.push(doc)
+        if (j === i + 1) locs.push(words[order[i] * 3 + 2])
+        else {
+          locs.push((SPILLED | spill.length) >>> 0)
+          spill.push(j - i)
+          for (let k = i; k < j; k++) spill.push(words[order[k] * 3 + 2])
+        }
+        if (best !== undefined && this.scores![doc] > best[t]) best[t] = this.scores![doc]
+        i = j
+      }
+      starts[t + 1] = postingDocs.length
+    }
+    const table = writeTable(out, prefix + "terms.", terms)
+    out.put(prefix + "shared", sharedPrefixes(table.bytes, table.offsets))
+    if (best !== undefined) out.put(prefix + "best", best)
+    out.put(prefix + "starts", starts)
+    out.put(prefix + "docs", postingDocs.done())
+    out.put(prefix + "locs", locs.done())
+    out.put(prefix + "spill", spill.done())
+    if (this.isArray) {
+      const elementStarts = new Uint32Array(docs + 1), elementLengths = new Uint16Array(this.lengths.length / 2)
+      for (let e = 0; e < elementLengths.length; e++) { elementStarts[this.lengths.words[e * 2] + 1]++; elementLengths[e] = this.lengths.words[e * 2 + 1] }
+      for (let d = 0; d < docs; d++) elementStarts[d + 1] += elementStarts[d]
+      out.put(prefix + "elementStarts", elementStarts)
+      out.put(prefix + "elementLengths", elementLengths)
+    } else {
+      const lengths = new Uint16Array(docs)
+      for (let e = 0; e < this.lengths.length; e += 2) lengths[this.lengths.words[e]] = this.lengths.words[e + 1]
+      out.put(prefix + "lengths", lengths)
+    }
+  }
+}
+
+/** Shortest decimal text of a number that is kept in 32-bit precision. */
+export const floatText = (value: number): string => {
+  const kept = Math.fround(value)
+  for (let digits = 6; digits < 9; digits++) {
+    const short = Number(kept.toPrecision(digits))
+    if (Math.fround(short) === kept) return String(short)
+  }
+  return String(Number(kept.toPrecision(9)))
+}
+const valueText = (value: unknown, field: Field): string =>
+  typeof value === "string" ? value : typeof value === "number" && field.type.startsWith("float") ? floatText(value) : String(value)
+
+class ValueBuilder implements ColumnBuilder {
+  private readonly ids = new Map<string, number>()
+  private readonly log = new WordLog()
+  private readonly field: Field
+  private readonly isArray: boolean
+  constructor(field: Field, isArray: boolean) { this.field = field; this.isArray = isArray }
+  add(doc: number, value: IndexValue): void {
+    if (Array.isArray(value)) for (const one of value) this.one(doc, valueText(one, this.field))
+    else this.one(doc, valueText(value, this.field))
+  }
+  private one(doc: number, text: string): void {
+    let id = this.ids.get(text)
+    if (id === undefined) this.ids.set(text, id = this.ids.size)
+    this.log.push(doc)
+    this.log.push(id)
+  }
+  finish(out: SectionWriter, at: number, docs: number): void {
+    const prefix = `v${at}.`
+    const sorted = sortUtf8([...this.ids.keys()])
+    const rank = new Uint32Array(sorted.length)
+    for (let i = 0; i < sorted.length; i++) rank[this.ids.get(sorted[i])!] = i
+    writeTable(out, prefix + "table.", sorted)
+    const { words, length } = this.log
+    if (!this.isArray) {
+      const single = new Uint32Array(docs)
+      for (let i = 0; i < length; i += 2) single[words[i]] = rank[words[i + 1]] + 1
+      out.put(prefix + "single", single)
+      return
+    }
+    const starts = new Uint32Array(docs + 1), ordinals = new Uint32Array(length / 2)
+    for (let i = 0; i < length; i += 2) { starts[words[i] + 1]++; ordinals[i / 2] = rank[words[i + 1]] }
+    for (let d = 0; d < docs; d++) starts[d + 1] += starts[d]
+    out.put(prefix + "starts", starts)
+    out.put(prefix + "ordinals", ordinals)
+  }
+}
+
+class NumberBuilder implements ColumnBuilder {
+  private readonly docsOf: number[] = []
+  private readonly values: Array<number | bigint> = []
+  private readonly field: Field
+  private readonly isArray: boolean
+  constructor(field: Field, isArray: boolean) { this.field = field; this.isArray = isArray }
+  add(doc: number, value: IndexValue): void {
+    if (Array.isArray(value)) for (const one of value) this.one(doc, one)
+    else this.one(doc, value)
+  }
+  private one(doc: number, value: unknown): void {
+    this.docsOf.push(doc)
+    this.values.push(typeof value === "boolean" ? (value ? 1 : 0) : value as number | bigint)
+  }
+  finish(out: SectionWriter, at: number, docs: number): void {
+    const prefix = `n${at}.`
+    const isBig = this.values.some((value) => typeof value === "bigint" ? value > 9007199254740991n || value < -9007199254740991n : !Number.isSafeInteger(value) && this.field.type.startsWith("int64"))
+    const size = this.isArray ? this.values.length : docs
+    const array = numberArray(this.field, size)
+    const big = isBig ? new BigInt64Array(size) : undefined
+    const has = this.isArray ? undefined : bitsOf(docs)
+    for (let i = 0; i < this.values.length; i++) {
+      const slot = this.isArray ? i : this.docsOf[i]
+      array[slot] = Number(this.values[i])
+      if (big !== undefined) big[slot] = BigInt(this.values[i])
+      if (has !== undefined) setBit(has, this.docsOf[i])
+    }
+    out.put(prefix + "values", array)
+    if (big !== undefined) out.put(prefix + "big", big)
+    if (has !== undefined) out.put(prefix + "has", has)
+    else out.put(prefix + "starts", startsOf(this.docsOf, docs))
+  }
+}
+/** The narrowest array that holds the field's type exactly (int64 within 53 bits: doubles). */
+export const numberArray = (field: Field, size: number): Int32Array | Float32Array | Float64Array | Uint8Array => {
+  if (field.type.startsWith("bool")) return new Uint8Array(size)
+  if (field.type.startsWith("int32")) return new Int32Array(size)
+  return field.type.startsWith("float") ? new Float32Array(size) : new Float64Array(size)
+}
+const startsOf = (docsOf: ReadonlyArray<number>, docs: number): Uint32Array => {
+  const starts = new Uint32Array(docs + 1)
+  for (const doc of docsOf) starts[doc + 1]++
+  for (let d = 0; d < docs; d++) starts[d + 1] += starts[d]
+  return starts
+}
+
+class GeoBuilder implements ColumnBuilder {
+  private readonly docsOf: number[] = []
+  private readonly coordinates: number[] = []
+  private readonly isPolygon: boolean
+  constructor(isPolygon: boolean) { this.isPolygon = isPolygon }
+  add(doc: number, value: IndexValue): void {
+    const list = value as ReadonlyArray<unknown>
+    if (Array.isArray(list[0])) for (const point of list as ReadonlyArray<readonly [number, number]>) this.point(doc, point[0], point[1])
+    else for (let i = 0; i + 1 < list.length; i += 2) this.point(doc, list[i] as number, list[i + 1] as number)
+  }
+  private point(doc: number, lat: number, lng: number): void {
+    this.docsOf.push(doc)
+    // Points are kept with six decimals (engine-contract 2.5); polygons as given.
+    if (this.isPolygon) this.coordinates.push(lat, lng)
+    else this.coordinates.push(Math.trunc(lat * 1e6) / 1e6, Math.trunc(lng * 1e6) / 1e6)
+  }
+  finish(out: SectionWriter, at: number, docs: number): void {
+    out.put(`g${at}.starts`, startsOf(this.docsOf, docs))
+    out.put(`g${at}.coordinates`, Float64Array.from(this.coordinates))
+  }
+}
+
+class SortBuilder implements ColumnBuilder {
+  private readonly docsOf: number[] = []
+  private readonly keys: string[] = []
+  add(doc: number, value: IndexValue): void {
+    if (typeof value !== "string") return
+    const key = sortKeyOfString(value)
+    if (key === "") return
+    this.docsOf.push(doc)
+    this.keys.push(key)
+  }
+  finish(out: SectionWriter, at: number, docs: number): void {
+    const sorted = sortUtf8([...new Set(this.keys)])
+    const rank = new Map<string, number>()
+    for (let i = 0; i < sorted.length; i++) rank.set(sorted[i], i)
+    const ordinals = new Uint32Array(docs)
+    for (let i = 0; i < this.keys.length; i++) ordinals[this.docsOf[i]] = rank.get(this.keys[i])! + 1
+    writeTable(out, `s${at}.table.`, sorted)
+    out.put(`s${at}.ordinals`, ordinals)
+  }
+}
+
+class VectorBuilder implements ColumnBuilder {
+  private readonly docsOf: number[] = []
+  private readonly vectors: Array<ReadonlyArray<number>> = []
+  private readonly dimensions: number
+  constructor(dimensions: number) { this.dimensions = dimensions }
+  add(doc: number, value: IndexValue): void {
+    const vector = value as ReadonlyArray<number>
+    if (!Array.isArray(vector) || vector.length !== this.dimensions) return
+    this.docsOf.push(doc)
+    this.vectors.push(vector)
+  }
+  finish(out: SectionWriter, at: number, docs: number): void {
+    const values = new Float32Array(docs * this.dimensions), has = bitsOf(docs)
+    for (let i = 0; i < this.docsOf.length; i++) { values.set(this.vectors[i], this.docsOf[i] * this.dimensions); setBit(has, this.docsOf[i]) }
+    out.put(`e${at}.values`, values)
+    out.put(`e${at}.has`, has)
+  }
+}
+
+export const isText = (field: Field): boolean => field.type === "string" || field.type === "string[]"
+export const isNumber = (field: Field): boolean => /^(int32|int64|float|bool)(\[\])?$/.test(field.type) && field.num_dim === 0
+export const isArrayField = (field: Field): boolean => field.type.endsWith("[]") || field.nested_array === true
+/** Fields of a schema that carry columns: indexed, typed, and not a pattern. */
+export const indexedFields = (schema: CollectionSchema): Field[] =>
+  schema.fields.filter((field) => field.index && !field.name.includes(".*") && (isText(field) || isNumber(field) || field.type.startsWith("geo") || field.num_dim > 0))
+
+/** Documents on their way into one segment. */
+export class SegmentBuilder {
+  private readonly seqs = new WordLog()
+  private readonly ids = new ByteLog()
+  private readonly idOffsets = new WordLog()
+  private readonly scores: number[] = []
+  private readonly scoreField: string
+  private readonly columns: Array<{ field: string; builders: ColumnBuilder[] }> = []
+  private readonly names: string[] = []
+  docs = 0
+  /** Characters taken in so far: a measure of the memory that `finish` will need. */ weight = 0
+  constructor(schema: CollectionSchema, dictionaries?: Dictionaries) {
+    this.idOffsets.push(0)
+    this.scoreField = schema.default_sorting_field
+    this.extend(schema, dictionaries)
+  }
+  /** Takes in fields that a document brought along; columns that exist stay. */
+  extend(schema: CollectionSchema, dictionaries?: Dictionaries): void {
+    for (const field of indexedFields(schema)) {
+      if (this.names.includes(field.name)) continue
+      const isArray = isArrayField(field)
+      const builders: ColumnBuilder[] = []
+      if (isText(field)) builders.push(new TextBuilder(analyzerOf(schema, field, dictionaries), isArray, this.scoreField === "" ? undefined : this.scores))
+      if (isNumber(field)) builders.push(new NumberBuilder(field, isArray))
+      if (field.facet && (isText(field) || isNumber(field))) builders.push(new ValueBuilder(field, isArray))
+      if (field.type === "string" && field.sort) builders.push(new SortBuilder())
+      if (field.type.startsWith("geo")) builders.push(new GeoBuilder(field.type === "geopolygon"))
+      if (field.num_dim > 0) builders.push(new VectorBuilder(field.num_dim))
+      this.names.push(field.name)
+      this.columns.push({ field: field.name, builders })
+    }
+  }
+  /** Answers the document's number in the segment. Cost: tokenising its texts. */
+  add(seq: number, id: string, values: ReadonlyMap<string, IndexValue>): number {
+    const doc = this.docs++
+    this.seqs.push(seq)
+    this.ids.text(id)
+    this.idOffsets.push(this.ids.length)
+    const score = this.scoreField === "" ? 0 : values.get(this.scoreField)
+    this.scores.push(typeof score === "number" || typeof score === "bigint" || typeof score === "boolean" ? Number(score) : 0)
+    for (const { field, builders } of this.columns) {
+      const value = values.get(field)
+      if (value === undefined) continue
+      for (const builder of builders) builder.add(doc, value)
+      this.weight += typeof value === "string" ? value.length : 8
+    }
+    return doc
+  }
+  /** Lays everything out. The builder is spent afterwards. */
+  finish(allocate: Allocate): { meta: SegmentMeta; region: Region } {
+    const out = new SectionWriter()
+    const idBytes = this.ids.done(), idOffsets = this.idOffsets.done()
+    out.put("seqs", this.seqs.done())
+    out.put("ids.bytes", idBytes)
+    out.put("ids.offsets", idOffsets)
+    out.put("ids.slots", idSlotsOf(idBytes, idOffsets))
+    for (let at = 0; at < this.columns.length; at++) for (const builder of this.columns[at].builders) builder.finish(out, at, this.docs)
+    return out.finish(this.docs, this.names, allocate)
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * UTF-8 text in byte tables: encoding into them, reading out of them, and comparing in them. Decoding works over
+ * shared memory too, where a plain `TextDecoder` refuses.
+ */
+const encoder = new TextEncoder()
+const decoder = new TextDecoder()
+
+export const encodeUtf8 = (text: string): Uint8Array => encoder.encode(text)
+
+/** Cost: one character per byte for ASCII, which is nearly everything here; longer or other text goes through the decoder. */
+export const decodeUtf8 = (bytes: Uint8Array, start: number, end: number): string => {
+  const length = end - start
+  if (length <= 48) {
+    let text = ""
+    let i = start
+    for (; i < end; i++) {
+      const byte = bytes[i]
+      if (byte >= 0x80) break
+      text += String.fromCharCode(byte)
+    }
+    if (i === end) return text
+  }
+  // slice() copies out of shared memory into a plain buffer.
+  return decoder.decode(bytes.slice(start, end))
+}
+
+/** Byte order, the order of every table in a segment: negative, zero or positive. */
+export const compareBytes = (a: Uint8Array, aStart: number, aEnd: number, b: Uint8Array, bStart: number, bEnd: number): number => {
+  const length = Math.min(aEnd - aStart, bEnd - bStart)
+  for (let i = 0; i < length; i++) {
+    const d = a[aStart + i] - b[bStart + i]
+    if (d !== 0) return d
+  }
+  return (aEnd - aStart) - (bEnd - bStart)
+}
+
+const surrogate = /[\ud800-\udfff]/
+
+/** The order of UTF-8 bytes on strings; plain `<` differs only where surrogates are involved. */
+export const compareUtf8 = (a: string, b: string): number => {
+  if (a === b) return 0
+  if (!surrogate.test(a) && !surrogate.test(b)) return a < b ? -1 : 1
+  const x = encodeUtf8(a), y = encodeUtf8(b)
+  return compareBytes(x, 0, x.length, y, 0, y.length)
+}
+
+/** Sorts in byte order, with the engine's native sort where no surrogate forces the slow one. */
+export const sortUtf8 = (texts: string[]): string[] => texts.some((t) => surrogate.test(t)) ? texts.sort(compareUtf8) : texts.sort()
+
+/** FNV-1a over bytes; the id tables of segments use it, so it is part of the stored format. */
+export const hashBytes = (bytes: Uint8Array, start: number, end: number): number => {
+  let hash = 0x811c9dc5
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i], 0x01000193)
+  // Final mixing: the low bits pick the slot.
+  hash ^= hash >>> 16
+  return Math.imul(hash, 0x45d9f3b) >>> 0
+}
+
+/** Appends bytes to a buffer that doubles. */
+export class ByteLog {
+  bytes = new Uint8Array(1024)
+  length = 0
+  /** Cost: one copy; answers the length after it. */
+  text(text: string): number {
+    const room = text.length * 3
+    if (this.length + room > this.bytes.length) this.grow(this.length + room)
+    let at = this.length
+    let i = 0
+    for (; i < text.length; i++) {
+      const code = text.charCodeAt(i)
+      if (code >= 0x80) break
+      this.bytes[at++] = code
+    }
+    if (i < text.length) at += encoder.encodeInto(i === 0 ? text : text.slice(i), this.bytes.subarray(at)).written
+    return this.length = at
+  }
+  copy(source: Uint8Array, start: number, end: number): number {
+    if (this.length + end - start > this.bytes.length) this.grow(this.length + end - start)
+    this.bytes.set(source.subarray(start, end), this.length)
+    return this.length += end - start
+  }
+  done(): Uint8Array { return this.bytes.subarray(0, this.length) }
+  private grow(least: number): void {
+    const wider = new Uint8Array(Math.max(least, this.bytes.length * 2))
+    wider.set(this.bytes.subarray(0, this.length))
+    this.bytes = wider
+  }
+}
+
+/** Appends unsigned 32-bit numbers to a buffer that doubles. */
+export class WordLog {
+  words: Uint32Array
+  length = 0
+  constructor(capacity = 256) { this.words = new Uint32Array(capacity) }
+  push(value: number): void {
+    if (this.length === this.words.length) {
+      const wider = new Uint32Array(this.words.length * 2)
+      wider.set(this.words)
+      this.words = wider
+    }
+    this.words[this.length++] = value
+  }
+  done(): Uint32Array { return this.words.subarray(0, this.length) }
+}

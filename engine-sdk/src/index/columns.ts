@@ -1,0 +1,117 @@
+/**
+ * The columns of a segment as a search reads them: text postings, value ordinals, numbers, points, sort keys, vectors.
+ * Each class is a set of views over the segment's bytes; building and merging them live in `builders.ts` and `merge.ts`.
+ */
+import { hasBit, type Bits } from "./bits.ts"
+import type { SectionReader } from "./sections.ts"
+import { StringTable } from "./string-table.ts"
+
+/** Positions of one posting when they do not fit into the posting itself: count, then `element << 16 | position`. */
+export const SPILLED = 0x80000000
+
+/** The inverted text of one field. `locs` holds for each posting its only place, or an index into `spill`. */
+export class TextColumn {
+  readonly terms: StringTable
+  /** Bytes each term shares with the one before it (at most 255). */ readonly shared: Uint8Array
+  /** Best default sorting value among a term's documents, where the schema has such a field. */ readonly best: Float64Array | undefined
+  readonly starts: Uint32Array
+  readonly docs: Uint32Array
+  readonly locs: Uint32Array
+  readonly spill: Uint32Array
+  /** Tokens per document of a plain field; 0 = no value. */ readonly lengths: Uint16Array | undefined
+  /** Elements of an array field: where a document's token counts start. */ readonly elementStarts: Uint32Array | undefined
+  readonly elementLengths: Uint16Array | undefined
+  readonly isArray: boolean
+  constructor(sections: SectionReader, prefix: string) {
+    this.terms = StringTable.read(sections, prefix + "terms.")
+    this.shared = sections.u8(prefix + "shared")
+    this.best = sections.has(prefix + "best") ? sections.f64(prefix + "best") : undefined
+    this.starts = sections.u32(prefix + "starts")
+    this.docs = sections.u32(prefix + "docs")
+    this.locs = sections.u32(prefix + "locs")
+    this.spill = sections.u32(prefix + "spill")
+    this.isArray = sections.has(prefix + "elementStarts")
+    this.lengths = this.isArray ? undefined : sections.u16(prefix + "lengths")
+    this.elementStarts = this.isArray ? sections.u32(prefix + "elementStarts") : undefined
+    this.elementLengths = this.isArray ? sections.u16(prefix + "elementLengths") : undefined
+  }
+  /** Tokens of one value: element 0 for a plain field. */
+  lengthOf(doc: number, element: number): number {
+    return this.lengths !== undefined ? this.lengths[doc] : this.elementLengths![this.elementStarts![doc] + element]
+  }
+  frequency(term: number): number { return this.starts[term + 1] - this.starts[term] }
+  /** Index of the posting of `doc`, else -1. O(log postings). */
+  posting(term: number, doc: number): number {
+    let low = this.starts[term], high = this.starts[term + 1]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.docs[middle] < doc) low = middle + 1
+      else high = middle
+    }
+    return low < this.starts[term + 1] && this.docs[low] === doc ? low : -1
+  }
+}
+
+/** Verbatim values (facets, groups, references to strings): ordinals into a sorted table. */
+export class ValueColumn {
+  readonly table: StringTable
+  /** Single value per document: ordinal + 1, 0 = none. */ readonly single: Uint32Array | undefined
+  readonly starts: Uint32Array | undefined
+  /** Ordinals in document order, repeats kept. */ readonly ordinals: Uint32Array | undefined
+  constructor(sections: SectionReader, prefix: string) {
+    this.table = StringTable.read(sections, prefix + "table.")
+    if (sections.has(prefix + "single")) this.single = sections.u32(prefix + "single")
+    else { this.starts = sections.u32(prefix + "starts"); this.ordinals = sections.u32(prefix + "ordinals") }
+  }
+}
+
+export type NumberArray = Int32Array | Float32Array | Float64Array | Uint8Array
+/** Numbers and booleans (0/1). `big` is set instead of exact `values` where an int64 needs more than 53 bits. */
+export class NumberColumn {
+  readonly values: NumberArray
+  readonly big: BigInt64Array | undefined
+  readonly has: Bits | undefined
+  readonly starts: Uint32Array | undefined
+  constructor(sections: SectionReader, prefix: string) {
+    this.values = sections.numbers(prefix + "values")
+    this.big = sections.has(prefix + "big") ? sections.i64(prefix + "big") : undefined
+    if (sections.has(prefix + "starts")) this.starts = sections.u32(prefix + "starts")
+    else this.has = sections.u32(prefix + "has")
+  }
+  /** The first value of a document, or undefined. */
+  first(doc: number): number | undefined {
+    if (this.starts !== undefined) return this.starts[doc] < this.starts[doc + 1] ? this.values[this.starts[doc]] : undefined
+    return hasBit(this.has!, doc) ? this.values[doc] : undefined
+  }
+}
+
+/** Points as latitude and longitude in turn; polygons are runs of points. */
+export class GeoColumn {
+  readonly starts: Uint32Array
+  readonly coordinates: Float64Array
+  constructor(sections: SectionReader, prefix: string) {
+    this.starts = sections.u32(prefix + "starts")
+    this.coordinates = sections.f64(prefix + "coordinates")
+  }
+}
+
+/** Normalised sort keys: ordinal + 1 into a sorted table, 0 = missing. */
+export class SortColumn {
+  readonly table: StringTable
+  readonly ordinals: Uint32Array
+  constructor(sections: SectionReader, prefix: string) {
+    this.table = StringTable.read(sections, prefix + "table.")
+    this.ordinals = sections.u32(prefix + "ordinals")
+  }
+}
+
+export class VectorColumn {
+  readonly values: Float32Array
+  readonly has: Bits
+  readonly dimensions: number
+  constructor(sections: SectionReader, prefix: string, docs: number) {
+    this.values = sections.f32(prefix + "values")
+    this.has = sections.u32(prefix + "has")
+    this.dimensions = docs === 0 ? 0 : this.values.length / docs
+  }
+}

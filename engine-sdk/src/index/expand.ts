@@ -1,0 +1,78 @@
+/**
+ * Words of a vocabulary within an edit distance of a typed one. The vocabulary is sorted, so neighbours share prefixes
+ * and with them rows of the distance matrix; a prefix that is already too far away skips all words behind it.
+ */
+import type { TextColumn } from "./columns.ts"
+
+const FAR = 99
+let rows = new Uint8Array(64 * 64)
+
+/**
+ * Calls `visit` with every term whose distance to `token` is exactly `cost` (adjacent transposition counts one), in term
+ * order. With `prefix` only the first `token.length` bytes of a longer term are compared. Costs of 0 are plain look-ups.
+ * Cost: O(terms with a near prefix · (2·cost + 1)) plus one byte read per skipped term.
+ */
+export const expandTerm = (column: TextColumn, token: Uint8Array, cost: number, prefix: boolean, visit: (term: number) => void): void => {
+  const { terms, shared } = column
+  if (cost === 0) {
+    const from = terms.lowerBound(token)
+    if (prefix) for (let term = from, end = terms.prefixEnd(token, from); term < end; term++) visit(term)
+    else if (terms.find(token) >= 0) visit(from)
+    return
+  }
+  const columns = token.length, width = columns + 1
+  const depthMost = prefix ? columns : columns + cost
+  if ((depthMost + 2) * width > rows.length) rows = new Uint8Array((depthMost + 2) * width * 2)
+  const row = rows
+  for (let c = 0; c <= columns; c++) row[c] = c
+  const { bytes, offsets, size } = terms
+  /** Rows up to this depth belong to the word before. */ let valid = 0
+  for (let term = 0; term < size;) {
+    const start = offsets[term]
+    const length = offsets[term + 1] - start
+    const most = Math.min(length, depthMost)
+    let depth = Math.min(valid, term === 0 ? 0 : shared[term], most)
+    let dead = 0
+    for (; depth < most; depth++) {
+      const d = depth + 1, byte = bytes[start + depth]
+      const here = d * width, above = here - width
+      const low = Math.max(0, d - cost), high = Math.min(columns, d + cost)
+      let least = FAR
+      if (low > 0) row[here + low - 1] = FAR
+      for (let c = low; c <= high; c++) {
+        if (c === 0) { row[here] = d; least = d; continue }
+        const wanted = token[c - 1]
+        let value = row[above + c - 1] + (byte === wanted ? 0 : 1)
+        // The cell above lies outside the band at its right edge.
+        if (c < d + cost) { const up = row[above + c] + 1; if (up < value) value = up }
+        const left = row[here + c - 1] + 1
+        if (left < value) value = left
+        if (c > 1 && d > 1 && byte === token[c - 2] && bytes[start + depth - 1] === wanted && byte !== wanted) {
+          const swapped = row[above - width + c - 2] + 1
+          if (swapped < value) value = swapped
+        }
+        row[here + c] = value
+        if (value < least) least = value
+      }
+      if (high < columns) row[here + high + 1] = FAR
+      if (least > cost) { dead = d; break }
+    }
+    if (dead > 0) {
+      valid = dead - 1
+      term++
+      while (term < size && shared[term] >= dead) term++
+      continue
+    }
+    valid = most
+    const final = Math.abs(most - columns) <= cost ? row[most * width + columns] : FAR
+    if (prefix && length >= columns) {
+      // Every further term with the same compared part has the same distance.
+      const isNear = final === cost
+      do { if (isNear) visit(term); term++ } while (term < size && shared[term] >= columns)
+      continue
+    }
+    if (length <= depthMost && final === cost) visit(term)
+    term++
+    if (length > depthMost) while (term < size && shared[term] > depthMost) term++
+  }
+}

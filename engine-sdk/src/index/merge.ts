@@ -1,0 +1,249 @@
+/**
+ * Several segments into one, column by column and without touching a document's text again. Written as a generator:
+ * whoever drives it decides how long a slice runs, so a merge never holds up a write or a search.
+ */
+import type { CollectionSchema } from "../schema.ts"
+import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
+import { ByteLog, WordLog } from "./bytes.ts"
+import { SPILLED, type GeoColumn, type NumberColumn, type SortColumn, type TextColumn, type ValueColumn, type VectorColumn } from "./columns.ts"
+import { indexedFields, isArrayField, numberArray, sharedPrefixes } from "./builders.ts"
+import { SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
+import { idSlotsOf, type Segment } from "./segment.ts"
+import { mergeTables } from "./string-table.ts"
+
+export const GONE = 0xffffffff
+export interface MergeSource { readonly segment: Segment; readonly deleted: Bits | undefined }
+export interface Merged { readonly meta: SegmentMeta; readonly region: Region; /** Per source: new number of each document, or GONE. */ readonly moved: ReadonlyArray<Uint32Array> }
+
+interface Plan { readonly sources: ReadonlyArray<MergeSource>; readonly moved: ReadonlyArray<Uint32Array>; readonly docs: number }
+
+/** Cost: O(postings + values of the sources); yields every few thousand steps. Documents keep the order of the sources. */
+export function* mergeSegments(schema: CollectionSchema, sources: ReadonlyArray<MergeSource>, allocate: Allocate): Generator<void, Merged> {
+  let docs = 0
+  const moved = sources.map(({ segment, deleted }) => {
+    const map = new Uint32Array(segment.docs)
+    for (let doc = 0; doc < segment.docs; doc++) map[doc] = deleted !== undefined && hasBit(deleted, doc) ? GONE : docs++
+    return map
+  })
+  const plan: Plan = { sources, moved, docs }
+  const out = new SectionWriter()
+  yield* mergeIds(plan, out)
+  const fields = indexedFields(schema)
+  for (let at = 0; at < fields.length; at++) {
+    const field = fields[at], isArray = isArrayField(field)
+    const text = sources.map(({ segment }) => segment.text(field.name))
+    if (text.some((column) => column !== undefined)) yield* mergeText(plan, out, `t${at}.`, text, isArray)
+    const numbers = sources.map(({ segment }) => segment.numbers(field.name))
+    if (numbers.some((column) => column !== undefined)) mergeNumbers(plan, out, `n${at}.`, numbers, isArray, (size) => numberArray(field, size))
+    const values = sources.map(({ segment }) => segment.values(field.name))
+    if (values.some((column) => column !== undefined)) yield* mergeValues(plan, out, `v${at}.`, values, isArray)
+    const keys = sources.map(({ segment }) => segment.sortKeys(field.name))
+    if (keys.some((column) => column !== undefined)) yield* mergeSortKeys(plan, out, `s${at}.`, keys)
+    const geo = sources.map(({ segment }) => segment.geo(field.name))
+    if (geo.some((column) => column !== undefined)) mergeGeo(plan, out, `g${at}.`, geo)
+    const vectors = sources.map(({ segment }) => segment.vectors(field.name))
+    if (vectors.some((column) => column !== undefined)) mergeVectors(plan, out, `e${at}.`, vectors, field.num_dim)
+    yield
+  }
+  return { ...out.finish(docs, fields.map((field) => field.name), allocate), moved }
+}
+
+function* mergeIds(plan: Plan, out: SectionWriter): Generator<void, void> {
+  const ids = new ByteLog(), offsets = new Uint32Array(plan.docs + 1), seqs = new Uint32Array(plan.docs)
+  for (let s = 0; s < plan.sources.length; s++) {
+    const { segment } = plan.sources[s], map = plan.moved[s]
+    const bytes = segment.sections.u8("ids.bytes"), from = segment.sections.u32("ids.offsets")
+    for (let doc = 0; doc < map.length; doc++) {
+      if (map[doc] === GONE) continue
+      seqs[map[doc]] = segment.seqs[doc]
+      offsets[map[doc] + 1] = ids.copy(bytes, from[doc], from[doc + 1])
+      if ((doc & 8191) === 8191) yield
+    }
+  }
+  const bytes = ids.done()
+  out.put("seqs", seqs)
+  out.put("ids.bytes", bytes)
+  out.put("ids.offsets", offsets)
+  out.put("ids.slots", idSlotsOf(bytes, offsets))
+  yield
+}
+
+function* mergeText(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<TextColumn | undefined>, isArray: boolean): Generator<void, void> {
+  const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s], s }])
+  const keep: Uint8Array[] = []
+  for (const { column, map } of present) {
+    const used = new Uint8Array(column.terms.size)
+    for (let term = 0; term < used.length; term++) {
+      for (let p = column.starts[term]; p < column.starts[term + 1]; p++) if (map[column.docs[p]] !== GONE) { used[term] = 1; break }
+      if ((term & 4095) === 4095) yield
+    }
+    keep.push(used)
+  }
+  const table = yield* mergeTables(present.map(({ column }) => column.terms), keep)
+  const terms = table.offsets.length - 1
+  const inverse = present.map(({ column }, i) => {
+    const back = new Uint32Array(terms).fill(GONE)
+    for (let term = 0; term < column.terms.size; term++) if (table.moved[i][term] !== GONE) back[table.moved[i][term]] = term
+    return back
+  })
+  const withBest = present.some(({ column }) => column.best !== undefined)
+  const best = withBest ? new Float64Array(terms).fill(-Infinity) : undefined
+  const starts = new Uint32Array(terms + 1), docs = new WordLog(1024), locs = new WordLog(1024), spill = new WordLog(64)
+  for (let term = 0; term < terms; term++) {
+    for (let i = 0; i < present.length; i++) {
+      const old = inverse[i][term]
+      if (old === GONE) continue
+      const { column, map } = present[i]
+      if (best !== undefined && column.best !== undefined && column.best[old] > best[term]) best[term] = column.best[old]
+      for (let p = column.starts[old]; p < column.starts[old + 1]; p++) {
+        const doc = map[column.docs[p]]
+        if (doc === GONE) continue
+        docs.push(doc)
+        const loc = column.locs[p]
+        if (loc < SPILLED) locs.push(loc)
+        else {
+          const at = loc - SPILLED
+          locs.push((SPILLED | spill.length) >>> 0)
+          for (let k = 0; k <= column.spill[at]; k++) spill.push(column.spill[at + k])
+        }
+      }
+    }
+    starts[term + 1] = docs.length
+    if ((term & 255) === 255) yield
+  }
+  out.put(prefix + "terms.bytes", table.bytes)
+  out.put(prefix + "terms.offsets", table.offsets)
+  out.put(prefix + "shared", sharedPrefixes(table.bytes, table.offsets))
+  if (best !== undefined) out.put(prefix + "best", best)
+  out.put(prefix + "starts", starts)
+  out.put(prefix + "docs", docs.done())
+  out.put(prefix + "locs", locs.done())
+  out.put(prefix + "spill", spill.done())
+  if (isArray) {
+    const lengths = new WordLog(plan.docs + 1), elementStarts = new Uint32Array(plan.docs + 1)
+    for (let s = 0; s < columns.length; s++) {
+      const column = columns[s]
+      for (let doc = 0; doc < plan.moved[s].length; doc++) {
+        const to = plan.moved[s][doc]
+        if (to === GONE) continue
+        if (column?.elementStarts !== undefined) for (let e = column.elementStarts[doc]; e < column.elementStarts[doc + 1]; e++) lengths.push(column.elementLengths![e])
+        elementStarts[to + 1] = lengths.length
+      }
+    }
+    out.put(prefix + "elementStarts", elementStarts)
+    out.put(prefix + "elementLengths", Uint16Array.from(lengths.done()))
+  } else {
+    const lengths = new Uint16Array(plan.docs)
+    for (const { column, map } of present) for (let doc = 0; doc < map.length; doc++) if (map[doc] !== GONE) lengths[map[doc]] = column.lengths![doc]
+    out.put(prefix + "lengths", lengths)
+  }
+}
+
+const mergeNumbers = (plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<NumberColumn | undefined>, isArray: boolean, make: (size: number) => Int32Array | Float32Array | Float64Array | Uint8Array): void => {
+  const isBig = columns.some((column) => column?.big !== undefined)
+  let size = plan.docs
+  if (isArray) {
+    size = 0
+    columns.forEach((column, s) => { if (column !== undefined) for (let doc = 0; doc < plan.moved[s].length; doc++) if (plan.moved[s][doc] !== GONE) size += column.starts![doc + 1] - column.starts![doc] })
+  }
+  const values = make(size), big = isBig ? new BigInt64Array(size) : undefined
+  const has = isArray ? undefined : bitsOf(plan.docs), starts = isArray ? new Uint32Array(plan.docs + 1) : undefined
+  let at = 0
+  for (let s = 0; s < columns.length; s++) {
+    const column = columns[s], map = plan.moved[s]
+    for (let doc = 0; doc < map.length; doc++) {
+      const to = map[doc]
+      if (to === GONE) continue
+      if (starts !== undefined) {
+        if (column !== undefined) for (let v = column.starts![doc]; v < column.starts![doc + 1]; v++, at++) { values[at] = column.values[v]; if (big !== undefined) big[at] = column.big === undefined ? BigInt(column.values[v]) : column.big[v] }
+        starts[to + 1] = at
+      } else if (column !== undefined && hasBit(column.has!, doc)) {
+        values[to] = column.values[doc]
+        if (big !== undefined) big[to] = column.big === undefined ? BigInt(column.values[doc]) : column.big[doc]
+        setBit(has!, to)
+      }
+    }
+  }
+  out.put(prefix + "values", values)
+  if (big !== undefined) out.put(prefix + "big", big)
+  if (has !== undefined) out.put(prefix + "has", has)
+  if (starts !== undefined) out.put(prefix + "starts", starts)
+}
+
+function* mergeValues(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<ValueColumn | undefined>, isArray: boolean): Generator<void, void> {
+  const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s], s }])
+  const keep = present.map(({ column, map }) => {
+    const used = new Uint8Array(column.table.size)
+    for (let doc = 0; doc < map.length; doc++) {
+      if (map[doc] === GONE) continue
+      if (column.single !== undefined) { if (column.single[doc] !== 0) used[column.single[doc] - 1] = 1 }
+      else for (let v = column.starts![doc]; v < column.starts![doc + 1]; v++) used[column.ordinals![v]] = 1
+    }
+    return used
+  })
+  const table = yield* mergeTables(present.map(({ column }) => column.table), keep)
+  out.put(prefix + "table.bytes", table.bytes)
+  out.put(prefix + "table.offsets", table.offsets)
+  const movedAt = new Map(present.map(({ s }, i) => [s, table.moved[i]]))
+  if (!isArray) {
+    const single = new Uint32Array(plan.docs)
+    for (const { column, map, s } of present) for (let doc = 0; doc < map.length; doc++) if (map[doc] !== GONE && column.single![doc] !== 0) single[map[doc]] = movedAt.get(s)![column.single![doc] - 1] + 1
+    out.put(prefix + "single", single)
+    return
+  }
+  const starts = new Uint32Array(plan.docs + 1), ordinals = new WordLog(plan.docs + 1)
+  for (let s = 0; s < columns.length; s++) {
+    const column = columns[s], map = plan.moved[s]
+    for (let doc = 0; doc < map.length; doc++) {
+      if (map[doc] === GONE) continue
+      if (column !== undefined) for (let v = column.starts![doc]; v < column.starts![doc + 1]; v++) ordinals.push(movedAt.get(s)![column.ordinals![v]])
+      starts[map[doc] + 1] = ordinals.length
+    }
+  }
+  out.put(prefix + "starts", starts)
+  out.put(prefix + "ordinals", ordinals.done())
+}
+
+function* mergeSortKeys(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<SortColumn | undefined>): Generator<void, void> {
+  const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s] }])
+  const keep = present.map(({ column, map }) => {
+    const used = new Uint8Array(column.table.size)
+    for (let doc = 0; doc < map.length; doc++) if (map[doc] !== GONE && column.ordinals[doc] !== 0) used[column.ordinals[doc] - 1] = 1
+    return used
+  })
+  const table = yield* mergeTables(present.map(({ column }) => column.table), keep)
+  const ordinals = new Uint32Array(plan.docs)
+  present.forEach(({ column, map }, i) => { for (let doc = 0; doc < map.length; doc++) if (map[doc] !== GONE && column.ordinals[doc] !== 0) ordinals[map[doc]] = table.moved[i][column.ordinals[doc] - 1] + 1 })
+  out.put(prefix + "table.bytes", table.bytes)
+  out.put(prefix + "table.offsets", table.offsets)
+  out.put(prefix + "ordinals", ordinals)
+}
+
+const mergeGeo = (plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<GeoColumn | undefined>): void => {
+  const starts = new Uint32Array(plan.docs + 1), coordinates: number[] = []
+  for (let s = 0; s < columns.length; s++) {
+    const column = columns[s], map = plan.moved[s]
+    for (let doc = 0; doc < map.length; doc++) {
+      if (map[doc] === GONE) continue
+      if (column !== undefined) for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) coordinates.push(column.coordinates[p * 2], column.coordinates[p * 2 + 1])
+      starts[map[doc] + 1] = coordinates.length / 2
+    }
+  }
+  out.put(prefix + "starts", starts)
+  out.put(prefix + "coordinates", Float64Array.from(coordinates))
+}
+
+const mergeVectors = (plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<VectorColumn | undefined>, dimensions: number): void => {
+  const values = new Float32Array(plan.docs * dimensions), has = bitsOf(plan.docs)
+  for (let s = 0; s < columns.length; s++) {
+    const column = columns[s], map = plan.moved[s]
+    if (column === undefined) continue
+    for (let doc = 0; doc < map.length; doc++) {
+      if (map[doc] === GONE || !hasBit(column.has, doc)) continue
+      values.set(column.values.subarray(doc * dimensions, (doc + 1) * dimensions), map[doc] * dimensions)
+      setBit(has, map[doc])
+    }
+  }
+  out.put(prefix + "values", values)
+  out.put(prefix + "has", has)
+}

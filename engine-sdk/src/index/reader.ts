@@ -1,0 +1,74 @@
+/**
+ * What a thread searches: the published segments of one collection with their deletions, and where stored documents come
+ * from. A reader changes only between searches (searches are synchronous), by applying publications of the writer.
+ */
+import type { CollectionSchema } from "../schema.ts"
+import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
+import { Segment } from "./segment.ts"
+import type { Region, SegmentMeta } from "./sections.ts"
+
+/** Stored documents as JSON text by insertion number; undefined once a document is gone. */
+export interface DocumentSource { text(seq: number): string | undefined }
+
+export interface SegmentView { readonly segment: Segment; deleted: Bits | undefined; deletedCount: number }
+
+/** One step of a collection: applied as a whole, so no search sees half of it. */
+export interface Publication {
+  readonly schema?: CollectionSchema
+  readonly added: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; readonly region: Region; readonly deleted?: ReadonlyArray<number> | Uint32Array }>
+  readonly removed: ReadonlyArray<number>
+  readonly deletions: ReadonlyArray<{ readonly segment: number; readonly docs: ReadonlyArray<number> | Uint32Array }>
+}
+
+export class CollectionReader {
+  schema: CollectionSchema
+  views: SegmentView[] = []
+  version = 0
+  readonly documents: DocumentSource
+  constructor(schema: CollectionSchema, documents: DocumentSource) {
+    this.schema = schema
+    this.documents = documents
+  }
+  get documentCount(): number {
+    let total = 0
+    for (const view of this.views) total += view.segment.docs - view.deletedCount
+    return total
+  }
+  get indexBytes(): number {
+    let total = 0
+    for (const view of this.views) total += view.segment.meta.bytes
+    return total
+  }
+  apply(publication: Publication): void {
+    if (publication.schema !== undefined) this.schema = publication.schema
+    if (publication.removed.length > 0) this.views = this.views.filter(({ segment }) => !publication.removed.includes(segment.id))
+    for (const { id, meta, region, deleted } of publication.added) {
+      const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
+      if (deleted !== undefined) markDeleted(view, deleted)
+      this.views.push(view)
+    }
+    for (const { segment, docs } of publication.deletions) {
+      const view = this.views.find((candidate) => candidate.segment.id === segment)
+      if (view !== undefined) markDeleted(view, docs)
+    }
+    this.version++
+  }
+  /** Where a live document of this id is: view and number in it. */
+  locate(id: string): { readonly at: number; readonly doc: number } | undefined {
+    for (let at = this.views.length - 1; at >= 0; at--) {
+      const { segment, deleted } = this.views[at]
+      for (const doc of segment.docsOfId(id)) if (deleted === undefined || !hasBit(deleted, doc)) return { at, doc }
+    }
+    return undefined
+  }
+}
+
+export const markDeleted = (view: SegmentView, docs: ReadonlyArray<number> | Uint32Array): void => {
+  if (docs.length === 0) return
+  view.deleted ??= bitsOf(view.segment.docs)
+  for (const doc of docs) {
+    if (hasBit(view.deleted, doc)) continue
+    setBit(view.deleted, doc)
+    view.deletedCount++
+  }
+}

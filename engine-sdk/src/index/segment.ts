@@ -1,0 +1,107 @@
+/**
+ * An immutable segment: documents numbered 0..docs-1 with their insertion numbers, ids and columns. What changes later
+ * (deletions) lies beside it in the reader, so that one segment can be read by several threads.
+ */
+import { decodeUtf8, encodeUtf8, hashBytes } from "./bytes.ts"
+import { GeoColumn, NumberColumn, SortColumn, TextColumn, ValueColumn, VectorColumn } from "./columns.ts"
+import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
+
+export class Segment {
+  readonly id: number
+  readonly docs: number
+  readonly meta: SegmentMeta
+  readonly region: Region
+  readonly sections: SectionReader
+  /** Insertion numbers in document order; not sorted, because updates keep theirs. */ readonly seqs: Uint32Array
+  private readonly idBytes: Uint8Array
+  private readonly idOffsets: Uint32Array
+  private readonly idSlots: Uint32Array
+  private readonly columns = new Map<string, unknown>()
+  private readonly fieldAt = new Map<string, number>()
+  private bySeq: Uint32Array | undefined
+  /** Derived data that lives as long as the segment (join keys, cached counts), by the name of whoever keeps it. */ readonly derived = new Map<string, unknown>()
+  constructor(id: number, meta: SegmentMeta, region: Region) {
+    this.id = id
+    this.meta = meta
+    this.region = region
+    this.docs = meta.docs
+    this.sections = new SectionReader(meta, region)
+    this.seqs = this.sections.u32("seqs")
+    this.idBytes = this.sections.u8("ids.bytes")
+    this.idOffsets = this.sections.u32("ids.offsets")
+    this.idSlots = this.sections.u32("ids.slots")
+    meta.fields.forEach((name, at) => this.fieldAt.set(name, at))
+  }
+  idOf(doc: number): string { return decodeUtf8(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1]) }
+  /** Every document of this id, newest last (an import may hold one id twice). Expected O(1). */
+  docsOfId(id: string): number[] {
+    const found: number[] = []
+    if (this.docs === 0) return found
+    const key = encodeUtf8(id)
+    const mask = this.idSlots.length - 1
+    for (let slot = hashBytes(key, 0, key.length) & mask; this.idSlots[slot] !== 0; slot = (slot + 1) & mask) {
+      const doc = this.idSlots[slot] - 1
+      const start = this.idOffsets[doc]
+      if (this.idOffsets[doc + 1] - start !== key.length) continue
+      let same = true
+      for (let i = 0; i < key.length; i++) if (this.idBytes[start + i] !== key[i]) { same = false; break }
+      if (same) found.push(doc)
+    }
+    return found
+  }
+  /** Documents in ascending order of insertion number; computed once. */
+  get insertionOrder(): Uint32Array {
+    if (this.bySeq !== undefined) return this.bySeq
+    const order = new Uint32Array(this.docs)
+    for (let i = 0; i < order.length; i++) order[i] = i
+    const { seqs } = this
+    let sorted = true
+    for (let i = 1; i < seqs.length; i++) if (seqs[i] <= seqs[i - 1]) { sorted = false; break }
+    return this.bySeq = sorted ? order : order.sort((a, b) => seqs[a] - seqs[b] || a - b)
+  }
+  /** Documents with this insertion number (at most a few). */
+  docsOfSeq(seq: number): number[] {
+    const order = this.insertionOrder
+    let low = 0, high = order.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (this.seqs[order[middle]] < seq) low = middle + 1
+      else high = middle
+    }
+    const found: number[] = []
+    for (; low < order.length && this.seqs[order[low]] === seq; low++) found.push(order[low])
+    return found
+  }
+  private column<A>(kind: string, field: string, probe: string, make: (prefix: string) => A): A | undefined {
+    const key = kind + field
+    const known = this.columns.get(key)
+    if (known !== undefined) return known as A
+    const at = this.fieldAt.get(field)
+    if (at === undefined) return undefined
+    const prefix = `${kind}${at}.`
+    if (!this.sections.has(prefix + probe)) return undefined
+    const made = make(prefix)
+    this.columns.set(key, made)
+    return made
+  }
+  text(field: string): TextColumn | undefined { return this.column("t", field, "starts", (p) => new TextColumn(this.sections, p)) }
+  values(field: string): ValueColumn | undefined { return this.column("v", field, "table.offsets", (p) => new ValueColumn(this.sections, p)) }
+  numbers(field: string): NumberColumn | undefined { return this.column("n", field, "values", (p) => new NumberColumn(this.sections, p)) }
+  geo(field: string): GeoColumn | undefined { return this.column("g", field, "starts", (p) => new GeoColumn(this.sections, p)) }
+  sortKeys(field: string): SortColumn | undefined { return this.column("s", field, "ordinals", (p) => new SortColumn(this.sections, p)) }
+  vectors(field: string): VectorColumn | undefined { return this.column("e", field, "values", (p) => new VectorColumn(this.sections, p, this.docs)) }
+}
+
+/** Open-addressing slots (document + 1) over the ids, at most two thirds full. */
+export const idSlotsOf = (bytes: Uint8Array, offsets: Uint32Array): Uint32Array => {
+  const docs = offsets.length - 1
+  let size = 4
+  while (size * 2 < docs * 3) size *= 2
+  const slots = new Uint32Array(size)
+  for (let doc = 0; doc < docs; doc++) {
+    let slot = hashBytes(bytes, offsets[doc], offsets[doc + 1]) & (size - 1)
+    while (slots[slot] !== 0) slot = (slot + 1) & (size - 1)
+    slots[slot] = doc + 1
+  }
+  return slots
+}

@@ -1,0 +1,12 @@
+/** An engine without a disk: everything lives in this process and ends with it. */
+import { MemoryJournal } from "../store/journal.ts"
+import { Writer } from "../store/writer.ts"
+import { LocalEngine } from "./local-engine.ts"
+
+/** Searches and writes run on the calling thread; imports yield every few milliseconds. */
+export const createEngine = (): LocalEngine => {
+  const journal = new MemoryJournal()
+  const engine = new LocalEngine("memory", { text: (key, seq) => journal.get(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }, Infinity)
+  engine.attach(new Writer(journal, (event) => engine.apply(event)))
+  return engine
+}

@@ -1,0 +1,257 @@
+/**
+ * The in-process engine: readers on the calling thread over a writer that may run elsewhere. Searches are synchronous;
+ * only a collection that is not open yet makes a caller wait.
+ */
+import type { Dictionaries } from "../analysis/analyzer.ts"
+import type { Capabilities } from "../capabilities.ts"
+import { parseJson, select } from "../documents/mod.ts"
+import type { Awaitable, CollectionUsage, Namespace, ScanPage, ScanRequest, SchemaChange, SearchEngine, WriteVerdict } from "../engine.ts"
+import { fail, notFound, ok, type Result } from "../errors.ts"
+import { hasBit } from "../index/bits.ts"
+import { CollectionReader } from "../index/reader.ts"
+import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
+import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
+import { executeSearch, executeUnion } from "../search/answer.ts"
+import { allowedBits } from "../search/filters.ts"
+import { relationOf } from "../search/joins.ts"
+import type { SearchScope } from "../search/scope.ts"
+import type { CollectionRecord } from "../store/journal.ts"
+import type { WriterEvent, WriterPort } from "../store/writer.ts"
+
+interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined }
+
+export interface DocumentReads {
+  text(key: number, seq: number): string | undefined
+  bytes(key: number): number
+  /** What was committed elsewhere becomes readable. */ refresh(): void
+}
+
+const EXACT: Capabilities["grades"] = {
+  typo_candidates: "exact", prefix_typo: "exact", infix: "exact", token_dropping: "exact", text_score_values: "exact", exact_ties: "exact", facet_counts: "exact",
+  distinct_values: "exact", group_totals: "exact", array_grouping: "exact", joins: "exact", geo_polygon: "exact", vector_index: "exact", radial_vector: "exact", hybrid: "exact",
+  highlight: "exact", per_element_filters: "exact", stable_scan: "exact", by_filter_write_with_ids: "exact", conditional_write: "exact",
+}
+const MEBIBYTE = 1_048_576
+
+export class LocalEngine implements SearchEngine {
+  private readonly kind: string
+  private readonly entries = new Map<number, Entry>()
+  private readonly byName = new Map<Namespace, Map<string, number>>()
+  private readonly dictionaries = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
+  private readonly reads: DocumentReads
+  private readonly budget_bytes: number
+  private port: WriterPort | undefined
+  private clock = 0
+  private isClosed = false
+  private failure: string | undefined
+  constructor(kind: string, reads: DocumentReads, budget_bytes: number) {
+    this.kind = kind
+    this.reads = reads
+    this.budget_bytes = budget_bytes
+  }
+  /** The writer is made after the engine, because it announces what it holds to it. */
+  attach(port: WriterPort): void { this.port = port }
+  /** The writer can no longer be reached; reads go on. */
+  failed(message: string): void { this.failure = message }
+  private get writer(): WriterPort {
+    if (this.port === undefined) throw new Error("the engine has no writer yet")
+    return this.port
+  }
+
+  apply(event: WriterEvent): void {
+    switch (event.kind) {
+      case "collection": {
+        const { record } = event
+        this.entries.set(record.key, { record, reader: undefined, documents: event.documents, lastUse: 0, opening: undefined })
+        let names = this.byName.get(record.namespace)
+        if (names === undefined) this.byName.set(record.namespace, names = new Map())
+        names.set(record.schema.name, record.key)
+        return
+      }
+      case "dropped": {
+        const entry = this.entries.get(event.key)
+        if (entry === undefined) return
+        this.entries.delete(event.key)
+        this.byName.get(entry.record.namespace)?.delete(entry.record.schema.name)
+        return
+      }
+      case "closed": { const entry = this.entries.get(event.key); if (entry !== undefined) entry.reader = undefined; return }
+      case "published": {
+        const entry = this.entries.get(event.key)
+        if (entry === undefined) return
+        const { key } = event
+        entry.reader ??= new CollectionReader(entry.record.schema, { text: (seq) => this.reads.text(key, seq) })
+        this.reads.refresh()
+        entry.reader.apply(event.publication)
+        if (event.publication.schema !== undefined) entry.record = { ...entry.record, schema: event.publication.schema }
+        entry.documents = entry.reader.documentCount
+      }
+    }
+  }
+
+  capabilities(): Capabilities {
+    return { kind: this.kind, grades: EXACT, limits: { window_max: 1_000_000, filter_clauses_max: 100, facet_values_max: 1_000_000, batch_bytes_max: 512 * MEBIBYTE, plans_per_trip_max: 50, visible_after_ms: 0 } }
+  }
+  createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number): Promise<Result<CollectionInfo>> { return this.writer.create(namespace, schema, created_at_s) }
+  alterCollection(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> { return this.writer.alter(namespace, name, change) }
+  dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> { return this.writer.drop(namespace, name) }
+  listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo> {
+    // Newest first: the number of a collection only grows.
+    return [...this.byName.get(namespace)?.values() ?? []].sort((a, b) => b - a).map((key) => infoOf(this.entries.get(key)!))
+  }
+  describeCollection(namespace: Namespace, name: string): CollectionInfo | undefined {
+    const entry = this.entryOf(namespace, name)
+    return entry === undefined ? undefined : infoOf(entry)
+  }
+  async write(namespace: Namespace, collection: string, operations: ReadonlyArray<WriteOperation>, options?: { readonly returnDocuments?: boolean }): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+    const entry = this.entryOf(namespace, collection)
+    if (entry === undefined) return fail(notFound("Collection not found"))
+    this.touch(entry)
+    if (this.failure !== undefined) return fail({ kind: "Unavailable", message: this.failure })
+    const answer = await this.writer.write(namespace, collection, operations, options?.returnDocuments === true)
+    this.makeRoom(entry.record.key)
+    return answer
+  }
+  search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
+    return this.whenOpen(namespace, plans.map(({ collection }) => collection), () => { const scope = this.scopeOf(namespace); return plans.map((plan) => executeSearch(scope, plan)) })
+  }
+  union(namespace: Namespace, plan: UnionPlan): Awaitable<Result<UnionAnswer>> {
+    return this.whenOpen(namespace, plan.plans.map(({ collection }) => collection), () => executeUnion(this.scopeOf(namespace), plan))
+  }
+  scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>> {
+    return this.whenOpen(namespace, [request.collection], () => {
+      const reader = this.entryOf(namespace, request.collection)?.reader
+      return reader === undefined ? fail(notFound("Collection not found")) : ok(this.scanPage(namespace, reader, request))
+    })
+  }
+  private scanPage(namespace: Namespace, reader: CollectionReader, request: ScanRequest): ScanPage {
+    const allowed = allowedBits(this.scopeOf(namespace), reader, request.filter)
+    const after = request.after ?? -1
+    // One cursor per segment over its insertion order; the smallest goes next.
+    const cursors = reader.views.map(({ segment }) => ({ order: segment.insertionOrder, seqs: segment.seqs, at: firstAfter(segment.insertionOrder, segment.seqs, after) }))
+    const documents: Document[] = [], ids: string[] = []
+    let last: number | undefined
+    for (;;) {
+      let best = -1, seq = Infinity
+      for (let c = 0; c < cursors.length; c++) {
+        const cursor = cursors[c], set = allowed[c]
+        while (cursor.at < cursor.order.length && set !== undefined && !hasBit(set, cursor.order[cursor.at])) cursor.at++
+        if (cursor.at < cursor.order.length && cursor.seqs[cursor.order[cursor.at]] < seq) { best = c; seq = cursor.seqs[cursor.order[cursor.at]] }
+      }
+      if (best < 0) return { documents, ids, next: undefined }
+      if (documents.length === request.limit) return { documents, ids, next: last }
+      const doc = cursors[best].order[cursors[best].at++]
+      last = seq
+      const text = reader.documents.text(seq)
+      if (text === undefined) continue
+      const document = parseJson(text) as Document
+      documents.push(request.selection === undefined ? document : select(document, request.selection))
+      ids.push(reader.views[best].segment.idOf(doc))
+    }
+  }
+  get(namespace: Namespace, collection: string, ids: ReadonlyArray<string>, selection?: Selection): Awaitable<Result<ReadonlyArray<Document | undefined>>> {
+    return this.whenOpen(namespace, [collection], () => {
+      const reader = this.entryOf(namespace, collection)?.reader
+      if (reader === undefined) return fail(notFound("Collection not found"))
+      return ok(ids.map((id) => {
+        const place = reader.locate(id)
+        const text = place === undefined ? undefined : reader.documents.text(reader.views[place.at].segment.seqs[place.doc])
+        if (text === undefined) return undefined
+        const document = parseJson(text) as Document
+        return selection === undefined ? document : select(document, selection)
+      }))
+    })
+  }
+  usage(namespace: Namespace, name: string): CollectionUsage | undefined {
+    const entry = this.entryOf(namespace, name)
+    if (entry === undefined) return undefined
+    return { documents: entry.documents, segments: entry.reader?.views.length ?? 0, index_bytes: entry.reader?.indexBytes ?? 0, document_bytes: this.reads.bytes(entry.record.key), open: entry.reader !== undefined }
+  }
+  health(): Result<{ readonly ok: true }> { return this.failure === undefined && !this.isClosed ? ok({ ok: true }) : fail({ kind: "Unavailable", message: this.failure ?? "The engine is closed." }) }
+  async close(): Promise<void> {
+    if (this.isClosed) return
+    this.isClosed = true
+    await this.writer.close()
+    this.entries.clear()
+  }
+  /** Words of a stemming dictionary; undefined removes it. Fields that name it are analysed with it from then on. */
+  async setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> {
+    let own = this.dictionaries.get(namespace)
+    if (own === undefined) this.dictionaries.set(namespace, own = new Map())
+    if (words === undefined) own.delete(name)
+    else own.set(name, words)
+    await this.writer.setDictionary(namespace, name, words)
+  }
+
+  // ---- opening and closing -------------------------------------------------------------------------------------------
+
+  private entryOf(namespace: Namespace, name: string): Entry | undefined {
+    const key = this.byName.get(namespace)?.get(name)
+    return key === undefined ? undefined : this.entries.get(key)
+  }
+  private scopeOf(namespace: Namespace): SearchScope {
+    const dictionaries: Dictionaries = (name) => this.dictionaries.get(namespace)?.get(name)
+    return {
+      collection: (name) => this.entryOf(namespace, name)?.reader,
+      names: () => this.byName.get(namespace)?.keys() ?? [],
+      dictionaries,
+    }
+  }
+  private touch(entry: Entry): void { entry.lastUse = ++this.clock }
+
+  /** Runs at once when everything it may read is open, else after opening it. */
+  private whenOpen<A>(namespace: Namespace, names: ReadonlyArray<string>, run: () => A): Awaitable<A> {
+    const closed: Entry[] = []
+    for (const name of names) {
+      const entry = this.entryOf(namespace, name)
+      if (entry === undefined) continue
+      this.touch(entry)
+      if (entry.reader === undefined) closed.push(entry)
+      // Joins read related collections too.
+      for (const other of this.relatedTo(namespace, entry)) if (other.reader === undefined) closed.push(other)
+    }
+    if (closed.length === 0) return run()
+    return (async () => {
+      for (const entry of closed) await this.open(entry)
+      const answer = run()
+      for (const entry of closed) this.makeRoom(entry.record.key)
+      return answer
+    })()
+  }
+  private relatedTo(namespace: Namespace, entry: Entry): Entry[] {
+    const names = this.byName.get(namespace)
+    if (names === undefined || names.size < 2) return []
+    const own = entry.record.schema
+    const hasReference = (schema: CollectionSchema): boolean => schema.fields.some(({ reference }) => reference !== "")
+    return [...names.values()].flatMap((key) => {
+      const other = this.entries.get(key)!
+      return other !== entry && (hasReference(own) || hasReference(other.record.schema)) && relationOf(own, other.record.schema) !== undefined ? [other] : []
+    })
+  }
+  private open(entry: Entry): Promise<void> {
+    return entry.opening ??= this.writer.open(entry.record.key).then(() => {
+      // An empty collection publishes nothing on its own.
+      entry.reader ??= new CollectionReader(entry.record.schema, { text: (seq) => this.reads.text(entry.record.key, seq) })
+    }).finally(() => { entry.opening = undefined })
+  }
+  /** Closes collections by least recent use until the open ones fit the budget. The one just used stays. */
+  private makeRoom(keep: number): void {
+    let total = 0
+    for (const { reader } of this.entries.values()) total += reader?.indexBytes ?? 0
+    if (total <= this.budget_bytes) return
+    const candidates = [...this.entries.values()].filter(({ reader, record }) => reader !== undefined && record.key !== keep).sort((a, b) => a.lastUse - b.lastUse)
+    for (const entry of candidates) {
+      if (total <= this.budget_bytes) return
+      total -= entry.reader!.indexBytes
+      entry.reader = undefined
+      this.writer.release(entry.record.key).catch((error: unknown) => { this.failure = error instanceof Error ? error.message : String(error) })
+    }
+  }
+}
+
+const infoOf = (entry: Entry): CollectionInfo => ({ schema: entry.record.schema, num_documents: entry.documents, created_at: entry.record.createdAt_s })
+const firstAfter = (order: Uint32Array, seqs: Uint32Array, after: number): number => {
+  let low = 0, high = order.length
+  while (low < high) { const middle = (low + high) >>> 1; if (seqs[order[middle]] <= after) low = middle + 1; else high = middle }
+  return low
+}

@@ -1,0 +1,425 @@
+/**
+ * From search parameters to a checked plan, in the order of validation of engine-contract 6.12: the first thing that is
+ * wrong is what the caller hears. Nothing is executed here, except that curation placeholders may ask the engine
+ * whether a value exists.
+ */
+import { analyzerOf, createAnalyzer } from "../analysis/mod.ts"
+import { isSelected } from "../documents/select.ts"
+import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
+import type { FacetRequest, Filter, GroupRequest, HighlightRequest, SearchPlan, Selection, SortKey, TextQuery, VectorQuery } from "../plan.ts"
+import type { CollectionSchema, Field } from "../schema.ts"
+import { applyCurations, type CurationOutcome } from "./curation.ts"
+import { parseFacetQuery, parseFacets, parseFacetStrategies } from "./facet-parser.ts"
+import { allOf, parseFilter } from "./filter-parser.ts"
+import { applyPreset, booleanOf, decimalOf, listParameter, readIntegers, textParameters, type Integers, type Parameters } from "./parameters.ts"
+import { DEFAULT_LIMITS, fieldContextOf, fieldNamed, type FieldContext, type QueryLimits, type SearchContext, type StopwordSet, type SynonymSet } from "./query-context.ts"
+import { readFieldSettings, resolveQueryFields, type QueryFields } from "./query-fields.ts"
+import { parseQueryWords, type QueryWords } from "./query-words.ts"
+import { parseSelection } from "./selection-parser.ts"
+import { parseSortClauses, resolveSort, type SortClause, type SortContext } from "./sort-parser.ts"
+import { expandSynonyms } from "./synonym-expansion.ts"
+import { listOf } from "./text-scanner.ts"
+import { DEFAULT_ALPHA, DEFAULT_EF, parseVectorQuery, type VectorRequest } from "./vector-parser.ts"
+
+const HYBRID_NEIGHBOURS_MIN = 100
+
+/**
+ * `raw` is what the caller sent (numbers and booleans may be native). Fails with Invalid (400) or NotFound (404).
+ * O(parameters + synonyms and curation items that apply).
+ */
+export const compileSearch = (raw: { readonly [name: string]: unknown }, context: SearchContext): Result<SearchPlan> => {
+  const text = textParameters(raw)
+  if (!text.ok) return text
+  const preset = applyPreset(text.value, context.resources.preset)
+  if (!preset.ok) return preset
+  return new Compilation(preset.value, context).run()
+}
+
+interface Paging { readonly offset: number; readonly limit: number; readonly page: number | undefined; readonly echoOffset: number | undefined }
+type Checked<A> = Result<A>
+
+class Compilation {
+  readonly #parameters: Parameters
+  readonly #context: SearchContext
+  readonly #schema: CollectionSchema
+  readonly #limits: QueryLimits
+  readonly #validateNames: boolean
+  #integers!: Integers
+  #fields!: FieldContext
+  constructor(parameters: Parameters, context: SearchContext) {
+    this.#parameters = parameters
+    this.#context = context
+    this.#schema = context.collection.schema
+    this.#limits = { ...DEFAULT_LIMITS, ...context.limits }
+    this.#validateNames = booleanOf(parameters, "validate_field_names", true)
+  }
+
+  run(): Checked<SearchPlan> {
+    const p = this.#parameters
+    if (p.voice_query !== undefined && p.voice_query !== "" && this.#schema.voice_query_model === undefined) {
+      return fail(invalid("Voice query is not enabled. Please set `voice_query_model` for this collection.", "voice_query"))
+    }
+    if (p.q === undefined) return fail(invalid("Parameter `q` is required.", "q"))
+    const stopwords = this.#stopwords()
+    if (!stopwords.ok) return stopwords
+    const integers = readIntegers(p)
+    if (!integers.ok) return integers
+    this.#integers = integers.value
+    this.#fields = fieldContextOf(this.#context.collection, this.#context, this.#validateNames, integers.value.max_filter_by_candidates)
+    const clauses = parseSortClauses(p.sort_by ?? "")
+    if (!clauses.ok) return clauses
+    return this.#afterSort(p.q.trim() === "*" || p.q.trim() === "", stopwords.value, clauses.value)
+  }
+
+  #afterSort(matchAll: boolean, stopwords: ReadonlySet<string>, clauses: ReadonlyArray<SortClause>): Checked<SearchPlan> {
+    const p = this.#parameters
+    const names = listParameter(p, "query_by")
+    if (!matchAll && names.length === 0 && (p.vector_query ?? "") === "") return fail(invalid("No search fields specified for the query.", "query_by"))
+    if (names.length > this.#limits.query_fields_max) return fail(invalid(`Only upto ${this.#limits.query_fields_max} fields can be specified in \`query_by\`.`, "query_by"))
+    const settings = readFieldSettings(p, names.length)
+    if (!settings.ok && names.length > 0) return settings
+    const numbers = this.#numberLimits()
+    if (!numbers.ok) return numbers
+    const vector = parseVectorQuery(p.vector_query ?? "", this.#schema, (p.q ?? "").trim() === "*")
+    if (!vector.ok) return vector
+    const queryFields = settings.ok ? resolveQueryFields(names, settings.value, this.#schema, this.#validateNames) : ok<QueryFields>({ fields: [], embedding: undefined, highlighted: [], allUnknown: false })
+    if (!queryFields.ok) return queryFields
+    const group = this.#group()
+    if (!group.ok) return group
+    return this.#afterGroup({ matchAll, stopwords, clauses, vector: vector.value, queryFields: queryFields.value, group: group.value })
+  }
+
+  #afterGroup(found: Found): Checked<SearchPlan> {
+    const p = this.#parameters
+    const sortContext: SortContext = { ...this.#fields, now_s: this.#context.now_s, hasVectorQuery: found.vector !== undefined || found.queryFields.embedding !== undefined, isGrouped: found.group.request !== undefined }
+    // Joins of the filter decide what is included, but include errors come first.
+    const early = parseSelection(p.include_fields ?? "", p.exclude_fields ?? "", undefined, sortContext)
+    if (!early.ok) return early
+    const filter = parseFilter(p.filter_by ?? "", this.#fields)
+    if (!filter.ok) return filter
+    const facets = this.#facets()
+    if (!facets.ok) return facets
+    const facetQuery = parseFacetQuery(p.facet_query ?? "", facets.value, this.#fields, Math.min(2, this.#integers.facet_query_num_typos) as 0 | 1 | 2)
+    if (!facetQuery.ok) return facetQuery
+    const paging = this.#paging()
+    if (!paging.ok) return paging
+    const dropMode = dropModeOf(p.drop_tokens_mode)
+    if (!dropMode.ok) return dropMode
+    const pins = pinnedHits(p.pinned_hits ?? "")
+    if (!pins.ok) return pins
+    const curated = this.#curate(found, sortContext)
+    if (!curated.ok) return curated
+    const outcome = curated.value
+    const effective = outcome.filterBy === (p.filter_by ?? "") ? filter : parseFilter(outcome.filterBy, this.#fields)
+    if (!effective.ok) return effective
+    const curatedClauses = outcome.sortBy === (p.sort_by ?? "") ? ok(found.clauses) : parseSortClauses(outcome.sortBy)
+    const sort = resolveSort(curatedClauses.ok ? curatedClauses.value : found.clauses, sortContext)
+    if (!sort.ok) return sort
+    const synonyms = this.#synonymSets(outcome.q.trim() === "*")
+    if (!synonyms.ok) return synonyms
+    const selection = parseSelection(p.include_fields ?? "", p.exclude_fields ?? "", effective.value, sortContext)
+    if (!selection.ok) return selection
+    return this.#assemble({ found, outcome, filter: effective.value, facets: facets.value, facetQuery: facetQuery.value, paging: paging.value, dropMode: dropMode.value, pins: pins.value, sort: sort.value, synonymSets: synonyms.value, selection: selection.value })
+  }
+
+  #assemble(parts: Parts): Checked<SearchPlan> {
+    const p = this.#parameters
+    const { found, outcome, paging } = parts
+    const text = this.#text(parts)
+    const isMatchAll = text.query === undefined
+    const vector = this.#vector(found, paging, isMatchAll)
+    const diversity = this.#diversity(outcome, found.group.request)
+    if (!diversity.ok) return diversity
+    const excludes = new Set([...outcome.excludes, ...listOf(p.hidden_hits ?? "").map((id) => id.replaceAll("`", ""))])
+    const { selection, excludeOutOf, excludeSearchTime } = parts.selection
+    return ok({
+      collection: this.#schema.name,
+      text: text.query,
+      matchesNothing: text.nothing || found.group.nothing,
+      vector,
+      filter: allOf(parts.filter, this.#context.forcedFilter),
+      sort: effectiveSort(parts.sort, !isMatchAll, vector !== undefined, this.#schema),
+      facets: parts.facets,
+      facetQuery: parts.facetQuery,
+      facetValuesMax: this.#integers.max_facet_values,
+      facetSample: { percent: this.#integers.facet_sample_percent, threshold: this.#integers.facet_sample_threshold },
+      group: found.group.request,
+      pinned: placePins(outcome, parts.pins, excludes),
+      hidden: [...excludes],
+      filterCuratedHits: booleanOf(p, "filter_curated_hits", false) || outcome.filterCuratedHits,
+      ...(this.#context.forcedFilter === undefined ? {} : { pinnedFilter: this.#context.forcedFilter }),
+      diversity: diversity.value,
+      offset: paging.offset,
+      limit: paging.limit,
+      hits_max: this.#integers.limit_hits,
+      selection,
+      highlight: this.#highlight(found.queryFields, selection),
+      cutoff_ms: this.#integers.search_cutoff_ms,
+      ...(outcome.metadata === undefined || Object.keys(outcome.metadata).length === 0 ? {} : { metadata: outcome.metadata }),
+      echo: { q: p.q ?? "", per_page: paging.limit, ...(paging.page === undefined ? {} : { page: paging.page }), ...(paging.echoOffset === undefined ? {} : { offset: paging.echoOffset }), excludeOutOf, excludeSearchTime },
+    })
+  }
+
+  #stopwords(): Checked<ReadonlySet<string>> {
+    const words = new Set<string>()
+    for (const name of listParameter(this.#parameters, "stopwords")) {
+      const set = this.#context.resources.stopwords(name)
+      if (set === undefined) return fail(notFound(`Could not find the stopword set named \`${name}\`.`))
+      for (const word of stopwordTokens(set)) words.add(word)
+    }
+    return ok(words)
+  }
+  #numberLimits(): Checked<undefined> {
+    const { group_limit, facet_sample_percent, synonym_num_typos } = this.#integers
+    if (listParameter(this.#parameters, "group_by").length > 0 && (group_limit < 1 || group_limit > this.#limits.group_limit_max)) {
+      return fail(invalid(`Value of \`group_limit\` must be between 1 and ${this.#limits.group_limit_max}.`, "group_limit"))
+    }
+    if (facet_sample_percent > 100) return fail(invalid("Value of `facet_sample_percent` must be less than 100.", "facet_sample_percent"))
+    if (synonym_num_typos > 2) return fail(invalid("Value of `synonym_num_typos` must not be greater than 2.", "synonym_num_typos"))
+    return ok(undefined)
+  }
+  #group(): Checked<{ readonly request: GroupRequest | undefined; readonly nothing: boolean }> {
+    const names = listParameter(this.#parameters, "group_by")
+    if (names.length === 0) return ok({ request: undefined, nothing: false })
+    const fields: string[] = []
+    for (const name of names) {
+      if (name === "id") return fail(invalid("Cannot use `id` as a group by field.", "group_by"))
+      if (name.includes("*")) return fail(invalid(`Pattern \`${name}\` is not allowed.`, "group_by"))
+      const field = fieldNamed(this.#schema, name)
+      if (field === undefined) {
+        if (this.#validateNames) return fail(notFound(`Could not find a field named \`${name}\` in the schema.`))
+        continue
+      }
+      if (!field.facet) return fail(invalid(`Group by field \`${name}\` should be a facet field.`, "group_by"))
+      fields.push(name)
+    }
+    if (fields.length === 0) return ok({ request: undefined, nothing: true })
+    return ok({ request: { fields, limit: this.#integers.group_limit, missingValues: booleanOf(this.#parameters, "group_missing_values", true) }, nothing: false })
+  }
+  #facets(): Checked<ReadonlyArray<FacetRequest>> {
+    const parsed = parseFacets(this.#parameters.facet_by ?? "", this.#fields)
+    if (!parsed.ok) return parsed
+    const strategies = parseFacetStrategies(this.#parameters.facet_strategy ?? "", parsed.value.length)
+    if (!strategies.ok) return strategies
+    const parents = listParameter(this.#parameters, "facet_return_parent")
+    const returnsParent = (name: string): boolean => parents.some((pattern) => pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name)
+    return ok(parsed.value.map((facet, i) => ({ ...facet, strategy: strategies.value[strategies.value.length === 1 ? 0 : i] ?? "automatic", returnParent: returnsParent(facet.field) })))
+  }
+  #paging(): Checked<Paging> {
+    const given = this.#integers
+    const size = given.per_page >= 0 ? given.per_page : given.limit >= 0 ? given.limit : (this.#parameters.facet_query ?? "") !== "" ? 0 : 10
+    if (size > this.#limits.per_page_max) return fail(invalid(`Only upto ${this.#limits.per_page_max} hits can be fetched per page.`, "per_page"))
+    if (given.page > 0) return ok({ offset: (given.page - 1) * size, limit: size, page: given.page, echoOffset: undefined })
+    if (given.offset > 0) return ok({ offset: given.offset, limit: size, page: undefined, echoOffset: given.offset })
+    return ok({ offset: 0, limit: size, page: 1, echoOffset: undefined })
+  }
+
+  #curate(found: Found, sortContext: SortContext): Checked<CurationOutcome> {
+    const p = this.#parameters
+    const q = p.q ?? ""
+    const inert: CurationOutcome = { q, words: undefined, filterBy: p.filter_by ?? "", sortBy: p.sort_by ?? "", includes: [], excludes: [], filterCuratedHits: false, metadata: undefined, diversity: undefined, replaced: false }
+    if (!booleanOf(p, "enable_curations", false) || this.#schema.curation_sets.length === 0) return ok(inert)
+    const sets = this.#schema.curation_sets.flatMap((name) => this.#context.resources.curationSet(name) ?? [])
+    const outcome = applyCurations({
+      q, filterBy: inert.filterBy, sortBy: inert.sortBy, sets, tags: listParameter(p, "curation_tags"), now_s: this.#context.now_s,
+      symbolsToIndex: this.#schema.symbols_to_index, tokenSeparators: this.#schema.token_separators,
+      synonymSets: this.#schema.synonym_sets.flatMap((name) => this.#context.resources.synonymSet(name) ?? []), dictionaries: this.#context.resources.stemmingDictionary,
+      parse: (text) => { const parsed = parseFilter(text, { ...this.#fields, validateFieldNames: true }); return parsed.ok ? parsed.value : undefined },
+      isSortable: (text) => { const clauses = parseSortClauses(text); return clauses.ok && resolveSort(clauses.value, sortContext).ok },
+      matchesAny: this.#context.matchesAny,
+    })
+    if (outcome.replaced && found.matchAll && outcome.q.trim() !== "*" && found.queryFields.fields.length === 0) return fail(invalid("Missing `query_by` parameter.", "query_by"))
+    const sortable = outcome.sortBy === inert.sortBy || (() => { const clauses = parseSortClauses(outcome.sortBy); return clauses.ok && resolveSort(clauses.value, sortContext).ok })()
+    return ok(sortable ? outcome : { ...outcome, sortBy: inert.sortBy })
+  }
+  #synonymSets(matchAll: boolean): Checked<ReadonlyArray<SynonymSet>> {
+    const enabled = booleanOf(this.#parameters, "enable_synonyms", true)
+    const names = [...new Set([...(enabled && !matchAll ? this.#schema.synonym_sets : []), ...listParameter(this.#parameters, "synonym_sets")])]
+    const sets: SynonymSet[] = []
+    for (const name of names) {
+      const set = this.#context.resources.synonymSet(name)
+      if (set === undefined) return fail(notFound("Synonym index not found"))
+      sets.push(set)
+    }
+    return ok(enabled ? sets : [])
+  }
+
+  #text(parts: Parts): { readonly query: TextQuery | undefined; readonly nothing: boolean } {
+    const p = this.#parameters
+    const { found, outcome } = parts
+    const nothing = { query: undefined, nothing: true }
+    if (outcome.words === undefined && (outcome.q.trim() === "*" || outcome.q.trim() === "")) return { query: undefined, nothing: false }
+    if (found.queryFields.allUnknown) return nothing
+    if (found.queryFields.fields.length === 0) return { query: undefined, nothing: false }
+    const top = fieldNamed(this.#schema, found.queryFields.fields[0].field) as Field
+    const analyzer = analyzerOf(this.#schema, top, this.#context.resources.stemmingDictionary)
+    const parsed: QueryWords = outcome.words !== undefined ? { words: outcome.words, phrases: [], excluded: [], onlyStopwords: false } : parseQueryWords(outcome.q, {
+      analyzer, locale: top.locale, stopwords: found.stopwords, preSegmented: booleanOf(p, "pre_segmented_query", false),
+      symbolsToIndex: top.symbols_to_index.length > 0 ? top.symbols_to_index : this.#schema.symbols_to_index,
+      tokenSeparators: top.token_separators.length > 0 ? top.token_separators : this.#schema.token_separators,
+    })
+    if (parsed.onlyStopwords) return nothing
+    if (parsed.words.length === 0 && parsed.phrases.length === 0 && parsed.excluded.length === 0 && outcome.words === undefined) return { query: undefined, nothing: false }
+    const prefix = booleanOf(p, "synonym_prefix", false)
+    const variants = parsed.phrases.length > 0 && parsed.words.length === 0 ? [] : expandSynonyms(parsed.words, parts.synonymSets, { locale: top.locale, prefix, numTypos: this.#integers.synonym_num_typos })
+    return { nothing: false, query: this.#textQuery(found.queryFields, parsed, variants, parts, (token) => analyzer.stem(token), prefix) }
+  }
+  #textQuery(queryFields: QueryFields, parsed: QueryWords, variants: ReadonlyArray<ReadonlyArray<string>>, parts: Parts, stem: (token: string) => string, synonymPrefix: boolean): TextQuery {
+    const p = this.#parameters
+    const numbers = this.#integers
+    const matchType = p.text_match_type
+    return {
+      fields: queryFields.fields,
+      tokens: parsed.words.map(stem),
+      surface: parsed.words,
+      phrases: parsed.phrases,
+      excluded: parsed.excluded.map((words) => words.length === 1 ? words.map(stem) : words),
+      synonyms: variants.map((tokens) => ({ tokens: tokens.map(stem) })),
+      synonymPrefix,
+      demoteSynonymMatch: booleanOf(p, "demote_synonym_match", false),
+      textMatchType: matchType === "max_weight" || matchType === "sum_score" ? matchType : "max_score",
+      prioritizeExactMatch: booleanOf(p, "prioritize_exact_match", true),
+      prioritizeTokenPosition: booleanOf(p, "prioritize_token_position", false),
+      prioritizeNumMatchingFields: booleanOf(p, "prioritize_num_matching_fields", true),
+      minLen1Typo: numbers.min_len_1typo,
+      minLen2Typo: numbers.min_len_2typo,
+      typoTokensThreshold: numbers.typo_tokens_threshold,
+      dropTokensThreshold: numbers.drop_tokens_threshold,
+      dropTokensMode: parts.dropMode,
+      splitJoinTokens: splitJoinOf(p.split_join_tokens),
+      typosForNumericalTokens: booleanOf(p, "enable_typos_for_numerical_tokens", true),
+      typosForAlphaNumericalTokens: booleanOf(p, "enable_typos_for_alpha_numerical_tokens", true),
+      maxCandidates: numbers.max_candidates >= 0 ? numbers.max_candidates : undefined,
+      exhaustive: booleanOf(p, "exhaustive_search", false),
+      maxExtraPrefix: numbers.max_extra_prefix,
+      maxExtraSuffix: numbers.max_extra_suffix,
+    }
+  }
+  #vector(found: Found, paging: Paging, isMatchAll: boolean): VectorQuery | undefined {
+    const window = Math.max(1, paging.offset + paging.limit)
+    const k = isMatchAll ? window : Math.max(window, HYBRID_NEIGHBOURS_MIN)
+    const rerankHybridMatches = booleanOf(this.#parameters, "rerank_hybrid_matches", false)
+    const embedding = found.queryFields.embedding
+    if (found.vector !== undefined) {
+      const { queries, queryWeights, k: asked, ...query } = found.vector
+      const field = fieldNamed(this.#schema, query.field)
+      const texts = queries.length > 0 ? queries : query.vector === undefined && query.likeId === undefined && field?.embed !== undefined ? [this.#parameters.q ?? ""] : []
+      if (query.vector === undefined && query.likeId === undefined && texts.length === 0) return undefined
+      return { ...query, k: asked ?? k, rerankHybridMatches, ...(texts.length === 0 ? {} : { embed: { texts, weights: queryWeights } }) }
+    }
+    if (embedding === undefined || found.matchAll) return undefined
+    return { field: embedding.name, vector: undefined, k, alpha: DEFAULT_ALPHA, distanceThreshold: undefined, flatSearchCutoff: 0, ef: DEFAULT_EF, rerankHybridMatches, embed: { texts: [this.#parameters.q ?? ""], weights: [] } }
+  }
+  #diversity(outcome: CurationOutcome, group: GroupRequest | undefined): Checked<SearchPlan["diversity"]> {
+    if (outcome.diversity === undefined) return ok(undefined)
+    if (group !== undefined) return fail(invalid("Diversity is not supported along with group_by.", "group_by"))
+    const metrics: Array<NonNullable<SearchPlan["diversity"]>["metrics"][number]> = []
+    for (const metric of outcome.diversity.similarity_metric) {
+      const field = fieldNamed(this.#schema, metric.field)
+      if (field === undefined) return fail(invalid(`\`${metric.field}\` field not found in the schema.`))
+      if (metric.method !== "vector_distance" && field.type.endsWith("[]") && !field.facet) return fail(invalid(`Enable faceting on \`${metric.field}\` array field to use in diversity.`))
+      if (metric.method !== "vector_distance" && !field.facet && !field.sort) return fail(invalid(`Enable sorting/faceting on \`${metric.field}\` field to use in diversity.`))
+      metrics.push({ field: metric.field, method: metric.method as "equality" | "jaccard" | "vector_distance", weight: metric.weight ?? 1 })
+    }
+    return ok({ lambda: decimalOf(this.#parameters, "diversity_lambda", 0, 1, 0.5), metrics })
+  }
+  #highlight(queryFields: QueryFields, selection: Selection): HighlightRequest {
+    const p = this.#parameters
+    const explicit = (p.highlight_fields ?? "").trim() !== ""
+    const fields = explicit ? expandNames(listParameter(p, "highlight_fields"), this.#schema) : [...new Set(queryFields.highlighted)].filter((name) => isSelected(selection, name))
+    return {
+      fields, explicit, fullFields: expandNames(listParameter(p, "highlight_full_fields"), this.#schema),
+      affixTokens: this.#integers.highlight_affix_num_tokens, snippetThreshold: this.#integers.snippet_threshold,
+      startTag: p.highlight_start_tag ?? "<mark>", endTag: p.highlight_end_tag ?? "</mark>", v1: booleanOf(p, "enable_highlight_v1", true),
+    }
+  }
+}
+interface Found {
+  /** q is `*` or empty. */ readonly matchAll: boolean
+  readonly stopwords: ReadonlySet<string>
+  readonly clauses: ReadonlyArray<SortClause>
+  readonly vector: VectorRequest | undefined
+  readonly queryFields: QueryFields
+  readonly group: { readonly request: GroupRequest | undefined; readonly nothing: boolean }
+}
+interface Parts {
+  readonly found: Found
+  readonly outcome: CurationOutcome
+  readonly filter: Filter | undefined
+  readonly facets: ReadonlyArray<FacetRequest>
+  readonly facetQuery: SearchPlan["facetQuery"]
+  readonly paging: Paging
+  readonly dropMode: TextQuery["dropTokensMode"]
+  readonly pins: ReadonlyArray<{ readonly id: string; readonly position: number }>
+  readonly sort: ReadonlyArray<SortKey>
+  readonly synonymSets: ReadonlyArray<SynonymSet>
+  readonly selection: { readonly selection: Selection; readonly excludeOutOf: boolean; readonly excludeSearchTime: boolean }
+}
+
+const stopwordCache = new WeakMap<StopwordSet, ReadonlyArray<string>>()
+/** The words of a set, tokenised by its locale. */
+export const stopwordTokens = (set: StopwordSet): ReadonlyArray<string> => {
+  const known = stopwordCache.get(set)
+  if (known !== undefined) return known
+  const analyzer = createAnalyzer({ locale: set.locale ?? "" })
+  const words = [...new Set(set.stopwords.flatMap((entry) => analyzer.tokenize(entry)))]
+  stopwordCache.set(set, words)
+  return words
+}
+const expandNames = (names: ReadonlyArray<string>, schema: CollectionSchema): ReadonlyArray<string> => [...new Set(names.flatMap((name) =>
+  name.endsWith("*") ? schema.fields.filter((field) => field.name.startsWith(name.slice(0, -1)) && (field.type === "string" || field.type === "string[]")).map((field) => field.name) : [name]))]
+
+const splitJoinOf = (text: string | undefined): TextQuery["splitJoinTokens"] =>
+  text === "off" || text === "false" ? "off" : text === "always" ? "always" : "fallback"
+const dropModeOf = (text: string | undefined): Result<TextQuery["dropTokensMode"]> => {
+  if (text === undefined || text === "right_to_left") return ok({ kind: "right_to_left" })
+  if (text === "left_to_right") return ok({ kind: "left_to_right" })
+  if (text === "both_sides") return ok({ kind: "both_sides", tokens_max: 1_000 })
+  const both = /^both_sides:(\d{1,9})$/.exec(text)
+  return both === null ? fail(invalid("Invalid format for drop tokens mode.", "drop_tokens_mode")) : ok({ kind: "both_sides", tokens_max: Number(both[1]) })
+}
+/** `id:position` lists; the position stands after the last colon. */
+export const pinnedHits = (text: string): Result<ReadonlyArray<{ readonly id: string; readonly position: number }>> => {
+  const pins: Array<{ id: string; position: number }> = []
+  for (const item of listOf(text)) {
+    const colon = item.lastIndexOf(":")
+    const position = item.slice(colon + 1).trim()
+    const id = item.slice(0, Math.max(0, colon)).trim().replaceAll("`", "")
+    if (colon <= 0 || !/^\d+$/.test(position) || id === "") return fail(invalid("Pinned hits are not in expected format.", "pinned_hits"))
+    if (Number(position) === 0) return fail(invalid("Pinned hits must start from position 1.", "pinned_hits"))
+    pins.push({ id, position: Number(position) })
+  }
+  return ok(pins)
+}
+/** Rule includes first; a request's pin gives way where a rule holds the position; hidden documents are never pinned. */
+const placePins = (outcome: CurationOutcome, pins: ReadonlyArray<{ readonly id: string; readonly position: number }>, excluded: ReadonlySet<string>): ReadonlyArray<{ readonly id: string; readonly position: number }> => {
+  const placed: Array<{ id: string; position: number }> = []
+  const seen = new Set<string>()
+  const taken = new Set<number>()
+  for (const include of outcome.includes) {
+    if (excluded.has(include.id) || seen.has(include.id)) continue
+    seen.add(include.id)
+    taken.add(include.position)
+    placed.push({ id: include.id, position: Math.max(1, include.position) })
+  }
+  for (const pin of pins) {
+    if (excluded.has(pin.id) || seen.has(pin.id) || taken.has(pin.position)) continue
+    seen.add(pin.id)
+    placed.push(pin)
+  }
+  return placed.sort((a, b) => a.position - b.position)
+}
+
+/** Keys of engine-contract 8.1. */
+const effectiveSort = (given: ReadonlyArray<SortKey>, isText: boolean, isVector: boolean, schema: CollectionSchema): ReadonlyArray<SortKey> => {
+  const relevance: SortKey[] = isText ? [{ kind: "text_match", order: "desc" }] : []
+  if (isVector) relevance.push({ kind: "vector_distance", order: "asc" })
+  if (given.length === 0) {
+    const field = schema.default_sorting_field === "" ? undefined : fieldNamed(schema, schema.default_sorting_field)
+    const fallback: SortKey[] = field === undefined ? [] : [{ kind: "field", field: field.name, type: field.type.replace("[]", "") as "int32", missing: "normal", order: "desc" }]
+    return [...relevance, ...fallback].slice(0, 3)
+  }
+  const keys = [...given]
+  for (const key of relevance) if (keys.length < 3 && !keys.some((known) => known.kind === key.kind)) keys.push(key)
+  return keys
+}

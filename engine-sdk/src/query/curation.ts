@@ -1,0 +1,235 @@
+/**
+ * Which curation items fire for a search and what they change (engine-contract 11.3-11.5). Two passes, as the reference:
+ * first items that act on the query as written, then filters, including those with placeholders, on the words that are
+ * left. A rule that cannot be applied is inert, never an error.
+ */
+import { createAnalyzer, hasStemmer, type Analyzer } from "../analysis/mod.ts"
+import { stemmerOf } from "../analysis/stemmer.ts"
+import type { Filter } from "../plan.ts"
+import { joinFilterTexts } from "./filter-parser.ts"
+import type { CurationItem, CurationSet, SearchResources, SynonymSet } from "./query-context.ts"
+import { expandSynonyms } from "./synonym-expansion.ts"
+
+export interface CurationInput {
+  readonly q: string
+  readonly filterBy: string
+  readonly sortBy: string
+  readonly sets: ReadonlyArray<CurationSet>
+  readonly tags: ReadonlyArray<string>
+  readonly now_s: number
+  readonly symbolsToIndex: ReadonlyArray<string>
+  readonly tokenSeparators: ReadonlyArray<string>
+  readonly synonymSets: ReadonlyArray<SynonymSet>
+  readonly dictionaries: SearchResources["stemmingDictionary"]
+  /** Parses a filter text; undefined where it is wrong. */ readonly parse: (text: string) => Filter | undefined
+  readonly isSortable: (text: string) => boolean
+  readonly matchesAny: (filter: Filter) => boolean
+}
+export interface CurationOutcome {
+  /** The query to run. */ readonly q: string
+  /** Words left after filters took some; undefined when none did. Empty = every document. */ readonly words: ReadonlyArray<string> | undefined
+  readonly filterBy: string
+  readonly sortBy: string
+  readonly includes: ReadonlyArray<{ readonly id: string; readonly position: number }>
+  readonly excludes: ReadonlyArray<string>
+  readonly filterCuratedHits: boolean
+  readonly metadata: Record<string, unknown> | undefined
+  readonly diversity: CurationItem["diversity"] | undefined
+  readonly replaced: boolean
+}
+interface Draft {
+  q: string
+  words: ReadonlyArray<string>
+  wordsTaken: boolean
+  filterBy: string
+  sortBy: string
+  includes: Array<{ id: string; position: number }>
+  excludes: string[]
+  filterCuratedHits: boolean
+  metadata: Record<string, unknown> | undefined
+  diversity: CurationItem["diversity"] | undefined
+  replaced: boolean
+}
+
+/** O(items × words) plus one engine question per candidate run of a placeholder. */
+export const applyCurations = (input: CurationInput): CurationOutcome => {
+  const normalizer = createAnalyzer({ symbolsToIndex: [...input.symbolsToIndex, "*"], tokenSeparators: input.tokenSeparators })
+  const draft: Draft = {
+    q: input.q, words: normalizer.tokenize(input.q), wordsTaken: false, filterBy: input.filterBy, sortBy: input.sortBy, includes: [], excludes: [],
+    filterCuratedHits: false, metadata: undefined, diversity: undefined, replaced: false,
+  }
+  const items = input.sets.flatMap((set) => set.items).filter((item) => isCurrent(item, input.now_s))
+  for (const candidates of byTags(items, input.tags)) if (applyAll(candidates, draft, input, normalizer)) break
+  return {
+    q: draft.q, words: draft.wordsTaken ? draft.words : undefined, filterBy: draft.filterBy, sortBy: draft.sortBy, includes: draft.includes, excludes: draft.excludes,
+    filterCuratedHits: draft.filterCuratedHits, metadata: draft.metadata, diversity: draft.diversity, replaced: draft.replaced,
+  }
+}
+const isCurrent = (item: CurationItem, now_s: number): boolean =>
+  (item.effective_from_ts === undefined || now_s >= item.effective_from_ts) && (item.effective_to_ts === undefined || now_s <= item.effective_to_ts)
+/** Groups of items to try one after the other until one fires (11.3, point 3). */
+const byTags = (items: ReadonlyArray<CurationItem>, tags: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<CurationItem>> => {
+  const tagsOf = (item: CurationItem): ReadonlyArray<string> => item.rule?.tags ?? []
+  if (tags.length === 0) return [items.filter((item) => tagsOf(item).length === 0 || tagsOf(item).includes("*"))]
+  const given = new Set(tags)
+  const sharing = items.filter((item) => tagsOf(item).some((tag) => given.has(tag)))
+  if (tags.length === 1) return [sharing]
+  return [sharing.filter((item) => new Set(tagsOf(item)).size === given.size && tagsOf(item).every((tag) => given.has(tag))), sharing]
+}
+
+const applyAll = (items: ReadonlyArray<CurationItem>, draft: Draft, input: CurationInput, normalizer: Analyzer): boolean => {
+  let fired = false
+  let last = items.length
+  for (const [at, item] of items.entries()) {
+    if (!firesAsWritten(item, draft, input, normalizer)) continue
+    fired = true
+    applyStatic(item, draft, normalizer)
+    if (item.stop_processing) { last = at + 1; break }
+  }
+  for (const item of items.slice(0, last)) {
+    if (item.filter_by === undefined && !isDynamic(item)) continue
+    if (!applyFilter(item, draft, input, normalizer)) continue
+    fired = true
+    if (item.stop_processing) break
+  }
+  return fired
+}
+const PLACEHOLDER = /\{([^{}]+)\}/
+const isDynamic = (item: CurationItem): boolean => PLACEHOLDER.test(item.rule?.query ?? "") || PLACEHOLDER.test(item.rule?.filter_by ?? "")
+
+const firesAsWritten = (item: CurationItem, draft: Draft, input: CurationInput, normalizer: Analyzer): boolean => {
+  const rule = item.rule
+  if (rule === undefined || isDynamic(item)) return false
+  if (rule.filter_by !== undefined && rule.filter_by !== draft.filterBy) return false
+  if (rule.query === undefined) return rule.filter_by !== undefined || (rule.tags ?? []).length > 0
+  return wordsMatch(item, draft.words, input, normalizer)
+}
+const wordsMatch = (item: CurationItem, words: ReadonlyArray<string>, input: CurationInput, normalizer: Analyzer): boolean => {
+  const rule = item.rule
+  if (rule?.query === undefined) return false
+  const wanted = normalizer.tokenize(rule.query)
+  if (wanted.length === 0) return false
+  const spellings: Array<ReadonlyArray<string>> = [words]
+  if (rule.synonyms === true) spellings.push(...expandSynonyms(words, input.synonymSets, { locale: "", prefix: false, numTypos: 0 }))
+  const root = rootOf(rule, input)
+  return spellings.some((spelling) => runOf(spelling.map(root), wanted.map(root), rule.match === "exact") >= 0)
+}
+const rootOf = (rule: NonNullable<CurationItem["rule"]>, input: CurationInput): (word: string) => string => {
+  const dictionary = rule.stemming_dictionary === undefined ? undefined : input.dictionaries(rule.stemming_dictionary)
+  if (dictionary !== undefined) return (word) => dictionary.get(word) ?? word
+  return rule.stem === true && hasStemmer("en") ? stemmerOf("en") : (word) => word
+}
+/** Where `wanted` stands in `words` as a run of whole words; -1 nowhere. Exact wants all of them. */
+const runOf = (words: ReadonlyArray<string>, wanted: ReadonlyArray<string>, exact: boolean): number => {
+  if (exact) return words.length === wanted.length && wanted.every((word, i) => words[i] === word) ? 0 : -1
+  for (let at = 0; at + wanted.length <= words.length; at++) if (wanted.every((word, i) => words[at + i] === word)) return at
+  return -1
+}
+
+const applyStatic = (item: CurationItem, draft: Draft, normalizer: Analyzer): void => {
+  draft.includes.push(...item.includes)
+  draft.excludes.push(...item.excludes.map((exclude) => exclude.id))
+  draft.metadata ??= item.metadata
+  draft.diversity ??= item.diversity
+  draft.filterCuratedHits = draft.filterCuratedHits || item.filter_curated_hits
+  if (item.sort_by !== undefined && item.sort_by !== "") draft.sortBy = item.sort_by
+  if (item.replace_query !== undefined && item.replace_query !== "") setQuery(draft, item.replace_query, normalizer)
+  else if (item.remove_matched_tokens && item.filter_by === undefined && item.rule?.query !== undefined) {
+    const left = without(draft.words, normalizer.tokenize(item.rule.query))
+    setQuery(draft, left.length === 0 ? "*" : left.join(" "), normalizer)
+  }
+}
+const setQuery = (draft: Draft, q: string, normalizer: Analyzer): void => {
+  draft.q = q
+  draft.words = normalizer.tokenize(q)
+  draft.replaced = true
+}
+const without = (words: ReadonlyArray<string>, run: ReadonlyArray<string>): ReadonlyArray<string> => {
+  const at = run.length === 0 ? -1 : runOf(words, run, false)
+  return at < 0 ? words : [...words.slice(0, at), ...words.slice(at + run.length)]
+}
+
+/** The filter of an item, its placeholders filled; the words it matched leave the query where it says so. */
+const applyFilter = (item: CurationItem, draft: Draft, input: CurationInput, normalizer: Analyzer): boolean => {
+  const captured = isDynamic(item) ? capture(item, draft, input, normalizer) : staticCapture(item, draft, input, normalizer)
+  if (captured === undefined) return false
+  const fill = (text: string): string => text.replace(/\{([^{}]+)\}/g, (whole, name: string) => captured.values.get(name.trim()) ?? whole)
+  if (item.filter_by !== undefined) {
+    const filter = fill(item.filter_by)
+    if (input.parse(filter) === undefined) return false
+    draft.filterBy = joinFilterTexts(draft.filterBy, filter) ?? filter
+  }
+  if (isDynamic(item) && item.sort_by !== undefined) {
+    const sort = fill(item.sort_by)
+    if (input.isSortable(sort)) draft.sortBy = sort
+  }
+  if (item.remove_matched_tokens && captured.length > 0 && draft.words[0] !== "*") {
+    draft.words = [...draft.words.slice(0, captured.at), ...draft.words.slice(captured.at + captured.length)]
+    draft.wordsTaken = true
+  }
+  return true
+}
+interface Captured { readonly at: number; readonly length: number; readonly values: ReadonlyMap<string, string> }
+const NOTHING: Captured = { at: 0, length: 0, values: new Map() }
+const staticCapture = (item: CurationItem, draft: Draft, input: CurationInput, normalizer: Analyzer): Captured | undefined => {
+  const rule = item.rule
+  if (rule === undefined) return undefined
+  if (rule.filter_by !== undefined && rule.filter_by !== input.filterBy) return undefined
+  if (rule.query === undefined) return NOTHING
+  if (!wordsMatch(item, draft.words, input, normalizer)) return undefined
+  const wanted = normalizer.tokenize(rule.query)
+  return { at: Math.max(0, runOf(draft.words, wanted, false)), length: wanted.length, values: new Map() }
+}
+type Part = { readonly word: string } | { readonly field: string }
+const partsOf = (query: string, normalizer: Analyzer): Part[] =>
+  query.split(/(\{[^{}]+\})/).flatMap((piece): Part[] => piece.startsWith("{") && piece.endsWith("}") ? [{ field: piece.slice(1, -1).trim() }] : normalizer.tokenize(piece).map((word) => ({ word })))
+
+const capture = (item: CurationItem, draft: Draft, input: CurationInput, normalizer: Analyzer): Captured | undefined => {
+  const rule = item.rule
+  if (rule === undefined) return undefined
+  const values = new Map<string, string>()
+  if (rule.filter_by !== undefined && !captureFilter(rule.filter_by, input.filterBy, values)) return undefined
+  if (rule.query === undefined) return { at: 0, length: 0, values }
+  const parts = partsOf(rule.query, normalizer)
+  // Each placeholder multiplies the runs to try.
+  if (parts.filter((part) => "field" in part).length > PLACEHOLDERS_MAX) return undefined
+  const exact = rule.match === "exact"
+  for (let at = 0; at < (exact ? 1 : draft.words.length); at++) {
+    const found = new Map(values)
+    const end = captureParts(parts, 0, draft.words, at, exact, found, input)
+    if (end >= 0) return { at, length: end - at, values: found }
+  }
+  return undefined
+}
+const RUN_LENGTH_MAX = 8
+const PLACEHOLDERS_MAX = 4
+/** End of the run that parts match from `at`, longest captures first; -1 when they do not. */
+const captureParts = (parts: ReadonlyArray<Part>, part: number, words: ReadonlyArray<string>, at: number, exact: boolean, values: Map<string, string>, input: CurationInput): number => {
+  if (part === parts.length) return exact && at !== words.length ? -1 : at
+  const current = parts[part]
+  if ("word" in current) return words[at] === current.word ? captureParts(parts, part + 1, words, at + 1, exact, values, input) : -1
+  for (let length = Math.min(RUN_LENGTH_MAX, words.length - at); length > 0; length--) {
+    const value = words.slice(at, at + length).join(" ")
+    const filter = input.parse(`${current.field}:=\`${value}\``)
+    if (filter === undefined || !input.matchesAny(filter)) continue
+    values.set(current.field, value)
+    const end = captureParts(parts, part + 1, words, at + length, exact, values, input)
+    if (end >= 0) return end
+  }
+  return -1
+}
+/** `store:={store}` against the search's filter, part by part. */
+const captureFilter = (pattern: string, filter: string, values: Map<string, string>): boolean => {
+  const wanted = pattern.split("&&").map((part) => part.trim())
+  const given = filter.split("&&").map((part) => part.trim())
+  if (wanted.length !== given.length) return false
+  for (const [i, part] of wanted.entries()) {
+    const placeholder = PLACEHOLDER.exec(part)
+    if (placeholder === null) { if (part !== given[i]) return false; continue }
+    const before = part.slice(0, placeholder.index)
+    const after = part.slice(placeholder.index + placeholder[0].length)
+    if (!given[i].startsWith(before) || !given[i].endsWith(after) || given[i].length <= before.length + after.length) return false
+    values.set(placeholder[1].trim(), given[i].slice(before.length, given[i].length - after.length).replaceAll("`", ""))
+  }
+  return true
+}

@@ -1,0 +1,446 @@
+/**
+ * `filter_by` to a filter tree (engine-contract 7): structure, then each clause typed by its field. Equal precedence,
+ * left-associative. Bounded by the number of operations, the depth of joins and linear scanning.
+ */
+import { fail, invalid, ok, type Result } from "../errors.ts"
+import type { Filter, GeoArea, NumberFilter, StringFilter } from "../plan.ts"
+import type { Field } from "../schema.ts"
+import { areRelated, fieldNamed, type FieldContext } from "./query-context.ts"
+import { closingOf, isDecimal, isInteger, splitOutside } from "./text-scanner.ts"
+
+const JOIN_DEPTH_MAX = 8
+const NESTING_MAX = 100
+
+type Token = { readonly kind: "(" | ")" | "&&" | "||" } | { readonly kind: "clause"; readonly text: string }
+
+/**
+ * The tree of a filter text; undefined for an empty text. Failures are Invalid with the reference's words.
+ * O(text); `depth` counts joins around it.
+ */
+export const parseFilter = (text: string, context: FieldContext, depth = 0): Result<Filter | undefined> => {
+  if (text.trim() === "") return ok(undefined)
+  const tokens = tokenize(text)
+  if (!tokens.ok) return tokens
+  const operations = tokens.value.reduce((count, token) => count + (token.kind === "(" || token.kind === ")" ? 0 : 1), 0)
+  if (operations > context.filterOperationsMax) {
+    return fail(invalid(`\`filter_by\` has too many operations. Maximum allowed: ${context.filterOperationsMax}. Use \`--filter-by-max-ops\` command line argument to customize this value.`, "filter_by"))
+  }
+  return assemble(tokens.value, (clause) => parseClause(clause, context, depth))
+}
+
+const tokenize = (text: string): Result<Token[]> => {
+  const tokens: Token[] = []
+  let i = 0
+  while (i < text.length) {
+    const character = text[i]
+    if (character === " " || character === "\n" || character === "\t" || character === "\r") { i++; continue }
+    if (character === "(" || character === ")") { tokens.push({ kind: character }); i++; continue }
+    if (character === "&" || character === "|") {
+      if (text[i + 1] !== character) return fail(invalid("Could not parse the filter filter_query.", "filter_by"))
+      tokens.push({ kind: character === "&" ? "&&" : "||" })
+      i += 2
+      continue
+    }
+    const isJoin = character === "$" || (character === "!" && text[i + 1] === "$")
+    const end = isJoin ? joinEnd(text, i) : clauseEnd(text, i)
+    if (end < 0) return fail(invalid(isJoin ? `Could not parse the reference filter: \`${text.slice(i)}\`.` : "Could not parse the object filter: unbalanced curly braces.", "filter_by"))
+    tokens.push({ kind: "clause", text: text.slice(i, end).trim() })
+    i = end
+  }
+  return ok(tokens)
+}
+const joinEnd = (text: string, start: number): number => {
+  const open = text.indexOf("(", start)
+  const close = open < 0 ? -1 : closingOf(text, open)
+  return close < 0 ? -1 : close + 1
+}
+/** Where a clause ends: at a parenthesis or double operator outside backticks, geo values, lists and braces. -1: braces do not close. */
+const clauseEnd = (text: string, start: number): number => {
+  let quoted = false
+  let colonBefore = false
+  for (let i = start; i < text.length; i++) {
+    const character = text[i]
+    if (character === "`") { quoted = !quoted; colonBefore = false; continue }
+    if (quoted) continue
+    if (character === "{" && text[i - 1] === ".") {
+      const close = closingOf(text, i)
+      if (close < 0) return -1
+      i = close
+      continue
+    }
+    if ((character === "(" || character === "[") && colonBefore) {
+      const close = closingOf(text, i)
+      if (close < 0) { if (character === "(") return i; colonBefore = false; continue }
+      i = close
+      colonBefore = false
+      continue
+    }
+    if (character === "(" || character === ")") return i
+    if ((character === "&" || character === "|") && text[i + 1] === character) return i
+    if (character === ":") colonBefore = true
+    else if (character !== " " && character !== "=" && character !== "!") colonBefore = false
+  }
+  return text.length
+}
+
+/** Shunting-yard with one precedence. */
+const assemble = (tokens: ReadonlyArray<Token>, clause: (text: string) => Result<Filter>): Result<Filter | undefined> => {
+  const operands: Filter[] = []
+  const operators: Array<"(" | "&&" | "||"> = []
+  let nesting = 0
+  const reduce = (operator: "&&" | "||"): string | undefined => {
+    const right = operands.pop()
+    const left = operands.pop()
+    if (left === undefined || right === undefined) return `Could not parse the filter query: unbalanced \`${operator}\` operands.`
+    operands.push({ kind: operator === "&&" ? "and" : "or", left, right })
+    return undefined
+  }
+  const balance = balanceOf(tokens)
+  if (balance !== undefined) return fail(invalid(balance, "filter_by"))
+  for (const token of tokens) {
+    if (token.kind === "clause") {
+      const parsed = clause(token.text)
+      if (!parsed.ok) return parsed
+      operands.push(parsed.value)
+    } else if (token.kind === "(") {
+      if (++nesting > NESTING_MAX) return fail(invalid("Could not parse the filter query: unbalanced parentheses.", "filter_by"))
+      operators.push("(")
+    } else if (token.kind === ")") {
+      nesting--
+      for (let operator = operators.pop(); operator !== "("; operator = operators.pop()) {
+        const error = operator === undefined ? "Could not parse the filter query: unbalanced parentheses." : reduce(operator)
+        if (error !== undefined) return fail(invalid(error, "filter_by"))
+      }
+    } else {
+      for (let top = operators.at(-1); top !== undefined && top !== "("; top = operators.at(-1)) {
+        operators.pop()
+        const error = reduce(top)
+        if (error !== undefined) return fail(invalid(error, "filter_by"))
+      }
+      operators.push(token.kind)
+    }
+  }
+  for (let operator = operators.pop(); operator !== undefined; operator = operators.pop()) {
+    const error = operator === "(" ? "Could not parse the filter query: unbalanced parentheses." : reduce(operator)
+    if (error !== undefined) return fail(invalid(error, "filter_by"))
+  }
+  if (operands.length === 0) return fail(invalid("Filter query cannot be empty.", "filter_by"))
+  return operands.length === 1 ? ok(operands[0]) : fail(invalid("Could not parse the filter query.", "filter_by"))
+}
+/** Structure before clauses, so that a lone operator is named even where a clause is wrong too. */
+const balanceOf = (tokens: ReadonlyArray<Token>): string | undefined => {
+  let open = 0
+  let expectsOperand = true
+  let lastOperator = "&&"
+  for (const token of tokens) {
+    if (token.kind === "(") { open++; continue }
+    if (token.kind === ")") { if (--open < 0) return "Could not parse the filter query: unbalanced parentheses."; continue }
+    if (token.kind === "clause") { expectsOperand = false; continue }
+    if (expectsOperand) return `Could not parse the filter query: unbalanced \`${token.kind}\` operands.`
+    lastOperator = token.kind
+    expectsOperand = true
+  }
+  if (open > 0) return "Could not parse the filter query: unbalanced parentheses."
+  return expectsOperand && tokens.some((token) => token.kind !== "(" && token.kind !== ")") ? `Could not parse the filter query: unbalanced \`${lastOperator}\` operands.` : undefined
+}
+
+const parseClause = (text: string, context: FieldContext, depth: number): Result<Filter> => {
+  if (text.startsWith("$") || text.startsWith("!$")) return parseJoin(text, context, depth)
+  const brace = text.indexOf(".{")
+  const colon = text.indexOf(":")
+  if (brace > 0 && (colon < 0 || brace < colon)) return parseElement(text, brace, context, depth)
+  if (colon < 0) return fail(invalid("Could not parse the filter query.", "filter_by"))
+  const name = text.slice(0, colon).trim()
+  const raw = text.slice(colon + 1).trim()
+  if (name === "id") return parseIds(raw)
+  const field = fieldNamed(context.schema, name)
+  if (field === undefined) return context.validateFieldNames ? fail(invalid(`Could not find a filter field named \`${name}\` in the schema.`, "filter_by")) : ok({ kind: "none" })
+  if (field.num_dim > 0) return fail(invalid(`Cannot filter on vector field \`${name}\`.`, "filter_by"))
+  if (!field.index) return fail(invalid(`Cannot filter on non-indexed field \`${name}\`.`, "filter_by"))
+  if (raw === "") return wrong(name, "Filter value cannot be empty.")
+  switch (field.type) {
+    case "int32": case "int64": case "float": case "int32[]": case "int64[]": case "float[]": return parseNumbers(field, raw)
+    case "bool": case "bool[]": return parseBooleans(field, raw)
+    case "geopoint": case "geopoint[]": return parseGeo(field, raw)
+    case "geopolygon": return parsePolygonPoint(field, raw)
+    case "string": case "string[]": return parseStrings(field, raw, context)
+    default: return fail(invalid("Unidentified field data type, see docs for supported data types.", "filter_by"))
+  }
+}
+const wrong = (name: string, detail: string): Result<never> => fail(invalid(`Error with filter field \`${name}\`: ${detail}`, "filter_by"))
+const negate = (filter: Filter, negated: boolean): Filter => negated ? { kind: "not", filter } : filter
+
+const parseJoin = (text: string, context: FieldContext, depth: number): Result<Filter> => {
+  const negated = text.startsWith("!")
+  const open = text.indexOf("(")
+  const name = text.slice(negated ? 2 : 1, open).trim()
+  const inner = text.slice(open + 1, -1)
+  if (depth >= JOIN_DEPTH_MAX || name === "" || inner.trim() === "") return fail(invalid(`Could not parse the reference filter: \`${text}\`.`, "filter_by"))
+  const joined = context.collectionOf(name)
+  if (joined === undefined) return fail(invalid(`Referenced collection \`${name}\` not found.`, "filter_by"))
+  if (!areRelated(context.schema, joined.schema)) return fail(invalid(`Failed to join on \`${name}\`: No reference field found.`, "filter_by"))
+  const filter = parseFilter(inner, { ...context, schema: joined.schema }, depth + 1)
+  if (!filter.ok) return fail(invalid(`Failed to join on \`${name}\` collection: ${filter.error.message}`, "filter_by"))
+  return ok(negate({ kind: "join", collection: joined.schema.name, filter: filter.value ?? { kind: "all" } }, negated))
+}
+
+const parseElement = (text: string, brace: number, context: FieldContext, depth: number): Result<Filter> => {
+  const path = text.slice(0, brace).trim()
+  const inner = text.slice(brace + 2)
+  if (!inner.endsWith("}")) return fail(invalid("Could not parse the object filter: unbalanced curly braces.", "filter_by"))
+  const body = inner.slice(0, -1)
+  if (body.includes(".{")) return fail(invalid("Nested object filters are not supported.", "filter_by"))
+  const tokens = tokenize(body)
+  if (!tokens.ok) return tokens
+  const filter = assemble(tokens.value, (clause) => clause.startsWith("$") || clause.startsWith("!$")
+    ? fail(invalid("Could not parse the filter query.", "filter_by"))
+    : parseClause(`${path}.${clause}`, context, depth))
+  if (!filter.ok) return filter
+  return filter.value === undefined ? fail(invalid("Filter query cannot be empty.", "filter_by")) : ok({ kind: "element", path, filter: filter.value })
+}
+
+/** `!=`, `=`, `!` before a value, and the rest. */
+const operatorOf = (raw: string): { readonly negated: boolean; readonly equals: boolean; readonly rest: string } => {
+  if (raw.startsWith("!=")) return { negated: true, equals: true, rest: raw.slice(2).trim() }
+  if (raw.startsWith("=")) return { negated: false, equals: true, rest: raw.slice(1).trim() }
+  if (raw.startsWith("!")) return { negated: true, equals: false, rest: raw.slice(1).trim() }
+  return { negated: false, equals: false, rest: raw }
+}
+const isList = (text: string): boolean => text.startsWith("[") && text.endsWith("]")
+const itemsOf = (list: string): string[] => list.slice(1, -1).trim() === "" ? [] : splitQuoted(list.slice(1, -1))
+/** Commas outside backticks and double quotes. */
+const splitQuoted = (text: string): string[] => {
+  const items: string[] = []
+  let start = 0
+  let quote = ""
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i]
+    if (quote !== "") { if (character === quote) quote = "" }
+    else if (character === "`") quote = character
+    else if (character === "," ) { items.push(text.slice(start, i).trim()); start = i + 1 }
+  }
+  items.push(text.slice(start).trim())
+  return items
+}
+
+const parseIds = (raw: string): Result<Filter> => {
+  const { negated, rest } = operatorOf(raw)
+  if (rest === "") return wrong("id", "Filter value cannot be empty.")
+  if (rest === "*") return ok(negated ? { kind: "none" } : { kind: "all" })
+  const items = isList(rest) ? itemsOf(rest) : [rest]
+  const ids: string[] = []
+  for (const item of items) {
+    const id = item.replaceAll("`", "").trim()
+    if (id === "") return wrong("id", "Filter value cannot be empty.")
+    ids.push(id)
+  }
+  if (ids.length === 0) return ok({ kind: negated ? "all" : "none" })
+  return ok(negate({ kind: "ids", ids }, negated))
+}
+
+const parseStrings = (field: Field, raw: string, context: FieldContext): Result<Filter> => {
+  const { negated, equals, rest } = operatorOf(raw)
+  const list = isList(rest)
+  const items = list ? itemsOf(rest) : [rest]
+  if (list && items.length === 0) return ok({ kind: negated ? "all" : "none" })
+  const values: Array<StringFilter["values"][number]> = []
+  const analyzer = context.analyzer(context.schema, field)
+  for (const item of items) {
+    const quoted = item.startsWith("`") && item.endsWith("`") && item.length > 1
+    const plain = item.replaceAll("`", "").trim()
+    const phrase = !quoted && plain.length > 1 && plain.startsWith('"') && plain.endsWith('"')
+    const prefix = !quoted && !phrase && plain.endsWith("*")
+    const tokens = (phrase ? analyzer.unstemmed : analyzer).tokenize(prefix ? plain.slice(0, -1) : plain)
+    if (tokens.length === 0) return wrong(field.name, "Filter value cannot be empty.")
+    values.push({ tokens, match: phrase ? "phrase" : equals ? "equals" : "contains", prefix })
+  }
+  return ok(negate({ kind: "string", field: field.name, values, prefixCandidates: context.prefixCandidates }, negated))
+}
+
+// ---- numbers ---------------------------------------------------------------------------------------------------------
+
+type Range = NumberFilter["ranges"][number]
+const INT32_MAX = 2_147_483_647
+const INT64_MAX = 9_223_372_036_854_775_807n
+const parseNumbers = (field: Field, raw: string): Result<Filter> => {
+  const type = field.type.replace("[]", "") as NumberFilter["type"]
+  const { negated, rest } = operatorOf(raw)
+  const listed = isList(rest)
+  const items = listed ? itemsOf(rest) : [rest]
+  if (listed && items.length === 0) return ok({ kind: negated ? "all" : "none" })
+  const ranges: Range[] = []
+  for (const item of items) {
+    const parsed = rangesOf(field.name, type, item)
+    if (!parsed.ok) return parsed
+    ranges.push(...parsed.value)
+  }
+  return ok(negate({ kind: "number", field: field.name, type, ranges }, negated))
+}
+const rangesOf = (name: string, type: NumberFilter["type"], item: string): Result<ReadonlyArray<Range>> => {
+  if (item === "") return wrong(name, "Filter value cannot be empty.")
+  const comparison = /^(<=|>=|!=|<|>|=)?([\s\S]*)$/.exec(item)
+  const operator = comparison?.[1] ?? ""
+  const text = (comparison?.[2] ?? "").trim()
+  if (operator === "" && text.includes("..")) return rangeOf(name, type, text)
+  if (operator === "" && !isDecimal(text)) return wrong(name, "Numerical field has an invalid comparator.")
+  const value = numberOf(name, type, text)
+  if (!value.ok) return value
+  const [min, max] = boundsOf(type)
+  switch (operator) {
+    case "<": return ok([{ min, max: value.value, maxOpen: true }])
+    case "<=": return ok([{ min, max: value.value }])
+    case ">": return ok([{ min: value.value, max, minOpen: true }])
+    case ">=": return ok([{ min: value.value, max }])
+    case "!=": return ok([{ min, max: value.value, maxOpen: true }, { min: value.value, max, minOpen: true }])
+    default: return ok([{ min: value.value, max: value.value }])
+  }
+}
+const rangeOf = (name: string, type: NumberFilter["type"], text: string): Result<ReadonlyArray<Range>> => {
+  const at = text.indexOf("..")
+  const min = numberOf(name, type, text.slice(0, at).trim())
+  if (!min.ok) return min
+  const max = numberOf(name, type, text.slice(at + 2).trim())
+  return max.ok ? ok([{ min: min.value, max: max.value }]) : max
+}
+const boundsOf = (type: NumberFilter["type"]): readonly [number | bigint, number | bigint] =>
+  type === "int32" ? [-INT32_MAX - 1, INT32_MAX] : type === "int64" ? [-INT64_MAX - 1n, INT64_MAX] : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+const numberOf = (name: string, type: NumberFilter["type"], text: string): Result<number | bigint> => {
+  if (type === "float") return isDecimal(text) ? ok(Number(text)) : wrong(name, "Not a float.")
+  if (!isInteger(text) || text.length > 64) return wrong(name, isInteger(text) ? `\`${text}\` exceeds the range of an ${type}.` : `Not an ${type}.`)
+  const value = BigInt(text.startsWith("+") ? text.slice(1) : text)
+  const limit = type === "int32" ? BigInt(INT32_MAX) : INT64_MAX
+  if (value > limit || value < -limit - 1n) return wrong(name, `\`${text}\` exceeds the range of an ${type}.`)
+  const number = Number(value)
+  return ok(Number.isSafeInteger(number) ? number : value)
+}
+
+const parseBooleans = (field: Field, raw: string): Result<Filter> => {
+  const { negated, rest } = operatorOf(raw)
+  const list = isList(rest)
+  const items = list ? itemsOf(rest) : [rest]
+  if (list && items.length === 0) return ok({ kind: negated ? "all" : "none" })
+  const values: boolean[] = []
+  for (const item of items) {
+    if (item !== "true" && item !== "false") return fail(invalid(`${list ? "Values" : "Value"} of filter field \`${field.name}\` must be \`true\` or \`false\`.`, "filter_by"))
+    values.push(item === "true")
+  }
+  return ok(negate({ kind: "bool", field: field.name, values }, negated))
+}
+
+// ---- places ----------------------------------------------------------------------------------------------------------
+
+const METRES_PER_MILE = 1_609.34
+export const EXACT_FILTER_RADIUS_M = 10_000
+/** `5 km` or `3 mi` in metres; a wrong unit or no number is told apart. */
+export const metresOf = (text: string): number | "unit" | "number" => {
+  const match = /^([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([a-zA-Z]*)$/.exec(text.trim())
+  if (match === null || !isDecimal(match[1])) return "number"
+  const unit = match[2].toLowerCase()
+  if (unit !== "km" && unit !== "mi") return "unit"
+  return Number(match[1]) * (unit === "km" ? 1_000 : METRES_PER_MILE)
+}
+const geoFormat = (name: string): Result<never> =>
+  fail(invalid(`Value of filter field \`${name}\`: must be in the \`(-44.50, 170.29, 0.75 km)\` or (56.33, -65.97, 23.82, -127.82) format.`, "filter_by"))
+
+const parseGeo = (field: Field, raw: string): Result<Filter> => {
+  const value = raw.startsWith("=") ? raw.slice(1).trim() : raw
+  const items = isList(value) ? splitOutside(value.slice(1, -1), ",") : [value]
+  const areas: GeoArea[] = []
+  for (const item of items) {
+    if (!item.startsWith("(") || !item.endsWith(")")) return geoFormat(field.name)
+    const area = areaOf(field.name, splitOutside(item.slice(1, -1), ","))
+    if (!area.ok) return area
+    areas.push(area.value)
+  }
+  return ok({ kind: "geo", field: field.name, areas })
+}
+const areaOf = (name: string, parts: ReadonlyArray<string>): Result<GeoArea> => {
+  if (parts[0]?.startsWith("[")) return areaWithOptions(name, parts)
+  const last = parts.at(-1) ?? ""
+  if (isDecimal(last)) return polygonOf(name, parts, EXACT_FILTER_RADIUS_M)
+  if (parts.length !== 3) return geoFormat(name)
+  return radiusOf(name, parts[0], parts[1], last, EXACT_FILTER_RADIUS_M)
+}
+const areaWithOptions = (name: string, parts: ReadonlyArray<string>): Result<GeoArea> => {
+  if (!parts[0].endsWith("]")) return geoFormat(name)
+  const numbers = splitOutside(parts[0].slice(1, -1), ",")
+  let radius: string | undefined
+  let exact = EXACT_FILTER_RADIUS_M
+  for (const option of parts.slice(1)) {
+    const [key, value] = splitOption(option)
+    if (key === "radius") radius = value
+    else if (key === "exact_filter_radius") {
+      const metres = metresOf(value)
+      if (metres === "unit") return fail(invalid("Unit must be either `km` or `mi`.", "filter_by"))
+      if (metres === "number") return geoFormat(name)
+      exact = metres
+    } else return geoFormat(name)
+  }
+  if (radius === undefined) return polygonOf(name, numbers, exact)
+  return numbers.length === 2 ? radiusOf(name, numbers[0], numbers[1], radius, exact) : geoFormat(name)
+}
+/** `key: value` trimmed; the value is empty where there is no colon. */
+export const splitOption = (text: string): [key: string, value: string] => {
+  const colon = text.indexOf(":")
+  return colon < 0 ? [text.trim(), ""] : [text.slice(0, colon).trim(), text.slice(colon + 1).trim()]
+}
+const radiusOf = (name: string, lat: string, lng: string, radius: string, exact: number): Result<GeoArea> => {
+  if (!isDecimal(lat) || !isDecimal(lng)) return geoFormat(name)
+  const metres = metresOf(radius)
+  if (metres === "unit") return fail(invalid("Unit must be either `km` or `mi`.", "filter_by"))
+  if (metres === "number") return geoFormat(name)
+  return ok({ kind: "radius", lat: Number(lat), lng: Number(lng), radius_m: metres, exactFilterRadius_m: exact })
+}
+const polygonOf = (name: string, parts: ReadonlyArray<string>, exact: number): Result<GeoArea> => {
+  if (parts.length < 6 || parts.length % 2 !== 0 || !parts.every(isDecimal)) return geoFormat(name)
+  const points: Array<readonly [number, number]> = []
+  for (let i = 0; i < parts.length; i += 2) points.push([Number(parts[i]), Number(parts[i + 1])])
+  const [first, last] = [points[0], points[points.length - 1]]
+  if (first[0] === last[0] && first[1] === last[1]) points.pop()
+  const problem = polygonProblem(points)
+  return problem === undefined ? ok({ kind: "polygon", points, exactFilterRadius_m: exact }) : fail(invalid(`Polygon is invalid: ${problem}`, "filter_by"))
+}
+const POLYGON_POINTS_CHECKED_MAX = 500
+/** Repeated or crossing edges. O(n²) up to a bound, beyond it only repeats are looked for. */
+const polygonProblem = (points: ReadonlyArray<readonly [number, number]>): string | undefined => {
+  if (points.length < 3) return "Loop must have at least 3 vertices."
+  const seen = new Map<string, number>()
+  for (let i = 0; i < points.length; i++) {
+    const key = points[i].join()
+    const before = seen.get(key)
+    if (before !== undefined) return `Edge ${before} has duplicate vertex with edge ${i}`
+    seen.set(key, i)
+  }
+  if (points.length > POLYGON_POINTS_CHECKED_MAX) return undefined
+  for (let i = 0; i < points.length; i++) {
+    for (let j = i + 2; j < points.length; j++) {
+      if (i === 0 && j === points.length - 1) continue
+      if (crosses(points[i], points[i + 1], points[j], points[(j + 1) % points.length])) return `Edge ${i} crosses edge ${j}`
+    }
+  }
+  return undefined
+}
+type Point = readonly [number, number]
+const side = (a: Point, b: Point, c: Point): number => Math.sign((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+const crosses = (a: Point, b: Point, c: Point, d: Point): boolean => side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0
+
+const parsePolygonPoint = (field: Field, raw: string): Result<Filter> => {
+  if (isList(raw)) return geoFormat(field.name)
+  const parts = raw.startsWith("(") && raw.endsWith(")") ? splitOutside(raw.slice(1, -1), ",") : []
+  if (parts.length !== 2 || !parts.every(isDecimal)) return fail(invalid("Value of geopolygon filter field must be in the format `(-44.50, 170.29)`", "filter_by"))
+  return ok({ kind: "geo_contains", field: field.name, lat: Number(parts[0]), lng: Number(parts[1]) })
+}
+
+/** The conjunction of what is there. */
+export const allOf = (...filters: ReadonlyArray<Filter | undefined>): Filter | undefined => {
+  let all: Filter | undefined
+  for (const filter of filters) if (filter !== undefined) all = all === undefined ? filter : { kind: "and", left: all, right: filter }
+  return all
+}
+/** Two filter texts joined as every merge step joins them (engine-contract 6.7). */
+export const joinFilterTexts = (first: string | undefined, second: string | undefined): string | undefined => {
+  if (second === undefined) return first
+  if (first === undefined) return second
+  if (first.trim() === "") return second.trim() === "" ? "" : `(${second})`
+  return second.trim() === "" ? first : `(${first}) && (${second})`
+}

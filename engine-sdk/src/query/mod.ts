@@ -1,0 +1,13 @@
+/** Names of the query folder that operations, hosts and rules use. */
+export { compileSearch, pinnedHits, stopwordTokens } from "./compile-search.ts"
+export { compileUnion, unionPaging, SHARED_PAGING, type UnionPaging } from "./compile-union.ts"
+export { parseFilter, allOf, joinFilterTexts } from "./filter-parser.ts"
+export { parseSortClauses, resolveSort, type SortClause, type SortContext } from "./sort-parser.ts"
+export { parseSelection } from "./selection-parser.ts"
+export { parseFacets, parseFacetQuery } from "./facet-parser.ts"
+export { parseVectorQuery } from "./vector-parser.ts"
+export { applyPreset, fillGaps, overwrite, textParameters, PARAMETER_OWNERS, type Parameters } from "./parameters.ts"
+export { expandSynonyms } from "./synonym-expansion.ts"
+export { parseQueryWords } from "./query-words.ts"
+export { fieldContextOf, fieldNamed, searchableFields, areRelated, DEFAULT_LIMITS } from "./query-context.ts"
+export type { CurationItem, CurationRule, CurationSet, FieldContext, Preset, QueryLimits, SearchContext, SearchResources, StopwordSet, SynonymItem, SynonymSet } from "./query-context.ts"

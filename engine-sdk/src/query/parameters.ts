@@ -1,0 +1,99 @@
+/**
+ * Typed reading of search parameters (engine-contract 1, 6.1-6.4, 6.7, 6.8): text forms, the messages for bad numbers,
+ * and the order in which a request, its entry, a scoped key and a preset are merged. The table at the end says which
+ * parameter acts where, so that nothing is accepted and forgotten.
+ */
+import { fail, invalid, ok, type Result } from "../errors.ts"
+import { joinFilterTexts } from "./filter-parser.ts"
+import type { Preset } from "./query-context.ts"
+import { isDecimal, isUnsigned, listOf } from "./text-scanner.ts"
+
+export type Parameters = { readonly [name: string]: string }
+const MALFORMED = "One or more search parameters are malformed."
+
+/** Scalars as text; undefined values vanish. Objects, arrays and null are refused. */
+export const textParameters = (raw: { readonly [name: string]: unknown }): Result<Parameters> => {
+  const out: Record<string, string> = {}
+  for (const [name, value] of Object.entries(raw)) {
+    if (value === undefined) continue
+    if (typeof value === "string") out[name] = value
+    else if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") out[name] = String(value)
+    else return fail(invalid(MALFORMED, name))
+  }
+  return ok(out)
+}
+/** `base` wins except for `filter_by`, which is joined (6.7.1, 6.7.2). */
+export const fillGaps = (base: Parameters, more: Parameters): Parameters => {
+  const merged: Record<string, string> = { ...more, ...base }
+  const filter = joinFilterTexts(base.filter_by, more.filter_by)
+  if (filter !== undefined) merged.filter_by = filter
+  return merged
+}
+/** `embedded` wins except for `filter_by`, where both hold, the request's first (18.3). */
+export const overwrite = (request: Parameters, embedded: Parameters): Parameters => {
+  const merged: Record<string, string> = { ...request, ...embedded }
+  const filter = joinFilterTexts(request.filter_by, embedded.filter_by)
+  if (filter !== undefined) merged.filter_by = filter
+  return merged
+}
+/** Fills gaps from the named preset; an unknown name is ignored (6.8). The result names no preset, so applying twice changes nothing. */
+export const applyPreset = (parameters: Parameters, presetOf: (name: string) => Preset | undefined): Result<Parameters> => {
+  const { preset: name, ...rest } = parameters
+  const preset = name === undefined || name === "" ? undefined : presetOf(name)
+  if (preset === undefined || typeof preset.value !== "object" || preset.value === null || "searches" in preset.value) return ok(rest)
+  const values = textParameters(preset.value as Record<string, unknown>)
+  return values.ok ? ok(fillGaps(rest, values.value)) : values
+}
+
+export const booleanOf = (parameters: Parameters, name: string, fallback: boolean): boolean => {
+  const text = parameters[name]
+  return text === undefined ? fallback : text === "true"
+}
+export const listParameter = (parameters: Parameters, name: string): ReadonlyArray<string> => listOf(parameters[name] ?? "")
+
+const INTEGERS = {
+  min_len_1typo: 4, min_len_2typo: 7, typo_tokens_threshold: 1, drop_tokens_threshold: 1, max_candidates: -1, max_extra_prefix: 32_767, max_extra_suffix: 32_767,
+  max_facet_values: 10, facet_query_num_typos: 2, facet_sample_percent: 100, facet_sample_threshold: 0, facet_sample_slope: 0, page: -1, per_page: -1, limit: -1, offset: -1,
+  limit_hits: 1_000_000, group_limit: 3, group_max_candidates: -1, highlight_affix_num_tokens: 4, snippet_threshold: 30, synonym_num_typos: 0, search_cutoff_ms: 30_000,
+  max_filter_by_candidates: 4, remote_embedding_timeout_ms: 30_000, remote_embedding_num_tries: 2, cache_ttl: 60, nl_query_prompt_cache_ttl: 86_400, rerank_top_k: -1,
+} as const
+export type IntegerParameter = keyof typeof INTEGERS
+export type Integers = { readonly [name in IntegerParameter]: number }
+/** Every integer parameter with its default (-1 = not given), or the message naming the first bad one. */
+export const readIntegers = (parameters: Parameters): Result<Integers> => {
+  const out: Record<string, number> = { ...INTEGERS }
+  for (const name of Object.keys(parameters)) {
+    if (!(name in INTEGERS)) continue
+    const text = parameters[name]
+    if (!isUnsigned(text)) return fail(invalid(`Parameter \`${name}\` must be an unsigned integer.`, name))
+    out[name] = Number(text)
+  }
+  return ok(out as Integers)
+}
+/** A decimal within bounds; anything else is ignored. */
+export const decimalOf = (parameters: Parameters, name: string, min: number, max: number, fallback: number): number => {
+  const text = parameters[name]
+  if (text === undefined || !isDecimal(text)) return fallback
+  const value = Number(text)
+  return value >= min && value <= max ? value : fallback
+}
+
+/**
+ * Every search parameter of the specification (part 4) by who acts on it: the compiler of this folder, the host around
+ * the engine (caching, embedding, analytics), or the control plane, which strips what it has used.
+ */
+export const PARAMETER_OWNERS: Readonly<Record<string, "compiler" | "host" | "control plane">> = {
+  ...owned("compiler", `q query_by query_by_weights text_match_type prefix infix filter_by sort_by facet_by facet_query num_typos group_by include_fields exclude_fields
+    highlight_full_fields highlight_start_tag highlight_end_tag highlight_fields synonym_sets drop_tokens_mode pinned_hits hidden_hits curation_tags split_join_tokens preset
+    vector_query facet_strategy stopwords facet_return_parent max_extra_prefix max_extra_suffix max_filter_by_candidates max_facet_values facet_query_num_typos page per_page
+    limit offset limit_hits group_limit highlight_affix_num_tokens snippet_threshold drop_tokens_threshold typo_tokens_threshold synonym_num_typos max_candidates search_cutoff_ms
+    min_len_1typo min_len_2typo validate_field_names group_missing_values group_max_candidates enable_highlight_v1 enable_typos_for_alpha_numerical_tokens
+    enable_typos_for_numerical_tokens filter_curated_hits enable_synonyms synonym_prefix demote_synonym_match pre_segmented_query enable_curations prioritize_exact_match
+    prioritize_token_position prioritize_num_matching_fields exhaustive_search rerank_hybrid_matches diversity_lambda facet_sample_percent facet_sample_threshold facet_sample_slope`),
+  ...owned("host", "voice_query remote_embedding_timeout_ms remote_embedding_num_tries use_cache cache_ttl enable_analytics analytics_tag enable_lazy_filter collection union"),
+  ...owned("control plane", `query_rewrite refinements search_policy x_user_id x_anonymous_id x_surface x_device x_language x_country rerank rerank_model rerank_top_k
+    x_personalization_strength nl_query nl_model_id nl_query_debug nl_query_prompt_cache_ttl conversation conversation_model_id conversation_id conversation_stream profile sort debug`),
+}
+function owned<Owner extends string>(owner: Owner, names: string): Record<string, Owner> {
+  return Object.fromEntries(names.split(/\s+/).filter((name) => name !== "").map((name) => [name, owner]))
+}

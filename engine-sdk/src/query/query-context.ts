@@ -1,0 +1,87 @@
+/**
+ * What a compiler may know about the world: schemas of this namespace, named resources, the clock and limits. Everything
+ * is read synchronously; what must be asked of an engine goes through `matchesAny`.
+ */
+import { analyzerOf, type Analyzer } from "../analysis/mod.ts"
+import type { Filter } from "../plan.ts"
+import type { CollectionInfo, CollectionSchema, Field } from "../schema.ts"
+
+export interface SynonymItem { readonly id: string; readonly root: string; readonly synonyms: ReadonlyArray<string>; readonly locale?: string; readonly symbols_to_index?: ReadonlyArray<string> }
+export interface SynonymSet { readonly name: string; readonly items: ReadonlyArray<SynonymItem>; readonly description?: string }
+export interface CurationRule { readonly query?: string; readonly match?: string; readonly filter_by?: string; readonly tags?: ReadonlyArray<string>; readonly synonyms?: boolean; readonly stem?: boolean; readonly stemming_dictionary?: string }
+export interface CurationItem {
+  readonly id: string
+  readonly rule?: CurationRule
+  readonly includes: ReadonlyArray<{ readonly id: string; readonly position: number }>
+  readonly excludes: ReadonlyArray<{ readonly id: string }>
+  readonly filter_by?: string
+  readonly sort_by?: string
+  readonly replace_query?: string
+  readonly remove_matched_tokens: boolean
+  readonly filter_curated_hits: boolean
+  readonly stop_processing: boolean
+  readonly effective_from_ts?: number
+  readonly effective_to_ts?: number
+  readonly metadata?: Record<string, unknown>
+  readonly diversity?: { readonly similarity_metric: ReadonlyArray<{ readonly field: string; readonly method: string; readonly weight?: number }> }
+}
+export interface CurationSet { readonly name: string; readonly items: ReadonlyArray<CurationItem>; readonly description?: string }
+export interface StopwordSet { readonly id: string; readonly stopwords: ReadonlyArray<string>; readonly locale?: string }
+export interface Preset { readonly name: string; readonly value: unknown }
+
+/** Named resources of one namespace, as a consistent snapshot for one request. */
+export interface SearchResources {
+  readonly preset: (name: string) => Preset | undefined
+  readonly stopwords: (name: string) => StopwordSet | undefined
+  readonly synonymSet: (name: string) => SynonymSet | undefined
+  readonly curationSet: (name: string) => CurationSet | undefined
+  readonly stemmingDictionary: (name: string) => ReadonlyMap<string, string> | undefined
+}
+export interface QueryLimits { readonly per_page_max: number; readonly group_limit_max: number; readonly filter_operations_max: number; readonly sort_fields_max: number; readonly query_fields_max: number }
+export const DEFAULT_LIMITS: QueryLimits = { per_page_max: 250, group_limit_max: 99, filter_operations_max: 100, sort_fields_max: 3, query_fields_max: 100 }
+
+export interface SearchContext {
+  readonly collection: CollectionInfo
+  /** A collection by name or alias, for joins. */ readonly collectionOf: (name: string) => CollectionInfo | undefined
+  readonly resources: SearchResources
+  /** Unix seconds, for windows of curation items. */ readonly now_s: number
+  /** Whether any document passes a filter: how placeholders of curation rules ask for facet values. */ readonly matchesAny: (filter: Filter) => boolean
+  /** AND-ed to the parsed filter as a tree: restrictions a caller cannot see or undo. */ readonly forcedFilter?: Filter
+  readonly limits?: Partial<QueryLimits>
+}
+
+/** The part of the context that filters, sorts and facets need, for one schema. */
+export interface FieldContext {
+  readonly schema: CollectionSchema
+  readonly collectionOf: (name: string) => CollectionInfo | undefined
+  readonly analyzer: (schema: CollectionSchema, field: Field) => Analyzer
+  readonly validateFieldNames: boolean
+  readonly filterOperationsMax: number
+  readonly prefixCandidates: number
+}
+export const fieldNamed = (schema: CollectionSchema, name: string): Field | undefined => {
+  let names = fieldNames.get(schema)
+  if (names === undefined) {
+    names = new Map()
+    // A detected field stands for the dynamic definition of the same name.
+    for (const field of schema.fields) if (!names.has(field.name) || field.detected === true) names.set(field.name, field)
+    fieldNames.set(schema, names)
+  }
+  const field = names.get(name)
+  return field === undefined || field.name.includes(".*") || field.type === "auto" || field.type === "string*" ? undefined : field
+}
+const fieldNames = new WeakMap<CollectionSchema, Map<string, Field>>()
+export const searchableFields = (schema: CollectionSchema): ReadonlyArray<Field> => schema.fields.filter((field) => fieldNamed(schema, field.name) === field)
+
+export const fieldContextOf = (collection: CollectionInfo, context: Pick<SearchContext, "collectionOf" | "limits"> & { readonly resources: Pick<SearchResources, "stemmingDictionary"> }, validateFieldNames: boolean, prefixCandidates: number): FieldContext => ({
+  schema: collection.schema,
+  collectionOf: context.collectionOf,
+  analyzer: (schema, field) => analyzerOf(schema, field, context.resources.stemmingDictionary),
+  validateFieldNames,
+  filterOperationsMax: context.limits?.filter_operations_max ?? DEFAULT_LIMITS.filter_operations_max,
+  prefixCandidates,
+})
+
+/** Whether either side of two collections refers to the other. */
+export const areRelated = (a: CollectionSchema, b: CollectionSchema): boolean => refersTo(a, b.name) || refersTo(b, a.name)
+const refersTo = (schema: CollectionSchema, name: string): boolean => schema.fields.some((field) => field.reference !== "" && field.reference.slice(0, field.reference.lastIndexOf(".")) === name || field.reference.startsWith(`${name}.`))

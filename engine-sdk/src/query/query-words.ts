@@ -1,0 +1,79 @@
+/**
+ * `q` into words, phrases and exclusions (engine-contract 4.4). The text is first cut into chunks that may still carry a
+ * minus or a quotation mark; each chunk is then analysed as the highest-weighted field would.
+ */
+import { createAnalyzer, type Analyzer } from "../analysis/mod.ts"
+
+export interface QueryWords {
+  /** Before stemming. */ readonly words: ReadonlyArray<string>
+  readonly phrases: ReadonlyArray<ReadonlyArray<string>>
+  readonly excluded: ReadonlyArray<ReadonlyArray<string>>
+  /** Words were given and all of them were stopwords. */ readonly onlyStopwords: boolean
+}
+export interface QueryTextOptions {
+  readonly analyzer: Analyzer
+  readonly locale: string
+  readonly symbolsToIndex: ReadonlyArray<string>
+  readonly tokenSeparators: ReadonlyArray<string>
+  readonly stopwords: ReadonlySet<string>
+  readonly preSegmented: boolean
+}
+const WORD_LENGTH_MAX = 100
+const WORDS_MAX = 1_000
+
+const chunksOf = (q: string, options: QueryTextOptions): string[] => {
+  if (options.preSegmented) return q.split(" ").filter((chunk) => chunk !== "")
+  const symbols = [...options.symbolsToIndex, "-", '"']
+  if (options.locale === "" || options.locale === "en" || options.locale === "de_en") {
+    return createAnalyzer({ symbolsToIndex: symbols, tokenSeparators: options.tokenSeparators, truncateLength: 10_000 }).tokenize(q)
+  }
+  const separators = options.tokenSeparators.filter((separator) => !symbols.includes(separator))
+  let spaced = q
+  for (const separator of separators) spaced = spaced.replaceAll(separator, " ")
+  return spaced.split(/\s+/).filter((chunk) => chunk !== "")
+}
+
+/** O(text). A minus that is an indexed symbol excludes nothing (20.3, rule 36). */
+export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWords => {
+  const all = chunksOf(q, options).slice(0, WORDS_MAX)
+  const chunks = options.stopwords.size === 0 ? all : withoutStopwords(all, options)
+  if (chunks.length === 0) return { words: [], phrases: [], excluded: [], onlyStopwords: all.length > 0 }
+  const excludes = !options.preSegmented && !options.symbolsToIndex.includes("-")
+  const words: string[] = []
+  const phrases: string[][] = []
+  const excluded: string[][] = []
+  let phrase: string[] = []
+  let inPhrase = false
+  let excluding = false
+  for (let chunk of chunks) {
+    if (excludes && !inPhrase) {
+      if (chunk === "-") continue
+      if (chunk.startsWith("-")) { excluding = true; chunk = chunk.slice(1) }
+    }
+    let opened = false
+    let closes = false
+    if (chunk.startsWith('"') && chunk.length > 1 && !inPhrase) { inPhrase = true; opened = true; chunk = chunk.slice(1) }
+    if (chunk.endsWith('"')) {
+      if (inPhrase) { closes = true; chunk = chunk.slice(0, -1) }
+      else if (chunk === '"' && !opened) { inPhrase = true; chunk = "" }
+    }
+    const tokens = options.preSegmented ? [chunk.toLowerCase()].filter((token) => token !== "") : options.analyzer.unstemmed.tokenize(chunk)
+    for (const token of tokens) {
+      const cut = token.length > WORD_LENGTH_MAX ? token.slice(0, WORD_LENGTH_MAX) : token
+      if (inPhrase) phrase.push(cut)
+      else if (excluding) excluded.push([cut])
+      else words.push(cut)
+    }
+    if (closes) {
+      if (phrase.length > 0) (excluding ? excluded : phrases).push(phrase)
+      phrase = []
+      inPhrase = false
+    }
+    if (!inPhrase) excluding = false
+  }
+  // A quotation mark that never closes was no phrase.
+  if (phrase.length > 0) { if (excluding) excluded.push(phrase); else words.push(...phrase) }
+  return { words, phrases, excluded, onlyStopwords: false }
+}
+const withoutStopwords = (chunks: ReadonlyArray<string>, options: QueryTextOptions): string[] =>
+  chunks.filter((chunk) => !options.stopwords.has(chunk) && !(options.locale !== "" && options.stopwords.has(options.analyzer.unstemmed.tokenize(chunk).join(""))))

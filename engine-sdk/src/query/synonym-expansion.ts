@@ -1,0 +1,104 @@
+/**
+ * Synonym variants of a query (engine-contract 12.3): every run of query words that is a member of an entry may be
+ * replaced by each other member; combinations over runs that do not overlap; never chained, at most 200.
+ */
+import { createAnalyzer } from "../analysis/mod.ts"
+import type { SynonymItem, SynonymSet } from "./query-context.ts"
+
+const VARIANTS_MAX = 200
+const STEPS_MAX = 20_000
+interface Entry { readonly from: ReadonlyArray<string>; readonly to: ReadonlyArray<ReadonlyArray<string>> }
+interface Matcher { readonly byFirst: ReadonlyMap<string, ReadonlyArray<Entry>>; readonly entries: ReadonlyArray<Entry> }
+
+const defaultTokens = createAnalyzer({})
+const entryTokens = (text: string, item: SynonymItem): string[] => {
+  const symbols = item.symbols_to_index ?? []
+  const plain = symbols.length === 0 && (item.locale ?? "") === ""
+  return (plain ? defaultTokens : createAnalyzer({ locale: item.locale ?? "", symbolsToIndex: symbols })).tokenize(text)
+}
+const entriesOf = (item: SynonymItem): Entry[] => {
+  const members = item.synonyms.map((text) => entryTokens(text, item)).filter((tokens) => tokens.length > 0)
+  if (item.root !== "") {
+    const root = entryTokens(item.root, item)
+    return root.length === 0 || members.length === 0 ? [] : [{ from: root, to: members }]
+  }
+  return members.map((from, at) => ({ from, to: members.filter((_, other) => other !== at) })).filter((entry) => entry.to.length > 0)
+}
+const matchers = new WeakMap<SynonymSet, Map<string, Matcher>>()
+/** Entries of one set that count for a locale. Built once per set object. */
+const matcherOf = (set: SynonymSet, locale: string): Matcher => {
+  let byLocale = matchers.get(set)
+  if (byLocale === undefined) matchers.set(set, byLocale = new Map())
+  const known = byLocale.get(locale)
+  if (known !== undefined) return known
+  const entries = set.items.filter((item) => (item.locale ?? "") === locale || (item.locale ?? "") === "").flatMap(entriesOf)
+  const byFirst = new Map<string, Entry[]>()
+  for (const entry of entries) {
+    const list = byFirst.get(entry.from[0])
+    if (list === undefined) byFirst.set(entry.from[0], [entry])
+    else list.push(entry)
+  }
+  const matcher = { byFirst, entries }
+  byLocale.set(locale, matcher)
+  return matcher
+}
+
+export interface SynonymOptions { readonly locale: string; readonly prefix: boolean; readonly numTypos: number }
+/** Variants without the original, in a stable order. O(words × entries with that first word × variants). */
+export const expandSynonyms = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymSet>, options: SynonymOptions): ReadonlyArray<ReadonlyArray<string>> => {
+  if (tokens.length === 0 || sets.length === 0) return []
+  const compiled = sets.map((set) => matcherOf(set, options.locale))
+  const runsAt = tokens.map((_, at) => runsFrom(tokens, at, compiled, options))
+  if (runsAt.every((runs) => runs.length === 0)) return []
+  const original = tokens.join(" ")
+  const variants = new Map<string, ReadonlyArray<string>>()
+  let steps = 0
+  const walk = (at: number, prefix: ReadonlyArray<string>): void => {
+    if (variants.size >= VARIANTS_MAX || ++steps > STEPS_MAX) return
+    if (at === tokens.length) {
+      const key = prefix.join(" ")
+      if (key !== original && !variants.has(key)) variants.set(key, prefix)
+      return
+    }
+    for (const run of runsAt[at]) for (const replacement of run.to) walk(at + run.length, [...prefix, ...replacement])
+    walk(at + 1, [...prefix, tokens[at]])
+  }
+  walk(0, [])
+  return [...variants.values()]
+}
+interface Run { readonly length: number; readonly to: ReadonlyArray<ReadonlyArray<string>> }
+const runsFrom = (tokens: ReadonlyArray<string>, at: number, matchers: ReadonlyArray<Matcher>, options: SynonymOptions): Run[] => {
+  const runs: Run[] = []
+  for (const matcher of matchers) {
+    for (const entry of matcher.byFirst.get(tokens[at]) ?? []) if (matches(tokens, at, entry, (a, b) => a === b)) runs.push({ length: entry.from.length, to: entry.to })
+  }
+  if (runs.length > 0 || (!options.prefix && options.numTypos === 0)) return runs
+  const loose = (typed: string, word: string): boolean => (options.prefix && word.startsWith(typed)) || (options.numTypos > 0 && withinTypos(typed, word, options.numTypos))
+  for (const matcher of matchers) for (const entry of matcher.entries) if (matches(tokens, at, entry, loose)) runs.push({ length: entry.from.length, to: entry.to })
+  return runs
+}
+const matches = (tokens: ReadonlyArray<string>, at: number, entry: Entry, same: (typed: string, word: string) => boolean): boolean => {
+  if (at + entry.from.length > tokens.length) return false
+  for (let i = 0; i < entry.from.length; i++) if (!same(tokens[at + i], entry.from[i])) return false
+  return true
+}
+/** Edit distance with neighbouring swaps, only whether it is within `max`. O(max × length). */
+const withinTypos = (a: string, b: string, max: number): boolean => {
+  if (Math.abs(a.length - b.length) > max) return false
+  let before: number[] = []
+  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
+  for (let i = 1; i <= a.length; i++) {
+    const row = [i]
+    let best = i
+    for (let j = 1; j <= b.length; j++) {
+      let cost = Math.min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1))
+      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, before[j - 2] + 1)
+      row.push(cost)
+      if (cost < best) best = cost
+    }
+    if (best > max) return false
+    before = previous
+    previous = row
+  }
+  return previous[b.length] <= max
+}

@@ -1,0 +1,51 @@
+/**
+ * Small scanning pieces shared by the parameter grammars: splitting lists without being fooled by backticks, quotes and
+ * brackets, and finding the end of a bracketed part. Every function is linear in its text.
+ */
+
+const OPENING = "([{"
+const CLOSING = ")]}"
+
+/** Splits at `separator` outside backticks and brackets; items are trimmed. Empty items stay. */
+export const splitOutside = (text: string, separator: string): string[] => {
+  const items: string[] = []
+  let depth = 0
+  let quoted = false
+  let start = 0
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i]
+    if (character === "`") quoted = !quoted
+    else if (quoted) continue
+    else if (OPENING.includes(character)) depth++
+    else if (CLOSING.includes(character)) depth = Math.max(0, depth - 1)
+    else if (character === separator && depth === 0) { items.push(text.slice(start, i).trim()); start = i + 1 }
+  }
+  items.push(text.slice(start).trim())
+  return items
+}
+
+/** Index of the bracket that closes the one at `open`, outside backticks; -1 where there is none. */
+export const closingOf = (text: string, open: number): number => {
+  const opening = text[open]
+  const closing = CLOSING[OPENING.indexOf(opening)]
+  let depth = 0
+  let quoted = false
+  for (let i = open; i < text.length; i++) {
+    const character = text[i]
+    if (character === "`") quoted = !quoted
+    else if (quoted) continue
+    else if (character === opening) depth++
+    else if (character === closing && --depth === 0) return i
+  }
+  return -1
+}
+
+/** Comma list: trimmed, empty items gone. */
+export const listOf = (text: string): string[] => text.split(",").map((item) => item.trim()).filter((item) => item !== "")
+/** Comma list that keeps `$Collection(a, b)` together. */
+export const nestedListOf = (text: string): string[] => splitOutside(text, ",").filter((item) => item !== "")
+
+export const isUnsigned = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= 4_294_967_295
+export const isInteger = (text: string): boolean => /^[-+]?\d+$/.test(text)
+export const isDecimal = (text: string): boolean => /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(text)
+export const unquote = (text: string): string => text.length >= 2 && text.startsWith("`") && text.endsWith("`") ? text.slice(1, -1) : text

@@ -1,0 +1,6 @@
+/** Names of the schema folder that operations and hosts use. */
+export { parseCreateBody, parseCloneBody, type SchemaContext } from "./create-collection.ts"
+export { parseAlterBody } from "./alter-collection.ts"
+export { parseField, type FieldOptions } from "./field-attributes.ts"
+export { renderCollection, maskSecret } from "./render-collection.ts"
+export { namePattern, isNamePattern, type NamePattern } from "./name-pattern.ts"

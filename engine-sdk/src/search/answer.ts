@@ -1,0 +1,331 @@
+/** From an execution to what the wire shows: hits with their scores and highlights, groups, facets, the envelope (engine-contract 6.5). */
+import { parseJson, select } from "../documents/mod.ts"
+import { fail, notFound, ok, type Result } from "../errors.ts"
+import type { FacetCount, Filter, Hit, JoinInclude, SearchAnswer, SearchPlan, TextMatchInfo, UnionAnswer, UnionPlan } from "../plan.ts"
+import { bitsOf, hasBit, setBit } from "../index/bits.ts"
+import type { CollectionReader, SegmentView } from "../index/reader.ts"
+import { Execution, type Placed } from "./execution.ts"
+import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
+import { FilterEvaluation } from "./filters.ts"
+import { scoreAsBigInt } from "./field-score.ts"
+import { Highlighter, markedWords } from "./highlight.ts"
+import { relatedDocs, relationOf } from "./joins.ts"
+import type { SearchScope } from "./scope.ts"
+import { keyColumns, pointDistance_m } from "./sort-keys.ts"
+import { sortRanked, type Ranked } from "./rank.ts"
+import { releaseMatches } from "./text-search.ts"
+
+type Json = Record<string, unknown>
+
+/** NotFound for an unknown collection. Runs to the end on the calling thread. */
+export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<SearchAnswer> => {
+  const started = performance.now()
+  const reader = scope.collection(plan.collection)
+  if (reader === undefined) return fail(notFound("Collection not found"))
+  if (plan.vector?.likeId !== undefined && reader.locate(plan.vector.likeId) === undefined) return fail({ kind: "Invalid", message: "Document id referenced in vector query is not found.", parameter: "vector_query" })
+  const execution = new Execution(scope, reader, plan)
+  const from = plan.offset, end = Math.min(plan.offset + plan.limit, plan.hits_max)
+  const render = new HitRenderer(execution)
+  const facetSets = (): FacetedSet[] => execution.facetedSets
+  let answer: SearchAnswer
+  if (execution.grouping === undefined) {
+    const placed = execution.page(from, end)
+    answer = envelope(execution, execution.foundDocuments, started, { hits: placed.flatMap((one) => render.hit(one) ?? []), facet_counts: facetsOf(execution, facetSets(), placed) })
+  } else {
+    const { groups, total } = execution.groupPage(from, end)
+    const grouped = groups.map(({ members, found }) => ({ group_key: render.groupKey(members[0]), hits: members.flatMap((one) => render.hit(one) ?? []), found }))
+    answer = envelope(execution, total, started, { found_docs: execution.foundDocuments, grouped_hits: grouped, facet_counts: facetsOf(execution, facetSets(), groups.flatMap(({ members }) => members)) })
+  }
+  releaseMatches(execution.matches)
+  return ok(answer)
+}
+
+const envelope = (execution: Execution, found: number, started: number, parts: Pick<SearchAnswer, "found_docs" | "hits" | "grouped_hits" | "facet_counts">): SearchAnswer => {
+  const { plan, reader } = execution
+  const { echo } = plan
+  return {
+    facet_counts: parts.facet_counts,
+    found,
+    ...(parts.found_docs === undefined ? {} : { found_docs: parts.found_docs }),
+    ...(parts.grouped_hits === undefined ? { hits: parts.hits ?? [] } : { grouped_hits: parts.grouped_hits }),
+    ...(plan.metadata === undefined ? {} : { metadata: plan.metadata }),
+    ...(echo.offset === undefined ? {} : { offset: echo.offset }),
+    ...(echo.excludeOutOf ? {} : { out_of: reader.documentCount }),
+    ...(echo.page === undefined ? {} : { page: echo.page }),
+    request_params: { collection_name: plan.collection, first_q: echo.q, per_page: echo.per_page, q: echo.q },
+    search_cutoff: execution.isCutOff,
+    ...(echo.excludeSearchTime ? {} : { search_time_ms: Math.round(performance.now() - started) }),
+  }
+}
+
+const facetsOf = (execution: Execution, sets: FacetedSet[], shown: ReadonlyArray<Placed>): FacetCount[] => {
+  const { plan, reader, scope } = execution
+  if (plan.facets.length === 0) return []
+  const own = countFacets(reader, { ...plan, facets: plan.facets.filter(({ topK, collection }) => !topK && collection === undefined) }, sets)
+  const topSets = plan.facets.some(({ topK }) => topK) ? sets.map(({ view, groupOf }, s) => {
+    const bits = bitsOf(view.segment.docs)
+    for (const one of shown) if (one.s === s) setBit(bits, one.doc)
+    return { view, bits, groupOf }
+  }) : []
+  const top = countFacets(reader, { ...plan, facets: plan.facets.filter(({ topK, collection }) => topK && collection === undefined) }, topSets)
+  let o = 0, t = 0
+  return plan.facets.map((request) => request.collection !== undefined ? joinedFacet(scope, reader, plan, request, sets) : request.topK ? top[t++] : own[o++])
+}
+
+/** A facet of another collection: its documents that are related to a match (and pass the join's own filter) are counted. */
+const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchPlan, request: SearchPlan["facets"][number], sets: ReadonlyArray<FacetedSet>): FacetCount => {
+  const other = scope.collection(request.collection!)
+  const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
+  const counts = new Map<string, number>()
+  if (other !== undefined && relation !== undefined) {
+    const allowed = joinFilterBits(scope, other, plan.filter, request.collection!)
+    for (const { view, bits } of sets) for (let doc = 0; doc < view.segment.docs; doc++) {
+      if (!hasBit(bits, doc)) continue
+      for (const target of relatedDocs(reader, view, doc, other, relation)) {
+        const set = allowed?.get(target.view)
+        if (set !== undefined && !hasBit(set, target.doc)) continue
+        const column = target.view.segment.values(request.field)
+        if (column !== undefined) eachOrdinal(column, target.doc, (ordinal) => { const value = column.table.text(ordinal); counts.set(value, (counts.get(value) ?? 0) + 1) })
+      }
+    }
+  }
+  const rows = [...counts].sort((a, b) => compareCounts(a[0], a[1], b[0], b[1]))
+  return {
+    field_name: request.field, sampled: false,
+    counts: rows.slice(0, plan.facetValuesMax).map(([value, count]) => ({ value, highlighted: value, count, facet_filter: `$${request.collection}(${request.field}:=${/[,()&|`]/.test(value) ? `\`${value}\`` : value})` })),
+    stats: { total_values: rows.length },
+  }
+}
+/** Documents of the joined collection that the filter's own join lets through; undefined = all. */
+const joinFilterBits = (scope: SearchScope, other: CollectionReader, filter: Filter | undefined, collection: string): Map<SegmentView, Uint32Array> | undefined => {
+  const inner = innerFilter(filter, collection)
+  if (inner === undefined) return undefined
+  const evaluation = new FilterEvaluation(scope, other)
+  return new Map(other.views.map((view) => [view, evaluation.bits(inner, view)]))
+}
+const innerFilter = (filter: Filter | undefined, collection: string): Filter | undefined => {
+  if (filter === undefined) return undefined
+  if (filter.kind === "join" && filter.collection === collection) return filter.filter
+  if (filter.kind === "join") return undefined
+  if (filter.kind !== "and" && filter.kind !== "or") return undefined
+  const left = innerFilter(filter.left, collection), right = innerFilter(filter.right, collection)
+  return left !== undefined && right !== undefined ? { kind: filter.kind, left, right } : left ?? right
+}
+
+/** Turns ranked documents into hits; reads and parses JSON only for those. */
+export class HitRenderer {
+  private readonly execution: Execution
+  private readonly highlighter: Highlighter | undefined
+  private readonly showsTextMatch: boolean
+  private readonly joins: ReadonlyArray<JoinInclude>
+  constructor(execution: Execution) {
+    this.execution = execution
+    const { plan, reader, scope } = execution
+    this.highlighter = plan.text === undefined || (plan.text.tokens.length === 0 && plan.text.phrases.length === 0) ? undefined
+      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations))
+    this.showsTextMatch = this.highlighter !== undefined && plan.sort.some(({ kind }) => kind === "text_match")
+
+    this.joins = plan.selection.joins
+  }
+
+  /** undefined when the stored document is gone already. */
+  hit(placed: Placed): Hit | undefined {
+    const { execution } = this
+    const { plan, reader } = execution
+    const view = reader.views[placed.s]
+    const { segment } = view
+    const text = reader.documents.text(segment.seqs[placed.doc])
+    if (text === undefined) return undefined
+    const document = parseJson(text) as Json
+    const { highlight, highlights } = this.highlighter?.highlight(document) ?? { highlight: {}, highlights: [] }
+    const shown: Json = { ...select(document, plan.selection) }
+    for (const join of this.joins) this.addJoined(shown, reader, view, placed.doc, join, plan.filter)
+    const hit: Hit = { document: shown, highlight }
+    if (plan.highlight.v1) hit.highlights = highlights
+    if (placed.isCurated) hit.curated = true
+    const geo = plan.sort.filter((key) => key.kind === "geo")
+    if (geo.length > 0) hit.geo_distance_meters = Object.fromEntries(geo.map((key) => [key.field, Math.round(pointDistance_m(segment, key.field, key.lat, key.lng, placed.doc))]))
+    const distance = execution.distances?.[placed.s][placed.doc]
+    if (distance !== undefined && !Number.isNaN(distance) && !placed.isCurated) hit.vector_distance = distance
+    const vectorKey = plan.sort.findIndex(({ kind }) => kind === "vector_query")
+    if (vectorKey >= 0 && placed.ranked !== undefined) hit.vector_distance = Math.abs(this.keyOf(placed.ranked, vectorKey))
+    if (this.showsTextMatch && !placed.isCurated) {
+      const match = execution.matches[placed.s]
+      const score = scoreAsBigInt(match.high[placed.doc], match.low[placed.doc])
+      hit.text_match = score
+      hit.text_match_info = this.infoOf(score)
+    }
+    if (execution.hybrid !== undefined && !placed.isCurated) hit.hybrid_search_info = { rank_fusion_score: execution.hybrid.fused[placed.s][placed.doc] }
+    return hit
+  }
+  private keyOf(ranked: Ranked, k: number): number {
+    let at = 0
+    for (let i = 0; i < k; i++) at += this.execution.columns[ranked.s][i].width
+    return ranked.keys[at]
+  }
+
+  /** The parts of a score (5.5). */
+  private infoOf(score: bigint): TextMatchInfo {
+    const { text } = this.execution.plan
+    const tokens = Number(score >> 59n)
+    const isWeight = text!.textMatchType === "max_weight", isSum = text!.textMatchType === "sum_score"
+    const best = isSum ? (score & ((1n << 59n) - 1n)) >> 3n : isWeight ? (score >> 3n) & 0xffffffffffffn : (score >> 11n) & 0xffffffffffffn
+    return {
+      best_field_score: best.toString(), best_field_weight: isSum ? 0 : isWeight ? Number((score >> 51n) & 0xffn) : Number((score >> 3n) & 0xffn),
+      fields_matched: Number(score & 7n), num_tokens_dropped: Math.max(0, text!.tokens.length - tokens), score: score.toString(),
+      tokens_matched: tokens, typo_prefix_score: best === 0n ? 0 : 255 - Number((best >> 24n) & 0xffn),
+    }
+  }
+
+  /** Values of the group fields with their JSON types; missing ones are skipped (9.6). */
+  groupKey(placed: Placed): unknown[] {
+    const { plan, reader } = this.execution
+    const { segment } = reader.views[placed.s]
+    return plan.group!.fields.flatMap((name) => {
+      const field = reader.schema.fields.find((candidate) => candidate.name === name)
+      const column = segment.values(name)
+      if (field === undefined || column === undefined) return []
+      const values: unknown[] = []
+      eachOrdinal(column, placed.doc, (ordinal) => { const text = column.table.text(ordinal); values.push(/^(int|float)/.test(field.type) ? Number(text) : field.type.startsWith("bool") ? text === "true" : text) })
+      if (values.length === 0) return []
+      return [column.single === undefined ? values : values[0]]
+    })
+  }
+
+  // ---- joined documents ----------------------------------------------------------------------------------------------
+
+  private addJoined(into: Json, reader: CollectionReader, view: SegmentView, doc: number, join: JoinInclude, filter: Filter | undefined): void {
+    const { scope } = this.execution
+    const other = scope.collection(join.collection)
+    const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
+    if (other === undefined || relation === undefined) return
+    const name = join.alias ?? join.collection
+    const inner = innerFilter(filter, join.collection)
+    let related = relatedDocs(reader, view, doc, other, relation)
+    if (inner !== undefined) {
+      const allowed = joinFilterBits(scope, other, filter, join.collection)!
+      related = related.filter((one) => hasBit(allowed.get(one.view)!, one.doc))
+    }
+    const count = related.length
+    if (join.sort !== undefined && join.sort.length > 0) related = sortRelated(scope, other, related, join.sort)
+    if (join.limit !== undefined && join.limit > 0) related = related.slice(0, join.limit)
+    const field = reader.schema.fields.find((candidate) => candidate.name === relation.local)
+    const isMany = !relation.isOutgoing || field?.type.endsWith("[]") === true
+    const documents = related.flatMap((one) => {
+      const text = other.documents.text(one.view.segment.seqs[one.doc])
+      if (text === undefined) return []
+      const shown: Json = { ...select(parseJson(text) as Json, { include: join.fields, exclude: join.exclude ?? [] }) }
+      for (const deeper of join.joins) this.addJoined(shown, other, one.view, one.doc, deeper, inner)
+      return [shown]
+    })
+    if (join.relatedDocsCount !== undefined) into[join.relatedDocsCount] = count
+    if (documents.length === 0) return
+    if (join.strategy === "merge") {
+      if (documents.length === 1 && !isMany) Object.assign(into, documents[0])
+      else for (const key of new Set(documents.flatMap((one) => Object.keys(one)))) into[key] = documents.map((one) => one[key])
+      return
+    }
+    into[name] = join.strategy === "nest_array" || isMany || documents.length > 1 ? documents : documents[0]
+  }
+}
+
+const sortRelated = (scope: SearchScope, other: CollectionReader, related: Array<{ view: SegmentView; doc: number; key: string }>, sort: NonNullable<JoinInclude["sort"]>): Array<{ view: SegmentView; doc: number; key: string }> => {
+  const matches = other.views.map((view) => ({ view, allowed: undefined, found: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), combination: new Uint16Array(0), count: 0 }))
+  const columns = keyColumns({ scope, reader: other, distances: undefined, fused: undefined, groupSize: undefined }, sort, matches)
+  const ranked: Ranked[] = related.map(({ view, doc }) => {
+    const s = other.views.indexOf(view)
+    const width = columns[s].reduce((sum, column) => sum + column.width, 0)
+    const keys = new Float64Array(width)
+    let at = 0
+    for (const column of columns[s]) { column.write(doc, keys, at); at += column.width }
+    return { s, doc, seq: view.segment.seqs[doc], keys }
+  })
+  return sortRanked(ranked, sort, columns).map((entry) => related.find(({ view, doc }) => view === other.views[entry.s] && doc === entry.doc)!)
+}
+
+// ---- union (6.10) --------------------------------------------------------------------------------------------------
+
+/** One ranked list over several plans; ties go by plan, then newest first. */
+export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => {
+  const started = performance.now()
+  const end = Math.min(union.offset + union.limit, union.hits_max)
+  const executions: Execution[] = []
+  for (const plan of union.plans) {
+    const reader = scope.collection(plan.collection)
+    if (reader === undefined) return fail(notFound(`\`${plan.collection}\` collection not found.`))
+    executions.push(new Execution(scope, reader, plan))
+  }
+  const grouped = executions.every(({ grouping }) => grouping !== undefined)
+  const renderers = executions.map((execution) => new HitRenderer(execution))
+  // Removing duplicates needs the whole list of each plan, as `found` shrinks with them.
+  const lists = executions.map((execution, at) => {
+    const size = Math.max(1, union.removeDuplicates || grouped ? execution.foundDocuments : Math.min(execution.foundDocuments, end))
+    const ranked = execution.rank(size)
+    return placePinsFirst(ranked, execution).map((placed) => ({ at, placed }))
+  })
+  const merged = mergeLists(executions, lists)
+  const seen = new Set<string>()
+  let removed = 0
+  const unique = merged.filter(({ at, placed }) => {
+    if (!union.removeDuplicates || grouped || placed.isCurated) return true
+    const key = `${executions[at].plan.collection}\n${executions[at].reader.views[placed.s].segment.seqs[placed.doc]}`
+    if (seen.has(key)) { removed++; return false }
+    seen.add(key)
+    return true
+  })
+  const show = ({ at, placed }: { at: number; placed: Placed }): Hit[] => {
+    const hit = renderers[at].hit(placed)
+    return hit === undefined ? [] : [{ ...hit, collection: executions[at].plan.collection, search_index: at }]
+  }
+  const collections = new Map(executions.map(({ plan, reader }) => [plan.collection, reader.documentCount]))
+  const answer: UnionAnswer = {
+    found: executions.reduce((total, execution) => total + execution.foundDocuments, 0) - removed,
+    ...(grouped ? {} : { hits: unique.slice(union.offset, end).flatMap(show) }),
+    ...(union.echoOffset === undefined ? {} : { offset: union.echoOffset }),
+    out_of: [...collections.values()].reduce((total, n) => total + n, 0),
+    ...(union.page === undefined ? {} : { page: union.page }),
+    search_cutoff: executions.some(({ isCutOff }) => isCutOff),
+    search_time_ms: Math.round(performance.now() - started),
+    union_request_params: executions.map((execution) => ({
+      collection_name: execution.plan.collection, first_q: execution.plan.echo.q, found: execution.foundDocuments, per_page: execution.plan.echo.per_page, q: execution.plan.echo.q,
+    })),
+  }
+  if (grouped) {
+    const groups = new Map<string, { key: unknown[]; members: Array<{ at: number; placed: Placed }>; found: number }>()
+    for (const one of unique) {
+      const key = renderers[one.at].groupKey(one.placed)
+      const text = JSON.stringify(key)
+      let group = groups.get(text)
+      if (group === undefined) groups.set(text, group = { key, members: [], found: 0 })
+      group.found++
+      if (group.members.length < executions[one.at].plan.group!.limit) group.members.push(one)
+    }
+    answer.found = groups.size
+    answer.grouped_hits = [...groups.values()].slice(union.offset, end).map(({ key, members, found }) => ({ group_key: key, found, hits: members.flatMap(show) }))
+  }
+  for (const { matches } of executions) releaseMatches(matches)
+  return ok(answer)
+}
+const placePinsFirst = (ranked: Ranked[], execution: Execution): Placed[] => [
+  ...execution.pinned.map(({ s, doc }): Placed => ({ s, doc, isCurated: true })),
+  ...ranked.map((entry): Placed => ({ s: entry.s, doc: entry.doc, ranked: entry, isCurated: false })),
+]
+const mergeLists = (executions: ReadonlyArray<Execution>, lists: ReadonlyArray<ReadonlyArray<{ at: number; placed: Placed }>>): Array<{ at: number; placed: Placed }> => {
+  const all = lists.flat()
+  const keysOf = executions.map(({ plan }) => plan.sort)
+  const texts = new Map<Placed, Array<string | undefined>>()
+  for (const { at, placed } of all) if (placed.ranked !== undefined) texts.set(placed, executions[at].columns[placed.s].map((column) => column.text?.(placed.doc)))
+  return all.sort((a, b) => {
+    const x = a.placed.ranked, y = b.placed.ranked
+    if (x === undefined || y === undefined) return Number(x !== undefined) - Number(y !== undefined) || a.at - b.at
+    let at = 0
+    for (let k = 0; k < keysOf[a.at].length; k++) {
+      const s = texts.get(a.placed)![k], t = texts.get(b.placed)![k]
+      const { width } = executions[a.at].columns[x.s][k]
+      if (s !== undefined && t !== undefined) { if (s !== t) return (s < t ? -1 : 1) * (keysOf[a.at][k].order === "desc" ? -1 : 1) }
+      else for (let i = at; i < at + width; i++) if (x.keys[i] !== y.keys[i]) return y.keys[i] > x.keys[i] ? 1 : -1
+      at += width
+    }
+    return a.at - b.at || y.seq - x.seq
+  })
+}

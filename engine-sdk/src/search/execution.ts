@@ -1,0 +1,334 @@
+/**
+ * One search from plan to ranked documents: what may match, what does, how it is ordered. Rendering hits, facets and the
+ * envelope lies in `answer.ts`; several executions together make a union.
+ */
+import type { SearchPlan, SortKey } from "../plan.ts"
+import { andInto, andNotInto, bitsOf, clearBit, countBits, fillBits, hasBit, setBit, type Bits } from "../index/bits.ts"
+import type { CollectionReader } from "../index/reader.ts"
+import { encodeUtf8 } from "../index/bytes.ts"
+import { diversify } from "./diversity.ts"
+import { eachOrdinal, type FacetedSet } from "./facets.ts"
+import { allowedBits } from "./filters.ts"
+import { Grouping } from "./groups.ts"
+import { phraseBits } from "./places.ts"
+import { keyOffsets, rankMatches, sortRanked, type Ranked } from "./rank.ts"
+import type { SearchScope } from "./scope.ts"
+import { keyColumns, type KeyColumn } from "./sort-keys.ts"
+import { newMatches, TextSearch, type Combination, type SegmentMatches } from "./text-search.ts"
+import { vectorDistances, type DistanceTable } from "./vectors.ts"
+
+/** Hits that re-ordering (buckets, diversity) looks at, at least. */
+const WINDOW_MIN = 250
+const HYBRID_NEIGHBOURS_MIN = 100
+
+export interface Placed { readonly s: number; readonly doc: number; /** Absent for curated hits. */ readonly ranked?: Ranked; readonly isCurated: boolean }
+export interface RankedGroup { readonly group: number; readonly found: number; readonly members: ReadonlyArray<Placed> }
+export interface HybridScores { readonly fused: ReadonlyArray<Float64Array>; /** NaN where a document has no distance. */ readonly distances: ReadonlyArray<DistanceTable> }
+
+export class Execution {
+  readonly scope: SearchScope
+  readonly reader: CollectionReader
+  readonly plan: SearchPlan
+  readonly matches: SegmentMatches[]
+  readonly pinned: ReadonlyArray<{ s: number; doc: number; position: number }>
+  combinations: ReadonlyArray<Combination> = []
+  isCutOff = false
+  distances: ReadonlyArray<DistanceTable> | undefined
+  hybrid: HybridScores | undefined
+  readonly grouping: Grouping | undefined
+  columns: KeyColumn[][] = []
+  private readonly deadline: number
+  private groupSizes: Map<number, number> | undefined
+
+  constructor(scope: SearchScope, reader: CollectionReader, plan: SearchPlan) {
+    this.scope = scope
+    this.reader = reader
+    this.plan = plan
+    this.deadline = performance.now() + plan.cutoff_ms
+    this.grouping = plan.group === undefined ? undefined : new Grouping(plan.group, reader.views)
+    const filtered = allowedBits(scope, reader, plan.filter)
+    const hidden = new Set(plan.hidden)
+    this.pinned = plan.pinned.flatMap(({ id, position }) => {
+      const place = hidden.has(id) ? undefined : reader.locate(id)
+      if (place === undefined || (plan.filterCuratedHits && filtered[place.at] !== undefined && !hasBit(filtered[place.at]!, place.doc))) return []
+      return [{ s: place.at, doc: place.doc, position }]
+    }).filter((pin, i, all) => all.findIndex((other) => other.s === pin.s && other.doc === pin.doc) === i)
+    this.matches = reader.views.map((view, s) => newMatches(view, this.narrowed(filtered[s], s)))
+    this.collect()
+  }
+
+  /** The filter without hidden documents and exclusions, within the phrases. */
+  private narrowed(filtered: Bits | undefined, s: number): Bits | undefined {
+    const { plan, reader } = this
+    const view = reader.views[s]
+    const { segment } = view
+    let bits = filtered
+    const own = (): Bits => bits ??= fillBits(bitsOf(segment.docs), segment.docs)
+    for (const id of plan.hidden) for (const doc of segment.docsOfId(id)) clearBit(own(), doc)
+    if (plan.text !== undefined) {
+      for (const phrase of plan.text.excluded) {
+        const tokens = phrase.map(encodeUtf8)
+        if (tokens.length === 0) continue
+        for (const { field } of plan.text.fields) { const column = segment.text(field); if (column !== undefined) andNotInto(own(), phraseBits(column, tokens, segment.docs)) }
+      }
+      if (plan.text.phrases.length > 0) andInto(own(), TextSearch.phraseMatches(reader, plan.text, view))
+    }
+    return bits
+  }
+
+  private collect(): void {
+    const { plan } = this
+    if (plan.matchesNothing) return
+    const { text, vector } = plan
+    const hasText = text !== undefined && (text.tokens.length > 0 || text.phrases.length > 0)
+    if (hasText) {
+      const search = new TextSearch(this.reader, text, this.matches, () => this.resultCount(), this.deadline)
+      if (text.tokens.length > 0) search.run()
+      else search.phrasesOnly()
+      this.combinations = search.combinations
+      this.isCutOff = search.isCutOff
+      if (vector !== undefined) this.fuse()
+    } else if (vector !== undefined) this.nearest()
+    else for (const match of this.matches) {
+      match.found.set(match.allowed ?? fillBits(bitsOf(match.view.segment.docs), match.view.segment.docs))
+      match.count = countBits(match.found)
+      match.high.fill(0, 0, match.view.segment.docs)
+      match.low.fill(0, 0, match.view.segment.docs)
+    }
+  }
+
+  private resultCount(): number {
+    if (this.grouping === undefined) return this.matches.reduce((total, { count }) => total + count, 0)
+    const groups = new Set<number>()
+    this.matches.forEach((match, s) => { if (match.count > 0) for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(match.found, doc)) groups.add(this.grouping!.groupOf(s, doc)) })
+    return groups.size
+  }
+
+  // ---- vectors (13) --------------------------------------------------------------------------------------------------
+
+  /** The k nearest of what is allowed, as (segment, document, distance), nearest first. */
+  private neighbours(k: number): Array<{ s: number; doc: number; distance: number }> {
+    const vector = this.plan.vector!
+    const threshold = vector.distanceThreshold
+    this.distances = this.matches.map(({ view, allowed }) => vectorDistances(view.segment, vector, this.reader, allowed))
+    const all: Array<{ s: number; doc: number; distance: number }> = []
+    const self = vector.likeId === undefined ? undefined : this.reader.locate(vector.likeId)
+    this.matches.forEach(({ view, allowed }, s) => {
+      const table = this.distances![s]
+      for (let doc = 0; doc < view.segment.docs; doc++) {
+        const distance = table[doc]
+        if (Number.isNaN(distance) || (allowed !== undefined && !hasBit(allowed, doc)) || (self !== undefined && self.at === s && self.doc === doc)) continue
+        if (threshold === undefined || distance <= threshold) all.push({ s, doc, distance })
+      }
+    })
+    const seqOf = (one: { s: number; doc: number }): number => this.matches[one.s].view.segment.seqs[one.doc]
+    return all.sort((a, b) => a.distance - b.distance || seqOf(b) - seqOf(a)).slice(0, k)
+  }
+  private nearest(): void {
+    for (const { s, doc } of this.neighbours(this.plan.vector!.k)) {
+      const match = this.matches[s]
+      setBit(match.found, doc)
+      match.high[doc] = 0
+      match.low[doc] = 0
+      match.count++
+    }
+  }
+  /** Rank fusion of text and vector ranks. */
+  private fuse(): void {
+    const vector = this.plan.vector!
+    const near = this.neighbours(Math.max(vector.k, HYBRID_NEIGHBOURS_MIN))
+    const fused = this.matches.map(({ view }) => new Float64Array(view.segment.docs))
+    const distances = this.matches.map(({ view }) => new Float64Array(view.segment.docs).fill(NaN))
+    const texts: Array<{ s: number; doc: number; high: number; low: number }> = []
+    this.matches.forEach((match, s) => { for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(match.found, doc)) texts.push({ s, doc, high: match.high[doc], low: match.low[doc] }) })
+    texts.sort((a, b) => b.high - a.high || b.low - a.low)
+    let rank = 0
+    for (let i = 0; i < texts.length; i++) {
+      if (i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
+      fused[texts[i].s][texts[i].doc] = (1 - vector.alpha) / rank
+    }
+    near.forEach(({ s, doc, distance }, i) => {
+      fused[s][doc] += vector.alpha / (i + 1)
+      distances[s][doc] = distance
+      const match = this.matches[s]
+      if (hasBit(match.found, doc)) return
+      setBit(match.found, doc)
+      match.count++
+      match.high[doc] = 0
+      match.low[doc] = 0
+      match.combination[doc] = 0
+    })
+    if (vector.rerankHybridMatches) {
+      const missing = texts.flatMap(({ s, doc }) => Number.isNaN(distances[s][doc]) && !Number.isNaN(this.distances![s][doc]) ? [{ s, doc, distance: this.distances![s][doc] }] : [])
+      const ordered = [...near, ...missing].sort((a, b) => a.distance - b.distance)
+      const textPart = this.matches.map(({ view }) => new Float64Array(view.segment.docs))
+      rank = 0
+      for (let i = 0; i < texts.length; i++) {
+        if (i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
+        textPart[texts[i].s][texts[i].doc] = (1 - vector.alpha) / rank
+      }
+      ordered.forEach(({ s, doc, distance }, i) => { distances[s][doc] = distance; fused[s][doc] = textPart[s][doc] + vector.alpha / (i + 1) })
+    }
+    this.hybrid = { fused, distances }
+    this.distances = distances
+  }
+
+  // ---- order ---------------------------------------------------------------------------------------------------------
+
+  /** Documents that matched, pinned ones included once. */
+  get foundDocuments(): number {
+    let total = 0
+    for (const { count } of this.matches) total += count
+    for (const { s, doc } of this.pinned) if (!hasBit(this.matches[s].found, doc)) total++
+    return total
+  }
+  /** What facets count: matches and pinned hits, as sets per segment. */
+  get facetedSets(): FacetedSet[] {
+    return this.matches.map(({ view, found }, s) => {
+      const pins = this.pinned.filter((pin) => pin.s === s)
+      const bits = pins.length === 0 ? found : found.slice()
+      for (const { doc } of pins) setBit(bits, doc)
+      return { view, bits, ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
+    })
+  }
+
+  private prepareColumns(): void {
+    const { plan } = this
+    let groupSize: ((s: number, doc: number) => number) | undefined
+    if (this.grouping !== undefined && plan.sort.some(({ kind }) => kind === "group_found")) {
+      const sizes = this.sizesOfGroups()
+      groupSize = (s, doc) => sizes.get(this.grouping!.groupOf(s, doc)) ?? 0
+    }
+    this.columns = keyColumns({ scope: this.scope, reader: this.reader, distances: this.distances, fused: this.hybrid?.fused, groupSize }, plan.sort, this.matches)
+  }
+  private sizesOfGroups(): Map<number, number> {
+    if (this.groupSizes !== undefined) return this.groupSizes
+    const sizes = new Map<number, number>()
+    for (const [s, { bits }] of this.facetedSets.entries()) for (let w = 0; w < bits.length; w++) {
+      let word = bits[w]
+      while (word !== 0) {
+        const low = word & -word
+        word ^= low
+        const group = this.grouping!.groupOf(s, (w << 5) + 31 - Math.clz32(low))
+        sizes.set(group, (sizes.get(group) ?? 0) + 1)
+      }
+    }
+    return this.groupSizes = sizes
+  }
+
+  /** The first `end` organic documents in order, pinned ones left out. */
+  rank(end: number): Ranked[] {
+    this.prepareColumns()
+    const { plan } = this
+    const without = this.pinned.length === 0 ? undefined : this.matches.map(({ view }, s) => {
+      const pins = this.pinned.filter((pin) => pin.s === s)
+      if (pins.length === 0) return undefined
+      const bits = bitsOf(view.segment.docs)
+      for (const { doc } of pins) setBit(bits, doc)
+      return bits
+    })
+    const needsWindow = plan.diversity !== undefined || plan.sort.some((key) => isBucketed(key))
+    let ranked = rankMatches(this.matches, plan.sort, this.columns, needsWindow ? Math.max(end, WINDOW_MIN) : end, without)
+    for (let k = 0; k < plan.sort.length; k++) if (isBucketed(plan.sort[k])) ranked = this.bucket(ranked, k)
+    if (plan.diversity !== undefined && this.grouping === undefined) ranked = this.diversified(ranked)
+    return ranked
+  }
+
+  /** Hits of one block tie on the key (8.2). */
+  private bucket(ranked: Ranked[], k: number): Ranked[] {
+    const key = this.plan.sort[k] as { readonly buckets?: number; readonly bucketSize?: number }
+    const n = ranked.length
+    const size = key.buckets !== undefined && key.buckets > 0 ? (n < key.buckets ? 0 : Math.ceil(n / key.buckets)) : key.bucketSize !== undefined && key.bucketSize > 0 && n >= key.bucketSize ? key.bucketSize : 0
+    if (size === 0) return ranked
+    const at = keyOffsets(this.columns[ranked[0].s])[k], { width } = this.columns[ranked[0].s][k]
+    const byKey = [...ranked].sort((a, b) => { for (let i = at; i < at + width; i++) if (a.keys[i] !== b.keys[i]) return b.keys[i] - a.keys[i]; return 0 })
+    byKey.forEach((entry, i) => { entry.keys[at] = -Math.floor(i / size); if (width === 2) entry.keys[at + 1] = 0 })
+    return sortRanked(ranked, this.plan.sort, this.columns)
+  }
+
+  private diversified(ranked: Ranked[]): Ranked[] {
+    const { lambda, metrics } = this.plan.diversity!
+    const window = ranked.slice(0, WINDOW_MIN)
+    const valuesOf = metrics.map(({ field }) => window.map((entry) => {
+      const { segment } = this.matches[entry.s].view
+      const column = segment.values(field)
+      const values = new Set<string>()
+      if (column !== undefined) eachOrdinal(column, entry.doc, (ordinal) => values.add(column.table.text(ordinal)))
+      else {
+        const numbers = segment.numbers(field)
+        const keys = segment.sortKeys(field)
+        const number = numbers?.first(entry.doc)
+        if (number !== undefined) values.add(String(number))
+        else if (keys !== undefined && keys.ordinals[entry.doc] > 0) values.add(keys.table.text(keys.ordinals[entry.doc] - 1))
+      }
+      return values
+    }))
+    const vectorsOf = metrics.map(({ field, method }) => method !== "vector_distance" ? undefined : window.map((entry) => {
+      const column = this.matches[entry.s].view.segment.vectors(field)
+      return column === undefined || !hasBit(column.has, entry.doc) ? undefined : column.values.subarray(entry.doc * column.dimensions, (entry.doc + 1) * column.dimensions)
+    }))
+    const total = metrics.reduce((sum, { weight }) => sum + weight, 0) || 1
+    const order = diversify({
+      size: window.length, lambda,
+      relevance: (i) => this.distances === undefined ? window.length - i : -(this.distances[window[i].s][window[i].doc] || 0),
+      similarity: (i, j) => {
+        let sum = 0
+        metrics.forEach(({ method, weight }, m) => {
+          if (method === "vector_distance") { const a = vectorsOf[m]![i], b = vectorsOf[m]![j]; sum += weight * (a === undefined || b === undefined ? 0 : cosine(a, b)); return }
+          const a = valuesOf[m][i], b = valuesOf[m][j]
+          let common = 0
+          for (const value of a) if (b.has(value)) common++
+          if (method === "equality") sum += weight * (common > 0 && common === a.size && common === b.size ? 1 : 0)
+          else sum += weight * (a.size + b.size === 0 ? 0 : common / (a.size + b.size - common))
+        })
+        return sum / total
+      },
+    })
+    return [...order.map((i) => window[i]), ...ranked.slice(WINDOW_MIN)]
+  }
+
+  /** Organic documents and pins of positions [from, end). */
+  page(from: number, end: number): Placed[] {
+    if (end <= from) return []
+    return placePins(this.rank(end), this.pinned, end).slice(from, end)
+  }
+
+  /** Groups of positions [from, end), and how many there are. */
+  groupPage(from: number, end: number): { groups: RankedGroup[]; total: number } {
+    const grouping = this.grouping!
+    const limit = this.plan.group!.limit
+    const all = this.rank(Math.max(1, this.foundDocuments))
+    const placed = placePins(all, this.pinned, Infinity)
+    const sizes = this.sizesOfGroups()
+    const order: Array<{ group: number; members: Placed[] }> = []
+    const known = new Map<number, { group: number; members: Placed[] }>()
+    for (const one of placed) {
+      const group = grouping.groupOf(one.s, one.doc)
+      let entry = known.get(group)
+      if (entry === undefined) { entry = { group, members: [] }; known.set(group, entry); order.push(entry) }
+      if (entry.members.length < limit) entry.members.push(one)
+    }
+    return { total: order.length, groups: order.slice(from, end).map(({ group, members }) => ({ group, members, found: sizes.get(group) ?? members.length })) }
+  }
+}
+
+const isBucketed = (key: SortKey): boolean => (key.kind === "text_match" || key.kind === "vector_distance") && ((key.buckets ?? 0) > 0 || (key.bucketSize ?? 0) > 0)
+
+/** Pins at their positions (counted from 1), everything else around them; positions behind the end go to the end. */
+export const placePins = (ranked: ReadonlyArray<Ranked>, pinned: ReadonlyArray<{ s: number; doc: number; position: number }>, end: number): Placed[] => {
+  const organic = (entry: Ranked): Placed => ({ s: entry.s, doc: entry.doc, ranked: entry, isCurated: false })
+  if (pinned.length === 0) return ranked.map(organic)
+  const pins = [...pinned].sort((a, b) => a.position - b.position)
+  const placed: Placed[] = []
+  let r = 0, p = 0
+  while ((r < ranked.length || p < pins.length) && placed.length < end) {
+    if (p < pins.length && (pins[p].position <= placed.length + 1 || r >= ranked.length)) { placed.push({ s: pins[p].s, doc: pins[p].doc, isCurated: true }); p++ }
+    else placed.push(organic(ranked[r++]))
+  }
+  return placed
+}
+const cosine = (a: Float32Array, b: Float32Array): number => {
+  let dot = 0, x = 0, y = 0
+  for (let i = 0; i < a.length; i++) { dot += a[i] * b[i]; x += a[i] * a[i]; y += b[i] * b[i] }
+  return x === 0 || y === 0 ? 0 : Math.max(0, dot / Math.sqrt(x * y))
+}

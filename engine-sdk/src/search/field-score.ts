@@ -1,0 +1,142 @@
+/**
+ * How well one field of one document matches (engine-contract 5.3): 48 bits kept in a double, so that no object is made
+ * per document. Composition into the 64-bit record score (5.4) is here too, as two halves.
+ */
+import { SPILLED, type TextColumn } from "../index/columns.ts"
+
+const WINDOW = 10
+const TOKENS_MAX = 16
+const TWO_4 = 16, TWO_11 = 2048, TWO_12 = 4096, TWO_16 = 65536, TWO_24 = 16777216, TWO_32 = 4294967296, TWO_40 = 1099511627776
+
+export interface ScoreRules {
+  readonly exactMatch: boolean
+  readonly tokenPosition: boolean
+  /** 0 for synonyms under `demote_synonym_match`, else 1. */ readonly synonymBit: 0 | 1
+  /** Query words over variant words: scales a synonym's parts (12.3). 1 without synonyms. */ readonly scale: number
+}
+
+/** Places of each token within the element at hand. */
+const places: Int32Array[] = Array.from({ length: TOKENS_MAX }, () => new Int32Array(64))
+const counts = new Int32Array(TOKENS_MAX)
+const heads = new Int32Array(TOKENS_MAX)
+const all: Int32Array[] = Array.from({ length: TOKENS_MAX }, () => new Int32Array(64))
+const allCounts = new Int32Array(TOKENS_MAX)
+let bestWords = 0, bestDistance = 0, bestLast = 0
+
+/** The densest window (places at most ten apart): most words, then least spread, then first. Sets the three results above. */
+const findWindow = (tokens: number): void => {
+  bestWords = 0
+  bestDistance = 0
+  bestLast = 0
+  for (let t = 0; t < tokens; t++) heads[t] = counts[t] > 0 ? 0 : -1
+  for (;;) {
+    let first = -1, start = 0
+    for (let t = 0; t < tokens; t++) {
+      if (heads[t] < 0) continue
+      const at = places[t][heads[t]]
+      if (first < 0 || at < start) { first = t; start = at }
+    }
+    if (first < 0) return
+    let words = 0, last = start
+    for (let t = 0; t < tokens; t++) {
+      if (heads[t] < 0) continue
+      const at = places[t][heads[t]]
+      if (at - start <= WINDOW) { words++; if (at > last) last = at }
+    }
+    if (words > bestWords || (words === bestWords && last - start < bestDistance)) { bestWords = words; bestDistance = last - start; bestLast = last }
+    if (bestWords === tokens && bestDistance < tokens) { if (bestDistance === tokens - 1 || bestDistance === 0) return }
+    if (++heads[first] >= counts[first]) heads[first] = -1
+  }
+}
+
+const compose = (words: number, unique: number, cost: number, distance: number, isExact: boolean, last: number, rules: ScoreRules): number => {
+  let inWindow = words, inField = unique
+  if (rules.scale !== 1) { inWindow = Math.floor(words * rules.scale); inField = Math.floor(unique * rules.scale); if (inWindow < 1) inWindow = 1; if (inField < 1) inField = 1 }
+  return inWindow * TWO_40 + inField * TWO_32 + (255 - cost) * TWO_24 + Math.max(0, 100 - distance) * TWO_16 + (isExact ? TWO_12 : 0)
+    + (rules.tokenPosition ? Math.max(0, 255 - last) * TWO_4 : 0) + rules.synonymBit
+}
+
+/** One matched token in the field. `mayBeExact`: the query has one word and it matched without cost. */
+export const scoreSingle = (column: TextColumn, posting: number, doc: number, cost: number, mayBeExact: boolean, rules: ScoreRules): number => {
+  let isExact = false
+  const loc = column.locs[posting]
+  let last = 0
+  if (mayBeExact && rules.exactMatch) {
+    if (column.lengths !== undefined) isExact = column.lengths[doc] === 1
+    else if (loc < SPILLED) isExact = column.lengthOf(doc, loc >>> 16) === 1
+    else for (let i = 1, at = loc - SPILLED, n = column.spill[at]; i <= n && !isExact; i++) isExact = column.lengthOf(doc, column.spill[at + i] >>> 16) === 1
+  }
+  if (rules.tokenPosition) last = (loc < SPILLED ? loc : column.spill[loc - SPILLED + column.spill[loc - SPILLED]]) % 0x10000 + 1
+  return compose(1, 1, cost, 0, isExact, last, rules)
+}
+
+/** Several matched tokens in the field; the best element counts for arrays. */
+export const scoreMany = (column: TextColumn, postings: Int32Array, tokens: number, doc: number, cost: number, rules: ScoreRules): number => {
+  const most = Math.min(tokens, WINDOW)
+  for (let t = 0; t < most; t++) {
+    const loc = column.locs[postings[t]]
+    if (loc < SPILLED) { all[t][0] = loc; allCounts[t] = 1; continue }
+    const at = loc - SPILLED, n = column.spill[at]
+    if (n > all[t].length) all[t] = new Int32Array(n * 2)
+    for (let i = 0; i < n; i++) all[t][i] = column.spill[at + 1 + i]
+    allCounts[t] = n
+  }
+  if (!column.isArray) {
+    for (let t = 0; t < most; t++) { const keep = places[t]; places[t] = all[t]; all[t] = keep; counts[t] = allCounts[t] }
+    findWindow(most)
+    return compose(bestWords, tokens, cost, bestDistance, rules.exactMatch && isWhole(column.lengths![doc], most), bestLast, rules)
+  }
+  let best = 0
+  for (;;) {
+    // The next element that holds any of the tokens; `from` walks each token's places in order.
+    let element = -1
+    for (let t = 0; t < most; t++) {
+      const from = cursor[t]
+      if (from < allCounts[t]) { const e = all[t][from] >>> 16; if (element < 0 || e < element) element = e }
+    }
+    if (element < 0) break
+    let present = 0
+    for (let t = 0; t < most; t++) {
+      let n = 0
+      while (cursor[t] < allCounts[t] && all[t][cursor[t]] >>> 16 === element) {
+        if (n >= places[present].length) { const wider = new Int32Array(n * 2); wider.set(places[present]); places[present] = wider }
+        places[present][n++] = all[t][cursor[t]++] & 0xffff
+      }
+      if (n > 0) counts[present++] = n
+    }
+    findWindow(present)
+    const score = compose(bestWords, bestWords, cost, bestDistance, rules.exactMatch && isWhole(column.lengthOf(doc, element), present), bestLast, rules)
+    if (score > best) best = score
+  }
+  cursor.fill(0)
+  return best
+}
+const cursor = new Int32Array(TOKENS_MAX)
+
+/** The value consists only of matched words: as many as were found, and one of them is its last. */
+const isWhole = (length: number, present: number): boolean => {
+  if (length !== present || bestWords !== present) return false
+  for (let t = 0; t < present; t++) if (places[t][counts[t] - 1] === length - 1) return true
+  return false
+}
+
+// ---- the record score as two halves --------------------------------------------------------------------------------
+
+/** Upper half (bits 32 and up) and lower half of the last composed record score. */
+export let scoreHigh = 0
+export let scoreLow = 0
+const split = (tokens: number, body: number, unit: number, rest: number): void => {
+  // body · unit + rest, plus tokens in bits 59-62; unit is a power of two and body below 2^53.
+  const perHigh = TWO_32 / unit
+  const high = Math.floor(body / perHigh)
+  scoreLow = (body - high * perHigh) * unit + rest
+  scoreHigh = tokens * 134217728 + high
+}
+export const composeMaxScore = (tokens: number, best: number, weight: number, fields: number): void => split(tokens, best, TWO_11, weight * 8 + fields)
+export const composeMaxWeight = (tokens: number, best: number, weight: number, fields: number): void => {
+  split(tokens, best, 8, fields)
+  scoreHigh += weight * 524288
+}
+/** Sums carry no count of matched words (recorded answers win over 5.4). */
+export const composeSumScore = (sum: number, fields: number): void => split(0, sum, 8, fields)
+export const scoreAsBigInt = (high: number, low: number): bigint => (BigInt(high) << 32n) + BigInt(low)

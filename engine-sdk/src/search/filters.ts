@@ -1,0 +1,253 @@
+/**
+ * Filters as bit sets, one per segment (engine-contract 7). Leaves are computed from columns and remembered per segment,
+ * since segments never change; negation complements within the segment, so documents without the field are included.
+ */
+import { analyzerOf } from "../analysis/analyzer.ts"
+import type { Filter, NumberFilter, StringFilter } from "../plan.ts"
+import type { CollectionSchema } from "../schema.ts"
+import { andInto, andNotInto, bitsOf, clearBit, eachBit, fillBits, hasBit, notInto, orInto, setBit, type Bits } from "../index/bits.ts"
+import { encodeUtf8 } from "../index/bytes.ts"
+import type { NumberColumn, TextColumn } from "../index/columns.ts"
+import { expandTerm } from "../index/expand.ts"
+import type { CollectionReader, SegmentView } from "../index/reader.ts"
+import type { Segment } from "../index/segment.ts"
+import type { SearchScope } from "./scope.ts"
+import { distance_m, SphericalPolygon } from "./geo.ts"
+import { joinBits } from "./joins.ts"
+import { hasPlace, intersectTerms, isPhraseAt } from "./places.ts"
+
+const CACHED_LEAVES_MAX = 64
+
+/** Live documents of each view that pass; undefined = every live document and nothing is deleted. */
+export const allowedBits = (scope: SearchScope, reader: CollectionReader, filter: Filter | undefined): Array<Bits | undefined> => {
+  const evaluation = new FilterEvaluation(scope, reader)
+  return reader.views.map((view) => {
+    if (filter === undefined && view.deleted === undefined) return undefined
+    const bits = filter === undefined ? fillBits(bitsOf(view.segment.docs), view.segment.docs) : evaluation.bits(filter, view)
+    return view.deleted === undefined ? bits : andNotInto(bits, view.deleted)
+  })
+}
+
+export class FilterEvaluation {
+  private readonly scope: SearchScope
+  private readonly reader: CollectionReader
+  /** Completions of a prefix value are chosen over all segments, once. */
+  private readonly completions = new Map<string, ReadonlyArray<Uint8Array>>()
+  constructor(scope: SearchScope, reader: CollectionReader) { this.scope = scope; this.reader = reader }
+
+  /** A fresh set the caller may change. Deleted documents may be in it. */
+  bits(filter: Filter, view: SegmentView): Bits {
+    const { segment } = view
+    switch (filter.kind) {
+      case "and": return andInto(this.bits(filter.left, view), this.bits(filter.right, view))
+      case "or": return orInto(this.bits(filter.left, view), this.bits(filter.right, view))
+      case "not": return notInto(this.bits(filter.filter, view), segment.docs)
+      case "all": return fillBits(bitsOf(segment.docs), segment.docs)
+      case "none": return bitsOf(segment.docs)
+      case "ids": {
+        const bits = bitsOf(segment.docs)
+        for (const id of filter.ids) for (const doc of segment.docsOfId(id)) setBit(bits, doc)
+        return bits
+      }
+      case "string": return filter.values.some((value) => value.prefix) ? this.stringBits(filter, segment) : cachedLeaf(segment, filter, () => this.stringBits(filter, segment))
+      case "number": return cachedLeaf(segment, filter, () => numberBits(filter, segment))
+      case "bool": return cachedLeaf(segment, filter, () => boolBits(filter.field, filter.values, segment))
+      case "geo": return cachedLeaf(segment, filter, () => geoBits(filter, segment))
+      case "geo_contains": {
+        const bits = bitsOf(segment.docs), column = segment.geo(filter.field)
+        if (column === undefined) return bits
+        for (let doc = 0; doc < segment.docs; doc++) {
+          const points: Array<[number, number]> = []
+          for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) points.push([column.coordinates[p * 2], column.coordinates[p * 2 + 1]])
+          if (points.length > 2 && new SphericalPolygon(points).contains(filter.lat, filter.lng)) setBit(bits, doc)
+        }
+        return bits
+      }
+      case "element": return this.elementBits(filter.path, filter.filter, view)
+      case "join": return joinBits(this.scope, this.reader, filter.collection, filter.filter, view)
+    }
+  }
+
+  private stringBits(filter: StringFilter, segment: Segment): Bits {
+    const bits = bitsOf(segment.docs)
+    const column = segment.text(filter.field)
+    if (column === undefined) return bits
+    for (const value of filter.values) {
+      if (value.tokens.length === 0) continue
+      const tokens = value.tokens.map(encodeUtf8)
+      if (!value.prefix) { matchTokens(column, tokens, value.match, bits); continue }
+      const last = tokens[tokens.length - 1]
+      for (const word of this.completionsOf(filter.field, value.tokens[tokens.length - 1], last, filter.prefixCandidates)) {
+        matchTokens(column, [...tokens.slice(0, -1), word], value.match === "equals" ? "starts" : value.match, bits)
+      }
+    }
+    return bits
+  }
+
+  private completionsOf(field: string, text: string, token: Uint8Array, most: number): ReadonlyArray<Uint8Array> {
+    const key = `${field}\n${text}`
+    const known = this.completions.get(key)
+    if (known !== undefined) return known
+    const words = new Map<string, number>()
+    for (const { segment } of this.reader.views) {
+      const column = segment.text(field)
+      if (column !== undefined) expandTerm(column, token, 0, true, (term) => { const word = column.terms.text(term); words.set(word, (words.get(word) ?? 0) + column.frequency(term)) })
+    }
+    const best = [...words].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, most).map(([word]) => encodeUtf8(word))
+    this.completions.set(key, best)
+    return best
+  }
+
+  /** Columns narrow the documents down; the stored document decides, because only it knows which values share an element. */
+  private elementBits(path: string, inner: Filter, view: SegmentView): Bits {
+    const possible = this.bits(withoutNegations(inner), view)
+    if (view.deleted !== undefined) andNotInto(possible, view.deleted)
+    const { segment } = view
+    eachBit(possible.slice(), (doc) => {
+      const text = this.reader.documents.text(segment.seqs[doc])
+      const isMatch = text !== undefined && elementsAt(JSON.parse(text), path.split(".")).some((element) => matchesElement(this.reader.schema, inner, element, path))
+      if (!isMatch) clearBit(possible, doc)
+    })
+    return possible
+  }
+}
+
+const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits): Bits => {
+  if (segment.docs < 256) return compute()
+  let cache = segment.derived.get("filters") as Map<string, Bits> | undefined
+  if (cache === undefined) segment.derived.set("filters", cache = new Map())
+  const key = JSON.stringify(filter, (_name, value) => typeof value === "bigint" ? `${value}n` : value)
+  let bits = cache.get(key)
+  if (bits === undefined) {
+    bits = compute()
+    if (cache.size >= CACHED_LEAVES_MAX) cache.delete(cache.keys().next().value!)
+  } else cache.delete(key)
+  cache.set(key, bits)
+  return bits.slice()
+}
+
+const matchTokens = (column: TextColumn, tokens: ReadonlyArray<Uint8Array>, match: "contains" | "equals" | "phrase" | "starts", into: Bits): void => {
+  const terms = tokens.map((token) => column.terms.find(token))
+  if (terms.includes(-1)) return
+  if (match === "contains") return intersectTerms(column, terms, undefined, into)
+  if (match === "phrase") return intersectTerms(column, terms, (_doc, postings) => isPhraseAt(column, postings), into)
+  const isStart = match === "starts"
+  intersectTerms(column, terms, (doc, postings) => {
+    const elements = column.elementStarts === undefined ? 1 : column.elementStarts[doc + 1] - column.elementStarts[doc]
+    for (let element = 0; element < elements; element++) {
+      if (!isStart && column.lengthOf(doc, element) !== terms.length) continue
+      let all = true
+      for (let i = 0; i < terms.length && all; i++) all = hasPlace(column, postings[i], element * 0x10000 + i)
+      if (all) return true
+    }
+    return false
+  }, into)
+}
+
+const numberBits = (filter: NumberFilter, segment: Segment): Bits => {
+  const bits = bitsOf(segment.docs)
+  const column = segment.numbers(filter.field)
+  if (column === undefined) return bits
+  for (const range of filter.ranges) {
+    if (column.big !== undefined || typeof range.min === "bigint" || typeof range.max === "bigint") bigRange(column, range, segment.docs, bits)
+    else {
+      const isFloat = filter.type === "float"
+      plainRange(column, isFloat ? Math.fround(range.min) : range.min, isFloat ? Math.fround(range.max) : range.max, range.minOpen === true, range.maxOpen === true, segment.docs, bits)
+    }
+  }
+  return bits
+}
+const plainRange = (column: NumberColumn, min: number, max: number, minOpen: boolean, maxOpen: boolean, docs: number, into: Bits): void => {
+  const { values, has, starts } = column
+  if (starts === undefined) {
+    for (let doc = 0; doc < docs; doc++) {
+      const v = values[doc]
+      if (v >= min && v <= max && !(minOpen && v === min) && !(maxOpen && v === max) && (has![doc >>> 5] & (1 << (doc & 31))) !== 0) into[doc >>> 5] |= 1 << (doc & 31)
+    }
+    return
+  }
+  for (let doc = 0; doc < docs; doc++) for (let i = starts[doc]; i < starts[doc + 1]; i++) {
+    const v = values[i]
+    if (v >= min && v <= max && !(minOpen && v === min) && !(maxOpen && v === max)) { setBit(into, doc); break }
+  }
+}
+const bigRange = (column: NumberColumn, range: NumberFilter["ranges"][number], docs: number, into: Bits): void => {
+  // bigint and number compare exactly with each other, and infinities stay infinite.
+  const inside = (v: bigint | number): boolean => (range.minOpen === true ? v > range.min : v >= range.min) && (range.maxOpen === true ? v < range.max : v <= range.max)
+  const valueAt = (i: number): bigint | number => column.big === undefined ? column.values[i] : column.big[i]
+  for (let doc = 0; doc < docs; doc++) {
+    if (column.starts === undefined) { if (hasBit(column.has!, doc) && inside(valueAt(doc))) setBit(into, doc) }
+    else for (let i = column.starts[doc]; i < column.starts[doc + 1]; i++) if (inside(valueAt(i))) { setBit(into, doc); break }
+  }
+}
+const boolBits = (field: string, wanted: ReadonlyArray<boolean>, segment: Segment): Bits => {
+  const bits = bitsOf(segment.docs), column = segment.numbers(field)
+  if (column !== undefined) for (const value of wanted) plainRange(column, Number(value), Number(value), false, false, segment.docs, bits)
+  return bits
+}
+const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segment): Bits => {
+  const bits = bitsOf(segment.docs), column = segment.geo(filter.field)
+  if (column === undefined) return bits
+  const tests = filter.areas.map((area) => {
+    if (area.kind === "radius") return (lat: number, lng: number): boolean => distance_m(area.lat, area.lng, lat, lng) <= area.radius_m
+    const polygon = new SphericalPolygon(area.points)
+    return (lat: number, lng: number): boolean => polygon.contains(lat, lng)
+  })
+  for (let doc = 0; doc < segment.docs; doc++) for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) {
+    const lat = column.coordinates[p * 2], lng = column.coordinates[p * 2 + 1]
+    if (tests.some((test) => test(lat, lng))) { setBit(bits, doc); break }
+  }
+  return bits
+}
+
+// ---- conditions on one element -------------------------------------------------------------------------------------
+
+/** A necessary condition that columns can answer: negated parts say nothing about other elements. */
+const withoutNegations = (filter: Filter): Filter => {
+  switch (filter.kind) {
+    case "and": case "or": return { kind: filter.kind, left: withoutNegations(filter.left), right: withoutNegations(filter.right) }
+    case "not": return { kind: "all" }
+    default: return filter
+  }
+}
+const elementsAt = (value: unknown, path: ReadonlyArray<string>): unknown[] => {
+  if (Array.isArray(value)) return value.flatMap((element) => elementsAt(element, path))
+  if (path.length === 0) return [value]
+  if (typeof value !== "object" || value === null) return []
+  const record = value as Record<string, unknown>
+  const joined = path.join(".")
+  if (path.length > 1 && joined in record) return elementsAt(record[joined], [])
+  return path[0] in record ? elementsAt(record[path[0]], path.slice(1)) : []
+}
+const matchesElement = (schema: CollectionSchema, filter: Filter, element: unknown, path: string): boolean => {
+  switch (filter.kind) {
+    case "and": return matchesElement(schema, filter.left, element, path) && matchesElement(schema, filter.right, element, path)
+    case "or": return matchesElement(schema, filter.left, element, path) || matchesElement(schema, filter.right, element, path)
+    case "not": return !matchesElement(schema, filter.filter, element, path)
+    case "all": return true
+    case "string": case "number": case "bool": {
+      const values = elementsAt(element, filter.field.slice(path.length + 1).split("."))
+      if (filter.kind === "bool") return values.some((value) => typeof value === "boolean" && filter.values.includes(value))
+      if (filter.kind === "number") return values.some((value) => typeof value === "number" && filter.ranges.some((range) => {
+        const v = filter.type === "float" ? Math.fround(value) : value
+        const min = filter.type === "float" ? Math.fround(Number(range.min)) : range.min, max = filter.type === "float" ? Math.fround(Number(range.max)) : range.max
+        return (range.minOpen === true ? v > min : v >= min) && (range.maxOpen === true ? v < max : v <= max)
+      }))
+      const field = schema.fields.find((candidate) => candidate.name === filter.field)
+      if (field === undefined) return false
+      const analyzer = analyzerOf(schema, field)
+      return values.some((value) => typeof value === "string" && filter.values.some((wanted) => matchesText(analyzer.tokenize(value), wanted)))
+    }
+    // The compiler lets no other kind into braces.
+    default: return false
+  }
+}
+const matchesText = (tokens: ReadonlyArray<string>, wanted: StringFilter["values"][number]): boolean => {
+  const n = wanted.tokens.length
+  if (n === 0) return false
+  const fits = (token: string, i: number): boolean => wanted.prefix && i === n - 1 ? token.startsWith(wanted.tokens[i]) : token === wanted.tokens[i]
+  const runAt = (from: number): boolean => wanted.tokens.every((_token, i) => from + i < tokens.length && fits(tokens[from + i], i))
+  if (wanted.match === "equals") return runAt(0) && (wanted.prefix || tokens.length === n)
+  if (wanted.match === "phrase") return tokens.some((_token, from) => runAt(from))
+  return wanted.tokens.every((_token, i) => tokens.some((token) => fits(token, i)))
+}

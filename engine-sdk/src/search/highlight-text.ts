@@ -1,0 +1,121 @@
+/**
+ * Marking words in a text and cutting snippets (engine-contract 10). Works on the original text and the offsets of its
+ * tokens; which words count is decided by the caller.
+ */
+import type { TokenSpan } from "../analysis/analyzer.ts"
+
+/** What a token of the text matches: which wanted word, and how many of its characters to mark. */
+export type TokenMatcher = (token: string) => { readonly wanted: number; readonly length: number } | undefined
+
+/** Marks every token that the matcher accepts. */
+export const highlightTokens = (text: string, spans: ReadonlyArray<TokenSpan>, matcher: TokenMatcher, startTag: string, endTag: string): string => {
+  let out = "", at = 0
+  for (const { token, start, end } of spans) {
+    const match = matcher(token)
+    if (match === undefined) continue
+    const stop = match.length >= token.length ? end : markedEnd(text, start, end, match.length)
+    out += text.slice(at, start) + startTag + text.slice(start, stop) + endTag
+    at = stop
+  }
+  return out + text.slice(at)
+}
+
+/** Offset behind the first `letters` characters (code points) of a token. */
+const markedEnd = (text: string, start: number, end: number, letters: number): number => {
+  let at = start
+  for (let n = 0; n < letters && at < end; n++) at += text.codePointAt(at)! > 0xffff ? 2 : 1
+  return at
+}
+
+/** A word that highlighting looks for. */
+export interface MarkedWord { /** Characters that were typed. */ readonly typedLength: number; readonly typos: number; readonly isPrefix: boolean }
+export interface SnippetRules { readonly affixTokens: number; readonly threshold: number; readonly startTag: string; readonly endTag: string; /** Marks outside the best window too. */ readonly isFull: boolean }
+export interface Snippet { readonly snippet: string; readonly value: string | undefined; readonly matchedTokens: string[] }
+
+const WINDOW = 10
+const SHORT_TEXT_FACTOR = 6
+
+/** The best window of a text: word positions in it, how many words, and how spread. undefined = no wanted word in the text. */
+export interface TextMatch { readonly offsets: ReadonlyArray<number>; readonly words: number; readonly distance: number; readonly present: number }
+export const bestWindow = (spans: ReadonlyArray<TokenSpan>, words: ReadonlyMap<string, MarkedWord>): TextMatch | undefined => {
+  const positions = new Map<string, number[]>()
+  for (let i = 0; i < spans.length; i++) {
+    const { token } = spans[i]
+    if (!words.has(token)) continue
+    const known = positions.get(token)
+    if (known === undefined) { if (positions.size < WINDOW) positions.set(token, [i]) } else known.push(i)
+  }
+  if (positions.size === 0) return undefined
+  const lists = [...positions.values()]
+  const heads = lists.map(() => 0)
+  let best: number[] = [], bestDistance = 0
+  for (;;) {
+    let first = -1
+    for (let t = 0; t < lists.length; t++) if (heads[t] < lists[t].length && (first < 0 || lists[t][heads[t]] < lists[first][heads[first]])) first = t
+    if (first < 0) break
+    const start = lists[first][heads[first]]
+    const inside = lists.flatMap((list, t) => heads[t] < list.length && list[heads[t]] - start <= WINDOW ? [list[heads[t]]] : []).sort((a, b) => a - b)
+    const distance = inside[inside.length - 1] - start
+    if (inside.length > best.length || (inside.length === best.length && distance < bestDistance)) { best = inside; bestDistance = distance }
+    if (best.length === lists.length && bestDistance === lists.length - 1) break
+    heads[first]++
+  }
+  return { offsets: best, words: best.length, distance: bestDistance, present: lists.length }
+}
+
+/** Cuts and marks one text. Token ends include dropped characters up to the next separator, as snippets end there. */
+export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: TextMatch, words: ReadonlyMap<string, MarkedWord>, rules: SnippetRules): Snippet => {
+  const lastOffset = match.offsets[match.offsets.length - 1]
+  const isShort = textLength(text) < rules.threshold * SHORT_TEXT_FACTOR
+  const marks: Array<{ start: number; end: number }> = []
+  const hits = new Set<string>()
+  let next = 0, snippetStart = 0, snippetEnd = text.length, hasFirst = false, hasEnd = false
+  let index = 0
+  for (; index < spans.length; index++) {
+    const { token, start, end } = spans[index]
+    const isInWindow = (hasFirst && hits.has(token)) || (next < match.offsets.length && match.offsets[next] === index)
+    const word = words.get(token)
+    if (isInWindow || ((rules.isFull || isShort) && word !== undefined)) {
+      marks.push({ start, end: markEnd(text, start, end, token, word) })
+      hits.add(token)
+      if (next < match.offsets.length && match.offsets[next] === index) next++
+      if (!hasFirst) snippetStart = spans[Math.max(0, index - rules.affixTokens)].start
+      hasFirst = true
+    }
+    if (!hasEnd && index >= lastOffset + rules.affixTokens) { snippetEnd = trailingEnd(text, end, spans[index + 1]?.start ?? text.length); hasEnd = true }
+    if (index >= rules.threshold && next >= match.offsets.length && index >= lastOffset + rules.affixTokens && !rules.isFull) break
+  }
+  if (Math.min(index, spans.length - 1) <= rules.threshold - 1) { snippetStart = 0; snippetEnd = text.length }
+  const matchedTokens: string[] = []
+  const snippet = mark(text, snippetStart, snippetEnd, marks, rules, matchedTokens)
+  return { snippet, value: rules.isFull ? mark(text, 0, text.length, marks, rules, []) : undefined, matchedTokens }
+}
+const mark = (text: string, from: number, to: number, marks: ReadonlyArray<{ start: number; end: number }>, rules: SnippetRules, matched: string[]): string => {
+  let out = "", at = from
+  for (const { start, end } of marks) {
+    if (start < from || start >= to) continue
+    out += text.slice(at, start) + rules.startTag + text.slice(start, end) + rules.endTag
+    matched.push(text.slice(start, end))
+    at = end
+  }
+  return out + (at < to ? text.slice(at, to) : "")
+}
+/** Prefix matches mark what was typed, unless a typo was involved and at most two letters remain. */
+const markEnd = (text: string, start: number, end: number, token: string, word: MarkedWord | undefined): number => {
+  if (word === undefined || !word.isPrefix || word.typedLength >= token.length) return end
+  const stop = markedEnd(text, start, end, word.typedLength)
+  const rest = [...text.slice(stop, end)].length
+  return rest <= 2 && word.typos !== 0 ? end : stop
+}
+/** Dropped characters that follow a token belong to it until a space. */
+const trailingEnd = (text: string, end: number, limit: number): number => {
+  let at = end
+  while (at < limit && text[at] !== " " && text[at] !== "\n") at++
+  return at
+}
+/** Bytes when the text begins with ASCII, characters otherwise: the measure of "short" in the contract's engine. */
+const textLength = (text: string): number => {
+  let points = 0, bytes = 0
+  for (const character of text) { const code = character.codePointAt(0)!; points++; bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4 }
+  return text.charCodeAt(0) < 0x80 ? bytes : points
+}

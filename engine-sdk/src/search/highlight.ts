@@ -1,0 +1,103 @@
+/** Highlights of one hit in both wire forms (engine-contract 10.3, 10.4), from the stored document. */
+import { analyzerOf, type Analyzer } from "../analysis/analyzer.ts"
+import { isSelected } from "../documents/mod.ts"
+import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
+import type { CollectionSchema } from "../schema.ts"
+import type { SearchScope } from "./scope.ts"
+import type { Combination } from "./text-search.ts"
+import { bestWindow, snippetOf, type MarkedWord, type Snippet, type TextMatch } from "./highlight-text.ts"
+
+const ARRAY_ELEMENTS_MAX = 5
+type Json = Record<string, unknown>
+
+/** Words that took part in matching, then the words of the query itself where a document has them. */
+export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combination>): ReadonlyMap<string, MarkedWord> => {
+  const words = new Map<string, MarkedWord>()
+  for (const combination of combinations) {
+    for (const { word, typed, cost, isPrefix } of combination.words) if (!words.has(word)) words.set(word, { typedLength: [...typed].length, typos: cost, isPrefix })
+  }
+  for (const phrase of query.phrases) for (const word of phrase) if (!words.has(word)) words.set(word, { typedLength: word.length, typos: 0, isPrefix: false })
+  for (const word of query.tokens) if (!words.has(word)) words.set(word, { typedLength: word.length, typos: 0, isPrefix: false })
+  return words
+}
+
+export class Highlighter {
+  private readonly schema: CollectionSchema
+  private readonly request: HighlightRequest
+  private readonly words: ReadonlyMap<string, MarkedWord>
+  private readonly fields: ReadonlyArray<{ name: string; path: ReadonlyArray<string>; analyzer: Analyzer; isFull: boolean; isArray: boolean; isNested: boolean }>
+  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>) {
+    this.schema = schema
+    this.request = request
+    this.words = words
+    this.fields = request.fields.flatMap((name) => {
+      const field = this.schema.fields.find((candidate) => candidate.name === name)
+      if (field === undefined || (field.type !== "string" && field.type !== "string[]")) return []
+      if (!request.explicit && !isSelected(selection, name)) return []
+      return [{ name, path: name.split("."), analyzer: analyzerOf(schema, field, scope.dictionaries), isFull: request.fullFields.includes(name), isArray: field.type === "string[]", isNested: field.nested === true || name.includes(".") }]
+    })
+  }
+
+  highlight(document: Json): { highlight: Json; highlights: Json[] } {
+    const highlight: Json = {}
+    const flat: Array<{ entry: Json; score: number }> = []
+    for (const field of this.fields) {
+      const literal = document[field.name]
+      if (literal === undefined && field.isNested) { this.nested(document, field, highlight); continue }
+      const texts = typeof literal === "string" ? [literal] : Array.isArray(literal) ? literal : []
+      const found = texts.map((text) => typeof text === "string" ? this.textOf(text, field) : undefined)
+      if (found.every((one) => one === undefined)) continue
+      if (typeof literal === "string") {
+        const { snippet, value, matchedTokens } = found[0]!.made
+        highlight[field.name] = { matched_tokens: matchedTokens, snippet, ...(value === undefined ? {} : { value }) }
+        flat.push({ entry: { field: field.name, matched_tokens: matchedTokens, snippet, ...(value === undefined ? {} : { value }) }, score: scoreOf(found[0]!.match) })
+        continue
+      }
+      const best = found.flatMap((one, at) => one === undefined ? [] : [{ ...one, at }]).sort((a, b) => scoreOf(b.match) - scoreOf(a.match) || a.at - b.at).slice(0, ARRAY_ELEMENTS_MAX)
+      const kept = new Set(best.map(({ at }) => at))
+      highlight[field.name] = found.map((one, at) => one === undefined || !kept.has(at) ? { matched_tokens: [], snippet: String(texts[at]), ...(field.isFull ? { value: String(texts[at]) } : {}) } : leafOf(one.made))
+      flat.push({
+        entry: {
+          field: field.name, indices: best.map(({ at }) => at), matched_tokens: best.map(({ made }) => made.matchedTokens), snippets: best.map(({ made }) => made.snippet),
+          ...(field.isFull ? { values: best.map(({ made }) => made.value ?? "") } : {}),
+        },
+        score: scoreOf(best[0].match),
+      })
+    }
+    return { highlight, highlights: flat.sort((a, b) => b.score - a.score).map(({ entry }) => entry) }
+  }
+
+  private textOf(text: string, field: { readonly analyzer: Analyzer; readonly isFull: boolean }): { made: Snippet; match: TextMatch } | undefined {
+    const spans = field.analyzer.tokenizeWithOffsets(text)
+    const match = bestWindow(spans, this.words)
+    if (match === undefined) return undefined
+    const { affixTokens, snippetThreshold, startTag, endTag } = this.request
+    return { match, made: snippetOf(text, spans, match, this.words, { affixTokens, threshold: snippetThreshold, startTag, endTag, isFull: field.isFull }) }
+  }
+
+  /** Rebuilds the objects along the path with only this field in them. */
+  private nested(document: Json, field: { readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly isFull: boolean }, into: Json): void {
+    let matched = false
+    const leaf = (value: unknown): unknown => {
+      if (Array.isArray(value)) return value.map(leaf)
+      if (typeof value !== "string") return { matched_tokens: [], snippet: String(value) }
+      const found = this.textOf(value, field)
+      if (found === undefined) return { matched_tokens: [], snippet: value, ...(field.isFull ? { value: "" } : {}) }
+      matched = true
+      return leafOf(found.made)
+    }
+    const walk = (value: unknown, depth: number, before: unknown): unknown => {
+      if (depth === field.path.length) return leaf(value)
+      if (Array.isArray(value)) return value.map((element, i) => walk(element, depth, Array.isArray(before) ? before[i] : undefined) ?? {})
+      if (typeof value !== "object" || value === null || !(field.path[depth] in value)) return before
+      const kept: Json = typeof before === "object" && before !== null ? { ...before as Json } : {}
+      kept[field.path[depth]] = walk((value as Json)[field.path[depth]], depth + 1, kept[field.path[depth]])
+      return kept
+    }
+    const made = walk(document, 0, into)
+    if (matched) Object.assign(into, made)
+  }
+}
+const leafOf = ({ snippet, value, matchedTokens }: Snippet): Json => ({ matched_tokens: matchedTokens, snippet, ...(value === undefined ? {} : { value }) })
+/** The order of fields and elements: words in the window, words present, closeness. */
+const scoreOf = (match: TextMatch): number => match.words * 1e6 + match.present * 1e3 + (100 - match.distance)

@@ -1,0 +1,56 @@
+/** Where tokens stand in a document: places are `element << 16 | position`, read from postings without allocation. */
+import { bitsOf, setBit, type Bits } from "../index/bits.ts"
+import { SPILLED, type TextColumn } from "../index/columns.ts"
+
+/** True when the posting has this place. */
+export const hasPlace = (column: TextColumn, posting: number, place: number): boolean => {
+  const loc = column.locs[posting]
+  if (loc < SPILLED) return loc === place
+  const at = loc - SPILLED
+  for (let i = 1, n = column.spill[at]; i <= n; i++) if (column.spill[at + i] === place) return true
+  return false
+}
+/** Calls `visit` per place of a posting, in order; stops when it answers true, and answers whether it did. */
+export const somePlace = (column: TextColumn, posting: number, visit: (place: number) => boolean): boolean => {
+  const loc = column.locs[posting]
+  if (loc < SPILLED) return visit(loc)
+  const at = loc - SPILLED
+  for (let i = 1, n = column.spill[at]; i <= n; i++) if (visit(column.spill[at + i])) return true
+  return false
+}
+
+/**
+ * Documents that hold all of `terms` in one column and satisfy `test`, which gets the postings in term order.
+ * Cost: O(rarest postings · terms · log postings).
+ */
+export const intersectTerms = (column: TextColumn, terms: ReadonlyArray<number>, test: ((doc: number, postings: ReadonlyArray<number>) => boolean) | undefined, into: Bits): void => {
+  if (terms.length === 0) return
+  let lead = 0
+  for (let i = 1; i < terms.length; i++) if (column.frequency(terms[i]) < column.frequency(terms[lead])) lead = i
+  const postings = new Array<number>(terms.length)
+  for (let p = column.starts[terms[lead]], end = column.starts[terms[lead] + 1]; p < end; p++) {
+    const doc = column.docs[p]
+    let all = true
+    for (let i = 0; i < terms.length; i++) {
+      const posting = i === lead ? p : column.posting(terms[i], doc)
+      if (posting < 0) { all = false; break }
+      postings[i] = posting
+    }
+    if (all && (test === undefined || test(doc, postings))) setBit(into, doc)
+  }
+}
+
+/** Tokens next to each other, in order, in one element. */
+export const isPhraseAt = (column: TextColumn, postings: ReadonlyArray<number>): boolean =>
+  somePlace(column, postings[0], (place) => {
+    for (let i = 1; i < postings.length; i++) if (!hasPlace(column, postings[i], place + i)) return false
+    return true
+  })
+
+/** Documents with the phrase in this column. */
+export const phraseBits = (column: TextColumn, tokens: ReadonlyArray<Uint8Array>, docs: number): Bits => {
+  const bits = bitsOf(docs)
+  const terms = tokens.map((token) => column.terms.find(token))
+  if (!terms.includes(-1)) intersectTerms(column, terms, tokens.length > 1 ? (_doc, postings) => isPhraseAt(column, postings) : undefined, bits)
+  return bits
+}

@@ -1,0 +1,128 @@
+/**
+ * The best documents in order: a bounded heap of doubles per segment, then one merge. Newest first breaks the last tie
+ * (engine-contract 8.1).
+ */
+import type { SortKey } from "../plan.ts"
+import { compareUtf8 } from "../index/bytes.ts"
+import type { Bits } from "../index/bits.ts"
+import type { KeyColumn } from "./sort-keys.ts"
+import type { SegmentMatches } from "./text-search.ts"
+
+/** A ranked document: segment position, number in it, and its key cells. */
+export interface Ranked { readonly s: number; readonly doc: number; readonly seq: number; readonly keys: Float64Array; /** Texts of string keys by key position. */ texts?: Array<string | undefined> }
+
+/** Keeps the best `capacity` rows; the root is the worst of them. */
+class TopRows {
+  readonly docs: Uint32Array
+  readonly rows: Float64Array
+  size = 0
+  private readonly capacity: number
+  private readonly width: number
+  constructor(capacity: number, width: number) {
+    this.capacity = capacity
+    this.width = width
+    this.docs = new Uint32Array(capacity)
+    this.rows = new Float64Array(capacity * width)
+  }
+  private isWorse(a: Float64Array, i: number, b: Float64Array, j: number): boolean {
+    for (let k = 0; k < this.width; k++) if (a[i + k] !== b[j + k]) return a[i + k] < b[j + k]
+    return false
+  }
+  offer(doc: number, row: Float64Array): void {
+    const { width, rows } = this
+    if (this.size === this.capacity) {
+      if (this.capacity === 0 || !this.isWorse(rows, 0, row, 0)) return
+      this.sift(0, doc, row)
+      return
+    }
+    let at = this.size++
+    while (at > 0) {
+      const parent = (at - 1) >> 1
+      if (!this.isWorse(row, 0, rows, parent * width)) break
+      this.move(at, parent)
+      at = parent
+    }
+    this.docs[at] = doc
+    rows.set(row, at * width)
+  }
+  private move(to: number, from: number): void {
+    this.docs[to] = this.docs[from]
+    this.rows.copyWithin(to * this.width, from * this.width, (from + 1) * this.width)
+  }
+  private sift(from: number, doc: number, row: Float64Array): void {
+    const { width, rows } = this
+    let at = from
+    for (;;) {
+      let child = at * 2 + 1
+      if (child >= this.size) break
+      if (child + 1 < this.size && this.isWorse(rows, (child + 1) * width, rows, child * width)) child++
+      if (!this.isWorse(rows, child * width, row, 0)) break
+      this.move(at, child)
+      at = child
+    }
+    this.docs[at] = doc
+    rows.set(row, at * width)
+  }
+}
+
+/** The best `capacity` documents of `matches`, best first. `without` is left out per segment. O(found · log capacity). */
+export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: ReadonlyArray<SortKey>, columns: ReadonlyArray<ReadonlyArray<KeyColumn>>, capacity: number, without?: ReadonlyArray<Bits | undefined>): Ranked[] => {
+  const ranked: Ranked[] = []
+  for (let s = 0; s < matches.length; s++) {
+    const match = matches[s], own = columns[s]
+    if (match.count === 0) continue
+    let width = 1
+    for (const column of own) width += column.width
+    const top = new TopRows(Math.min(capacity, match.count), width)
+    const row = new Float64Array(width)
+    const { seqs } = match.view.segment
+    const excluded = without?.[s]
+    for (let w = 0; w < match.found.length; w++) {
+      let word = match.found[w]
+      if (excluded !== undefined) word &= ~excluded[w]
+      while (word !== 0) {
+        const low = word & -word
+        word ^= low
+        const doc = (w << 5) + 31 - Math.clz32(low)
+        let at = 0
+        for (let k = 0; k < own.length; k++) { own[k].write(doc, row, at); at += own[k].width }
+        row[at] = seqs[doc]
+        top.offer(doc, row)
+      }
+    }
+    for (let i = 0; i < top.size; i++) ranked.push({ s, doc: top.docs[i], seq: seqs[top.docs[i]], keys: top.rows.slice(i * width, (i + 1) * width) })
+  }
+  return sortRanked(ranked, keys, columns).slice(0, capacity)
+}
+
+/** Sorts best first, comparing string keys of different segments by their texts. */
+export const sortRanked = (ranked: Ranked[], keys: ReadonlyArray<SortKey>, columns: ReadonlyArray<ReadonlyArray<KeyColumn>>): Ranked[] => {
+  const texts = keys.flatMap((_key, k) => columns.some((own) => own[k].text !== undefined) ? [k] : [])
+  const segments = new Set(ranked.map(({ s }) => s))
+  if (texts.length === 0 || segments.size < 2) return ranked.sort(compareRows)
+  for (const entry of ranked) entry.texts = keys.map((_key, k) => columns[entry.s][k].text?.(entry.doc))
+  return ranked.sort((a, b) => {
+    let at = 0
+    for (let k = 0; k < keys.length; k++) {
+      const { width } = columns[a.s][k]
+      const x = a.texts![k], y = b.texts![k]
+      if (x !== undefined && y !== undefined) { if (x !== y) return keys[k].order === "desc" ? compareUtf8(y, x) : compareUtf8(x, y) }
+      else for (let i = at; i < at + width; i++) if (a.keys[i] !== b.keys[i]) return b.keys[i] > a.keys[i] ? 1 : -1
+      at += width
+    }
+    return b.seq - a.seq
+  })
+}
+const compareRows = (a: Ranked, b: Ranked): number => {
+  const n = Math.min(a.keys.length, b.keys.length)
+  for (let i = 0; i < n; i++) if (a.keys[i] !== b.keys[i]) return b.keys[i] > a.keys[i] ? 1 : -1
+  return b.seq - a.seq
+}
+
+/** First cell of each key in a row. */
+export const keyOffsets = (columns: ReadonlyArray<KeyColumn>): number[] => {
+  const offsets: number[] = []
+  let at = 0
+  for (const column of columns) { offsets.push(at); at += column.width }
+  return offsets
+}

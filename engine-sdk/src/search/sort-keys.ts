@@ -1,0 +1,152 @@
+/**
+ * Sort keys as doubles per document, where higher is better (engine-contract 8). A string key is an ordinal within its
+ * segment; ranks of different segments are compared by the texts behind it.
+ */
+import type { Decay, SortKey } from "../plan.ts"
+import { hasBit, type Bits } from "../index/bits.ts"
+import type { CollectionReader, SegmentView } from "../index/reader.ts"
+import type { Segment } from "../index/segment.ts"
+import { FilterEvaluation } from "./filters.ts"
+import { distance_m } from "./geo.ts"
+import { relatedDocs, relationOf } from "./joins.ts"
+import type { SearchScope } from "./scope.ts"
+import type { SegmentMatches } from "./text-search.ts"
+import { vectorDistances, type DistanceTable } from "./vectors.ts"
+
+/** Distance of a document without a point (8.3). */
+const NOWHERE_m = 2_147_483_647
+
+/** One key in one segment. `write` fills one double (two for text scores) at `at`. */
+export interface KeyColumn { readonly width: 1 | 2; write(doc: number, into: Float64Array, at: number): void; /** Text behind a string key, for comparing across segments; undefined = missing. */ text?(doc: number): string | undefined }
+export interface SortInputs {
+  readonly scope: SearchScope
+  readonly reader: CollectionReader
+  readonly distances: ReadonlyArray<DistanceTable> | undefined
+  /** Hybrid: fused scores replace text scores. */ readonly fused: ReadonlyArray<Float64Array> | undefined
+  readonly groupSize: ((s: number, doc: number) => number) | undefined
+}
+
+/** A column per key and segment. Missing numbers are last in both directions unless the key says otherwise. */
+export const keyColumns = (inputs: SortInputs, keys: ReadonlyArray<SortKey>, matches: ReadonlyArray<SegmentMatches>): KeyColumn[][] => {
+  const evaluation = new FilterEvaluation(inputs.scope, inputs.reader)
+  return matches.map((match, s) => keys.map((key) => keyColumn(inputs, evaluation, key, match, s)))
+}
+
+const keyColumn = (inputs: SortInputs, evaluation: FilterEvaluation, key: SortKey, match: SegmentMatches, s: number): KeyColumn => {
+  const sign = key.order === "desc" ? 1 : -1
+  const { segment } = match.view
+  switch (key.kind) {
+    case "text_match": {
+      const fused = inputs.fused?.[s]
+      if (fused !== undefined) return { width: 2, write: (doc, into, at) => { into[at] = sign * fused[doc]; into[at + 1] = 0 } }
+      const { high, low } = match
+      return { width: 2, write: (doc, into, at) => { into[at] = sign * high[doc]; into[at + 1] = sign * low[doc] } }
+    }
+    case "seq": return single((doc) => sign * segment.seqs[doc])
+    case "random": return single((doc) => sign * randomOf(key.seed, segment.seqs[doc]))
+    case "group_found": return single((doc) => sign * (inputs.groupSize?.(s, doc) ?? 0))
+    case "vector_distance": { const table = inputs.distances?.[s]; return single((doc) => table === undefined ? -Infinity : sign * table[doc]) }
+    case "vector_query": {
+      const table = vectorDistances(segment, key.query, inputs.reader)
+      return single((doc) => sign * (Number.isNaN(table[doc]) ? 2 : table[doc]))
+    }
+    case "geo": return single((doc) => sign * geoKey(segment, key, doc))
+    case "eval": {
+      const cases: Array<{ bits: Bits; score: number }> = key.cases.map(({ filter, score }) => ({ bits: evaluation.bits(filter, match.view), score }))
+      return single((doc) => { for (const { bits, score } of cases) if (hasBit(bits, doc)) return sign * score; return 0 })
+    }
+    case "field": return fieldKey(segment, key, sign)
+    case "join": return joinKey(inputs, key, match.view)
+  }
+}
+const single = (value: (doc: number) => number): KeyColumn => ({ width: 1, write: (doc, into, at) => { into[at] = value(doc) } })
+
+const fieldKey = (segment: Segment, key: Extract<SortKey, { kind: "field" }>, sign: number): KeyColumn => {
+  const first = key.missing === "first"
+  if (key.type === "string") {
+    const column = segment.sortKeys(key.field)
+    // Missing strings count as highest: first descending, last ascending (8.3).
+    const absent = key.missing === "first" ? Infinity : key.missing === "last" ? -Infinity : sign * Infinity
+    return {
+      width: 1,
+      write: (doc, into, at) => { const ordinal = column === undefined ? 0 : column.ordinals[doc]; into[at] = ordinal === 0 ? absent : sign * ordinal },
+      text: (doc) => { const ordinal = column === undefined ? 0 : column.ordinals[doc]; return ordinal === 0 ? undefined : column!.table.text(ordinal - 1) },
+    }
+  }
+  const column = segment.numbers(key.field)
+  const absent = first ? Infinity : -Infinity
+  if (column === undefined) return single(() => absent)
+  if (key.decay !== undefined) { const { decay } = key; return single((doc) => { const value = column.first(doc); return value === undefined ? absent : sign * decayed(decay, value) }) }
+  if (column.big !== undefined) {
+    // Two doubles keep 64 bits exact.
+    const { big } = column
+    return { width: 2, write: (doc, into, at) => {
+      const at0 = column.starts === undefined ? (hasBit(column.has!, doc) ? doc : -1) : column.starts[doc] < column.starts[doc + 1] ? column.starts[doc] : -1
+      into[at] = at0 < 0 ? absent : sign * Number(big[at0] >> 32n)
+      into[at + 1] = at0 < 0 ? 0 : sign * Number(big[at0] & 0xffffffffn)
+    } }
+  }
+  if (column.has !== undefined) {
+    const { values, has } = column
+    return { width: 1, write: (doc, into, at) => { into[at] = (has[doc >>> 5] & (1 << (doc & 31))) === 0 ? absent : sign * values[doc] } }
+  }
+  return single((doc) => { const value = column.first(doc); return value === undefined ? absent : sign * value })
+}
+
+/** Decay of engine-contract 8.4, in single precision as the contract's engine keeps its scores. */
+const decayed = ({ func, origin, scale, offset, decay }: Decay, value: number): number => {
+  if (func === "diff") return Math.abs(origin - value) - offset
+  const d = Math.max(0, Math.abs(origin - value) - offset)
+  if (func === "gauss") return Math.fround(Math.exp((d * d * Math.log(decay)) / (scale * scale)))
+  if (func === "exp") return Math.fround(Math.exp((d * Math.log(decay)) / scale))
+  const s = scale / (1 - decay)
+  return Math.fround(Math.max(0, (s - d) / s))
+}
+
+/** Metres from the nearest point of a document. */
+export const pointDistance_m = (segment: Segment, field: string, lat: number, lng: number, doc: number): number => {
+  const column = segment.geo(field)
+  let nearest = NOWHERE_m
+  if (column !== undefined) for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) nearest = Math.min(nearest, distance_m(lat, lng, column.coordinates[p * 2], column.coordinates[p * 2 + 1]))
+  return nearest
+}
+const geoKey = (segment: Segment, key: Extract<SortKey, { kind: "geo" }>, doc: number): number => {
+  // Whole metres, as the answer shows them: documents of the same metre tie.
+  const distance = Math.round(pointDistance_m(segment, key.field, key.lat, key.lng, doc))
+  if (key.excludeRadius_m > 0 && distance <= key.excludeRadius_m) return 0
+  return key.precision_m > 0 && distance < NOWHERE_m ? Math.floor((distance + key.precision_m - 1) / key.precision_m) * key.precision_m : distance
+}
+
+/** One-to-many takes the best related value for the direction; documents without one are last. */
+const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, view: SegmentView): KeyColumn => {
+  const other = inputs.scope.collection(key.collection)
+  const relation = other === undefined ? undefined : relationOf(inputs.reader.schema, other.schema)
+  if (other === undefined || relation === undefined) return single(() => -Infinity)
+  const inner = { ...key.key, order: key.order } as SortKey
+  const evaluation = new FilterEvaluation(inputs.scope, other)
+  const columns = new Map<SegmentView, KeyColumn>()
+  const cells = new Float64Array(2)
+  const best = (doc: number): { value: number; text: string | undefined } => {
+    let value = -Infinity, text: string | undefined
+    for (const { view: there, doc: target } of relatedDocs(inputs.reader, view, doc, other, relation)) {
+      let column = columns.get(there)
+      if (column === undefined) {
+        const matches: SegmentMatches = { view: there, allowed: undefined, found: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), combination: new Uint16Array(0), count: 0 }
+        columns.set(there, column = keyColumn({ ...inputs, reader: other, distances: undefined, fused: undefined, groupSize: undefined }, evaluation, inner, matches, 0))
+      }
+      column.write(target, cells, 0)
+      if (cells[0] > value || (text === undefined && value === -Infinity)) { value = cells[0]; text = column.text?.(target) }
+    }
+    return { value, text }
+  }
+  const isText = inner.kind === "field" && inner.type === "string"
+  return { width: 1, write: (doc, into, at) => { into[at] = best(doc).value }, ...(isText ? { text: (doc: number) => best(doc).text } : {}) }
+}
+
+/** Repeatable order from a seed (splitmix-style mixing of seed and insertion number). */
+const randomOf = (seed: number, seq: number): number => {
+  let x = Math.imul(seq + 0x9e3779b9, 0x85ebca6b) ^ Math.imul(seed | 0, 0xc2b2ae35)
+  x = Math.imul(x ^ (x >>> 15), 0x2c1b3c6d)
+  x = Math.imul(x ^ (x >>> 12), 0x297a2d39)
+  return (x ^ (x >>> 15)) >>> 0
+}

@@ -1,0 +1,512 @@
+/**
+ * The writing side of one collection: turns operations into documents of the journal and segments of the index, keeps
+ * the number of segments small by merging, and publishes every step. It knows nothing of threads: whoever owns it passes
+ * publications on.
+ */
+import type { Dictionaries } from "../analysis/analyzer.ts"
+import { analyzerOf } from "../analysis/analyzer.ts"
+import { flatten, isDynamic, parseJson, prepareWrite, revalidate, stringifyJson, type IndexValue, type Prepared } from "../documents/mod.ts"
+import type { SchemaChange, Written, WriteVerdict } from "../engine.ts"
+import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
+import { hasBit, bitsOf } from "../index/bits.ts"
+import { SegmentBuilder } from "../index/builders.ts"
+import { encodeUtf8 } from "../index/bytes.ts"
+import { GONE, mergeSegments } from "../index/merge.ts"
+import { markDeleted, type Publication, type SegmentView } from "../index/reader.ts"
+import { Segment } from "../index/segment.ts"
+import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
+import type { WriteOperation } from "../plan.ts"
+import { hasPlace, intersectTerms } from "../search/places.ts"
+import type { CollectionSchema, Document, Field } from "../schema.ts"
+import type { CollectionRecord, Journal } from "./journal.ts"
+import { inSlices, nextTurn } from "./turns.ts"
+
+/** Work between two turns of the event loop; a single upsert waits about this long during an import. */
+const SLICE_ms = 4
+const MERGE_SLICE_ms = 0.5
+const REBUILD_DOCS = 4_096
+/** Segments of one size class that are merged into one of the next. */
+const FAN_OUT = 8
+const SEGMENTS_MAX = 48
+const SEGMENT_DOCS_MAX = 1_000_000
+
+/** What a writer needs to see of others: references cross collections. */
+export interface WriterNeighbours {
+  collection(name: string): CollectionWriter | undefined
+}
+interface Pending { readonly seq: number; readonly text: string | undefined }
+
+export class CollectionWriter {
+  schema: CollectionSchema
+  readonly key: number
+  readonly views: SegmentView[] = []
+  private readonly namespace: string
+  private readonly createdAt_s: number
+  private readonly journal: Journal
+  private readonly neighbours: WriterNeighbours
+  private readonly allocate: Allocate
+  private readonly release: (region: Region) => void
+  private readonly publish: (publication: Publication) => void
+  private readonly dictionaries: Dictionaries | undefined
+  private nextSeq: number
+  private nextSegment = 1
+  /** Documents handed to the journal whose commit is not readable yet. */ private readonly inFlight = new Map<number, { text: string | undefined; batch: number }>()
+  private batches = 0
+  private published: Promise<void> = Promise.resolve()
+  private pendingPublications = 0
+  private activeWrites = 0
+  private gate: Promise<void> | undefined
+  private waiters: Array<() => void> = []
+  private merging: Promise<void> | undefined
+  private isClosed = false
+
+  constructor(record: CollectionRecord, options: {
+    readonly journal: Journal; readonly neighbours: WriterNeighbours; readonly allocate: Allocate; readonly release: (region: Region) => void
+    readonly publish: (publication: Publication) => void; readonly dictionaries?: Dictionaries
+  }) {
+    this.key = record.key
+    this.schema = record.schema
+    this.namespace = record.namespace
+    this.createdAt_s = record.createdAt_s
+    this.journal = options.journal
+    this.neighbours = options.neighbours
+    this.allocate = options.allocate
+    this.release = options.release
+    this.publish = options.publish
+    this.dictionaries = options.dictionaries
+    this.nextSeq = options.journal.nextSeq(record.key)
+  }
+  get record(): CollectionRecord { return { key: this.key, namespace: this.namespace, schema: this.schema, createdAt_s: this.createdAt_s } }
+  get documentCount(): number {
+    let total = 0
+    for (const view of this.views) total += view.segment.docs - view.deletedCount
+    return total
+  }
+
+  // ---- opening -------------------------------------------------------------------------------------------------------
+
+  /** Loads the snapshot and replays what was written after it; without a snapshot everything is indexed anew. */
+  async open(): Promise<void> {
+    const stored = await this.journal.loadIndex(this.key, this.allocate)
+    if (stored === undefined) { await this.indexAll(this.journal.documents(this.key)); return }
+    const added: Array<Publication["added"][number]> = []
+    for (const { id, meta, region, deleted } of stored.segments) {
+      const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
+      markDeleted(view, deleted)
+      this.views.push(view)
+      this.nextSegment = Math.max(this.nextSegment, id + 1)
+      added.push({ id, meta, region, deleted: docsOf(view) })
+    }
+    this.publish({ added, removed: [], deletions: [] })
+    const changed = [...new Set(stored.changed)]
+    if (changed.length === 0) return
+    const deletions = this.deleteSeqs(changed)
+    this.publish({ added: [], removed: [], deletions })
+    const journal = this.journal, key = this.key
+    await this.indexAll((function* () { for (const seq of changed) { const text = journal.get(key, seq); if (text !== undefined) yield { seq, text } } })())
+  }
+  private async indexAll(documents: Iterable<{ readonly seq: number; readonly text: string }>): Promise<void> {
+    let builder = new SegmentBuilder(this.schema, this.dictionaries)
+    let until = performance.now() + SLICE_ms
+    for (const { seq, text } of documents) {
+      const document = parseJson(text) as Document
+      builder.add(seq, String(document.id), flatten(this.schema, document))
+      if (builder.docs >= REBUILD_DOCS) { this.publish({ added: [this.adopt(builder)], removed: [], deletions: [] }); builder = new SegmentBuilder(this.schema, this.dictionaries) }
+      if (performance.now() > until) { await nextTurn(); until = performance.now() + SLICE_ms }
+    }
+    if (builder.docs > 0) this.publish({ added: [this.adopt(builder)], removed: [], deletions: [] })
+    this.scheduleMerges()
+  }
+  private adopt(builder: SegmentBuilder, deleted?: ReadonlyArray<number>): Publication["added"][number] {
+    const { meta, region } = builder.finish(this.allocate)
+    return this.adoptRegion(meta, region, deleted)
+  }
+  private adoptRegion(meta: SegmentMeta, region: Region, deleted?: ReadonlyArray<number>): Publication["added"][number] {
+    const id = this.nextSegment++
+    const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
+    if (deleted !== undefined) markDeleted(view, deleted)
+    this.views.push(view)
+    return { id, meta, region, ...(deleted === undefined || deleted.length === 0 ? {} : { deleted }) }
+  }
+  private deleteSeqs(seqs: ReadonlyArray<number>): Publication["deletions"] {
+    const deletions: Array<{ segment: number; docs: number[] }> = []
+    for (const view of this.views) {
+      const docs: number[] = []
+      for (const seq of seqs) for (const doc of view.segment.docsOfSeq(seq)) if (view.deleted === undefined || !hasBit(view.deleted, doc)) docs.push(doc)
+      if (docs.length > 0) { markDeleted(view, docs); deletions.push({ segment: view.segment.id, docs }) }
+    }
+    return deletions
+  }
+
+  // ---- writing -------------------------------------------------------------------------------------------------------
+
+  /** One verdict per operation, in order. Resolves when everything is durable and published. */
+  async write(operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<ReadonlyArray<WriteVerdict>> {
+    while (this.gate !== undefined) await this.gate
+    this.activeWrites++
+    try {
+      const verdicts: WriteVerdict[] = []
+      for (let at = 0; at < operations.length;) {
+        const until = performance.now() + SLICE_ms
+        const chunk = new Chunk(this, returnDocuments)
+        do { verdicts.push(chunk.apply(operations[at++])) } while (at < operations.length && performance.now() < until)
+        this.commit(chunk)
+        if (at < operations.length) await nextTurn()
+        while (this.views.length > SEGMENTS_MAX && this.merging !== undefined) await this.merging
+      }
+      const done = this.published
+      if (this.pendingPublications > 0) await done
+      await this.journal.flushed()
+      return verdicts
+    } finally {
+      this.activeWrites--
+      if (this.activeWrites === 0) for (const wake of this.waiters.splice(0)) wake()
+    }
+  }
+
+  /** Adopts what a chunk made: new segment, deletions, journal batch; publishes when the batch is readable. */
+  private commit(chunk: Chunk): void {
+    const { puts, removes, builder, detected } = chunk
+    if (puts.size === 0 && removes.size === 0 && detected === 0) return
+    const added = builder.docs === 0 ? [] : [this.adopt(builder, chunk.replaced)]
+    const deletions = [...chunk.deletions].map(([view, docs]) => ({ segment: view.segment.id, docs }))
+    const batch = ++this.batches
+    const list = [...puts].map(([seq, text]) => ({ seq, text }))
+    for (const { seq, text } of list) this.inFlight.set(seq, { text, batch })
+    for (const seq of removes) this.inFlight.set(seq, { text: undefined, batch })
+    const committed = this.journal.commit(this.key, { puts: list, removes: [...removes], nextSeq: this.nextSeq, ...(detected > 0 ? { record: this.record } : {}) })
+    const schema = detected > 0 ? this.schema : undefined
+    this.enqueue(committed, () => {
+      for (const seq of [...puts.keys(), ...removes]) if (this.inFlight.get(seq)?.batch === batch) this.inFlight.delete(seq)
+      this.publish({ ...(schema === undefined ? {} : { schema }), added, removed: [], deletions })
+    })
+    this.scheduleMerges()
+  }
+  /** Publications leave in the order of their commits. */
+  private enqueue(committed: Promise<void> | undefined, send: () => void): void {
+    if (committed === undefined && this.pendingPublications === 0) { send(); return }
+    this.pendingPublications++
+    this.published = this.published.then(async () => {
+      try { await committed; send() } finally { this.pendingPublications-- }
+    })
+  }
+
+  /** Every change of the past is published and on disk, and no other write runs while `work` does. */
+  private async exclusively<A>(work: () => Promise<A>): Promise<A> {
+    while (this.gate !== undefined) await this.gate
+    let open: () => void = () => {}
+    this.gate = new Promise((resolve) => { open = resolve })
+    try {
+      while (this.activeWrites > 0) await new Promise<void>((resolve) => { this.waiters.push(resolve) })
+      await this.published
+      await this.merging
+      return await work()
+    } finally {
+      this.gate = undefined
+      open()
+    }
+  }
+
+  textOf(seq: number): string | undefined {
+    const flight = this.inFlight.get(seq)
+    return flight !== undefined ? flight.text : this.journal.get(this.key, seq)
+  }
+  locate(id: string): { view: SegmentView; doc: number } | undefined {
+    for (let at = this.views.length - 1; at >= 0; at--) {
+      const view = this.views[at]
+      for (const doc of view.segment.docsOfId(id)) if (view.deleted === undefined || !hasBit(view.deleted, doc)) return { view, doc }
+    }
+    return undefined
+  }
+  takeSeq(): number { return this.nextSeq++ }
+  get upcomingSeq(): number { return this.nextSeq }
+  get dictionaryLookup(): Dictionaries | undefined { return this.dictionaries }
+  get neighbourhood(): WriterNeighbours { return this.neighbours }
+  /** Detected fields become part of the schema; what was indexed before keeps its columns. */
+  appendFields(detected: ReadonlyArray<Field>): void {
+    const known = new Set(this.schema.fields.map(({ name, detected: found }) => `${name}|${found === true}`))
+    const fresh = detected.filter(({ name }) => !known.has(`${name}|true`))
+    this.schema = { ...this.schema, fields: [...this.schema.fields, ...fresh] }
+  }
+
+  // ---- alter ---------------------------------------------------------------------------------------------------------
+
+  /** Validates every stored document against the new schema, then replaces the index in one publication (2.6). */
+  alter(change: SchemaChange): Promise<Result<CollectionRecord>> {
+    return this.exclusively(async () => {
+      const dropped = new Set(change.drop)
+      const kept = this.schema.fields.filter(({ name }) => !dropped.has(name))
+      const schema: CollectionSchema = {
+        ...this.schema, fields: [...kept, ...change.add],
+        ...(change.metadata === undefined ? {} : { metadata: change.metadata }),
+        ...(change.synonym_sets === undefined ? {} : { synonym_sets: change.synonym_sets }),
+        ...(change.curation_sets === undefined ? {} : { curation_sets: change.curation_sets }),
+      }
+      if (change.drop.length === 0 && change.add.length === 0) {
+        this.schema = schema
+        await this.journal.saveCollection(this.record)
+        this.publish({ schema, added: [], removed: [], deletions: [] })
+        return ok(this.record)
+      }
+      let target = schema
+      const changed: Array<{ seq: number; text: string }> = []
+      let until = performance.now() + SLICE_ms
+      const pause = async (): Promise<void> => { if (performance.now() > until) { await nextTurn(); until = performance.now() + SLICE_ms } }
+      for (const { seq, text } of this.journal.documents(this.key)) {
+        const prepared = revalidate(target, parseJson(text) as Document)
+        if (!prepared.ok) return fail(asAlterError(prepared.error, change))
+        if (prepared.value.detected.length > 0) target = withFields(target, prepared.value.detected)
+        if (prepared.value.changed) changed.push({ seq, text: stringifyJson(prepared.value.stored) })
+        await pause()
+      }
+      const old = this.views.splice(0)
+      this.schema = target
+      await this.journal.commit(this.key, { puts: changed, removes: [], nextSeq: this.nextSeq, record: this.record })
+      const added: Array<Publication["added"][number]> = []
+      let builder = new SegmentBuilder(target, this.dictionaries)
+      for (const { seq, text } of this.journal.documents(this.key)) {
+        const document = parseJson(text) as Document
+        builder.add(seq, String(document.id), flatten(target, document))
+        if (builder.docs >= REBUILD_DOCS) { added.push(this.adopt(builder)); builder = new SegmentBuilder(target, this.dictionaries) }
+        await pause()
+      }
+      if (builder.docs > 0) added.push(this.adopt(builder))
+      this.publish({ schema: target, added, removed: old.map(({ segment }) => segment.id), deletions: [] })
+      for (const { segment } of old) this.release(segment.region)
+      await this.journal.saveIndex(this.key, [], 0)
+      await this.journal.flushed()
+      this.scheduleMerges()
+      return ok(this.record)
+    })
+  }
+
+  // ---- merging -------------------------------------------------------------------------------------------------------
+
+  private scheduleMerges(): void {
+    if (this.merging !== undefined || this.isClosed) return
+    const chosen = this.mergeable()
+    if (chosen === undefined) return
+    this.merging = this.merge(chosen).finally(() => { this.merging = undefined; this.scheduleMerges() })
+  }
+  /** Segments of the smallest size class that has enough of them. */
+  private mergeable(): SegmentView[] | undefined {
+    const classes = new Map<number, SegmentView[]>()
+    for (const view of this.views) {
+      const live = view.segment.docs - view.deletedCount
+      if (live >= SEGMENT_DOCS_MAX) continue
+      const size = Math.floor(Math.log(Math.max(1, live)) / Math.log(FAN_OUT))
+      const list = classes.get(size)
+      if (list === undefined) classes.set(size, [view])
+      else list.push(view)
+    }
+    for (const size of [...classes.keys()].sort((a, b) => a - b)) if (classes.get(size)!.length >= FAN_OUT) return classes.get(size)!.slice(0, FAN_OUT * 2)
+    return this.views.find((view) => view.deletedCount * 2 > view.segment.docs) === undefined ? undefined : this.views.filter((view) => view.deletedCount * 2 > view.segment.docs).slice(0, FAN_OUT)
+  }
+  private async merge(views: ReadonlyArray<SegmentView>): Promise<void> {
+    const sources = views.map(({ segment, deleted }) => ({ segment, deleted: deleted?.slice() }))
+    const live = views.reduce((n, { segment, deletedCount }) => n + segment.docs - deletedCount, 0)
+    if (live > 256) await nextTurn()
+    const work = mergeSegments(this.schema, sources, this.allocate)
+    const merged = await inSlices(work, live > 256 ? MERGE_SLICE_ms : SLICE_ms)
+    if (this.isClosed || !views.every((view) => this.views.includes(view))) { this.release(merged.region); return }
+    // Documents deleted while the merge ran are deleted in its result.
+    const lost: number[] = []
+    views.forEach((view, s) => {
+      if (view.deleted === undefined) return
+      for (let doc = 0; doc < view.segment.docs; doc++) {
+        if (hasBit(view.deleted, doc) && merged.moved[s][doc] !== GONE) lost.push(merged.moved[s][doc])
+      }
+    })
+    for (const view of views) this.views.splice(this.views.indexOf(view), 1)
+    const added = merged.meta.docs === 0 ? [] : [this.adoptRegion(merged.meta, merged.region, lost)]
+    const removed = views.map(({ segment }) => segment.id)
+    this.enqueue(undefined, () => {
+      this.publish({ added, removed, deletions: [] })
+      for (const { segment } of views) this.release(segment.region)
+    })
+  }
+
+  /** Resolves when nothing is waiting: no merge, no publication. */
+  async settled(): Promise<void> {
+    while (this.merging !== undefined || this.pendingPublications > 0) { await this.merging; await this.published }
+  }
+  /** A consistent picture of the index for a snapshot. */
+  segmentsNow(): { segments: Array<{ id: number; meta: SegmentMeta; region: Region; deleted: Uint32Array }>; position: number } {
+    return { segments: this.views.map((view) => ({ id: view.segment.id, meta: view.segment.meta, region: view.segment.region, deleted: Uint32Array.from(docsOf(view)) })), position: this.journal.position(this.key) }
+  }
+  async close(): Promise<void> {
+    while (this.activeWrites > 0) await new Promise<void>((resolve) => { this.waiters.push(resolve) })
+    this.isClosed = true
+    await this.merging
+    await this.published
+  }
+}
+
+const docsOf = (view: SegmentView): number[] => {
+  const docs: number[] = []
+  if (view.deleted !== undefined) for (let doc = 0; doc < view.segment.docs; doc++) if (hasBit(view.deleted, doc)) docs.push(doc)
+  return docs
+}
+const withFields = (schema: CollectionSchema, detected: ReadonlyArray<Field>): CollectionSchema => {
+  const known = new Set(schema.fields.filter((field) => !isDynamic(field)).map(({ name }) => name))
+  return { ...schema, fields: [...schema.fields, ...detected.filter(({ name }) => !known.has(name))] }
+}
+const asAlterError = (error: EngineError, change: SchemaChange): EngineError => {
+  const missing = /^Field `(.+)` has been declared in the schema, but is not found in the document\.$/.exec(error.message)
+  if (missing !== null) return invalid(`Field \`${missing[1]}\` has been declared in the schema, but is not found in the documents already present in the collection. If you still want to add this field, set it as \`optional: true\`.`)
+  const wrong = /^Field `(.+?)` must/.exec(error.message)
+  const field = wrong === null ? undefined : change.add.find(({ name }) => name === wrong[1])
+  return field === undefined ? error : { ...error, message: `Schema change is incompatible with the type of documents already stored in this collection. Existing data for field \`${field.name}\` cannot be coerced into ${field.type === "int32" || field.type === "int64" ? `an ${field.type}` : `a ${field.type}`}.` }
+}
+
+/** Operations that become one segment and one journal batch. */
+class Chunk {
+  readonly builder: SegmentBuilder
+  readonly puts = new Map<number, string>()
+  readonly removes = new Set<number>()
+  /** Documents of older segments that this chunk replaces or removes. */ readonly deletions = new Map<SegmentView, number[]>()
+  /** Numbers in the new segment that a later operation of the same chunk replaced. */ readonly replaced: number[] = []
+  detected = 0
+  private readonly writer: CollectionWriter
+  private readonly returnDocuments: boolean
+  /** What this chunk did to an id so far. */ private readonly ids = new Map<string, Pending & { doc: number }>()
+  constructor(writer: CollectionWriter, returnDocuments: boolean) {
+    this.writer = writer
+    this.returnDocuments = returnDocuments
+    this.builder = new SegmentBuilder(writer.schema, writer.dictionaryLookup)
+  }
+
+  apply(operation: WriteOperation): WriteVerdict {
+    if (operation.kind === "delete") return this.delete(operation.id)
+    const { writer } = this
+    const prepared = prepareWrite(writer.schema, operation, (id) => this.existing(id), () => String(writer.upcomingSeq))
+    if (!prepared.ok) return { ...idOf(operation), result: prepared }
+    const { value } = prepared
+    const refused = missingReference(writer, value)
+    if (refused !== undefined) return { id: value.id, result: fail(refused) }
+    if (!value.changed && operation.action !== "create") return { id: value.id, result: ok(this.written(value.id, value.stored, false)) }
+    this.put(value)
+    return { id: value.id, result: ok(this.written(value.id, value.stored, true)) }
+  }
+  private written(id: string, document: Document | undefined, changed: boolean): Written {
+    return { id, changed, ...(this.returnDocuments && document !== undefined ? { document } : {}) }
+  }
+  private existing(id: string): Document | undefined {
+    const own = this.ids.get(id)
+    if (own !== undefined) return own.text === undefined ? undefined : parseJson(own.text) as Document
+    const place = this.writer.locate(id)
+    if (place === undefined) return undefined
+    const text = this.writer.textOf(place.view.segment.seqs[place.doc])
+    return text === undefined ? undefined : parseJson(text) as Document
+  }
+  private put(prepared: Prepared): void {
+    const { writer } = this
+    const { id } = prepared
+    const own = this.ids.get(id)
+    let seq: number
+    if (own !== undefined) {
+      seq = own.text === undefined ? writer.takeSeq() : own.seq
+      if (own.doc >= 0) this.replaced.push(own.doc)
+    } else {
+      const place = writer.locate(id)
+      seq = place === undefined ? writer.takeSeq() : place.view.segment.seqs[place.doc]
+      if (place !== undefined) this.remove(place)
+    }
+    if (prepared.detected.length > 0) { writer.appendFields(prepared.detected); this.detected += prepared.detected.length; this.builder.extend(writer.schema, writer.dictionaryLookup) }
+    const doc = this.builder.add(seq, id, prepared.values as ReadonlyMap<string, IndexValue>)
+    const text = stringifyJson(prepared.stored)
+    this.puts.set(seq, text)
+    this.removes.delete(seq)
+    this.ids.set(id, { seq, text, doc })
+  }
+  private remove({ view, doc }: { view: SegmentView; doc: number }): void {
+    markDeleted(view, [doc])
+    const list = this.deletions.get(view)
+    if (list === undefined) this.deletions.set(view, [doc])
+    else list.push(doc)
+  }
+  private delete(id: string): WriteVerdict {
+    const own = this.ids.get(id)
+    const place = own === undefined ? this.writer.locate(id) : undefined
+    const text = own !== undefined ? own.text : place === undefined ? undefined : this.writer.textOf(place.view.segment.seqs[place.doc])
+    if (text === undefined) return { id, result: fail(notFound(`Could not find a document with id: ${id}`)) }
+    const seq = own !== undefined ? own.seq : place!.view.segment.seqs[place!.doc]
+    if (own !== undefined) { if (own.doc >= 0) this.replaced.push(own.doc) } else this.remove(place!)
+    this.puts.delete(seq)
+    this.removes.add(seq)
+    this.ids.set(id, { seq, text: undefined, doc: -1 })
+    return { id, result: ok(this.written(id, this.returnDocuments ? parseJson(text) as Document : undefined, true)) }
+  }
+}
+const idOf = (operation: Extract<WriteOperation, { kind: "put" }>): { id?: string } => {
+  if (operation.id !== undefined) return { id: operation.id }
+  const { document } = operation
+  if (typeof document === "object" && !(document instanceof Uint8Array)) return typeof document.id === "string" ? { id: document.id } : {}
+  const text = typeof document === "string" ? document : new TextDecoder().decode(document)
+  try {
+    const parsed = JSON.parse(text) as { id?: unknown } | null
+    return parsed !== null && typeof parsed === "object" && typeof parsed.id === "string" ? { id: parsed.id } : {}
+  } catch (error) {
+    // A line that is no JSON has no id; the verdict itself says what is wrong with it.
+    if (error instanceof SyntaxError) return {}
+    throw error
+  }
+}
+
+// ---- references (3.7) ------------------------------------------------------------------------------------------------
+
+/** Live documents whose field equals a value, counted up to two. */
+export const countEqual = (writer: CollectionWriter, name: string, value: unknown): number => {
+  if (name === "id") return writer.locate(String(value)) === undefined ? 0 : 1
+  const field = writer.schema.fields.find((candidate) => candidate.name === name)
+  if (field === undefined) return 0
+  let found = 0
+  for (const view of writer.views) {
+    for (const doc of equalDocs(writer.schema, view, field, value)) {
+      if (view.deleted !== undefined && hasBit(view.deleted, doc)) continue
+      if (++found > 1) return found
+    }
+  }
+  return found
+}
+const equalDocs = (schema: CollectionSchema, { segment }: SegmentView, field: Field, value: unknown): number[] => {
+  const docs: number[] = []
+  const column = segment.text(field.name)
+  if (column === undefined) {
+    const numbers = segment.numbers(field.name)
+    if (numbers !== undefined) for (let doc = 0; doc < segment.docs; doc++) {
+      if (numbers.starts === undefined) { if (hasBit(numbers.has!, doc) && numbers.values[doc] === Number(value)) docs.push(doc) }
+      else for (let i = numbers.starts[doc]; i < numbers.starts[doc + 1]; i++) if (numbers.values[i] === Number(value)) { docs.push(doc); break }
+    }
+    return docs
+  }
+  const tokens = analyzerOf(schema, field).tokenize(String(value))
+  const terms = tokens.map((token) => column.terms.find(encodeUtf8(token)))
+  if (terms.length === 0 || terms.includes(-1)) return docs
+  const bits = bitsOf(segment.docs)
+  intersectTerms(column, terms, (doc, postings) => {
+    const elements = column.elementStarts === undefined ? 1 : column.elementStarts[doc + 1] - column.elementStarts[doc]
+    for (let element = 0; element < elements; element++) if (column.lengthOf(doc, element) === terms.length && postings.every((posting, i) => hasPlace(column, posting, element * 0x10000 + i))) return true
+    return false
+  }, bits)
+  for (let doc = 0; doc < segment.docs; doc++) if (hasBit(bits, doc)) docs.push(doc)
+  return docs
+}
+const missingReference = (writer: CollectionWriter, prepared: Prepared): EngineError | undefined => {
+  for (const field of writer.schema.fields) {
+    if (field.reference === "" || field.async_reference) continue
+    const value = prepared.values.get(field.name)
+    if (value === undefined) continue
+    const dot = field.reference.indexOf(".")
+    const collection = field.reference.slice(0, dot), target = field.reference.slice(dot + 1)
+    const other = writer.neighbourhood.collection(collection)
+    if (other === undefined) return invalid(`Referenced collection \`${collection}\` not found.`)
+    for (const one of Array.isArray(value) ? value : [value]) {
+      const n = countEqual(other, target, one)
+      const shown = typeof one === "string" ? `${target}:=\`${one}\`` : `${target}:=${String(one)}`
+      if (n === 0) return invalid(`Reference document having \`${shown}\` not found in the collection \`${collection}\`.`)
+      if (n > 1) return invalid(`Multiple documents having \`${shown}\` found in the collection \`${collection}\`.`)
+    }
+  }
+  return undefined
+}

@@ -1,0 +1,82 @@
+/**
+ * Where a writer keeps what must survive: schemas, documents by insertion number, counters, and snapshots of the index.
+ * The memory journal keeps it in maps; `lmdb-journal.ts` keeps it on disk. One writer owns a journal.
+ */
+import type { CollectionSchema } from "../schema.ts"
+import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
+
+/** A collection by its number; names never become part of a key. */
+export interface CollectionRecord { readonly key: number; readonly namespace: string; readonly schema: CollectionSchema; readonly createdAt_s: number }
+export interface JournalBatch {
+  readonly puts: ReadonlyArray<{ readonly seq: number; readonly text: string }>
+  readonly removes: ReadonlyArray<number>
+  /** The next insertion number after this batch. */ readonly nextSeq: number
+  readonly record?: CollectionRecord
+}
+export interface StoredSegment { readonly id: number; readonly meta: SegmentMeta; readonly region: Region; readonly deleted: Uint32Array }
+export interface StoredIndex { readonly segments: ReadonlyArray<StoredSegment>; /** Insertion numbers written after the snapshot. */ readonly changed: Iterable<number> }
+
+export interface Journal {
+  collections(): ReadonlyArray<CollectionRecord>
+  nextSeq(key: number): number
+  saveCollection(record: CollectionRecord): Promise<void>
+  dropCollection(key: number): Promise<void>
+  get(key: number, seq: number): string | undefined
+  /** Live documents of a collection in insertion order. */
+  documents(key: number): Iterable<{ readonly seq: number; readonly text: string }>
+  /** Resolves when readers can see the batch; all of it or nothing survives a crash. undefined = at once. */
+  commit(key: number, batch: JournalBatch): Promise<void> | undefined
+  /** Resolves when everything committed before is on disk. */
+  flushed(): Promise<void>
+  loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined>
+  /** Makes the given segments the snapshot; changes committed up to now are covered by it. */
+  saveIndex(key: number, segments: ReadonlyArray<StoredSegment>, position: number): Promise<void>
+  /** How many changes were committed to a collection: the position a snapshot stands for. */
+  position(key: number): number
+  documentBytes(key: number): number
+  documentCount(key: number): number
+  close(): Promise<void>
+}
+
+/** Nothing survives the process; documents stay as JSON text. */
+export class MemoryJournal implements Journal {
+  private readonly records = new Map<number, CollectionRecord>()
+  private readonly texts = new Map<number, Map<number, string>>()
+  private readonly counters = new Map<number, number>()
+  private readonly bytes = new Map<number, number>()
+  collections(): ReadonlyArray<CollectionRecord> { return [...this.records.values()] }
+  nextSeq(key: number): number { return this.counters.get(key) ?? 0 }
+  async saveCollection(record: CollectionRecord): Promise<void> {
+    this.records.set(record.key, record)
+    if (!this.texts.has(record.key)) this.texts.set(record.key, new Map())
+  }
+  async dropCollection(key: number): Promise<void> {
+    this.records.delete(key)
+    this.texts.delete(key)
+    this.counters.delete(key)
+    this.bytes.delete(key)
+  }
+  get(key: number, seq: number): string | undefined { return this.texts.get(key)?.get(seq) }
+  *documents(key: number): Iterable<{ seq: number; text: string }> {
+    const texts = this.texts.get(key)
+    if (texts !== undefined) for (const seq of [...texts.keys()].sort((a, b) => a - b)) yield { seq, text: texts.get(seq)! }
+  }
+  commit(key: number, batch: JournalBatch): undefined {
+    const texts = this.texts.get(key)
+    if (texts === undefined) return undefined
+    let bytes = this.bytes.get(key) ?? 0
+    for (const seq of batch.removes) { bytes -= texts.get(seq)?.length ?? 0; texts.delete(seq) }
+    for (const { seq, text } of batch.puts) { bytes += text.length - (texts.get(seq)?.length ?? 0); texts.set(seq, text) }
+    this.bytes.set(key, bytes)
+    this.counters.set(key, batch.nextSeq)
+    if (batch.record !== undefined) this.records.set(key, batch.record)
+    return undefined
+  }
+  async flushed(): Promise<void> {}
+  async loadIndex(): Promise<undefined> { return undefined }
+  async saveIndex(): Promise<void> {}
+  position(): number { return 0 }
+  documentBytes(key: number): number { return this.bytes.get(key) ?? 0 }
+  documentCount(key: number): number { return this.texts.get(key)?.size ?? 0 }
+  async close(): Promise<void> {}
+}

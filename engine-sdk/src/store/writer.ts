@@ -1,0 +1,199 @@
+/**
+ * The writing side of an engine: collections of all namespaces over one journal, opened when first needed. It runs on
+ * the caller's thread or in a worker; what it tells readers are events, so both look the same from outside.
+ */
+import type { Dictionaries } from "../analysis/analyzer.ts"
+import { parseJson } from "../documents/mod.ts"
+import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
+import { conflict, fail, notFound, ok, type Result } from "../errors.ts"
+import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
+import type { Publication } from "../index/reader.ts"
+import type { WriteOperation } from "../plan.ts"
+import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
+import { CollectionWriter, countEqual } from "./collection-writer.ts"
+import type { CollectionRecord, Journal } from "./journal.ts"
+
+export type WriterEvent =
+  | { readonly kind: "collection"; readonly record: CollectionRecord; readonly documents: number }
+  | { readonly kind: "dropped"; readonly key: number }
+  | { readonly kind: "published"; readonly key: number; readonly publication: Publication }
+  | { readonly kind: "closed"; readonly key: number }
+
+/** What an engine asks of its writer, wherever that runs. */
+export interface WriterPort {
+  create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number): Promise<Result<CollectionInfo>>
+  alter(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>>
+  drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>>
+  write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>>
+  /** Loads the index of a collection and publishes it. */
+  open(key: number): Promise<void>
+  /** Snapshots and lets go of a collection's index; its documents stay. */
+  release(key: number): Promise<void>
+  setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
+  close(): Promise<void>
+}
+
+export class Writer implements WriterPort {
+  private readonly journal: Journal
+  private readonly emit: (event: WriterEvent) => void
+  private readonly allocate: Allocate
+  private readonly releaseRegion: (region: Region) => void
+  private readonly records = new Map<number, CollectionRecord>()
+  private readonly byName = new Map<Namespace, Map<string, number>>()
+  private readonly open_ = new Map<number, CollectionWriter>()
+  private readonly opening = new Map<number, Promise<CollectionWriter>>()
+  private readonly dictionaries = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
+  private nextKey = 1
+  constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: { readonly allocate: Allocate; readonly release: (region: Region) => void }) {
+    this.journal = journal
+    this.emit = emit
+    this.allocate = memory?.allocate ?? allocatePlain
+    this.releaseRegion = memory?.release ?? (() => {})
+  }
+  /** Announces what the journal holds. Nothing is opened. */
+  start(): void {
+    for (const record of this.journal.collections()) {
+      this.remember(record)
+      this.nextKey = Math.max(this.nextKey, record.key + 1)
+      this.emit({ kind: "collection", record, documents: this.journal.documentCount(record.key) })
+    }
+  }
+  private remember(record: CollectionRecord): void {
+    this.records.set(record.key, record)
+    let names = this.byName.get(record.namespace)
+    if (names === undefined) this.byName.set(record.namespace, names = new Map())
+    names.set(record.schema.name, record.key)
+  }
+  private keyOf(namespace: Namespace, name: string): number | undefined { return this.byName.get(namespace)?.get(name) }
+
+  private writerOf(key: number): Promise<CollectionWriter> | CollectionWriter {
+    const known = this.open_.get(key) ?? this.opening.get(key)
+    if (known !== undefined) return known
+    const record = this.records.get(key)
+    if (record === undefined) throw new Error(`collection ${key} is not in the journal`)
+    const opening = (async () => {
+      const writer = this.makeWriter(record)
+      await writer.open()
+      this.open_.set(key, writer)
+      return writer
+    })().finally(() => { this.opening.delete(key) })
+    this.opening.set(key, opening)
+    return opening
+  }
+  private makeWriter(record: CollectionRecord): CollectionWriter {
+    const { namespace } = record
+    const neighbours = {
+      collection: (name: string): CollectionWriter | undefined => { const key = this.keyOf(namespace, name); return key === undefined ? undefined : this.open_.get(key) },
+    }
+    return new CollectionWriter(record, {
+      journal: this.journal, neighbours, allocate: this.allocate, release: this.releaseRegion, dictionaries: this.dictionariesOf(namespace),
+      publish: (publication) => {
+        if (publication.schema !== undefined) this.remember({ ...record, schema: publication.schema })
+        this.emit({ kind: "published", key: record.key, publication })
+      },
+    })
+  }
+  private dictionariesOf(namespace: Namespace): Dictionaries { return (name) => this.dictionaries.get(namespace)?.get(name) }
+  async setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> {
+    let own = this.dictionaries.get(namespace)
+    if (own === undefined) this.dictionaries.set(namespace, own = new Map())
+    if (words === undefined) own.delete(name)
+    else own.set(name, words)
+  }
+
+  async create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number): Promise<Result<CollectionInfo>> {
+    if (this.keyOf(namespace, schema.name) !== undefined) return fail(conflict(`A collection with name \`${schema.name}\` already exists.`))
+    const record: CollectionRecord = { key: this.nextKey++, namespace, schema, createdAt_s }
+    this.remember(record)
+    this.open_.set(record.key, this.makeWriter(record))
+    await this.journal.saveCollection(record)
+    await this.journal.flushed()
+    this.emit({ kind: "collection", record, documents: 0 })
+    this.emit({ kind: "published", key: record.key, publication: { added: [], removed: [], deletions: [] } })
+    return ok({ schema, num_documents: 0, created_at: createdAt_s })
+  }
+
+  async alter(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> {
+    const key = this.keyOf(namespace, name)
+    if (key === undefined) return fail(notFound("Collection not found"))
+    const writer = await this.writerOf(key)
+    const altered = await writer.alter(change)
+    if (!altered.ok) return altered
+    return ok({ schema: altered.value.schema, num_documents: writer.documentCount, created_at: altered.value.createdAt_s })
+  }
+
+  async drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
+    const key = this.keyOf(namespace, name)
+    const record = key === undefined ? undefined : this.records.get(key)
+    if (key === undefined || record === undefined) return fail(notFound(`No collection with name \`${name}\` found.`))
+    const writer = this.open_.get(key) ?? await this.opening.get(key)
+    const documents = writer?.documentCount ?? this.journal.documentCount(key)
+    this.byName.get(namespace)?.delete(name)
+    this.records.delete(key)
+    this.open_.delete(key)
+    this.emit({ kind: "dropped", key })
+    await writer?.close()
+    await this.journal.dropCollection(key)
+    await this.journal.flushed()
+    for (const view of writer?.views ?? []) this.releaseRegion(view.segment.region)
+    return ok({ schema: writer?.schema ?? record.schema, num_documents: documents, created_at: record.createdAt_s })
+  }
+
+  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+    const key = this.keyOf(namespace, name)
+    if (key === undefined) return fail(notFound("Collection not found"))
+    const writer = await this.writerOf(key)
+    for (const field of writer.schema.fields) {
+      const other = field.reference === "" || field.async_reference ? undefined : this.keyOf(namespace, field.reference.slice(0, field.reference.indexOf(".")))
+      if (other !== undefined) await this.writerOf(other)
+    }
+    const cascades = operations.some(({ kind }) => kind === "delete") ? this.referencesTo(namespace, name) : []
+    if (cascades.length === 0) return ok(await writer.write(operations, returnDocuments))
+    const verdicts = await writer.write(operations, true)
+    await this.cascade(namespace, writer, cascades, verdicts.flatMap(({ result }, i) => operations[i].kind === "delete" && result.ok && result.value.document !== undefined ? [result.value.document] : []))
+    return ok(returnDocuments ? verdicts : verdicts.map(({ id, result }) => ({ id, result: result.ok ? ok({ id: result.value.id, changed: result.value.changed }) : result })))
+  }
+  private referencesTo(namespace: Namespace, name: string): Array<{ key: number; field: string; target: string; isArray: boolean }> {
+    return [...this.byName.get(namespace)?.values() ?? []].flatMap((key) => this.records.get(key)!.schema.fields.flatMap((field) => {
+      const dot = field.reference.indexOf(".")
+      return dot > 0 && field.reference.slice(0, dot) === name && field.cascade_delete ? [{ key, field: field.name, target: field.reference.slice(dot + 1), isArray: field.type.endsWith("[]") }] : []
+    }))
+  }
+  /** Deletes documents whose references all vanished (3.7). */
+  private async cascade(namespace: Namespace, target: CollectionWriter, references: ReadonlyArray<{ key: number; field: string; target: string }>, deleted: ReadonlyArray<Document>): Promise<void> {
+    for (const reference of references) {
+      const writer = await this.writerOf(reference.key)
+      const gone = new Set(deleted.flatMap((document) => { const value = document[reference.target]; return value === undefined ? [] : Array.isArray(value) ? value.map(String) : [String(value)] }))
+      if (gone.size === 0) continue
+      const ids: string[] = []
+      for (const { segment, deleted: dead } of writer.views) for (let doc = 0; doc < segment.docs; doc++) {
+        if (dead !== undefined && (dead[doc >>> 5] & (1 << (doc & 31))) !== 0) continue
+        const text = writer.textOf(segment.seqs[doc])
+        const value = text === undefined ? undefined : (parseJson(text) as Document)[reference.field]
+        const values = Array.isArray(value) ? value : value === undefined ? [] : [value]
+        if (values.some((one) => gone.has(String(one))) && values.every((one) => countEqual(target, reference.target, one) === 0)) ids.push(segment.idOf(doc))
+      }
+      if (ids.length > 0) await this.write(namespace, writer.schema.name, ids.map((id) => ({ kind: "delete", id })), false)
+    }
+  }
+
+  async open(key: number): Promise<void> { if (this.records.has(key)) await this.writerOf(key) }
+  async release(key: number): Promise<void> {
+    const writer = this.open_.get(key)
+    if (writer === undefined) return
+    this.open_.delete(key)
+    await writer.close()
+    await this.snapshot(writer)
+    this.emit({ kind: "closed", key })
+    for (const view of writer.views) this.releaseRegion(view.segment.region)
+  }
+  private async snapshot(writer: CollectionWriter): Promise<void> {
+    const { segments, position } = writer.segmentsNow()
+    await this.journal.saveIndex(writer.key, segments, position)
+  }
+  async close(): Promise<void> {
+    for (const writer of this.open_.values()) { await writer.close(); await this.snapshot(writer) }
+    this.open_.clear()
+    await this.journal.close()
+  }
+}
