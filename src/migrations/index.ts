@@ -7,11 +7,15 @@ import { Migrator } from "effect/sql"
 import organizations from "./0001_organizations.ts"
 import engineResources from "./0002_engine_resources.ts"
 import ingestJobs from "./0003_ingest_jobs.ts"
+import streams from "./0010_streams.ts"
+import analytics from "./0011_analytics.ts"
 
 const migrations = {
   "0001_organizations": organizations,
   "0002_engine_resources": engineResources,
-  "0003_ingest_jobs": ingestJobs
+  "0003_ingest_jobs": ingestJobs,
+  "0010_streams": streams,
+  "0011_analytics": analytics
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
