@@ -119,12 +119,18 @@ const clearLeftover = async (folder: string): Promise<void> => {
 const guard = `exec 3<&0; "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -INT $p) 2>/dev/null & w=$!; exec 3<&-
 trap 'kill -INT $p' INT TERM; wait $p; r=$?; wait $p 2>/dev/null; kill $w 2>/dev/null; exit $r`
 
+/** A startup message is answered with a request to authenticate ("R") once clients are accepted, and with an error while the server recovers. */
+const startupMessage = (user: string, database: string): Buffer => {
+  const body = Buffer.from(`\0\x03\0\0user\0${user}\0database\0${database}\0\0`, "latin1")
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(body.length + 4)
+  return Buffer.concat([length, body])
+}
 const accepts = (port: number): Promise<boolean> =>
   new Promise((settle) => {
     const socket = connect(port, "127.0.0.1")
-    // SSLRequest: a server that accepts clients answers one byte; one that still starts closes the connection.
-    socket.once("connect", () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])))
-    socket.once("data", () => { socket.destroy(); settle(true) })
+    socket.once("connect", () => socket.write(startupMessage("dowser", "postgres")))
+    socket.once("data", (chunk: Buffer) => { socket.destroy(); settle(chunk[0] === 0x52) })
     socket.once("error", () => settle(false))
     socket.once("close", () => settle(false))
   })
