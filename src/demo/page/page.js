@@ -38,15 +38,15 @@
     server: {
       apiKey: config.search_key,
       nodes: [{ host: node.hostname, port: Number(node.port || (node.protocol === "https:" ? 443 : 80)), protocol: node.protocol.slice(0, -1), path: "/v1" }],
-      connectionTimeoutSeconds: 5
+      connectionTimeoutSeconds: 5,
+      // The visitor's session rides along, so that a search and its clicks meet in analytics, and keystrokes count once.
+      additionalHeaders: { "X-SVC-SESSION-ID": visitor.session_id }
     },
-    // The visitor's session rides along, so that a search and its clicks meet in analytics.
     additionalSearchParameters: {
       query_by: "title,brand,category,attributes,description",
       query_by_weights: "5,4,4,2,1",
       highlight_full_fields: "title,brand",
       x_anonymous_id: visitor.anonymous_id,
-      x_user_id: visitor.session_id,
       x_surface: "search"
     }
   })
@@ -72,7 +72,7 @@
 
   search.addWidgets([
     W.configure({ hitsPerPage: 24 }),
-    W.searchBox({ container: "#searchbox", placeholder: "Search 12,000 products, typos welcome", autofocus: true, showLoadingIndicator: true }),
+    W.searchBox({ container: "#searchbox", placeholder: `Search ${config.products.toLocaleString("en")} products, typos welcome`, autofocus: true, showLoadingIndicator: true }),
     W.stats({ container: "#stats", templates: { text: (data, { html }) => html`${data.nbHits.toLocaleString("en")} products in ${data.processingTimeMS} ms` } }),
     W.sortBy({ container: "#sort", items: sorts.map(([suffix, label]) => ({ value: config.collection + suffix, label })) }),
     W.clearRefinements({ container: "#clear" }),
@@ -133,7 +133,7 @@
   const refresh = async () => {
     try {
       const live = await (await fetch(`${api}/demo/figures.json`)).json()
-      const rows = [["Searches today", live.searches.toLocaleString("en")], ["Clicks", live.clicks.toLocaleString("en")], ["Carts", live.add_to_carts.toLocaleString("en")], ["Purchases", live.purchases.toLocaleString("en")], ["Revenue", money(live.revenue)], ["CTR", percent(live.ctr)], ["No results", percent(live.zero_result_rate)]]
+      const rows = [["Searches, 24 h", live.searches.toLocaleString("en")], ["Clicks", live.clicks.toLocaleString("en")], ["Carts", live.add_to_carts.toLocaleString("en")], ["Purchases", live.purchases.toLocaleString("en")], ["Revenue", money(live.revenue)], ["CTR", percent(live.ctr)], ["No results", percent(live.zero_result_rate)]]
       document.querySelector("#figures").replaceChildren(...rows.map(([name, value]) => {
         const row = document.createElement("div")
         const term = document.createElement("dt")
