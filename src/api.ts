@@ -4,6 +4,8 @@
  */
 import { Effect } from "effect"
 import * as access from "./access/routes.ts"
+import * as analytics from "./analytics/routes.ts"
+import * as events from "./events/routes.ts"
 import * as health from "./health/routes.ts"
 import * as organizations from "./organizations/routes.ts"
 import type { Implemented } from "./wire/route.ts"
@@ -11,6 +13,8 @@ import type { Implemented } from "./wire/route.ts"
 export const rooms = Effect.gen(function*() {
   const all: Array<Implemented> = [
     ...yield* access.routes,
+    ...yield* events.routes,
+    ...yield* analytics.routes,
     ...yield* health.routes,
     ...yield* organizations.routes
   ]

@@ -10,6 +10,7 @@ import { Outbox } from "../outbox/outbox.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import type { DataFolder } from "./data-folder.ts"
 import { type PostgresServer, startEmbeddedPostgres } from "./embedded-postgres.ts"
+import { layerEmbeddedStreams } from "./embedded-streams.ts"
 
 /** The server runs as long as the layer's scope. */
 export const acquirePostgres = (folder: DataFolder) =>
@@ -21,13 +22,14 @@ export const layerSql = (server: PostgresServer) =>
     maxConnections: 8, applicationName: "dowser"
   })
 
-export const layerEmbedded = (folder: DataFolder) => {
-  const sql = Layer.unwrap(Effect.map(acquirePostgres(folder), layerSql))
-  const stores = Layer.provideMerge(layerMigrations, sql)
-  const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(folder.operatorKey), OperatorAuth.layer(folder.operatorToken))
-  return Access.layer.pipe(
-    Layer.provideMerge(Outbox.layer),
-    Layer.provideMerge(ports),
-    Layer.provideMerge(stores)
-  )
-}
+export const layerEmbedded = (folder: DataFolder) =>
+  Layer.unwrap(Effect.map(acquirePostgres(folder), (server) => {
+    const stores = Layer.provideMerge(layerMigrations, layerSql(server))
+    const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(folder.operatorKey), OperatorAuth.layer(folder.operatorToken))
+    return Access.layer.pipe(
+      Layer.provideMerge(Outbox.layer),
+      Layer.provideMerge(layerEmbeddedStreams(folder.path, server)),
+      Layer.provideMerge(ports),
+      Layer.provideMerge(stores)
+    )
+  }))
