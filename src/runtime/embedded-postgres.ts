@@ -119,12 +119,22 @@ const clearLeftover = async (folder: string): Promise<void> => {
 const guard = `exec 3<&0; "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -INT $p) 2>/dev/null & w=$!; exec 3<&-
 trap 'kill -INT $p' INT TERM; wait $p; r=$?; wait $p 2>/dev/null; kill $w 2>/dev/null; exit $r`
 
+/** StartupMessage of protocol 3.0 for our own user. */
+const startup = (() => {
+  const body = Buffer.from("user\0dowser\0database\0postgres\0\0")
+  const head = Buffer.alloc(8)
+  head.writeInt32BE(8 + body.length, 0)
+  head.writeInt32BE(196_608, 4)
+  return Buffer.concat([head, body])
+})()
+
 const accepts = (port: number): Promise<boolean> =>
   new Promise((settle) => {
     const socket = connect(port, "127.0.0.1")
-    // SSLRequest: a server that accepts clients answers one byte; one that still starts closes the connection.
-    socket.once("connect", () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])))
-    socket.once("data", () => { socket.destroy(); settle(true) })
+    // A server that is still recovering answers an SSLRequest but refuses clients (57P03): only one that asks for the
+    // password (`R`) is ready.
+    socket.once("connect", () => socket.write(startup))
+    socket.once("data", (answer) => { socket.destroy(); settle(answer[0] === 0x52) })
     socket.once("error", () => settle(false))
     socket.once("close", () => settle(false))
   })
