@@ -20,16 +20,17 @@ command.pipe(
   Command.run({ version }),
   Effect.catchCause((cause) => {
     const refused = cause.reasons.map((reason) => reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined).find((error) => error instanceof StartRefused)
-    if (refused === undefined) return Effect.failCause(cause)
+    if (refused === undefined && Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
     return Effect.sync(() => {
-      process.stderr.write(`${refused.message}\n`)
+      process.stderr.write(`${refused === undefined ? Cause.pretty(cause) : refused.message}\n`)
       process.exitCode = 1
     })
   }),
   Effect.provide(toStandardError),
   Effect.provide(NodeServices.layer),
   (program) => NodeRuntime.runMain(program, {
-    disableErrorReporting: false,
+    // Standard output may be promised to one JSON line: every failure was reported above, on standard error.
+    disableErrorReporting: true,
     // Being told to stop and stopping cleanly is success.
     teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) ? Number(process.exitCode ?? 0) : Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
   })

@@ -119,22 +119,18 @@ const clearLeftover = async (folder: string): Promise<void> => {
 const guard = `exec 3<&0; "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -INT $p) 2>/dev/null & w=$!; exec 3<&-
 trap 'kill -INT $p' INT TERM; wait $p; r=$?; wait $p 2>/dev/null; kill $w 2>/dev/null; exit $r`
 
-/** StartupMessage of protocol 3.0 for our own user. */
-const startup = (() => {
-  const body = Buffer.from("user\0dowser\0database\0postgres\0\0")
-  const head = Buffer.alloc(8)
-  head.writeInt32BE(8 + body.length, 0)
-  head.writeInt32BE(196_608, 4)
-  return Buffer.concat([head, body])
-})()
-
+/** A startup message is answered with a request to authenticate ("R") once clients are accepted, and with an error while the server recovers. */
+const startupMessage = (user: string, database: string): Buffer => {
+  const body = Buffer.from(`\0\x03\0\0user\0${user}\0database\0${database}\0\0`, "latin1")
+  const length = Buffer.alloc(4)
+  length.writeUInt32BE(body.length + 4)
+  return Buffer.concat([length, body])
+}
 const accepts = (port: number): Promise<boolean> =>
   new Promise((settle) => {
     const socket = connect(port, "127.0.0.1")
-    // A server that is still recovering answers an SSLRequest but refuses clients (57P03): only one that asks for the
-    // password (`R`) is ready.
-    socket.once("connect", () => socket.write(startup))
-    socket.once("data", (answer) => { socket.destroy(); settle(answer[0] === 0x52) })
+    socket.once("connect", () => socket.write(startupMessage("dowser", "postgres")))
+    socket.once("data", (chunk: Buffer) => { socket.destroy(); settle(chunk[0] === 0x52) })
     socket.once("error", () => settle(false))
     socket.once("close", () => settle(false))
   })

@@ -2,19 +2,28 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
+import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
+import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
+import { StreamWorker } from "../../streams/host.ts"
+import { EVENT_FINGERPRINTS, VISITOR_PARTITIONS_EMBEDDED } from "../../streams/topics.ts"
 import { Access } from "../access/access.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { Seal } from "../access/seal.ts"
+import { Analytics } from "../analytics/service.ts"
+import { CatalogNames } from "../catalog/names.ts"
+import { CatalogResources } from "../catalog/resources.ts"
+import { SearchServed } from "../events/serve-log.ts"
+import { Events } from "../events/service.ts"
+import { Ingest } from "../ingest/ingest.ts"
 import { layer as layerMigrations } from "../migrations/index.ts"
 import { Outbox } from "../outbox/outbox.ts"
+import { DedupeWindow } from "../ports/dedupe-window.ts"
+import { Engine } from "../ports/engine.ts"
+import { layerEmbedded as layerEmbeddedLog } from "../ports/event-log-lmdb.ts"
 import { Identifiers } from "../ports/identifiers.ts"
+import { Search } from "../search/search.ts"
 import type { DataFolder } from "./data-folder.ts"
 import { type PostgresServer, startEmbeddedPostgres } from "./embedded-postgres.ts"
-import { layerEmbeddedStreams } from "./embedded-streams.ts"
-
-/** The server runs as long as the layer's scope. */
-export const acquirePostgres = (folder: DataFolder) =>
-  Effect.acquireRelease(Effect.promise(() => startEmbeddedPostgres(join(folder.path, "postgres"))), (server) => Effect.promise(server.stop))
 
 export const layerSql = (server: PostgresServer) =>
   PgClient.layer({
@@ -22,14 +31,32 @@ export const layerSql = (server: PostgresServer) =>
     maxConnections: 8, applicationName: "dowser"
   })
 
-export const layerEmbedded = (folder: DataFolder) =>
-  Layer.unwrap(Effect.map(acquirePostgres(folder), (server) => {
-    const stores = Layer.provideMerge(layerMigrations, layerSql(server))
-    const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(folder.operatorKey), OperatorAuth.layer(folder.operatorToken))
-    return Access.layer.pipe(
-      Layer.provideMerge(Outbox.layer),
-      Layer.provideMerge(layerEmbeddedStreams(folder.path, server)),
-      Layer.provideMerge(ports),
-      Layer.provideMerge(stores)
-    )
-  }))
+const layerEngine = Layer.effect(Engine, Effect.acquireRelease(
+  Effect.sync(createEngine),
+  (engine) => Effect.promise(() => engine.close())
+))
+
+export const layerEmbedded = (folder: DataFolder) => Layer.unwrap(Effect.gen(function*() {
+  // The server lives as long as the layer's scope; it is stopped after everything that talks to it.
+  const server = yield* Effect.acquireRelease(Effect.promise(() => startEmbeddedPostgres(join(folder.path, "postgres"))), (running) => Effect.promise(running.stop))
+  const visitorPartitions = VISITOR_PARTITIONS_EMBEDDED
+  const logPath = join(folder.path, "log")
+  const { database, host, password, port, username } = server
+
+  const stores = Layer.provideMerge(layerMigrations, layerSql(server))
+  const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(folder.operatorKey), OperatorAuth.layer(folder.operatorToken), layerEngine, layerEmbeddedLog({ path: logPath }))
+  const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerEmbedded({ key, topic: EVENT_FINGERPRINTS.name })))
+  const streams = Layer.mergeAll(
+    StreamWorker.layer({ logPath, statePath: join(folder.path, "streams"), sql: { host, port, username, password, database }, visitorPartitions }),
+    Events.layer({ visitorPartitions }),
+    SearchServed.layer({ visitorPartitions }),
+    Analytics.layer
+  )
+  return Layer.mergeAll(Search.layer, Ingest.layer).pipe(
+    Layer.provideMerge(CatalogNames.layer),
+    Layer.provideMerge(Layer.mergeAll(streams, CatalogResources.layer, Access.layer)),
+    Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer)),
+    Layer.provideMerge(ports),
+    Layer.provideMerge(stores)
+  )
+}))
