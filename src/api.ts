@@ -4,7 +4,9 @@
  */
 import { Effect } from "effect"
 import * as access from "./access/routes.ts"
+import * as analytics from "./analytics/routes.ts"
 import * as catalog from "./catalog/routes.ts"
+import * as events from "./events/routes.ts"
 import * as health from "./health/routes.ts"
 import * as ingest from "./ingest/routes.ts"
 import * as organizations from "./organizations/routes.ts"
@@ -16,6 +18,8 @@ export const rooms = Effect.gen(function*() {
     ...yield* catalog.routes,
     ...yield* search.routes,
     ...yield* ingest.routes,
+    ...yield* events.routes,
+    ...yield* analytics.routes,
     ...yield* access.routes,
     ...yield* health.routes,
     ...yield* organizations.routes

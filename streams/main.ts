@@ -4,9 +4,8 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
-import { SqlClient } from "effect/sql"
 import { join } from "node:path"
-import { fingerprintKeyFrom } from "../src/ports/fingerprint.ts"
+import { readFingerprintKey } from "./fingerprint-key.ts"
 import type { StreamsPort, WorkerSettings } from "./messages.ts"
 import { makeAttribution } from "./processors/attribution/processor.ts"
 import { runPartition } from "./runner.ts"
@@ -15,13 +14,6 @@ import { layerWorkerLog } from "./worker-log.ts"
 
 /** Partitions take turns on one connection each; the rest serves replays and reports. */
 const CONNECTIONS_MAX = 4
-
-/** The installation's secret for fingerprints of event ids (migration 0010). */
-export const readFingerprintKey = Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  const [row] = yield* sql<{ value: Uint8Array }>`SELECT value FROM stream_settings WHERE name = 'fingerprint_key'`
-  return fingerprintKeyFrom(row!.value)
-})
 
 /** Runs every processor over every partition until interrupted. */
 export const runStreams = (settings: WorkerSettings, port: StreamsPort) => {

@@ -154,14 +154,21 @@ const read = (entry: unknown, now: number): { readonly event: BehaviouralEvent; 
   return { event, unknownKeys }
 }
 
-/** `indexFrom` numbers the first entry: a long NDJSON request is judged in several calls. */
-export const acceptBatch = (entries: ReadonlyArray<unknown>, now: number, indexFrom = 0): AcceptedBatch => {
+export interface AcceptOptions {
+  /** Number of the first entry: a long NDJSON request is judged in several calls. */
+  readonly indexFrom?: number
+  /** False for a collection that the caller's key does not reach: its entries are refused, their neighbours are not. */
+  readonly reaches?: (collection: string) => boolean
+}
+
+export const acceptBatch = (entries: ReadonlyArray<unknown>, now: number, { indexFrom = 0, reaches }: AcceptOptions = {}): AcceptedBatch => {
   const accepted: Array<BehaviouralEvent> = []
   const rejected: Array<Rejection> = []
   let unknownKeys = 0
   for (let i = 0; i < entries.length; i++) {
     try {
       const entry = read(entries[i], now)
+      if (reaches !== undefined && !reaches(entry.event.collection)) refuse("the key does not reach this collection")
       accepted.push(entry.event)
       unknownKeys += entry.unknownKeys
     } catch (error) {

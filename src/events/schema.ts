@@ -105,6 +105,11 @@ export const EventBatch = Schema.Struct({ events: Schema.Array(EventEntry) }).an
 export const EventBatchAnswer = Schema.Struct({
   accepted: Schema.Int,
   deduplicated: Schema.Int,
-  rejected: Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String }))
+  rejected: Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String })),
+  /** NDJSON only, when more lines were rejected than `REJECTIONS_LISTED_MAX`. */
+  rejected_total: Schema.optionalKey(Schema.Int)
 }).annotate({ identifier: "EventBatchAnswer", description: "`accepted` + `deduplicated` + entries in `rejected` = entries sent." })
+
+/** Rejections listed for one NDJSON request, whose answer must not grow with its length. */
+export const REJECTIONS_LISTED_MAX = 10_000
 export interface Rejection { readonly index: number; readonly reason: string }

@@ -10,7 +10,7 @@ import { BEHAVIOUR_EVENTS, EVENT_FINGERPRINTS } from "../../streams/topics.ts"
 import { DedupeWindow } from "../ports/dedupe-window.ts"
 import { type AppendRecord, EventLog } from "../ports/event-log.ts"
 import { Throttled } from "../wire/errors.ts"
-import { acceptBatch } from "./accept-batch.ts"
+import { acceptBatch, type AcceptOptions } from "./accept-batch.ts"
 import { EventsUnavailable } from "./errors.ts"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, type EventsPayload, type Rejection } from "./schema.ts"
 
@@ -23,10 +23,10 @@ export type IngestFailure = Throttled | EventsUnavailable
 
 export interface EventsShape {
   /**
-   * Takes decoded entries of one organization; `indexFrom` numbers the first one in rejections. Idempotent for entries
-   * with an event_id. Fails with 429 at once, storing nothing, when too much waits already.
+   * Takes decoded entries of one organization. Idempotent for entries with an event_id. Fails with 429 at once, storing
+   * nothing, when too much waits already.
    */
-  readonly ingestEvents: (organizationId: string, entries: ReadonlyArray<unknown>, indexFrom?: number) => Effect.Effect<IngestAnswer, IngestFailure>
+  readonly ingestEvents: (organizationId: string, entries: ReadonlyArray<unknown>, options?: AcceptOptions) => Effect.Effect<IngestAnswer, IngestFailure>
 }
 
 export interface EventsOptions {
@@ -110,8 +110,8 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
   yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.takeBetween(queue, 1, GROUP_REQUESTS_MAX), (group) => Effect.uninterruptible(store(group)))))
 
   return Events.of({
-    ingestEvents: Effect.fnUntraced(function*(organizationId, entries, indexFrom = 0) {
-      const { accepted, rejected } = acceptBatch(entries, clock.currentTimeMillisUnsafe(), indexFrom)
+    ingestEvents: Effect.fnUntraced(function*(organizationId, entries, options) {
+      const { accepted, rejected } = acceptBatch(entries, clock.currentTimeMillisUnsafe(), options)
       if (accepted.length === 0) return { accepted: 0, deduplicated: 0, rejected }
       const done = Deferred.makeUnsafe<number, IngestFailure>()
       if (waitingEvents + accepted.length > WAITING_EVENTS_MAX && waitingEvents > 0) return yield* overloaded()

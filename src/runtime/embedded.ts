@@ -3,12 +3,13 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
+import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
 import { StreamWorker } from "../../streams/host.ts"
-import { readFingerprintKey } from "../../streams/main.ts"
 import { EVENT_FINGERPRINTS, VISITOR_PARTITIONS_EMBEDDED } from "../../streams/topics.ts"
 import { Access } from "../access/access.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { Seal } from "../access/seal.ts"
+import { Analytics } from "../analytics/service.ts"
 import { CatalogNames } from "../catalog/names.ts"
 import { CatalogResources } from "../catalog/resources.ts"
 import { SearchServed } from "../events/serve-log.ts"
@@ -48,7 +49,8 @@ export const layerEmbedded = (folder: DataFolder) => Layer.unwrap(Effect.gen(fun
   const streams = Layer.mergeAll(
     StreamWorker.layer({ logPath, statePath: join(folder.path, "streams"), sql: { host, port, username, password, database }, visitorPartitions }),
     Events.layer({ visitorPartitions }),
-    SearchServed.layer({ visitorPartitions })
+    SearchServed.layer({ visitorPartitions }),
+    Analytics.layer
   )
   return Layer.mergeAll(Search.layer, Ingest.layer).pipe(
     Layer.provideMerge(CatalogNames.layer),

@@ -5,6 +5,7 @@ import { execFileSync, spawnSync } from "node:child_process"
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { type EmbeddedLogOptions, layerEmbedded } from "../../src/ports/event-log-lmdb.ts"
 import { type LogEnvironment, openLogEnvironment } from "../../src/ports/event-log-lmdb-environment.ts"
 import { EventLog } from "../../src/ports/event-log.ts"
@@ -195,8 +196,8 @@ const lostInTrace = (mode: "waiting" | "lying", cuts: number) =>
   Effect.gen(function*() {
     const work = yield* folder
     const shim = join(work, "simulated-disk.so")
-    execFileSync("cc", ["-shared", "-fPIC", "-O1", "-o", shim, join(import.meta.dirname, "../support/simulated-disk.c"), "-ldl"])
-    execFileSync(process.execPath, ["run", "-A", join(import.meta.dirname, "../support/log-appender.ts"), join(work, "log"), join(work, "acknowledged"), "400", mode], {
+    execFileSync("cc", ["-shared", "-fPIC", "-O1", "-o", shim, fileURLToPath(new URL("../support/simulated-disk.c", import.meta.url)), "-ldl"])
+    execFileSync(process.execPath, ["run", "-A", fileURLToPath(new URL("../support/log-appender.ts", import.meta.url)), join(work, "log"), join(work, "acknowledged"), "400", mode], {
       env: { ...process.env, LD_PRELOAD: shim, DISK_TRACE: join(work, "trace") }
     })
     const trace = parseTrace(yield* Effect.promise(() => readFile(join(work, "trace"))))
