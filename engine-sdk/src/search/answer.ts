@@ -122,7 +122,7 @@ export class HitRenderer {
     this.execution = execution
     const { plan, reader, scope } = execution
     this.highlighter = plan.text === undefined || (plan.text.tokens.length === 0 && plan.text.phrases.length === 0) ? undefined
-      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations))
+      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text)
     this.showsTextMatch = plan.sort.some(({ kind }) => kind === "text_match")
 
     this.joins = plan.selection.joins
