@@ -58,18 +58,19 @@ const parseIncludes = (text: string, context: SortContext, depth: number): Resul
     if (!item.startsWith("$")) { if (item !== "*") fields.push(item); continue }
     const join = parseJoin(item, context, depth)
     if (!join.ok) return join
-    joins.push(join.value)
+    if (join.value !== undefined) joins.push(join.value)
   }
   return ok({ fields, joins })
 }
-const parseJoin = (item: string, context: SortContext, depth: number): Result<JoinInclude> => {
+/** Undefined where the collections are not related: such an include adds nothing. */
+const parseJoin = (item: string, context: SortContext, depth: number): Result<JoinInclude | undefined> => {
   const open = item.indexOf("(")
   const close = open < 0 ? -1 : closingOf(item, open)
   if (close < 0 || depth >= JOIN_DEPTH_MAX) return fail(invalid(`Invalid reference \`${item}\` in include_fields/exclude_fields, expected \`$CollectionName(fieldA, ...)\`.`, "include_fields"))
   const name = item.slice(1, open).trim()
   const joined = context.collectionOf(name)
   if (joined === undefined) return fail(invalid(`Referenced collection \`${name}\` in \`include_fields\` not found.`, "include_fields"))
-  if (!areRelated(context.schema, joined.schema)) return fail(invalid(`Could not find a reference to \`${name}\` in \`include_fields\`.`, "include_fields"))
+  if (!areRelated(context.schema, joined.schema)) return ok(undefined)
   const alias = /^\s*as\s+(\S+)$/i.exec(item.slice(close + 1))
   const draft: Draft = { collection: joined.schema.name, fields: [], strategy: "nest", joins: [], ...(alias === null ? {} : { alias: alias[1] }) }
   const fields: string[] = []
@@ -78,7 +79,7 @@ const parseJoin = (item: string, context: SortContext, depth: number): Result<Jo
     if (part.startsWith("$")) {
       const inner = parseJoin(part, { ...context, schema: joined.schema }, depth + 1)
       if (!inner.ok) return inner
-      nested.push(inner.value)
+      if (inner.value !== undefined) nested.push(inner.value)
       continue
     }
     if (!part.includes(":")) { if (part !== "*") fields.push(part); continue }
