@@ -178,7 +178,7 @@ export class TextSearch {
         let words = found.get(key)
         if (words === undefined) {
           const previous = i > 0 && i === tokens.length - 1 && dropped.length === 0 ? candidates[i - 1].words[0] : undefined
-          words = this.candidateWords(tokens[i], chosen[i], previous, isSynonym)
+          words = this.candidateWords(tokens[i], chosen[i], previous)
           if (words.length > 0) found.set(key, words)
         }
         if (words.length > 0) { candidates.push({ token: tokens[i], cost: chosen[i], words }); continue }
@@ -205,20 +205,20 @@ export class TextSearch {
   }
 
   /** Words for one token at one cost: over fields by weight; the last word prefers what continues the one before it. */
-  private candidateWords(token: QueryToken, cost: number, previous: string | undefined, isSynonym: boolean): ReadonlyArray<string> {
+  private candidateWords(token: QueryToken, cost: number, previous: string | undefined): ReadonlyArray<string> {
     const words: string[] = []
     const seen = new Set<string>()
     const order = this.query.fields.map((_field, i) => i)
     if (previous !== undefined) {
       for (const field of this.fieldsHolding(previous)) {
-        this.collectWords(field, token, cost, previous, isSynonym, words, seen)
+        this.collectWords(field, token, cost, previous, words, seen)
         if (words.length >= this.candidatesMax) return words
       }
       if (order.length === 1 && words.length > 0) return words
     }
     for (const field of order) {
       if (words.length >= this.candidatesMax) break
-      this.collectWords(field, token, cost, undefined, isSynonym, words, seen)
+      this.collectWords(field, token, cost, undefined, words, seen)
     }
     return words
   }
@@ -235,7 +235,7 @@ export class TextSearch {
     return counted.sort((a, b) => b.documents - a.documents || a.field - b.field).map(({ field }) => field)
   }
 
-  private collectWords(field: number, token: QueryToken, cost: number, previous: string | undefined, isSynonym: boolean, words: string[], seen: Set<string>): void {
+  private collectWords(field: number, token: QueryToken, cost: number, previous: string | undefined, words: string[], seen: Set<string>): void {
     const asked = this.query.fields[field]
     const locale = this.fields[field].locale
     const typos = locale === "zh" || locale === "ja" || locale === "ko" ? 0 : asked.numTypos
@@ -271,10 +271,10 @@ export class TextSearch {
         if (term >= 0 && this.isUsable(s, field, term, previous)) exact = token.text
       }
     }
-    void isSynonym
-    if (exact !== undefined && !seen.has(exact)) { seen.add(exact); words.push(exact) }
-    const ordered = [...merged].sort((a, b) => b[1] - a[1])
+    // The word as it stands comes first and takes one of the places.
     let taken = 0
+    if (exact !== undefined && !seen.has(exact)) { seen.add(exact); words.push(exact); taken++ }
+    const ordered = [...merged].sort((a, b) => b[1] - a[1])
     for (const [word] of ordered) {
       if (taken >= most) break
       if (seen.has(word)) continue
@@ -350,7 +350,7 @@ export class TextSearch {
     const termsOfDropped = dropped.slice(0, DROP_TOKENS_MAX).map(({ text }) => this.termsOf(text))
     let cost = 0
     for (const word of words) cost += 2 * word.cost + (word.isPrefix ? 1 : 0)
-    const mayBeExact = this.query.tokens.length === 1 && words.length === 1 && cost === 0
+    const mayBeExact = words.length === 1 && cost === 0
     for (let s = 0; s < this.matches.length; s++) {
       const columns = this.columns[s]
       const lists: List[][] = []
