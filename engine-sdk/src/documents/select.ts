@@ -60,8 +60,8 @@ const prune = (value: Document, prefix: string, included: boolean, include: Rule
   for (const key of Object.keys(value)) {
     const path = prefix === "" ? key : `${prefix}.${key}`
     if (isExcluded(exclude, path)) {
-      // Elements of an excluded array of objects stay as empty objects, as recorded.
-      const elements = Array.isArray(value[key]) && (included || includeVerdict(include, path) === "all") ? (value[key] as unknown[]).filter(isObject) : []
+      // Elements of an array of objects excluded by its name stay as empty objects, as recorded.
+      const elements = exclude.exact.has(path) && Array.isArray(value[key]) && (included || includeVerdict(include, path) === "all") ? (value[key] as unknown[]).filter(isObject) : []
       if (elements.length > 0) out[key] = elements.map(() => ({}))
       continue
     }

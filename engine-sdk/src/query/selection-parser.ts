@@ -3,7 +3,7 @@
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Filter, JoinInclude, Selection } from "../plan.ts"
-import { areRelated } from "./query-context.ts"
+import { areRelated, refersTo } from "./query-context.ts"
 import { closingOf, isUnsigned, nestedListOf } from "./text-scanner.ts"
 import { splitOption } from "./filter-parser.ts"
 import { parseSortClauses, resolveSort, type SortContext } from "./sort-parser.ts"
@@ -30,10 +30,12 @@ export const parseSelection = (include: string, exclude: string, filter: Filter 
     if (joined === undefined) return fail(invalid(`Referenced collection \`${name}\` in \`exclude_fields\` not found.`, "exclude_fields"))
     excludedJoins.set(joined.schema.name, open < 0 ? ["*"] : nestedListOf(item.slice(open + 1, item.lastIndexOf(")"))))
   }
-  const joins = included.value.joins.map((join) => withExclusion(join, excludedJoins))
-  for (const collection of joinedBy(filter)) {
-    if (!joins.some((join) => join.collection === collection)) joins.push(withExclusion({ collection, fields: [], strategy: "nest", joins: [] }, excludedJoins))
-  }
+  const joined = joinsOf(filter)
+  // Documents that refer to this one are only brought along when the filter joins them, as recorded.
+  const joins = included.value.joins
+    .filter((join) => refersTo(context.schema, join.collection) || joined.some(({ collection }) => collection === join.collection))
+    .map((join) => withExclusion(join, excludedJoins))
+  for (const join of joined) if (!joins.some(({ collection }) => collection === join.collection)) joins.push(withExclusion(join, excludedJoins))
   const selection: Selection = { include: included.value.fields, exclude: excludedFields.filter((name) => !PSEUDO_FIELDS.has(name)), joins: joins.filter((join) => !(join.exclude ?? []).includes("*")) }
   return ok({ selection, excludeOutOf: excludedFields.includes("out_of"), excludeSearchTime: excludedFields.includes("search_time_ms") })
 }
@@ -41,12 +43,15 @@ const withExclusion = (join: JoinInclude, excluded: ReadonlyMap<string, Readonly
   const fields = excluded.get(join.collection)
   return fields === undefined ? join : { ...join, exclude: fields }
 }
-/** Collections that a filter joins positively, outermost only. */
-const joinedBy = (filter: Filter | undefined): ReadonlyArray<string> => {
+/** Includes of the collections that a filter joins positively, whole, with what they join themselves. */
+const joinsOf = (filter: Filter | undefined): ReadonlyArray<JoinInclude> => {
   if (filter === undefined) return []
   switch (filter.kind) {
-    case "and": case "or": return [...new Set([...joinedBy(filter.left), ...joinedBy(filter.right)])]
-    case "join": return [filter.collection]
+    case "and": case "or": {
+      const left = joinsOf(filter.left)
+      return [...left, ...joinsOf(filter.right).filter((join) => !left.some(({ collection }) => collection === join.collection))]
+    }
+    case "join": return [{ collection: filter.collection, fields: [], strategy: "nest", joins: joinsOf(filter.filter) }]
     default: return []
   }
 }
