@@ -62,6 +62,8 @@ export interface SearchEngine {
   /** undefined where there is no such document. */
   get(namespace: Namespace, collection: string, ids: ReadonlyArray<string>, selection?: Selection): Awaitable<Result<ReadonlyArray<Document | undefined>>>
   usage(namespace: Namespace, name: string): CollectionUsage | undefined
+  /** Words and roots of a stemming dictionary that fields may name; undefined removes it. Only engines that analyse text themselves have it. */
+  setDictionary?(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
   health(): Awaitable<Result<{ readonly ok: true }, EngineError>>
   close(): Promise<void>
 }

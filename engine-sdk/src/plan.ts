@@ -187,6 +187,7 @@ export interface SearchPlan {
   readonly pinned: ReadonlyArray<{ readonly id: string; readonly position: number }>
   readonly hidden: ReadonlyArray<string>
   readonly filterCuratedHits: boolean
+  /** What a pinned document must pass even without `filterCuratedHits` (restrictions of a key); already part of `filter`. */ readonly pinnedFilter?: Filter
   /** Maximal marginal relevance asked by a curation item (engine-contract 11.6). */
   readonly diversity: { readonly lambda: number; readonly metrics: ReadonlyArray<{ readonly field: string; readonly method: "equality" | "jaccard" | "vector_distance"; readonly weight: number }> } | undefined
   readonly offset: number

@@ -1,0 +1,102 @@
+/** Collections and aliases (engine-contract 2.1, 2.8). */
+import { isObject } from "../documents/json.ts"
+import { fail, invalid, notFound, ok } from "../errors.ts"
+import type { Document } from "../schema.ts"
+import { parseAlterBody, parseCloneBody, parseCreateBody, renderCollection, type SchemaContext } from "../schema/mod.ts"
+import { listOf } from "../query/text-scanner.ts"
+import { answer, BAD_REQUEST, COLLECTION_NOT_FOUND, pageOf, parseBody, resolveCollection, type Answered, type OperationContext, type QueryParameters } from "./operation.ts"
+
+const COPY_PAGE = 1_000
+const schemaContext = (context: OperationContext): SchemaContext => ({
+  hasSynonymSet: (name) => context.resources.get(context.namespace, "synonym_set", name) !== undefined,
+  hasCurationSet: (name) => context.resources.get(context.namespace, "curation_set", name) !== undefined,
+  modelDimensions: context.modelDimensions,
+})
+
+/** Newest first, then paged. */
+export const listCollections = (context: OperationContext, parameters: QueryParameters): Answered => {
+  const page = pageOf(context.engine.listCollections(context.namespace), parameters)
+  return page.ok ? answer(200, page.value.map((info) => renderCollection(info, listOf(parameters.exclude_fields ?? "")))) : page
+}
+export const getCollection = (context: OperationContext, name: string): Answered => {
+  const collection = resolveCollection(context, name)
+  return collection === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, renderCollection(collection))
+}
+/** `src_name` in the query clones; `copy_documents` then copies page by page. */
+export const createCollection = async (context: OperationContext, text: string, parameters: QueryParameters = {}): Promise<Answered> => {
+  const body = parseBody(text)
+  if (!body.ok) return body
+  if (parameters.src_name !== undefined) return cloneCollection(context, body.value, parameters)
+  const schema = parseCreateBody(body.value, schemaContext(context))
+  if (!schema.ok) return schema
+  const created = await context.engine.createCollection(context.namespace, schema.value, context.now_s)
+  return created.ok ? answer(201, renderCollection(created.value)) : created
+}
+const cloneCollection = async (context: OperationContext, body: unknown, parameters: QueryParameters): Promise<Answered> => {
+  const source = context.engine.describeCollection(context.namespace, parameters.src_name)
+  if (source === undefined) return fail(invalid(`Collection with name \`${parameters.src_name}\` not found.`, "src_name"))
+  const schema = parseCloneBody(body, source.schema)
+  if (!schema.ok) return schema
+  const created = await context.engine.createCollection(context.namespace, schema.value, context.now_s)
+  if (!created.ok) return created
+  if (parameters.copy_documents !== undefined) {
+    const copied = await copyDocuments(context, source.schema.name, schema.value.name)
+    if (!copied.ok) return copied
+  }
+  const info = context.engine.describeCollection(context.namespace, schema.value.name) ?? created.value
+  return answer(201, renderCollection(info))
+}
+const copyDocuments = async (context: OperationContext, from: string, to: string): Promise<Answered> => {
+  for (let after: number | undefined = undefined, done = false; !done;) {
+    const page = await context.engine.scan(context.namespace, { collection: from, filter: undefined, after, limit: COPY_PAGE })
+    if (!page.ok) return page
+    const operations = page.value.documents.map((document: Document) => ({ kind: "put" as const, action: "create" as const, dirtyValues: undefined, document }))
+    const written = await context.engine.write(context.namespace, to, operations)
+    if (!written.ok) return written
+    after = page.value.next
+    done = after === undefined
+  }
+  return answer(200, {})
+}
+/** Answers the whole collection (engine-contract 0.1). */
+export const updateCollection = async (context: OperationContext, name: string, text: string): Promise<Answered> => {
+  const collection = resolveCollection(context, name)
+  if (collection === undefined) return fail(COLLECTION_NOT_FOUND)
+  const body = parseBody(text)
+  if (!body.ok) return body
+  const change = parseAlterBody(body.value, collection.schema, schemaContext(context))
+  if (!change.ok) return change
+  const altered = await context.engine.alterCollection(context.namespace, collection.schema.name, change.value)
+  return altered.ok ? answer(200, renderCollection(altered.value)) : altered
+}
+export const deleteCollection = async (context: OperationContext, name: string): Promise<Answered> => {
+  const collection = resolveCollection(context, name)
+  if (collection === undefined) return fail(notFound(`No collection with name \`${name}\` found.`))
+  const dropped = await context.engine.dropCollection(context.namespace, collection.schema.name)
+  return dropped.ok ? answer(200, renderCollection(dropped.value)) : dropped
+}
+
+export const listAliases = (context: OperationContext): Answered => answer(200, { aliases: context.resources.list(context.namespace, "alias") })
+export const getAlias = (context: OperationContext, name: string): Answered => {
+  const alias = context.resources.get(context.namespace, "alias", name)
+  return alias === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, alias)
+}
+/** The target need not exist. A name that a collection has answers 500, as stock clients know it. */
+export const upsertAlias = async (context: OperationContext, name: string, text: string): Promise<Answered> => {
+  const body = parseBody(text)
+  if (!body.ok) return body
+  if (!isObject(body.value)) return fail(invalid("Bad JSON."))
+  const target = body.value.collection_name
+  if (target === undefined) return fail(invalid("Parameter `collection_name` is required.", "collection_name"))
+  if (typeof target !== "string") return fail(invalid(BAD_REQUEST, "collection_name"))
+  if (context.engine.describeCollection(context.namespace, name) !== undefined) return ok({ status: 500, body: { message: `Name \`${name}\` conflicts with an existing collection name.` } })
+  const alias = { collection_name: target, name }
+  await context.resources.put(context.namespace, "alias", name, alias)
+  return answer(200, alias)
+}
+export const deleteAlias = async (context: OperationContext, name: string): Promise<Answered> => {
+  const alias = context.resources.get(context.namespace, "alias", name)
+  if (alias === undefined) return fail(COLLECTION_NOT_FOUND)
+  await context.resources.remove(context.namespace, "alias", name)
+  return answer(200, alias)
+}

@@ -1,0 +1,65 @@
+/**
+ * What every engine-plane operation takes and answers. An operation authenticates nobody and renders no error: it
+ * answers a status with a body, or a failure whose message is for the caller.
+ */
+import type { Namespace, SearchEngine } from "../engine.ts"
+import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
+import type { Filter } from "../plan.ts"
+import type { QueryLimits } from "../query/query-context.ts"
+import type { FieldOptions } from "../schema/field-attributes.ts"
+import type { CollectionInfo, Field } from "../schema.ts"
+import type { Resources } from "./resources.ts"
+
+export interface OperationContext {
+  readonly engine: SearchEngine
+  readonly resources: Resources
+  readonly namespace: Namespace
+  /** Unix seconds of this request. */ readonly now_s: number
+  readonly limits?: Partial<QueryLimits> & { readonly multi_searches_max?: number }
+  /** Dimensions of embedding models, for `embed` fields. */ readonly modelDimensions?: FieldOptions["modelDimensions"]
+  /** Embeds query texts for a field; without it such searches are refused. */
+  readonly embedQuery?: (collection: CollectionInfo, field: Field, texts: ReadonlyArray<string>, weights: ReadonlyArray<number>) => Promise<Result<ReadonlyArray<number>>>
+}
+/** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */
+export interface Answer { readonly status: number; readonly body?: unknown; readonly text?: string }
+/** A streamed answer: JSON Lines in chunks of any size, joined as they come. */
+export interface StreamAnswer { readonly status: number; readonly lines: AsyncIterable<string> }
+export type Answered = Result<Answer>
+export type QueryParameters = { readonly [name: string]: string }
+
+/** What a caller may see and must obey: embedded parameters of a scoped key, forced filters, closed collections. */
+export interface Caller {
+  /** Embedded parameters; they overwrite, `filter_by` is AND-ed (engine-contract 18.3). */ readonly embedded?: { readonly [name: string]: unknown }
+  /** AND-ed to every search of the collection as a tree, pinned documents included. */ readonly forcedFilter?: (collection: CollectionInfo) => Result<Filter | undefined>
+  /** False hides a collection from joins. Default: all may be joined. */ readonly mayJoin?: (collection: string) => boolean
+  /** False refuses an entry of a search with the failure. */ readonly refusalOf?: (collection: string) => EngineError | undefined
+}
+
+export const answer = (status: number, body: unknown): Answered => ok({ status, body })
+export const COLLECTION_NOT_FOUND = notFound("Collection not found")
+/** A collection by its name, else by an alias. */
+export const resolveCollection = (context: OperationContext, name: string): CollectionInfo | undefined => {
+  const direct = context.engine.describeCollection(context.namespace, name)
+  if (direct !== undefined) return direct
+  const alias = context.resources.get(context.namespace, "alias", name)
+  return alias === undefined ? undefined : context.engine.describeCollection(context.namespace, alias.collection_name)
+}
+export const withCollection = async <A>(context: OperationContext, name: string, run: (collection: CollectionInfo) => Promise<Result<A>> | Result<A>): Promise<Result<A>> => {
+  const collection = resolveCollection(context, name)
+  return collection === undefined ? fail(COLLECTION_NOT_FOUND) : run(collection)
+}
+/** A JSON body; Invalid `Bad JSON.` otherwise. */
+export const parseBody = (text: string): Result<unknown> => {
+  try { return ok(JSON.parse(text)) } catch { return fail(invalid("Bad JSON.")) }
+}
+export const BAD_REQUEST = "Bad request."
+/** `limit` and `offset` of a list; offset at or past the end is refused unless the list is empty and offset 0. */
+export const pageOf = <A>(items: ReadonlyArray<A>, parameters: QueryParameters): Result<ReadonlyArray<A>> => {
+  const unsigned = (text: string | undefined): number | undefined => text === undefined ? 0 : /^\d{1,10}$/.test(text) ? Number(text) : undefined
+  const offset = unsigned(parameters.offset)
+  if (offset === undefined) return fail(invalid("Offset param should be unsigned integer.", "offset"))
+  const limit = unsigned(parameters.limit)
+  if (limit === undefined) return fail(invalid("Limit param should be unsigned integer.", "limit"))
+  if (offset > 0 && offset >= items.length) return fail(invalid("Invalid offset param.", "offset"))
+  return ok(items.slice(offset, limit === 0 ? undefined : offset + limit))
+}

@@ -1,0 +1,54 @@
+/**
+ * Named resources of a namespace that engines know nothing of: aliases, presets, synonym and curation sets, stopwords,
+ * stemming dictionaries. Reads are synchronous, because every search needs several; writes settle when they are durable.
+ */
+import type { Namespace } from "../engine.ts"
+import type { CurationSet, Preset, SearchResources, StopwordSet, SynonymSet } from "../query/query-context.ts"
+
+export interface Alias { readonly name: string; readonly collection_name: string }
+export interface StemmingDictionary { readonly id: string; readonly words: ReadonlyMap<string, string> }
+export interface ResourceKinds {
+  readonly alias: Alias
+  readonly preset: Preset
+  readonly synonym_set: SynonymSet
+  readonly curation_set: CurationSet
+  readonly stopwords: StopwordSet
+  readonly stemming_dictionary: StemmingDictionary
+}
+export type ResourceKind = keyof ResourceKinds
+export interface Resources {
+  /** The value as it was put: the same object as long as it is not replaced, so that compiled forms can be cached by it. */
+  get<K extends ResourceKind>(namespace: Namespace, kind: K, name: string): ResourceKinds[K] | undefined
+  /** In the order of names. */
+  list<K extends ResourceKind>(namespace: Namespace, kind: K): ReadonlyArray<ResourceKinds[K]>
+  /** Creates or replaces; visible to reads when it settles. */
+  put<K extends ResourceKind>(namespace: Namespace, kind: K, name: string, value: ResourceKinds[K]): Promise<void>
+  /** Settles even where there was nothing. */
+  remove(namespace: Namespace, kind: ResourceKind, name: string): Promise<void>
+}
+
+/** Resources in memory: tests, and programs that keep them elsewhere. */
+export const memoryResources = (): Resources => {
+  const namespaces = new Map<Namespace, Map<ResourceKind, Map<string, unknown>>>()
+  const kindOf = (namespace: Namespace, kind: ResourceKind): Map<string, unknown> => {
+    let kinds = namespaces.get(namespace)
+    if (kinds === undefined) namespaces.set(namespace, kinds = new Map())
+    let values = kinds.get(kind)
+    if (values === undefined) kinds.set(kind, values = new Map())
+    return values
+  }
+  return {
+    get: <K extends ResourceKind>(namespace: Namespace, kind: K, name: string) => kindOf(namespace, kind).get(name) as ResourceKinds[K] | undefined,
+    list: <K extends ResourceKind>(namespace: Namespace, kind: K) => [...kindOf(namespace, kind)].sort(([a], [b]) => a < b ? -1 : 1).map(([, value]) => value as ResourceKinds[K]),
+    put: async (namespace, kind, name, value) => { kindOf(namespace, kind).set(name, value) },
+    remove: async (namespace, kind, name) => { kindOf(namespace, kind).delete(name) },
+  }
+}
+/** The view a compiler takes. */
+export const searchResourcesOf = (resources: Resources, namespace: Namespace): SearchResources => ({
+  preset: (name) => resources.get(namespace, "preset", name),
+  stopwords: (name) => resources.get(namespace, "stopwords", name),
+  synonymSet: (name) => resources.get(namespace, "synonym_set", name),
+  curationSet: (name) => resources.get(namespace, "curation_set", name),
+  stemmingDictionary: (name) => resources.get(namespace, "stemming_dictionary", name)?.words,
+})

@@ -1,0 +1,192 @@
+/**
+ * Search, multi-search and union (engine-contract 6). Parameters are merged and compiled here, engines see plans only,
+ * and several plans go to the engine in one call.
+ */
+import { isObject, stringifyJson } from "../documents/json.ts"
+import { fail, invalid, notFound, ok, statusOf, type EngineError, type Result } from "../errors.ts"
+import type { Filter, SearchPlan } from "../plan.ts"
+import { compileSearch } from "../query/compile-search.ts"
+import { compileUnion, SHARED_PAGING, unionPaging } from "../query/compile-union.ts"
+import { applyPreset, fillGaps, overwrite, textParameters, type Parameters } from "../query/parameters.ts"
+import { fieldNamed, type SearchContext } from "../query/query-context.ts"
+import type { CollectionInfo } from "../schema.ts"
+import { answerToJson } from "../search/answer-json.ts"
+import { COLLECTION_NOT_FOUND, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
+import { searchResourcesOf } from "./resources.ts"
+
+const MULTI_SEARCHES_MAX = 50
+const PLACEHOLDER_ROUNDS_MAX = 16
+
+
+/** Parameters of one search as the compiler gets them: the request's, a scoped key's over them, a preset under them. */
+export const mergeSearchParameters = (context: OperationContext, sources: ReadonlyArray<{ readonly [name: string]: unknown }>, caller: Caller): Result<Parameters> => {
+  let merged: Parameters = {}
+  for (const [i, source] of sources.entries()) {
+    const text = textParameters(source)
+    if (!text.ok) return text
+    merged = i === 0 ? text.value : fillGaps(merged, text.value)
+  }
+  if (caller.embedded !== undefined) {
+    const { expires_at: _expires, limit_multi_searches: _limit, ...embedded } = caller.embedded
+    const text = textParameters(embedded)
+    if (!text.ok) return text
+    merged = overwrite(merged, text.value)
+  }
+  return applyPreset(merged, (name) => context.resources.get(context.namespace, "preset", name))
+}
+
+/**
+ * The plan of one search over a collection (name or alias). Placeholders of curation rules ask the engine; an engine
+ * that answers later makes this compile again with what it learned. Query texts are embedded here too.
+ */
+export const planSearch = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller = {}): Promise<Result<SearchPlan>> => {
+  const forced = caller.forcedFilter?.(collection) ?? ok(undefined)
+  if (!forced.ok) return forced
+  const lookups = new Lookups(context, collection)
+  const searchContext: SearchContext = {
+    collection,
+    collectionOf: (name) => caller.mayJoin?.(name) === false ? undefined : joinable(context, caller, name),
+    resources: searchResourcesOf(context.resources, context.namespace),
+    now_s: context.now_s,
+    matchesAny: (filter) => lookups.matchesAny(filter),
+    forcedFilter: forced.value,
+    limits: context.limits,
+  }
+  for (let round = 0; ; round++) {
+    const plan = compileSearch(parameters, searchContext)
+    if (!(await lookups.settle()) || round === PLACEHOLDER_ROUNDS_MAX) return plan.ok ? embedQuery(context, collection, plan.value) : plan
+  }
+}
+const joinable = (context: OperationContext, caller: Caller, name: string): CollectionInfo | undefined => {
+  const collection = resolveCollection(context, name)
+  return collection === undefined || caller.mayJoin?.(collection.schema.name) === false ? undefined : collection
+}
+/** Remembers which filters match anything; unanswered questions count as no until they settle. */
+class Lookups {
+  readonly #context: OperationContext
+  readonly #collection: CollectionInfo
+  readonly #known = new Map<string, boolean>()
+  #open: Array<Promise<void>> = []
+  constructor(context: OperationContext, collection: CollectionInfo) { this.#context = context; this.#collection = collection }
+  matchesAny(filter: Filter): boolean {
+    const key = stringifyJson(filter)
+    const known = this.#known.get(key)
+    if (known !== undefined) return known
+    const page = this.#context.engine.scan(this.#context.namespace, { collection: this.#collection.schema.name, filter, limit: 1 })
+    if (page instanceof Promise) {
+      this.#open.push(page.then((settled) => { this.#known.set(key, settled.ok && settled.value.ids.length > 0) }))
+      return false
+    }
+    const matches = page.ok && page.value.ids.length > 0
+    this.#known.set(key, matches)
+    return matches
+  }
+  /** True when something was learned since the last call. */
+  async settle(): Promise<boolean> {
+    if (this.#open.length === 0) return false
+    const open = this.#open
+    this.#open = []
+    await Promise.all(open)
+    return true
+  }
+}
+const embedQuery = async (context: OperationContext, collection: CollectionInfo, plan: SearchPlan): Promise<Result<SearchPlan>> => {
+  const { vector } = plan
+  if (vector?.embed === undefined || vector.vector !== undefined) return ok(plan)
+  const field = fieldNamed(collection.schema, vector.field)
+  if (field === undefined || context.embedQuery === undefined) return fail(invalid(`No model is available to embed a query for the field \`${vector.field}\`.`, "query_by"))
+  const embedded = await context.embedQuery(collection, field, vector.embed.texts, vector.embed.weights)
+  return embedded.ok ? ok({ ...plan, vector: { ...vector, vector: embedded.value } }) : embedded
+}
+
+/** One search. The answer is JSON text. */
+export const search = async (context: OperationContext, collectionName: string, parameters: { readonly [name: string]: unknown }, caller: Caller = {}): Promise<Answered> => {
+  const merged = mergeSearchParameters(context, [parameters], caller)
+  if (!merged.ok) return merged
+  if (merged.value.q === undefined && merged.value.voice_query === undefined) return fail(invalid("Parameter `q` is required.", "q"))
+  const collection = resolveCollection(context, collectionName)
+  if (collection === undefined) return fail(COLLECTION_NOT_FOUND)
+  const plan = await planSearch(context, collection, merged.value, caller)
+  if (!plan.ok) return plan
+  const [result] = await context.engine.search(context.namespace, [plan.value])
+  return result.ok ? ok({ status: 200, text: answerToJson(result.value) }) : result
+}
+
+interface MultiSearch { readonly searches: ReadonlyArray<{ readonly [name: string]: unknown }>; readonly union: boolean; readonly removeDuplicates: boolean }
+/** The searches of a body, or of the preset that the query string names (then the body is not read). */
+const readMultiSearch = (context: OperationContext, text: string, shared: QueryParameters, caller: Caller): Result<MultiSearch> => {
+  const missing = fail(invalid("Missing `searches` array.", "searches"))
+  let body: unknown
+  if (shared.preset !== undefined && shared.preset !== "") body = context.resources.get(context.namespace, "preset", shared.preset)?.value
+  else {
+    try { body = JSON.parse(text) } catch { return fail(invalid("Bad JSON.")) }
+  }
+  if (!isObject(body) || !Array.isArray(body.searches)) return missing
+  const embedded = caller.embedded?.limit_multi_searches
+  const limitText = embedded === undefined ? shared.limit_multi_searches : String(embedded)
+  if (limitText !== undefined && !/^\d{1,9}$/.test(limitText)) return fail(invalid("Parameter `limit_multi_searches` must be an unsigned integer.", "limit_multi_searches"))
+  const limit = limitText === undefined ? context.limits?.multi_searches_max ?? MULTI_SEARCHES_MAX : Number(limitText)
+  if (body.searches.length > limit) return fail(invalid("Number of multi searches exceeds `limit_multi_searches` parameter.", "searches"))
+  if (!body.searches.every(isObject)) return fail(invalid("The value of `searches` must be an array of objects.", "searches"))
+  return ok({ searches: body.searches, union: body.union === true || body.union === "true", removeDuplicates: body.remove_duplicates !== false && body.remove_duplicates !== "false" })
+}
+interface Entry { readonly parameters: Parameters; readonly collection: string }
+/** Entries merged with the query string; a value that is no scalar fails the whole request. */
+const readEntries = (context: OperationContext, request: MultiSearch, shared: QueryParameters, caller: Caller): Result<ReadonlyArray<Entry>> => {
+  const { preset: _preset, limit_multi_searches: _limit, use_cache: _cache, ...common } = shared
+  const entries: Entry[] = []
+  for (const raw of request.searches) {
+    const own = Object.fromEntries(Object.entries(raw).filter(([name]) => !name.endsWith("-api-key") && !(request.union && SHARED_PAGING.includes(name))))
+    const merged = mergeSearchParameters(context, [common, own], caller)
+    if (!merged.ok) return merged
+    entries.push({ parameters: merged.value, collection: merged.value.collection ?? "" })
+  }
+  return ok(entries)
+}
+
+/** Several searches; each has its own result or failure. With `union` one ranked list. The answer is JSON text. */
+export const multiSearch = async (context: OperationContext, text: string, shared: QueryParameters, caller: Caller = {}): Promise<Answered> => {
+  const request = readMultiSearch(context, text, shared, caller)
+  if (!request.ok) return request
+  const entries = readEntries(context, request.value, shared, caller)
+  if (!entries.ok) return entries
+  if (entries.value.length === 0) return ok({ status: 200, text: "{\"results\":[]}" })
+  return request.value.union ? unionSearch(context, entries.value, shared, request.value.removeDuplicates, caller) : separateSearches(context, entries.value, caller)
+}
+const failureText = (error: EngineError): string => JSON.stringify({ code: statusOf(error), error: error.message })
+const separateSearches = async (context: OperationContext, entries: ReadonlyArray<Entry>, caller: Caller): Promise<Answered> => {
+  const plans = await Promise.all(entries.map((entry) => planEntry(context, entry, caller, COLLECTION_NOT_FOUND)))
+  const ready = plans.flatMap((plan) => plan.ok ? [plan.value] : [])
+  const answers = ready.length === 0 ? [] : await context.engine.search(context.namespace, ready)
+  let at = 0
+  const results = plans.map((plan) => {
+    if (!plan.ok) return failureText(plan.error)
+    const result = answers[at++]
+    return result.ok ? answerToJson(result.value) : failureText(result.error)
+  })
+  return ok({ status: 200, text: `{"results":[${results.join(",")}]}` })
+}
+const planEntry = async (context: OperationContext, entry: Entry, caller: Caller, missing: EngineError): Promise<Result<SearchPlan>> => {
+  const refusal = caller.refusalOf?.(entry.collection)
+  if (refusal !== undefined) return fail(refusal)
+  const collection = resolveCollection(context, entry.collection)
+  return collection === undefined ? fail(missing) : planSearch(context, collection, entry.parameters, caller)
+}
+const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Entry>, shared: QueryParameters, removeDuplicates: boolean, caller: Caller): Promise<Answered> => {
+  const failed = (error: EngineError): Answered => ok({ status: 200, text: failureText(error) })
+  const plans: SearchPlan[] = []
+  for (const entry of entries) {
+    if (resolveCollection(context, entry.collection) === undefined) return failed(notFound(`\`${entry.collection}\` collection not found.`))
+  }
+  const paging = unionPaging(shared, context.limits)
+  if (!paging.ok) return failed(paging.error)
+  for (const entry of entries) {
+    const plan = await planEntry(context, entry, caller, notFound(`\`${entry.collection}\` collection not found.`))
+    if (!plan.ok) return failed(plan.error)
+    plans.push(plan.value)
+  }
+  const union = compileUnion(plans, paging.value, removeDuplicates)
+  if (!union.ok) return failed(union.error)
+  const result = await context.engine.union(context.namespace, union.value)
+  return result.ok ? ok({ status: 200, text: answerToJson(result.value) }) : failed(result.error)
+}
