@@ -1,8 +1,9 @@
 /**
- * Snowball stemmers by field locale, loaded on first use and kept. The algorithms come from one library; this file knows
- * which locales have one and bounds the memory of repeated words.
+ * Snowball stemmers by field locale, loaded on first use and kept. English is written out here, the other languages come
+ * from one library; this file knows which locales have one and bounds the memory of repeated words.
  */
 import { createRequire } from "node:module"
+import { stemEnglish } from "./english-stemmer.ts"
 
 const LANGUAGES: Readonly<Record<string, string>> = {
   "": "english", en: "english", de_en: "english", ar: "arabic", hy: "armenian", da: "danish", nl: "dutch", fi: "finnish", fr: "french", de: "german", el: "greek",
@@ -24,7 +25,7 @@ export const stemmerOf = (locale: string): Stem => {
   if (language === undefined) throw new Error(`no stemmer for locale ${locale}`)
   const known = loaded.get(language)
   if (known !== undefined) return known
-  const { stemmer } = require(`@orama/stemmers/${language}`) as { stemmer: Stem }
+  const stemmer = language === "english" ? stemEnglish : (require(`@orama/stemmers/${language}`) as { stemmer: Stem }).stemmer
   const words = new Map<string, string>()
   const stem = (word: string): string => {
     const cached = words.get(word)

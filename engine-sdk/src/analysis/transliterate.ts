@@ -50,10 +50,10 @@ export const foldCharacter = (character: string): string => {
   return folded
 }
 
-/** Lower case, sharp s as two letters and final sigma as sigma, so that every spelling of a word is one token. */
+/** Lower case, sharp s as two letters, final sigma as sigma, a dotted capital i as i: every spelling of a word is one token. */
 export const caseFold = (text: string): string => {
   const lower = text.toLowerCase()
-  return /[ßς]/.test(lower) ? lower.replaceAll("ß", "ss").replaceAll("ς", "σ") : lower
+  return /[ßς\u0307]/.test(lower) ? lower.replaceAll("ß", "ss").replaceAll("ς", "σ").replaceAll("i\u0307", "i") : lower
 }
 
 const CYRILLIC: Readonly<Record<string, string>> = {

@@ -60,11 +60,11 @@ export const flatten = (schema: CollectionSchema, document: Document): ReadonlyM
 }
 /**
  * A stored document against another schema, as an alter asks: coerce or reject, required fields included, in the words
- * of a refused alter. `stored` has coerced values.
+ * of a refused alter. `values` are coerced, the stored document stays as it is.
  */
 export const revalidate = (schema: CollectionSchema, document: Document): Result<Prepared> => {
   const checked = checkDocument(documentPlanOf(schema), { ...document }, "coerce_or_reject", false)
-  if (checked.ok) return ok({ id: String(document.id), ...checked.value, changed: !sameJson(document, checked.value.stored), previous: document })
+  if (checked.ok) return ok({ id: String(document.id), ...checked.value, stored: document, changed: false, previous: document })
   return fail(invalid(alterRefusal(checked.error.message, schema)))
 }
 const alterRefusal = (message: string, schema: CollectionSchema): string => {

@@ -59,7 +59,12 @@ const prune = (value: Document, prefix: string, included: boolean, include: Rule
   const out: { [key: string]: unknown } = {}
   for (const key of Object.keys(value)) {
     const path = prefix === "" ? key : `${prefix}.${key}`
-    if (isExcluded(exclude, path)) continue
+    if (isExcluded(exclude, path)) {
+      // Elements of an array of objects excluded by its name stay as empty objects, as recorded.
+      const elements = exclude.exact.has(path) && Array.isArray(value[key]) && (included || includeVerdict(include, path) === "all") ? (value[key] as unknown[]).filter(isObject) : []
+      if (elements.length > 0) out[key] = elements.map(() => ({}))
+      continue
+    }
     const verdict = included ? "all" : includeVerdict(include, path)
     if (verdict === "none") continue
     const child = value[key]

@@ -6,10 +6,13 @@ import type { TextColumn } from "./columns.ts"
 
 const FAR = 99
 let rows = new Uint8Array(64 * 64)
+/** Smallest distance of any prefix up to each depth. */
+let nearest = new Uint8Array(256)
 
 /**
- * Calls `visit` with every term whose distance to `token` is exactly `cost` (adjacent transposition counts one), in term
- * order. With `prefix` only the first `token.length` bytes of a longer term are compared. Costs of 0 are plain look-ups.
+ * Calls `visit` with every term whose distance to `token` is exactly `cost`, in term order. An adjacent transposition
+ * counts one, except of the first two letters (as recorded). With `prefix` the nearest prefix of a term counts, of those not shorter than the token. Costs of 0
+ * are plain look-ups.
  * Cost: O(terms with a near prefix · (2·cost + 1)) plus one byte read per skipped term.
  */
 export const expandTerm = (column: TextColumn, token: Uint8Array, cost: number, prefix: boolean, visit: (term: number) => void): void => {
@@ -21,10 +24,13 @@ export const expandTerm = (column: TextColumn, token: Uint8Array, cost: number, 
     return
   }
   const columns = token.length, width = columns + 1
-  const depthMost = prefix ? columns : columns + cost
+  const depthMost = columns + cost
   if ((depthMost + 2) * width > rows.length) rows = new Uint8Array((depthMost + 2) * width * 2)
+  if (depthMost + 2 > nearest.length) nearest = new Uint8Array(depthMost * 2)
   const row = rows
+  const near = nearest
   for (let c = 0; c <= columns; c++) row[c] = c
+  near[0] = FAR
   const { bytes, offsets, size } = terms
   /** Rows up to this depth belong to the word before. */ let valid = 0
   for (let term = 0; term < size;) {
@@ -47,7 +53,7 @@ export const expandTerm = (column: TextColumn, token: Uint8Array, cost: number, 
         if (c < d + cost) { const up = row[above + c] + 1; if (up < value) value = up }
         const left = row[here + c - 1] + 1
         if (left < value) value = left
-        if (c > 1 && d > 1 && byte === token[c - 2] && bytes[start + depth - 1] === wanted && byte !== wanted) {
+        if (c > 1 && d > 2 && byte === token[c - 2] && bytes[start + depth - 1] === wanted && byte !== wanted) {
           const swapped = row[above - width + c - 2] + 1
           if (swapped < value) value = swapped
         }
@@ -55,23 +61,24 @@ export const expandTerm = (column: TextColumn, token: Uint8Array, cost: number, 
         if (value < least) least = value
       }
       if (high < columns) row[here + high + 1] = FAR
+      const final = high === columns && d >= columns ? row[here + columns] : FAR
+      near[d] = final < near[d - 1] ? final : near[d - 1]
       if (least > cost) { dead = d; break }
     }
     if (dead > 0) {
       valid = dead - 1
-      term++
-      while (term < size && shared[term] >= dead) term++
+      // Nothing behind this prefix gets nearer, so all its words share what was nearest before.
+      const isNear = prefix && near[dead - 1] === cost
+      do { if (isNear) visit(term); term++ } while (term < size && shared[term] >= dead)
       continue
     }
     valid = most
-    const final = Math.abs(most - columns) <= cost ? row[most * width + columns] : FAR
-    if (prefix && length >= columns) {
-      // Every further term with the same compared part has the same distance.
-      const isNear = final === cost
-      do { if (isNear) visit(term); term++ } while (term < size && shared[term] >= columns)
+    if (prefix) {
+      const isNear = (length < columns ? (columns - length <= cost ? row[length * width + columns] : FAR) : near[most]) === cost
+      do { if (isNear) visit(term); term++ } while (length >= depthMost && term < size && shared[term] >= depthMost)
       continue
     }
-    if (length <= depthMost && final === cost) visit(term)
+    if (length <= depthMost && Math.abs(length - columns) <= cost && row[length * width + columns] === cost) visit(term)
     term++
     if (length > depthMost) while (term < size && shared[term] > depthMost) term++
   }

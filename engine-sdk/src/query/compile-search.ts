@@ -68,7 +68,7 @@ class Compilation {
     this.#fields = fieldContextOf(this.#context.collection, this.#context, this.#validateNames, integers.value.max_filter_by_candidates)
     const clauses = parseSortClauses(p.sort_by ?? "")
     if (!clauses.ok) return clauses
-    return this.#afterSort(p.q.trim() === "*" || p.q.trim() === "", stopwords.value, clauses.value)
+    return this.#afterSort(isEverything(p.q), stopwords.value, clauses.value)
   }
 
   #afterSort(matchAll: boolean, stopwords: ReadonlySet<string>, clauses: ReadonlyArray<SortClause>): Checked<SearchPlan> {
@@ -248,7 +248,7 @@ class Compilation {
     const p = this.#parameters
     const { found, outcome } = parts
     const nothing = { query: undefined, nothing: true }
-    if (outcome.words === undefined && (outcome.q.trim() === "*" || outcome.q.trim() === "")) return { query: undefined, nothing: false }
+    if (outcome.words === undefined && isEverything(outcome.q)) return { query: undefined, nothing: false }
     if (found.queryFields.allUnknown) return nothing
     if (found.queryFields.fields.length === 0) return { query: undefined, nothing: false }
     const top = fieldNamed(this.#schema, found.queryFields.fields[0].field) as Field
@@ -258,8 +258,7 @@ class Compilation {
       symbolsToIndex: top.symbols_to_index.length > 0 ? top.symbols_to_index : this.#schema.symbols_to_index,
       tokenSeparators: top.token_separators.length > 0 ? top.token_separators : this.#schema.token_separators,
     })
-    if (parsed.onlyStopwords) return nothing
-    if (parsed.words.length === 0 && parsed.phrases.length === 0 && parsed.excluded.length === 0 && outcome.words === undefined) return { query: undefined, nothing: false }
+    if (parsed.onlyStopwords || parsed.phrases.some((phrase) => phrase.length === 0)) return nothing
     const prefix = booleanOf(p, "synonym_prefix", false)
     const variants = parsed.phrases.length > 0 && parsed.words.length === 0 ? [] : expandSynonyms(parsed.words, parts.synonymSets, { locale: top.locale, prefix, numTypos: this.#integers.synonym_num_typos })
     return { nothing: false, query: this.#textQuery(found.queryFields, parsed, variants, parts, (token) => analyzer.stem(token), prefix) }
@@ -369,6 +368,8 @@ export const stopwordTokens = (set: StopwordSet): ReadonlyArray<string> => {
 const expandNames = (names: ReadonlyArray<string>, schema: CollectionSchema): ReadonlyArray<string> => [...new Set(names.flatMap((name) =>
   name.endsWith("*") ? schema.fields.filter((field) => field.name.startsWith(name.slice(0, -1)) && (field.type === "string" || field.type === "string[]")).map((field) => field.name) : [name]))]
 
+/** `*`, or nothing at all. A text without words is another thing: a text search that matches everything with score 100. */
+const isEverything = (q: string): boolean => q === "" || q.trim() === "*"
 const splitJoinOf = (text: string | undefined): TextQuery["splitJoinTokens"] =>
   text === "off" || text === "false" ? "off" : text === "always" ? "always" : "fallback"
 const dropModeOf = (text: string | undefined): Result<TextQuery["dropTokensMode"]> => {
@@ -391,20 +392,22 @@ export const pinnedHits = (text: string): Result<ReadonlyArray<{ readonly id: st
   }
   return ok(pins)
 }
-/** Rule includes first; a request's pin gives way where a rule holds the position; hidden documents are never pinned. */
+/** One document per position, the first named; rule includes before a request's pins; hidden documents are never pinned. */
 const placePins = (outcome: CurationOutcome, pins: ReadonlyArray<{ readonly id: string; readonly position: number }>, excluded: ReadonlySet<string>): ReadonlyArray<{ readonly id: string; readonly position: number }> => {
   const placed: Array<{ id: string; position: number }> = []
   const seen = new Set<string>()
   const taken = new Set<number>()
   for (const include of outcome.includes) {
-    if (excluded.has(include.id) || seen.has(include.id)) continue
+    const position = Math.max(1, include.position)
+    if (excluded.has(include.id) || seen.has(include.id) || taken.has(position)) continue
     seen.add(include.id)
-    taken.add(include.position)
-    placed.push({ id: include.id, position: Math.max(1, include.position) })
+    taken.add(position)
+    placed.push({ id: include.id, position })
   }
   for (const pin of pins) {
     if (excluded.has(pin.id) || seen.has(pin.id) || taken.has(pin.position)) continue
     seen.add(pin.id)
+    taken.add(pin.position)
     placed.push(pin)
   }
   return placed.sort((a, b) => a.position - b.position)

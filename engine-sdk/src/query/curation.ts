@@ -175,7 +175,8 @@ const staticCapture = (item: CurationItem, draft: Draft, input: CurationInput, n
   const rule = item.rule
   if (rule === undefined) return undefined
   if (rule.filter_by !== undefined && rule.filter_by !== input.filterBy) return undefined
-  if (rule.query === undefined) return NOTHING
+  // A rule that only names a filter changes no filter, as recorded; one that only has tags does.
+  if (rule.query === undefined) return rule.filter_by === undefined ? NOTHING : undefined
   if (!wordsMatch(item, draft.words, input, normalizer)) return undefined
   const wanted = normalizer.tokenize(rule.query)
   return { at: Math.max(0, runOf(draft.words, wanted, false)), length: wanted.length, values: new Map() }

@@ -93,8 +93,9 @@ const rangeOf = (field: Field, label: string, value: string): Result<FacetReques
   if (!field.sort) return refuse("Range facets require sort enabled for the field.")
   if (!value.endsWith("]")) return refuse("Error splitting the facet range values.")
   const bounds = value.slice(1, -1).split(",").map((bound) => bound.trim())
-  if (bounds.length !== 2) return refuse("Error splitting the facet range values.")
-  const [from, to] = bounds
+  if (bounds.length > 2) return refuse("Error splitting the facet range values.")
+  // A single bound is an empty range: the facet lists nothing.
+  const [from, to = from] = bounds
   if ((from !== "" && !isDecimal(from)) || (to !== "" && !isDecimal(to))) return refuse("Facet range value is not valid.")
   return ok({ label, from: from === "" ? Number.NEGATIVE_INFINITY : Number(from), to: to === "" ? Number.POSITIVE_INFINITY : Number(to) })
 }

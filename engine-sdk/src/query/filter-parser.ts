@@ -92,7 +92,7 @@ const assemble = (tokens: ReadonlyArray<Token>, clause: (text: string) => Result
     const right = operands.pop()
     const left = operands.pop()
     if (left === undefined || right === undefined) return `Could not parse the filter query: unbalanced \`${operator}\` operands.`
-    operands.push({ kind: operator === "&&" ? "and" : "or", left, right })
+    operands.push(operator === "&&" ? conjunction(left, right) : { kind: "or", left, right })
     return undefined
   }
   const balance = balanceOf(tokens)
@@ -126,6 +126,19 @@ const assemble = (tokens: ReadonlyArray<Token>, clause: (text: string) => Result
   }
   if (operands.length === 0) return fail(invalid("Filter query cannot be empty.", "filter_by"))
   return operands.length === 1 ? ok(operands[0]) : fail(invalid("Could not parse the filter query.", "filter_by"))
+}
+/** Two joins of one collection that are AND-ed ask for one related document that passes both (18.3). */
+const conjunction = (left: Filter, right: Filter): Filter => {
+  if (right.kind !== "join") return { kind: "and", left, right }
+  return mergedJoin(left, right) ?? { kind: "and", left, right }
+}
+const mergedJoin = (left: Filter, join: Filter & { readonly kind: "join" }): Filter | undefined => {
+  if (left.kind === "join") return left.collection === join.collection ? { ...left, filter: { kind: "and", left: left.filter, right: join.filter } } : undefined
+  if (left.kind !== "and") return undefined
+  const inRight = mergedJoin(left.right, join)
+  if (inRight !== undefined) return { ...left, right: inRight }
+  const inLeft = mergedJoin(left.left, join)
+  return inLeft === undefined ? undefined : { ...left, left: inLeft }
 }
 /** Structure before clauses, so that a lone operator is named even where a clause is wrong too. */
 const balanceOf = (tokens: ReadonlyArray<Token>): string | undefined => {

@@ -84,4 +84,5 @@ export const fieldContextOf = (collection: CollectionInfo, context: Pick<SearchC
 
 /** Whether either side of two collections refers to the other. */
 export const areRelated = (a: CollectionSchema, b: CollectionSchema): boolean => refersTo(a, b.name) || refersTo(b, a.name)
-const refersTo = (schema: CollectionSchema, name: string): boolean => schema.fields.some((field) => field.reference !== "" && field.reference.slice(0, field.reference.lastIndexOf(".")) === name || field.reference.startsWith(`${name}.`))
+/** Whether a field of the schema refers to the collection. */
+export const refersTo = (schema: CollectionSchema, name: string): boolean => schema.fields.some((field) => field.reference !== "" && field.reference.slice(0, field.reference.lastIndexOf(".")) === name || field.reference.startsWith(`${name}.`))

@@ -65,7 +65,8 @@ export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWord
       else words.push(cut)
     }
     if (closes) {
-      if (phrase.length > 0) (excluding ? excluded : phrases).push(phrase)
+      // A phrase without words matches nothing, as recorded; an excluded one excludes nothing.
+      if (phrase.length > 0 || !excluding) (excluding ? excluded : phrases).push(phrase)
       phrase = []
       inPhrase = false
     }

@@ -3,7 +3,7 @@
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Filter, JoinInclude, Selection } from "../plan.ts"
-import { areRelated } from "./query-context.ts"
+import { areRelated, refersTo } from "./query-context.ts"
 import { closingOf, isUnsigned, nestedListOf } from "./text-scanner.ts"
 import { splitOption } from "./filter-parser.ts"
 import { parseSortClauses, resolveSort, type SortContext } from "./sort-parser.ts"
@@ -30,10 +30,12 @@ export const parseSelection = (include: string, exclude: string, filter: Filter 
     if (joined === undefined) return fail(invalid(`Referenced collection \`${name}\` in \`exclude_fields\` not found.`, "exclude_fields"))
     excludedJoins.set(joined.schema.name, open < 0 ? ["*"] : nestedListOf(item.slice(open + 1, item.lastIndexOf(")"))))
   }
-  const joins = included.value.joins.map((join) => withExclusion(join, excludedJoins))
-  for (const collection of joinedBy(filter)) {
-    if (!joins.some((join) => join.collection === collection)) joins.push(withExclusion({ collection, fields: [], strategy: "nest", joins: [] }, excludedJoins))
-  }
+  const joined = joinsOf(filter)
+  // Documents that refer to this one are only brought along when the filter joins them, as recorded.
+  const joins = included.value.joins
+    .filter((join) => refersTo(context.schema, join.collection) || joined.some(({ collection }) => collection === join.collection))
+    .map((join) => withExclusion(join, excludedJoins))
+  for (const join of joined) if (!joins.some(({ collection }) => collection === join.collection)) joins.push(withExclusion(join, excludedJoins))
   const selection: Selection = { include: included.value.fields, exclude: excludedFields.filter((name) => !PSEUDO_FIELDS.has(name)), joins: joins.filter((join) => !(join.exclude ?? []).includes("*")) }
   return ok({ selection, excludeOutOf: excludedFields.includes("out_of"), excludeSearchTime: excludedFields.includes("search_time_ms") })
 }
@@ -41,12 +43,15 @@ const withExclusion = (join: JoinInclude, excluded: ReadonlyMap<string, Readonly
   const fields = excluded.get(join.collection)
   return fields === undefined ? join : { ...join, exclude: fields }
 }
-/** Collections that a filter joins positively, outermost only. */
-const joinedBy = (filter: Filter | undefined): ReadonlyArray<string> => {
+/** Includes of the collections that a filter joins positively, whole, with what they join themselves. */
+const joinsOf = (filter: Filter | undefined): ReadonlyArray<JoinInclude> => {
   if (filter === undefined) return []
   switch (filter.kind) {
-    case "and": case "or": return [...new Set([...joinedBy(filter.left), ...joinedBy(filter.right)])]
-    case "join": return [filter.collection]
+    case "and": case "or": {
+      const left = joinsOf(filter.left)
+      return [...left, ...joinsOf(filter.right).filter((join) => !left.some(({ collection }) => collection === join.collection))]
+    }
+    case "join": return [{ collection: filter.collection, fields: [], strategy: "nest", joins: joinsOf(filter.filter) }]
     default: return []
   }
 }
@@ -58,18 +63,19 @@ const parseIncludes = (text: string, context: SortContext, depth: number): Resul
     if (!item.startsWith("$")) { if (item !== "*") fields.push(item); continue }
     const join = parseJoin(item, context, depth)
     if (!join.ok) return join
-    joins.push(join.value)
+    if (join.value !== undefined) joins.push(join.value)
   }
   return ok({ fields, joins })
 }
-const parseJoin = (item: string, context: SortContext, depth: number): Result<JoinInclude> => {
+/** Undefined where the collections are not related: such an include adds nothing. */
+const parseJoin = (item: string, context: SortContext, depth: number): Result<JoinInclude | undefined> => {
   const open = item.indexOf("(")
   const close = open < 0 ? -1 : closingOf(item, open)
   if (close < 0 || depth >= JOIN_DEPTH_MAX) return fail(invalid(`Invalid reference \`${item}\` in include_fields/exclude_fields, expected \`$CollectionName(fieldA, ...)\`.`, "include_fields"))
   const name = item.slice(1, open).trim()
   const joined = context.collectionOf(name)
   if (joined === undefined) return fail(invalid(`Referenced collection \`${name}\` in \`include_fields\` not found.`, "include_fields"))
-  if (!areRelated(context.schema, joined.schema)) return fail(invalid(`Could not find a reference to \`${name}\` in \`include_fields\`.`, "include_fields"))
+  if (!areRelated(context.schema, joined.schema)) return ok(undefined)
   const alias = /^\s*as\s+(\S+)$/i.exec(item.slice(close + 1))
   const draft: Draft = { collection: joined.schema.name, fields: [], strategy: "nest", joins: [], ...(alias === null ? {} : { alias: alias[1] }) }
   const fields: string[] = []
@@ -78,7 +84,7 @@ const parseJoin = (item: string, context: SortContext, depth: number): Result<Jo
     if (part.startsWith("$")) {
       const inner = parseJoin(part, { ...context, schema: joined.schema }, depth + 1)
       if (!inner.ok) return inner
-      nested.push(inner.value)
+      if (inner.value !== undefined) nested.push(inner.value)
       continue
     }
     if (!part.includes(":")) { if (part !== "*") fields.push(part); continue }

@@ -122,8 +122,8 @@ export class HitRenderer {
     this.execution = execution
     const { plan, reader, scope } = execution
     this.highlighter = plan.text === undefined || (plan.text.tokens.length === 0 && plan.text.phrases.length === 0) ? undefined
-      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations))
-    this.showsTextMatch = this.highlighter !== undefined && plan.sort.some(({ kind }) => kind === "text_match")
+      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text)
+    this.showsTextMatch = plan.sort.some(({ kind }) => kind === "text_match")
 
     this.joins = plan.selection.joins
   }
@@ -168,11 +168,11 @@ export class HitRenderer {
   private infoOf(score: bigint): TextMatchInfo {
     const { text } = this.execution.plan
     const tokens = Number(score >> 59n)
-    const isWeight = text!.textMatchType === "max_weight", isSum = text!.textMatchType === "sum_score"
+    const isWeight = text?.textMatchType === "max_weight", isSum = text?.textMatchType === "sum_score"
     const best = isSum ? (score & ((1n << 59n) - 1n)) >> 3n : isWeight ? (score >> 3n) & 0xffffffffffffn : (score >> 11n) & 0xffffffffffffn
     return {
       best_field_score: best.toString(), best_field_weight: isSum ? 0 : isWeight ? Number((score >> 51n) & 0xffn) : Number((score >> 3n) & 0xffn),
-      fields_matched: Number(score & 7n), num_tokens_dropped: Math.max(0, text!.tokens.length - tokens), score: score.toString(),
+      fields_matched: Number(score & 7n), num_tokens_dropped: Math.max(0, (text?.tokens.length ?? 0) - tokens), score: score.toString(),
       tokens_matched: tokens, typo_prefix_score: best === 0n ? 0 : 255 - Number((best >> 24n) & 0xffn),
     }
   }

@@ -20,6 +20,8 @@ import { vectorDistances, type DistanceTable } from "./vectors.ts"
 /** Hits that re-ordering (buckets, diversity) looks at, at least. */
 const WINDOW_MIN = 250
 const HYBRID_NEIGHBOURS_MIN = 100
+/** Text score of every document where no word was asked. */
+const MATCH_ALL_SCORE = 100
 
 export interface Placed { readonly s: number; readonly doc: number; /** Absent for curated hits. */ readonly ranked?: Ranked; readonly isCurated: boolean }
 export interface RankedGroup { readonly group: number; readonly found: number; readonly members: ReadonlyArray<Placed> }
@@ -93,7 +95,7 @@ export class Execution {
       match.found.set(match.allowed ?? fillBits(bitsOf(match.view.segment.docs), match.view.segment.docs))
       match.count = countBits(match.found)
       match.high.fill(0, 0, match.view.segment.docs)
-      match.low.fill(0, 0, match.view.segment.docs)
+      match.low.fill(MATCH_ALL_SCORE, 0, match.view.segment.docs)
     }
   }
 

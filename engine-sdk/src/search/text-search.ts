@@ -178,7 +178,7 @@ export class TextSearch {
         let words = found.get(key)
         if (words === undefined) {
           const previous = i > 0 && i === tokens.length - 1 && dropped.length === 0 ? candidates[i - 1].words[0] : undefined
-          words = this.candidateWords(tokens[i], chosen[i], previous, isSynonym)
+          words = this.candidateWords(tokens[i], chosen[i], previous)
           if (words.length > 0) found.set(key, words)
         }
         if (words.length > 0) { candidates.push({ token: tokens[i], cost: chosen[i], words }); continue }
@@ -205,20 +205,20 @@ export class TextSearch {
   }
 
   /** Words for one token at one cost: over fields by weight; the last word prefers what continues the one before it. */
-  private candidateWords(token: QueryToken, cost: number, previous: string | undefined, isSynonym: boolean): ReadonlyArray<string> {
+  private candidateWords(token: QueryToken, cost: number, previous: string | undefined): ReadonlyArray<string> {
     const words: string[] = []
     const seen = new Set<string>()
     const order = this.query.fields.map((_field, i) => i)
     if (previous !== undefined) {
       for (const field of this.fieldsHolding(previous)) {
-        this.collectWords(field, token, cost, previous, isSynonym, words, seen)
+        this.collectWords(field, token, cost, previous, words, seen)
         if (words.length >= this.candidatesMax) return words
       }
       if (order.length === 1 && words.length > 0) return words
     }
     for (const field of order) {
       if (words.length >= this.candidatesMax) break
-      this.collectWords(field, token, cost, undefined, isSynonym, words, seen)
+      this.collectWords(field, token, cost, undefined, words, seen)
     }
     return words
   }
@@ -235,7 +235,7 @@ export class TextSearch {
     return counted.sort((a, b) => b.documents - a.documents || a.field - b.field).map(({ field }) => field)
   }
 
-  private collectWords(field: number, token: QueryToken, cost: number, previous: string | undefined, isSynonym: boolean, words: string[], seen: Set<string>): void {
+  private collectWords(field: number, token: QueryToken, cost: number, previous: string | undefined, words: string[], seen: Set<string>): void {
     const asked = this.query.fields[field]
     const locale = this.fields[field].locale
     const typos = locale === "zh" || locale === "ja" || locale === "ko" ? 0 : asked.numTypos
@@ -271,10 +271,10 @@ export class TextSearch {
         if (term >= 0 && this.isUsable(s, field, term, previous)) exact = token.text
       }
     }
-    void isSynonym
-    if (exact !== undefined && !seen.has(exact)) { seen.add(exact); words.push(exact) }
-    const ordered = [...merged].sort((a, b) => b[1] - a[1])
+    // The word as it stands comes first and takes one of the places.
     let taken = 0
+    if (exact !== undefined && !seen.has(exact)) { seen.add(exact); words.push(exact); taken++ }
+    const ordered = [...merged].sort((a, b) => b[1] - a[1])
     for (const [word] of ordered) {
       if (taken >= most) break
       if (seen.has(word)) continue
@@ -344,13 +344,13 @@ export class TextSearch {
   /** Documents that hold every word in some field, scored (5.3, 5.4). */
   private searchWords(words: ReadonlyArray<MatchedWord>, dropped: ReadonlyArray<QueryToken>, rules: Scoring): void {
     const combination = this.combinations.length
-    this.combinations.push({ words, dropped: dropped.map(({ text }) => text) })
+    let hasMatches = false
     const width = this.fields.length
     const termsOfWords = words.map(({ word }) => this.termsOf(word))
     const termsOfDropped = dropped.slice(0, DROP_TOKENS_MAX).map(({ text }) => this.termsOf(text))
     let cost = 0
     for (const word of words) cost += 2 * word.cost + (word.isPrefix ? 1 : 0)
-    const mayBeExact = this.query.tokens.length === 1 && words.length === 1 && cost === 0
+    const mayBeExact = words.length === 1 && cost === 0
     for (let s = 0; s < this.matches.length; s++) {
       const columns = this.columns[s]
       const lists: List[][] = []
@@ -377,12 +377,15 @@ export class TextSearch {
         for (let f = 0; f < width; f++) { const term = terms[s * width + f]; if (term >= 0) { const column = columns[f]!; own.push({ field: f, column, at: column.starts[term], end: column.starts[term + 1] }) } }
         return own
       })
-      this.intersect(this.matches[s], columns, lists, lead, extra, { cost, mayBeExact, rules, combination, words: words.length })
+      if (this.intersect(this.matches[s], columns, lists, lead, extra, { cost, mayBeExact, rules, combination, words: words.length })) hasMatches = true
     }
+    // Only words that led somewhere are highlighted.
+    if (hasMatches) this.combinations.push({ words, dropped: dropped.map(({ text }) => text) })
   }
 
-  private intersect(match: SegmentMatches, columns: ReadonlyArray<TextColumn | undefined>, lists: ReadonlyArray<ReadonlyArray<List>>, lead: number, extra: ReadonlyArray<ReadonlyArray<List>>, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; combination: number; words: number }): void {
+  private intersect(match: SegmentMatches, columns: ReadonlyArray<TextColumn | undefined>, lists: ReadonlyArray<ReadonlyArray<List>>, lead: number, extra: ReadonlyArray<ReadonlyArray<List>>, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; combination: number; words: number }): boolean {
     const { allowed } = match
+    let hasMatches = false
     const leading = lists[lead]
     const width = this.fields.length
     /** Postings at hand per field, in word order. */
@@ -391,7 +394,7 @@ export class TextSearch {
     for (;;) {
       let doc = -1
       for (const list of leading) if (list.at < list.end) { const d = list.column.docs[list.at]; if (doc < 0 || d < doc) doc = d }
-      if (doc < 0) return
+      if (doc < 0) return hasMatches
       let isMatch = allowed === undefined || hasBit(allowed, doc)
       if (isMatch) for (let t = 0; t < lists.length && isMatch; t++) if (t !== lead) isMatch = advance(lists[t], doc)
       if (isMatch) {
@@ -404,6 +407,7 @@ export class TextSearch {
           for (const one of list) if (one.at < one.end && one.column.docs[one.at] === doc) postings[one.field][held[one.field]++] = one.at
         }
         this.score(match, doc, columns, postings, held, scoring, droppedFound)
+        hasMatches = true
       }
       for (const list of leading) if (list.at < list.end && list.column.docs[list.at] === doc) list.at++
     }
