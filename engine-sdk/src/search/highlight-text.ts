@@ -27,21 +27,26 @@ const markedEnd = (text: string, start: number, end: number, letters: number): n
   return at
 }
 
+/** Whether a dropped character still belongs to a word's mark or its letters: punctuation that is not indexed does not. */
+const isPunctuation = (code: number): boolean => code < 0x80 && !(code >= 48 && code <= 57) && !(code >= 65 && code <= 90) && !(code >= 97 && code <= 122)
+
 /** A word that highlighting looks for. */
 export interface MarkedWord { /** Characters that were typed. */ readonly typedLength: number; readonly typos: number; readonly isPrefix: boolean }
-export interface SnippetRules { readonly affixTokens: number; readonly threshold: number; readonly startTag: string; readonly endTag: string; /** Marks outside the best window too. */ readonly isFull: boolean }
+export interface SnippetRules { readonly affixTokens: number; readonly threshold: number; readonly startTag: string; readonly endTag: string; /** Marks outside the best window too. */ readonly isFull: boolean; readonly separators: string; /** Indexed symbols. */ readonly symbols: string }
 export interface Snippet { readonly snippet: string; readonly value: string | undefined; readonly matchedTokens: string[] }
 
 const WINDOW = 10
 const SHORT_TEXT_FACTOR = 6
 
 /** The best window of a text: word positions in it, how many words, and how spread. undefined = no wanted word in the text. */
-export interface TextMatch { readonly offsets: ReadonlyArray<number>; readonly words: number; readonly distance: number; readonly present: number }
-export const bestWindow = (spans: ReadonlyArray<TokenSpan>, words: ReadonlyMap<string, MarkedWord>): TextMatch | undefined => {
+export interface TextMatch { readonly offsets: ReadonlyArray<number>; readonly words: number; readonly distance: number; readonly present: number; /** The text consists of the words. */ readonly isWhole: boolean }
+/** The wanted word behind a token; `written` is the token as the text has it, in lower case. */
+export type WordFinder = (token: string, written: string) => MarkedWord | undefined
+export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: WordFinder): TextMatch | undefined => {
   const positions = new Map<string, number[]>()
   for (let i = 0; i < spans.length; i++) {
-    const { token } = spans[i]
-    if (!words.has(token)) continue
+    const { token, start, end } = spans[i]
+    if (find(token, text.slice(start, end).toLowerCase()) === undefined) continue
     const known = positions.get(token)
     if (known === undefined) { if (positions.size < WINDOW) positions.set(token, [i]) } else known.push(i)
   }
@@ -60,11 +65,12 @@ export const bestWindow = (spans: ReadonlyArray<TokenSpan>, words: ReadonlyMap<s
     if (best.length === lists.length && bestDistance === lists.length - 1) break
     heads[first]++
   }
-  return { offsets: best, words: best.length, distance: bestDistance, present: lists.length }
+  const isWhole = spans.length === lists.length && best.length === lists.length && lists.some((list) => list[list.length - 1] === spans.length - 1)
+  return { offsets: best, words: best.length, distance: bestDistance, present: lists.length, isWhole }
 }
 
 /** Cuts and marks one text. Token ends include dropped characters up to the next separator, as snippets end there. */
-export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: TextMatch, words: ReadonlyMap<string, MarkedWord>, rules: SnippetRules): Snippet => {
+export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: TextMatch, find: WordFinder, rules: SnippetRules): Snippet => {
   const lastOffset = match.offsets[match.offsets.length - 1]
   const isShort = textLength(text) < rules.threshold * SHORT_TEXT_FACTOR
   const marks: Array<{ start: number; end: number }> = []
@@ -74,9 +80,9 @@ export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: 
   for (; index < spans.length; index++) {
     const { token, start, end } = spans[index]
     const isInWindow = (hasFirst && hits.has(token)) || (next < match.offsets.length && match.offsets[next] === index)
-    const word = words.get(token)
+    const word = find(token, text.slice(start, end).toLowerCase())
     if (isInWindow || ((rules.isFull || isShort) && word !== undefined)) {
-      marks.push({ start, end: markEnd(text, start, end, token, word) })
+      marks.push({ start, end: markEnd(text, start, tokenEnd(text, end, spans[index + 1]?.start ?? text.length, rules.separators), token, word, rules.symbols) })
       hits.add(token)
       if (next < match.offsets.length && match.offsets[next] === index) next++
       if (!hasFirst) snippetStart = spans[Math.max(0, index - rules.affixTokens)].start
@@ -85,7 +91,7 @@ export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: 
     if (!hasEnd && index >= lastOffset + rules.affixTokens) { snippetEnd = trailingEnd(text, end, spans[index + 1]?.start ?? text.length); hasEnd = true }
     if (index >= rules.threshold && next >= match.offsets.length && index >= lastOffset + rules.affixTokens && !rules.isFull) break
   }
-  if (Math.min(index, spans.length - 1) <= rules.threshold - 1) { snippetStart = 0; snippetEnd = text.length }
+  if (rules.threshold === 0 || Math.min(index, spans.length - 1) <= rules.threshold - 1) { snippetStart = 0; snippetEnd = text.length }
   const matchedTokens: string[] = []
   const snippet = mark(text, snippetStart, snippetEnd, marks, rules, matchedTokens)
   return { snippet, value: rules.isFull ? mark(text, 0, text.length, marks, rules, []) : undefined, matchedTokens }
@@ -101,11 +107,26 @@ const mark = (text: string, from: number, to: number, marks: ReadonlyArray<{ sta
   return out + (at < to ? text.slice(at, to) : "")
 }
 /** Prefix matches mark what was typed, unless a typo was involved and at most two letters remain. */
-const markEnd = (text: string, start: number, end: number, token: string, word: MarkedWord | undefined): number => {
-  if (word === undefined || !word.isPrefix || word.typedLength >= token.length) return end
-  const stop = markedEnd(text, start, end, word.typedLength)
-  const rest = [...text.slice(stop, end)].length
-  return rest <= 2 && word.typos !== 0 ? end : stop
+const markEnd = (text: string, start: number, end: number, token: string, word: MarkedWord | undefined, symbols: string): number => {
+  let stop = end
+  if (word !== undefined && word.isPrefix && word.typedLength < token.length) {
+    let letters = 0, at = start, typedEnd = start
+    while (at < end) {
+      const code = text.codePointAt(at)!
+      at += code > 0xffff ? 2 : 1
+      if (isPunctuation(code) && !symbols.includes(String.fromCharCode(code))) continue
+      if (++letters <= word.typedLength) typedEnd = at
+    }
+    stop = word.typos !== 0 && letters - word.typedLength - word.typos <= 2 ? end : typedEnd
+  }
+  while (stop > start + 1 && isPunctuation(text.charCodeAt(stop - 1)) && !symbols.includes(text[stop - 1])) stop--
+  return stop
+}
+/** A token reaches to the next separator: characters that were dropped behind it are part of it. */
+const tokenEnd = (text: string, end: number, limit: number, separators: string): number => {
+  let at = end
+  while (at < limit && text[at] !== " " && text[at] !== "\n" && !separators.includes(text[at])) at++
+  return at
 }
 /** Dropped characters that follow a token belong to it until a space. */
 const trailingEnd = (text: string, end: number, limit: number): number => {

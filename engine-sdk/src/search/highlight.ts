@@ -5,7 +5,7 @@ import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { SearchScope } from "./scope.ts"
 import type { Combination } from "./text-search.ts"
-import { bestWindow, snippetOf, type MarkedWord, type Snippet, type TextMatch } from "./highlight-text.ts"
+import { bestWindow, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch, type WordFinder } from "./highlight-text.ts"
 
 const ARRAY_ELEMENTS_MAX = 5
 type Json = Record<string, unknown>
@@ -13,20 +13,26 @@ type Json = Record<string, unknown>
 /** Words that took part in matching, then the words of the query itself where a document has them. */
 export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combination>): ReadonlyMap<string, MarkedWord> => {
   const words = new Map<string, MarkedWord>()
+  // A stemmed word counts the letters that were typed.
+  const surfaceOf = new Map(query.tokens.map((token, i) => [token, query.surface[i] ?? token]))
   for (const combination of combinations) {
-    for (const { word, typed, cost, isPrefix } of combination.words) if (!words.has(word)) words.set(word, { typedLength: [...typed].length, typos: cost, isPrefix })
+    for (const { word, typed, cost, isPrefix } of combination.words) if (!words.has(word)) words.set(word, { typedLength: [...surfaceOf.get(typed) ?? typed].length, typos: cost, isPrefix })
   }
   for (const phrase of query.phrases) for (const word of phrase) if (!words.has(word)) words.set(word, { typedLength: word.length, typos: 0, isPrefix: false })
   for (const word of query.tokens) if (!words.has(word)) words.set(word, { typedLength: word.length, typos: 0, isPrefix: false })
   return words
 }
 
+interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly find: WordFinder; readonly rules: SnippetRules }
+
 export class Highlighter {
   private readonly schema: CollectionSchema
   private readonly request: HighlightRequest
   private readonly words: ReadonlyMap<string, MarkedWord>
-  private readonly fields: ReadonlyArray<{ name: string; path: ReadonlyArray<string>; analyzer: Analyzer; isFull: boolean; isArray: boolean; isNested: boolean }>
-  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>) {
+  private readonly query: TextQuery
+  private readonly fields: ReadonlyArray<HighlightedField>
+  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery) {
+    this.query = query
     this.schema = schema
     this.request = request
     this.words = words
@@ -34,7 +40,14 @@ export class Highlighter {
       const field = this.schema.fields.find((candidate) => candidate.name === name)
       if (field === undefined || (field.type !== "string" && field.type !== "string[]")) return []
       if (!request.explicit && !isSelected(selection, name)) return []
-      return [{ name, path: name.split("."), analyzer: analyzerOf(schema, field, scope.dictionaries), isFull: request.fullFields.includes(name), isArray: field.type === "string[]", isNested: field.nested === true || name.includes(".") }]
+      return [{
+        name, path: name.split("."), analyzer: analyzerOf(schema, field, scope.dictionaries), isNested: field.nested === true || name.includes("."), find: this.finderOf(name),
+        marking: field.token_separators.length + field.symbols_to_index.length === 0 ? undefined : analyzerOf(schema, { ...field, token_separators: [], symbols_to_index: [] }, scope.dictionaries),
+        rules: {
+          affixTokens: request.affixTokens, threshold: request.snippetThreshold, startTag: request.startTag, endTag: request.endTag, isFull: request.fullFields.includes(name),
+          separators: schema.token_separators.join(""), symbols: schema.symbols_to_index.join(""),
+        },
+      }]
     })
   }
 
@@ -54,12 +67,11 @@ export class Highlighter {
         continue
       }
       const best = found.flatMap((one, at) => one === undefined ? [] : [{ ...one, at }]).sort((a, b) => scoreOf(b.match) - scoreOf(a.match) || a.at - b.at).slice(0, ARRAY_ELEMENTS_MAX)
-      const kept = new Set(best.map(({ at }) => at))
-      highlight[field.name] = found.map((one, at) => one === undefined || !kept.has(at) ? { matched_tokens: [], snippet: String(texts[at]), ...(field.isFull ? { value: String(texts[at]) } : {}) } : leafOf(one.made))
+      highlight[field.name] = found.map((one, at) => one === undefined ? { matched_tokens: [], snippet: String(texts[at]), ...(field.rules.isFull ? { value: String(texts[at]) } : {}) } : leafOf(one.made))
       flat.push({
         entry: {
           field: field.name, indices: best.map(({ at }) => at), matched_tokens: best.map(({ made }) => made.matchedTokens), snippets: best.map(({ made }) => made.snippet),
-          ...(field.isFull ? { values: best.map(({ made }) => made.value ?? "") } : {}),
+          ...(field.rules.isFull ? { values: best.map(({ made }) => made.value ?? "") } : {}),
         },
         score: scoreOf(best[0].match),
       })
@@ -67,22 +79,30 @@ export class Highlighter {
     return { highlight, highlights: flat.sort((a, b) => b.score - a.score).map(({ entry }) => entry) }
   }
 
-  private textOf(text: string, field: { readonly analyzer: Analyzer; readonly isFull: boolean }): { made: Snippet; match: TextMatch } | undefined {
+  /** The words, and where a field was searched by infix every token around the first query word. */
+  private finderOf(name: string): WordFinder {
+    const { words } = this
+    const infix = this.query.fields.find(({ field }) => field === name)?.infix ?? "off"
+    if (infix === "off") return (token) => words.get(token)
+    const wanted: string | undefined = this.query.tokens[0]
+    const inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
+    return (token, written) => words.get(token) ?? (wanted !== undefined && written.includes(wanted) ? inside : undefined)
+  }
+  private textOf(text: string, field: HighlightedField): { made: Snippet; match: TextMatch } | undefined {
     const spans = field.analyzer.tokenizeWithOffsets(text)
-    const match = bestWindow(spans, this.words)
-    if (match === undefined) return undefined
-    const { affixTokens, snippetThreshold, startTag, endTag } = this.request
-    return { match, made: snippetOf(text, spans, match, this.words, { affixTokens, threshold: snippetThreshold, startTag, endTag, isFull: field.isFull }) }
+    const match = bestWindow(text, spans, field.find)
+    // Marks go by the collection's own characters, even where the field indexes others (as recorded).
+    return match === undefined ? undefined : { match, made: snippetOf(text, field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text), match, field.find, field.rules) }
   }
 
   /** Rebuilds the objects along the path with only this field in them. */
-  private nested(document: Json, field: { readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly isFull: boolean }, into: Json): void {
+  private nested(document: Json, field: HighlightedField, into: Json): void {
     let matched = false
     const leaf = (value: unknown): unknown => {
       if (Array.isArray(value)) return value.map(leaf)
       if (typeof value !== "string") return { matched_tokens: [], snippet: String(value) }
       const found = this.textOf(value, field)
-      if (found === undefined) return { matched_tokens: [], snippet: value, ...(field.isFull ? { value: "" } : {}) }
+      if (found === undefined) return { matched_tokens: [], snippet: value, ...(field.rules.isFull ? { value: "" } : {}) }
       matched = true
       return leafOf(found.made)
     }
@@ -99,5 +119,6 @@ export class Highlighter {
   }
 }
 const leafOf = ({ snippet, value, matchedTokens }: Snippet): Json => ({ matched_tokens: matchedTokens, snippet, ...(value === undefined ? {} : { value }) })
-/** The order of fields and elements: words in the window, words present, closeness. */
-const scoreOf = (match: TextMatch): number => match.words * 1e6 + match.present * 1e3 + (100 - match.distance)
+/** The order of fields and elements: words in the window, words present, closeness, whole values, early places. */
+const scoreOf = (match: TextMatch): number =>
+  match.words * 1e9 + match.present * 1e7 + (100 - match.distance) * 1e4 + (match.isWhole ? 1e3 : 0) + (match.present > 1 ? Math.max(0, 255 - match.offsets[match.offsets.length - 1]) : 0)

@@ -344,7 +344,7 @@ export class TextSearch {
   /** Documents that hold every word in some field, scored (5.3, 5.4). */
   private searchWords(words: ReadonlyArray<MatchedWord>, dropped: ReadonlyArray<QueryToken>, rules: Scoring): void {
     const combination = this.combinations.length
-    this.combinations.push({ words, dropped: dropped.map(({ text }) => text) })
+    let hasMatches = false
     const width = this.fields.length
     const termsOfWords = words.map(({ word }) => this.termsOf(word))
     const termsOfDropped = dropped.slice(0, DROP_TOKENS_MAX).map(({ text }) => this.termsOf(text))
@@ -377,12 +377,15 @@ export class TextSearch {
         for (let f = 0; f < width; f++) { const term = terms[s * width + f]; if (term >= 0) { const column = columns[f]!; own.push({ field: f, column, at: column.starts[term], end: column.starts[term + 1] }) } }
         return own
       })
-      this.intersect(this.matches[s], columns, lists, lead, extra, { cost, mayBeExact, rules, combination, words: words.length })
+      if (this.intersect(this.matches[s], columns, lists, lead, extra, { cost, mayBeExact, rules, combination, words: words.length })) hasMatches = true
     }
+    // Only words that led somewhere are highlighted.
+    if (hasMatches) this.combinations.push({ words, dropped: dropped.map(({ text }) => text) })
   }
 
-  private intersect(match: SegmentMatches, columns: ReadonlyArray<TextColumn | undefined>, lists: ReadonlyArray<ReadonlyArray<List>>, lead: number, extra: ReadonlyArray<ReadonlyArray<List>>, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; combination: number; words: number }): void {
+  private intersect(match: SegmentMatches, columns: ReadonlyArray<TextColumn | undefined>, lists: ReadonlyArray<ReadonlyArray<List>>, lead: number, extra: ReadonlyArray<ReadonlyArray<List>>, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; combination: number; words: number }): boolean {
     const { allowed } = match
+    let hasMatches = false
     const leading = lists[lead]
     const width = this.fields.length
     /** Postings at hand per field, in word order. */
@@ -391,7 +394,7 @@ export class TextSearch {
     for (;;) {
       let doc = -1
       for (const list of leading) if (list.at < list.end) { const d = list.column.docs[list.at]; if (doc < 0 || d < doc) doc = d }
-      if (doc < 0) return
+      if (doc < 0) return hasMatches
       let isMatch = allowed === undefined || hasBit(allowed, doc)
       if (isMatch) for (let t = 0; t < lists.length && isMatch; t++) if (t !== lead) isMatch = advance(lists[t], doc)
       if (isMatch) {
@@ -404,6 +407,7 @@ export class TextSearch {
           for (const one of list) if (one.at < one.end && one.column.docs[one.at] === doc) postings[one.field][held[one.field]++] = one.at
         }
         this.score(match, doc, columns, postings, held, scoring, droppedFound)
+        hasMatches = true
       }
       for (const list of leading) if (list.at < list.end && list.column.docs[list.at] === doc) list.at++
     }
