@@ -1,6 +1,7 @@
 /** Names of the query folder that operations, hosts and rules use. */
 export { compileSearch, pinnedHits, stopwordTokens } from "./compile-search.ts"
 export { compileUnion, unionPaging, SHARED_PAGING, type UnionPaging } from "./compile-union.ts"
+export { printFilter } from "./print-filter.ts"
 export { parseFilter, allOf, joinFilterTexts } from "./filter-parser.ts"
 export { parseSortClauses, resolveSort, type SortClause, type SortContext } from "./sort-parser.ts"
 export { parseSelection } from "./selection-parser.ts"

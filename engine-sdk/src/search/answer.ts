@@ -11,7 +11,7 @@ import { scoreAsBigInt } from "./field-score.ts"
 import { Highlighter, markedWords } from "./highlight.ts"
 import { relatedDocs, relationOf } from "./joins.ts"
 import type { SearchScope } from "./scope.ts"
-import { keyColumns, pointDistance_m } from "./sort-keys.ts"
+import { keyColumns, shownDistance_m } from "./sort-keys.ts"
 import { sortRanked, type Ranked } from "./rank.ts"
 import { releaseMatches } from "./text-search.ts"
 
@@ -144,7 +144,7 @@ export class HitRenderer {
     if (plan.highlight.v1) hit.highlights = highlights
     if (placed.isCurated) hit.curated = true
     const geo = plan.sort.filter((key) => key.kind === "geo")
-    if (geo.length > 0) hit.geo_distance_meters = Object.fromEntries(geo.map((key) => [key.field, Math.round(pointDistance_m(segment, key.field, key.lat, key.lng, placed.doc))]))
+    if (geo.length > 0) hit.geo_distance_meters = Object.fromEntries(geo.map((key) => [key.field, shownDistance_m(segment, key, placed.doc)]))
     const distance = execution.distances?.[placed.s][placed.doc]
     if (distance !== undefined && !Number.isNaN(distance) && !placed.isCurated) hit.vector_distance = distance
     const vectorKey = plan.sort.findIndex(({ kind }) => kind === "vector_query")

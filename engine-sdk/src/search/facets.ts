@@ -3,7 +3,7 @@
  * value. Tie order and picking live here once, for every caller.
  */
 import { analyzerOf } from "../analysis/analyzer.ts"
-import { hasBit, type Bits } from "../index/bits.ts"
+import { andNotInto, bitsOf, countBits, fillBits, hasBit, type Bits } from "../index/bits.ts"
 import { compareUtf8, encodeUtf8 } from "../index/bytes.ts"
 import { floatText } from "../index/builders.ts"
 import type { ValueColumn } from "../index/columns.ts"
@@ -18,24 +18,29 @@ export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; r
 
 interface Counted { count: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
 
-/** One entry per request, in order. `total` is how many documents the sets hold. */
+/** One entry per request, in order. */
 export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount[] =>
   plan.facets.filter((request) => request.collection === undefined).map((request) => facetOf(reader, request, plan, sets))
+
+const LARGE_RESULT = 1_000
+const FEW_VALUES = 250
+interface Row { readonly value: string; readonly counted: Counted; readonly highlighted: string }
 
 const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
   const field = reader.schema.fields.find(({ name }) => name === request.field)
   const isNumeric = field !== undefined && /^(int|float)/.test(field.type)
-  const stats = isNumeric ? numericStats(request.field, sets) : undefined
-  const facetQuery = plan.facetQuery?.field === request.field ? plan.facetQuery : undefined
-  const counted = request.ranges.length > 0 ? countRanges(request, sets) : countValues(request, sets, request.order.kind === "field" ? request.order.field : undefined)
-  const matcher = facetQuery === undefined || facetQuery.tokens.length === 0 ? undefined : facetMatcher(facetQuery)
-  const rows: Array<{ value: string; counted: Counted; highlighted: string }> = []
-  for (const [value, entry] of counted) {
-    const highlighted = matcher === undefined ? value : matchValue(reader.schema, request.field, value, matcher, plan)
-    if (highlighted !== undefined) rows.push({ value, counted: entry, highlighted })
+  const isMatchAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined
+  const byTopValues = usesTopValues(reader, request, plan, sets, isMatchAll)
+  let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(request, sets, request.order.kind === "field" ? request.order.field : undefined))
+  const { facetQuery } = plan
+  if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan)
+  let stats = isNumeric && !byTopValues ? numericStats(request.field, sets) : undefined
+  if (byTopValues) {
+    rows = topValues(reader, request, rows, isMatchAll ? plan.facetValuesMax : plan.facetValuesMax * 2, isMatchAll)
+    if (isNumeric) stats = statsOf(rows)
+    if (request.ranges.length > 0) rows = inRanges(request, rows)
   }
   rows.sort((a, b) => compareCounts(a.value, a.counted.count, b.value, b.counted.count))
-  const total = rows.length
   const picked = rows.slice(0, plan.facetValuesMax)
   const { order } = request
   if (order.kind === "alpha") picked.sort((a, b) => order.order === "asc" ? compareUtf8(a.value, b.value) : compareUtf8(b.value, a.value))
@@ -46,12 +51,72 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   return {
     field_name: request.field,
     sampled: false,
-    counts: picked.map(({ value, counted: entry, highlighted }) => ({
-      value, highlighted, count: entry.count,
-      ...(request.returnParent ? parentOf(reader, request.field, value, entry) : {}),
+    counts: picked.map(({ value, counted, highlighted }) => ({
+      value, highlighted, count: counted.count,
+      ...(request.returnParent ? parentOf(reader, request.field, value, counted) : {}),
     })),
-    stats: { ...stats, total_values: total },
+    stats: { ...stats, total_values: rows.length },
   }
+}
+const rowsOf = (counted: ReadonlyMap<string, Counted>): Row[] => [...counted].map(([value, entry]) => ({ value, counted: entry, highlighted: value }))
+
+/**
+ * Decision: with `top_values`, and under `automatic` for large results, only the values that are largest in the whole
+ * collection are looked at, and stats and ranges see just those. The recorded answers do so, and they win over 9.4.
+ */
+const usesTopValues = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, isMatchAll: boolean): boolean => {
+  if (plan.group !== undefined || request.order.kind === "field" || request.strategy === "exhaustive") return false
+  if (request.strategy === "top_values" || isMatchAll || request.order.kind === "alpha") return true
+  let found = 0, distinct = 0
+  for (const { bits, view } of sets) { found += countBits(bits); distinct = Math.max(distinct, view.segment.values(request.field)?.table.size ?? 0) }
+  return found > LARGE_RESULT && (distinct < FEW_VALUES || found * 2 > reader.documentCount)
+}
+/** The first `most` of the rows in the order of their counts in the collection, or of the alphabet where that is asked. */
+const topValues = (reader: CollectionReader, request: FacetRequest, rows: Row[], most: number, isMatchAll: boolean): Row[] => {
+  if (rows.length <= most) return rows
+  const { order } = request
+  if (order.kind === "alpha") return rows.sort((a, b) => order.order === "asc" ? compareUtf8(a.value, b.value) : compareUtf8(b.value, a.value)).slice(0, most)
+  const totals = isMatchAll ? undefined : collectionCounts(reader, request.field)
+  const total = (row: Row): number => totals === undefined ? row.counted.count : totals.get(row.value) ?? 0
+  return rows.sort((a, b) => compareCounts(a.value, total(a), b.value, total(b))).slice(0, most)
+}
+const collectionCounts = (reader: CollectionReader, field: string): Map<string, number> => {
+  const totals = new Map<string, number>()
+  for (const { segment, deleted } of reader.views) {
+    const column = segment.values(field)
+    if (column === undefined) continue
+    let counts = deleted === undefined ? segment.derived.get(`totals:${field}`) as Uint32Array | undefined : undefined
+    if (counts === undefined) {
+      const live = fillBits(bitsOf(segment.docs), segment.docs)
+      counts = ordinalCounts(column, deleted === undefined ? live : andNotInto(live, deleted)).counts
+      if (deleted === undefined) segment.derived.set(`totals:${field}`, counts)
+    }
+    for (let ordinal = 0; ordinal < counts.length; ordinal++) if (counts[ordinal] > 0) { const value = column.table.text(ordinal); totals.set(value, (totals.get(value) ?? 0) + counts[ordinal]) }
+  }
+  return totals
+}
+const statsOf = (rows: ReadonlyArray<Row>): { min: number; max: number; sum: number; avg: number } | undefined => {
+  let min = Infinity, max = -Infinity, sum = 0, n = 0
+  for (const { value, counted } of rows) {
+    const number = value.includes(".") ? Math.fround(Number(value)) : Number(value)
+    min = Math.min(min, number)
+    max = Math.max(max, number)
+    sum += number * counted.count
+    n += counted.count
+  }
+  return n === 0 ? undefined : { min, max, sum, avg: sum / n }
+}
+const inRanges = (request: FacetRequest, rows: ReadonlyArray<Row>): Row[] => {
+  const merged = new Map<string, Counted>()
+  for (const { value, counted } of rows) {
+    const number = Number(value)
+    const range = request.ranges.find(({ from, to }) => number >= from && number < to)
+    if (range === undefined) continue
+    const known = merged.get(range.label)
+    if (known === undefined) merged.set(range.label, { ...counted })
+    else known.count += counted.count
+  }
+  return rowsOf(merged)
 }
 
 /** Count descending, then shorter value first, then alphabetically later first (9.2). */
@@ -190,27 +255,33 @@ const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): { min: nu
 
 // ---- facet query and parents ---------------------------------------------------------------------------------------
 
-const facetMatcher = (query: FacetQuery): TokenMatcher => (token) => {
-  const length = encodeUtf8(token).length
+/** Rows whose value holds every word of the query: without typos if there are any, else with the fewest that find some. */
+const matchingRows = (schema: CollectionSchema, name: string, rows: ReadonlyArray<Row>, query: FacetQuery, plan: SearchPlan): Row[] => {
+  const field = schema.fields.find((candidate) => candidate.name === name)
+  if (field === undefined) return []
+  const analyzer = analyzerOf(schema, field)
+  const spans = rows.map(({ value }) => analyzer.tokenizeWithOffsets(value))
+  for (let typos = 0; typos <= query.numTypos; typos++) {
+    const matcher = facetMatcher(query, typos)
+    const found = rows.flatMap((row, i): Row[] => {
+      const words = new Set<number>()
+      for (const { token } of spans[i]) { const match = matcher(token); if (match !== undefined) words.add(match.wanted) }
+      return words.size < query.tokens.length ? [] : [{ ...row, highlighted: highlightTokens(row.value, spans[i], matcher, plan.highlight.startTag, plan.highlight.endTag) }]
+    })
+    if (found.length > 0) return found
+  }
+  return []
+}
+const facetMatcher = (query: FacetQuery, typos: number): TokenMatcher => (token) => {
   for (let i = 0; i < query.tokens.length; i++) {
     const wanted = query.tokens[i]
     const isLast = i === query.tokens.length - 1
     if (token === wanted) return { wanted: i, length: token.length }
     if (isLast && token.startsWith(wanted)) return { wanted: i, length: wanted.length }
-    const most = Math.min(query.numTypos, wanted.length < 3 ? 0 : wanted.length < 7 ? 1 : 2)
-    if (most > 0 && (damerauWithin(wanted, token, most) || (isLast && length > wanted.length && damerauWithin(wanted, token.slice(0, wanted.length), most)))) return { wanted: i, length: Math.min(wanted.length, token.length) }
+    const most = Math.min(typos, wanted.length < 3 ? 0 : wanted.length < 7 ? 1 : 2)
+    if (most > 0 && (damerauWithin(wanted, token, most) || (isLast && token.length > wanted.length && damerauWithin(wanted, token.slice(0, wanted.length), most)))) return { wanted: i, length: Math.min(wanted.length, token.length) }
   }
   return undefined
-}
-/** The marked value when every word of the facet query is in it. */
-const matchValue = (schema: CollectionSchema, name: string, value: string, matcher: TokenMatcher, plan: SearchPlan): string | undefined => {
-  const field = schema.fields.find((candidate) => candidate.name === name)
-  if (field === undefined) return undefined
-  const spans = analyzerOf(schema, field).tokenizeWithOffsets(value)
-  const found = new Set<number>()
-  for (const { token } of spans) { const match = matcher(token); if (match !== undefined) found.add(match.wanted) }
-  if (found.size < (plan.facetQuery?.tokens.length ?? 0)) return undefined
-  return highlightTokens(value, spans, matcher, plan.highlight.startTag, plan.highlight.endTag)
 }
 
 const parentOf = (reader: CollectionReader, field: string, value: string, entry: Counted): { parent?: unknown } => {

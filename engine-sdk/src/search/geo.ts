@@ -1,6 +1,6 @@
 /** Distances and areas on the sphere, as the engine contract measures them (7.5, 8.2). */
-/** Mean radius of the earth in metres used by the contract's recorded distances. */
-const EARTH_RADIUS_m = 6_371_010
+/** Radius of the earth in metres behind the recorded distances: 3,958.75 miles of 1,609 metres. */
+const EARTH_RADIUS_m = 6_369_628.75
 const RADIANS = Math.PI / 180
 
 /** Great-circle distance in metres (haversine). */

@@ -40,12 +40,13 @@ const SHORT_TEXT_FACTOR = 6
 
 /** The best window of a text: word positions in it, how many words, and how spread. undefined = no wanted word in the text. */
 export interface TextMatch { readonly offsets: ReadonlyArray<number>; readonly words: number; readonly distance: number; readonly present: number; /** The text consists of the words. */ readonly isWhole: boolean }
-/** `find` answers the wanted word behind a token, as a name that equal words share. */
-export const bestWindow = (spans: ReadonlyArray<TokenSpan>, find: (token: string) => MarkedWord | undefined): TextMatch | undefined => {
+/** The wanted word behind a token; `written` is the token as the text has it, in lower case. */
+export type WordFinder = (token: string, written: string) => MarkedWord | undefined
+export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: WordFinder): TextMatch | undefined => {
   const positions = new Map<string, number[]>()
   for (let i = 0; i < spans.length; i++) {
-    const { token } = spans[i]
-    if (find(token) === undefined) continue
+    const { token, start, end } = spans[i]
+    if (find(token, text.slice(start, end).toLowerCase()) === undefined) continue
     const known = positions.get(token)
     if (known === undefined) { if (positions.size < WINDOW) positions.set(token, [i]) } else known.push(i)
   }
@@ -69,7 +70,7 @@ export const bestWindow = (spans: ReadonlyArray<TokenSpan>, find: (token: string
 }
 
 /** Cuts and marks one text. Token ends include dropped characters up to the next separator, as snippets end there. */
-export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: TextMatch, find: (token: string) => MarkedWord | undefined, rules: SnippetRules): Snippet => {
+export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: TextMatch, find: WordFinder, rules: SnippetRules): Snippet => {
   const lastOffset = match.offsets[match.offsets.length - 1]
   const isShort = textLength(text) < rules.threshold * SHORT_TEXT_FACTOR
   const marks: Array<{ start: number; end: number }> = []
@@ -79,7 +80,7 @@ export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: 
   for (; index < spans.length; index++) {
     const { token, start, end } = spans[index]
     const isInWindow = (hasFirst && hits.has(token)) || (next < match.offsets.length && match.offsets[next] === index)
-    const word = find(token)
+    const word = find(token, text.slice(start, end).toLowerCase())
     if (isInWindow || ((rules.isFull || isShort) && word !== undefined)) {
       marks.push({ start, end: markEnd(text, start, tokenEnd(text, end, spans[index + 1]?.start ?? text.length, rules.separators), token, word, rules.symbols) })
       hits.add(token)
@@ -90,7 +91,7 @@ export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: 
     if (!hasEnd && index >= lastOffset + rules.affixTokens) { snippetEnd = trailingEnd(text, end, spans[index + 1]?.start ?? text.length); hasEnd = true }
     if (index >= rules.threshold && next >= match.offsets.length && index >= lastOffset + rules.affixTokens && !rules.isFull) break
   }
-  if (Math.min(index, spans.length - 1) <= rules.threshold - 1) { snippetStart = 0; snippetEnd = text.length }
+  if (rules.threshold === 0 || Math.min(index, spans.length - 1) <= rules.threshold - 1) { snippetStart = 0; snippetEnd = text.length }
   const matchedTokens: string[] = []
   const snippet = mark(text, snippetStart, snippetEnd, marks, rules, matchedTokens)
   return { snippet, value: rules.isFull ? mark(text, 0, text.length, marks, rules, []) : undefined, matchedTokens }

@@ -5,7 +5,7 @@ import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { SearchScope } from "./scope.ts"
 import type { Combination } from "./text-search.ts"
-import { bestWindow, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch } from "./highlight-text.ts"
+import { bestWindow, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch, type WordFinder } from "./highlight-text.ts"
 
 const ARRAY_ELEMENTS_MAX = 5
 type Json = Record<string, unknown>
@@ -13,15 +13,17 @@ type Json = Record<string, unknown>
 /** Words that took part in matching, then the words of the query itself where a document has them. */
 export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combination>): ReadonlyMap<string, MarkedWord> => {
   const words = new Map<string, MarkedWord>()
+  // A stemmed word counts the letters that were typed.
+  const surfaceOf = new Map(query.tokens.map((token, i) => [token, query.surface[i] ?? token]))
   for (const combination of combinations) {
-    for (const { word, typed, cost, isPrefix } of combination.words) if (!words.has(word)) words.set(word, { typedLength: [...typed].length, typos: cost, isPrefix })
+    for (const { word, typed, cost, isPrefix } of combination.words) if (!words.has(word)) words.set(word, { typedLength: [...surfaceOf.get(typed) ?? typed].length, typos: cost, isPrefix })
   }
   for (const phrase of query.phrases) for (const word of phrase) if (!words.has(word)) words.set(word, { typedLength: word.length, typos: 0, isPrefix: false })
   for (const word of query.tokens) if (!words.has(word)) words.set(word, { typedLength: word.length, typos: 0, isPrefix: false })
   return words
 }
 
-interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly isNested: boolean; readonly find: (token: string) => MarkedWord | undefined; readonly rules: SnippetRules }
+interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly find: WordFinder; readonly rules: SnippetRules }
 
 export class Highlighter {
   private readonly schema: CollectionSchema
@@ -40,9 +42,10 @@ export class Highlighter {
       if (!request.explicit && !isSelected(selection, name)) return []
       return [{
         name, path: name.split("."), analyzer: analyzerOf(schema, field, scope.dictionaries), isNested: field.nested === true || name.includes("."), find: this.finderOf(name),
+        marking: field.token_separators.length + field.symbols_to_index.length === 0 ? undefined : analyzerOf(schema, { ...field, token_separators: [], symbols_to_index: [] }, scope.dictionaries),
         rules: {
           affixTokens: request.affixTokens, threshold: request.snippetThreshold, startTag: request.startTag, endTag: request.endTag, isFull: request.fullFields.includes(name),
-          separators: (field.token_separators.length > 0 ? field.token_separators : schema.token_separators).join(""), symbols: (field.symbols_to_index.length > 0 ? field.symbols_to_index : schema.symbols_to_index).join(""),
+          separators: schema.token_separators.join(""), symbols: schema.symbols_to_index.join(""),
         },
       }]
     })
@@ -76,18 +79,20 @@ export class Highlighter {
     return { highlight, highlights: flat.sort((a, b) => b.score - a.score).map(({ entry }) => entry) }
   }
 
-  /** The words, and where a field was searched by infix every token around a query word. */
-  private finderOf(name: string): (token: string) => MarkedWord | undefined {
+  /** The words, and where a field was searched by infix every token around the first query word. */
+  private finderOf(name: string): WordFinder {
     const { words } = this
     const infix = this.query.fields.find(({ field }) => field === name)?.infix ?? "off"
     if (infix === "off") return (token) => words.get(token)
+    const wanted: string | undefined = this.query.tokens[0]
     const inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
-    return (token) => words.get(token) ?? (this.query.tokens.some((wanted) => token.includes(wanted)) ? inside : undefined)
+    return (token, written) => words.get(token) ?? (wanted !== undefined && written.includes(wanted) ? inside : undefined)
   }
   private textOf(text: string, field: HighlightedField): { made: Snippet; match: TextMatch } | undefined {
     const spans = field.analyzer.tokenizeWithOffsets(text)
-    const match = bestWindow(spans, field.find)
-    return match === undefined ? undefined : { match, made: snippetOf(text, spans, match, field.find, field.rules) }
+    const match = bestWindow(text, spans, field.find)
+    // Marks go by the collection's own characters, even where the field indexes others (as recorded).
+    return match === undefined ? undefined : { match, made: snippetOf(text, field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text), match, field.find, field.rules) }
   }
 
   /** Rebuilds the objects along the path with only this field in them. */

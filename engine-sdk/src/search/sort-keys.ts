@@ -104,16 +104,19 @@ const decayed = ({ func, origin, scale, offset, decay }: Decay, value: number): 
 }
 
 /** Metres from the nearest point of a document. */
-export const pointDistance_m = (segment: Segment, field: string, lat: number, lng: number, doc: number): number => {
+const pointDistance_m = (segment: Segment, field: string, lat: number, lng: number, doc: number): number => {
   const column = segment.geo(field)
   let nearest = NOWHERE_m
   if (column !== undefined) for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) nearest = Math.min(nearest, distance_m(lat, lng, column.coordinates[p * 2], column.coordinates[p * 2 + 1]))
   return nearest
 }
+/** Whole metres, cut; 0 within the excluded radius (recorded answers win over 20.5 rule 56). */
+export const shownDistance_m = (segment: Segment, key: { readonly field: string; readonly lat: number; readonly lng: number; readonly excludeRadius_m: number }, doc: number): number => {
+  const distance = Math.floor(pointDistance_m(segment, key.field, key.lat, key.lng, doc))
+  return key.excludeRadius_m > 0 && distance <= key.excludeRadius_m ? 0 : distance
+}
 const geoKey = (segment: Segment, key: Extract<SortKey, { kind: "geo" }>, doc: number): number => {
-  // Whole metres, as the answer shows them: documents of the same metre tie.
-  const distance = Math.round(pointDistance_m(segment, key.field, key.lat, key.lng, doc))
-  if (key.excludeRadius_m > 0 && distance <= key.excludeRadius_m) return 0
+  const distance = shownDistance_m(segment, key, doc)
   return key.precision_m > 0 && distance < NOWHERE_m ? Math.floor((distance + key.precision_m - 1) / key.precision_m) * key.precision_m : distance
 }
 
