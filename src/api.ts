@@ -6,6 +6,7 @@ import { Effect } from "effect"
 import * as access from "./access/routes.ts"
 import * as analytics from "./analytics/routes.ts"
 import * as catalog from "./catalog/routes.ts"
+import * as demo from "./demo/routes.ts"
 import * as events from "./events/routes.ts"
 import * as health from "./health/routes.ts"
 import * as ingest from "./ingest/routes.ts"
@@ -22,7 +23,8 @@ export const rooms = Effect.gen(function*() {
     ...yield* analytics.routes,
     ...yield* access.routes,
     ...yield* health.routes,
-    ...yield* organizations.routes
+    ...yield* organizations.routes,
+    ...yield* demo.routes
   ]
   return all
 })

@@ -12,6 +12,7 @@ import { Seal } from "../access/seal.ts"
 import { Analytics } from "../analytics/service.ts"
 import { CatalogNames } from "../catalog/names.ts"
 import { CatalogResources } from "../catalog/resources.ts"
+import { Demo } from "../demo/demo.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import { Events } from "../events/service.ts"
 import { Ingest } from "../ingest/ingest.ts"
@@ -52,7 +53,7 @@ export const layerEmbedded = (folder: DataFolder) => Layer.unwrap(Effect.gen(fun
     SearchServed.layer({ visitorPartitions }),
     Analytics.layer
   )
-  return Layer.mergeAll(Search.layer, Ingest.layer).pipe(
+  return Layer.mergeAll(Search.layer, Ingest.layer, Demo.layer).pipe(
     Layer.provideMerge(CatalogNames.layer),
     Layer.provideMerge(Layer.mergeAll(streams, CatalogResources.layer, Access.layer)),
     Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer)),

@@ -29,6 +29,8 @@ const answersAtEdge = (server: Server, request: IncomingMessage, response: Serve
     response.end()
     return true
   }
+  // Routes know GET; Node leaves the body out, because it remembers what was asked.
+  if (request.method === "HEAD") request.method = "GET"
   if (server.listenerCount("request") === 0) {
     response.writeHead(503, { "retry-after": "1", "content-type": "application/json" })
     response.end(JSON.stringify({ message: "Starting" }))

@@ -9,6 +9,8 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { Access } from "../../src/access/access.ts"
+import { Demo } from "../../src/demo/demo.ts"
+import { seedDemo } from "../../src/demo/seed.ts"
 import { dataVersion } from "../../src/migrations/index.ts"
 import { createWithKeys } from "../../src/organizations/routes.ts"
 import { openDataFolder } from "../../src/runtime/data-folder.ts"
@@ -37,7 +39,11 @@ export const freePort = (): Promise<number> =>
     })
   })
 
-export const startProgram = async (): Promise<Program> => {
+export interface ProgramOptions {
+  /** Fills a demo shop of that size. */ readonly demoProducts?: number
+}
+
+export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {
   const path = mkdtempSync(join(tmpdir(), "dowser-test-"))
   const folder = openDataFolder(join(path, "data"), dataVersion)
   const port = await freePort()
@@ -45,6 +51,15 @@ export const startProgram = async (): Promise<Program> => {
   const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port }).pipe(Layer.provideMerge(layerEmbedded(folder))), scope))
   const base = `http://127.0.0.1:${port}`
   const access = Context.get(context as Context.Context<Access>, Access)
+  const { demoProducts } = options
+  if (demoProducts !== undefined) {
+    await Effect.runPromise(Effect.provide(Effect.gen(function*() {
+      const { organization_id } = yield* createWithKeys("Demo", "unlimited", 0)
+      yield* seedDemo({ organizationId: organization_id, collection: "products", products: demoProducts, report: () => {} })
+      const demo = yield* Demo
+      yield* demo.open(organization_id, "products")
+    }), context))
+  }
   return {
     base,
     operatorToken: folder.operatorToken,

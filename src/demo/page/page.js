@@ -45,7 +45,7 @@
     additionalSearchParameters: {
       query_by: "title,brand,category,attributes,description",
       query_by_weights: "5,4,4,2,1",
-      highlight_full_fields: "title,brand",
+      highlight_full_fields: "title,brand,category",
       x_anonymous_id: visitor.anonymous_id,
       x_surface: "search"
     }
@@ -91,7 +91,7 @@
             <div class="picture" style=${pictureOf(hit)} aria-hidden="true">${hit.category.slice(0, 1)}</div>
             <div class="text">
               <h3><button type="button" data-open=${hit.objectID} data-position=${hit.__position}>${components.Highlight({ hit, attribute: "title", highlightedTagName: "mark" })}</button></h3>
-              <span class="of">${hit.category} · ★ ${hit.rating.toFixed(1)}${hit.in_stock ? "" : " · out of stock"}</span>
+              <span class="of">${components.Highlight({ hit, attribute: "category", highlightedTagName: "mark" })} · ★ ${hit.rating.toFixed(1)}${hit.in_stock ? "" : " · out of stock"}</span>
               <div class="row"><span class="price">${hit.list_price > hit.price + 0.01 ? html`<s>${money(hit.list_price)}</s>` : ""}${money(hit.price)}</span>
               <button type="button" data-cart=${hit.objectID} data-position=${hit.__position} disabled=${!hit.in_stock}>Add to cart</button></div>
             </div></article>`
