@@ -34,7 +34,7 @@ export const startServer = async (extra: ReadonlyArray<string> = []): Promise<Ru
   const port = await freePort()
   const [binary, ...flags] = runtimeCommand()
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
-  const child: ChildProcess = spawn(binary, [...flags, main, "start", "--no-demo", "--json", "--port", String(port), "--data-dir", join(folder, "data"), ...extra], { stdio: ["ignore", "pipe", "inherit"] })
+  const child: ChildProcess = spawn(binary, [...flags, main, "start", "--no-demo", "--json", "--port", String(port), "--data-dir", join(folder, "data"), ...extra], { stdio: ["ignore", "pipe", "inherit"], env: { ...process.env, DOWSER_PARENT_PID: String(process.pid) } })
   const ready = await new Promise<Record<string, string>>((settle, reject) => {
     let text = ""
     child.stdout?.on("data", (chunk: Buffer) => {
