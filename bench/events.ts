@@ -18,10 +18,12 @@ const batches = (options: EventsOptions, key: string, count: number): ReadonlyAr
   const made: Array<string> = []
   while (made.length < count) {
     const batch: Array<Record<string, unknown>> = []
-    for (const event of events) {
+    // Not `for … of`: leaving that early would end the generator, and every later batch would be empty.
+    while (batch.length < options.batch) {
+      const event = events.next()
+      if (event.done === true) throw new Error("The generator made too few events for the batches.")
       // Ids and sessions are fresh each time a template is sent: the marker is replaced by a number.
-      batch.push({ ...event, event_id: `e-@@@@@@@@@@@@-${batch.length}`, session_id: `s-@@@@@@@@@@@@` })
-      if (batch.length === options.batch) break
+      batch.push({ ...event.value, event_id: `e-@@@@@@@@@@@@-${batch.length}`, session_id: `s-@@@@@@@@@@@@` })
     }
     made.push(requestBytes("POST", "/v1/events", key, JSON.stringify({ events: batch })))
   }
