@@ -18,7 +18,7 @@ import type { SearchScope } from "../search/scope.ts"
 import type { CollectionRecord } from "../store/journal.ts"
 import type { WriterEvent, WriterPort } from "../store/writer.ts"
 
-interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined }
+interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined }
 
 export interface DocumentReads {
   text(key: number, seq: number): string | undefined
@@ -44,6 +44,7 @@ export class LocalEngine implements SearchEngine {
   private clock = 0
   private isClosed = false
   private failure: string | undefined
+  private afterClose: (() => Promise<void>) | undefined
   constructor(kind: string, reads: DocumentReads, budget_bytes: number) {
     this.kind = kind
     this.reads = reads
@@ -53,6 +54,8 @@ export class LocalEngine implements SearchEngine {
   attach(port: WriterPort): void { this.port = port }
   /** The writer can no longer be reached; reads go on. */
   failed(message: string): void { this.failure = message }
+  /** Runs after the writer has closed. */
+  onClose(work: () => Promise<void>): void { this.afterClose = work }
   private get writer(): WriterPort {
     if (this.port === undefined) throw new Error("the engine has no writer yet")
     return this.port
@@ -62,7 +65,7 @@ export class LocalEngine implements SearchEngine {
     switch (event.kind) {
       case "collection": {
         const { record } = event
-        this.entries.set(record.key, { record, reader: undefined, documents: event.documents, lastUse: 0, opening: undefined })
+        this.entries.set(record.key, { record, reader: undefined, staged: undefined, isClosing: false, documents: event.documents, lastUse: 0, opening: undefined })
         let names = this.byName.get(record.namespace)
         if (names === undefined) this.byName.set(record.namespace, names = new Map())
         names.set(record.schema.name, record.key)
@@ -75,19 +78,31 @@ export class LocalEngine implements SearchEngine {
         this.byName.get(entry.record.namespace)?.delete(entry.record.schema.name)
         return
       }
-      case "closed": { const entry = this.entries.get(event.key); if (entry !== undefined) entry.reader = undefined; return }
-      case "published": {
+      case "closed": {
+        const entry = this.entries.get(event.key)
+        if (entry !== undefined) { entry.reader = undefined; entry.staged = undefined; entry.isClosing = false }
+        return
+      }
+      case "opened": {
         const entry = this.entries.get(event.key)
         if (entry === undefined) return
-        const { key } = event
-        entry.reader ??= new CollectionReader(entry.record.schema, { text: (seq) => this.reads.text(key, seq) })
-        this.reads.refresh()
-        entry.reader.apply(event.publication)
-        if (event.publication.schema !== undefined) entry.record = { ...entry.record, schema: event.publication.schema }
+        entry.reader = entry.staged ?? this.newReader(entry)
+        entry.staged = undefined
         entry.documents = entry.reader.documentCount
+        return
+      }
+      case "published": {
+        const entry = this.entries.get(event.key)
+        if (entry === undefined || entry.isClosing) return
+        const reader = entry.reader ?? (entry.staged ??= this.newReader(entry))
+        this.reads.refresh()
+        reader.apply(event.publication)
+        if (event.publication.schema !== undefined) entry.record = { ...entry.record, schema: event.publication.schema }
+        if (entry.reader !== undefined) entry.documents = reader.documentCount
       }
     }
   }
+  private newReader({ record }: Entry): CollectionReader { return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) }) }
 
   capabilities(): Capabilities {
     return { kind: this.kind, grades: EXACT, limits: { window_max: 1_000_000, filter_clauses_max: 100, facet_values_max: 1_000_000, batch_bytes_max: 512 * MEBIBYTE, plans_per_trip_max: 50, visible_after_ms: 0 } }
@@ -172,6 +187,7 @@ export class LocalEngine implements SearchEngine {
     if (this.isClosed) return
     this.isClosed = true
     await this.writer.close()
+    await this.afterClose?.()
     this.entries.clear()
   }
   /** Words of a stemming dictionary; undefined removes it. Fields that name it are analysed with it from then on. */
@@ -229,10 +245,7 @@ export class LocalEngine implements SearchEngine {
     })
   }
   private open(entry: Entry): Promise<void> {
-    return entry.opening ??= this.writer.open(entry.record.key).then(() => {
-      // An empty collection publishes nothing on its own.
-      entry.reader ??= new CollectionReader(entry.record.schema, { text: (seq) => this.reads.text(entry.record.key, seq) })
-    }).finally(() => { entry.opening = undefined })
+    return entry.opening ??= this.writer.open(entry.record.key).finally(() => { entry.opening = undefined })
   }
   /** Closes collections by least recent use until the open ones fit the budget. The one just used stays. */
   private makeRoom(keep: number): void {
@@ -244,6 +257,7 @@ export class LocalEngine implements SearchEngine {
       if (total <= this.budget_bytes) return
       total -= entry.reader!.indexBytes
       entry.reader = undefined
+      entry.isClosing = true
       this.writer.release(entry.record.key).catch((error: unknown) => { this.failure = error instanceof Error ? error.message : String(error) })
     }
   }

@@ -18,7 +18,7 @@ import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
 import type { WriteOperation } from "../plan.ts"
 import { hasPlace, intersectTerms } from "../search/places.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
-import type { CollectionRecord, Journal } from "./journal.ts"
+import type { CollectionRecord, Journal, StoredDocument } from "./journal.ts"
 import { inSlices, nextTurn } from "./turns.ts"
 
 /** Work between two turns of the event loop; a single upsert waits about this long during an import. */
@@ -103,14 +103,14 @@ export class CollectionWriter {
     const deletions = this.deleteSeqs(changed)
     this.publish({ added: [], removed: [], deletions })
     const journal = this.journal, key = this.key
-    await this.indexAll((function* () { for (const seq of changed) { const text = journal.get(key, seq); if (text !== undefined) yield { seq, text } } })())
+    await this.indexAll((function* () { for (const seq of changed) { const document = journal.document(key, seq); if (document !== undefined) yield document } })())
   }
-  private async indexAll(documents: Iterable<{ readonly seq: number; readonly text: string }>): Promise<void> {
+  private async indexAll(documents: Iterable<StoredDocument>): Promise<void> {
     let builder = new SegmentBuilder(this.schema, this.dictionaries)
     let until = performance.now() + SLICE_ms
-    for (const { seq, text } of documents) {
-      const document = parseJson(text) as Document
-      builder.add(seq, String(document.id), flatten(this.schema, document))
+    for (const stored of documents) {
+      const document = wholeDocument(stored)
+      builder.add(stored.seq, String(document.id), flatten(this.schema, document))
       if (builder.docs >= REBUILD_DOCS) { this.publish({ added: [this.adopt(builder)], removed: [], deletions: [] }); builder = new SegmentBuilder(this.schema, this.dictionaries) }
       if (performance.now() > until) { await nextTurn(); until = performance.now() + SLICE_ms }
     }
@@ -171,7 +171,7 @@ export class CollectionWriter {
     const added = builder.docs === 0 ? [] : [this.adopt(builder, chunk.replaced)]
     const deletions = [...chunk.deletions].map(([view, docs]) => ({ segment: view.segment.id, docs }))
     const batch = ++this.batches
-    const list = [...puts].map(([seq, text]) => ({ seq, text }))
+    const list = [...puts].map(([seq, text]): StoredDocument => { const unstored = chunk.unstored.get(seq); return { seq, text, ...(unstored === undefined ? {} : { unstored }) } })
     for (const { seq, text } of list) this.inFlight.set(seq, { text, batch })
     for (const seq of removes) this.inFlight.set(seq, { text: undefined, batch })
     const committed = this.journal.commit(this.key, { puts: list, removes: [...removes], nextSeq: this.nextSeq, ...(detected > 0 ? { record: this.record } : {}) })
@@ -249,14 +249,15 @@ export class CollectionWriter {
         return ok(this.record)
       }
       let target = schema
-      const changed: Array<{ seq: number; text: string }> = []
+      const changed: StoredDocument[] = []
       let until = performance.now() + SLICE_ms
       const pause = async (): Promise<void> => { if (performance.now() > until) { await nextTurn(); until = performance.now() + SLICE_ms } }
-      for (const { seq, text } of this.journal.documents(this.key)) {
-        const prepared = revalidate(target, parseJson(text) as Document)
+      for (const stored of this.journal.documents(this.key)) {
+        const prepared = revalidate(target, wholeDocument(stored))
         if (!prepared.ok) return fail(asAlterError(prepared.error, change))
         if (prepared.value.detected.length > 0) target = withFields(target, prepared.value.detected)
-        if (prepared.value.changed) changed.push({ seq, text: stringifyJson(prepared.value.stored) })
+        const text = stringifyJson(prepared.value.stored)
+        if (text !== stored.text) changed.push({ seq: stored.seq, text, ...(stored.unstored === undefined ? {} : { unstored: stored.unstored }) })
         await pause()
       }
       const old = this.views.splice(0)
@@ -264,9 +265,9 @@ export class CollectionWriter {
       await this.journal.commit(this.key, { puts: changed, removes: [], nextSeq: this.nextSeq, record: this.record })
       const added: Array<Publication["added"][number]> = []
       let builder = new SegmentBuilder(target, this.dictionaries)
-      for (const { seq, text } of this.journal.documents(this.key)) {
-        const document = parseJson(text) as Document
-        builder.add(seq, String(document.id), flatten(target, document))
+      for (const stored of this.journal.documents(this.key)) {
+        const document = wholeDocument(stored)
+        builder.add(stored.seq, String(document.id), flatten(target, document))
         if (builder.docs >= REBUILD_DOCS) { added.push(this.adopt(builder)); builder = new SegmentBuilder(target, this.dictionaries) }
         await pause()
       }
@@ -342,6 +343,11 @@ export class CollectionWriter {
   }
 }
 
+/** A stored document with the values of its `store: false` fields. */
+const wholeDocument = ({ text, unstored }: StoredDocument): Document => {
+  const document = parseJson(text) as Document
+  return unstored === undefined ? document : { ...document, ...parseJson(unstored) as Document }
+}
 const docsOf = (view: SegmentView): number[] => {
   const docs: number[] = []
   if (view.deleted !== undefined) for (let doc = 0; doc < view.segment.docs; doc++) if (hasBit(view.deleted, doc)) docs.push(doc)
@@ -364,6 +370,7 @@ class Chunk {
   readonly builder: SegmentBuilder
   readonly puts = new Map<number, string>()
   readonly removes = new Set<number>()
+  readonly unstored = new Map<number, string>()
   /** Documents of older segments that this chunk replaces or removes. */ readonly deletions = new Map<SegmentView, number[]>()
   /** Numbers in the new segment that a later operation of the same chunk replaced. */ readonly replaced: number[] = []
   detected = 0
@@ -416,6 +423,8 @@ class Chunk {
     const doc = this.builder.add(seq, id, prepared.values as ReadonlyMap<string, IndexValue>)
     const text = stringifyJson(prepared.stored)
     this.puts.set(seq, text)
+    const hidden = writer.schema.fields.filter((field) => !field.store && prepared.values.has(field.name))
+    if (hidden.length > 0) this.unstored.set(seq, stringifyJson(Object.fromEntries(hidden.map(({ name }) => [name, prepared.values.get(name)]))))
     this.removes.delete(seq)
     this.ids.set(id, { seq, text, doc })
   }

@@ -7,8 +7,10 @@ import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
 
 /** A collection by its number; names never become part of a key. */
 export interface CollectionRecord { readonly key: number; readonly namespace: string; readonly schema: CollectionSchema; readonly createdAt_s: number }
+export interface StoredDocument { readonly seq: number; readonly text: string; readonly unstored?: string }
 export interface JournalBatch {
-  readonly puts: ReadonlyArray<{ readonly seq: number; readonly text: string }>
+  /** `unstored`: values of `store: false` fields as a JSON object, kept beside the document so that an index can be rebuilt. */
+  readonly puts: ReadonlyArray<StoredDocument>
   readonly removes: ReadonlyArray<number>
   /** The next insertion number after this batch. */ readonly nextSeq: number
   readonly record?: CollectionRecord
@@ -23,7 +25,9 @@ export interface Journal {
   dropCollection(key: number): Promise<void>
   get(key: number, seq: number): string | undefined
   /** Live documents of a collection in insertion order. */
-  documents(key: number): Iterable<{ readonly seq: number; readonly text: string }>
+  documents(key: number): Iterable<StoredDocument>
+  /** One live document with what is kept beside it. */
+  document(key: number, seq: number): StoredDocument | undefined
   /** Resolves when readers can see the batch; all of it or nothing survives a crash. undefined = at once. */
   commit(key: number, batch: JournalBatch): Promise<void> | undefined
   /** Resolves when everything committed before is on disk. */
@@ -44,6 +48,7 @@ export class MemoryJournal implements Journal {
   private readonly texts = new Map<number, Map<number, string>>()
   private readonly counters = new Map<number, number>()
   private readonly bytes = new Map<number, number>()
+  private readonly unstored = new Map<number, Map<number, string>>()
   collections(): ReadonlyArray<CollectionRecord> { return [...this.records.values()] }
   nextSeq(key: number): number { return this.counters.get(key) ?? 0 }
   async saveCollection(record: CollectionRecord): Promise<void> {
@@ -55,18 +60,27 @@ export class MemoryJournal implements Journal {
     this.texts.delete(key)
     this.counters.delete(key)
     this.bytes.delete(key)
+    this.unstored.delete(key)
   }
   get(key: number, seq: number): string | undefined { return this.texts.get(key)?.get(seq) }
-  *documents(key: number): Iterable<{ seq: number; text: string }> {
+  *documents(key: number): Iterable<StoredDocument> {
     const texts = this.texts.get(key)
-    if (texts !== undefined) for (const seq of [...texts.keys()].sort((a, b) => a - b)) yield { seq, text: texts.get(seq)! }
+    if (texts !== undefined) for (const seq of [...texts.keys()].sort((a, b) => a - b)) yield this.document(key, seq)!
+  }
+  document(key: number, seq: number): StoredDocument | undefined {
+    const text = this.texts.get(key)?.get(seq)
+    const unstored = this.unstored.get(key)?.get(seq)
+    return text === undefined ? undefined : { seq, text, ...(unstored === undefined ? {} : { unstored }) }
   }
   commit(key: number, batch: JournalBatch): undefined {
     const texts = this.texts.get(key)
     if (texts === undefined) return undefined
     let bytes = this.bytes.get(key) ?? 0
     for (const seq of batch.removes) { bytes -= texts.get(seq)?.length ?? 0; texts.delete(seq) }
-    for (const { seq, text } of batch.puts) { bytes += text.length - (texts.get(seq)?.length ?? 0); texts.set(seq, text) }
+    for (const { seq, text, unstored } of batch.puts) {
+      if (unstored !== undefined) { let own = this.unstored.get(key); if (own === undefined) this.unstored.set(key, own = new Map()); own.set(seq, unstored) }
+      bytes += text.length - (texts.get(seq)?.length ?? 0); texts.set(seq, text)
+    }
     this.bytes.set(key, bytes)
     this.counters.set(key, batch.nextSeq)
     if (batch.record !== undefined) this.records.set(key, batch.record)

@@ -17,6 +17,8 @@ export type WriterEvent =
   | { readonly kind: "collection"; readonly record: CollectionRecord; readonly documents: number }
   | { readonly kind: "dropped"; readonly key: number }
   | { readonly kind: "published"; readonly key: number; readonly publication: Publication }
+  /** What was published so far is a whole index; before it, readers wait. */
+  | { readonly kind: "opened"; readonly key: number }
   | { readonly kind: "closed"; readonly key: number }
 
 /** What an engine asks of its writer, wherever that runs. */
@@ -33,6 +35,11 @@ export interface WriterPort {
   close(): Promise<void>
 }
 
+/** How often, and after how much rest or change, the index is written to the journal. */
+const SNAPSHOT_CHECK_ms = 2_000
+const SNAPSHOT_REST_ms = 1_500
+const SNAPSHOT_CHANGES = 50_000
+
 export class Writer implements WriterPort {
   private readonly journal: Journal
   private readonly emit: (event: WriterEvent) => void
@@ -42,13 +49,20 @@ export class Writer implements WriterPort {
   private readonly byName = new Map<Namespace, Map<string, number>>()
   private readonly open_ = new Map<number, CollectionWriter>()
   private readonly opening = new Map<number, Promise<CollectionWriter>>()
+  private readonly closing = new Map<number, Promise<void>>()
   private readonly dictionaries = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
+  private readonly holding: <A>(work: () => Promise<A>) => Promise<A>
+  /** Documents written since the last snapshot, and when the last write ended. */
+  private readonly dirty = new Map<number, { changed: number; at: number }>()
+  private snapshots: ReturnType<typeof setInterval> | undefined
+  private snapshotting: Promise<void> = Promise.resolve()
   private nextKey = 1
-  constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: { readonly allocate: Allocate; readonly release: (region: Region) => void }) {
+  constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: { readonly allocate: Allocate; readonly release: (region: Region) => void; readonly holding?: <A>(work: () => Promise<A>) => Promise<A> }) {
     this.journal = journal
     this.emit = emit
     this.allocate = memory?.allocate ?? allocatePlain
     this.releaseRegion = memory?.release ?? (() => {})
+    this.holding = memory?.holding ?? ((work) => work())
   }
   /** Announces what the journal holds. Nothing is opened. */
   start(): void {
@@ -56,6 +70,24 @@ export class Writer implements WriterPort {
       this.remember(record)
       this.nextKey = Math.max(this.nextKey, record.key + 1)
       this.emit({ kind: "collection", record, documents: this.journal.documentCount(record.key) })
+    }
+    this.snapshots = setInterval(() => this.snapshotQuiet(), SNAPSHOT_CHECK_ms)
+    // A waiting snapshot must not keep the process alive.
+    ;(this.snapshots as { unref?: () => void }).unref?.()
+  }
+  private noteWrites(key: number, changed: number): void {
+    const own = this.dirty.get(key)
+    if (own === undefined) this.dirty.set(key, { changed, at: performance.now() })
+    else { own.changed += changed; own.at = performance.now() }
+  }
+  /** Snapshots collections that came to rest, or changed a lot, so that a restart has little to replay. */
+  private snapshotQuiet(): void {
+    for (const [key, { changed, at }] of this.dirty) {
+      const writer = this.open_.get(key)
+      if (writer === undefined) { this.dirty.delete(key); continue }
+      if (performance.now() - at < SNAPSHOT_REST_ms && changed < SNAPSHOT_CHANGES) continue
+      this.dirty.delete(key)
+      this.snapshotting = this.snapshotting.then(() => this.snapshot(writer))
     }
   }
   private remember(record: CollectionRecord): void {
@@ -72,9 +104,11 @@ export class Writer implements WriterPort {
     const record = this.records.get(key)
     if (record === undefined) throw new Error(`collection ${key} is not in the journal`)
     const opening = (async () => {
+      await this.closing.get(key)
       const writer = this.makeWriter(record)
       await writer.open()
       this.open_.set(key, writer)
+      this.emit({ kind: "opened", key })
       return writer
     })().finally(() => { this.opening.delete(key) })
     this.opening.set(key, opening)
@@ -109,7 +143,7 @@ export class Writer implements WriterPort {
     await this.journal.saveCollection(record)
     await this.journal.flushed()
     this.emit({ kind: "collection", record, documents: 0 })
-    this.emit({ kind: "published", key: record.key, publication: { added: [], removed: [], deletions: [] } })
+    this.emit({ kind: "opened", key: record.key })
     return ok({ schema, num_documents: 0, created_at: createdAt_s })
   }
 
@@ -148,6 +182,7 @@ export class Writer implements WriterPort {
       if (other !== undefined) await this.writerOf(other)
     }
     const cascades = operations.some(({ kind }) => kind === "delete") ? this.referencesTo(namespace, name) : []
+    this.noteWrites(key, operations.length)
     if (cascades.length === 0) return ok(await writer.write(operations, returnDocuments))
     const verdicts = await writer.write(operations, true)
     await this.cascade(namespace, writer, cascades, verdicts.flatMap(({ result }, i) => operations[i].kind === "delete" && result.ok && result.value.document !== undefined ? [result.value.document] : []))
@@ -181,17 +216,27 @@ export class Writer implements WriterPort {
   async release(key: number): Promise<void> {
     const writer = this.open_.get(key)
     if (writer === undefined) return
-    this.open_.delete(key)
-    await writer.close()
-    await this.snapshot(writer)
-    this.emit({ kind: "closed", key })
-    for (const view of writer.views) this.releaseRegion(view.segment.region)
+    // Whoever asks for it meanwhile waits, and opens it from the snapshot that is being written.
+    const closing = (async () => {
+      this.open_.delete(key)
+      await writer.close()
+      await this.snapshotting
+      await this.snapshot(writer)
+      this.emit({ kind: "closed", key })
+      for (const view of writer.views) this.releaseRegion(view.segment.region)
+    })().finally(() => { this.closing.delete(key) })
+    this.closing.set(key, closing)
+    await closing
   }
-  private async snapshot(writer: CollectionWriter): Promise<void> {
-    const { segments, position } = writer.segmentsNow()
-    await this.journal.saveIndex(writer.key, segments, position)
+  private snapshot(writer: CollectionWriter): Promise<void> {
+    return this.holding(async () => {
+      const { segments, position } = writer.segmentsNow()
+      await this.journal.saveIndex(writer.key, segments, position)
+    })
   }
   async close(): Promise<void> {
+    clearInterval(this.snapshots)
+    await this.snapshotting
     for (const writer of this.open_.values()) { await writer.close(); await this.snapshot(writer) }
     this.open_.clear()
     await this.journal.close()

@@ -1,0 +1,247 @@
+/**
+ * The journal on disk: one LMDB environment for documents, schemas, counters and a change log, and files beside it for
+ * the segments of index snapshots. A snapshot may be lost or old: the change log says what to index again, and without a
+ * snapshot everything can be rebuilt from the documents.
+ */
+import { mkdir, open as openFile, readdir, readFile, rename, rm } from "node:fs/promises"
+import { join } from "node:path"
+import type { Database, RootDatabase } from "lmdb"
+import { stringifyJson } from "../documents/mod.ts"
+import type { Allocate, SegmentMeta } from "../index/sections.ts"
+import type { CollectionRecord, Journal, JournalBatch, StoredDocument, StoredIndex, StoredSegment } from "./journal.ts"
+
+/** Layout of keys and segments; a folder of another version is refused. */
+const FORMAT = 1
+const PAGE_DOCUMENTS = 512
+
+interface Counters { nextSeq: number; position: number; documents: number; bytes: number }
+interface Manifest { readonly position: number; readonly segments: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; readonly deleted: string }> }
+interface Databases {
+  readonly env: RootDatabase<Buffer, Buffer>
+  readonly documents: Database<Buffer, Buffer>
+  readonly unstored: Database<Buffer, Buffer>
+  readonly changes: Database<Buffer, Buffer>
+  readonly records: Database<Buffer, Buffer>
+}
+
+const collectionKey = (key: number): Buffer => { const bytes = Buffer.alloc(4); bytes.writeUInt32BE(key); return bytes }
+/** Collection number, then insertion number or position: 4 and 6 bytes, so that byte order is numeric order. */
+const entryKey = (key: number, at: number): Buffer => { const bytes = Buffer.alloc(10); bytes.writeUInt32BE(key); bytes.writeUIntBE(at, 4, 6); return bytes }
+const json = (value: unknown): Buffer => Buffer.from(stringifyJson(value), "utf8")
+const textOf = (bytes: Buffer): string => bytes.toString("utf8", 0, bytes.length)
+
+const openDatabases = async (path: string, readOnly: boolean): Promise<Databases> => {
+  const lmdb = await import("lmdb")
+  const options = { encoding: "binary", keyEncoding: "binary" } as const
+  const env = lmdb.open<Buffer, Buffer>({ path: join(path, "documents.mdb"), maxDbs: 8, readOnly, ...options })
+  const database = (name: string): Database<Buffer, Buffer> => env.openDB<Buffer, Buffer>({ name, ...options })
+  return { env, documents: database("documents"), unstored: database("unstored"), changes: database("changes"), records: database("records") }
+}
+
+/** Documents as another thread reads them. */
+export class LmdbReads {
+  private readonly databases: Databases
+  private readonly keyBytes = Buffer.alloc(10)
+  private constructor(databases: Databases) { this.databases = databases }
+  static async open(path: string): Promise<LmdbReads> { return new LmdbReads(await openDatabases(path, true)) }
+  text(key: number, seq: number): string | undefined {
+    this.keyBytes.writeUInt32BE(key)
+    this.keyBytes.writeUIntBE(seq, 4, 6)
+    const bytes = this.databases.documents.getBinaryFast(this.keyBytes)
+    return bytes === undefined ? undefined : textOf(bytes)
+  }
+  bytes(key: number): number {
+    const found = this.databases.records.getBinaryFast(Buffer.concat([Buffer.from("n"), collectionKey(key)]))
+    return found === undefined ? 0 : (JSON.parse(textOf(found)) as Counters).bytes
+  }
+  /** Without it a read transaction may outlive the commit that a publication speaks of. */
+  refresh(): void { this.databases.env.resetReadTxn() }
+  async close(): Promise<void> { await this.databases.env.close() }
+}
+
+export class LmdbJournal implements Journal {
+  private readonly path: string
+  private readonly databases: Databases
+  private readonly records = new Map<number, CollectionRecord>()
+  private readonly counters = new Map<number, Counters>()
+  private readonly keyBytes = Buffer.alloc(10)
+  private constructor(path: string, databases: Databases) { this.path = path; this.databases = databases }
+
+  /** Opens or creates the folder. Fails when it was written by another version. */
+  static async open(path: string): Promise<LmdbJournal> {
+    await mkdir(join(path, "segments"), { recursive: true })
+    const databases = await openDatabases(path, false)
+    const format = databases.records.getBinary(Buffer.from("format"))
+    if (format === undefined) await databases.records.put(Buffer.from("format"), json(FORMAT))
+    else if (Number(textOf(format)) !== FORMAT) { await databases.env.close(); throw new Error(`data folder has format ${textOf(format)}, this version reads ${FORMAT}`) }
+    const journal = new LmdbJournal(path, databases)
+    journal.readRecords()
+    return journal
+  }
+  private readRecords(): void {
+    for (const { key, value } of this.databases.records.getRange({ start: Buffer.from("c"), end: Buffer.from("d") })) {
+      const record = JSON.parse(textOf(value)) as CollectionRecord
+      this.records.set(key.readUInt32BE(1), record)
+    }
+    for (const { key, value } of this.databases.records.getRange({ start: Buffer.from("n"), end: Buffer.from("o") })) this.counters.set(key.readUInt32BE(1), JSON.parse(textOf(value)) as Counters)
+  }
+  private named(kind: "c" | "n" | "s", key: number): Buffer { return Buffer.concat([Buffer.from(kind), collectionKey(key)]) }
+  private countersOf(key: number): Counters {
+    let own = this.counters.get(key)
+    if (own === undefined) this.counters.set(key, own = { nextSeq: 0, position: 0, documents: 0, bytes: 0 })
+    return own
+  }
+
+  collections(): ReadonlyArray<CollectionRecord> { return [...this.records.values()].sort((a, b) => a.key - b.key) }
+  nextSeq(key: number): number { return this.countersOf(key).nextSeq }
+  position(key: number): number { return this.countersOf(key).position }
+  documentBytes(key: number): number { return this.countersOf(key).bytes }
+  documentCount(key: number): number { return this.countersOf(key).documents }
+  async saveCollection(record: CollectionRecord): Promise<void> {
+    this.records.set(record.key, record)
+    await this.databases.records.put(this.named("c", record.key), json(record))
+  }
+  async dropCollection(key: number): Promise<void> {
+    this.records.delete(key)
+    this.counters.delete(key)
+    const { env, documents, unstored, changes, records } = this.databases
+    await env.batch(() => { void records.remove(this.named("c", key)); void records.remove(this.named("n", key)); void records.remove(this.named("s", key)) })
+    // The record is gone with that; what is left can be cleared in parts.
+    for (const database of [documents, unstored, changes]) {
+      for (;;) {
+        const keys = [...database.getKeys({ start: entryKey(key, 0), end: entryKey(key + 1, 0), limit: 4_096 })].map((found) => Buffer.from(found))
+        if (keys.length === 0) break
+        await env.batch(() => { for (const found of keys) void database.remove(found) })
+        env.resetReadTxn()
+      }
+    }
+    await this.removeFiles(key, new Set())
+  }
+
+  get(key: number, seq: number): string | undefined {
+    this.keyBytes.writeUInt32BE(key)
+    this.keyBytes.writeUIntBE(seq, 4, 6)
+    const bytes = this.databases.documents.getBinaryFast(this.keyBytes)
+    return bytes === undefined ? undefined : textOf(bytes)
+  }
+  document(key: number, seq: number): StoredDocument | undefined {
+    const text = this.get(key, seq)
+    if (text === undefined) return undefined
+    const unstored = this.databases.unstored.getBinary(entryKey(key, seq))
+    return { seq, text, ...(unstored === undefined ? {} : { unstored: textOf(unstored) }) }
+  }
+  *documents(key: number): Iterable<StoredDocument> {
+    // Page by page: a cursor held open over turns would pin old pages.
+    for (let from = 0; ;) {
+      const page = [...this.databases.documents.getRange({ start: entryKey(key, from), end: entryKey(key + 1, 0), limit: PAGE_DOCUMENTS })].map((entry) => ({ seq: entry.key.readUIntBE(4, 6), text: textOf(entry.value) }))
+      for (const { seq, text } of page) {
+        const unstored = this.databases.unstored.getBinary(entryKey(key, seq))
+        yield { seq, text, ...(unstored === undefined ? {} : { unstored: textOf(unstored) }) }
+      }
+      if (page.length < PAGE_DOCUMENTS) return
+      from = page[page.length - 1].seq + 1
+    }
+  }
+
+  commit(key: number, batch: JournalBatch): Promise<void> {
+    const own = this.countersOf(key)
+    const { env, documents, unstored, changes, records } = this.databases
+    const known = own.nextSeq
+    own.nextSeq = batch.nextSeq
+    own.position++
+    const puts = batch.puts.map(({ seq, text, unstored: hidden }) => ({ seq, bytes: Buffer.from(text, "utf8"), hidden }))
+    for (const { seq, bytes } of puts) {
+      if (seq >= known) { own.documents++; own.bytes += bytes.length }
+      else own.bytes += bytes.length - (documents.getBinaryFast(entryKey(key, seq))?.length ?? 0)
+    }
+    for (const seq of batch.removes) if (seq < known) { own.documents--; own.bytes -= documents.getBinaryFast(entryKey(key, seq))?.length ?? 0 }
+    const changed = Buffer.alloc((puts.length + batch.removes.length) * 6)
+    let at = 0
+    const done = env.batch(() => {
+      for (const { seq, bytes, hidden } of puts) {
+        at = changed.writeUIntBE(seq, at, 6)
+        void documents.put(entryKey(key, seq), bytes)
+        if (hidden !== undefined) void unstored.put(entryKey(key, seq), Buffer.from(hidden, "utf8"))
+      }
+      for (const seq of batch.removes) {
+        at = changed.writeUIntBE(seq, at, 6)
+        void documents.remove(entryKey(key, seq))
+        void unstored.remove(entryKey(key, seq))
+      }
+      void changes.put(entryKey(key, own.position), changed)
+      void records.put(this.named("n", key), json(own))
+      if (batch.record !== undefined) { this.records.set(key, batch.record); void records.put(this.named("c", key), json(batch.record)) }
+    })
+    return Promise.resolve(done).then(() => { env.resetReadTxn() })
+  }
+  async flushed(): Promise<void> { await this.databases.env.flushed }
+
+  // ---- snapshots -----------------------------------------------------------------------------------------------------
+
+  private fileOf(key: number, id: number): string { return join(this.path, "segments", `${key}-${id}.seg`) }
+  private async removeFiles(key: number, keep: ReadonlySet<string>): Promise<void> {
+    const folder = join(this.path, "segments")
+    for (const name of await readdir(folder)) if (name.startsWith(`${key}-`) && !keep.has(name)) await rm(join(folder, name), { force: true })
+  }
+
+  async loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined> {
+    const found = this.databases.records.getBinary(this.named("s", key))
+    if (found === undefined) return undefined
+    const manifest = JSON.parse(textOf(found)) as Manifest
+    const segments: StoredSegment[] = []
+    for (const { id, meta, deleted } of manifest.segments) {
+      const bytes = await readIfThere(this.fileOf(key, id))
+      // A segment that is missing or short costs a rebuild, never an answer.
+      if (bytes === undefined || bytes.length !== meta.bytes) return undefined
+      const region = allocate(Math.max(8, meta.bytes))
+      new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
+      const list = Buffer.from(deleted, "base64")
+      segments.push({ id, meta, region, deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)) })
+    }
+    const changed: number[] = []
+    for (const { value } of this.databases.changes.getRange({ start: entryKey(key, manifest.position + 1), end: entryKey(key + 1, 0) })) {
+      for (let at = 0; at < value.length; at += 6) changed.push(value.readUIntBE(at, 6))
+    }
+    return { segments, changed }
+  }
+
+  async saveIndex(key: number, segments: ReadonlyArray<StoredSegment>, position: number): Promise<void> {
+    const { env, changes, records } = this.databases
+    if (!this.records.has(key)) return
+    const names = new Set(segments.map(({ id }) => `${key}-${id}.seg`))
+    const present = new Set(await readdir(join(this.path, "segments")))
+    for (const { id, meta, region } of segments) {
+      if (present.has(`${key}-${id}.seg`)) continue
+      const file = this.fileOf(key, id)
+      const handle = await openFile(`${file}.new`, "w")
+      // The copy keeps shared memory out of the file system calls.
+      await handle.write(new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).slice())
+      await handle.sync()
+      await handle.close()
+      await rename(`${file}.new`, file)
+    }
+    const folder = await openFile(join(this.path, "segments"), "r")
+    await folder.sync()
+    await folder.close()
+    const manifest: Manifest = { position, segments: segments.map(({ id, meta, deleted }) => { const list = Buffer.alloc(deleted.length * 4); deleted.forEach((doc, i) => list.writeUInt32LE(doc, i * 4)); return { id, meta, deleted: list.toString("base64") } }) }
+    const covered = [...changes.getKeys({ start: entryKey(key, 0), end: entryKey(key, position + 1) })].map((found) => Buffer.from(found))
+    await env.batch(() => {
+      void records.put(this.named("s", key), json(manifest))
+      for (const found of covered) void changes.remove(found)
+    })
+    await env.flushed
+    await this.removeFiles(key, names)
+  }
+
+  async close(): Promise<void> {
+    await this.databases.env.flushed
+    await this.databases.env.close()
+  }
+}
+
+const readIfThere = async (path: string): Promise<Buffer | undefined> => {
+  try { return await readFile(path) } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return undefined
+    throw error
+  }
+}

@@ -1,0 +1,101 @@
+/** A writer in a worker thread, as seen from the searching thread: calls become messages, events come back in order. */
+import { Worker } from "node:worker_threads"
+import { parseJson, stringifyJson } from "../documents/mod.ts"
+import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
+import type { Result } from "../errors.ts"
+import type { WriteOperation } from "../plan.ts"
+import type { CollectionInfo, CollectionSchema } from "../schema.ts"
+import type { WriterEvent, WriterPort } from "./writer.ts"
+import { decodePublication, encodeOperations, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
+
+/** Time for the worker to end by itself before it is terminated. */
+const STOP_ms = 10_000
+
+export class RemoteWriter implements WriterPort {
+  private readonly worker: Worker
+  private readonly emit: (event: WriterEvent) => void
+  private readonly lost: (message: string) => void
+  private readonly waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  private nextCall = 1
+  private ready: { resolve: () => void; reject: (error: Error) => void } | undefined
+  private isClosing = false
+  private isGone = false
+  private exited: Promise<void>
+  private constructor(path: string, emit: (event: WriterEvent) => void, lost: (message: string) => void) {
+    this.emit = emit
+    this.lost = lost
+    this.worker = new Worker(new URL("./writer-worker.ts", import.meta.url), { workerData: { path }, resourceLimits: { maxOldGenerationSizeMb: 2_048 } })
+    this.worker.on("message", (message: FromWriter) => this.receive(message))
+    this.worker.on("error", (error) => this.gone(error instanceof Error ? error.message : String(error)))
+    this.exited = new Promise((resolve) => { this.worker.on("exit", () => { this.gone("The engine's writer has stopped."); resolve() }) })
+  }
+  /** Starts the worker; resolves when it has announced every collection. */
+  static async start(path: string, emit: (event: WriterEvent) => void, lost: (message: string) => void): Promise<RemoteWriter> {
+    const writer = new RemoteWriter(path, emit, lost)
+    await new Promise<void>((resolve, reject) => { writer.ready = { resolve, reject } })
+    return writer
+  }
+
+  private receive(message: FromWriter): void {
+    switch (message.kind) {
+      case "ready": this.ready?.resolve(); return
+      case "event": this.emit(JSON.parse(message.text) as WriterEvent); return
+      case "published":
+        this.emit({ kind: "published", key: message.key, publication: decodePublication(message) })
+        if (message.removed.length > 0 || message.added.length > 0) this.post({ kind: "seen", publication: message.number })
+        return
+      case "answer": {
+        const call = this.waiting.get(message.id)
+        this.waiting.delete(message.id)
+        const value = parseJson(message.text)
+        call?.resolve(value === null ? undefined : value)
+        return
+      }
+      case "failed": {
+        const error = Object.assign(new Error(message.message), { name: message.name, stack: message.stack })
+        if (message.id === undefined) { this.ready?.reject(error); this.gone(message.message); return }
+        this.waiting.get(message.id)?.reject(error)
+        this.waiting.delete(message.id)
+      }
+    }
+  }
+  private gone(message: string): void {
+    if (this.isGone) return
+    this.isGone = true
+    const error = new Error(message)
+    this.ready?.reject(error)
+    for (const { reject } of this.waiting.values()) reject(error)
+    this.waiting.clear()
+    if (!this.isClosing) this.lost(message)
+  }
+  private post(message: ToWriter): void { this.worker.postMessage(message) }
+  private call<A>(method: WriterCall["method"], args: ReadonlyArray<unknown>, body = ""): Promise<A> {
+    if (this.isGone) return Promise.reject(new Error("The engine's writer has stopped."))
+    const id = this.nextCall++
+    return new Promise<A>((resolve, reject) => {
+      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject })
+      this.post({ kind: "call", id, method, head: stringifyJson(args), body })
+    })
+  }
+
+  create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number): Promise<Result<CollectionInfo>> { return this.call("create", [namespace, schema, createdAt_s]) }
+  alter(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> { return this.call("alter", [namespace, name, change]) }
+  drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> { return this.call("drop", [namespace, name]) }
+  write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+    const { heads, body } = encodeOperations(operations)
+    return this.call("write", [namespace, name, heads, returnDocuments], body)
+  }
+  open(key: number): Promise<void> { return this.call("open", [key]) }
+  release(key: number): Promise<void> { return this.call("release", [key]) }
+  setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> { return this.call("setDictionary", [namespace, name, words === undefined ? null : [...words]]) }
+  async close(): Promise<void> {
+    this.isClosing = true
+    if (this.isGone) return
+    await this.call<void>("close", [])
+    let timer: ReturnType<typeof setTimeout> | undefined
+    const late = new Promise<void>((resolve) => { timer = setTimeout(resolve, STOP_ms) })
+    await Promise.race([this.exited, late])
+    clearTimeout(timer)
+    if (!this.isGone) await this.worker.terminate()
+  }
+}

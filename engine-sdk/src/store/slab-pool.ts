@@ -1,0 +1,67 @@
+/**
+ * Shared memory in reusable slabs. The garbage collector does not see shared buffers, so a new one per segment would grow
+ * without bound; here buffers of a few size classes go round: lent to a segment, retired with it, and reused once no
+ * reader can still hold it.
+ */
+import type { Allocate, Region } from "../index/sections.ts"
+
+const SMALLEST = 65_536
+/** Four classes per doubling: at most a quarter of a slab is slack. */
+const classOf = (bytes: number): number => {
+  let size = SMALLEST
+  while (size < bytes) size *= 2
+  for (const part of [0.625, 0.75, 0.875]) if (bytes <= size * part && size > SMALLEST) return size * part
+  return size
+}
+
+export class SlabPool {
+  private readonly free = new Map<number, SharedArrayBuffer[]>()
+  private readonly lent = new Map<SharedArrayBuffer, number>()
+  private retired: Array<{ buffer: SharedArrayBuffer; at: number }> = []
+  private holds = 0
+  private freeBytes = 0
+  private lentBytes_ = 0
+  private readonly freeMax_bytes: number
+  /** Tells which publication a retirement belongs to. */ publications = 0
+  private released = 0
+  constructor(freeMax_bytes = 268_435_456) { this.freeMax_bytes = freeMax_bytes }
+
+  get lentBytes(): number { return this.lentBytes_ }
+  readonly allocate: Allocate = (bytes) => {
+    const size = classOf(bytes)
+    const list = this.free.get(size)
+    let buffer = list?.pop()
+    if (buffer === undefined) buffer = new SharedArrayBuffer(size)
+    else this.freeBytes -= size
+    this.lent.set(buffer, size)
+    this.lentBytes_ += size
+    return { buffer, offset: 0, length: bytes }
+  }
+  /** The segment is gone for the writer; readers may look at it until they have seen the latest publication. */
+  readonly retire = ({ buffer }: Region): void => {
+    if (buffer instanceof SharedArrayBuffer && this.lent.has(buffer)) { this.retired.push({ buffer, at: this.publications }); this.reclaim() }
+  }
+  /** Every reader has applied publications up to this one. */
+  seen(publication: number): void { this.released = Math.max(this.released, publication); this.reclaim() }
+  /** Nothing is reused while `work` runs: a snapshot reads regions that a merge may retire. */
+  async holding<A>(work: () => Promise<A>): Promise<A> {
+    this.holds++
+    try { return await work() } finally { this.holds--; this.reclaim() }
+  }
+  private reclaim(): void {
+    if (this.holds > 0) return
+    this.retired = this.retired.filter(({ buffer, at }) => {
+      if (at > this.released) return true
+      const size = this.lent.get(buffer)!
+      this.lent.delete(buffer)
+      this.lentBytes_ -= size
+      if (this.freeBytes + size <= this.freeMax_bytes) {
+        const list = this.free.get(size)
+        if (list === undefined) this.free.set(size, [buffer])
+        else list.push(buffer)
+        this.freeBytes += size
+      }
+      return false
+    })
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * What travels between an engine and its writer in a worker. Bulk goes as text (cheaper than object graphs, and typed
+ * arrays are slow on one runtime's ports); segments go as shared buffers with offset and length.
+ */
+import { stringifyJson } from "../documents/mod.ts"
+import type { Publication } from "../index/reader.ts"
+import type { SegmentMeta } from "../index/sections.ts"
+import type { WriteOperation } from "../plan.ts"
+import type { DirtyValues, WriteAction } from "../schema.ts"
+import type { WriterEvent } from "./writer.ts"
+
+/** Asks for one method of the writer; `head` is JSON of its arguments, `body` the documents of a write one after another. */
+export interface WriterCall { readonly kind: "call"; readonly id: number; readonly method: "create" | "alter" | "drop" | "write" | "open" | "release" | "setDictionary" | "close"; readonly head: string; readonly body: string }
+export interface SeenMessage { readonly kind: "seen"; readonly publication: number }
+export type ToWriter = WriterCall | SeenMessage
+export interface SharedSegment { readonly id: number; readonly meta: string; readonly buffer: ArrayBufferLike; readonly offset: number; readonly length: number; readonly deleted: ReadonlyArray<number> }
+export type FromWriter =
+  | { readonly kind: "ready" }
+  | { readonly kind: "answer"; readonly id: number; readonly text: string }
+  | { readonly kind: "failed"; readonly id?: number; readonly name: string; readonly message: string; readonly stack?: string }
+  | { readonly kind: "event"; readonly text: string }
+  | { readonly kind: "published"; readonly number: number; readonly key: number; readonly schema: string | undefined; readonly added: ReadonlyArray<SharedSegment>; readonly removed: ReadonlyArray<number>; readonly deletions: string }
+
+interface OperationHead { readonly d?: 1; readonly i?: string; readonly a?: WriteAction; readonly v?: DirtyValues; readonly n?: number }
+
+/** Cost: one JSON text per document that came as an object; texts go as they are. */
+export const encodeOperations = (operations: ReadonlyArray<WriteOperation>): { heads: OperationHead[]; body: string } => {
+  const parts: string[] = []
+  const decoder = new TextDecoder()
+  const heads = operations.map((operation): OperationHead => {
+    if (operation.kind === "delete") return { d: 1, i: operation.id }
+    const { document } = operation
+    const text = typeof document === "string" ? document : document instanceof Uint8Array ? decoder.decode(document) : stringifyJson(document)
+    parts.push(text)
+    return { a: operation.action, n: text.length, ...(operation.id === undefined ? {} : { i: operation.id }), ...(operation.dirtyValues === undefined ? {} : { v: operation.dirtyValues }) }
+  })
+  return { heads, body: parts.join("") }
+}
+export const decodeOperations = (heads: ReadonlyArray<OperationHead>, body: string): WriteOperation[] => {
+  let at = 0
+  return heads.map((head): WriteOperation => {
+    if (head.d === 1) return { kind: "delete", id: head.i! }
+    const document = body.slice(at, at += head.n!)
+    return { kind: "put", action: head.a!, dirtyValues: head.v, document, ...(head.i === undefined ? {} : { id: head.i }) }
+  })
+}
+
+export const encodeEvent = (event: WriterEvent, number: number): FromWriter => {
+  if (event.kind !== "published") return { kind: "event", text: stringifyJson(event) }
+  const { publication } = event
+  return {
+    kind: "published", number, key: event.key, schema: publication.schema === undefined ? undefined : JSON.stringify(publication.schema),
+    added: publication.added.map(({ id, meta, region, deleted }) => ({ id, meta: JSON.stringify(meta), buffer: region.buffer, offset: region.offset, length: region.length, deleted: deleted === undefined ? [] : Array.from(deleted) })),
+    removed: publication.removed, deletions: JSON.stringify(publication.deletions.map(({ segment, docs }) => ({ segment, docs: Array.from(docs) }))),
+  }
+}
+export const decodePublication = (message: Extract<FromWriter, { kind: "published" }>): Publication => ({
+  ...(message.schema === undefined ? {} : { schema: JSON.parse(message.schema) as NonNullable<Publication["schema"]> }),
+  added: message.added.map(({ id, meta, buffer, offset, length, deleted }) => ({ id, meta: JSON.parse(meta) as SegmentMeta, region: { buffer, offset, length }, deleted })),
+  removed: message.removed, deletions: JSON.parse(message.deletions) as Publication["deletions"],
+})

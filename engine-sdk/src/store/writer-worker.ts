@@ -1,0 +1,54 @@
+/**
+ * Entry of the writer's worker thread: the writer over the journal on disk, driven by messages. Segments are built in
+ * shared slabs, so publishing one to the searching thread copies nothing.
+ */
+import { parentPort, workerData } from "node:worker_threads"
+import { parseJson, stringifyJson } from "../documents/mod.ts"
+import type { SchemaChange } from "../engine.ts"
+import type { CollectionSchema } from "../schema.ts"
+import { LmdbJournal } from "./lmdb-journal.ts"
+import { SlabPool } from "./slab-pool.ts"
+import { Writer } from "./writer.ts"
+import { decodeOperations, encodeEvent, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
+
+const port = parentPort
+if (port === null) throw new Error("writer-worker runs in a worker thread only")
+const post = (message: FromWriter): void => port.postMessage(message)
+const failed = (error: unknown, id?: number): void => {
+  const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
+  post({ kind: "failed", name, message, ...(stack === undefined ? {} : { stack }), ...(id === undefined ? {} : { id }) })
+}
+// One runtime loses names and stacks of uncaught errors on the way to the parent: send them first.
+process.on("uncaughtException", (error) => { failed(error); process.exit(1) })
+process.on("unhandledRejection", (error) => { failed(error); process.exit(1) })
+
+const { path } = workerData as { path: string }
+const journal = await LmdbJournal.open(path)
+const pool = new SlabPool()
+const writer = new Writer(journal, (event) => post(encodeEvent(event, event.kind === "published" ? ++pool.publications : 0)), {
+  allocate: pool.allocate, release: pool.retire, holding: (work) => pool.holding(work),
+})
+
+const run = async (call: WriterCall): Promise<unknown> => {
+  const head = parseJson(call.head) as unknown[]
+  switch (call.method) {
+    case "create": return writer.create(head[0] as string, head[1] as CollectionSchema, head[2] as number)
+    case "alter": return writer.alter(head[0] as string, head[1] as string, head[2] as SchemaChange)
+    case "drop": return writer.drop(head[0] as string, head[1] as string)
+    case "write": return writer.write(head[0] as string, head[1] as string, decodeOperations(head[2] as Parameters<typeof decodeOperations>[0], call.body), head[3] as boolean)
+    case "open": return writer.open(head[0] as number)
+    case "release": return writer.release(head[0] as number)
+    case "setDictionary": return writer.setDictionary(head[0] as string, head[1] as string, head[2] === null ? undefined : new Map(head[2] as Array<[string, string]>))
+    case "close": return writer.close()
+  }
+}
+port.on("message", (message: ToWriter) => {
+  if (message.kind === "seen") { pool.seen(message.publication); return }
+  run(message).then((value) => {
+    post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
+    // Let the answer leave before the thread ends itself.
+    if (message.method === "close") setTimeout(() => process.exit(0), 10)
+  }, (error: unknown) => failed(error, message.id))
+})
+writer.start()
+post({ kind: "ready" })
