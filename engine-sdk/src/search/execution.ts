@@ -55,7 +55,7 @@ export class Execution {
     const existing = plan.pinned.flatMap(({ id, position }) => {
       const place = hidden.has(id) ? undefined : reader.locate(id)
       return place === undefined ? [] : [{ s: place.at, doc: place.doc, position }]
-    }).filter((pin, i, all) => all.findIndex((other) => other.s === pin.s && other.doc === pin.doc) === i)
+    }).filter((pin, i, all) => all.findIndex((other) => other.position === pin.position || (other.s === pin.s && other.doc === pin.doc)) === i)
     // Those that are filtered out give their positions to the ones behind them.
     this.pinned = existing.filter(({ s, doc }) => pinnable[s] === undefined || hasBit(pinnable[s]!, doc)).map((pin, i) => ({ ...pin, position: existing[i].position }))
     this.matches = reader.views.map((view, s) => newMatches(view, this.narrowed(filtered[s], s)))
