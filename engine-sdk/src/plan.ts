@@ -184,6 +184,7 @@ export interface SearchPlan {
   readonly facetValuesMax: number
   readonly facetSample: { readonly percent: number; readonly threshold: number }
   readonly group: GroupRequest | undefined
+  /** By position; of several at one position the first document that exists holds it and the others are not pinned. */
   readonly pinned: ReadonlyArray<{ readonly id: string; readonly position: number }>
   readonly hidden: ReadonlyArray<string>
   readonly filterCuratedHits: boolean

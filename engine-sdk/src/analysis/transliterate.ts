@@ -8,7 +8,7 @@
 const LATIN: Readonly<Record<string, string>> = {
   ß: "ss", ẞ: "ss", æ: "ae", Æ: "ae", œ: "oe", Œ: "oe", ø: "o", Ø: "o", đ: "d", Đ: "d", ð: "d", Ð: "d", þ: "th", Þ: "th",
   ł: "l", Ł: "l", ħ: "h", Ħ: "h", ı: "i", ŧ: "t", Ŧ: "t", ŋ: "n", Ŋ: "n", ĸ: "q", ə: "e", Ə: "e", ƒ: "f", "€": "eur",
-  "©": "c", "®": "r", "×": "x", "¢": "c", "£": "gbp", "¥": "yen", "µ": "u", "•": "o",
+  "©": "c", "®": "r", "°": "0", "×": "x", "¢": "c", "£": "gbp", "¥": "yen", "µ": "u", "•": "o",
 }
 
 const asciiOf = (character: string): string | undefined => {

@@ -4,33 +4,43 @@
  */
 import { isObject, stringifyJson } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, statusOf, type EngineError, type Result } from "../errors.ts"
-import type { Filter, SearchPlan } from "../plan.ts"
+import type { Filter, SearchAnswer, SearchPlan } from "../plan.ts"
 import { compileSearch } from "../query/compile-search.ts"
 import { compileUnion, SHARED_PAGING, unionPaging } from "../query/compile-union.ts"
-import { applyPreset, fillGaps, overwrite, textParameters, type Parameters } from "../query/parameters.ts"
+import { allOf, parseFilter } from "../query/filter-parser.ts"
+import { applyPreset, fillGaps, textParameters, type Parameters } from "../query/parameters.ts"
 import { fieldNamed, type SearchContext } from "../query/query-context.ts"
 import type { CollectionInfo } from "../schema.ts"
 import { answerToJson } from "../search/answer-json.ts"
+import { documentFieldContext } from "./documents.ts"
 import { COLLECTION_NOT_FOUND, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
 const MULTI_SEARCHES_MAX = 50
+/** What `limit_multi_searches` may raise the limit to. */
+const MULTI_SEARCHES_CEILING = 1_000
 const PLACEHOLDER_ROUNDS_MAX = 16
 
 
-/** Parameters of one search as the compiler gets them: the request's, a scoped key's over them, a preset under them. */
+/**
+ * Parameters of one search as the compiler gets them: the request's, a scoped key's over them, a preset under them. The
+ * `filter_by` of a scoped key is not among them: it is parsed on its own and AND-ed as a tree (`forcedFilterOf`), so that
+ * no text of the request can reach around it.
+ */
 export const mergeSearchParameters = (context: OperationContext, sources: ReadonlyArray<{ readonly [name: string]: unknown }>, caller: Caller): Result<Parameters> => {
   let merged: Parameters = {}
   for (const [i, source] of sources.entries()) {
     const text = textParameters(source)
     if (!text.ok) return text
-    merged = i === 0 ? text.value : fillGaps(merged, text.value)
+    const filled = i === 0 ? text : fillGaps(merged, text.value)
+    if (!filled.ok) return filled
+    merged = filled.value
   }
   if (caller.embedded !== undefined) {
-    const { expires_at: _expires, limit_multi_searches: _limit, ...embedded } = caller.embedded
+    const { expires_at: _expires, limit_multi_searches: _limit, filter_by: _filter, ...embedded } = caller.embedded
     const text = textParameters(embedded)
     if (!text.ok) return text
-    merged = overwrite(merged, text.value)
+    merged = { ...merged, ...text.value }
   }
   return applyPreset(merged, (name) => context.resources.get(context.namespace, "preset", name))
 }
@@ -40,9 +50,9 @@ export const mergeSearchParameters = (context: OperationContext, sources: Readon
  * that answers later makes this compile again with what it learned. Query texts are embedded here too.
  */
 export const planSearch = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller = {}): Promise<Result<SearchPlan>> => {
-  const forced = caller.forcedFilter?.(collection) ?? ok(undefined)
+  const forced = forcedFilterOf(context, collection, parameters, caller)
   if (!forced.ok) return forced
-  const lookups = new Lookups(context, collection)
+  const lookups = new Lookups(context, collection, forced.value)
   const searchContext: SearchContext = {
     collection,
     collectionOf: (name) => caller.mayJoin?.(name) === false ? undefined : joinable(context, caller, name),
@@ -57,6 +67,17 @@ export const planSearch = async (context: OperationContext, collection: Collecti
     if (!(await lookups.settle()) || round === PLACEHOLDER_ROUNDS_MAX) return plan.ok ? embedQuery(context, collection, plan.value) : plan
   }
 }
+/** The embedded `filter_by` of a scoped key and the caller's own forced filter, as one tree. */
+const forcedFilterOf = (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller): Result<Filter | undefined> => {
+  const forced = caller.forcedFilter?.(collection) ?? ok(undefined)
+  if (!forced.ok) return forced
+  const text = caller.embedded?.filter_by
+  if (text === undefined) return forced
+  if (typeof text !== "string") return fail(invalid("One or more search parameters are malformed.", "filter_by"))
+  // The key's own joins are its owner's business: `mayJoin` restricts only what the request names.
+  const embedded = parseFilter(text, documentFieldContext(context, collection, parameters))
+  return embedded.ok ? ok(allOf(embedded.value, forced.value)) : embedded
+}
 const joinable = (context: OperationContext, caller: Caller, name: string): CollectionInfo | undefined => {
   const collection = resolveCollection(context, name)
   return collection === undefined || caller.mayJoin?.(collection.schema.name) === false ? undefined : collection
@@ -65,11 +86,13 @@ const joinable = (context: OperationContext, caller: Caller, name: string): Coll
 class Lookups {
   readonly #context: OperationContext
   readonly #collection: CollectionInfo
+  readonly #forced: Filter | undefined
   readonly #known = new Map<string, boolean>()
   #open: Array<Promise<void>> = []
-  constructor(context: OperationContext, collection: CollectionInfo) { this.#context = context; this.#collection = collection }
-  matchesAny(filter: Filter): boolean {
-    const key = stringifyJson(filter)
+  constructor(context: OperationContext, collection: CollectionInfo, forced: Filter | undefined) { this.#context = context; this.#collection = collection; this.#forced = forced }
+  matchesAny(asked: Filter): boolean {
+    const filter = allOf(asked, this.#forced) ?? asked
+    const key = stringifyJson(asked)
     const known = this.#known.get(key)
     if (known !== undefined) return known
     const page = this.#context.engine.scan(this.#context.namespace, { collection: this.#collection.schema.name, filter, limit: 1 })
@@ -125,7 +148,7 @@ const readMultiSearch = (context: OperationContext, text: string, shared: QueryP
   const embedded = caller.embedded?.limit_multi_searches
   const limitText = embedded === undefined ? shared.limit_multi_searches : String(embedded)
   if (limitText !== undefined && !/^\d{1,9}$/.test(limitText)) return fail(invalid("Parameter `limit_multi_searches` must be an unsigned integer.", "limit_multi_searches"))
-  const limit = limitText === undefined ? context.limits?.multi_searches_max ?? MULTI_SEARCHES_MAX : Number(limitText)
+  const limit = limitText === undefined ? context.limits?.multi_searches_max ?? MULTI_SEARCHES_MAX : Math.min(Number(limitText), MULTI_SEARCHES_CEILING)
   if (body.searches.length > limit) return fail(invalid("Number of multi searches exceeds `limit_multi_searches` parameter.", "searches"))
   if (!body.searches.every(isObject)) return fail(invalid("The value of `searches` must be an array of objects.", "searches"))
   return ok({ searches: body.searches, union: body.union === true || body.union === "true", removeDuplicates: body.remove_duplicates !== false && body.remove_duplicates !== "false" })
@@ -157,7 +180,9 @@ const failureText = (error: EngineError): string => JSON.stringify({ code: statu
 const separateSearches = async (context: OperationContext, entries: ReadonlyArray<Entry>, caller: Caller): Promise<Answered> => {
   const plans = await Promise.all(entries.map((entry) => planEntry(context, entry, caller, COLLECTION_NOT_FOUND)))
   const ready = plans.flatMap((plan) => plan.ok ? [plan.value] : [])
-  const answers = ready.length === 0 ? [] : await context.engine.search(context.namespace, ready)
+  const answers: Array<Result<SearchAnswer>> = []
+  const perTrip = context.engine.capabilities().limits.plans_per_trip_max
+  for (let at = 0; at < ready.length; at += perTrip) answers.push(...await context.engine.search(context.namespace, ready.slice(at, at + perTrip)))
   let at = 0
   const results = plans.map((plan) => {
     if (!plan.ok) return failureText(plan.error)

@@ -392,23 +392,14 @@ export const pinnedHits = (text: string): Result<ReadonlyArray<{ readonly id: st
   }
   return ok(pins)
 }
-/** One document per position, the first named; rule includes before a request's pins; hidden documents are never pinned. */
+/** Rule includes before a request's pins, so that they hold a contested position; hidden documents are never pinned. */
 const placePins = (outcome: CurationOutcome, pins: ReadonlyArray<{ readonly id: string; readonly position: number }>, excluded: ReadonlySet<string>): ReadonlyArray<{ readonly id: string; readonly position: number }> => {
   const placed: Array<{ id: string; position: number }> = []
   const seen = new Set<string>()
-  const taken = new Set<number>()
-  for (const include of outcome.includes) {
-    const position = Math.max(1, include.position)
-    if (excluded.has(include.id) || seen.has(include.id) || taken.has(position)) continue
-    seen.add(include.id)
-    taken.add(position)
-    placed.push({ id: include.id, position })
-  }
-  for (const pin of pins) {
-    if (excluded.has(pin.id) || seen.has(pin.id) || taken.has(pin.position)) continue
-    seen.add(pin.id)
-    taken.add(pin.position)
-    placed.push(pin)
+  for (const { id, position } of [...outcome.includes, ...pins]) {
+    if (excluded.has(id) || seen.has(id)) continue
+    seen.add(id)
+    placed.push({ id, position: Math.max(1, position) })
   }
   return placed.sort((a, b) => a.position - b.position)
 }

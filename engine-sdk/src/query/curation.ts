@@ -157,7 +157,9 @@ const applyFilter = (item: CurationItem, draft: Draft, input: CurationInput, nor
   if (item.filter_by !== undefined) {
     const filter = fill(item.filter_by)
     if (input.parse(filter) === undefined) return false
-    draft.filterBy = joinFilterTexts(draft.filterBy, filter) ?? filter
+    const joined = joinFilterTexts(draft.filterBy, filter)
+    if (!joined.ok || joined.value === undefined) return false
+    draft.filterBy = joined.value
   }
   if (isDynamic(item) && item.sort_by !== undefined) {
     const sort = fill(item.sort_by)

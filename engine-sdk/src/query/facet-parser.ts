@@ -125,12 +125,12 @@ export const parseFacetStrategies = (text: string, facets: number): Result<Reado
 /** Undefined where nothing restricts the values. */
 export const parseFacetQuery = (text: string, facets: ReadonlyArray<FacetRequest>, context: FieldContext, numTypos: 0 | 1 | 2): Result<FacetQuery | undefined> => {
   if (text === "") return ok(undefined)
+  if (facets.length === 0) return fail(invalid("The `facet_query` parameter is supplied without a `facet_by` parameter.", "facet_query"))
   const colon = text.indexOf(":")
   if (colon < 0) return fail(invalid("Facet query must be in the `facet_field: value` format.", "facet_query"))
   const name = text.slice(0, colon).trim()
   const value = text.slice(colon + 1).trim()
   if (!facets.some((facet) => facet.field === name)) {
-    if (facets.length === 0) return fail(invalid("The `facet_query` parameter is supplied without a `facet_by` parameter.", "facet_query"))
     return fail(invalid(`Facet query refers to a facet field \`${name}\` that is not part of \`facet_by\` parameter.`, "facet_query"))
   }
   const field = fieldNamed(context.schema, name)

@@ -450,10 +450,28 @@ export const allOf = (...filters: ReadonlyArray<Filter | undefined>): Filter | u
   for (const filter of filters) if (filter !== undefined) all = all === undefined ? filter : { kind: "and", left: all, right: filter }
   return all
 }
-/** Two filter texts joined as every merge step joins them (engine-contract 6.7). */
-export const joinFilterTexts = (first: string | undefined, second: string | undefined): string | undefined => {
-  if (second === undefined) return first
-  if (first === undefined) return second
-  if (first.trim() === "") return second.trim() === "" ? "" : `(${second})`
-  return second.trim() === "" ? first : `(${first}) && (${second})`
+/** Whether a text closes every backtick and bracket that it opens, so that nothing after it can become part of it. O(text). */
+export const isClosedFilterText = (text: string): boolean => {
+  const open: string[] = []
+  let quoted = false
+  for (const character of text) {
+    if (character === "`") quoted = !quoted
+    else if (quoted) continue
+    else if (character === "(") open.push(")")
+    else if (character === "[") open.push("]")
+    else if (character === "{") open.push("}")
+    else if ((character === ")" || character === "]" || character === "}") && open.pop() !== character) return false
+  }
+  return !quoted && open.length === 0
+}
+/**
+ * Two filter texts joined as every merge step joins them (engine-contract 6.7). A text that does not close what it opens
+ * is refused, because it could swallow the other one.
+ */
+export const joinFilterTexts = (first: string | undefined, second: string | undefined): Result<string | undefined> => {
+  if (first === undefined || second === undefined) return ok(first ?? second)
+  if (first.trim() === "") return ok(second.trim() === "" ? "" : `(${second})`)
+  if (second.trim() === "") return ok(first)
+  if (!isClosedFilterText(first) || !isClosedFilterText(second)) return fail(invalid("Could not parse the filter query: unbalanced parentheses.", "filter_by"))
+  return ok(`(${first}) && (${second})`)
 }

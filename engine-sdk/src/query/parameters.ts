@@ -22,19 +22,13 @@ export const textParameters = (raw: { readonly [name: string]: unknown }): Resul
   }
   return ok(out)
 }
-/** `base` wins except for `filter_by`, which is joined (6.7.1, 6.7.2). */
-export const fillGaps = (base: Parameters, more: Parameters): Parameters => {
-  const merged: Record<string, string> = { ...more, ...base }
-  const filter = joinFilterTexts(base.filter_by, more.filter_by)
-  if (filter !== undefined) merged.filter_by = filter
-  return merged
-}
-/** `embedded` wins except for `filter_by`, where both hold, the request's first (18.3). */
-export const overwrite = (request: Parameters, embedded: Parameters): Parameters => {
-  const merged: Record<string, string> = { ...request, ...embedded }
-  const filter = joinFilterTexts(request.filter_by, embedded.filter_by)
-  if (filter !== undefined) merged.filter_by = filter
-  return merged
+/** `base` wins except for `filter_by`, which is joined (6.7.1, 6.7.2). Invalid where a filter text cannot be joined. */
+export const fillGaps = (base: Parameters, more: Parameters): Result<Parameters> => withFilter({ ...more, ...base }, base.filter_by, more.filter_by)
+const withFilter = (merged: Record<string, string>, first: string | undefined, second: string | undefined): Result<Parameters> => {
+  const filter = joinFilterTexts(first, second)
+  if (!filter.ok) return filter
+  if (filter.value !== undefined) merged.filter_by = filter.value
+  return ok(merged)
 }
 /** Fills gaps from the named preset; an unknown name is ignored (6.8). The result names no preset, so applying twice changes nothing. */
 export const applyPreset = (parameters: Parameters, presetOf: (name: string) => Preset | undefined): Result<Parameters> => {
@@ -42,7 +36,7 @@ export const applyPreset = (parameters: Parameters, presetOf: (name: string) => 
   const preset = name === undefined || name === "" ? undefined : presetOf(name)
   if (preset === undefined || typeof preset.value !== "object" || preset.value === null || "searches" in preset.value) return ok(rest)
   const values = textParameters(preset.value as Record<string, unknown>)
-  return values.ok ? ok(fillGaps(rest, values.value)) : values
+  return values.ok ? fillGaps(rest, values.value) : values
 }
 
 export const booleanOf = (parameters: Parameters, name: string, fallback: boolean): boolean => {

@@ -50,11 +50,14 @@ export class Execution {
     this.grouping = plan.group === undefined ? undefined : new Grouping(plan.group, reader.views)
     const filtered = allowedBits(scope, reader, plan.filter)
     const hidden = new Set(plan.hidden)
-    this.pinned = plan.pinned.flatMap(({ id, position }) => {
+    // What restricts a key holds for pins whatever the request says about filters.
+    const pinnable = plan.filterCuratedHits ? filtered : allowedBits(scope, reader, plan.pinnedFilter)
+    const existing = plan.pinned.flatMap(({ id, position }) => {
       const place = hidden.has(id) ? undefined : reader.locate(id)
-      if (place === undefined || (plan.filterCuratedHits && filtered[place.at] !== undefined && !hasBit(filtered[place.at]!, place.doc))) return []
-      return [{ s: place.at, doc: place.doc, position }]
-    }).filter((pin, i, all) => all.findIndex((other) => other.s === pin.s && other.doc === pin.doc) === i)
+      return place === undefined ? [] : [{ s: place.at, doc: place.doc, position }]
+    }).filter((pin, i, all) => all.findIndex((other) => other.position === pin.position || (other.s === pin.s && other.doc === pin.doc)) === i)
+    // Those that are filtered out give their positions to the ones behind them.
+    this.pinned = existing.filter(({ s, doc }) => pinnable[s] === undefined || hasBit(pinnable[s]!, doc)).map((pin, i) => ({ ...pin, position: existing[i].position }))
     this.matches = reader.views.map((view, s) => newMatches(view, this.narrowed(filtered[s], s)))
     this.collect()
   }
