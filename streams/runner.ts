@@ -53,7 +53,7 @@ export interface Progress {
 const RECORDS_PER_FETCH = 512
 const BYTES_PER_FETCH = 8 * 1024 * 1024
 const ENTRIES_MAX = 50_000
-const EMITTED_MAX = 10_000
+const EMITTED_MAX = 40_000
 const SNAPSHOT_EVERY_MS = 5_000
 /** Hints may be lost; the log is looked at this often without one. */
 const IDLE_POLL = Duration.seconds(1)
@@ -70,8 +70,8 @@ class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string
 
 const placeKey = ({ index, offset, topic }: Place): string => `${topic}/${offset}/${index}`
 
-interface Delivered<Body> {
-  readonly place: Place
+/** An entry in its mailbox; it is its own place. */
+interface Delivered<Body> extends Place {
   readonly organizationId: string
   readonly body: Body
 }
@@ -114,33 +114,34 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
     let snapshotDueAt = clock.currentTimeMillisUnsafe()
     let newest = 0
 
-    const deliver = (topic: Topic, record: LogRecord): void => {
-      const place = { topic: topic.name, offset: record.offset, appendedAt: record.appendedAt }
-      newest = Math.max(newest, record.appendedAt)
+    const deliver = (topic: Topic, { appendedAt, offset, value }: LogRecord): void => {
+      newest = Math.max(newest, appendedAt)
       let organizationId = ""
       let entries: ReadonlyArray<Entry<Body>>
       try {
-        const envelope = decodeRecord(record.value)
+        const envelope = decodeRecord(value)
         organizationId = envelope.organization_id
         entries = processor.entriesOf(topic.name, envelope)
       } catch (error) {
-        letters.push({ topic, place: { ...place, index: -1 }, organizationId, reason: `unreadable record: ${String(error)}`, body: record.value })
+        letters.push({ topic, place: { topic: topic.name, offset, index: -1, appendedAt }, organizationId, reason: `unreadable record: ${String(error)}`, body: value })
         return
       }
-      entries.forEach(({ body, key }, index) => {
-        const delivered = { place: { ...place, index }, organizationId: key, body }
+      for (let index = 0; index < entries.length; index++) {
+        const { body, key } = entries[index]!
+        const delivered = { topic: topic.name, offset, index, appendedAt, organizationId: key, body }
         // Full in the middle of a record: the step catches up first. A record is at most one request, so this is rare.
-        if (!mailboxes.deliver(key, delivered)) {
-          stepAll(Number.POSITIVE_INFINITY)
-          mailboxes.deliver(key, delivered)
-        }
-      })
+        if (mailboxes.deliver(key, delivered)) continue
+        stepAll(Number.POSITIVE_INFINITY)
+        mailboxes.deliver(key, delivered)
+      }
     }
 
-    const settle = (outcome: Outcome, { body, organizationId, place }: Delivered<Body>): void => {
+    const settle = (outcome: Outcome, delivered: Delivered<Body>): void => {
       counters.entries++
       if (outcome.kind === "drop") counters.dropped++
-      else if (outcome.kind === "dead_letter") letters.push({ topic: topics.get(place.topic)!, place, organizationId, reason: outcome.reason, body })
+      else if (outcome.kind === "dead_letter") {
+        letters.push({ topic: topics.get(delivered.topic)!, place: delivered, organizationId: delivered.organizationId, reason: outcome.reason, body: delivered.body })
+      }
     }
     const redirects: Array<{ readonly topic: string; readonly partition: number; readonly value: Uint8Array }> = []
 
@@ -150,16 +151,16 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
         const turn = mailboxes.takeTurn()
         if (turn === undefined) return true
         for (const delivered of turn.entries) {
-          const key = placeKey(delivered.place)
-          const failures = throws.size === 0 ? 0 : throws.get(key) ?? 0
+          const failures = throws.size === 0 ? 0 : throws.get(placeKey(delivered)) ?? 0
           if (failures >= THROWS_MAX) {
             settle(deadLetter("the step keeps failing on this entry"), delivered)
             continue
           }
           let outcome: Outcome
           try {
-            outcome = processor.step(state, delivered.body, delivered.place, emitted)
+            outcome = processor.step(state, delivered.body, delivered, emitted)
           } catch (cause) {
+            const key = placeKey(delivered)
             throws.set(key, failures + 1)
             throw new StepFailed({ place: key, cause })
           }

@@ -18,9 +18,6 @@ export interface AnalyticsShape {
 }
 
 const iso = (at: number): string => new Date(at).toISOString()
-/** Days read at the same time; each is a few index ranges. */
-const DAYS_AT_ONCE = 4
-
 const dimensionOf = (segment: Segment | undefined, { dimension }: RollupRow) => segment !== undefined && segment.value === undefined ? { [segment.dimension]: dimension ?? "" } : {}
 
 const totalsOf = (sums: QuerySums) => ({
@@ -48,7 +45,7 @@ export class Analytics extends Context.Service<Analytics, AnalyticsShape>()("dow
     }
     return Analytics.of({
       getQueryMetrics: Effect.fn("analytics/Analytics.getQueryMetrics")(function*(request) {
-        const [{ rows, total }, events] = yield* Effect.all([rollups.queryPage(request, { ...request, order: "popular" }), rollups.events(request)], { concurrency: 2 })
+        const [{ rows, total }, events] = yield* rollups.atOneMoment(Effect.all([rollups.queryPage(request, { ...request, order: "popular" }), rollups.events(request)]))
         return {
           ...envelope(request, events, total),
           data: rows.map((row) => ({
@@ -58,12 +55,12 @@ export class Analytics extends Context.Service<Analytics, AnalyticsShape>()("dow
         }
       }),
       getZeroResultMetrics: Effect.fn("analytics/Analytics.getZeroResultMetrics")(function*(request) {
-        const [{ rows, total }, events, all] = yield* Effect.all([
+        const [{ rows, total }, events, all] = yield* rollups.atOneMoment(Effect.all([
           rollups.queryPage(request, { ...request, order: "zero-results" }),
           rollups.events(request),
           // Over every search of the organization in the range, whatever the view is narrowed to (contract part 7).
           rollups.totals({ organizationId: request.organizationId, range: request.range, collection: undefined, segment: undefined })
-        ], { concurrency: 3 })
+        ]))
         return {
           ...envelope(request, events, total),
           organization_zero_result_rate: zeroResultRate(all),
@@ -71,11 +68,11 @@ export class Analytics extends Context.Service<Analytics, AnalyticsShape>()("dow
         }
       }),
       getOverviewMetrics: Effect.fn("analytics/Analytics.getOverviewMetrics")(function*(request) {
-        const [totals, events, days] = yield* Effect.all([
+        const [totals, events, days] = yield* rollups.atOneMoment(Effect.all([
           rollups.totals(request),
           rollups.events(request),
-          Effect.forEach(daysOf(request.range), (range) => Effect.map(rollups.totals({ ...request, range }), (sums) => ({ date: iso(range.from).slice(0, 10), ...totalsOf(sums) })), { concurrency: DAYS_AT_ONCE })
-        ], { concurrency: 1 })
+          Effect.forEach(daysOf(request.range), (range) => Effect.map(rollups.totals({ ...request, range }), (sums) => ({ date: iso(range.from).slice(0, 10), ...totalsOf(sums) })))
+        ]))
         return { from: iso(request.range.from), to: iso(request.range.before - 1), collection: request.collection ?? null, events, totals: totalsOf(totals), series: days }
       })
     })

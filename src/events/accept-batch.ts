@@ -36,6 +36,7 @@ const isPlainObject = (value: unknown): value is Record<string, unknown> => type
 const exceedsBytes = (text: string, bytes_max: number): boolean =>
   text.length > bytes_max || (text.length * 3 > bytes_max && Buffer.byteLength(text) > bytes_max)
 
+// Halves of surrogate pairs do not survive UTF-8: made whole here, an id is the same before and behind the log.
 /** Postgres cannot store NUL in text; an id that carries one is refused here rather than failing a whole flush later. */
 const hasNul = (text: string): boolean => text.includes("\u0000")
 
@@ -48,12 +49,12 @@ const identifier = (key: string, value: unknown, bytes_max: number): string | un
   if (text === "") return undefined
   if (exceedsBytes(text, bytes_max)) refuse(`${key} must be at most ${bytes_max} bytes`)
   if (hasNul(text)) refuse(`${key} must not contain the NUL character`)
-  return text
+  return text.toWellFormed()
 }
 const words = (key: string, value: unknown, characters_max: number): string => {
   if (typeof value !== "string") return refuse(`${key} must be a string`)
   if (value.length > characters_max) refuse(`${key} must be at most ${characters_max} characters`)
-  return value
+  return value.toWellFormed()
 }
 const money = (key: string, value: unknown): number =>
   typeof value === "number" && value >= 0 && value <= MONEY_MAX ? value : refuse(`${key} must be a number from 0 to ${MONEY_MAX}`)

@@ -1,6 +1,7 @@
 /**
- * Rollups of behaviour, each row at three grains (0 instant, 1 hour, 2 day; see src/analytics/grain.ts). Every column is
- * a sum that only grows or shrinks by what is added to it; amounts are whole millionths so that sums are exact.
+ * Rollups of behaviour, each row at three grains (1 minute, 2 hour, 3 day; see src/analytics/grain.ts), and the single
+ * instants packed by minute. Every column is a sum that only changes by what is added to it; amounts are whole millionths
+ * so that sums are exact.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -50,5 +51,12 @@ export default Effect.gen(function*() {
     type text NOT NULL,
     events bigint NOT NULL,
     PRIMARY KEY (organization_id, grain, bucket_at, collection, type)
+  )`
+  yield* sql`CREATE TABLE analytics_instants (
+    organization_id text NOT NULL,
+    minute_at bigint NOT NULL,
+    flush bigint GENERATED ALWAYS AS IDENTITY,
+    packed bytea NOT NULL,
+    PRIMARY KEY (organization_id, minute_at, flush)
   )`
 })

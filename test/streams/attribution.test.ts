@@ -2,7 +2,7 @@
 import { assert, describe, it } from "vitest"
 import type { BehaviouralEvent, ServedSearch } from "../../src/events/schema.ts"
 import { GRAINS } from "../../src/analytics/grain.ts"
-import { newRollups, QUERY_MEASURES, type Rollups } from "../../streams/processors/attribution/rollups.ts"
+import { newRollups, QUERY_AMOUNTS, QUERY_MEASURES, type Rollups } from "../../streams/processors/attribution/rollups.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
 import { type Body, step } from "../../streams/processors/attribution/step.ts"
 import { memoryStore, type StateStore } from "../../streams/state.ts"
@@ -19,9 +19,13 @@ const run = (state: AttributionState, records: ReadonlyArray<Numbered>, rollups:
 }
 const rowsOf = (rollups: Rollups): Map<string, OracleRow> => {
   const rows = new Map<string, OracleRow>()
-  for (const { grain, key, values } of rollups.queries.rows()) {
+  for (const { grain, key, sums } of rollups.queries.rows()) {
     if (grain !== GRAINS.day) continue
-    const value = (name: (typeof QUERY_MEASURES)[number]) => Number(values[QUERY_MEASURES.indexOf(name)])
+    const plain = QUERY_MEASURES.length - QUERY_AMOUNTS
+    const value = (name: (typeof QUERY_MEASURES)[number]) => {
+      const at = QUERY_MEASURES.indexOf(name)
+      return at < plain ? sums[at]! : sums[plain + 2 * (at - plain)]! * 1e6 + sums[plain + 2 * (at - plain) + 1]!
+    }
     const id = `${key[1]}|${key[2]}`
     const row = rows.get(id) ?? { searches: 0, zero_results: 0, searches_with_click: 0, searches_with_purchase: 0, clicks: 0, add_to_carts: 0, purchases: 0, revenue: 0 }
     for (const name of ["searches", "zero_results", "searches_with_click", "searches_with_purchase", "clicks", "add_to_carts", "purchases"] as const) row[name] += value(name)

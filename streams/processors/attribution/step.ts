@@ -169,14 +169,15 @@ const countProducts = (organizationId: string, event: BehaviouralEvent, rollups:
   const slot = event.type === "view" ? VIEWS : event.type === "click" ? CLICKS : event.type === "add_to_cart" ? CARTS : event.type === "purchase" ? PURCHASES : -1
   if (slot < 0) return
   const count = (documentId: string, quantity: number, money: Money) => {
-    const sums = rollups.products.at(`${organizationId}\n${event.collection}\n${documentId}`, [organizationId, event.collection, documentId], event.timestamp)
-    sums[slot] = sums[slot]! + 1
+    const row = rollups.products.row(`${organizationId}\n${event.collection}\n${documentId}`, () => [organizationId, event.collection, documentId])
+    row.add(event.timestamp, slot, 1)
     if (slot < CARTS) return
     const amount = moneyOf(quantity)
     const value = slot === CARTS ? CART_UNITS : REVENUE_UNITS
-    for (const [at, add] of [[QUANTITY_UNITS, amount.units], [QUANTITY_UNITS + 1, amount.micros], [value, money.units], [value + 1, money.micros]] as const) {
-      sums[at] = sums[at]! + add
-    }
+    row.add(event.timestamp, QUANTITY_UNITS, amount.units)
+    row.add(event.timestamp, QUANTITY_UNITS + 1, amount.micros)
+    row.add(event.timestamp, value, money.units)
+    row.add(event.timestamp, value + 1, money.micros)
   }
   if (event.items === undefined) {
     if (event.document_id !== undefined) count(event.document_id, event.quantity ?? 1, amountOf(event))
@@ -189,8 +190,7 @@ export const step = (state: AttributionState, body: Body, place: Place, rollups:
   if (body.kind === "served") return stepServed(state, body.served, place, rollups)
   const { event, organizationId } = body
   if (event.event_id !== undefined && !state.admit(organizationId, event.event_id, place.appendedAt)) return drop("event_id already counted")
-  const sums = rollups.events.at(`${organizationId}\n${event.collection}\n${event.type}`, [organizationId, event.collection, event.type], event.timestamp)
-  sums[0] = sums[0]! + 1
+  rollups.events.row(`${organizationId}\n${event.collection}\n${event.type}`, () => [organizationId, event.collection, event.type]).add(event.timestamp, 0, 1)
   countProducts(organizationId, event, rollups)
   switch (event.type) {
     case "search": return stepSearchEvent(state, organizationId, event, place, rollups)

@@ -8,7 +8,7 @@
  * A run is a row of keystrokes: each query a prefix of the next, less than 4 s apart (contract part 3). A run counts as
  * one search, its last; what followed any of its searches belongs to that last one.
  */
-import { type Money, NO_MONEY, type Rollups } from "./rollups.ts"
+import { type DeltaRow, type Money, NO_MONEY, type Rollups } from "./rollups.ts"
 
 /** Contract part 3. */
 export const KEYSTROKE_GAP_MS = 4_000
@@ -51,8 +51,11 @@ export interface Search {
   hadClick: boolean
   hadPurchase: boolean
   /** Derived from `served` and `event`; see `facts`. */
-  derived: SearchFacts
+  derived: Derived
 }
+
+/** Facts with the row of the current rollups that they were counted in last, since finding it costs more than counting. */
+export type Derived = SearchFacts & { row?: DeltaRow }
 
 export interface Visit {
   readonly organizationId: string
@@ -62,15 +65,19 @@ export interface Visit {
 }
 
 /** The answer knows better what was searched; either source may know who searched, and on what. */
-export const facts = (served: SearchFacts | undefined, event: SearchFacts | undefined): SearchFacts => {
+export const facts = (served: SearchFacts | undefined, event: SearchFacts | undefined): Derived => {
   const base = served ?? event!
   const other = served === undefined ? undefined : event
   return {
-    ...base,
+    at: base.at,
+    q: base.q,
+    collection: base.collection,
+    hasNoResults: base.hasNoResults,
     visitor: base.visitor || (other?.visitor ?? ""),
     device: base.device || (other?.device ?? ""),
     country: base.country || (other?.country ?? ""),
-    surface: base.surface || (other?.surface ?? "")
+    surface: base.surface || (other?.surface ?? ""),
+    row: undefined
   }
 }
 
@@ -105,20 +112,18 @@ const SEARCHES = 0, ZERO_RESULTS = 1, WITH_CLICK = 2, WITH_PURCHASE = 3, CLICKS 
 
 const idOf = (organizationId: string, f: SearchFacts): string => `${organizationId}\n${f.collection}\n${f.device}\n${f.country}\n${f.surface}\n${f.q}`
 
-const sumsAt = (rollups: Rollups, organizationId: string, f: SearchFacts, at: number): Float64Array =>
-  rollups.queries.at(idOf(organizationId, f), [organizationId, f.collection, f.q, f.device, f.country, f.surface], at)
+const rowOf = (rollups: Rollups, organizationId: string, f: Derived): DeltaRow =>
+  f.row?.generation === rollups.queries.generation
+    ? f.row
+    : f.row = rollups.queries.row(idOf(organizationId, f), () => [organizationId, f.collection, f.q, f.device, f.country, f.surface])
 
-const add = (sums: Float64Array, slot: number, amount: number): void => {
-  sums[slot] = sums[slot]! + amount
-}
-
-const countInteraction = (rollups: Rollups, organizationId: string, f: SearchFacts, { at, kind, money }: Interaction, sign: number): void => {
-  const sums = sumsAt(rollups, organizationId, f, at)
-  if (kind === "click") return add(sums, CLICKS, sign)
+const countInteraction = (rollups: Rollups, organizationId: string, f: Derived, { at, kind, money }: Interaction, sign: number): void => {
+  const row = rowOf(rollups, organizationId, f)
+  if (kind === "click") return row.add(at, CLICKS, sign)
   const isCart = kind === "add_to_cart"
-  add(sums, isCart ? CARTS : PURCHASES, sign)
-  add(sums, isCart ? CART_UNITS : REVENUE_UNITS, sign * money.units)
-  add(sums, isCart ? CART_MICROS : REVENUE_MICROS, sign * money.micros)
+  row.add(at, isCart ? CARTS : PURCHASES, sign)
+  row.add(at, isCart ? CART_UNITS : REVENUE_UNITS, sign * money.units)
+  row.add(at, isCart ? CART_MICROS : REVENUE_MICROS, sign * money.micros)
 }
 
 /** Index of the search that a loose interaction at `at` follows: the last one not after it; -1 for none in time. */
@@ -156,11 +161,11 @@ const countRun = (visit: Visit, [first, last]: readonly [number, number], rollup
       if (owner >= first) count(interaction)
     }
   }
-  const sums = sumsAt(rollups, organizationId, root, root.at)
-  add(sums, SEARCHES, sign)
-  if (root.hasNoResults) add(sums, ZERO_RESULTS, sign)
-  if (hasClick) add(sums, WITH_CLICK, sign)
-  if (hasPurchase) add(sums, WITH_PURCHASE, sign)
+  const row = rowOf(rollups, organizationId, root)
+  row.add(root.at, SEARCHES, sign)
+  if (root.hasNoResults) row.add(root.at, ZERO_RESULTS, sign)
+  if (hasClick) row.add(root.at, WITH_CLICK, sign)
+  if (hasPurchase) row.add(root.at, WITH_PURCHASE, sign)
 }
 
 /** Counts the distinct runs that hold any of the given indexes. */
@@ -218,7 +223,7 @@ export const dropOldest = (visit: Visit): Search | undefined => {
   while (loose.length > 0 && loose[0]!.at < searches[0]!.derived.at) loose.shift()
   const has = (kind: InteractionKind, flag: (search: Search) => boolean) => members.some((m) => flag(m) || m.named.some((n) => n.kind === kind))
   return {
-    ...oldest, named: [], derived: root.derived,
+    ...oldest, named: [], derived: { ...root.derived, row: undefined },
     hadClick: has("click", (m) => m.hadClick), hadPurchase: has("purchase", (m) => m.hadPurchase)
   }
 }
@@ -228,28 +233,44 @@ const markKind = (search: Search, kind: InteractionKind): void => {
   if (kind === "purchase") search.hadPurchase = true
 }
 
+/** Whether the run [first, last] has an interaction of a kind that it contributes as a flag. */
+const hasKind = ({ loose, searches }: Visit, [first, last]: readonly [number, number], kind: "click" | "purchase"): boolean => {
+  for (let i = first; i <= last; i++) {
+    const search = searches[i]!
+    if (kind === "click" ? search.hadClick : search.hadPurchase) return true
+    for (const named of search.named) if (named.kind === kind) return true
+  }
+  for (const interaction of loose) {
+    if (interaction.kind !== kind || interaction.at < searches[first]!.derived.at) continue
+    const owner = ownerOf(searches, interaction.at)
+    if (owner >= first && owner <= last) return true
+  }
+  return false
+}
+
+/** Adds what one more interaction contributes to a run that does not hold it yet. */
+const countOneMore = (visit: Visit, run: readonly [number, number], interaction: Interaction, rollups: Rollups): void => {
+  const root = visit.searches[run[1]]!.derived
+  countInteraction(rollups, visit.organizationId, root, interaction, 1)
+  const { kind } = interaction
+  if (kind === "add_to_cart" || hasKind(visit, run, kind)) return
+  rowOf(rollups, visit.organizationId, root).add(root.at, kind === "click" ? WITH_CLICK : WITH_PURCHASE, 1)
+}
+
 /** An interaction that named a search of this visit. */
 export const addNamed = (visit: Visit, search: Search, interaction: Interaction, rollups: Rollups): void => {
-  const run = runAround(visit.searches, visit.searches.indexOf(search))
-  countRun(visit, run, rollups, -1)
-  if (search.named.length < INTERACTIONS_MAX) {
-    search.named.push(interaction)
-    countRun(visit, run, rollups, 1)
-    return
-  }
-  markKind(search, interaction.kind)
-  countRun(visit, run, rollups, 1)
-  countInteraction(rollups, visit.organizationId, visit.searches[run[1]]!.derived, interaction, 1)
+  countOneMore(visit, runAround(visit.searches, visit.searches.indexOf(search)), interaction, rollups)
+  if (search.named.length < INTERACTIONS_MAX) search.named.push(interaction)
+  else markKind(search, interaction.kind)
 }
 
 /** An interaction that named no known search: it belongs to the visit's last search before it, if any within 30 minutes. */
 export const addLoose = (visit: Visit, interaction: Interaction, rollups: Rollups): void => {
   const owner = ownerOf(visit.searches, interaction.at)
-  countRuns(visit, [owner], rollups, -1)
+  if (owner >= 0) countOneMore(visit, runAround(visit.searches, owner), interaction, rollups)
   let at = visit.loose.length
   while (at > 0 && visit.loose[at - 1]!.at > interaction.at) at--
   visit.loose.splice(at, 0, interaction)
-  countRuns(visit, [owner], rollups, 1)
   if (visit.loose.length > INTERACTIONS_MAX) settleOldestLoose(visit)
 }
 
@@ -276,15 +297,10 @@ export const removeLoose = (visit: Visit, id: string, rollups: Rollups): void =>
 export const addSettled = (organizationId: string, search: Search, interaction: Interaction, rollups: Rollups): void => {
   const f = search.derived
   countInteraction(rollups, organizationId, f, interaction, 1)
-  const sums = sumsAt(rollups, organizationId, f, f.at)
-  if (interaction.kind === "click" && !search.hadClick) {
-    search.hadClick = true
-    add(sums, WITH_CLICK, 1)
-  }
-  if (interaction.kind === "purchase" && !search.hadPurchase) {
-    search.hadPurchase = true
-    add(sums, WITH_PURCHASE, 1)
-  }
+  const row = rowOf(rollups, organizationId, f)
+  if (interaction.kind === "click" && !search.hadClick) row.add(f.at, WITH_CLICK, 1)
+  if (interaction.kind === "purchase" && !search.hadPurchase) row.add(f.at, WITH_PURCHASE, 1)
+  markKind(search, interaction.kind)
 }
 
 export const newSearch = (id: string, served: SearchFacts | undefined, event: SearchFacts | undefined): Search =>
