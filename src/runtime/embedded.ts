@@ -2,7 +2,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
-import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
+import { openEngine } from "../../engine-sdk/src/memory/open-engine.ts"
 import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
 import { StreamWorker } from "../../streams/host.ts"
 import { EVENT_FINGERPRINTS, VISITOR_PARTITIONS_EMBEDDED } from "../../streams/topics.ts"
@@ -32,8 +32,12 @@ export const layerSql = (server: PostgresServer) =>
     maxConnections: 8, applicationName: "dowser"
   })
 
-const layerEngine = Layer.effect(Engine, Effect.acquireRelease(
-  Effect.sync(createEngine),
+/** Collections open on first use within this budget and close again, least recently used first. */
+const engineMemoryBytes = 2 * 1024 ** 3
+
+/** Writes, merges and snapshots in a thread of their own; searches read shared segments on this one. */
+const layerEngine = (path: string) => Layer.effect(Engine, Effect.acquireRelease(
+  Effect.promise(() => openEngine({ path, worker: true, memoryBudgetBytes: engineMemoryBytes })),
   (engine) => Effect.promise(() => engine.close())
 ))
 
@@ -45,7 +49,7 @@ export const layerEmbedded = (folder: DataFolder) => Layer.unwrap(Effect.gen(fun
   const { database, host, password, port, username } = server
 
   const stores = Layer.provideMerge(layerMigrations, layerSql(server))
-  const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(folder.operatorKey), OperatorAuth.layer(folder.operatorToken), layerEngine, layerEmbeddedLog({ path: logPath }))
+  const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(folder.operatorKey), OperatorAuth.layer(folder.operatorToken), layerEngine(join(folder.path, "engine")), layerEmbeddedLog({ path: logPath }))
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerEmbedded({ key, topic: EVENT_FINGERPRINTS.name })))
   const streams = Layer.mergeAll(
     StreamWorker.layer({ logPath, statePath: join(folder.path, "streams"), sql: { host, port, username, password, database }, visitorPartitions }),

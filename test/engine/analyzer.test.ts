@@ -56,4 +56,6 @@ describe("stemming", () => {
 it("sorts by letters, not by punctuation, case or accents", () => {
   expect(sortKeyOfString("L'Oréal — Foo!")).toBe("loreal  foo")
   expect(sortKeyOfString("!!!")).toBe("")
+  const sorted = ["by Buqu", "by Ярославль", "by", "by Müller"].sort((a, b) => sortKeyOfString(a) < sortKeyOfString(b) ? -1 : 1)
+  expect(sorted).toEqual(["by", "by Ярославль", "by Buqu", "by Müller"])
 })

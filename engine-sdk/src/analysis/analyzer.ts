@@ -238,14 +238,23 @@ const dictionaryCache = (dictionary: ReadonlyMap<string, string>): Map<string, A
 
 const SORT_KEY_LENGTH_MAX = 2_000
 const sortClasses = characterClasses([], [])
-/** What a string sorts by (engine-contract 8.2): lower case, accents folded, punctuation gone, spaces kept, at most 2,000 characters; "" sorts as missing. */
+/** Stands before a letter that has no ASCII form, so that such letters sort before Latin ones, as recorded. */
+const BEFORE_LATIN = "\u0001"
+const sortable = (folded: string): string => {
+  for (let i = 0; i < folded.length; i++) if (folded.charCodeAt(i) >= 128) return BEFORE_LATIN + folded
+  return folded
+}
+/**
+ * What a string sorts by (engine-contract 8.2), to be compared by its UTF-8 bytes: lower case, accents folded, punctuation
+ * gone, spaces kept, at most 2,000 characters. "" sorts as missing.
+ */
 export const sortKeyOfString = (text: string): string => {
   let out = ""
   for (let i = 0; i < text.length && out.length < SORT_KEY_LENGTH_MAX; i++) {
     const code = text.charCodeAt(i)
     if (code < 128) { if (code === 32 || (sortClasses[code] !== DROP && sortClasses[code] !== SPLIT)) out += text[i] }
-    else if (code >= 0xd800 && code < 0xdc00 && i + 1 < text.length) { out += foldCharacter(text.slice(i, i + 2)); i++ }
-    else out = isCombiningMark(code) ? combine(out, text[i]) : out + foldCharacter(text[i])
+    else if (code >= 0xd800 && code < 0xdc00 && i + 1 < text.length) { out += sortable(foldCharacter(text.slice(i, i + 2))); i++ }
+    else out = isCombiningMark(code) ? combine(out, text[i]) : out + sortable(foldCharacter(text[i]))
   }
   return out.toLowerCase().slice(0, SORT_KEY_LENGTH_MAX)
 }

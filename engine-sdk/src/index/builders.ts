@@ -52,13 +52,20 @@ class TextBuilder implements ColumnBuilder {
   }
   private element(doc: number, element: number, text: string): void {
     const tokens = this.analyzer.tokenize(text)
+    const { ids, log } = this
+    log.reserve(tokens.length * 3)
+    const { words } = log
+    let at = log.length
     for (let position = 0; position < tokens.length; position++) {
-      let id = this.ids.get(tokens[position])
-      if (id === undefined) this.ids.set(tokens[position], id = this.ids.size)
-      this.log.push(id)
-      this.log.push(doc)
-      this.log.push(element * 0x10000 + Math.min(position, POSITION_MAX))
+      const token = tokens[position]
+      let id = ids.get(token)
+      if (id === undefined) ids.set(token, id = ids.size)
+      words[at] = id
+      words[at + 1] = doc
+      words[at + 2] = element * 0x10000 + (position < POSITION_MAX ? position : POSITION_MAX)
+      at += 3
     }
+    log.length = at
     this.lengths.push(doc)
     this.lengths.push(Math.min(tokens.length, POSITION_MAX))
   }

@@ -5,7 +5,18 @@
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-export const encodeUtf8 = (text: string): Uint8Array => encoder.encode(text)
+/** The runtime's encoder costs a call out of the engine on one runtime; short ASCII texts are faster by hand. */
+export const encodeUtf8 = (text: string): Uint8Array => {
+  const { length } = text
+  if (length > 64) return encoder.encode(text)
+  const bytes = new Uint8Array(length)
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    if (code >= 0x80) return encoder.encode(text)
+    bytes[i] = code
+  }
+  return bytes
+}
 
 /** Cost: one character per byte for ASCII, which is nearly everything here; longer or other text goes through the decoder. */
 export const decodeUtf8 = (bytes: Uint8Array, start: number, end: number): string => {
@@ -99,6 +110,13 @@ export class WordLog {
       this.words = wider
     }
     this.words[this.length++] = value
+  }
+  /** Room for `count` more; the caller may then write `words` and `length` itself. */
+  reserve(count: number): void {
+    if (this.length + count <= this.words.length) return
+    const wider = new Uint32Array(Math.max(this.length + count, this.words.length * 2))
+    wider.set(this.words)
+    this.words = wider
   }
   done(): Uint32Array { return this.words.subarray(0, this.length) }
 }

@@ -4,6 +4,7 @@
  */
 import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
+import { encodeUtf8, hashBytes } from "./bytes.ts"
 import { Segment } from "./segment.ts"
 import type { Region, SegmentMeta } from "./sections.ts"
 
@@ -55,9 +56,10 @@ export class CollectionReader {
   }
   /** Where a live document of this id is: view and number in it. */
   locate(id: string): { readonly at: number; readonly doc: number } | undefined {
+    const key = encodeUtf8(id), hash = hashBytes(key, 0, key.length)
     for (let at = this.views.length - 1; at >= 0; at--) {
       const { segment, deleted } = this.views[at]
-      for (const doc of segment.docsOfId(id)) if (deleted === undefined || !hasBit(deleted, doc)) return { at, doc }
+      for (const doc of segment.docsOfKey(key, hash)) if (deleted === undefined || !hasBit(deleted, doc)) return { at, doc }
     }
     return undefined
   }

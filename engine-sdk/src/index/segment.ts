@@ -6,6 +6,8 @@ import { decodeUtf8, encodeUtf8, hashBytes } from "./bytes.ts"
 import { GeoColumn, NumberColumn, SortColumn, TextColumn, ValueColumn, VectorColumn } from "./columns.ts"
 import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
 
+const NONE: number[] = []
+
 export class Segment {
   readonly id: number
   readonly docs: number
@@ -35,11 +37,15 @@ export class Segment {
   idOf(doc: number): string { return decodeUtf8(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1]) }
   /** Every document of this id, newest last (an import may hold one id twice). Expected O(1). */
   docsOfId(id: string): number[] {
-    const found: number[] = []
-    if (this.docs === 0) return found
     const key = encodeUtf8(id)
+    return this.docsOfKey(key, hashBytes(key, 0, key.length))
+  }
+  /** The same with the id's bytes and hash at hand: many segments are asked for one id. */
+  docsOfKey(key: Uint8Array, hash: number): number[] {
     const mask = this.idSlots.length - 1
-    for (let slot = hashBytes(key, 0, key.length) & mask; this.idSlots[slot] !== 0; slot = (slot + 1) & mask) {
+    if (this.docs === 0 || this.idSlots[hash & mask] === 0) return NONE
+    const found: number[] = []
+    for (let slot = hash & mask; this.idSlots[slot] !== 0; slot = (slot + 1) & mask) {
       const doc = this.idSlots[slot] - 1
       const start = this.idOffsets[doc]
       if (this.idOffsets[doc + 1] - start !== key.length) continue

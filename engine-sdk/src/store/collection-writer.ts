@@ -10,7 +10,7 @@ import type { SchemaChange, Written, WriteVerdict } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import { hasBit, bitsOf } from "../index/bits.ts"
 import { SegmentBuilder } from "../index/builders.ts"
-import { encodeUtf8 } from "../index/bytes.ts"
+import { encodeUtf8, hashBytes } from "../index/bytes.ts"
 import { GONE, mergeSegments } from "../index/merge.ts"
 import { markDeleted, type Publication, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
@@ -21,8 +21,9 @@ import type { CollectionSchema, Document, Field } from "../schema.ts"
 import type { CollectionRecord, Journal, StoredDocument } from "./journal.ts"
 import { inSlices, nextTurn } from "./turns.ts"
 
-/** Work between two turns of the event loop; a single upsert waits about this long during an import. */
-const SLICE_ms = 4
+/** Work between two turns of the event loop, and documents that become one segment of an import: a single upsert that comes in between waits for one slice and for that segment. */
+const SLICE_ms = 2
+const CHUNK_DOCS = 512
 const MERGE_SLICE_ms = 0.5
 const REBUILD_DOCS = 4_096
 /** Segments of one size class that are merged into one of the next. */
@@ -54,6 +55,7 @@ export class CollectionWriter {
   private batches = 0
   private published: Promise<void> = Promise.resolve()
   private pendingPublications = 0
+  private chunk: Chunk | undefined
   private activeWrites = 0
   private gate: Promise<void> | undefined
   private waiters: Array<() => void> = []
@@ -148,12 +150,14 @@ export class CollectionWriter {
       const verdicts: WriteVerdict[] = []
       for (let at = 0; at < operations.length;) {
         const until = performance.now() + SLICE_ms
-        const chunk = new Chunk(this, returnDocuments)
-        do { verdicts.push(chunk.apply(operations[at++])) } while (at < operations.length && performance.now() < until)
-        this.commit(chunk)
+        // Writes that run at the same time share the open chunk; whoever ends first commits it for all.
+        do { verdicts.push((this.chunk ??= new Chunk(this)).apply(operations[at++], returnDocuments)) } while (at < operations.length && performance.now() < until && this.chunk.builder.docs < CHUNK_DOCS)
+        if (at === operations.length || this.chunk.builder.docs >= CHUNK_DOCS) this.commitChunk()
         if (at < operations.length) await nextTurn()
         while (this.views.length > SEGMENTS_MAX && this.merging !== undefined) await this.merging
       }
+      // Another write may have taken the last operations into a chunk that it still fills.
+      this.commitChunk()
       const done = this.published
       if (this.pendingPublications > 0) await done
       await this.journal.flushed()
@@ -164,6 +168,11 @@ export class CollectionWriter {
     }
   }
 
+  private commitChunk(): void {
+    const { chunk } = this
+    this.chunk = undefined
+    if (chunk !== undefined) this.commit(chunk)
+  }
   /** Adopts what a chunk made: new segment, deletions, journal batch; publishes when the batch is readable. */
   private commit(chunk: Chunk): void {
     const { puts, removes, builder, detected } = chunk
@@ -212,9 +221,10 @@ export class CollectionWriter {
     return flight !== undefined ? flight.text : this.journal.get(this.key, seq)
   }
   locate(id: string): { view: SegmentView; doc: number } | undefined {
+    const key = encodeUtf8(id), hash = hashBytes(key, 0, key.length)
     for (let at = this.views.length - 1; at >= 0; at--) {
       const view = this.views[at]
-      for (const doc of view.segment.docsOfId(id)) if (view.deleted === undefined || !hasBit(view.deleted, doc)) return { view, doc }
+      for (const doc of view.segment.docsOfKey(key, hash)) if (view.deleted === undefined || !hasBit(view.deleted, doc)) return { view, doc }
     }
     return undefined
   }
@@ -375,28 +385,32 @@ class Chunk {
   /** Numbers in the new segment that a later operation of the same chunk replaced. */ readonly replaced: number[] = []
   detected = 0
   private readonly writer: CollectionWriter
-  private readonly returnDocuments: boolean
   /** What this chunk did to an id so far. */ private readonly ids = new Map<string, Pending & { doc: number }>()
-  constructor(writer: CollectionWriter, returnDocuments: boolean) {
+  constructor(writer: CollectionWriter) {
     this.writer = writer
-    this.returnDocuments = returnDocuments
     this.builder = new SegmentBuilder(writer.schema, writer.dictionaryLookup)
   }
 
-  apply(operation: WriteOperation): WriteVerdict {
-    if (operation.kind === "delete") return this.delete(operation.id)
+  apply(operation: WriteOperation, returnDocuments: boolean): WriteVerdict {
+    if (operation.kind === "delete") return this.delete(operation.id, returnDocuments)
     const { writer } = this
-    const prepared = prepareWrite(writer.schema, operation, (id) => this.existing(id), () => String(writer.upcomingSeq))
+    const prepared = prepareWrite(writer.schema, operation, (id) => this.existing(id), () => this.freeId())
     if (!prepared.ok) return { ...idOf(operation), result: prepared }
     const { value } = prepared
     const refused = missingReference(writer, value)
     if (refused !== undefined) return { id: value.id, result: fail(refused) }
-    if (!value.changed && operation.action !== "create") return { id: value.id, result: ok(this.written(value.id, value.stored, false)) }
+    if (!value.changed && operation.action !== "create") return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, false)) }
     this.put(value)
-    return { id: value.id, result: ok(this.written(value.id, value.stored, true)) }
+    return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, true)) }
   }
-  private written(id: string, document: Document | undefined, changed: boolean): Written {
-    return { id, changed, ...(this.returnDocuments && document !== undefined ? { document } : {}) }
+  /** The decimal text of the next insertion number; numbers that a caller used as an id are passed over. */
+  private freeId(): string {
+    for (;;) {
+      const id = String(this.writer.upcomingSeq)
+      const own = this.ids.get(id)
+      if (own === undefined ? this.writer.locate(id) === undefined : own.text === undefined) return id
+      this.writer.takeSeq()
+    }
   }
   private existing(id: string): Document | undefined {
     const own = this.ids.get(id)
@@ -434,7 +448,7 @@ class Chunk {
     if (list === undefined) this.deletions.set(view, [doc])
     else list.push(doc)
   }
-  private delete(id: string): WriteVerdict {
+  private delete(id: string, returnDocuments: boolean): WriteVerdict {
     const own = this.ids.get(id)
     const place = own === undefined ? this.writer.locate(id) : undefined
     const text = own !== undefined ? own.text : place === undefined ? undefined : this.writer.textOf(place.view.segment.seqs[place.doc])
@@ -444,9 +458,10 @@ class Chunk {
     this.puts.delete(seq)
     this.removes.add(seq)
     this.ids.set(id, { seq, text: undefined, doc: -1 })
-    return { id, result: ok(this.written(id, this.returnDocuments ? parseJson(text) as Document : undefined, true)) }
+    return { id, result: ok(written(id, returnDocuments ? parseJson(text) as Document : undefined, true)) }
   }
 }
+const written = (id: string, document: Document | undefined, changed: boolean): Written => document === undefined ? { id, changed } : { id, changed, document }
 const idOf = (operation: Extract<WriteOperation, { kind: "put" }>): { id?: string } => {
   if (operation.id !== undefined) return { id: operation.id }
   const { document } = operation
