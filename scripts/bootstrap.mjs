@@ -87,5 +87,6 @@ if (command === "test") {
 } else if (command === "check") {
   process.exit(spawnSync(process.execPath, [at("node_modules", "typescript", "bin", "tsc"), "--noEmit", "-p", root], { stdio: "inherit" }).status ?? 1)
 } else {
-  process.exit(await run(at("src", "main.ts"), [command, ...args]))
+  // The program watches this launcher and stops when it is gone.
+  process.exit(await run(at("src", "main.ts"), [command, ...args], { DOWSER_PARENT_PID: String(process.pid) }))
 }
