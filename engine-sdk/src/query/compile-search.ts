@@ -325,7 +325,7 @@ class Compilation {
   #highlight(queryFields: QueryFields, selection: Selection): HighlightRequest {
     const p = this.#parameters
     const explicit = (p.highlight_fields ?? "").trim() !== ""
-    const fields = explicit ? expandNames(listParameter(p, "highlight_fields"), this.#schema) : [...new Set(queryFields.highlighted)].filter((name) => isSelected(selection, name))
+    const fields = explicit ? expandNames(listParameter(p, "highlight_fields"), this.#schema) : queryFields.highlighted.filter((name) => isSelected(selection, name))
     return {
       fields, explicit, fullFields: expandNames(listParameter(p, "highlight_full_fields"), this.#schema),
       affixTokens: this.#integers.highlight_affix_num_tokens, snippetThreshold: this.#integers.snippet_threshold,
