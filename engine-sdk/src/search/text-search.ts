@@ -20,6 +20,7 @@ const DROP_TOKENS_MAX = 20
 const SPLIT_TOKENS_MAX = 5
 const LARGE_COLLECTION = 500_000
 const INFIX_SCORE = 100
+const SUMMED_TERMS = 256
 const PHRASE_SCORE = 100_000
 
 /** A word that was looked up, and how it relates to what was typed. */
@@ -256,7 +257,8 @@ export class TextSearch {
     for (let s = 0; s < this.matches.length; s++) {
       const column = this.columns[s][field]
       if (column === undefined) continue
-      const top = new BestTerms(most + seen.size)
+      // A word's worth is its sum over segments: with several, look at more than the best of each.
+      const top = new BestTerms(this.matches.length === 1 ? most + seen.size : Math.max(most + seen.size, SUMMED_TERMS))
       expandTerm(column, token.bytes, cost, isPrefix, (term) => {
         const worth = this.byBestValue && column.best !== undefined ? column.best[term] : column.frequency(term)
         if (top.wants(worth) && this.isUsable(s, field, term, previous)) top.add(term, worth)
@@ -274,7 +276,7 @@ export class TextSearch {
     // The word as it stands comes first and takes one of the places.
     let taken = 0
     if (exact !== undefined && !seen.has(exact)) { seen.add(exact); words.push(exact); taken++ }
-    const ordered = [...merged].sort((a, b) => b[1] - a[1])
+    const ordered = [...merged].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
     for (const [word] of ordered) {
       if (taken >= most) break
       if (seen.has(word)) continue

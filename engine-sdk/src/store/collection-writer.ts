@@ -394,7 +394,7 @@ class Chunk {
   apply(operation: WriteOperation, returnDocuments: boolean): WriteVerdict {
     if (operation.kind === "delete") return this.delete(operation.id, returnDocuments)
     const { writer } = this
-    const prepared = prepareWrite(writer.schema, operation, (id) => this.existing(id), () => String(writer.upcomingSeq))
+    const prepared = prepareWrite(writer.schema, operation, (id) => this.existing(id), () => this.freeId())
     if (!prepared.ok) return { ...idOf(operation), result: prepared }
     const { value } = prepared
     const refused = missingReference(writer, value)
@@ -402,6 +402,15 @@ class Chunk {
     if (!value.changed && operation.action !== "create") return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, false)) }
     this.put(value)
     return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, true)) }
+  }
+  /** The decimal text of the next insertion number; numbers that a caller used as an id are passed over. */
+  private freeId(): string {
+    for (;;) {
+      const id = String(this.writer.upcomingSeq)
+      const own = this.ids.get(id)
+      if (own === undefined ? this.writer.locate(id) === undefined : own.text === undefined) return id
+      this.writer.takeSeq()
+    }
   }
   private existing(id: string): Document | undefined {
     const own = this.ids.get(id)

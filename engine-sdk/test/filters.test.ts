@@ -1,0 +1,70 @@
+/** Filters over columns against the plainest evaluation there is: document by document, after random writes and merges. */
+import { describe, expect, it } from "vitest"
+import { createEngine } from "../src/mod.ts"
+import type { Filter } from "../src/plan.ts"
+import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
+
+interface Row { readonly id: string; readonly colour?: string; readonly tags?: ReadonlyArray<string>; readonly n?: number; readonly price?: number; readonly ok?: boolean }
+const seeded = (seed: number) => (): number => { seed = (seed + 0x6d2b79f5) | 0; let t = Math.imul(seed ^ (seed >>> 15), 1 | seed); t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t; return ((t ^ (t >>> 14)) >>> 0) / 4294967296 }
+const words = (text: string): string[] => text.split(" ")
+const matches = (filter: Filter, row: Row): boolean => {
+  switch (filter.kind) {
+    case "and": return matches(filter.left, row) && matches(filter.right, row)
+    case "or": return matches(filter.left, row) || matches(filter.right, row)
+    case "not": return !matches(filter.filter, row)
+    case "ids": return filter.ids.includes(row.id)
+    case "bool": return row.ok !== undefined && filter.values.includes(row.ok)
+    case "number": {
+      const value = filter.field === "n" ? row.n : row.price
+      return value !== undefined && filter.ranges.some(({ min, max, minOpen, maxOpen }) => (minOpen === true ? value > min : value >= min) && (maxOpen === true ? value < max : value <= max))
+    }
+    case "string": {
+      const values = filter.field === "colour" ? (row.colour === undefined ? [] : [row.colour]) : row.tags ?? []
+      return filter.values.some(({ tokens, match }) => match === "equals" ? values.some((value) => value === tokens.join(" ")) : tokens.every((token) => values.some((value) => words(value).includes(token))))
+    }
+    default: throw new Error(`no such filter here: ${filter.kind}`)
+  }
+}
+
+describe("filters", () => {
+  it("agree with a naive evaluator on random documents", async () => {
+    const random = seeded(11)
+    const pick = <A>(list: ReadonlyArray<A>): A => list[Math.floor(random() * list.length)]
+    const colours = ["red", "blue", "dark red", "dark blue green"]
+    const rows = new Map<string, Row>()
+    const engine = createEngine()
+    await engine.createCollection("t", suiteSchema("c", [suiteField("colour", "string"), suiteField("tags", "string[]"), suiteField("n", "int32"), suiteField("price", "float"), suiteField("ok", "bool")]), 1)
+    for (let round = 0; round < 40; round++) {
+      const batch: Row[] = []
+      for (let i = 0; i < 20; i++) {
+        const row: Row = {
+          id: `d${Math.floor(random() * 300)}`, ...(random() < 0.8 ? { colour: pick(colours) } : {}), ...(random() < 0.7 ? { tags: [pick(colours), pick(colours)] } : {}),
+          ...(random() < 0.8 ? { n: Math.floor(random() * 20) - 5 } : {}), ...(random() < 0.8 ? { price: Math.floor(random() * 8) / 4 } : {}), ...(random() < 0.8 ? { ok: random() < 0.5 } : {}),
+        }
+        batch.push(row)
+        rows.set(row.id, row)
+      }
+      await engine.write("t", "c", batch.map((row) => putOf({ ...row })))
+      const gone = `d${Math.floor(random() * 300)}`
+      rows.delete(gone)
+      await engine.write("t", "c", [{ kind: "delete", id: gone }])
+    }
+    const leaf = (): Filter => {
+      const kind = Math.floor(random() * 5)
+      if (kind === 0) return { kind: "number", field: "n", type: "int32", ranges: [{ min: Math.floor(random() * 10) - 5, max: Math.floor(random() * 15), minOpen: random() < 0.5 }] }
+      if (kind === 1) return { kind: "number", field: "price", type: "float", ranges: [{ min: Math.floor(random() * 8) / 4, max: Infinity }] }
+      if (kind === 2) return { kind: "bool", field: "ok", values: [random() < 0.5] }
+      if (kind === 3) return { kind: "ids", ids: Array.from({ length: 20 }, () => `d${Math.floor(random() * 300)}`) }
+      return { kind: "string", field: pick(["colour", "tags"]), values: [{ tokens: words(pick(colours)), match: pick(["contains", "equals"] as const), prefix: false }], prefixCandidates: 4 }
+    }
+    const tree = (depth: number): Filter => depth === 0 || random() < 0.3 ? leaf() : random() < 0.25 ? { kind: "not", filter: tree(depth - 1) } : { kind: pick(["and", "or"] as const), left: tree(depth - 1), right: tree(depth - 1) }
+    for (let n = 0; n < 250; n++) {
+      const filter = tree(3)
+      const [answer] = await engine.search("t", [suitePlan("c", { filter, limit: 300 })])
+      const found = answer.ok ? (answer.value.hits ?? []).map(({ document }) => String(document.id)).sort() : []
+      expect(found, JSON.stringify(filter)).toEqual([...rows.values()].filter((row) => matches(filter, row)).map(({ id }) => id).sort())
+      expect(answer.ok ? answer.value.found : -1).toBe(found.length)
+    }
+    await engine.close()
+  })
+})
