@@ -245,6 +245,9 @@ const sortRelated = (scope: SearchScope, other: CollectionReader, related: Array
 
 // ---- union (6.10) --------------------------------------------------------------------------------------------------
 
+/** Hits among which a union looks for repetitions, at least. */
+const UNION_WINDOW = 250
+
 /** One ranked list over several plans; ties go by plan, then newest first. */
 export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => {
   const started = performance.now()
@@ -265,11 +268,17 @@ export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<Union
   })
   const merged = mergeLists(executions, lists)
   const seen = new Set<string>()
+  const counted = new Set<string>()
   let removed = 0
   const unique = merged.filter(({ at, placed }) => {
     if (!union.removeDuplicates || grouped || placed.isCurated) return true
     const key = `${executions[at].plan.collection}\n${executions[at].reader.views[placed.s].segment.seqs[placed.doc]}`
-    if (seen.has(key)) { removed++; return false }
+    if (seen.has(key)) {
+      // Decision: `found` shrinks only by repetitions of the best hits, as recorded.
+      if (counted.has(key)) removed++
+      return false
+    }
+    if (seen.size < Math.max(UNION_WINDOW, end)) counted.add(key)
     seen.add(key)
     return true
   })
