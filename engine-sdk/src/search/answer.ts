@@ -78,6 +78,7 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
   const other = scope.collection(request.collection!)
   const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
   const counts = new Map<string, number>()
+  const counted = new Map<SegmentView, Set<number>>()
   if (other !== undefined && relation !== undefined) {
     const allowed = joinFilterBits(scope, other, plan.filter, request.collection!)
     for (const { view, bits } of sets) for (let doc = 0; doc < view.segment.docs; doc++) {
@@ -85,6 +86,11 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
       for (const target of relatedDocs(reader, view, doc, other, relation)) {
         const set = allowed?.get(target.view)
         if (set !== undefined && !hasBit(set, target.doc)) continue
+        // A related document counts once, however many matches lead to it.
+        let seen = counted.get(target.view)
+        if (seen === undefined) counted.set(target.view, seen = new Set())
+        if (seen.has(target.doc)) continue
+        seen.add(target.doc)
         const column = target.view.segment.values(request.field)
         if (column !== undefined) eachOrdinal(column, target.doc, (ordinal) => { const value = column.table.text(ordinal); counts.set(value, (counts.get(value) ?? 0) + 1) })
       }
@@ -92,8 +98,8 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
   }
   const rows = [...counts].sort((a, b) => compareCounts(a[0], a[1], b[0], b[1]))
   return {
-    field_name: request.field, sampled: false,
-    counts: rows.slice(0, plan.facetValuesMax).map(([value, count]) => ({ value, highlighted: value, count, facet_filter: `$${request.collection}(${request.field}:=${/[,()&|`]/.test(value) ? `\`${value}\`` : value})` })),
+    field_name: `${request.collection}(${request.field})`, sampled: false,
+    counts: rows.slice(0, plan.facetValuesMax).map(([value, count]) => ({ value, highlighted: value, count, facet_filter: `$${request.collection}(${request.field}: \`${value}\`)` })),
     stats: { total_values: rows.length },
   }
 }
@@ -108,9 +114,10 @@ const innerFilter = (filter: Filter | undefined, collection: string): Filter | u
   if (filter === undefined) return undefined
   if (filter.kind === "join" && filter.collection === collection) return filter.filter
   if (filter.kind === "join") return undefined
-  if (filter.kind !== "and" && filter.kind !== "or") return undefined
+  // Under an `or` a document may be here for another reason: nothing is narrowed.
+  if (filter.kind !== "and") return undefined
   const left = innerFilter(filter.left, collection), right = innerFilter(filter.right, collection)
-  return left !== undefined && right !== undefined ? { kind: filter.kind, left, right } : left ?? right
+  return left !== undefined && right !== undefined ? { kind: "and", left, right } : left ?? right
 }
 
 /** Turns ranked documents into hits; reads and parses JSON only for those. */
@@ -149,7 +156,7 @@ export class HitRenderer {
     const distance = execution.distances?.[placed.s][placed.doc]
     if (distance !== undefined && !Number.isNaN(distance) && !placed.isCurated) hit.vector_distance = distance
     const vectorKey = plan.sort.findIndex(({ kind }) => kind === "vector_query")
-    if (vectorKey >= 0 && placed.ranked !== undefined) hit.vector_distance = Math.abs(this.keyOf(placed.ranked, vectorKey))
+    if (vectorKey >= 0 && placed.ranked !== undefined) hit.vector_distance = -this.keyOf(placed.ranked, vectorKey)
     if (this.showsTextMatch && !placed.isCurated) {
       const match = execution.matches[placed.s]
       const score = scoreAsBigInt(match.high[placed.doc], match.low[placed.doc])
@@ -228,7 +235,11 @@ export class HitRenderer {
       else for (const key of new Set(documents.flatMap((one) => Object.keys(one)))) into[key] = documents.map((one) => one[key])
       return
     }
+<<<<<<< HEAD
     into[name] = isList ? documents : documents[0]
+=======
+    into[name] = join.strategy === "nest_array" || documents.length > 1 ? documents : documents[0]
+>>>>>>> engine-core
   }
 }
 
