@@ -235,11 +235,7 @@ export class HitRenderer {
       else for (const key of new Set(documents.flatMap((one) => Object.keys(one)))) into[key] = documents.map((one) => one[key])
       return
     }
-<<<<<<< HEAD
     into[name] = isList ? documents : documents[0]
-=======
-    into[name] = join.strategy === "nest_array" || documents.length > 1 ? documents : documents[0]
->>>>>>> engine-core
   }
 }
 
