@@ -42,7 +42,10 @@ export const startServer = async (extra: ReadonlyArray<string> = []): Promise<Ru
       const end = text.indexOf("\n")
       if (end >= 0) settle(JSON.parse(text.slice(0, end)) as Record<string, string>)
     })
-    child.once("exit", (code) => reject(new Error(`The program ended while starting (exit code ${code}).`)))
+    child.once("exit", (code) => {
+      rmSync(folder, { recursive: true, force: true })
+      reject(new Error(`The program ended while starting (exit code ${code}).`))
+    })
   })
   return {
     base: ready.base_url, port, pid: child.pid ?? 0, full_key: ready.full_key, search_key: ready.search_key,

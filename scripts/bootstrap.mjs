@@ -64,7 +64,7 @@ function run(script, args, environment = {}) {
   const { binary, flags } = runtime()
   const child = spawn(binary, [...flags, script, ...args], {
     cwd: process.env.INIT_CWD ?? process.cwd(),
-    env: { ...process.env, ...environment, DOWSER_PARENT_PID: String(process.pid), DENO_NO_UPDATE_CHECK: "1", NO_UPDATE_NOTIFIER: "1" },
+    env: { ...process.env, ...environment, DENO_NO_UPDATE_CHECK: "1", NO_UPDATE_NOTIFIER: "1" },
     stdio: "inherit"
   })
   const stop = (signal) => child.kill(signal)
@@ -87,5 +87,6 @@ if (command === "test") {
 } else if (command === "check") {
   process.exit(spawnSync(process.execPath, [at("node_modules", "typescript", "bin", "tsc"), "--noEmit", "-p", root], { stdio: "inherit" }).status ?? 1)
 } else {
-  process.exit(await run(at("src", "main.ts"), [command, ...args]))
+  // The program watches this launcher and stops when it is gone.
+  process.exit(await run(at("src", "main.ts"), [command, ...args], { DOWSER_PARENT_PID: String(process.pid) }))
 }

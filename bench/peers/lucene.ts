@@ -1,8 +1,8 @@
 /** Builds and runs the Lucene peer: Maven resolves it once into a folder of the temporary directory, one JVM does the work on one thread. */
 import { spawnSync } from "node:child_process"
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
-import { join } from "node:path"
+import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 
 export interface PeerFigures { readonly import_docs_per_s: number; readonly index_bytes_per_doc: number; readonly qps: number; readonly p50_ms: number; readonly p95_ms: number; readonly p99_ms: number; readonly queries: ReadonlyArray<{ readonly ms: number; readonly found: number; readonly ids: ReadonlyArray<string>; readonly facets: Readonly<Record<string, ReadonlyArray<readonly [string, number]>>> }> }
@@ -15,7 +15,7 @@ export const luceneMissing = (): string | undefined =>
 const build = (): string => {
   const source = fileURLToPath(new URL("./lucene", import.meta.url))
   const version = String(readFileSync(join(source, "src/main/java/dowser/LucenePeer.java")).length)
-  const built = join(tmpdir(), `dowser-lucene-peer-${version}`)
+  const built = fileURLToPath(new URL(`../../node_modules/.cache/dowser-lucene-peer-${version}`, import.meta.url))
   if (existsSync(built)) return built
   const fresh = mkdtempSync(join(tmpdir(), "dowser-lucene-build-"))
   cpSync(source, fresh, { recursive: true })
@@ -23,7 +23,9 @@ const build = (): string => {
     const run = spawnSync("mvn", ["-B", "-ntp", "-q", ...args], { cwd: fresh, encoding: "utf8" })
     if (run.status !== 0) throw new Error(`Maven failed: ${(run.stdout + run.stderr).slice(-600)}`)
   }
-  renameSync(fresh, built)
+  mkdirSync(dirname(built), { recursive: true })
+  cpSync(fresh, built, { recursive: true })
+  rmSync(fresh, { recursive: true, force: true })
   return built
 }
 

@@ -22,6 +22,7 @@ export interface Answer { readonly status: number; readonly headers: Headers; re
 export interface Program {
   readonly base: string
   readonly operatorToken: string
+  /** Owner of the demo shop, when one was asked for. */ readonly demo: Tenant | undefined
   readonly tenant: (name: string) => Promise<Tenant>
   /** A JSON request; a string or bytes body goes as it stands. */
   readonly request: (method: string, path: string, options?: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }) => Promise<Answer>
@@ -52,17 +53,17 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
   const base = `http://127.0.0.1:${port}`
   const access = Context.get(context as Context.Context<Access>, Access)
   const { demoProducts } = options
-  if (demoProducts !== undefined) {
-    await Effect.runPromise(Effect.provide(Effect.gen(function*() {
-      const { organization_id } = yield* createWithKeys("Demo", "unlimited", 0)
-      yield* seedDemo({ organizationId: organization_id, collection: "products", products: demoProducts, report: () => {} })
-      const demo = yield* Demo
-      yield* demo.open(organization_id, "products")
-    }), context))
-  }
+  const demo = demoProducts === undefined ? undefined : await Effect.runPromise(Effect.provide(Effect.gen(function*() {
+    const tenant = yield* createWithKeys("Demo", "unlimited", 0)
+    yield* seedDemo({ organizationId: tenant.organization_id, collection: "products", products: demoProducts, report: () => {} })
+    const shop = yield* Demo
+    yield* shop.open(tenant.organization_id, "products")
+    return tenant
+  }), context))
   return {
     base,
     operatorToken: folder.operatorToken,
+    demo,
     run: (effect) => Effect.runPromise(Effect.provideService(effect, Access, access)),
     tenant: (name) => Effect.runPromise(Effect.provideService(createWithKeys(name, "unlimited", 0), Access, access)),
     request: async (method, address, { body, headers, key } = {}) => {

@@ -2,6 +2,7 @@
 import { parseJson, select } from "../documents/mod.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { FacetCount, Filter, Hit, JoinInclude, SearchAnswer, SearchPlan, TextMatchInfo, UnionAnswer, UnionPlan } from "../plan.ts"
+import { fieldNamed } from "../query/query-context.ts"
 import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { Execution, type Placed } from "./execution.ts"
@@ -77,6 +78,7 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
   const other = scope.collection(request.collection!)
   const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
   const counts = new Map<string, number>()
+  const counted = new Map<SegmentView, Set<number>>()
   if (other !== undefined && relation !== undefined) {
     const allowed = joinFilterBits(scope, other, plan.filter, request.collection!)
     for (const { view, bits } of sets) for (let doc = 0; doc < view.segment.docs; doc++) {
@@ -84,6 +86,11 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
       for (const target of relatedDocs(reader, view, doc, other, relation)) {
         const set = allowed?.get(target.view)
         if (set !== undefined && !hasBit(set, target.doc)) continue
+        // A related document counts once, however many matches lead to it.
+        let seen = counted.get(target.view)
+        if (seen === undefined) counted.set(target.view, seen = new Set())
+        if (seen.has(target.doc)) continue
+        seen.add(target.doc)
         const column = target.view.segment.values(request.field)
         if (column !== undefined) eachOrdinal(column, target.doc, (ordinal) => { const value = column.table.text(ordinal); counts.set(value, (counts.get(value) ?? 0) + 1) })
       }
@@ -91,8 +98,8 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
   }
   const rows = [...counts].sort((a, b) => compareCounts(a[0], a[1], b[0], b[1]))
   return {
-    field_name: request.field, sampled: false,
-    counts: rows.slice(0, plan.facetValuesMax).map(([value, count]) => ({ value, highlighted: value, count, facet_filter: `$${request.collection}(${request.field}:=${/[,()&|`]/.test(value) ? `\`${value}\`` : value})` })),
+    field_name: `${request.collection}(${request.field})`, sampled: false,
+    counts: rows.slice(0, plan.facetValuesMax).map(([value, count]) => ({ value, highlighted: value, count, facet_filter: `$${request.collection}(${request.field}: \`${value}\`)` })),
     stats: { total_values: rows.length },
   }
 }
@@ -107,9 +114,10 @@ const innerFilter = (filter: Filter | undefined, collection: string): Filter | u
   if (filter === undefined) return undefined
   if (filter.kind === "join" && filter.collection === collection) return filter.filter
   if (filter.kind === "join") return undefined
-  if (filter.kind !== "and" && filter.kind !== "or") return undefined
+  // Under an `or` a document may be here for another reason: nothing is narrowed.
+  if (filter.kind !== "and") return undefined
   const left = innerFilter(filter.left, collection), right = innerFilter(filter.right, collection)
-  return left !== undefined && right !== undefined ? { kind: filter.kind, left, right } : left ?? right
+  return left !== undefined && right !== undefined ? { kind: "and", left, right } : left ?? right
 }
 
 /** Turns ranked documents into hits; reads and parses JSON only for those. */
@@ -148,7 +156,7 @@ export class HitRenderer {
     const distance = execution.distances?.[placed.s][placed.doc]
     if (distance !== undefined && !Number.isNaN(distance) && !placed.isCurated) hit.vector_distance = distance
     const vectorKey = plan.sort.findIndex(({ kind }) => kind === "vector_query")
-    if (vectorKey >= 0 && placed.ranked !== undefined) hit.vector_distance = Math.abs(this.keyOf(placed.ranked, vectorKey))
+    if (vectorKey >= 0 && placed.ranked !== undefined) hit.vector_distance = -this.keyOf(placed.ranked, vectorKey)
     if (this.showsTextMatch && !placed.isCurated) {
       const match = execution.matches[placed.s]
       const score = scoreAsBigInt(match.high[placed.doc], match.low[placed.doc])
@@ -209,8 +217,6 @@ export class HitRenderer {
     const count = related.length
     if (join.sort !== undefined && join.sort.length > 0) related = sortRelated(scope, other, related, join.sort)
     if (join.limit !== undefined && join.limit > 0) related = related.slice(0, join.limit)
-    const field = reader.schema.fields.find((candidate) => candidate.name === relation.local)
-    const isMany = !relation.isOutgoing || field?.type.endsWith("[]") === true
     const documents = related.flatMap((one) => {
       const text = other.documents.text(one.view.segment.seqs[one.doc])
       if (text === undefined) return []
@@ -218,14 +224,18 @@ export class HitRenderer {
       for (const deeper of join.joins) this.addJoined(shown, other, one.view, one.doc, deeper, inner)
       return [shown]
     })
-    if (join.relatedDocsCount !== undefined) into[join.relatedDocsCount] = count
+    // A reference that is an array keeps its list, unless a filter picked one of its targets; anything single is an object.
+    const reference = relation.isOutgoing ? fieldNamed(reader.schema, relation.local) : fieldNamed(other.schema, relation.foreign)
+    const isMany = reference?.type.endsWith("[]") === true && !(relation.isOutgoing && inner !== undefined)
+    const isList = join.strategy === "nest_array" || isMany || documents.length > 1
+    if (join.relatedDocsCount !== undefined && isList) into[join.relatedDocsCount] = count
     if (documents.length === 0) return
     if (join.strategy === "merge") {
       if (documents.length === 1 && !isMany) Object.assign(into, documents[0])
       else for (const key of new Set(documents.flatMap((one) => Object.keys(one)))) into[key] = documents.map((one) => one[key])
       return
     }
-    into[name] = join.strategy === "nest_array" || isMany || documents.length > 1 ? documents : documents[0]
+    into[name] = isList ? documents : documents[0]
   }
 }
 
@@ -244,6 +254,9 @@ const sortRelated = (scope: SearchScope, other: CollectionReader, related: Array
 }
 
 // ---- union (6.10) --------------------------------------------------------------------------------------------------
+
+/** Hits among which a union looks for repetitions, at least. */
+const UNION_WINDOW = 250
 
 /** One ranked list over several plans; ties go by plan, then newest first. */
 export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => {
@@ -265,11 +278,17 @@ export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<Union
   })
   const merged = mergeLists(executions, lists)
   const seen = new Set<string>()
+  const counted = new Set<string>()
   let removed = 0
   const unique = merged.filter(({ at, placed }) => {
     if (!union.removeDuplicates || grouped || placed.isCurated) return true
     const key = `${executions[at].plan.collection}\n${executions[at].reader.views[placed.s].segment.seqs[placed.doc]}`
-    if (seen.has(key)) { removed++; return false }
+    if (seen.has(key)) {
+      // Decision: `found` shrinks only by repetitions of the best hits, as recorded.
+      if (counted.has(key)) removed++
+      return false
+    }
+    if (seen.size < Math.max(UNION_WINDOW, end)) counted.add(key)
     seen.add(key)
     return true
   })

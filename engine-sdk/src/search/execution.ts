@@ -19,7 +19,6 @@ import { vectorDistances, type DistanceTable } from "./vectors.ts"
 
 /** Hits that re-ordering (buckets, diversity) looks at, at least. */
 const WINDOW_MIN = 250
-const HYBRID_NEIGHBOURS_MIN = 100
 /** Text score of every document where no word was asked. */
 const MATCH_ALL_SCORE = 100
 
@@ -117,17 +116,20 @@ export class Execution {
     const threshold = vector.distanceThreshold
     this.distances = this.matches.map(({ view, allowed }) => vectorDistances(view.segment, vector, this.reader, allowed))
     const all: Array<{ s: number; doc: number; distance: number }> = []
+    const pinned = new Set(this.pinned.map(({ s, doc }) => `${s}|${doc}`))
     const self = vector.likeId === undefined ? undefined : this.reader.locate(vector.likeId)
     this.matches.forEach(({ view, allowed }, s) => {
       const table = this.distances![s]
       for (let doc = 0; doc < view.segment.docs; doc++) {
         const distance = table[doc]
-        if (Number.isNaN(distance) || (allowed !== undefined && !hasBit(allowed, doc)) || (self !== undefined && self.at === s && self.doc === doc)) continue
+        if (Number.isNaN(distance) || (allowed !== undefined && !hasBit(allowed, doc)) || (self !== undefined && self.at === s && self.doc === doc) || pinned.has(`${s}|${doc}`)) continue
         if (threshold === undefined || distance <= threshold) all.push({ s, doc, distance })
       }
     })
     const seqOf = (one: { s: number; doc: number }): number => this.matches[one.s].view.segment.seqs[one.doc]
-    return all.sort((a, b) => a.distance - b.distance || seqOf(b) - seqOf(a)).slice(0, k)
+    // A filtered set below the cutoff is searched whole, without a bound on neighbours.
+    const isWhole = this.plan.filter !== undefined && all.length < vector.flatSearchCutoff
+    return all.sort((a, b) => a.distance - b.distance || seqOf(b) - seqOf(a)).slice(0, isWhole ? undefined : k)
   }
   private nearest(): void {
     for (const { s, doc } of this.neighbours(this.plan.vector!.k)) {
@@ -138,43 +140,41 @@ export class Execution {
       match.count++
     }
   }
-  /** Rank fusion of text and vector ranks. */
+  /** Rank fusion of text and vector ranks, in single precision as recorded. */
   private fuse(): void {
     const vector = this.plan.vector!
-    const near = this.neighbours(Math.max(vector.k, HYBRID_NEIGHBOURS_MIN))
+    const near = this.neighbours(vector.k)
     const fused = this.matches.map(({ view }) => new Float64Array(view.segment.docs))
     const distances = this.matches.map(({ view }) => new Float64Array(view.segment.docs).fill(NaN))
-    const texts: Array<{ s: number; doc: number; high: number; low: number }> = []
-    this.matches.forEach((match, s) => { for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(match.found, doc)) texts.push({ s, doc, high: match.high[doc], low: match.low[doc] }) })
-    texts.sort((a, b) => b.high - a.high || b.low - a.low)
-    let rank = 0
-    for (let i = 0; i < texts.length; i++) {
-      if (i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
-      fused[texts[i].s][texts[i].doc] = (1 - vector.alpha) / rank
-    }
-    near.forEach(({ s, doc, distance }, i) => {
-      fused[s][doc] += vector.alpha / (i + 1)
+    const texts: Array<{ s: number; doc: number; high: number; low: number; seq: number }> = []
+    const add = (s: number, doc: number): void => { const match = this.matches[s]; texts.push({ s, doc, high: match.high[doc], low: match.low[doc], seq: match.view.segment.seqs[doc] }) }
+    this.matches.forEach((match, s) => { for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(match.found, doc)) add(s, doc) })
+    for (const { s, doc, distance } of near) {
       distances[s][doc] = distance
       const match = this.matches[s]
-      if (hasBit(match.found, doc)) return
+      if (hasBit(match.found, doc)) continue
       setBit(match.found, doc)
       match.count++
       match.high[doc] = 0
       match.low[doc] = 0
       match.combination[doc] = 0
-    })
-    if (vector.rerankHybridMatches) {
-      const missing = texts.flatMap(({ s, doc }) => Number.isNaN(distances[s][doc]) && !Number.isNaN(this.distances![s][doc]) ? [{ s, doc, distance: this.distances![s][doc] }] : [])
-      const ordered = [...near, ...missing].sort((a, b) => a.distance - b.distance)
-      const textPart = this.matches.map(({ view }) => new Float64Array(view.segment.docs))
-      rank = 0
-      for (let i = 0; i < texts.length; i++) {
-        if (i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
-        textPart[texts[i].s][texts[i].doc] = (1 - vector.alpha) / rank
-      }
-      ordered.forEach(({ s, doc, distance }, i) => { distances[s][doc] = distance; fused[s][doc] = textPart[s][doc] + vector.alpha / (i + 1) })
+      if (vector.rerankHybridMatches) add(s, doc)
     }
-    this.hybrid = { fused, distances }
+    texts.sort((a, b) => b.high - a.high || b.low - a.low || b.seq - a.seq)
+    let rank = 0
+    for (let i = 0; i < texts.length; i++) {
+      // Equal scores share a rank, except when every match is ranked anew.
+      if (vector.rerankHybridMatches || i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
+      fused[texts[i].s][texts[i].doc] = (1 - vector.alpha) / rank
+    }
+    const ordered = !vector.rerankHybridMatches ? near : texts.flatMap(({ s, doc }) => {
+      const distance = this.distances![s][doc]
+      if (Number.isNaN(distance)) return []
+      distances[s][doc] = distance
+      return [{ s, doc, distance }]
+    }).sort((a, b) => a.distance - b.distance)
+    ordered.forEach(({ s, doc }, i) => { fused[s][doc] = Math.fround(fused[s][doc] + vector.alpha / (i + 1)) })
+    this.hybrid = { fused: fused.map((table) => table.map(Math.fround)), distances }
     this.distances = distances
   }
 

@@ -34,10 +34,10 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(request, sets, request.order.kind === "field" ? request.order.field : undefined))
   const { facetQuery } = plan
   if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan)
-  let stats = isNumeric && !byTopValues ? numericStats(request.field, sets) : undefined
+  let stats = isNumeric ? numericStats(request.field, sets) : undefined
   if (byTopValues) {
     rows = topValues(reader, request, rows, isMatchAll ? plan.facetValuesMax : plan.facetValuesMax * 2, isMatchAll)
-    if (isNumeric) stats = statsOf(rows)
+    if (stats !== undefined) stats = { ...stats, ...sumOf(rows) }
     if (request.ranges.length > 0) rows = inRanges(request, rows)
   }
   rows.sort((a, b) => compareCounts(a.value, a.counted.count, b.value, b.counted.count))
@@ -62,7 +62,7 @@ const rowsOf = (counted: ReadonlyMap<string, Counted>): Row[] => [...counted].ma
 
 /**
  * Decision: with `top_values`, and under `automatic` for large results, only the values that are largest in the whole
- * collection are looked at, and stats and ranges see just those. The recorded answers do so, and they win over 9.4.
+ * collection are looked at, and sums and ranges see just those. The recorded answers do so, and they win over 9.4.
  */
 const usesTopValues = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, isMatchAll: boolean): boolean => {
   if (plan.group !== undefined || request.order.kind === "field" || request.strategy === "exhaustive") return false
@@ -95,16 +95,13 @@ const collectionCounts = (reader: CollectionReader, field: string): Map<string, 
   }
   return totals
 }
-const statsOf = (rows: ReadonlyArray<Row>): { min: number; max: number; sum: number; avg: number } | undefined => {
-  let min = Infinity, max = -Infinity, sum = 0, n = 0
+const sumOf = (rows: ReadonlyArray<Row>): { sum: number; avg: number } => {
+  let sum = 0, n = 0
   for (const { value, counted } of rows) {
-    const number = value.includes(".") ? Math.fround(Number(value)) : Number(value)
-    min = Math.min(min, number)
-    max = Math.max(max, number)
-    sum += number * counted.count
+    sum += (value.includes(".") ? Math.fround(Number(value)) : Number(value)) * counted.count
     n += counted.count
   }
-  return n === 0 ? undefined : { min, max, sum, avg: sum / n }
+  return { sum, avg: n === 0 ? 0 : sum / n }
 }
 const inRanges = (request: FacetRequest, rows: ReadonlyArray<Row>): Row[] => {
   const merged = new Map<string, Counted>()

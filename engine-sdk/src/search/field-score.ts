@@ -8,11 +8,13 @@ const WINDOW = 10
 const TOKENS_MAX = 16
 const TWO_4 = 16, TWO_11 = 2048, TWO_12 = 4096, TWO_16 = 65536, TWO_24 = 16777216, TWO_32 = 4294967296, TWO_40 = 1099511627776
 
+/** Words of the query, of this variant, and of the longest of all spellings. */
+export interface SynonymLengths { readonly query: number; readonly variant: number; readonly longest: number }
 export interface ScoreRules {
   readonly exactMatch: boolean
   readonly tokenPosition: boolean
   /** 0 for synonyms under `demote_synonym_match`, else 1. */ readonly synonymBit: 0 | 1
-  /** Query words over variant words: scales a synonym's parts (12.3). 1 without synonyms. */ readonly scale: number
+  /** Set for a synonym variant, so that it ranks like an equally complete direct match (12.3). */ readonly synonym: SynonymLengths | undefined
 }
 
 /** Places of each token within the element at hand. */
@@ -49,11 +51,14 @@ const findWindow = (tokens: number): void => {
   }
 }
 
-const compose = (words: number, unique: number, cost: number, distance: number, isExact: boolean, last: number, rules: ScoreRules): number => {
-  let inWindow = words, inField = unique
-  if (rules.scale !== 1) { inWindow = Math.floor(words * rules.scale); inField = Math.floor(unique * rules.scale); if (inWindow < 1) inWindow = 1; if (inField < 1) inField = 1 }
-  return inWindow * TWO_40 + inField * TWO_32 + (255 - cost) * TWO_24 + Math.max(0, 100 - distance) * TWO_16 + (isExact ? TWO_12 : 0)
-    + (rules.tokenPosition ? Math.max(0, 255 - last) * TWO_4 : 0) + rules.synonymBit
+const compose = (words: number, unique: number, cost: number, distance: number, isExact: boolean, last: number, rules: ScoreRules): number =>
+  words * TWO_40 + unique * TWO_32 + (255 - cost) * TWO_24 + Math.max(0, 100 - distance) * TWO_16 + (isExact ? TWO_12 : 0)
+  + (rules.tokenPosition ? Math.max(0, 255 - last) * TWO_4 : 0) + rules.synonymBit
+/** The window's score; a synonym that is there with all its words counts as the query's words. */
+const composeWindow = (unique: number, tokens: number, cost: number, isExact: boolean, rules: ScoreRules): number => {
+  const { synonym } = rules
+  if (synonym === undefined || tokens !== synonym.variant) return compose(bestWords, unique, cost, bestDistance, isExact, bestLast, rules)
+  return compose(synonym.query, synonym.query, cost, Math.floor((bestDistance * synonym.query) / synonym.longest), isExact, bestLast, rules)
 }
 
 /** One matched token in the field. `mayBeExact`: the query has one word and it matched without cost. */
@@ -67,7 +72,9 @@ export const scoreSingle = (column: TextColumn, posting: number, doc: number, co
     else for (let i = 1, at = loc - SPILLED, n = column.spill[at]; i <= n && !isExact; i++) isExact = column.lengthOf(doc, column.spill[at + i] >>> 16) === 1
   }
   if (rules.tokenPosition) last = (loc < SPILLED ? loc : column.spill[loc - SPILLED + column.spill[loc - SPILLED]]) % 0x10000 + 1
-  return compose(1, 1, cost, 0, isExact, last, rules)
+  const { synonym } = rules
+  if (synonym === undefined || synonym.variant > 1) return compose(1, 1, cost, 0, isExact, last, rules)
+  return compose(synonym.longest, synonym.longest, cost, synonym.longest - 1, isExact, last, rules)
 }
 
 /** Several matched tokens in the field; the best element counts for arrays. */
@@ -84,7 +91,7 @@ export const scoreMany = (column: TextColumn, postings: Int32Array, tokens: numb
   if (!column.isArray) {
     for (let t = 0; t < most; t++) { const keep = places[t]; places[t] = all[t]; all[t] = keep; counts[t] = allCounts[t] }
     findWindow(most)
-    return compose(bestWords, tokens, cost, bestDistance, rules.exactMatch && isWhole(column.lengths![doc], most), bestLast, rules)
+    return composeWindow(tokens, tokens, cost, rules.exactMatch && isWhole(column.lengths![doc], most), rules)
   }
   let best = 0
   for (;;) {
@@ -105,7 +112,7 @@ export const scoreMany = (column: TextColumn, postings: Int32Array, tokens: numb
       if (n > 0) counts[present++] = n
     }
     findWindow(present)
-    const score = compose(bestWords, bestWords, cost, bestDistance, rules.exactMatch && isWhole(column.lengthOf(doc, element), present), bestLast, rules)
+    const score = composeWindow(bestWords, tokens, cost, rules.exactMatch && isWhole(column.lengthOf(doc, element), present), rules)
     if (score > best) best = score
   }
   cursor.fill(0)

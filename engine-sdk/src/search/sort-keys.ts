@@ -16,6 +16,9 @@ import { vectorDistances, type DistanceTable } from "./vectors.ts"
 /** Distance of a document without a point (8.3). */
 const NOWHERE_m = 2_147_483_647
 
+/** Where a hit of the text side has no distance: before every known one, as recorded. */
+const UNKNOWN_DISTANCE = -1
+
 /** One key in one segment. `write` fills one double (two for text scores) at `at`. */
 export interface KeyColumn { readonly width: 1 | 2; write(doc: number, into: Float64Array, at: number): void; /** Text behind a string key, for comparing across segments; undefined = missing. */ text?(doc: number): string | undefined }
 export interface SortInputs {
@@ -45,7 +48,7 @@ const keyColumn = (inputs: SortInputs, evaluation: FilterEvaluation, key: SortKe
     case "seq": return single((doc) => sign * segment.seqs[doc])
     case "random": return single((doc) => sign * randomOf(key.seed, segment.seqs[doc]))
     case "group_found": return single((doc) => sign * (inputs.groupSize?.(s, doc) ?? 0))
-    case "vector_distance": { const table = inputs.distances?.[s]; return single((doc) => table === undefined ? -Infinity : sign * table[doc]) }
+    case "vector_distance": { const table = inputs.distances?.[s]; return single((doc) => { const distance = table?.[doc]; return sign * (distance === undefined || Number.isNaN(distance) ? UNKNOWN_DISTANCE : distance) }) }
     case "vector_query": {
       const table = vectorDistances(segment, key.query, inputs.reader)
       return single((doc) => sign * (Number.isNaN(table[doc]) ? 2 : table[doc]))

@@ -99,7 +99,7 @@ export class TextSearch {
         if (respelled !== undefined) this.searchTokens(respelled.map((text) => ({ text, bytes: encodeUtf8(text), isLast: false })), [], this.rulesFor(respelled.length, undefined, longest), false)
       }
       for (const variant of variants) this.searchTokens(queryTokens(variant), [], this.rulesFor(variant.length, tokens.length, longest), true)
-      this.dropTokens([tokens, ...variants.map(queryTokens)], longest)
+      this.dropTokens([tokens, ...variants.map(queryTokens)])
       this.infix()
     }
   }
@@ -149,12 +149,13 @@ export class TextSearch {
     for (const match of this.matches) total += match.count
     return total
   }
-  private rulesFor(_tokens: number, synonymOf: number | undefined, longest: number): Scoring {
+  /** `synonymOf`: words of the query that a variant of `length` words stands for. */
+  private rulesFor(length: number, synonymOf: number | undefined, longest: number): Scoring {
     const { query } = this
     return {
       exactMatch: query.prioritizeExactMatch, tokenPosition: query.prioritizeTokenPosition,
       synonymBit: synonymOf !== undefined && query.demoteSynonymMatch ? 0 : 1,
-      scale: synonymOf === undefined || _tokens === 0 ? 1 : synonymOf / _tokens,
+      synonym: synonymOf === undefined ? undefined : { query: synonymOf, variant: length, longest },
       matchedTokens: query.synonyms.length > 0 ? longest : undefined,
     }
   }
@@ -473,7 +474,7 @@ export class TextSearch {
     })
   }
 
-  private dropTokens(lists: ReadonlyArray<ReadonlyArray<QueryToken>>, longest: number): void {
+  private dropTokens(lists: ReadonlyArray<ReadonlyArray<QueryToken>>): void {
     const { query } = this
     const wantsMore = (): boolean => query.exhaustive || this.countResults() < query.dropTokensThreshold
     if (!wantsMore()) return
@@ -489,7 +490,7 @@ export class TextSearch {
         const kept = fromRight ? tokens.slice(0, tokens.length - droppedCount - 1) : tokens.slice(droppedCount + 1)
         const dropped = fromRight ? tokens.slice(tokens.length - droppedCount - 1) : tokens.slice(0, droppedCount + 1)
         droppedCount++
-        this.searchTokens(kept, dropped, this.rulesFor(kept.length, q === 0 ? undefined : query.tokens.length, longest), q > 0)
+        this.searchTokens(kept, dropped, { ...this.rulesFor(kept.length, undefined, 0), matchedTokens: undefined }, q > 0)
       }
     }
   }

@@ -527,7 +527,7 @@ const missingReference = (writer: CollectionWriter, prepared: Prepared): EngineE
     if (other === undefined) return invalid(`Referenced collection \`${collection}\` not found.`)
     for (const one of Array.isArray(value) ? value : [value]) {
       const n = countEqual(other, target, one)
-      const shown = typeof one === "string" ? `${target}:=\`${one}\`` : `${target}:=${String(one)}`
+      const shown = typeof one === "string" ? `${target}:= \`${one}\`` : `${target}:=${String(one)}`
       if (n === 0) return invalid(`Reference document having \`${shown}\` not found in the collection \`${collection}\`.`)
       if (n > 1) return invalid(`Multiple documents having \`${shown}\` found in the collection \`${collection}\`.`)
     }
