@@ -3,11 +3,11 @@
  * Requests that wait while a commit is on its way go together into the next one: one look into the dedupe window, one
  * append, one sync for all of them. What a duplicate repeats is therefore always stored, or fails in the same group.
  */
-import { Clock, Context, Deferred, Effect, Layer, Queue } from "effect"
+import { Clock, Context, Deferred, Effect, Latch, Layer } from "effect"
 import { encodeRecord } from "../../streams/record.ts"
 import { partitionOfEvent } from "../../streams/routing.ts"
 import { BEHAVIOUR_EVENTS, EVENT_FINGERPRINTS } from "../../streams/topics.ts"
-import { DedupeWindow } from "../ports/dedupe-window.ts"
+import { type Admission, DedupeWindow } from "../ports/dedupe-window.ts"
 import { type AppendRecord, EventLog } from "../ports/event-log.ts"
 import { Throttled } from "../wire/errors.ts"
 import { acceptBatch, type AcceptOptions } from "./accept-batch.ts"
@@ -43,8 +43,8 @@ interface Waiting {
 /** Requests and events that may wait for a commit; at a kilobyte an event this is 100 MB at worst. */
 const WAITING_REQUESTS_MAX = 4_096
 const WAITING_EVENTS_MAX = 100_000
-/** Requests of one group: bounds how long the first of them waits for the rest to be packed. */
-const GROUP_REQUESTS_MAX = 128
+/** Events after which a group is closed: packing it is one piece of work of the front's thread, which searches wait for. */
+const GROUP_EVENTS_MAX = 2_000
 const RETRY_AFTER_S = 1
 
 const overloaded = () => new Throttled({ message: "Too many events are waiting to be stored; send the batch again later.", kind: "backpressure", retry_after_s: RETRY_AFTER_S })
@@ -53,8 +53,17 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
   const log = yield* EventLog
   const window = yield* DedupeWindow
   const clock = yield* Clock.Clock
-  const queue = yield* Queue.bounded<Waiting>(WAITING_REQUESTS_MAX)
+  /** Bounded by the two limits above, which `ingestEvents` keeps. */
+  const waiting: Array<Waiting> = []
   let waitingEvents = 0
+  const filled = yield* Latch.make()
+
+  /** The oldest requests, at least one, until the group is full. */
+  const takeGroup = (): ReadonlyArray<Waiting> => {
+    let requests = 0
+    for (let events = 0; requests < waiting.length && events < GROUP_EVENTS_MAX; requests++) events += waiting[requests]!.events.length
+    return waiting.splice(0, requests)
+  }
 
   /** One record per request and partition. */
   const recordsOf = (organizationId: string, events: ReadonlyArray<BehaviouralEvent>, now: number): ReadonlyArray<AppendRecord> => {
@@ -73,10 +82,8 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
     return [...parts].map(([partition, part]) => pack(partition, part))
   }
 
-  const store = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>) {
+  const storeAdmitted = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>, admission: Admission) {
     const now = clock.currentTimeMillisUnsafe()
-    const withIds = group.map(({ events, organizationId }) => ({ organizationId, eventIds: events.flatMap(({ event_id }) => event_id === undefined ? [] : [event_id]) }))
-    const admission = yield* window.admit(withIds)
     const records: Array<AppendRecord> = []
     const duplicates = group.map(({ events, organizationId }, i) => {
       const seen = admission.seen[i]!
@@ -92,31 +99,41 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
       ? overloaded()
       : new EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: RETRY_AFTER_S })
     if (stored._tag === "Failure" && stored.failure._tag === "EventLogUnavailable") yield* Effect.logError("The event log refused an append", stored.failure)
-    group.forEach(({ done, events }, i) => {
-      waitingEvents -= events.length
-      Deferred.doneUnsafe(done, failure === undefined ? Effect.succeed(duplicates[i]!) : Effect.fail(failure))
-    })
+    group.forEach(({ done }, i) => Deferred.doneUnsafe(done, failure === undefined ? Effect.succeed(duplicates[i]!) : Effect.fail(failure)))
+  })
+
+  /** Answers every request of the group, whatever happens: a defect is theirs to hear of, and must not end the loop below. */
+  const store = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>) {
+    for (const { events } of group) waitingEvents -= events.length
+    const admission = yield* window.admit(group.map(({ events, organizationId }) => ({ organizationId, eventIds: events.flatMap(({ event_id }) => event_id === undefined ? [] : [event_id]) })))
+    yield* storeAdmitted(group, admission).pipe(
+      Effect.catchCause((cause) =>
+        Effect.andThen(window.forget(admission), Effect.sync(() => {
+          for (const { done } of group) Deferred.doneUnsafe(done, Effect.failCause(cause))
+        })))
+    )
   })
 
   // Registered before the fiber below, so that it runs after that has ended: what still waits is stored and answered.
-  yield* Effect.addFinalizer(() =>
-    Effect.gen(function*() {
-      const left = yield* Effect.orElseSucceed(Queue.clear(queue), () => [])
-      for (let from = 0; from < left.length; from += GROUP_REQUESTS_MAX) yield* store(left.slice(from, from + GROUP_REQUESTS_MAX))
-      yield* Queue.shutdown(queue)
-    })
-  )
+  yield* Effect.addFinalizer(() => Effect.whileLoop({ while: () => waiting.length > 0, body: () => store(takeGroup()), step: () => {} }))
   // A group that was taken is finished even while the service stops.
-  yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.takeBetween(queue, 1, GROUP_REQUESTS_MAX), (group) => Effect.uninterruptible(store(group)))))
+  yield* Effect.forkScoped(Effect.forever(Effect.gen(function*() {
+    if (waiting.length === 0) {
+      yield* filled.close
+      if (waiting.length === 0) yield* filled.await
+    }
+    yield* Effect.uninterruptible(Effect.suspend(() => store(takeGroup())))
+  })))
 
   return Events.of({
     ingestEvents: Effect.fnUntraced(function*(organizationId, entries, options) {
       const { accepted, rejected } = acceptBatch(entries, clock.currentTimeMillisUnsafe(), options)
       if (accepted.length === 0) return { accepted: 0, deduplicated: 0, rejected }
       const done = Deferred.makeUnsafe<number, IngestFailure>()
-      if (waitingEvents + accepted.length > WAITING_EVENTS_MAX && waitingEvents > 0) return yield* overloaded()
-      if (!Queue.offerUnsafe(queue, { organizationId, events: accepted, done })) return yield* overloaded()
+      if (waiting.length >= WAITING_REQUESTS_MAX || (waitingEvents > 0 && waitingEvents + accepted.length > WAITING_EVENTS_MAX)) return yield* overloaded()
+      waiting.push({ organizationId, events: accepted, done })
       waitingEvents += accepted.length
+      filled.openUnsafe()
       const deduplicated = yield* Deferred.await(done)
       return { accepted: accepted.length - deduplicated, deduplicated, rejected }
     })
