@@ -43,9 +43,18 @@ interface Waiting {
 /** Requests and events that may wait for a commit; at a kilobyte an event this is 100 MB at worst. */
 const WAITING_REQUESTS_MAX = 4_096
 const WAITING_EVENTS_MAX = 100_000
-/** Events after which a group is closed: packing it is one piece of work of the front's thread, which searches wait for. */
-const GROUP_EVENTS_MAX = 2_000
+/** Events of one commit. A slow disk gets large groups: all that came while the last one was on its way. */
+const GROUP_EVENTS_MAX = 20_000
+/** Events packed in one go of the front's thread, which searches wait for: about four milliseconds. */
+const SLICE_EVENTS_MAX = 2_000
 const RETRY_AFTER_S = 1
+
+/** How many requests from `from` on make up about `events_max` events; at least one when there is one. */
+const requestsWithin = (requests: ReadonlyArray<Waiting>, from: number, events_max: number): number => {
+  let count = 0
+  for (let events = 0; from + count < requests.length && events < events_max; count++) events += requests[from + count]!.events.length
+  return count
+}
 
 const overloaded = () => new Throttled({ message: "Too many events are waiting to be stored; send the batch again later.", kind: "backpressure", retry_after_s: RETRY_AFTER_S })
 
@@ -58,12 +67,7 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
   let waitingEvents = 0
   const filled = yield* Latch.make()
 
-  /** The oldest requests, at least one, until the group is full. */
-  const takeGroup = (): ReadonlyArray<Waiting> => {
-    let requests = 0
-    for (let events = 0; requests < waiting.length && events < GROUP_EVENTS_MAX; requests++) events += waiting[requests]!.events.length
-    return waiting.splice(0, requests)
-  }
+  const takeGroup = (): ReadonlyArray<Waiting> => waiting.splice(0, requestsWithin(waiting, 0, GROUP_EVENTS_MAX))
 
   /** One record per request and partition. */
   const recordsOf = (organizationId: string, events: ReadonlyArray<BehaviouralEvent>, now: number): ReadonlyArray<AppendRecord> => {
@@ -82,10 +86,13 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
     return [...parts].map(([partition, part]) => pack(partition, part))
   }
 
-  const storeAdmitted = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>, admission: Admission) {
+  /** Dedupes and packs one slice; answers its records and how many events of each request were duplicates. */
+  const packSlice = Effect.fnUntraced(function*(slice: ReadonlyArray<Waiting>, admissions: Array<Admission>) {
+    const admission = yield* window.admit(slice.map(({ events, organizationId }) => ({ organizationId, eventIds: events.flatMap(({ event_id }) => event_id === undefined ? [] : [event_id]) })))
+    admissions.push(admission)
     const now = clock.currentTimeMillisUnsafe()
     const records: Array<AppendRecord> = []
-    const duplicates = group.map(({ events, organizationId }, i) => {
+    const duplicates = slice.map(({ events, organizationId }, i) => {
       const seen = admission.seen[i]!
       let id = 0
       const fresh = seen.includes(1) ? events.filter(({ event_id }) => event_id === undefined || seen[id++] === 0) : events
@@ -93,22 +100,36 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
       return events.length - fresh.length
     })
     if (admission.block.length > 0) records.push({ topic: EVENT_FINGERPRINTS.name, partition: 0, value: admission.block })
+    return { records, duplicates }
+  })
+
+  const storeAdmitting = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>, admissions: Array<Admission>) {
+    const records: Array<AppendRecord> = []
+    const duplicates: Array<number> = []
+    for (let from = 0; from < group.length;) {
+      const slice = group.slice(from, from + requestsWithin(group, from, SLICE_EVENTS_MAX))
+      const packed = yield* packSlice(slice, admissions)
+      records.push(...packed.records)
+      duplicates.push(...packed.duplicates)
+      from += slice.length
+      if (from < group.length) yield* Effect.sleep(0)
+    }
     const stored = yield* Effect.result(records.length === 0 ? Effect.succeed([]) : log.append(records))
-    if (stored._tag === "Failure") yield* window.forget(admission)
-    const failure = stored._tag === "Success" ? undefined : stored.failure._tag === "EventLogOverloaded"
-      ? overloaded()
-      : new EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: RETRY_AFTER_S })
-    if (stored._tag === "Failure" && stored.failure._tag === "EventLogUnavailable") yield* Effect.logError("The event log refused an append", stored.failure)
-    group.forEach(({ done }, i) => Deferred.doneUnsafe(done, failure === undefined ? Effect.succeed(duplicates[i]!) : Effect.fail(failure)))
+    if (stored._tag === "Success") return duplicates
+    for (const admission of admissions) yield* window.forget(admission)
+    if (stored.failure._tag === "EventLogOverloaded") return overloaded()
+    yield* Effect.logError("The event log refused an append", stored.failure)
+    return new EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: RETRY_AFTER_S })
   })
 
   /** Answers every request of the group, whatever happens: a defect is theirs to hear of, and must not end the loop below. */
   const store = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>) {
     for (const { events } of group) waitingEvents -= events.length
-    const admission = yield* window.admit(group.map(({ events, organizationId }) => ({ organizationId, eventIds: events.flatMap(({ event_id }) => event_id === undefined ? [] : [event_id]) })))
-    yield* storeAdmitted(group, admission).pipe(
+    const admissions: Array<Admission> = []
+    yield* storeAdmitting(group, admissions).pipe(
+      Effect.map((result) => group.forEach(({ done }, i) => Deferred.doneUnsafe(done, "_tag" in result ? Effect.fail(result) : Effect.succeed(result[i]!)))),
       Effect.catchCause((cause) =>
-        Effect.andThen(window.forget(admission), Effect.sync(() => {
+        Effect.andThen(Effect.forEach(admissions, window.forget, { discard: true }), Effect.sync(() => {
           for (const { done } of group) Deferred.doneUnsafe(done, Effect.failCause(cause))
         })))
     )
