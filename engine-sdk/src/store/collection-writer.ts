@@ -30,6 +30,8 @@ const REBUILD_DOCS = 4_096
 const FAN_OUT = 8
 const SEGMENTS_MAX = 48
 const SEGMENT_DOCS_MAX = 1_000_000
+const QUIET_ms = 1_000
+const COMPACT_DOCS_MAX = 2_000_000
 
 /** What a writer needs to see of others: references cross collections. */
 export interface WriterNeighbours {
@@ -60,6 +62,7 @@ export class CollectionWriter {
   private gate: Promise<void> | undefined
   private waiters: Array<() => void> = []
   private merging: Promise<void> | undefined
+  private quiet: ReturnType<typeof setTimeout> | undefined
   private isClosed = false
 
   constructor(record: CollectionRecord, options: {
@@ -296,8 +299,24 @@ export class CollectionWriter {
   private scheduleMerges(): void {
     if (this.merging !== undefined || this.isClosed) return
     const chosen = this.mergeable()
-    if (chosen === undefined) return
+    if (chosen === undefined) { this.compactWhenQuiet(); return }
     this.merging = this.merge(chosen).finally(() => { this.merging = undefined; this.scheduleMerges() })
+  }
+  /** After a while without writes everything becomes one segment, provided that enough is new to be worth it. */
+  private compactWhenQuiet(): void {
+    clearTimeout(this.quiet)
+    if (!this.isWorthCompacting()) return
+    this.quiet = setTimeout(() => {
+      if (this.isClosed || this.merging !== undefined || this.activeWrites > 0 || !this.isWorthCompacting()) return
+      this.merging = this.merge([...this.views]).finally(() => { this.merging = undefined; this.scheduleMerges() })
+    }, QUIET_ms)
+    // A pending compaction must not keep the process alive.
+    ;(this.quiet as { unref?: () => void }).unref?.()
+  }
+  private isWorthCompacting(): boolean {
+    let total = 0, largest = 0
+    for (const { segment } of this.views) { total += segment.docs; largest = Math.max(largest, segment.docs) }
+    return this.views.length > 1 && total <= COMPACT_DOCS_MAX && (total - largest) * 10 >= largest
   }
   /** Segments of the smallest size class that has enough of them. */
   private mergeable(): SegmentView[] | undefined {
@@ -348,6 +367,7 @@ export class CollectionWriter {
   async close(): Promise<void> {
     while (this.activeWrites > 0) await new Promise<void>((resolve) => { this.waiters.push(resolve) })
     this.isClosed = true
+    clearTimeout(this.quiet)
     await this.merging
     await this.published
   }
