@@ -80,6 +80,14 @@ it("keeps integers beyond 2^53 exact, in and out", async () => {
   expect(await lab.ids("c", { q: "*", filter_by: "big:=9007199254740993" })).toEqual(["1"])
   expect(await lab.ids("c", { q: "*", filter_by: "big:=9007199254740992" })).toEqual([])
 })
+it("refuses bodies that are nested beyond reason instead of failing on them", async () => {
+  await lab.collection("c", [{ name: "t", type: "string" }], [], { enable_nested_fields: true })
+  const deep = "[".repeat(50_000) + "]".repeat(50_000)
+  for (const [method, path, body] of [["POST", "/collections/c/documents", `{"id":"1","t":"x","deep":${deep}}`], ["PUT", "/presets/p", `{"value":${deep}}`], ["POST", "/multi_search", `{"searches":${deep}}`], ["POST", "/collections", `{"name":"d","fields":[{"name":"a","type":"string"}],"metadata":{"a":${deep}}}`]]) {
+    expect((await lab.call(method, path, body)).status).toBe(400)
+  }
+  expect(lines((await lab.call("POST", "/collections/c/documents/import", `{"id":"1","t":"x","deep":${deep}}`)).body)[0]).toMatchObject({ success: false, code: 400 })
+})
 it("imports a stream in pieces of any size, one result line per input line", async () => {
   const { importDocuments, memoryResources } = await import("../../engine-sdk/src/operations/mod.ts")
   const { createEngine } = await import("../../engine-sdk/src/memory/create-engine.ts")

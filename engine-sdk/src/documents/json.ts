@@ -15,6 +15,16 @@ const exact: SourceReviver = (_key, value, context) =>
 /** Parses any JSON text; throws SyntaxError like JSON.parse. */
 export const parseJson = (text: string): unknown => LONG_NUMBER.test(text) ? parseWithSource(text, exact) : JSON.parse(text)
 
+/** Deeper values would overflow the stack of whatever walks them later. */
+const DEPTH_MAX = 100
+export const isTooDeep = (value: unknown, depth = 0): boolean => {
+  if (typeof value !== "object" || value === null) return false
+  if (depth >= DEPTH_MAX) return true
+  if (Array.isArray(value)) { for (const item of value) if (typeof item === "object" && isTooDeep(item, depth + 1)) return true; return false }
+  for (const key in value) { const item = (value as Record<string, unknown>)[key]; if (typeof item === "object" && isTooDeep(item, depth + 1)) return true }
+  return false
+}
+
 const decoder = new TextDecoder()
 /** One document from the text or bytes of a request. Invalid `Bad JSON: …` when it is not a JSON object. Invalid UTF-8 becomes U+FFFD. */
 export const parseDocument = (source: string | Uint8Array): Result<Document> => {
@@ -24,7 +34,8 @@ export const parseDocument = (source: string | Uint8Array): Result<Document> => 
   } catch (error) {
     return fail(invalid(`Bad JSON: ${error instanceof Error ? error.message : "syntax error"}`))
   }
-  return isObject(value) ? ok(value) : fail(invalid("Bad JSON: not a properly formed document."))
+  if (!isObject(value)) return fail(invalid("Bad JSON: not a properly formed document."))
+  return isTooDeep(value) ? fail(invalid(`Bad JSON: a document may be nested ${DEPTH_MAX} levels deep.`)) : ok(value)
 }
 export const isObject = (value: unknown): value is { [key: string]: unknown } => typeof value === "object" && value !== null && !Array.isArray(value)
 

@@ -2,6 +2,7 @@
  * What every engine-plane operation takes and answers. An operation authenticates nobody and renders no error: it
  * answers a status with a body, or a failure whose message is for the caller.
  */
+import { isTooDeep } from "../documents/json.ts"
 import type { Namespace, SearchEngine } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { Filter } from "../plan.ts"
@@ -50,7 +51,9 @@ export const withCollection = async <A>(context: OperationContext, name: string,
 }
 /** A JSON body; Invalid `Bad JSON.` otherwise. */
 export const parseBody = (text: string): Result<unknown> => {
-  try { return ok(JSON.parse(text)) } catch { return fail(invalid("Bad JSON.")) }
+  let value: unknown
+  try { value = JSON.parse(text) } catch { return fail(invalid("Bad JSON.")) }
+  return isTooDeep(value) ? fail(invalid("Bad JSON.")) : ok(value)
 }
 export const BAD_REQUEST = "Bad request."
 /** `limit` and `offset` of a list; offset at or past the end is refused unless the list is empty and offset 0. */

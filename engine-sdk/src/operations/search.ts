@@ -13,7 +13,7 @@ import { fieldNamed, type SearchContext } from "../query/query-context.ts"
 import type { CollectionInfo } from "../schema.ts"
 import { answerToJson } from "../search/answer-json.ts"
 import { documentFieldContext } from "./documents.ts"
-import { COLLECTION_NOT_FOUND, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
+import { COLLECTION_NOT_FOUND, parseBody, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
 const MULTI_SEARCHES_MAX = 50
@@ -142,7 +142,9 @@ const readMultiSearch = (context: OperationContext, text: string, shared: QueryP
   let body: unknown
   if (shared.preset !== undefined && shared.preset !== "") body = context.resources.get(context.namespace, "preset", shared.preset)?.value
   else {
-    try { body = JSON.parse(text) } catch { return fail(invalid("Bad JSON.")) }
+    const parsed = parseBody(text)
+    if (!parsed.ok) return parsed
+    body = parsed.value
   }
   if (!isObject(body) || !Array.isArray(body.searches)) return missing
   const embedded = caller.embedded?.limit_multi_searches

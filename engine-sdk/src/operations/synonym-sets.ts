@@ -16,8 +16,8 @@ const parseItem = (raw: unknown, id?: string): Result<SynonymItem> => {
   const root = raw.root ?? ""
   if (typeof root !== "string") return refuse("Key `root` should be a string.")
   const { synonyms } = raw
-  if (!Array.isArray(synonyms)) return refuse("Could not find an array of `synonyms`")
-  if (synonyms.length === 0 || !synonyms.every((entry) => typeof entry === "string" && entry !== "")) return refuse("Could not find a valid string array of `synonyms`")
+  if (!Array.isArray(synonyms) || synonyms.length === 0) return refuse("Could not find an array of `synonyms`")
+  if (!synonyms.every((entry) => typeof entry === "string" && entry !== "")) return refuse("Could not find a valid string array of `synonyms`")
   if (raw.locale !== undefined && typeof raw.locale !== "string") return refuse("Synonym `locale` should be a string.")
   const symbols = raw.symbols_to_index
   if (symbols !== undefined && (!Array.isArray(symbols) || !symbols.every((symbol) => typeof symbol === "string"))) return refuse("Synonym `symbols_to_index` should be an array of strings.")

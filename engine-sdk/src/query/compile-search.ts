@@ -175,6 +175,7 @@ class Compilation {
       return fail(invalid(`Value of \`group_limit\` must be between 1 and ${this.#limits.group_limit_max}.`, "group_limit"))
     }
     if (facet_sample_percent > 100) return fail(invalid("Value of `facet_sample_percent` must be less than 100.", "facet_sample_percent"))
+    if (this.#integers.remote_embedding_num_tries === 0) return fail(invalid("`remote_embedding_num_tries` must be greater than 0.", "remote_embedding_num_tries"))
     if (synonym_num_typos > 2) return fail(invalid("Value of `synonym_num_typos` must not be greater than 2.", "synonym_num_typos"))
     return ok(undefined)
   }
@@ -325,7 +326,7 @@ class Compilation {
   #highlight(queryFields: QueryFields, selection: Selection): HighlightRequest {
     const p = this.#parameters
     const explicit = (p.highlight_fields ?? "").trim() !== ""
-    const fields = explicit ? expandNames(listParameter(p, "highlight_fields"), this.#schema) : [...new Set(queryFields.highlighted)].filter((name) => isSelected(selection, name))
+    const fields = explicit ? expandNames(listParameter(p, "highlight_fields"), this.#schema) : queryFields.highlighted.filter((name) => isSelected(selection, name))
     return {
       fields, explicit, fullFields: expandNames(listParameter(p, "highlight_full_fields"), this.#schema),
       affixTokens: this.#integers.highlight_affix_num_tokens, snippetThreshold: this.#integers.snippet_threshold,

@@ -6,7 +6,7 @@ import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Filter, GeoArea, NumberFilter, StringFilter } from "../plan.ts"
 import type { Field } from "../schema.ts"
 import { areRelated, fieldNamed, type FieldContext } from "./query-context.ts"
-import { closingOf, isDecimal, isInteger, splitOutside } from "./text-scanner.ts"
+import { closingsOf, isDecimal, isInteger, splitOutside } from "./text-scanner.ts"
 
 const JOIN_DEPTH_MAX = 8
 const NESTING_MAX = 100
@@ -30,6 +30,7 @@ export const parseFilter = (text: string, context: FieldContext, depth = 0): Res
 
 const tokenize = (text: string): Result<Token[]> => {
   const tokens: Token[] = []
+  const closings = closingsOf(text)
   let i = 0
   while (i < text.length) {
     const character = text[i]
@@ -42,20 +43,20 @@ const tokenize = (text: string): Result<Token[]> => {
       continue
     }
     const isJoin = character === "$" || (character === "!" && text[i + 1] === "$")
-    const end = isJoin ? joinEnd(text, i) : clauseEnd(text, i)
+    const end = isJoin ? joinEnd(text, i, closings) : clauseEnd(text, i, closings)
     if (end < 0) return fail(invalid(isJoin ? `Could not parse the reference filter: \`${text.slice(i)}\`.` : "Could not parse the object filter: unbalanced curly braces.", "filter_by"))
     tokens.push({ kind: "clause", text: text.slice(i, end).trim() })
     i = end
   }
   return ok(tokens)
 }
-const joinEnd = (text: string, start: number): number => {
+const joinEnd = (text: string, start: number, closings: Int32Array): number => {
   const open = text.indexOf("(", start)
-  const close = open < 0 ? -1 : closingOf(text, open)
+  const close = open < 0 ? -1 : closings[open]
   return close < 0 ? -1 : close + 1
 }
 /** Where a clause ends: at a parenthesis or double operator outside backticks, geo values, lists and braces. -1: braces do not close. */
-const clauseEnd = (text: string, start: number): number => {
+const clauseEnd = (text: string, start: number, closings: Int32Array): number => {
   let quoted = false
   let colonBefore = false
   for (let i = start; i < text.length; i++) {
@@ -63,13 +64,13 @@ const clauseEnd = (text: string, start: number): number => {
     if (character === "`") { quoted = !quoted; colonBefore = false; continue }
     if (quoted) continue
     if (character === "{" && text[i - 1] === ".") {
-      const close = closingOf(text, i)
+      const close = closings[i]
       if (close < 0) return -1
       i = close
       continue
     }
     if ((character === "(" || character === "[") && colonBefore) {
-      const close = closingOf(text, i)
+      const close = closings[i]
       if (close < 0) { if (character === "(") return i; colonBefore = false; continue }
       i = close
       colonBefore = false

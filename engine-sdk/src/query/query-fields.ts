@@ -80,7 +80,7 @@ interface Expanded { readonly fields: ReadonlyArray<Field>; readonly highlighted
 const expand = (name: string, schema: CollectionSchema): Result<Expanded> => {
   if (name === "id") return fail(invalid("Cannot use `id` as a query by field.", "query_by"))
   if (name.endsWith("*")) {
-    const fields = searchableFields(schema).filter((field) => field.name.startsWith(name.slice(0, -1)) && isString(field) && field.index).sort((a, b) => a.name < b.name ? -1 : 1)
+    const fields = searchableFields(schema).filter((field) => field.name.startsWith(name.slice(0, -1)) && isString(field) && field.index)
     return fields.length === 0 ? fail(notFound(`No string or string array field found matching the pattern \`${name}\` in the schema.`)) : ok({ fields, highlighted: fields.map((field) => field.name) })
   }
   const field = fieldNamed(schema, name)

@@ -40,6 +40,24 @@ export const closingOf = (text: string, open: number): number => {
   return -1
 }
 
+/** For every opening bracket outside backticks the index of the one that closes it, else -1; as `closingOf`, but once for a whole text. */
+export const closingsOf = (text: string): Int32Array => {
+  const closings = new Int32Array(text.length).fill(-1)
+  const open: number[][] = [[], [], []]
+  let quoted = false
+  for (let i = 0; i < text.length; i++) {
+    const character = text[i]
+    if (character === "`") { quoted = !quoted; continue }
+    if (quoted) continue
+    const opening = OPENING.indexOf(character)
+    if (opening >= 0) { open[opening].push(i); continue }
+    const closing = CLOSING.indexOf(character)
+    const start = closing < 0 ? undefined : open[closing].pop()
+    if (start !== undefined) closings[start] = i
+  }
+  return closings
+}
+
 /** Comma list: trimmed, empty items gone. */
 export const listOf = (text: string): string[] => text.split(",").map((item) => item.trim()).filter((item) => item !== "")
 /** Comma list that keeps `$Collection(a, b)` together. */

@@ -2,6 +2,7 @@
 import { parseJson, select } from "../documents/mod.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { FacetCount, Filter, Hit, JoinInclude, SearchAnswer, SearchPlan, TextMatchInfo, UnionAnswer, UnionPlan } from "../plan.ts"
+import { fieldNamed } from "../query/query-context.ts"
 import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { Execution, type Placed } from "./execution.ts"
@@ -216,8 +217,6 @@ export class HitRenderer {
     const count = related.length
     if (join.sort !== undefined && join.sort.length > 0) related = sortRelated(scope, other, related, join.sort)
     if (join.limit !== undefined && join.limit > 0) related = related.slice(0, join.limit)
-    const field = reader.schema.fields.find((candidate) => candidate.name === relation.local)
-    const isMany = !relation.isOutgoing || field?.type.endsWith("[]") === true
     const documents = related.flatMap((one) => {
       const text = other.documents.text(one.view.segment.seqs[one.doc])
       if (text === undefined) return []
@@ -225,14 +224,18 @@ export class HitRenderer {
       for (const deeper of join.joins) this.addJoined(shown, other, one.view, one.doc, deeper, inner)
       return [shown]
     })
-    if (join.relatedDocsCount !== undefined) into[join.relatedDocsCount] = count
+    // A reference that is an array keeps its list, unless a filter picked one of its targets; anything single is an object.
+    const reference = relation.isOutgoing ? fieldNamed(reader.schema, relation.local) : fieldNamed(other.schema, relation.foreign)
+    const isMany = reference?.type.endsWith("[]") === true && !(relation.isOutgoing && inner !== undefined)
+    const isList = join.strategy === "nest_array" || isMany || documents.length > 1
+    if (join.relatedDocsCount !== undefined && isList) into[join.relatedDocsCount] = count
     if (documents.length === 0) return
     if (join.strategy === "merge") {
       if (documents.length === 1 && !isMany) Object.assign(into, documents[0])
       else for (const key of new Set(documents.flatMap((one) => Object.keys(one)))) into[key] = documents.map((one) => one[key])
       return
     }
-    into[name] = join.strategy === "nest_array" || documents.length > 1 ? documents : documents[0]
+    into[name] = isList ? documents : documents[0]
   }
 }
 
