@@ -174,13 +174,15 @@ export class TextSearch {
       const chosen = new Array<number>(costs.length)
       for (let i = costs.length - 1, rest = n; i >= 0; i--) { chosen[i] = costs[i][rest % costs[i].length]; rest = Math.floor(rest / costs[i].length) }
       const candidates: Candidates[] = []
+      // A word that is looked up serves one token of a combination only; remembered look-ups are exempt (as recorded).
+      const taken = new Set<string>()
       let isRestarted = false
       for (let i = 0; i < tokens.length; i++) {
         const key = `${tokens[i].text}\n${chosen[i]}`
         let words = found.get(key)
         if (words === undefined) {
           const previous = i > 0 && i === tokens.length - 1 && dropped.length === 0 ? candidates[i - 1].words[0] : undefined
-          words = this.candidateWords(tokens[i], chosen[i], previous)
+          words = this.candidateWords(tokens[i], chosen[i], previous, taken)
           if (words.length > 0) found.set(key, words)
         }
         if (words.length > 0) { candidates.push({ token: tokens[i], cost: chosen[i], words }); continue }
@@ -207,9 +209,8 @@ export class TextSearch {
   }
 
   /** Words for one token at one cost: over fields by weight; the last word prefers what continues the one before it. */
-  private candidateWords(token: QueryToken, cost: number, previous: string | undefined): ReadonlyArray<string> {
+  private candidateWords(token: QueryToken, cost: number, previous: string | undefined, seen: Set<string>): ReadonlyArray<string> {
     const words: string[] = []
-    const seen = new Set<string>()
     const order = this.query.fields.map((_field, i) => i)
     if (previous !== undefined) {
       for (const field of this.fieldsHolding(previous)) {
