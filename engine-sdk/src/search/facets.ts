@@ -176,7 +176,7 @@ const countByDictionary = (reader: CollectionReader, field: string, sets: Readon
       for (let ordinal = 0; ordinal < totals.length; ordinal++) counts[map[ordinal]] += totals[ordinal]
       continue
     }
-    const { single, starts, ordinals } = column
+    const { single, starts, ordinals, hasRepeats } = column
     for (let w = 0; w < bits.length; w++) {
       let word = bits[w]
       while (word !== 0) {
@@ -193,7 +193,7 @@ const countByDictionary = (reader: CollectionReader, field: string, sets: Readon
           const ordinal = ordinals![i]
           // A value repeated within a document counts once.
           let isRepeated = false
-          for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinal
+          if (hasRepeats) for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinal
           if (!isRepeated && counts[map[ordinal]]++ === 0) { seen[map[ordinal] * 2] = s; seen[map[ordinal] * 2 + 1] = doc }
         }
       }
