@@ -28,6 +28,10 @@ const MERGE_SLICE_ms = 0.5
 const REBUILD_DOCS = 4_096
 /** Segments of one size class that are merged into one of the next. */
 const FAN_OUT = 8
+/** Large segments are worth merging earlier: every search visits each of them. */
+const LARGE_DOCS = 3_500
+const LARGE_CLASS = 100
+const FAN_OUT_LARGE = 3
 const SEGMENTS_MAX = 48
 const SEGMENT_DOCS_MAX = 1_000_000
 const QUIET_ms = 1_000
@@ -324,12 +328,12 @@ export class CollectionWriter {
     for (const view of this.views) {
       const live = view.segment.docs - view.deletedCount
       if (live >= SEGMENT_DOCS_MAX) continue
-      const size = Math.floor(Math.log(Math.max(1, live)) / Math.log(FAN_OUT))
+      const size = live < LARGE_DOCS ? Math.floor(Math.log(Math.max(1, live)) / Math.log(FAN_OUT)) : LARGE_CLASS + Math.floor(Math.log(live / LARGE_DOCS) / Math.log(FAN_OUT_LARGE))
       const list = classes.get(size)
       if (list === undefined) classes.set(size, [view])
       else list.push(view)
     }
-    for (const size of [...classes.keys()].sort((a, b) => a - b)) if (classes.get(size)!.length >= FAN_OUT) return classes.get(size)!.slice(0, FAN_OUT * 2)
+    for (const size of [...classes.keys()].sort((a, b) => a - b)) if (classes.get(size)!.length >= (size < LARGE_CLASS ? FAN_OUT : FAN_OUT_LARGE)) return classes.get(size)!.slice(0, FAN_OUT * 2)
     return this.views.find((view) => view.deletedCount * 2 > view.segment.docs) === undefined ? undefined : this.views.filter((view) => view.deletedCount * 2 > view.segment.docs).slice(0, FAN_OUT)
   }
   private async merge(views: ReadonlyArray<SegmentView>): Promise<void> {
