@@ -143,6 +143,7 @@ export class Execution {
   /** Rank fusion of text and vector ranks, in single precision as recorded. */
   private fuse(): void {
     const vector = this.plan.vector!
+    const alpha = Math.fround(vector.alpha)
     const near = this.neighbours(vector.k)
     const fused = this.matches.map(({ view }) => new Float64Array(view.segment.docs))
     const distances = this.matches.map(({ view }) => new Float64Array(view.segment.docs).fill(NaN))
@@ -165,15 +166,14 @@ export class Execution {
     for (let i = 0; i < texts.length; i++) {
       // Equal scores share a rank, except when every match is ranked anew.
       if (vector.rerankHybridMatches || i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
-      fused[texts[i].s][texts[i].doc] = (1 - vector.alpha) / rank
+      fused[texts[i].s][texts[i].doc] = (1 - alpha) / rank
     }
     const ordered = !vector.rerankHybridMatches ? near : texts.flatMap(({ s, doc }) => {
-      const distance = this.distances![s][doc]
-      if (Number.isNaN(distance)) return []
-      distances[s][doc] = distance
-      return [{ s, doc, distance }]
+      // A match without a vector ranks before every distance, as recorded.
+      const distance = distances[s][doc] = this.distances![s][doc]
+      return [{ s, doc, distance: Number.isNaN(distance) ? -1 : distance }]
     }).sort((a, b) => a.distance - b.distance)
-    ordered.forEach(({ s, doc }, i) => { fused[s][doc] = Math.fround(fused[s][doc] + vector.alpha / (i + 1)) })
+    ordered.forEach(({ s, doc }, i) => { fused[s][doc] = Math.fround(fused[s][doc] + alpha / (i + 1)) })
     this.hybrid = { fused: fused.map((table) => table.map(Math.fround)), distances }
     this.distances = distances
   }
@@ -189,11 +189,13 @@ export class Execution {
   }
   /** What facets count: matches and pinned hits, as sets per segment. */
   get facetedSets(): FacetedSet[] {
+    const { plan } = this
+    const isAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined && plan.hidden.length === 0 && !plan.matchesNothing
     return this.matches.map(({ view, found }, s) => {
       const pins = this.pinned.filter((pin) => pin.s === s)
       const bits = pins.length === 0 ? found : found.slice()
       for (const { doc } of pins) setBit(bits, doc)
-      return { view, bits, ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
+      return { view, bits, isAll, ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
     })
   }
 

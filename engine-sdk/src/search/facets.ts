@@ -14,7 +14,7 @@ import { highlightTokens, type TokenMatcher } from "./highlight-text.ts"
 import { damerauWithin } from "./edit-distance.ts"
 
 /** What is counted: documents of one segment, or with groups the group number of each document. */
-export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number) }
+export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number); /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean }
 
 interface Counted { count: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
 
@@ -63,7 +63,7 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
 const isPlain = (request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, type: string): boolean =>
   request.ranges.length === 0 && request.order.kind === "count" && request.strategy === "exhaustive" && plan.facetQuery?.field !== request.field && !/^(int|float)/.test(type) && sets.every(({ groupOf }) => groupOf === undefined)
 const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
-  const { texts, counts, seen } = countByDictionary(reader, request.field, sets)
+  const { texts, counts, seen } = countByDictionary(reader, request.field, sets, !request.returnParent)
   const best: number[] = []
   const isBetter = (a: number, b: number): boolean => counts[a] !== counts[b] ? counts[a] > counts[b] : compareCounts(texts[a], counts[a], texts[b], counts[b]) < 0
   let total = 0
@@ -107,8 +107,8 @@ const topValues = (reader: CollectionReader, request: FacetRequest, rows: Row[],
   return rows.sort((a, b) => compareCounts(a.value, total(a), b.value, total(b))).slice(0, most)
 }
 const collectionCounts = (reader: CollectionReader, field: string): Map<string, number> => {
-  const live = reader.views.map((view): FacetedSet => { const bits = fillBits(bitsOf(view.segment.docs), view.segment.docs); return { view, bits: view.deleted === undefined ? bits : andNotInto(bits, view.deleted) } })
-  const { texts, counts } = countByDictionary(reader, field, live)
+  const live = reader.views.map((view): FacetedSet => { const bits = fillBits(bitsOf(view.segment.docs), view.segment.docs); return { view, bits: view.deleted === undefined ? bits : andNotInto(bits, view.deleted), isAll: true } })
+  const { texts, counts } = countByDictionary(reader, field, live, true)
   const totals = new Map<string, number>()
   for (let value = 0; value < counts.length; value++) if (counts[value] > 0) totals.set(texts[value], counts[value])
   return totals
@@ -162,7 +162,7 @@ const countValues = (reader: CollectionReader, request: FacetRequest, sets: Read
  * Documents per value over all segments, in numbers: each segment's ordinals map into one growing dictionary of the
  * reader, so nothing is decoded or hashed per search. `seen`: set and document where a value was met first.
  */
-const countByDictionary = (reader: CollectionReader, field: string, sets: ReadonlyArray<FacetedSet>): { texts: ReadonlyArray<string>; counts: Uint32Array; seen: Uint32Array } => {
+const countByDictionary = (reader: CollectionReader, field: string, sets: ReadonlyArray<FacetedSet>, mayUseTotals = false): { texts: ReadonlyArray<string>; counts: Uint32Array; seen: Uint32Array } => {
   const dictionary = reader.dictionary(field)
   const maps = sets.map(({ view }) => dictionary.ordinalsOf(view.segment))
   const counts = new Uint32Array(dictionary.texts.length), seen = new Uint32Array(dictionary.texts.length * 2)
@@ -170,8 +170,13 @@ const countByDictionary = (reader: CollectionReader, field: string, sets: Readon
     const map = maps[s]
     const column = sets[s].view.segment.values(field)
     if (map === undefined || column === undefined) continue
-    const { bits } = sets[s]
-    const { single, starts, ordinals } = column
+    const { bits, isAll, view } = sets[s]
+    if (mayUseTotals && isAll === true) {
+      const totals = segmentTotals(view, field, column)
+      for (let ordinal = 0; ordinal < totals.length; ordinal++) counts[map[ordinal]] += totals[ordinal]
+      continue
+    }
+    const { single, starts, ordinals, hasRepeats } = column
     for (let w = 0; w < bits.length; w++) {
       let word = bits[w]
       while (word !== 0) {
@@ -188,13 +193,36 @@ const countByDictionary = (reader: CollectionReader, field: string, sets: Readon
           const ordinal = ordinals![i]
           // A value repeated within a document counts once.
           let isRepeated = false
-          for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinal
+          if (hasRepeats) for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinal
           if (!isRepeated && counts[map[ordinal]]++ === 0) { seen[map[ordinal] * 2] = s; seen[map[ordinal] * 2 + 1] = doc }
         }
       }
     }
   }
   return { texts: dictionary.texts, counts, seen }
+}
+/** Live documents per ordinal of a whole segment: counted once, then only deletions are taken off. */
+const segmentTotals = (view: SegmentView, field: string, column: ValueColumn): Uint32Array => {
+  const name = `totals:${field}`
+  let whole = view.segment.derived.get(name) as Uint32Array | undefined
+  if (whole === undefined) {
+    whole = new Uint32Array(column.table.size)
+    for (let doc = 0; doc < view.segment.docs; doc++) addDocument(column, doc, whole, 1)
+    view.segment.derived.set(name, whole)
+  }
+  if (view.deleted === undefined) return whole
+  const live = whole.slice()
+  for (let doc = 0; doc < view.segment.docs; doc++) if (hasBit(view.deleted, doc)) addDocument(column, doc, live, -1)
+  return live
+}
+const addDocument = (column: ValueColumn, doc: number, counts: Uint32Array, step: number): void => {
+  if (column.single !== undefined) { if (column.single[doc] !== 0) counts[column.single[doc] - 1] += step; return }
+  const { starts, ordinals } = column
+  for (let i = starts![doc]; i < starts![doc + 1]; i++) {
+    let isRepeated = false
+    for (let j = starts![doc]; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinals![i]
+    if (!isRepeated) counts[ordinals![i]] += step
+  }
 }
 const countGroups = (column: ValueColumn, bits: Bits, groupOf: (doc: number) => number, groups: Map<string, Set<number>>, merged: Map<string, Counted>, view: SegmentView): void => {
   for (let doc = 0; doc < view.segment.docs; doc++) {

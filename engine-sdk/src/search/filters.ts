@@ -160,9 +160,17 @@ const numberBits = (filter: NumberFilter, segment: Segment): Bits => {
 const plainRange = (column: NumberColumn, min: number, max: number, minOpen: boolean, maxOpen: boolean, docs: number, into: Bits): void => {
   const { values, has, starts } = column
   if (starts === undefined) {
-    for (let doc = 0; doc < docs; doc++) {
-      const v = values[doc]
-      if (v >= min && v <= max && !(minOpen && v === min) && !(maxOpen && v === max) && (has![doc >>> 5] & (1 << (doc & 31))) !== 0) into[doc >>> 5] |= 1 << (doc & 31)
+    // A word of 32 documents at a time; what has no value is masked afterwards.
+    for (let w = 0, doc = 0; w < into.length; w++) {
+      let word = 0
+      for (let bit = 0, end = Math.min(32, docs - (w << 5)); bit < end; bit++, doc++) {
+        const v = values[doc]
+        if (v >= min && v <= max) word |= 1 << bit
+      }
+      if (word === 0) continue
+      word &= has![w]
+      if (minOpen || maxOpen) for (let bit = 0; bit < 32; bit++) { const v = values[(w << 5) + bit]; if ((minOpen && v === min) || (maxOpen && v === max)) word &= ~(1 << bit) }
+      into[w] |= word
     }
     return
   }

@@ -30,14 +30,18 @@ export class Highlighter {
   private readonly request: HighlightRequest
   private readonly words: ReadonlyMap<string, MarkedWord>
   private readonly query: TextQuery
+  private readonly scope: SearchScope
+  /** Object fields that are highlighted whole. */ private readonly objects: string[][] = []
   private readonly fields: ReadonlyArray<HighlightedField>
   constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery) {
     this.query = query
+    this.scope = scope
     this.schema = schema
     this.request = request
     this.words = words
     this.fields = request.fields.flatMap((name) => {
       const field = this.schema.fields.find((candidate) => candidate.name === name)
+      if (field !== undefined && (field.type === "object" || field.type === "object[]")) { this.objects.push(name.split(".")); return [] }
       if (field === undefined || (field.type !== "string" && field.type !== "string[]")) return []
       if (!request.explicit && !isSelected(selection, name)) return []
       return [{
@@ -76,6 +80,7 @@ export class Highlighter {
         score: scoreOf(best[0].match),
       })
     }
+    for (const path of this.objects) this.whole(document, path, highlight)
     return { highlight, highlights: flat.sort((a, b) => b.score - a.score).map(({ entry }) => entry) }
   }
 
@@ -93,6 +98,28 @@ export class Highlighter {
     const match = bestWindow(text, spans, field.find)
     // Marks go by the collection's own characters, even where the field indexes others (as recorded).
     return match === undefined ? undefined : { match, made: snippetOf(text, field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text), match, field.find, field.rules) }
+  }
+
+  /** An object with all its leaves, where any of its texts matches. */
+  private whole(document: Json, path: ReadonlyArray<string>, into: Json): void {
+    if (path.length !== 1 || !(path[0] in document)) return
+    let matched = false
+    const { affixTokens, snippetThreshold, startTag, endTag, fullFields } = this.request
+    const walk = (value: unknown, name: string): unknown => {
+      if (Array.isArray(value)) return value.map((element) => walk(element, name))
+      if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner, `${name}.${key}`)]))
+      const field = this.schema.fields.find((candidate) => candidate.name === name)
+      if (typeof value !== "string" || field === undefined) return { matched_tokens: [], snippet: String(value) }
+      const found = this.textOf(value, {
+        name, path, analyzer: analyzerOf(this.schema, field, this.scope.dictionaries), marking: undefined, isNested: true, find: (token) => this.words.get(token),
+        rules: { affixTokens, threshold: snippetThreshold, startTag, endTag, isFull: fullFields.includes(path[0]), separators: this.schema.token_separators.join(""), symbols: this.schema.symbols_to_index.join("") },
+      })
+      if (found === undefined) return { matched_tokens: [], snippet: value }
+      matched = true
+      return leafOf(found.made)
+    }
+    const made = walk(document[path[0]], path[0])
+    if (matched) into[path[0]] = made
   }
 
   /** Rebuilds the objects along the path with only this field in them. */

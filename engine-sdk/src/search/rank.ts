@@ -78,6 +78,8 @@ export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: Readon
     const row = new Float64Array(width)
     const { seqs } = match.view.segment
     const excluded = without?.[s]
+    const arrays = own[0]?.arrays
+    const has = arrays?.has, second = arrays?.second
     for (let w = 0; w < match.found.length; w++) {
       let word = match.found[w]
       if (excluded !== undefined) word &= ~excluded[w]
@@ -87,6 +89,10 @@ export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: Readon
         const doc = (w << 5) + 31 - Math.clz32(low)
         let at = 0
         if (own.length > 0) {
+          if (arrays !== undefined && top.isFull) {
+            const first = has !== undefined && (has[w] & low) === 0 ? arrays.absent : arrays.sign * arrays.first[doc]
+            if (first < top.rows[0] || (second !== undefined && first === top.rows[0] && arrays.sign * second[doc] < top.rows[1])) continue
+          }
           own[0].write(doc, row, 0)
           // Most documents of a large result already lose by their first key.
           if (top.isFull && row[0] < top.rows[0]) continue

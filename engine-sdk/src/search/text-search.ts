@@ -174,13 +174,15 @@ export class TextSearch {
       const chosen = new Array<number>(costs.length)
       for (let i = costs.length - 1, rest = n; i >= 0; i--) { chosen[i] = costs[i][rest % costs[i].length]; rest = Math.floor(rest / costs[i].length) }
       const candidates: Candidates[] = []
+      // A word that is looked up serves one token of a combination only; remembered look-ups are exempt (as recorded).
+      const taken = new Set<string>()
       let isRestarted = false
       for (let i = 0; i < tokens.length; i++) {
         const key = `${tokens[i].text}\n${chosen[i]}`
         let words = found.get(key)
         if (words === undefined) {
           const previous = i > 0 && i === tokens.length - 1 && dropped.length === 0 ? candidates[i - 1].words[0] : undefined
-          words = this.candidateWords(tokens[i], chosen[i], previous)
+          words = this.candidateWords(tokens[i], chosen[i], previous, taken)
           if (words.length > 0) found.set(key, words)
         }
         if (words.length > 0) { candidates.push({ token: tokens[i], cost: chosen[i], words }); continue }
@@ -207,9 +209,8 @@ export class TextSearch {
   }
 
   /** Words for one token at one cost: over fields by weight; the last word prefers what continues the one before it. */
-  private candidateWords(token: QueryToken, cost: number, previous: string | undefined): ReadonlyArray<string> {
+  private candidateWords(token: QueryToken, cost: number, previous: string | undefined, seen: Set<string>): ReadonlyArray<string> {
     const words: string[] = []
-    const seen = new Set<string>()
     const order = this.query.fields.map((_field, i) => i)
     if (previous !== undefined) {
       for (const field of this.fieldsHolding(previous)) {
@@ -379,6 +380,10 @@ export class TextSearch {
         if (this.scoreList(this.matches[s], lists[0][0], cost, mayBeExact, rules, combination)) hasMatches = true
         continue
       }
+      if (words.length === 1 && termsOfDropped.length === 0) {
+        if (this.scoreLists(this.matches[s], lists[0], cost, mayBeExact, rules, combination)) hasMatches = true
+        continue
+      }
       const extra: List[][] = termsOfDropped.map((terms) => {
         const own: List[] = []
         for (let f = 0; f < width; f++) { const term = terms[s * width + f]; if (term >= 0) { const column = columns[f]!; own.push({ field: f, column, at: column.starts[term], end: column.starts[term + 1] }) } }
@@ -411,6 +416,49 @@ export class TextSearch {
       record(match, doc, high, low, combination)
     }
     return hasMatches
+  }
+  /** One word in several fields: the lists are walked together, and equal situations share a composed score. */
+  private scoreLists(match: SegmentMatches, lists: ReadonlyArray<List>, cost: number, mayBeExact: boolean, rules: Scoring, combination: number): boolean {
+    const { allowed } = match
+    const { fields } = this.query
+    const tokens = Math.min(15, Math.max(rules.matchedTokens ?? 0, 1))
+    const n = lists.length
+    const docs = lists.map(({ column }) => column.docs)
+    const at = Int32Array.from(lists, (list) => list.at)
+    const heads = Float64Array.from(lists, (list) => list.at < list.end ? list.column.docs[list.at] : Infinity)
+    let hasMatches = false
+    let knownBest = -1, knownSum = -1, knownFields = -1, knownHeaviest = -1, high = 0, low = 0
+    for (;;) {
+      let doc = heads[0]
+      for (let i = 1; i < n; i++) if (heads[i] < doc) doc = heads[i]
+      if (doc === Infinity) return hasMatches
+      const isAllowed = allowed === undefined || (allowed[doc >>> 5] & (1 << (doc & 31))) !== 0
+      let best = 0, bestWeight = 0, heaviest = -1, heaviestScore = 0, sum = 0, found = 0
+      for (let i = 0; i < n; i++) {
+        if (heads[i] !== doc) continue
+        if (isAllowed) {
+          const { weight } = fields[lists[i].field]
+          const score = scoreSingle(lists[i].column, at[i], doc, cost, mayBeExact, rules)
+          found++
+          sum += weight * score
+          if (score > best) { best = score; bestWeight = weight }
+          if (weight > heaviest || (weight === heaviest && score > heaviestScore)) { heaviest = weight; heaviestScore = score }
+        }
+        heads[i] = ++at[i] < lists[i].end ? docs[i][at[i]] : Infinity
+      }
+      if (!isAllowed) continue
+      hasMatches = true
+      if (best !== knownBest || sum !== knownSum || found !== knownFields || heaviest !== knownHeaviest) {
+        knownBest = best
+        knownSum = sum
+        knownFields = found
+        knownHeaviest = heaviest
+        this.composeRecord(tokens, best, bestWeight, heaviestScore, heaviest, sum, found)
+        high = scoreHigh
+        low = scoreLow
+      }
+      record(match, doc, high, low, combination)
+    }
   }
   private composeRecord(tokens: number, best: number, bestWeight: number, heaviestScore: number, heaviest: number, sum: number, fields: number): void {
     const { query } = this

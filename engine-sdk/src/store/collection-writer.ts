@@ -28,8 +28,14 @@ const MERGE_SLICE_ms = 0.5
 const REBUILD_DOCS = 4_096
 /** Segments of one size class that are merged into one of the next. */
 const FAN_OUT = 8
+/** Large segments are worth merging earlier: every search visits each of them. */
+const LARGE_DOCS = 3_500
+const LARGE_CLASS = 100
+const FAN_OUT_LARGE = 3
 const SEGMENTS_MAX = 48
 const SEGMENT_DOCS_MAX = 1_000_000
+const QUIET_ms = 1_000
+const COMPACT_DOCS_MAX = 2_000_000
 
 /** What a writer needs to see of others: references cross collections. */
 export interface WriterNeighbours {
@@ -60,6 +66,7 @@ export class CollectionWriter {
   private gate: Promise<void> | undefined
   private waiters: Array<() => void> = []
   private merging: Promise<void> | undefined
+  private quiet: ReturnType<typeof setTimeout> | undefined
   private isClosed = false
 
   constructor(record: CollectionRecord, options: {
@@ -296,8 +303,24 @@ export class CollectionWriter {
   private scheduleMerges(): void {
     if (this.merging !== undefined || this.isClosed) return
     const chosen = this.mergeable()
-    if (chosen === undefined) return
+    if (chosen === undefined) { this.compactWhenQuiet(); return }
     this.merging = this.merge(chosen).finally(() => { this.merging = undefined; this.scheduleMerges() })
+  }
+  /** After a while without writes everything becomes one segment, provided that enough is new to be worth it. */
+  private compactWhenQuiet(): void {
+    clearTimeout(this.quiet)
+    if (!this.isWorthCompacting()) return
+    this.quiet = setTimeout(() => {
+      if (this.isClosed || this.merging !== undefined || this.activeWrites > 0 || !this.isWorthCompacting()) return
+      this.merging = this.merge([...this.views]).finally(() => { this.merging = undefined; this.scheduleMerges() })
+    }, QUIET_ms)
+    // A pending compaction must not keep the process alive.
+    ;(this.quiet as { unref?: () => void }).unref?.()
+  }
+  private isWorthCompacting(): boolean {
+    let total = 0, largest = 0
+    for (const { segment } of this.views) { total += segment.docs; largest = Math.max(largest, segment.docs) }
+    return this.views.length > 1 && total <= COMPACT_DOCS_MAX && (total - largest) * 10 >= largest
   }
   /** Segments of the smallest size class that has enough of them. */
   private mergeable(): SegmentView[] | undefined {
@@ -305,12 +328,12 @@ export class CollectionWriter {
     for (const view of this.views) {
       const live = view.segment.docs - view.deletedCount
       if (live >= SEGMENT_DOCS_MAX) continue
-      const size = Math.floor(Math.log(Math.max(1, live)) / Math.log(FAN_OUT))
+      const size = live < LARGE_DOCS ? Math.floor(Math.log(Math.max(1, live)) / Math.log(FAN_OUT)) : LARGE_CLASS + Math.floor(Math.log(live / LARGE_DOCS) / Math.log(FAN_OUT_LARGE))
       const list = classes.get(size)
       if (list === undefined) classes.set(size, [view])
       else list.push(view)
     }
-    for (const size of [...classes.keys()].sort((a, b) => a - b)) if (classes.get(size)!.length >= FAN_OUT) return classes.get(size)!.slice(0, FAN_OUT * 2)
+    for (const size of [...classes.keys()].sort((a, b) => a - b)) if (classes.get(size)!.length >= (size < LARGE_CLASS ? FAN_OUT : FAN_OUT_LARGE)) return classes.get(size)!.slice(0, FAN_OUT * 2)
     return this.views.find((view) => view.deletedCount * 2 > view.segment.docs) === undefined ? undefined : this.views.filter((view) => view.deletedCount * 2 > view.segment.docs).slice(0, FAN_OUT)
   }
   private async merge(views: ReadonlyArray<SegmentView>): Promise<void> {
@@ -348,6 +371,7 @@ export class CollectionWriter {
   async close(): Promise<void> {
     while (this.activeWrites > 0) await new Promise<void>((resolve) => { this.waiters.push(resolve) })
     this.isClosed = true
+    clearTimeout(this.quiet)
     await this.merging
     await this.published
   }

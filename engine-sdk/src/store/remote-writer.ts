@@ -64,9 +64,10 @@ export class RemoteWriter implements WriterPort {
     this.isGone = true
     const error = new Error(message)
     this.ready?.reject(error)
+    // The engine learns of it first, so that rejected calls are answered as unavailable.
+    if (!this.isClosing) this.lost(message)
     for (const { reject } of this.waiting.values()) reject(error)
     this.waiting.clear()
-    if (!this.isClosing) this.lost(message)
   }
   private post(message: ToWriter): void { this.worker.postMessage(message) }
   private call<A>(method: WriterCall["method"], args: ReadonlyArray<unknown>, body = ""): Promise<A> {
