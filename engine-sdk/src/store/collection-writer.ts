@@ -266,32 +266,32 @@ export class CollectionWriter {
         return ok(this.record)
       }
       let target = schema
-      const changed: StoredDocument[] = []
       let until = performance.now() + SLICE_ms
       const pause = async (): Promise<void> => { if (performance.now() > until) { await nextTurn(); until = performance.now() + SLICE_ms } }
       for (const stored of this.journal.documents(this.key)) {
         const prepared = revalidate(target, wholeDocument(stored))
-        if (!prepared.ok) return fail(asAlterError(prepared.error, change))
+        if (!prepared.ok) return prepared
         if (prepared.value.detected.length > 0) target = withFields(target, prepared.value.detected)
-        const text = stringifyJson(prepared.value.stored)
-        if (text !== stored.text) changed.push({ seq: stored.seq, text, ...(stored.unstored === undefined ? {} : { unstored: stored.unstored }) })
         await pause()
       }
-      const old = this.views.splice(0)
-      this.schema = target
-      await this.journal.commit(this.key, { puts: changed, removes: [], nextSeq: this.nextSeq, record: this.record })
-      const added: Array<Publication["added"][number]> = []
+      // A snapshot of the old index must not meet the new schema after a crash.
+      await this.journal.dropIndex(this.key)
+      await this.journal.commit(this.key, { puts: [], removes: [], nextSeq: this.nextSeq, record: { ...this.record, schema: target } })
+      const built: Array<{ meta: SegmentMeta; region: Region }> = []
       let builder = new SegmentBuilder(target, this.dictionaries)
       for (const stored of this.journal.documents(this.key)) {
         const document = wholeDocument(stored)
         builder.add(stored.seq, String(document.id), flatten(target, document))
-        if (builder.docs >= REBUILD_DOCS) { added.push(this.adopt(builder)); builder = new SegmentBuilder(target, this.dictionaries) }
+        if (builder.docs >= REBUILD_DOCS) { built.push(builder.finish(this.allocate)); builder = new SegmentBuilder(target, this.dictionaries) }
         await pause()
       }
-      if (builder.docs > 0) added.push(this.adopt(builder))
+      if (builder.docs > 0) built.push(builder.finish(this.allocate))
+      // Until here everything looked at the old index; now it changes as a whole.
+      const old = this.views.splice(0)
+      this.schema = target
+      const added = built.map(({ meta, region }) => this.adoptRegion(meta, region))
       this.publish({ schema: target, added, removed: old.map(({ segment }) => segment.id), deletions: [] })
       for (const { segment } of old) this.release(segment.region)
-      await this.journal.saveIndex(this.key, [], 0)
       await this.journal.flushed()
       this.scheduleMerges()
       return ok(this.record)
@@ -369,6 +369,7 @@ export class CollectionWriter {
     return { segments: this.views.map((view) => ({ id: view.segment.id, meta: view.segment.meta, region: view.segment.region, deleted: Uint32Array.from(docsOf(view)) })), position: this.journal.position(this.key) }
   }
   async close(): Promise<void> {
+    while (this.gate !== undefined) await this.gate
     while (this.activeWrites > 0) await new Promise<void>((resolve) => { this.waiters.push(resolve) })
     this.isClosed = true
     clearTimeout(this.quiet)
@@ -391,14 +392,6 @@ const withFields = (schema: CollectionSchema, detected: ReadonlyArray<Field>): C
   const known = new Set(schema.fields.filter((field) => !isDynamic(field)).map(({ name }) => name))
   return { ...schema, fields: [...schema.fields, ...detected.filter(({ name }) => !known.has(name))] }
 }
-const asAlterError = (error: EngineError, change: SchemaChange): EngineError => {
-  const missing = /^Field `(.+)` has been declared in the schema, but is not found in the document\.$/.exec(error.message)
-  if (missing !== null) return invalid(`Field \`${missing[1]}\` has been declared in the schema, but is not found in the documents already present in the collection. If you still want to add this field, set it as \`optional: true\`.`)
-  const wrong = /^Field `(.+?)` must/.exec(error.message)
-  const field = wrong === null ? undefined : change.add.find(({ name }) => name === wrong[1])
-  return field === undefined ? error : { ...error, message: `Schema change is incompatible with the type of documents already stored in this collection. Existing data for field \`${field.name}\` cannot be coerced into ${field.type === "int32" || field.type === "int64" ? `an ${field.type}` : `a ${field.type}`}.` }
-}
-
 /** Operations that become one segment and one journal batch. */
 class Chunk {
   readonly builder: SegmentBuilder

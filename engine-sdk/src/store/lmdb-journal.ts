@@ -233,6 +233,8 @@ export class LmdbJournal implements Journal {
     await this.removeFiles(key, names)
   }
 
+  async dropIndex(key: number): Promise<void> { await this.databases.records.remove(this.named("s", key)) }
+
   async close(): Promise<void> {
     await this.databases.env.flushed
     await this.databases.env.close()
