@@ -103,7 +103,7 @@ const load = {
 const benchCommand = Command.make("bench").pipe(
   Command.withDescription("Measure: engine in process, search and events over HTTP"),
   Command.withSubcommands([
-    Command.make("engine", { ...inputs, peer: Flag.Literals("peer", ["lucene"]).pipe(Flag.withDescription("Run a peer in the same run"), Flag.optional) }, (flags) => benchEngine({ ...inputsOf(flags), peer: Option.isSome(flags.peer) })).pipe(Command.withDescription("The engine on one thread, in process")),
+    Command.make("engine", { ...inputs, peer: Flag.Literals("peer", ["lucene", "sqlite", "minisearch", "orama"]).pipe(Flag.withDescription("Run a peer in the same run; may be repeated"), Flag.between(0, 4)) }, (flags) => benchEngine({ ...inputsOf(flags), peers: flags.peer })).pipe(Command.withDescription("The engine on one thread, in process")),
     Command.make("search", { ...inputs, ...load, mixed: Flag.Boolean("mixed").pipe(Flag.withDescription("Again while events and documents stream in"), Flag.withDefault(false)) },
       (flags) => benchSearch({ ...inputsOf(flags), seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), mixed: flags.mixed })).pipe(Command.withDescription("Searches over HTTP from a load process")),
     Command.make("events", { ...load, batch: Flag.Int("batch").pipe(Flag.withDefault(100)), seed: inputs.seed, out: inputs.out },
