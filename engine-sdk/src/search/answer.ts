@@ -145,7 +145,7 @@ export class HitRenderer {
     const text = reader.documents.text(segment.seqs[placed.doc])
     if (text === undefined) return undefined
     const document = parseJson(text) as Json
-    const { highlight, highlights } = this.highlighter?.highlight(document) ?? { highlight: {}, highlights: [] }
+    const { highlight, highlights } = this.highlighter?.highlight(document, segment, placed.doc) ?? { highlight: {}, highlights: [] }
     const shown: Json = { ...select(document, plan.selection) }
     for (const join of this.joins) this.addJoined(shown, reader, view, placed.doc, join, plan.filter)
     const hit: Hit = { document: shown, highlight }

@@ -30,8 +30,8 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   const field = reader.schema.fields.find(({ name }) => name === request.field)
   const isNumeric = field !== undefined && /^(int|float)/.test(field.type)
   const isMatchAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined
-  if (isPlain(request, plan, sets, field?.type ?? "")) return plainFacet(reader, request, plan, sets)
   const byTopValues = usesTopValues(reader, request, plan, sets, isMatchAll)
+  if (!byTopValues && isPlain(request, plan, sets, field?.type ?? "")) return plainFacet(reader, request, plan, sets)
   let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(reader, request, sets, request.order.kind === "field" ? request.order.field : undefined))
   const { facetQuery } = plan
   if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan)
@@ -59,9 +59,9 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
     stats: { ...stats, total_values: rows.length },
   }
 }
-/** The common facet (by count, no query, no groups, no numbers) needs no row per value. */
+/** The common facet (by count over all values, no query, no groups, no numbers) needs no row per value. */
 const isPlain = (request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, type: string): boolean =>
-  request.ranges.length === 0 && request.order.kind === "count" && request.strategy === "exhaustive" && plan.facetQuery?.field !== request.field && !/^(int|float)/.test(type) && sets.every(({ groupOf }) => groupOf === undefined)
+  request.ranges.length === 0 && request.order.kind === "count" && plan.facetQuery?.field !== request.field && !/^(int|float)/.test(type) && sets.every(({ groupOf }) => groupOf === undefined)
 const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
   const { texts, counts, seen } = countByDictionary(reader, request.field, sets, !request.returnParent)
   const best: number[] = []
