@@ -33,8 +33,9 @@ describe.each([false, true])("memory budget, worker %s", (worker) => {
     const again = await openEngine({ path, worker })
     const [answer] = await again.search("t", [suitePlan("c", { filter: { kind: "string", field: "name", values: [{ tokens: ["late"], match: "contains", prefix: false }], prefixCandidates: 4 } })])
     expect(answer.ok ? answer.value.found : answer.error).toBe(3)
-    expect((await readdir(join(path, "segments"))).some((name) => name.endsWith(".new"))).toBe(false)
     await again.close()
+    // While it is open a snapshot may be on its way; closed, none is left half written.
+    expect((await readdir(join(path, "segments"))).some((name) => name.endsWith(".new"))).toBe(false)
     await rm(path, { recursive: true, force: true })
   }, 30_000)
 })
