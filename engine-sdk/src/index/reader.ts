@@ -6,6 +6,7 @@ import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
 import { encodeUtf8, hashBytes } from "./bytes.ts"
 import { Segment } from "./segment.ts"
+import { attachGraph, graphsOf, openGraph, type GraphRecord, type NativeIndex } from "./vector-graph.ts"
 import type { Region, SegmentMeta } from "./sections.ts"
 
 /** Stored documents as JSON text by insertion number; undefined once a document is gone. */
@@ -19,7 +20,10 @@ export interface Publication {
   readonly added: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; readonly region: Region; readonly deleted?: ReadonlyArray<number> | Uint32Array }>
   readonly removed: ReadonlyArray<number>
   readonly deletions: ReadonlyArray<{ readonly segment: number; readonly docs: ReadonlyArray<number> | Uint32Array }>
+  /** Graphs of segments that are there already or come in `added`. */ readonly graphs?: ReadonlyArray<PublishedGraph>
 }
+/** Opened from its file, unless publisher and reader share a thread and the graph itself is handed over. */
+export interface PublishedGraph { readonly segment: number; readonly record: GraphRecord; readonly file: string | undefined; readonly index?: NativeIndex }
 
 /** Numbers for the values of one field across segments. It only grows, until the reader starts it anew. */
 export class FieldDictionary {
@@ -65,7 +69,7 @@ export class CollectionReader {
   }
   get indexBytes(): number {
     let total = 0
-    for (const view of this.views) total += view.segment.meta.bytes
+    for (const { segment } of this.views) { total += segment.meta.bytes; for (const { record, index } of graphsOf(segment)) if (index !== undefined) total += record.bytes }
     return total
   }
   apply(publication: Publication): void {
@@ -79,6 +83,10 @@ export class CollectionReader {
     for (const { segment, docs } of publication.deletions) {
       const view = this.views.find((candidate) => candidate.segment.id === segment)
       if (view !== undefined) markDeleted(view, docs)
+    }
+    for (const { segment, record, file, index } of publication.graphs ?? []) {
+      const view = this.views.find((candidate) => candidate.segment.id === segment)
+      if (view !== undefined) attachGraph(view.segment, index === undefined && file !== undefined ? openGraph(record, file) : { record, index })
     }
     this.version++
   }
