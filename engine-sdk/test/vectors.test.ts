@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest"
 import { createEngine, openEngine, type LocalEngine, type SearchAnswer, type SearchPlan, type VectorQuery } from "../src/mod.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
 
-const DIMENSIONS = 24, COUNT = 1_500, BOUND = 500
+const DIMENSIONS = 24, COUNT = 4_000, BOUND = 500
 const randomOf = (seed: number) => () => {
   seed = seed + 0x6d2b79f5 | 0
   let mixed = Math.imul(seed ^ seed >>> 15, 1 | seed)
@@ -94,9 +94,9 @@ describe("approximate vector index", () => {
     for (const query of queries.slice(0, 10)) {
       for (const max of [0, 2, 9]) expect(await hits(engine, planOf(queryOf(query), shelves(max)))).toEqual(await hits(exact, planOf(queryOf(query), shelves(max))))
       // Below the cutoff every passing document is answered, nearest first.
-      const whole = planOf(queryOf(query, { flatSearchCutoff: 200 }), shelves(9))
+      const whole = planOf(queryOf(query, { flatSearchCutoff: COUNT / 5 }), shelves(9))
       expect(await hits(engine, whole)).toEqual(await hits(exact, whole))
-      expect((await answer(engine, whole)).found).toBe(150)
+      expect((await answer(engine, whole)).found).toBe(COUNT / 10)
       expect((await answer(engine, planOf(queryOf(query), shelves(89)))).hits!.every(({ document }) => Number(document.shelf) <= 89)).toBe(true)
     }
     expect(await recallOf(engine, exact, (query) => planOf(queryOf(query), shelves(89)))).toBeGreaterThanOrEqual(0.95)

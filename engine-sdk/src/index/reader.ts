@@ -23,7 +23,7 @@ export interface Publication {
   /** Graphs of segments that are there already or come in `added`. */ readonly graphs?: ReadonlyArray<PublishedGraph>
 }
 /** Opened from its file, unless publisher and reader share a thread and the graph itself is handed over. */
-export interface PublishedGraph { readonly segment: number; readonly record: GraphRecord; readonly file: string | undefined; readonly index?: NativeIndex }
+export interface PublishedGraph { readonly segment: number; readonly record: GraphRecord; readonly file: string | undefined; readonly index?: NativeIndex; /** Why there is none. */ readonly failure?: string }
 
 /** Numbers for the values of one field across segments. It only grows, until the reader starts it anew. */
 export class FieldDictionary {
@@ -84,9 +84,9 @@ export class CollectionReader {
       const view = this.views.find((candidate) => candidate.segment.id === segment)
       if (view !== undefined) markDeleted(view, docs)
     }
-    for (const { segment, record, file, index } of publication.graphs ?? []) {
+    for (const { segment, record, file, index, failure } of publication.graphs ?? []) {
       const view = this.views.find((candidate) => candidate.segment.id === segment)
-      if (view !== undefined) attachGraph(view.segment, index === undefined && file !== undefined ? openGraph(record, file) : { record, index })
+      if (view !== undefined) attachGraph(view.segment, index === undefined && file !== undefined ? openGraph(record, file) : { record, index, failure })
     }
     this.version++
   }

@@ -32,7 +32,7 @@ export interface GraphRecord {
   /** Share of the true ten nearest that were among them, measured when the graph was built. */ readonly recall: number
   /** Of the file in the journal's folder; "" where nothing is kept on disk. */ readonly name: string
 }
-export interface VectorGraph { readonly record: GraphRecord; /** undefined where only the record is needed (the writer's side) or the file could not be read. */ readonly index: NativeIndex | undefined; readonly failure?: string }
+export interface VectorGraph { readonly record: GraphRecord; /** undefined where only the record is needed (the writer's side) or there is none to use. */ readonly index: NativeIndex | undefined; readonly failure?: string | undefined }
 
 let loaded: { readonly library: Library | undefined; readonly reason: string } | undefined
 /** The library, loaded when first asked for. Without it searches stay exact and `reason` says why. */
@@ -44,6 +44,15 @@ export const vectorLibrary = (): { readonly library: Library | undefined; readon
     loaded = { library: undefined, reason: `The library of the approximate vector index cannot be loaded: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}` }
   }
   return loaded
+}
+
+/** Whether it is installed, without loading it; false once loading has failed. */
+export const hasVectorLibrary = (): boolean => {
+  if (loaded !== undefined) return loaded.library !== undefined
+  try { createRequire(import.meta.url).resolve("usearch"); return true } catch (error) {
+    if ((error as { code?: string }).code === "MODULE_NOT_FOUND") return false
+    throw error
+  }
 }
 
 const keyOf = (field: string): string => `graph|${field}`
@@ -93,6 +102,12 @@ export const distanceTo = (vector: ArrayLike<number>, vectorNorm: number, { valu
 
 // ---- building --------------------------------------------------------------------------------------------------------
 
+const paramsOf = (field: Field, dimensions: number): Pick<GraphRecord, "dimensions" | "metric" | "M" | "ef_construction"> =>
+  ({ dimensions, metric: field.vec_dist === "ip" ? "ip" : "cos", M: field.hnsw_params?.M ?? 16, ef_construction: field.hnsw_params?.ef_construction ?? 200 })
+/** Stands for a graph that could not be made, so that it is not tried again and again. */
+export const failedGraph = (field: Field, failure: string): VectorGraph =>
+  ({ record: { field: field.name, ...paramsOf(field, field.num_dim), vectors: 0, bytes: 0, ef: 0, recall: 0, name: "" }, index: undefined, failure })
+
 /** How many of the nearest are looked at again exactly: enough that half precision cannot push one out. */
 export const rescoredOf = (wanted: number): number => wanted * 2 + 16
 
@@ -103,7 +118,7 @@ const RECALL_MIN = 0.95
 const SAMPLES = 64
 const NEAREST = 10
 /** A width beyond this share of the vectors saves nothing against looking at all of them. */
-const WIDTH_SHARE_MAX = 1 / 8
+const WIDTH_SHARE_MAX = 1 / 12
 /** Length of the deviation of a sample query from the document it is made of: real queries are near documents, not on them. */
 const DEVIATION = 0.5
 const SCAN_STEP = 256
@@ -113,11 +128,11 @@ const SCAN_STEP = 256
  * searches need: how wide depends on the data, and a fixed one would be wasteful for some and poor for others.
  * Yields after each insertion. Cost: about 0.2 ms per vector of 384 dimensions, plus 64 exact searches.
  */
-export function* buildGraph(segment: Segment, column: VectorColumn, live: Bits | undefined, field: Field, memoryName: string): Generator<void, VectorGraph | undefined> {
+export function* buildGraph(segment: Segment, column: VectorColumn, live: Bits | undefined, field: Field, name: string): Generator<void, VectorGraph | undefined> {
   const { library } = vectorLibrary()
   if (library === undefined) return undefined
   const { dimensions, values, has } = column
-  const params = { dimensions, metric: field.vec_dist === "ip" ? "ip" as const : "cos" as const, M: field.hnsw_params?.M ?? 16, ef_construction: field.hnsw_params?.ef_construction ?? 200 }
+  const params = paramsOf(field, dimensions)
   const index = newIndex(library, params)
   const docs: number[] = []
   for (let doc = 0; doc < segment.docs; doc++) {
@@ -129,7 +144,7 @@ export function* buildGraph(segment: Segment, column: VectorColumn, live: Bits |
   const { ef, recall } = yield* measuredWidth(segment, column, docs, index, params.metric === "cos")
   // The library does not tell its memory: half-precision values, a list of links, a key and a level for each vector.
   const bytes = docs.length * (dimensions * 2 + params.M * 8 + 24)
-  return { record: { field: field.name, ...params, vectors: docs.length, bytes, ef, recall, name: memoryName }, index: ef === 0 ? undefined : index }
+  return { record: { field: field.name, ...params, vectors: docs.length, bytes, ef, recall, name }, index: ef === 0 ? undefined : index }
 }
 
 function* measuredWidth(segment: Segment, column: VectorColumn, docs: ReadonlyArray<number>, index: NativeIndex, isCosine: boolean): Generator<void, { ef: number; recall: number }> {

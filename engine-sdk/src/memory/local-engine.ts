@@ -9,7 +9,7 @@ import type { Awaitable, CollectionUsage, Namespace, ScanPage, ScanRequest, Sche
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import { hasBit } from "../index/bits.ts"
 import { CollectionReader } from "../index/reader.ts"
-import { vectorLibrary } from "../index/vector-graph.ts"
+import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { executeSearch, executeUnion } from "../search/answer.ts"
@@ -74,6 +74,8 @@ export class LocalEngine implements SearchEngine {
         let names = this.byName.get(record.namespace)
         if (names === undefined) this.byName.set(record.namespace, names = new Map())
         names.set(record.schema.name, record.key)
+        // Loading it takes some milliseconds: better now than when a graph arrives between two searches.
+        if (this.isApproximate && record.schema.fields.some(({ num_dim }) => num_dim > 0)) vectorLibrary()
         return
       }
       case "dropped": {
@@ -111,7 +113,7 @@ export class LocalEngine implements SearchEngine {
 
   capabilities(): Capabilities {
     // Said of the engine as a whole: a field below the bound is still searched exactly, which `usage` tells.
-    const grades = this.isApproximate && vectorLibrary().library !== undefined ? APPROXIMATE : EXACT
+    const grades = this.isApproximate && hasVectorLibrary() ? APPROXIMATE : EXACT
     return { kind: this.kind, grades, limits: { window_max: 1_000_000, filter_clauses_max: 100, facet_values_max: 1_000_000, batch_bytes_max: 512 * MEBIBYTE, plans_per_trip_max: 50, visible_after_ms: 0 } }
   }
   createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.create(namespace, schema, created_at_s)) }

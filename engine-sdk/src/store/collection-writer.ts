@@ -375,7 +375,7 @@ export class CollectionWriter {
   }
   /** A consistent picture of the index for a snapshot. */
   segmentsNow(): { segments: StoredSegment[]; position: number } {
-    return { segments: this.views.map((view) => ({ id: view.segment.id, meta: view.segment.meta, region: view.segment.region, deleted: Uint32Array.from(docsOf(view)), graphs: graphsOf(view.segment).map(({ record }) => record) })), position: this.journal.position(this.key) }
+    return { segments: this.views.map((view) => ({ id: view.segment.id, meta: view.segment.meta, region: view.segment.region, deleted: Uint32Array.from(docsOf(view)), graphs: graphsOf(view.segment).flatMap(({ record, failure }) => failure === undefined ? [record] : []) })), position: this.journal.position(this.key) }
   }
   async close(): Promise<void> {
     while (this.gate !== undefined) await this.gate

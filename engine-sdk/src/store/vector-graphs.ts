@@ -9,7 +9,7 @@ import { open as openFile, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import { bitsOf, countBits, fillBits, andNotInto } from "../index/bits.ts"
 import type { PublishedGraph, SegmentView } from "../index/reader.ts"
-import { attachGraph, buildGraph, graphOf, vectorLibrary, type NativeIndex, type VectorGraph } from "../index/vector-graph.ts"
+import { attachGraph, buildGraph, failedGraph, graphOf, vectorLibrary, type NativeIndex, type VectorGraph } from "../index/vector-graph.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import type { StoredSegment } from "./journal.ts"
 import { inSlices } from "./turns.ts"
@@ -81,7 +81,6 @@ export class VectorGraphs {
       if (this.owner.isMerging() || (this.owner.isWriting() && ++this.waits < WAITS_MAX)) { this.schedule(); return }
       this.waits = 0
       this.isWaitingTurn = true
-      // A failed build (no space left, say) is an error of the thread that runs it, like a failed merge.
       void this.options.alone(async () => {
         this.building = this.buildNext()
         await this.building
@@ -115,12 +114,18 @@ export class VectorGraphs {
     const isStale = (): boolean => this.isClosed || !this.owner.views().includes(view)
     const live = view.deleted === undefined ? undefined : andNotInto(fillBits(bitsOf(segment.docs), segment.docs), view.deleted)
     const name = this.folder === undefined ? "" : `${this.key}-${segment.id}-${at}.usearch`
-    const built = await inSlices(unless(isStale, buildGraph(segment, segment.vectors(field.name)!, live, field, name)), SLICE_ms)
-    if (built === undefined || isStale()) return
-    const graph = this.folder === undefined || built.index === undefined ? built : await this.saved(built, built.index, this.folder)
-    if (isStale()) return
-    attachGraph(segment, { record: graph.record, index: undefined })
-    this.owner.publish({ segment: segment.id, record: graph.record, file: this.folder === undefined ? undefined : join(this.folder, name), ...(graph.index === undefined ? {} : { index: graph.index }) })
+    let graph: VectorGraph | undefined
+    try {
+      graph = await inSlices(unless(isStale, buildGraph(segment, segment.vectors(field.name)!, live, field, name)), SLICE_ms)
+      if (graph?.index !== undefined && this.folder !== undefined && !isStale()) graph = await this.saved(graph, graph.index, this.folder)
+    } catch (error) {
+      // A graph only makes searches faster: without it (no space left, say) the segment stays exact, and usage tells why.
+      graph = failedGraph(field, `A vector graph cannot be built: ${error instanceof Error ? error.message : String(error)}`)
+    }
+    if (graph === undefined || isStale()) return
+    const { record, index, failure } = graph
+    attachGraph(segment, { record, index: undefined, failure })
+    this.owner.publish({ segment: segment.id, record, file: this.folder === undefined || index === undefined ? undefined : join(this.folder, name), index, failure })
   }
   /** On disk under its name only when it is whole. */
   private async saved({ record }: VectorGraph, index: NativeIndex, folder: string): Promise<VectorGraph> {

@@ -52,7 +52,7 @@ export const encodeEvent = (event: WriterEvent, number: number): FromWriter => {
     kind: "published", number, key: event.key, schema: publication.schema === undefined ? undefined : JSON.stringify(publication.schema),
     added: publication.added.map(({ id, meta, region, deleted }) => ({ id, meta: JSON.stringify(meta), buffer: region.buffer, offset: region.offset, length: region.length, deleted: deleted === undefined ? [] : Array.from(deleted) })),
     removed: publication.removed, deletions: JSON.stringify(publication.deletions.map(({ segment, docs }) => ({ segment, docs: Array.from(docs) }))),
-    graphs: JSON.stringify((publication.graphs ?? []).map(({ segment, record, file }) => ({ segment, record, file }))),
+    graphs: JSON.stringify((publication.graphs ?? []).map(({ segment, record, file, failure }) => ({ segment, record, file, failure }))),
   }
 }
 export const decodePublication = (message: Extract<FromWriter, { kind: "published" }>): Publication => ({
