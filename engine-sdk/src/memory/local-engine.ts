@@ -198,7 +198,7 @@ export class LocalEngine implements SearchEngine {
   usage(namespace: Namespace, name: string): CollectionUsage | undefined {
     const entry = this.entryOf(namespace, name)
     if (entry === undefined) return undefined
-    return { documents: entry.documents, segments: entry.reader?.views.length ?? 0, index_bytes: entry.reader?.indexBytes ?? 0, document_bytes: this.reads.bytes(entry.record.key), open: entry.reader !== undefined, ...(entry.reader === undefined ? {} : vectorUsage(entry.reader)) }
+    return { documents: entry.documents, segments: entry.reader?.views.length ?? 0, index_bytes: entry.reader?.indexBytes ?? 0, document_bytes: this.reads.bytes(entry.record.key), open: entry.reader !== undefined, ...(entry.reader === undefined ? {} : vectorUsage(entry.reader, this.isApproximate ? vectorLibrary().reason : "")) }
   }
   health(): Result<{ readonly ok: true }> { return this.failure === undefined && !this.isClosed ? ok({ ok: true }) : fail({ kind: "Unavailable", message: this.failure ?? "The engine is closed." }) }
   async close(): Promise<void> {

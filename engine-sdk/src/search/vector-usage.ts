@@ -4,12 +4,12 @@ import { countBits } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { graphOf } from "../index/vector-graph.ts"
 
-/** Nothing where the schema has no vector field. Counts take deleted documents in until a merge drops them. */
-export const vectorUsage = (reader: CollectionReader): { readonly vectors?: ReadonlyArray<VectorUsage> } => {
+/** Nothing where the schema has no vector field. `missing`: why there can be no index, "" where there can. Counts take deleted documents in until a merge drops them. */
+export const vectorUsage = (reader: CollectionReader, missing: string): { readonly vectors?: ReadonlyArray<VectorUsage> } => {
   const fields = reader.schema.fields.filter(({ num_dim, index }) => num_dim > 0 && index)
   if (fields.length === 0) return {}
   return { vectors: fields.map(({ name }): VectorUsage => {
-    let vectors = 0, approximate = 0, bytes = 0, recall = 1, note: string | undefined
+    let vectors = 0, approximate = 0, bytes = 0, recall = 1, note = missing === "" ? undefined : missing
     for (const { segment } of reader.views) {
       const column = segment.vectors(name)
       if (column === undefined) continue
