@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest"
 import { createEngine, openEngine, type LocalEngine, type SearchAnswer, type SearchPlan, type VectorQuery } from "../src/mod.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
 
-const DIMENSIONS = 24, COUNT = 4_000, BOUND = 500
+const DIMENSIONS = 24, COUNT = 6_000, BOUND = 500
 const randomOf = (seed: number) => () => {
   seed = seed + 0x6d2b79f5 | 0
   let mixed = Math.imul(seed ^ seed >>> 15, 1 | seed)
