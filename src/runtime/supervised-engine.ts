@@ -30,7 +30,7 @@ export const superviseEngine = async ({ checkEvery_ms = checkEveryDefault_ms, on
         // The old writer is gone, so the folder has one owner again; the old reader answers until the new one stands.
         current = await open()
         for (const tell of dictionaries.values()) await tell()
-        await old.close()
+        await old.close().catch((error: Error) => onLost(`The old engine did not close: ${error.message}`))
         return
       } catch (error) {
         onLost(`It could not be opened again: ${(error as Error).message}`)
