@@ -18,8 +18,15 @@ export interface OperationContext {
   /** Unix seconds of this request. */ readonly now_s: number
   readonly limits?: Partial<QueryLimits> & { readonly multi_searches_max?: number }
   /** Dimensions of embedding models, for `embed` fields. */ readonly modelDimensions?: FieldOptions["modelDimensions"]
+  /** Called once per answered search; what it answers is added to the envelope. */ readonly annotate?: (search: AnsweredSearch) => { readonly [key: string]: unknown } | undefined
   /** Embeds query texts for a field; without it such searches are refused. */
   readonly embedQuery?: (collection: CollectionInfo, field: Field, texts: ReadonlyArray<string>, weights: ReadonlyArray<number>) => Promise<Result<ReadonlyArray<number>>>
+}
+/** A search that was answered, for hosts that add to the envelope or keep account of it. */
+export interface AnsweredSearch {
+  readonly collection: CollectionInfo
+  /** Merged: request, scoped key, preset. */ readonly parameters: { readonly [name: string]: string }
+  readonly found: number
 }
 /** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */
 export interface Answer { readonly status: number; readonly body?: unknown; readonly text?: string }

@@ -122,6 +122,12 @@ const embedQuery = async (context: OperationContext, collection: CollectionInfo,
   return embedded.ok ? ok({ ...plan, vector: { ...vector, vector: embedded.value } }) : embedded
 }
 
+/** The envelope with what the host adds to it, spliced into the text so that hits are not written twice. */
+const annotated = (context: OperationContext, collection: CollectionInfo, parameters: Parameters, found: number, text: string): string => {
+  const extras = context.annotate?.({ collection, parameters: parameters as { readonly [name: string]: string }, found })
+  return extras === undefined ? text : `${text.slice(0, -1)},${stringifyJson(extras).slice(1)}`
+}
+
 /** One search. The answer is JSON text. */
 export const search = async (context: OperationContext, collectionName: string, parameters: { readonly [name: string]: unknown }, caller: Caller = {}): Promise<Answered> => {
   const merged = mergeSearchParameters(context, [parameters], caller)
@@ -132,7 +138,7 @@ export const search = async (context: OperationContext, collectionName: string, 
   const plan = await planSearch(context, collection, merged.value, caller)
   if (!plan.ok) return plan
   const [result] = await context.engine.search(context.namespace, [plan.value])
-  return result.ok ? ok({ status: 200, text: answerToJson(result.value) }) : result
+  return result.ok ? ok({ status: 200, text: annotated(context, collection, merged.value, result.value.found, answerToJson(result.value)) }) : result
 }
 
 interface MultiSearch { readonly searches: ReadonlyArray<{ readonly [name: string]: unknown }>; readonly union: boolean; readonly removeDuplicates: boolean }
@@ -186,10 +192,13 @@ const separateSearches = async (context: OperationContext, entries: ReadonlyArra
   const perTrip = context.engine.capabilities().limits.plans_per_trip_max
   for (let at = 0; at < ready.length; at += perTrip) answers.push(...await context.engine.search(context.namespace, ready.slice(at, at + perTrip)))
   let at = 0
-  const results = plans.map((plan) => {
+  const results = plans.map((plan, i) => {
     if (!plan.ok) return failureText(plan.error)
     const result = answers[at++]
-    return result.ok ? answerToJson(result.value) : failureText(result.error)
+    if (!result.ok) return failureText(result.error)
+    const collection = context.engine.describeCollection(context.namespace, plan.value.collection)
+    const text = answerToJson(result.value)
+    return collection === undefined ? text : annotated(context, collection, entries[i].parameters, result.value.found, text)
   })
   return ok({ status: 200, text: `{"results":[${results.join(",")}]}` })
 }
@@ -215,5 +224,9 @@ const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Ent
   const union = compileUnion(plans, paging.value, removeDuplicates)
   if (!union.ok) return failed(union.error)
   const result = await context.engine.union(context.namespace, union.value)
-  return result.ok ? ok({ status: 200, text: answerToJson(result.value) }) : failed(result.error)
+  if (!result.ok) return failed(result.error)
+  // One answer, one account: the first entry's query over its collection stands for the whole.
+  const first = context.engine.describeCollection(context.namespace, plans[0].collection)
+  const text = answerToJson(result.value)
+  return ok({ status: 200, text: first === undefined ? text : annotated(context, first, entries[0].parameters, result.value.found, text) })
 }

@@ -1,0 +1,83 @@
+/**
+ * Question: how fast is the in-process engine on one thread, and how does Lucene do the same work?
+ * Workload: any documents, schema and queries (files or generated from a seed); every query is parameters → compile →
+ * search → JSON text, as a program that uses the package pays for it. Warmed with other queries than the measured ones.
+ * Excluded: HTTP. `--peer lucene` runs Lucene 9.12 on one thread in the same run; compare ratios, not absolute figures.
+ */
+import { createEngine } from "../engine-sdk/src/memory/create-engine.ts"
+import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../engine-sdk/src/operations/mod.ts"
+import { checksum, machine, percentiles, report, round, rssMb } from "./harness.ts"
+import { type InputOptions, type Inputs, loadInputs } from "./inputs.ts"
+import { luceneMissing, runLucene } from "./peers/lucene.ts"
+
+export interface EngineOptions extends InputOptions { readonly out: string | undefined; readonly peer: boolean }
+interface Measured { readonly ms: number; readonly found: number; readonly ids: ReadonlyArray<string>; readonly facets: Readonly<Record<string, ReadonlyArray<readonly [string, number]>>> }
+
+async function* chunksOf(lines: ReadonlyArray<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  for (let at = 0; at < lines.length; at += 500) yield encoder.encode(`${lines.slice(at, at + 500).join("\n")}\n`)
+}
+
+interface Answer { readonly found: number; readonly hits?: ReadonlyArray<{ readonly document: { readonly id?: string } }>; readonly facet_counts: ReadonlyArray<{ readonly field_name: string; readonly counts: ReadonlyArray<{ readonly value: string; readonly count: number }> }> }
+const measuredOf = (ms: number, text: string): Measured => {
+  const answer = JSON.parse(text) as Answer
+  return {
+    ms: round(ms, 4),
+    found: answer.found,
+    ids: (answer.hits ?? []).slice(0, 10).map(({ document }) => document.id ?? ""),
+    facets: Object.fromEntries(answer.facet_counts.map(({ counts, field_name }) => [field_name, counts.map(({ count, value }) => [value, count] as const)]))
+  }
+}
+
+/** Imports, warms and measures; shared with the test that keeps this bench from rotting. */
+export const measureEngine = async (inputs: Inputs) => {
+  const engine = createEngine()
+  const context: OperationContext = { engine, resources: memoryResources(), namespace: "bench", now_s: 0 }
+  const created = await createCollection(context, JSON.stringify(inputs.schema))
+  if (!created.ok) throw new Error(created.error.message)
+  const before = performance.now()
+  const imported = importDocuments(context, inputs.schema.name, chunksOf(inputs.documents), { action: "create" })
+  if (!imported.ok) throw new Error(imported.error.message)
+  for await (const lines of imported.value.lines) if (lines.includes("\"success\":false")) throw new Error(lines.split("\n").find((line) => line.includes("false")))
+  const importSeconds = (performance.now() - before) / 1000
+  const run = async (parameters: Record<string, unknown>): Promise<string> => {
+    const answered = await search(context, inputs.schema.name, parameters)
+    if (!answered.ok) throw new Error(`${JSON.stringify(parameters)}: ${answered.error.message}`)
+    return answered.value.text ?? ""
+  }
+  for (let round = 0; round < 2; round++) for (const query of inputs.warm) await run(query)
+  const times = new Float64Array(inputs.queries.length)
+  const texts: Array<string> = []
+  const started = performance.now()
+  for (let i = 0; i < times.length; i++) {
+    const at = performance.now()
+    texts.push(await run(inputs.queries[i]))
+    times[i] = performance.now() - at
+  }
+  const seconds = (performance.now() - started) / 1000
+  const usage = engine.usage("bench", inputs.schema.name)
+  const queries = texts.map((text, i) => measuredOf(times[i], text))
+  const figures = {
+    import_docs_per_s: Math.round(inputs.documents.length / importSeconds),
+    rss_mb: rssMb(process.pid),
+    index_bytes_per_doc: usage === undefined ? 0 : Math.round(usage.index_bytes / Math.max(1, usage.documents)),
+    qps: Math.round(times.length / seconds),
+    ...percentiles(times),
+    checksum: checksum(queries.map(({ found, ids }) => `${found} ${ids.join(",")}`))
+  }
+  await engine.close()
+  return { figures, queries }
+}
+
+export const benchEngine = async (options: EngineOptions): Promise<void> => {
+  const inputs = await loadInputs(options)
+  const missing = options.peer ? luceneMissing() : undefined
+  const { figures, queries } = await measureEngine(inputs)
+  report(`engine: ${inputs.documents.length} documents, ${inputs.queries.length} queries, one thread`, { ...figures, machine: machine(), queries }, options.out)
+  if (!options.peer) return
+  if (missing !== undefined) return void process.stdout.write(`\nSKIPPED PEER lucene: ${missing}\n`)
+  const peer = runLucene(inputs)
+  const { queries: peerQueries, ...rest } = peer
+  report("lucene 9.12.1, the same work, one thread", { ...rest, none_found: peerQueries.filter(({ found }) => found === 0).length }, undefined)
+  process.stdout.write(`\nratios, ours / Lucene: queries/s ${round(figures.qps / peer.qps, 2)}, p50 ${round(figures.p50_ms / peer.p50_ms, 2)}, p99 ${round(figures.p99_ms / peer.p99_ms, 2)}, import ${round(figures.import_docs_per_s / peer.import_docs_per_s, 2)}\n`)
+}

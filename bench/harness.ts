@@ -1,0 +1,74 @@
+/**
+ * What every bench shares: figures of this machine, percentiles, processor time of a process and of one thread, and the
+ * one way results are written. Memory and sizes are printed before speed; a checksum keeps answers from being optimized away.
+ */
+import { createHash } from "node:crypto"
+import { createReadStream, readFileSync, writeFileSync } from "node:fs"
+import { availableParallelism, cpus, loadavg, totalmem } from "node:os"
+import { createInterface } from "node:readline"
+import { createGunzip } from "node:zlib"
+
+export interface Machine { readonly cpu: string; readonly cores: number; readonly memory_gib: number; readonly runtime: string; readonly load_1m: number }
+
+export const machine = (): Machine => {
+  const deno = (globalThis as { readonly Deno?: { readonly version: { readonly deno: string } } }).Deno
+  return {
+    cpu: cpus()[0]?.model ?? "unknown",
+    cores: availableParallelism(),
+    memory_gib: Math.round(totalmem() / 2 ** 30 * 10) / 10,
+    runtime: deno === undefined ? `Node ${process.versions.node}` : `Deno ${deno.version.deno}`,
+    load_1m: Math.round(loadavg()[0] * 100) / 100
+  }
+}
+
+/** Linear interpolation is not used: a percentile is a latency that was seen. `values` is sorted in place. */
+export const percentiles = (values: Float64Array | Array<number>): { readonly p50_ms: number; readonly p95_ms: number; readonly p99_ms: number; readonly max_ms: number } => {
+  const sorted = Float64Array.from(values).sort()
+  const at = (share: number) => sorted.length === 0 ? 0 : round(sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)])
+  return { p50_ms: at(0.5), p95_ms: at(0.95), p99_ms: at(0.99), max_ms: at(1) }
+}
+export const round = (value: number, digits = 3): number => Math.round(value * 10 ** digits) / 10 ** digits
+
+/** Lines of a file, `.gz` too, one at a time. */
+export async function* linesOf(file: string): AsyncGenerator<string> {
+  const source = createReadStream(file)
+  const input = file.endsWith(".gz") ? source.pipe(createGunzip()) : source
+  for await (const line of createInterface({ input, crlfDelay: Infinity })) if (line !== "") yield line
+}
+export const readLines = async (file: string): Promise<Array<string>> => {
+  const all: Array<string> = []
+  for await (const line of linesOf(file)) all.push(line)
+  return all
+}
+
+/** 100 ticks a second on Linux, whatever the kernel's own rate. */
+const ticksPerSecond = 100
+const ticksOf = (file: string): number => {
+  const fields = readFileSync(file, "utf8").replace(/^.*\) /s, "").split(" ")
+  return Number(fields[11]) + Number(fields[12])
+}
+/** Seconds of processor time: of the whole process, and of its first thread (the one that accepts). */
+export const processorSeconds = (pid: number): { readonly process: number; readonly firstThread: number } => ({
+  process: ticksOf(`/proc/${pid}/stat`) / ticksPerSecond,
+  firstThread: ticksOf(`/proc/${pid}/task/${pid}/stat`) / ticksPerSecond
+})
+export const rssMb = (pid: number): number => {
+  const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
+  return line === null ? 0 : Math.round(Number(line[1]) / 1024)
+}
+
+export const checksum = (values: Iterable<string>): string => {
+  const hash = createHash("sha256")
+  for (const value of values) hash.update(value).update("\n")
+  return hash.digest("hex").slice(0, 16)
+}
+
+/** Prints the figures that fit a screen and writes all of them when a file was named. */
+export const report = (title: string, figures: Readonly<Record<string, unknown>>, out: string | undefined): void => {
+  process.stdout.write(`\n${title}\n`)
+  for (const [name, value] of Object.entries(figures)) {
+    if (Array.isArray(value)) continue
+    process.stdout.write(`  ${name.padEnd(32)} ${typeof value === "object" ? JSON.stringify(value) : String(value)}\n`)
+  }
+  if (out !== undefined) writeFileSync(out, `${JSON.stringify(figures)}\n`)
+}

@@ -1,0 +1,45 @@
+/** The documents, schema and queries of a bench: any files in the formats of the README, or generated ones of any size. */
+import { readFileSync } from "node:fs"
+import { generateCatalog, productSchema } from "../fixtures/catalog/generate.ts"
+import { generateQueries } from "../fixtures/queries/generate.ts"
+import { readLines } from "./harness.ts"
+
+export interface InputOptions {
+  readonly docs: string | undefined
+  readonly schema: string | undefined
+  readonly queries: string | undefined
+  readonly warm: string | undefined
+  /** Generated when no files are named. */ readonly products: number
+  readonly queryCount: number
+  readonly seed: number
+}
+export interface Inputs {
+  readonly schema: { readonly name: string } & Record<string, unknown>
+  /** JSON texts. */ readonly documents: ReadonlyArray<string>
+  readonly queries: ReadonlyArray<Record<string, unknown>>
+  readonly warm: ReadonlyArray<Record<string, unknown>>
+}
+
+const parseQueries = async (file: string) => (await readLines(file)).map((line) => JSON.parse(line) as Record<string, unknown>)
+
+export const loadInputs = async (options: InputOptions): Promise<Inputs> => {
+  if (options.docs !== undefined) {
+    if (options.schema === undefined || options.queries === undefined) throw new Error("--docs needs --schema and --queries beside it.")
+    return {
+      schema: JSON.parse(readFileSync(options.schema, "utf8")) as Inputs["schema"],
+      documents: await readLines(options.docs),
+      queries: await parseQueries(options.queries),
+      warm: options.warm === undefined ? [] : await parseQueries(options.warm)
+    }
+  }
+  const products = [...generateCatalog({ seed: options.seed, products: options.products })]
+  const query = (seed: number, count: number) => [...generateQueries(products, { seed, queries: count })].map((each) => ({
+    q: each.q, query_by: "title,brand,category,attributes", facet_by: "brand,category", per_page: 10, ...(each.filter_by === undefined ? {} : { filter_by: each.filter_by })
+  }))
+  return {
+    schema: productSchema("products"),
+    documents: products.map((product) => JSON.stringify(product)),
+    queries: query(options.seed, options.queryCount),
+    warm: query(options.seed + 1, Math.min(options.queryCount, 500))
+  }
+}

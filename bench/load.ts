@@ -1,0 +1,137 @@
+/**
+ * A load process of its own: sends prepared HTTP requests over keep-alive sockets to loopback, either as fast as answers
+ * come (closed loop) or at a fixed arrival rate, where latency counts from the moment a request was due, so that a stall of
+ * the server is not hidden. Reads one job as JSON on standard input, writes one result as JSON on standard output.
+ */
+import { connect, type Socket } from "node:net"
+
+export interface LoadJob {
+  readonly host: string
+  readonly port: number
+  readonly connections: number
+  readonly seconds: number
+  /** Requests a second; 0 = closed loop. */ readonly rate: number
+  /** Whole requests, base64, used in turn. With `unique`, `@@@@@@@@@@@@` in them is replaced by a fresh 12-digit number. */
+  readonly requests: ReadonlyArray<string>
+  readonly unique: boolean
+  /** Where fresh numbers start. */ readonly uniqueFrom?: number
+}
+export interface LoadResult {
+  readonly sent: number
+  readonly answered: number
+  readonly statuses: Readonly<Record<string, number>>
+  readonly seconds: number
+  readonly latencies_ms: ReadonlyArray<number>
+  /** Sum of `accepted` in answers that have it. */ readonly accepted: number
+  readonly processor_s: number
+}
+
+const loopback = /^(127\.\d+\.\d+\.\d+|localhost|::1)$/
+const marker = Buffer.from("@@@@@@@@@@@@")
+
+const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) => {
+  if (!loopback.test(job.host)) return reject(new Error("Loads go to loopback only."))
+  if (job.seconds > 600) return reject(new Error("A load runs at most 600 s."))
+  const templates = job.requests.map((text) => Buffer.from(text, "base64"))
+  const places = templates.map((template) => {
+    const found: Array<number> = []
+    for (let at = template.indexOf(marker); at >= 0; at = template.indexOf(marker, at + marker.length)) found.push(at)
+    return found
+  })
+  const latencies: Array<number> = []
+  const statuses: Record<string, number> = {}
+  let sent = 0, answered = 0, accepted = 0, unique = job.uniqueFrom ?? 0, turn = 0
+  const started = performance.now()
+  const ends = started + job.seconds * 1000
+  const due: Array<number> = []
+  let dueHead = 0
+  const idle: Array<Connection> = []
+  let open = 0
+  let isOver = false
+
+  class Connection {
+    readonly socket: Socket
+    pending: Buffer | undefined
+    dueAt = 0
+    constructor() {
+      open++
+      this.socket = connect({ host: job.host, port: job.port, noDelay: true })
+      this.socket.on("data", (chunk: Buffer) => this.receive(chunk))
+      this.socket.on("error", (error) => { statuses[`error ${error.message.slice(0, 40)}`] = (statuses[`error ${error.message.slice(0, 40)}`] ?? 0) + 1 })
+      this.socket.on("close", () => { open--; finishWhenDone() })
+      this.socket.on("connect", () => this.next())
+    }
+    next() {
+      const now = performance.now()
+      if (now >= ends) return void this.socket.end()
+      if (job.rate === 0) return this.send(now)
+      if (dueHead < due.length) return this.send(due[dueHead++])
+      idle.push(this)
+    }
+    send(dueAt: number) {
+      this.dueAt = dueAt
+      const which = turn++ % templates.length
+      let bytes = templates[which]
+      if (job.unique) {
+        bytes = Buffer.from(bytes)
+        for (const at of places[which]) bytes.write(String(++unique).padStart(12, "0"), at, "latin1")
+      }
+      sent++
+      this.socket.write(bytes)
+    }
+    receive(chunk: Buffer) {
+      const all = this.pending === undefined ? chunk : Buffer.concat([this.pending, chunk])
+      const head = all.indexOf("\r\n\r\n")
+      if (head < 0) { this.pending = all; return }
+      const text = all.toString("latin1", 0, head)
+      const length = /content-length: (\d+)/i.exec(text)
+      const total = head + 4 + (length === null ? 0 : Number(length[1]))
+      if (all.length < total) { this.pending = all; return }
+      this.pending = undefined
+      const now = performance.now()
+      latencies.push(now - this.dueAt)
+      answered++
+      const status = text.slice(9, 12)
+      statuses[status] = (statuses[status] ?? 0) + 1
+      const count = /"accepted":(\d+)/.exec(all.toString("latin1", head + 4, total))
+      if (count !== null) accepted += Number(count[1])
+      this.next()
+    }
+  }
+
+  const finishWhenDone = () => {
+    if (open > 0 || isOver) return
+    isOver = true
+    clearInterval(pacer)
+    const usage = process.cpuUsage()
+    settle({ sent, answered, statuses, seconds: (performance.now() - started) / 1000, latencies_ms: latencies, accepted, processor_s: (usage.user + usage.system) / 1e6 })
+  }
+
+  // Arrivals are put on a clock; a late tick brings all that became due meanwhile.
+  let arrived = 0
+  const pacer = setInterval(() => {
+    const now = performance.now()
+    if (now >= ends) {
+      for (const connection of idle.splice(0)) connection.socket.end()
+      return
+    }
+    if (job.rate === 0) return
+    for (const target = Math.floor(((now - started) / 1000) * job.rate); arrived < target; arrived++) due.push(started + ((arrived + 1) / job.rate) * 1000)
+    while (idle.length > 0 && dueHead < due.length) idle.pop()?.send(due[dueHead++])
+    if (dueHead > 100_000) due.splice(0, dueHead), dueHead = 0
+  }, 1)
+  for (let i = 0; i < job.connections; i++) new Connection()
+})
+
+const read = async (): Promise<string> => {
+  const chunks: Array<Buffer> = []
+  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
+  return Buffer.concat(chunks).toString("utf8")
+}
+
+if (import.meta.main) {
+  run(JSON.parse(await read()) as LoadJob).then(
+    (result) => { process.stdout.write(JSON.stringify(result), () => process.exit(0)) },
+    (error: Error) => { process.stderr.write(`${error.message}\n`); process.exit(1) }
+  )
+}

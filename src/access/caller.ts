@@ -1,0 +1,12 @@
+/** Who asks: what a request may do once its key was accepted. Made by `Access`, carried by every use case. */
+import type { KeyRecord } from "./key-record.ts"
+
+export interface Caller {
+  readonly organizationId: string
+  readonly key: KeyRecord
+  readonly scope: "full" | "search"
+  /** Parameters inside a secured key: they overwrite the request's, `filter_by` is ANDed. */ readonly embedded: Readonly<Record<string, unknown>> | undefined
+  readonly sessionId: string | undefined
+  /** State of the key's rate bucket after this request; undefined where no limit holds. */
+  readonly rate: { readonly limit: number; readonly remaining: number; readonly resets_at: number } | undefined
+}

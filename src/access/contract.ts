@@ -1,0 +1,42 @@
+/** `/keys` (contract part 1): the engine's shape plus the restrictions of spec part 5; errors are shape B (part 7). */
+import { Schema } from "effect"
+import { operation } from "../wire/operation.ts"
+
+const strings = Schema.Array(Schema.String)
+export const CreateKey = Schema.Struct({
+  description: Schema.String,
+  actions: Schema.optionalKey(strings),
+  collections: Schema.optionalKey(strings),
+  value: Schema.optionalKey(Schema.String),
+  expires_at: Schema.optionalKey(Schema.Int),
+  autodelete: Schema.optionalKey(Schema.Boolean),
+  scope: Schema.optionalKey(Schema.Literals(["full", "search", "connector_write"])),
+  gateway: Schema.optionalKey(Schema.Boolean),
+  cidrs: Schema.optionalKey(strings),
+  origins: Schema.optionalKey(strings),
+  filter_by: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  rate_limit_per_minute: Schema.optionalKey(Schema.Int)
+}).annotate({ identifier: "CreateKey" })
+
+export const ApiKey = Schema.Struct({
+  id: Schema.String,
+  description: Schema.String,
+  actions: strings,
+  collections: strings,
+  scope: Schema.Literals(["full", "search", "connector_write"]),
+  expires_at: Schema.Int,
+  autodelete: Schema.Boolean,
+  cidrs: strings,
+  origins: strings,
+  filter_by: Schema.Record(Schema.String, Schema.String),
+  rate_limit_per_minute: Schema.Int,
+  created_at: Schema.Int,
+  /** Only in the answer to its creation. */ value: Schema.optionalKey(Schema.String),
+  value_prefix: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "ApiKey" })
+
+const at = { group: "keys", plane: "control", scope: "full" } as const
+export const listKeys = operation({ ...at, id: "listKeys", summary: "List the keys of the organization", method: "GET", path: "/v1/keys", success: Schema.Struct({ keys: Schema.Array(ApiKey) }).annotate({ identifier: "ApiKeyList" }) })
+export const createKey = operation({ ...at, id: "createKey", summary: "Create a key; its value is shown once", method: "POST", path: "/v1/keys", payload: CreateKey, success: ApiKey, status: 201, errors: [409] })
+export const getKey = operation({ ...at, id: "getKey", summary: "Get one key without its value", method: "GET", path: "/v1/keys/:keyId", success: ApiKey, errors: [404] })
+export const deleteKey = operation({ ...at, id: "deleteKey", summary: "Revoke a key", method: "DELETE", path: "/v1/keys/:keyId", success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedKey" }), errors: [404] })

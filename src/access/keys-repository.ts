@@ -1,0 +1,74 @@
+/** Rows of organizations and keys. Everything is read once at start and kept in memory: a request never waits for a look-up. */
+import { Effect, Schema } from "effect"
+import { SqlClient } from "effect/sql"
+import type { KeyRecord } from "./key-record.ts"
+
+export interface OrganizationRecord {
+  readonly id: string
+  readonly name: string
+  readonly status: "active" | "paused"
+  readonly paused_reason: "payment" | "manual" | undefined
+  readonly plan: string
+  readonly created_at: number
+}
+
+const Restrictions = Schema.Struct({
+  cidrs: Schema.Array(Schema.String),
+  origins: Schema.Array(Schema.String),
+  filter_by: Schema.Record(Schema.String, Schema.String)
+})
+const decodeRestrictions = Schema.decodeUnknownSync(Restrictions)
+const decodeNames = Schema.decodeUnknownSync(Schema.Array(Schema.String))
+
+interface KeyRow {
+  readonly id: string; readonly organization_id: string; readonly scope: KeyRecord["scope"]; readonly description: string
+  readonly actions: unknown; readonly collections: unknown; readonly value_prefix: string; readonly lookup_hash: string
+  readonly sealed_digest: string | null; readonly restrictions: unknown; readonly rate_limit_per_minute: number
+  readonly expires_at: number; readonly created_at: number; readonly revoked_at: number | null
+}
+interface OrganizationRow { readonly id: string; readonly name: string; readonly status: "active" | "paused"; readonly paused_reason: "payment" | "manual" | null; readonly plan: string; readonly created_at: number }
+
+const keyOfRow = (row: KeyRow): KeyRecord => ({
+  id: row.id,
+  organization_id: row.organization_id,
+  scope: row.scope,
+  description: row.description,
+  actions: decodeNames(row.actions),
+  collections: decodeNames(row.collections),
+  value_prefix: row.value_prefix,
+  lookup_hash: row.lookup_hash,
+  sealed_digest: row.sealed_digest ?? undefined,
+  ...decodeRestrictions(row.restrictions),
+  rate_limit_per_minute: row.rate_limit_per_minute,
+  expires_at: row.expires_at,
+  created_at: row.created_at,
+  revoked_at: row.revoked_at ?? undefined
+})
+
+/** One function per statement. Times are cast to float8 so that they arrive as numbers. */
+export const makeKeysRepository = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  return {
+    transaction: sql.withTransaction,
+    allOrganizations: Effect.map(
+      sql<OrganizationRow>`SELECT id, name, status, paused_reason, plan, created_at::float8 AS created_at FROM organizations ORDER BY created_at, id`,
+      (rows) => rows.map((row): OrganizationRecord => ({ ...row, paused_reason: row.paused_reason ?? undefined }))
+    ),
+    allKeys: Effect.map(
+      sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
+        expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at FROM api_keys ORDER BY created_at, id`,
+      (rows) => rows.map(keyOfRow)
+    ),
+    insertOrganization: (organization: OrganizationRecord) =>
+      sql`INSERT INTO organizations (id, name, status, paused_reason, plan, created_at)
+        VALUES (${organization.id}, ${organization.name}, ${organization.status}, ${organization.paused_reason ?? null}, ${organization.plan}, ${organization.created_at})`,
+    updateOrganization: (organization: OrganizationRecord) =>
+      sql`UPDATE organizations SET name = ${organization.name}, status = ${organization.status}, paused_reason = ${organization.paused_reason ?? null}, plan = ${organization.plan} WHERE id = ${organization.id}`,
+    insertKey: (key: KeyRecord) =>
+      sql`INSERT INTO api_keys (id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute, expires_at, created_at)
+        VALUES (${key.id}, ${key.organization_id}, ${key.scope}, ${key.description}, ${JSON.stringify(key.actions)}::text::jsonb, ${JSON.stringify(key.collections)}::text::jsonb,
+          ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by })}::text::jsonb,
+          ${key.rate_limit_per_minute}, ${key.expires_at}, ${key.created_at})`,
+    revokeKey: (id: string, at: number) => sql`UPDATE api_keys SET revoked_at = ${at} WHERE id = ${id} AND revoked_at IS NULL`
+  }
+})

@@ -1,0 +1,43 @@
+/**
+ * Keys that a caller derives offline from a search key (contract part 1, reference contract 18.3):
+ * base64(base64(HMAC-SHA256(parent, params)) + first four characters of the parent + params JSON). Stock client libraries
+ * make them. HMAC under a key longer than the hash's block equals HMAC under the key's SHA-256 (RFC 2104), which is why the
+ * stored digest suffices and no plaintext is kept.
+ */
+import { createHmac, timingSafeEqual } from "node:crypto"
+
+export interface SecuredKey {
+  readonly signature: string
+  readonly parentPrefix: string
+  readonly parametersJson: string
+  readonly parameters: Readonly<Record<string, unknown>>
+}
+
+/** Longest secured key accepted, in characters. */
+export const securedKeyLengthMax = 16_384
+/** A SHA-256 block: only longer keys are hashed by HMAC first. */
+export const parentLengthMin = 72
+
+/** undefined when the text has not the shape of a secured key. */
+export const parseSecuredKey = (text: string): SecuredKey | undefined => {
+  if (text.length < 64 || text.length > securedKeyLengthMax || !/^[A-Za-z0-9+/=_-]+$/.test(text)) return undefined
+  const plain = Buffer.from(text, "base64").toString("utf8")
+  const signature = plain.slice(0, 44)
+  const parametersJson = plain.slice(48)
+  if (!/^[A-Za-z0-9+/]{43}=$/.test(signature) || !parametersJson.startsWith("{")) return undefined
+  try {
+    const parameters: unknown = JSON.parse(parametersJson)
+    return typeof parameters === "object" && parameters !== null && !Array.isArray(parameters)
+      ? { signature, parentPrefix: plain.slice(44, 48), parametersJson, parameters: parameters as Record<string, unknown> }
+      : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** `digest` = SHA-256 of the parent key. Constant time in the signature. */
+export const isSignedBy = (key: SecuredKey, digest: Uint8Array): boolean => {
+  const expected = Buffer.from(createHmac("sha256", digest).update(key.parametersJson).digest("base64"))
+  const given = Buffer.from(key.signature)
+  return expected.length === given.length && timingSafeEqual(expected, given)
+}

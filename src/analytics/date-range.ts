@@ -1,0 +1,63 @@
+/**
+ * `from` and `to` of analytics (spec part 4): ISO 8601 dates or date-times, both inclusive, at most 366 days. A date
+ * means the whole day in UTC; a date-time without an offset is UTC too. Pure.
+ */
+import { DAY_MS } from "./grain.ts"
+
+export const RANGE_DAYS_MAX = 366
+
+export interface DateRange {
+  /** First instant, ms. */
+  readonly from: number
+  /** First instant behind the range, ms. */
+  readonly before: number
+}
+
+const pattern = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}(?::?\d{2})?)?)?$/
+
+interface Bound {
+  readonly at: number
+  /** How many milliseconds the text stands for: a day, or as fine as it was written. */
+  readonly width: number
+}
+
+/**
+ * Undefined for what is no date. Decision: a date-time means the instant it says; without seconds or with whole seconds
+ * it is that one instant, as other ISO 8601 readers have it, and not the minute or second that begins there.
+ */
+const parseBound = (text: string): Bound | undefined => {
+  // A `+` of an offset arrives as a blank where the caller forgot to escape it.
+  const match = pattern.exec(text.trim().replace(/ (\d{2}:?\d{2})$/, "+$1"))
+  if (match === null) return undefined
+  const [, year, month, day, hour, minute, second, fraction, zone] = match
+  const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
+  const back = new Date(date)
+  // Day 31 of a month with 30, and month 13, would silently be another date.
+  if (Number(month) < 1 || Number(month) > 12 || back.getUTCDate() !== Number(day) || back.getUTCMonth() !== Number(month) - 1) return undefined
+  if (hour === undefined) return { at: date, width: DAY_MS }
+  const [h, m, s] = [Number(hour), Number(minute), Number(second ?? 0)]
+  if (h > 24 || m > 59 || s > 60 || (h === 24 && (m > 0 || s > 0))) return undefined
+  const ms = Math.floor(Number(`0.${fraction ?? 0}`) * 1_000)
+  const offset = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? "")
+  const offset_ms = offset === null ? 0 : (offset[1] === "-" ? -1 : 1) * (Number(offset[2]) * 60 + Number(offset[3] ?? 0)) * 60_000
+  return { at: date + ((h * 60 + m) * 60 + s) * 1_000 + ms - offset_ms, width: 1 }
+}
+
+export type DateRangeResult =
+  | { readonly ok: true; readonly range: DateRange }
+  | { readonly ok: false; readonly path: "from" | "to"; readonly message: string }
+
+export const parseDateRange = (from: string | undefined, to: string | undefined): DateRangeResult => {
+  const refuse = (path: "from" | "to", message: string): DateRangeResult => ({ ok: false, path, message })
+  if (from === undefined || from === "") return refuse("from", "`from` is required: an ISO 8601 date or date-time")
+  if (to === undefined || to === "") return refuse("to", "`to` is required: an ISO 8601 date or date-time")
+  const first = parseBound(from)
+  const last = parseBound(to)
+  if (first === undefined) return refuse("from", "`from` must be an ISO 8601 date or date-time")
+  if (last === undefined) return refuse("to", "`to` must be an ISO 8601 date or date-time")
+  const before = last.at + last.width
+  if (before <= first.at) return refuse("to", "`to` must not be before `from`")
+  // Inclusive bounds: a range from an instant to the same instant 366 days later is 366 days and one instant, and fits.
+  if (before - first.at > RANGE_DAYS_MAX * DAY_MS + 1) return refuse("to", `The range must not be longer than ${RANGE_DAYS_MAX} days`)
+  return { ok: true, range: { from: first.at, before } }
+}

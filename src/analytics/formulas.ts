@@ -1,0 +1,28 @@
+/** The formulas of contract part 3. Pure; every rate of nothing is 0. */
+
+export interface QuerySums {
+  readonly searches: number
+  readonly zero_results: number
+  readonly searches_with_click: number
+  readonly searches_with_purchase: number
+  readonly clicks: number
+  readonly add_to_carts: number
+  readonly purchases: number
+  readonly cart_value: number
+  readonly revenue: number
+}
+
+const share = (part: number, whole: number): number => whole === 0 ? 0 : part / whole
+
+/** Decision: a query without a search in the range (only its clicks or purchases fall into it) has no click rate and no no-click rate. */
+export const ratesOf = (sums: QuerySums) => {
+  const ctr = share(sums.searches_with_click, sums.searches)
+  return {
+    results_found_rate: share(sums.searches - sums.zero_results, sums.searches),
+    ctr,
+    no_click_rate: sums.searches === 0 ? 0 : 1 - ctr,
+    conversion_rate: share(sums.searches_with_purchase, sums.searches),
+    revenue_per_search: share(sums.revenue, sums.searches)
+  }
+}
+export const zeroResultRate = (sums: Pick<QuerySums, "searches" | "zero_results">): number => share(sums.zero_results, sums.searches)

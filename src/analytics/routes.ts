@@ -1,0 +1,52 @@
+/** Handlers of analytics metrics: parameters become one request, the service answers it. */
+import { Effect } from "effect"
+import type { Caller } from "../access/caller.ts"
+import { collectionMatches } from "../access/decision.ts"
+import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
+import { implement } from "../wire/route.ts"
+import * as contract from "./contract.ts"
+import { parseDateRange } from "./date-range.ts"
+import { storable } from "./normalize-query.ts"
+import { type MetricsQuery, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type Segment, SEGMENT_DIMENSIONS, type SegmentDimension } from "./schema.ts"
+import { Analytics } from "./service.ts"
+
+const wholeNumber = (text: string | undefined): number | undefined => text === undefined || !/^\d{1,12}$/.test(text) ? undefined : Number(text)
+
+const segmentOf = (text: string): Segment | undefined => {
+  const colon = text.indexOf(":")
+  const dimension = colon < 0 ? text : text.slice(0, colon)
+  if (!(SEGMENT_DIMENSIONS as ReadonlyArray<string>).includes(dimension)) return undefined
+  return { dimension: dimension as SegmentDimension, value: colon < 0 ? undefined : storable(text.slice(colon + 1)) }
+}
+
+/** A key that reaches some collections sees the figures of one of those, never sums that include the others. */
+const checkReach = (caller: Caller, collection: string | undefined) => {
+  if (caller.key.collections.includes("*")) return Effect.void
+  if (collection === undefined) return Effect.fail(new RestrictionNotApplicable({ message: "This key reaches only some collections; name one of them in `collection`." }))
+  return collectionMatches(collection, caller.key.collections) ? Effect.void : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
+}
+
+const requestOf = Effect.fnUntraced(function*(caller: Caller, query: typeof MetricsQuery.Type) {
+  const collection = query.collection === undefined || query.collection === "" ? undefined : storable(query.collection)
+  yield* checkReach(caller, collection)
+  const result = parseDateRange(query.from, query.to)
+  if (!result.ok) return yield* inputInvalid(result.path, result.message)
+  const limit = query.limit === undefined ? PAGE_LIMIT_DEFAULT : wholeNumber(query.limit)
+  if (limit === undefined || limit < 1 || limit > PAGE_LIMIT_MAX) return yield* inputInvalid("limit", `A whole number from 1 to ${PAGE_LIMIT_MAX}`)
+  const offset = query.offset === undefined ? 0 : wholeNumber(query.offset)
+  if (offset === undefined) return yield* inputInvalid("offset", "A whole number from 0 up")
+  const segment = query.segment === undefined || query.segment === "" ? undefined : segmentOf(query.segment)
+  if (segment === undefined && query.segment !== undefined && query.segment !== "") {
+    return yield* inputInvalid("segment", `One of ${SEGMENT_DIMENSIONS.join(", ")}, alone or with a value as in \`surface:search\``)
+  }
+  return { organizationId: caller.organizationId, range: result.range, collection, segment, limit, offset }
+})
+
+export const routes = Effect.gen(function*() {
+  const analytics = yield* Analytics
+  return [
+    implement(contract.getQueryMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getQueryMetrics)),
+    implement(contract.getZeroResultMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getZeroResultMetrics)),
+    implement(contract.getOverviewMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getOverviewMetrics))
+  ]
+})

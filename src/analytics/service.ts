@@ -1,0 +1,81 @@
+/** The metrics of contract part 3, from the rollups: paging, formulas and envelopes. */
+import { Context, Effect, Layer } from "effect"
+import type { DateRange } from "./date-range.ts"
+import { type QuerySums, ratesOf, zeroResultRate } from "./formulas.ts"
+import { DAY_MS } from "./grain.ts"
+import { type RollupFilter, type RollupRow, Rollups } from "./rollups-repository.ts"
+import type { OverviewMetrics, QueryMetrics, Segment, ZeroResultMetrics } from "./schema.ts"
+
+export interface MetricsRequest extends RollupFilter {
+  readonly limit: number
+  readonly offset: number
+}
+
+export interface AnalyticsShape {
+  readonly getQueryMetrics: (request: MetricsRequest) => Effect.Effect<typeof QueryMetrics.Type>
+  readonly getZeroResultMetrics: (request: MetricsRequest) => Effect.Effect<typeof ZeroResultMetrics.Type>
+  readonly getOverviewMetrics: (request: RollupFilter) => Effect.Effect<typeof OverviewMetrics.Type>
+}
+
+const iso = (at: number): string => new Date(at).toISOString()
+const dimensionOf = (segment: Segment | undefined, { dimension }: RollupRow) => segment !== undefined && segment.value === undefined ? { [segment.dimension]: dimension ?? "" } : {}
+
+const totalsOf = (sums: QuerySums) => ({
+  searches: sums.searches, zero_results: sums.zero_results, clicks: sums.clicks, add_to_carts: sums.add_to_carts, purchases: sums.purchases,
+  revenue: sums.revenue, cart_value: sums.cart_value, zero_result_rate: zeroResultRate(sums), ...ratesOf(sums)
+})
+
+const daysOf = ({ before, from }: DateRange): ReadonlyArray<DateRange> => {
+  const days: Array<DateRange> = []
+  for (let day = Math.floor(from / DAY_MS) * DAY_MS; day < before; day += DAY_MS) days.push({ from: Math.max(from, day), before: Math.min(before, day + DAY_MS) })
+  return days
+}
+
+export class Analytics extends Context.Service<Analytics, AnalyticsShape>()("dowser/analytics/Analytics") {
+  static readonly layerNoDeps: Layer.Layer<Analytics, never, Rollups> = Layer.effect(Analytics, Effect.gen(function*() {
+    const rollups = yield* Rollups
+
+    const envelope = (request: MetricsRequest, events: number, total: number) => {
+      const next = request.offset + request.limit
+      return {
+        from: iso(request.range.from), to: iso(request.range.before - 1), collection: request.collection ?? null,
+        // No bound leaves rows out: paging reaches every one of them.
+        events, truncated: false, total, next_offset: next < total ? next : null
+      }
+    }
+    return Analytics.of({
+      getQueryMetrics: Effect.fn("analytics/Analytics.getQueryMetrics")(function*(request) {
+        const [{ rows, total }, events] = yield* rollups.atOneMoment(Effect.all([rollups.queryPage(request, { ...request, order: "popular" }), rollups.events(request)]))
+        return {
+          ...envelope(request, events, total),
+          data: rows.map((row) => ({
+            q: row.q, ...dimensionOf(request.segment, row), searches: row.searches, clicks: row.clicks, add_to_carts: row.add_to_carts, purchases: row.purchases,
+            revenue: row.revenue, cart_value: row.cart_value, ...ratesOf(row)
+          }))
+        }
+      }),
+      getZeroResultMetrics: Effect.fn("analytics/Analytics.getZeroResultMetrics")(function*(request) {
+        const [{ rows, total }, events, all] = yield* rollups.atOneMoment(Effect.all([
+          rollups.queryPage(request, { ...request, order: "zero-results" }),
+          rollups.events(request),
+          // Over every search of the organization in the range, whatever the view is narrowed to (contract part 7).
+          rollups.totals({ organizationId: request.organizationId, range: request.range, collection: undefined, segment: undefined })
+        ]))
+        return {
+          ...envelope(request, events, total),
+          organization_zero_result_rate: zeroResultRate(all),
+          data: rows.map((row) => ({ q: row.q, ...dimensionOf(request.segment, row), searches: row.searches, zero_results: row.zero_results, zero_result_rate: zeroResultRate(row) }))
+        }
+      }),
+      getOverviewMetrics: Effect.fn("analytics/Analytics.getOverviewMetrics")(function*(request) {
+        const [totals, events, days] = yield* rollups.atOneMoment(Effect.all([
+          rollups.totals(request),
+          rollups.events(request),
+          Effect.forEach(daysOf(request.range), (range) => Effect.map(rollups.totals({ ...request, range }), (sums) => ({ date: iso(range.from).slice(0, 10), ...totalsOf(sums) })))
+        ]))
+        return { from: iso(request.range.from), to: iso(request.range.before - 1), collection: request.collection ?? null, events, totals: totalsOf(totals), series: days }
+      })
+    })
+  }))
+  static readonly layer = Analytics.layerNoDeps.pipe(Layer.provide(Rollups.layerSql))
+}

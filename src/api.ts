@@ -1,0 +1,30 @@
+/**
+ * The whole API as one list of rooms, in the order of the specification. The server, the OpenAPI documents and the tests
+ * that walk every operation read it; a room that is not in here does not exist.
+ */
+import { Effect } from "effect"
+import * as access from "./access/routes.ts"
+import * as analytics from "./analytics/routes.ts"
+import * as catalog from "./catalog/routes.ts"
+import * as demo from "./demo/routes.ts"
+import * as events from "./events/routes.ts"
+import * as health from "./health/routes.ts"
+import * as ingest from "./ingest/routes.ts"
+import * as organizations from "./organizations/routes.ts"
+import * as search from "./search/routes.ts"
+import type { Implemented } from "./wire/route.ts"
+
+export const rooms = Effect.gen(function*() {
+  const all: Array<Implemented> = [
+    ...yield* catalog.routes,
+    ...yield* search.routes,
+    ...yield* ingest.routes,
+    ...yield* events.routes,
+    ...yield* analytics.routes,
+    ...yield* access.routes,
+    ...yield* health.routes,
+    ...yield* organizations.routes,
+    ...yield* demo.routes
+  ]
+  return all
+})

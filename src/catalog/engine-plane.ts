@@ -1,0 +1,54 @@
+/**
+ * From the engine package's operations to answers of the engine plane: the context of one request, failures by meaning,
+ * bodies as text. Rooms of this plane add nothing to what the package answers.
+ */
+import { Readable } from "node:stream"
+import type { Answered, OperationContext, StreamAnswer } from "../../engine-sdk/src/operations/mod.ts"
+import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
+import type { EngineError, Result } from "../../engine-sdk/src/mod.ts"
+import { Clock, Effect } from "effect"
+import { Engine } from "../ports/engine.ts"
+import { EngineOverloaded, EngineRefusal, EngineUnavailable, RestrictionNotApplicable, SearchTimedOut } from "../wire/errors.ts"
+import type { DeclaredError } from "../wire/render.ts"
+import { Reply } from "../wire/reply.ts"
+import { CatalogResources } from "./resources.ts"
+
+/** Marks a failure of a key's own forced filter: the caller did nothing wrong and gets no data (spec part 7, 403). */
+export const forcedFilterParameter = "forced filter"
+
+export const declaredOf = (error: EngineError): DeclaredError => {
+  switch (error.kind) {
+    case "Invalid":
+      return error.parameter === forcedFilterParameter
+        ? new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this collection." })
+        : new EngineRefusal({ message: error.message, status: 400 })
+    case "CapabilityMissing": return new EngineRefusal({ message: error.message, status: 400 })
+    case "NotFound": return new EngineRefusal({ message: error.message, status: 404 })
+    case "Conflict": return new EngineRefusal({ message: error.message, status: 409 })
+    case "Overloaded": return new EngineOverloaded({ message: error.message, retry_after_s: error.retryAfterSeconds })
+    case "Unavailable": return new EngineUnavailable({ message: error.message })
+    case "TimedOut": return new SearchTimedOut({ message: error.message })
+  }
+}
+
+export const replyOf = (answered: Answered): Effect.Effect<Reply, DeclaredError> =>
+  answered.ok ? Effect.succeed(new Reply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body))) : Effect.fail(declaredOf(answered.error))
+
+/** Runs an operation that may answer at once or later; a rejection is a defect. */
+export const answering = (run: () => Answered | Promise<Answered>): Effect.Effect<Reply, DeclaredError> =>
+  Effect.suspend(() => {
+    const answered = run()
+    return answered instanceof Promise ? Effect.flatMap(Effect.promise(() => answered), replyOf) : replyOf(answered)
+  })
+
+/** JSON Lines as they come; a failure in the middle breaks the stream off, because the status is sent by then. */
+export const streaming = (started: Result<StreamAnswer>): Effect.Effect<Reply, DeclaredError> =>
+  started.ok ? Effect.succeed(new Reply(started.value.status, Readable.from(started.value.lines), "text/plain; charset=utf-8")) : Effect.fail(declaredOf(started.error))
+
+/** Makes the context of a request; resolved once when routes are built. */
+export const makeContexts = Effect.gen(function*() {
+  const engine = yield* Engine
+  const resources = yield* CatalogResources
+  const clock = yield* Clock.Clock
+  return (organizationId: string): OperationContext => ({ engine, resources, namespace: organizationId, now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000) })
+})

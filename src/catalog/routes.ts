@@ -1,0 +1,91 @@
+/** Handlers of collections, documents and what belongs to them: unpack, call one operation of the engine package, answer. */
+import * as engine from "../../engine-sdk/src/operations/mod.ts"
+import { Effect } from "effect"
+import { implement, type Input } from "../wire/route.ts"
+import * as contract from "./contract.ts"
+import { answering, makeContexts, streaming } from "./engine-plane.ts"
+
+/** The raw text of a body: the engine package parses it, in its own words when it does not parse. */
+const textOf = (input: Input<unknown, unknown>) => Effect.map(input.bytes, (bytes) => bytes.toString("utf8"))
+
+export const routes = Effect.gen(function*() {
+  const contextOf = yield* makeContexts
+  type AnyInput = Input<unknown, unknown>
+  const own = (input: AnyInput) => contextOf(input.caller.organizationId)
+  /** Operations without a body. */
+  const plain = (run: (context: engine.OperationContext, input: AnyInput) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) => answering(() => run(own(input), input))
+  /** Operations that take the body's text. */
+  const withText = (run: (context: engine.OperationContext, input: AnyInput, text: string) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
+    Effect.flatMap(textOf(input), (text) => answering(() => run(own(input), input, text)))
+  /** The same, after the collection was found: a missing one answers before a bad body (contract part 0). */
+  const inCollection = (run: (context: engine.OperationContext, input: AnyInput, text: string) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
+    Effect.suspend(() => engine.resolveCollection(own(input), input.params.collectionName) === undefined
+      ? answering(() => engine.getCollection(own(input), input.params.collectionName))
+      : withText(run)(input))
+
+  const sets = (operations: typeof contract.synonymSets | typeof contract.curationSets, run: {
+    readonly list: (context: engine.OperationContext) => engine.Answered
+    readonly get: (context: engine.OperationContext, name: string) => engine.Answered
+    readonly upsert: (context: engine.OperationContext, name: string, text: string) => Promise<engine.Answered>
+    readonly delete: (context: engine.OperationContext, name: string) => Promise<engine.Answered>
+    readonly listItems: (context: engine.OperationContext, name: string, parameters: engine.QueryParameters) => engine.Answered
+    readonly getItem: (context: engine.OperationContext, name: string, id: string) => engine.Answered
+    readonly upsertItem: (context: engine.OperationContext, name: string, id: string, text: string) => Promise<engine.Answered>
+    readonly deleteItem: (context: engine.OperationContext, name: string, id: string) => Promise<engine.Answered>
+  }) => [
+    implement(operations.list, plain((context) => run.list(context))),
+    implement(operations.get, plain((context, { params }) => run.get(context, params.setName))),
+    implement(operations.upsert, withText((context, { params }, text) => run.upsert(context, params.setName, text))),
+    implement(operations.delete, plain((context, { params }) => run.delete(context, params.setName))),
+    implement(operations.listItems, plain((context, { params, search }) => run.listItems(context, params.setName, search))),
+    implement(operations.getItem, plain((context, { params }) => run.getItem(context, params.setName, params.itemId))),
+    implement(operations.upsertItem, withText((context, { params }, text) => run.upsertItem(context, params.setName, params.itemId, text))),
+    implement(operations.deleteItem, plain((context, { params }) => run.deleteItem(context, params.setName, params.itemId)))
+  ]
+
+  return [
+    implement(contract.getCollections, plain((context, { search }) => engine.listCollections(context, search))),
+    implement(contract.createCollection, withText((context, { search }, text) => engine.createCollection(context, text, search))),
+    implement(contract.getCollection, plain((context, { params }) => engine.getCollection(context, params.collectionName))),
+    implement(contract.updateCollection, withText((context, { params }, text) => engine.updateCollection(context, params.collectionName, text))),
+    implement(contract.deleteCollection, plain((context, { params }) => engine.deleteCollection(context, params.collectionName))),
+
+    implement(contract.indexDocument, inCollection((context, { params, search }, text) => engine.createDocument(context, params.collectionName, text, search))),
+    implement(contract.importDocuments, (input) => Effect.flatMap(input.stream, (stream) => streaming(engine.importDocuments(own(input), input.params.collectionName, stream, input.search)))),
+    implement(contract.exportDocuments, (input) => Effect.suspend(() => streaming(engine.exportDocuments(own(input), input.params.collectionName, input.search)))),
+    implement(contract.getDocument, plain((context, { params, search }) => engine.getDocument(context, params.collectionName, params.documentId, search))),
+    implement(contract.updateDocument, inCollection((context, { params, search }, text) => engine.updateDocument(context, params.collectionName, params.documentId, text, search))),
+    implement(contract.deleteDocument, plain((context, { params, search }) => engine.deleteDocument(context, params.collectionName, params.documentId, search))),
+    implement(contract.updateDocuments, inCollection((context, { params, search }, text) => engine.updateDocuments(context, params.collectionName, text, search))),
+    implement(contract.deleteDocuments, plain((context, { params, search }) => engine.deleteDocuments(context, params.collectionName, search))),
+
+    implement(contract.listAliases, plain((context) => engine.listAliases(context))),
+    implement(contract.getAlias, plain((context, { params }) => engine.getAlias(context, params.aliasName))),
+    implement(contract.upsertAlias, withText((context, { params }, text) => engine.upsertAlias(context, params.aliasName, text))),
+    implement(contract.deleteAlias, plain((context, { params }) => engine.deleteAlias(context, params.aliasName))),
+
+    implement(contract.listPresets, plain((context) => engine.listPresets(context))),
+    implement(contract.getPreset, plain((context, { params }) => engine.getPreset(context, params.presetId))),
+    implement(contract.upsertPreset, withText((context, { params }, text) => engine.upsertPreset(context, params.presetId, text))),
+    implement(contract.deletePreset, plain((context, { params }) => engine.deletePreset(context, params.presetId))),
+
+    ...sets(contract.synonymSets, {
+      list: engine.listSynonymSets, get: engine.getSynonymSet, upsert: engine.upsertSynonymSet, delete: engine.deleteSynonymSet,
+      listItems: engine.listSynonymItems, getItem: engine.getSynonymItem, upsertItem: engine.upsertSynonymItem, deleteItem: engine.deleteSynonymItem
+    }),
+    ...sets(contract.curationSets, {
+      list: engine.listCurationSets, get: engine.getCurationSet, upsert: engine.upsertCurationSet, delete: engine.deleteCurationSet,
+      listItems: engine.listCurationItems, getItem: engine.getCurationItem, upsertItem: engine.upsertCurationItem, deleteItem: engine.deleteCurationItem
+    }),
+
+    implement(contract.listStopwords, plain((context) => engine.listStopwords(context))),
+    implement(contract.getStopwords, plain((context, { params }) => engine.getStopwords(context, params.setId))),
+    implement(contract.upsertStopwords, withText((context, { params }, text) => engine.upsertStopwords(context, params.setId, text))),
+    implement(contract.deleteStopwords, plain((context, { params }) => engine.deleteStopwords(context, params.setId))),
+
+    implement(contract.listStemmingDictionaries, plain((context) => engine.listStemmingDictionaries(context))),
+    implement(contract.importStemmingDictionary, withText((context, { search }, text) => engine.importStemmingDictionary(context, text, search))),
+    implement(contract.getStemmingDictionary, plain((context, { params }) => engine.getStemmingDictionary(context, params.dictionaryId))),
+    implement(contract.deleteStemmingDictionary, plain((context, { params }) => engine.deleteStemmingDictionary(context, params.dictionaryId)))
+  ]
+})

@@ -1,0 +1,117 @@
+/** The command line: what each command takes. What it does lives in its own file. */
+import { Config, Effect, Option } from "effect"
+import { Argument, Command, Flag } from "effect/cli"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { portDefault } from "../config.ts"
+import { benchEngine, benchEvents, benchSearch } from "./bench.ts"
+import { doctor } from "./doctor.ts"
+import { exportFile, importFile } from "./documents.ts"
+import { kafka, kafkaVersionDefault } from "./kafka.ts"
+import { createKey, createOrganization, listOrganizations, pauseOrganization, resumeOrganization } from "./organizations.ts"
+import { start } from "./start.ts"
+
+const dataDirDefault = fileURLToPath(new URL("../../.dowser", import.meta.url))
+
+const dataDir = Flag.String("data-dir").pipe(Flag.withDescription("Folder that holds everything"), Flag.withFallbackConfig(Config.String("DOWSER_DATA_DIR")), Flag.withDefault(dataDirDefault))
+const json = Flag.Boolean("json").pipe(Flag.withDescription("One JSON line on standard output"), Flag.withFallbackConfig(Config.Boolean("DOWSER_JSON")), Flag.withDefault(false))
+
+const startCommand = Command.make("start", {
+  dataDir,
+  json,
+  host: Flag.String("host").pipe(Flag.withDescription("Address to listen on"), Flag.withFallbackConfig(Config.String("DOWSER_HOST")), Flag.withDefault("127.0.0.1")),
+  port: Flag.Int("port").pipe(Flag.withDescription("Port to listen on"), Flag.withFallbackConfig(Config.Int("DOWSER_PORT")), Flag.withDefault(portDefault)),
+  demo: Flag.Boolean("demo").pipe(Flag.withDescription("Load the demo shop on the first start (--no-demo: one empty organization)"), Flag.withFallbackConfig(Config.Boolean("DOWSER_DEMO")), Flag.withDefault(true)),
+  demoProducts: Flag.Int("demo-products").pipe(Flag.withDescription("Products of the demo shop"), Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")), Flag.withDefault(12_000))
+}, (config) => Effect.scoped(start(config))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
+
+const target = {
+  dataDir,
+  url: Flag.String("url").pipe(Flag.withDescription("Address of a running Dowser (else the one that owns --data-dir)"), Flag.withFallbackConfig(Config.String("DOWSER_URL")), Flag.optional),
+  operatorToken: Flag.String("operator-token").pipe(Flag.withDescription("Token of the operator, needed with --url"), Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_TOKEN")), Flag.optional)
+}
+const targetOf = (flags: { readonly dataDir: string; readonly url: Option.Option<string>; readonly operatorToken: Option.Option<string> }) =>
+  ({ dataDir: flags.dataDir, url: Option.getOrUndefined(flags.url), operatorToken: Option.getOrUndefined(flags.operatorToken) })
+const organization = Flag.String("organization").pipe(Flag.withDescription("Id of the organization"))
+const key = Flag.String("key").pipe(Flag.withDescription("A full key"), Flag.withFallbackConfig(Config.String("DOWSER_KEY")))
+
+const orgCommand = Command.make("org").pipe(
+  Command.withDescription("Organizations of this installation"),
+  Command.withSubcommands([
+    Command.make("create", { ...target, json, name: Argument.String("name"), plan: Flag.Literals("plan", ["free", "standard", "unlimited"]).pipe(Flag.optional) },
+      (flags) => createOrganization({ ...targetOf(flags), name: flags.name, json: flags.json, plan: Option.getOrUndefined(flags.plan) })).pipe(Command.withDescription("Create an organization with a full and a search key")),
+    Command.make("list", { ...target, json }, (flags) => listOrganizations({ ...targetOf(flags), json: flags.json })).pipe(Command.withDescription("List organizations")),
+    Command.make("pause", { ...target, organization: Argument.String("organization"), reason: Flag.Literals("reason", ["manual", "payment"]).pipe(Flag.withDefault("manual")) },
+      (flags) => pauseOrganization({ ...targetOf(flags), organization: flags.organization, reason: flags.reason })).pipe(Command.withDescription("Every operation answers 402")),
+    Command.make("resume", { ...target, organization: Argument.String("organization") }, (flags) => resumeOrganization({ ...targetOf(flags), organization: flags.organization })).pipe(Command.withDescription("Undo a pause"))
+  ])
+)
+
+const keysCommand = Command.make("keys").pipe(
+  Command.withDescription("Keys of an organization"),
+  Command.withSubcommands([
+    Command.make("create", {
+      ...target, json, organization,
+      scope: Flag.Literals("scope", ["full", "search", "connector_write"]).pipe(Flag.withDescription("What the key reaches")),
+      gateway: Flag.Boolean("gateway").pipe(Flag.withDescription("A key of the search gateway (ss_search_…)"), Flag.withDefault(false)),
+      rateLimit: Flag.Int("rate-limit").pipe(Flag.withDescription("Requests a minute; 0 = no limit, 600 by default"), Flag.optional),
+      description: Flag.String("description").pipe(Flag.withDefault("Made on the command line")),
+      filterBy: Flag.String("filter-by").pipe(Flag.withDescription("Forced filter, collection=filter; may be repeated"), Flag.between(0, 50))
+    }, (flags) => createKey({ ...targetOf(flags), organization: flags.organization, scope: flags.scope, gateway: flags.gateway, rateLimit: Option.getOrUndefined(flags.rateLimit), description: flags.description, filterBy: flags.filterBy, json: flags.json })).pipe(Command.withDescription("Create a key; it is shown once"))
+  ])
+)
+
+const importCommand = Command.make("import", {
+  ...target, json, key, collection: Argument.String("collection"), file: Argument.String("file"),
+  action: Flag.Literals("action", ["create", "upsert", "update", "emplace"]).pipe(Flag.withDefault("upsert"))
+}, (flags) => importFile({ ...targetOf(flags), key: flags.key, collection: flags.collection, file: flags.file, action: flags.action, json: flags.json })).pipe(Command.withDescription("Import JSON Lines (.jsonl or .jsonl.gz) into a collection"))
+
+const exportCommand = Command.make("export", {
+  ...target, key, collection: Argument.String("collection"), file: Argument.String("file"), filterBy: Flag.String("filter-by").pipe(Flag.optional)
+}, (flags) => exportFile({ ...targetOf(flags), key: flags.key, collection: flags.collection, file: flags.file, filterBy: Option.getOrUndefined(flags.filterBy) })).pipe(Command.withDescription("Export a collection as JSON Lines"))
+
+const doctorCommand = Command.make("doctor", { dataDir, json }, doctor).pipe(Command.withDescription("What this machine and this data folder can do"))
+
+const kafkaCommand = Command.make("kafka", {
+  json,
+  folder: Flag.String("folder").pipe(Flag.withDescription("Folder of the broker: jars, data, log"), Flag.withDefault(join(dataDirDefault, "kafka"))),
+  port: Flag.Int("port").pipe(Flag.withDescription("Port of the broker; 0 = any free one"), Flag.withDefault(9092)),
+  version: Flag.String("kafka-version").pipe(Flag.withDefault(kafkaVersionDefault))
+}, (flags) => Effect.scoped(kafka(flags))).pipe(Command.withDescription("Start a real Kafka broker on this machine's JVM"))
+
+const optionalText = (name: string, description: string) => Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+const inputs = {
+  docs: optionalText("docs", "Documents, .jsonl or .jsonl.gz (generated by default)"),
+  schema: optionalText("schema", "Collection schema, .json"),
+  queries: optionalText("queries", "Search parameters, one JSON object a line"),
+  warm: optionalText("warm", "Queries to warm up with"),
+  products: Flag.Int("products").pipe(Flag.withDescription("Generated documents"), Flag.withDefault(100_000)),
+  queryCount: Flag.Int("query-count").pipe(Flag.withDescription("Generated queries"), Flag.withDefault(1_000)),
+  seed: Flag.Int("seed").pipe(Flag.withDefault(7)),
+  out: optionalText("out", "Write all figures as JSON")
+}
+type InputFlags = { readonly [K in "docs" | "schema" | "queries" | "warm" | "out"]: Option.Option<string> } & { readonly products: number; readonly queryCount: number; readonly seed: number }
+const inputsOf = (flags: InputFlags) => ({
+  docs: Option.getOrUndefined(flags.docs), schema: Option.getOrUndefined(flags.schema), queries: Option.getOrUndefined(flags.queries), warm: Option.getOrUndefined(flags.warm), out: Option.getOrUndefined(flags.out),
+  products: flags.products, queryCount: flags.queryCount, seed: flags.seed
+})
+const load = {
+  seconds: Flag.Int("seconds").pipe(Flag.withDescription("Length of each measured part"), Flag.withDefault(10)),
+  connections: Flag.Int("connections").pipe(Flag.withDefault(16)),
+  rate: Flag.Int("rate").pipe(Flag.withDescription("Arrivals a second of the fixed-rate part (a share of the peak by default)"), Flag.optional)
+}
+const benchCommand = Command.make("bench").pipe(
+  Command.withDescription("Measure: engine in process, search and events over HTTP"),
+  Command.withSubcommands([
+    Command.make("engine", { ...inputs, peer: Flag.Literals("peer", ["lucene"]).pipe(Flag.withDescription("Run a peer in the same run"), Flag.optional) }, (flags) => benchEngine({ ...inputsOf(flags), peer: Option.isSome(flags.peer) })).pipe(Command.withDescription("The engine on one thread, in process")),
+    Command.make("search", { ...inputs, ...load, mixed: Flag.Boolean("mixed").pipe(Flag.withDescription("Again while events and documents stream in"), Flag.withDefault(false)) },
+      (flags) => benchSearch({ ...inputsOf(flags), seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), mixed: flags.mixed })).pipe(Command.withDescription("Searches over HTTP from a load process")),
+    Command.make("events", { ...load, batch: Flag.Int("batch").pipe(Flag.withDefault(100)), seed: inputs.seed, out: inputs.out },
+      (flags) => benchEvents({ seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), batch: flags.batch, seed: flags.seed, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Event batches over HTTP from a load process"))
+  ])
+)
+
+export const command = Command.make("dowser").pipe(
+  Command.withDescription("Hosted search that anyone can run: many tenants, one command"),
+  Command.withSubcommands([startCommand, orgCommand, keysCommand, importCommand, exportCommand, doctorCommand, benchCommand, kafkaCommand])
+)

@@ -1,0 +1,123 @@
+/**
+ * `dowser kafka`: a real Apache Kafka broker (KRaft) from Maven Central on this machine's JVM, in a data folder, on
+ * loopback, ready when the line says so, stopped with this program. For development and the Kafka test lane.
+ */
+import { spawn, spawnSync } from "node:child_process"
+import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { createServer } from "node:net"
+import { join, resolve } from "node:path"
+import { Effect } from "effect"
+import { StartRefused } from "../runtime/data-folder.ts"
+import { makeProgress } from "./progress.ts"
+
+/** The newest that resolves as it stands; 3.9.2 works as well. */
+export const kafkaVersionDefault = "4.3.1"
+
+const pom = `<project><modelVersion>4.0.0</modelVersion><groupId>dowser</groupId><artifactId>broker</artifactId><version>1</version><packaging>pom</packaging>
+<dependencies><dependency><groupId>org.apache.kafka</groupId><artifactId>kafka_2.13</artifactId><version>\${kafka.version}</version>
+<exclusions><exclusion><groupId>org.apache.kafka</groupId><artifactId>kafka-tools-api</artifactId></exclusion></exclusions></dependency>
+<dependency><groupId>org.slf4j</groupId><artifactId>slf4j-simple</artifactId><version>1.7.36</version></dependency></dependencies></project>`
+
+const properties = (port: number, controller: number, data: string) => `process.roles=broker,controller
+node.id=1
+listeners=BROKER://127.0.0.1:${port},CONTROLLER://127.0.0.1:${controller}
+advertised.listeners=BROKER://127.0.0.1:${port}
+listener.security.protocol.map=BROKER:PLAINTEXT,CONTROLLER:PLAINTEXT
+controller.listener.names=CONTROLLER
+inter.broker.listener.name=BROKER
+controller.quorum.voters=1@127.0.0.1:${controller}
+log.dirs=${data}
+offsets.topic.replication.factor=1
+offsets.topic.num.partitions=4
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+transaction.state.log.num.partitions=1
+group.initial.rebalance.delay.ms=0
+group.min.session.timeout.ms=1000
+auto.create.topics.enable=false
+num.network.threads=2
+num.io.threads=2
+log.cleaner.dedupe.buffer.size=4194304
+broker.session.timeout.ms=2000
+broker.heartbeat.interval.ms=500
+`
+
+const freePort = (): Promise<number> => new Promise((settle, reject) => {
+  const server = createServer()
+  server.once("error", reject)
+  server.listen(0, "127.0.0.1", () => {
+    const address = server.address()
+    server.close(() => settle(typeof address === "object" && address !== null ? address.port : 0))
+  })
+})
+
+const run = (file: string, args: ReadonlyArray<string>, cwd: string): string => {
+  const result = spawnSync(file, [...args], { cwd, encoding: "utf8" })
+  if (result.error !== undefined) throw new StartRefused(`\`${file}\` cannot be run here: a broker needs Java 17 and Maven.`)
+  if (result.status !== 0) throw new StartRefused(`\`${file}\` failed: ${(result.stderr || result.stdout).trim().slice(-600)}`)
+  return result.stdout.trim()
+}
+
+export interface Broker { readonly address: string; readonly pid: number; readonly stop: () => Promise<void>; readonly exited: Promise<number | null> }
+
+/** Resolves jars once per folder and version (13 s cold), formats once, starts (2-6 s), waits until ready. */
+export const startKafka = async (options: { readonly folder: string; readonly port: number; readonly version: string; readonly report: (text: string) => void }): Promise<Broker> => {
+  const folder = resolve(options.folder)
+  const jars = join(folder, `lib-${options.version}`)
+  mkdirSync(folder, { recursive: true })
+  if (!existsSync(jars)) {
+    options.report(`Fetching Kafka ${options.version} from Maven Central`)
+    const fresh = `${jars}.new`
+    rmSync(fresh, { recursive: true, force: true })
+    writeFileSync(join(folder, "pom.xml"), pom)
+    run("mvn", ["-B", "-ntp", "-q", `-Dkafka.version=${options.version}`, "dependency:copy-dependencies", "-DincludeScope=runtime", `-DoutputDirectory=${fresh}`], folder)
+    renameSync(fresh, jars)
+  }
+  const controller = await freePort()
+  const port = options.port === 0 ? await freePort() : options.port
+  const data = join(folder, "data")
+  const file = join(folder, "server.properties")
+  writeFileSync(file, properties(port, controller, data))
+  const classpath = join(jars, "*")
+  if (!existsSync(data) || readdirSync(data).length === 0) {
+    options.report("Formatting the data folder")
+    const id = run("java", ["-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", classpath, "kafka.tools.StorageTool", "random-uuid"], folder).split("\n").pop() ?? ""
+    run("java", ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", classpath, "kafka.tools.StorageTool", "format", "-t", id, "-c", file], folder)
+  }
+  options.report("Starting the broker")
+  const log = join(folder, "broker.log")
+  writeFileSync(log, "")
+  const child = spawn("/bin/sh", ["-c", 'exec "$@" >>"$LOG" 2>&1', "dowser-kafka", "java",
+    "-Xms128m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:MaxDirectMemorySize=128m", "-XX:ReservedCodeCacheSize=64m", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
+    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info", "-cp", classpath, "kafka.Kafka", file
+  ], { cwd: folder, env: { ...process.env, LOG: log }, stdio: "ignore" })
+  let code: number | null | undefined
+  const exited = new Promise<number | null>((settle) => child.once("exit", (status) => { code = status; settle(status) }))
+  const stop = async () => {
+    child.kill("SIGTERM")
+    const timer = setTimeout(() => child.kill("SIGKILL"), 15_000)
+    await exited
+    clearTimeout(timer)
+  }
+  for (let waited_ms = 0; !readFileSync(log, "utf8").includes("Kafka Server started"); waited_ms += 50) {
+    if (code !== undefined) throw new StartRefused(`The broker ended while starting: ${readFileSync(log, "utf8").trim().slice(-600)}`)
+    if (waited_ms > 120_000) {
+      await stop()
+      throw new StartRefused("The broker was not ready within 120 s.")
+    }
+    await new Promise((settle) => setTimeout(settle, 50))
+  }
+  return { address: `127.0.0.1:${port}`, pid: child.pid ?? 0, stop, exited }
+}
+
+export const kafka = Effect.fn("cli.kafka")(function*(flags: { readonly folder: string; readonly port: number; readonly version: string; readonly json: boolean }) {
+  const progress = makeProgress("Kafka")
+  const broker = yield* Effect.acquireRelease(
+    Effect.tryPromise({ try: () => startKafka({ ...flags, report: progress.end }), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
+    (started) => Effect.promise(started.stop)
+  )
+  if (flags.json) process.stdout.write(`${JSON.stringify({ ready: true, brokers: broker.address })}\n`)
+  else process.stderr.write(`Kafka ${flags.version} is ready on ${broker.address} (KAFKA_BROKERS=${broker.address})\n`)
+  const code = yield* Effect.promise(() => broker.exited)
+  return yield* Effect.fail(new StartRefused(`The broker ended by itself (exit code ${code ?? "none"}).`))
+})

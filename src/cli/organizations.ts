@@ -1,0 +1,60 @@
+/** `dowser org …` and `dowser keys …`: the operator's API from a terminal. */
+import { Effect } from "effect"
+import { callOperator, resolveTarget, type TargetFlags } from "./target.ts"
+
+const print = (line: string) => Effect.sync(() => { process.stdout.write(`${line}\n`) })
+type Json = Record<string, unknown>
+
+export const createOrganization = Effect.fn("cli.createOrganization")(function*(flags: TargetFlags & { readonly name: string; readonly json: boolean; readonly plan: string | undefined }) {
+  const target = yield* resolveTarget(flags)
+  const made = (yield* callOperator(target, "POST", "/organizations", { name: flags.name, ...(flags.plan === undefined ? {} : { plan: flags.plan }) })) as Json
+  if (flags.json) return yield* print(JSON.stringify(made))
+  yield* print(`organization ${String(made.organization_id)}\nfull key     ${String(made.full_key)}\nsearch key   ${String(made.search_key)}\nThe keys are shown once.`)
+})
+
+export const listOrganizations = Effect.fn("cli.listOrganizations")(function*(flags: TargetFlags & { readonly json: boolean }) {
+  const target = yield* resolveTarget(flags)
+  const { data } = (yield* callOperator(target, "GET", "/organizations")) as { readonly data: ReadonlyArray<Json> }
+  if (flags.json) return yield* print(JSON.stringify({ data }))
+  for (const each of data) yield* print(`${String(each.id)}  ${String(each.status).padEnd(7)} ${String(each.plan).padEnd(10)} ${String(each.name)}`)
+})
+
+export const pauseOrganization = Effect.fn("cli.pauseOrganization")(function*(flags: TargetFlags & { readonly organization: string; readonly reason: string }) {
+  const target = yield* resolveTarget(flags)
+  yield* print(JSON.stringify(yield* callOperator(target, "POST", `/organizations/${encodeURIComponent(flags.organization)}/pause`, { reason: flags.reason })))
+})
+
+export const resumeOrganization = Effect.fn("cli.resumeOrganization")(function*(flags: TargetFlags & { readonly organization: string }) {
+  const target = yield* resolveTarget(flags)
+  yield* print(JSON.stringify(yield* callOperator(target, "POST", `/organizations/${encodeURIComponent(flags.organization)}/resume`)))
+})
+
+export interface CreateKeyFlags extends TargetFlags {
+  readonly organization: string
+  readonly scope: "full" | "search" | "connector_write"
+  readonly gateway: boolean
+  readonly rateLimit: number | undefined
+  readonly description: string
+  /** `collection=filter`. */ readonly filterBy: ReadonlyArray<string>
+  readonly json: boolean
+}
+
+export const createKey = Effect.fn("cli.createKey")(function*(flags: CreateKeyFlags) {
+  const target = yield* resolveTarget(flags)
+  const filters = Object.fromEntries(flags.filterBy.map((text) => {
+    const at = text.indexOf("=")
+    return [text.slice(0, at), text.slice(at + 1)]
+  }))
+  const made = (yield* callOperator(target, "POST", `/organizations/${encodeURIComponent(flags.organization)}/keys`, {
+    description: flags.description,
+    scope: flags.scope,
+    ...(flags.gateway ? { gateway: true } : {}),
+    ...(flags.rateLimit === undefined ? {} : { rate_limit_per_minute: flags.rateLimit }),
+    ...(flags.filterBy.length === 0 ? {} : { filter_by: filters })
+  })) as Json
+  if (flags.json) {
+    const named = flags.scope === "full" ? { full_key: made.value } : flags.scope === "search" ? { search_key: made.value } : {}
+    return yield* print(JSON.stringify({ organization_id: flags.organization, ...named, key: made.value, id: made.id }))
+  }
+  yield* print(`${String(made.value)}\n(${String(made.id)}, ${flags.scope}; shown once)`)
+})

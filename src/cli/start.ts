@@ -1,0 +1,98 @@
+/** `dowser start`: boots the embedded stack, fills the demo once, prints where it listens, and runs until it is told to stop. */
+import { createServer } from "node:net"
+import { join } from "node:path"
+import { Context, Effect, Layer } from "effect"
+import { Access } from "../access/access.ts"
+import type { ServerConfig } from "../config.ts"
+import { Demo, readDemoRecord, writeDemoRecord } from "../demo/demo.ts"
+import { seedDemo } from "../demo/seed.ts"
+import { dataVersion } from "../migrations/index.ts"
+import { createWithKeys } from "../organizations/routes.ts"
+import { type DataFolder, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
+import { layerEmbedded } from "../runtime/embedded.ts"
+import { layerServer } from "../server.ts"
+import { makeProgress } from "./progress.ts"
+
+/** Asked before anything starts, so that a taken port costs no time and leaves nothing behind. */
+const assertPortFree = (host: string, port: number) =>
+  Effect.callback<void, StartRefused>((resume) => {
+    const probe = createServer()
+    probe.once("error", (error: Error & { readonly code?: string }) =>
+      resume(Effect.fail(new StartRefused(error.code === "EADDRINUSE" ? `Port ${port} on ${host} is taken; choose another with --port.` : `Cannot listen on ${host}:${port}: ${error.message}.`))))
+    probe.listen(port, host, () => probe.close(() => resume(Effect.void)))
+  })
+
+const say = (text: string) => Effect.sync(() => { process.stderr.write(`${text}\n`) })
+const demoCollection = "products"
+
+interface Prepared { readonly organization_id: string; readonly full_key?: string; readonly search_key?: string }
+
+/** The first start makes the organization and shows its keys; later ones only find it. */
+const prepareOrganization = Effect.fnUntraced(function*(folder: DataFolder, isDemo: boolean) {
+  const access = yield* Access
+  const existing = access.organizations()[0]
+  if (!folder.isFresh() && existing !== undefined) return { organization_id: existing.id } satisfies Prepared
+  // A start that was killed before it could show its keys left an organization whose keys nobody knows: begin again.
+  for (const key of existing === undefined ? [] : access.listKeys(existing.id)) yield* Effect.orDie(access.revokeKey(key.organization_id, key.id))
+  const made: Prepared = yield* createWithKeys(isDemo ? "Demo" : "Main", "unlimited", 0)
+  return made
+})
+
+const prepareDemo = Effect.fnUntraced(function*(folder: DataFolder, config: ServerConfig, prepared: Prepared) {
+  const demo = yield* Demo
+  const file = join(folder.path, "demo.json")
+  const record = readDemoRecord(file)
+  const isWanted = record !== undefined || (prepared.full_key !== undefined && config.demo)
+  if (!isWanted) return
+  const organizationId = record?.is_seeded === true ? record.organization_id : prepared.organization_id
+  if (record?.is_seeded !== true) {
+    writeDemoRecord(file, { organization_id: organizationId, collection: demoCollection, is_seeded: false })
+    const started = performance.now()
+    const bars = { products: makeProgress("Demo catalogue"), events: makeProgress("Demo visitors ") }
+    const seeded = yield* seedDemo({ organizationId, collection: demoCollection, products: config.demoProducts, report: (part, done, total) => bars[part].step(done, total) })
+    bars.events.end(`Demo shop ready: ${seeded.products.toLocaleString("en")} products, ${seeded.events.toLocaleString("en")} visitor events, ${((performance.now() - started) / 1000).toFixed(1)} s`)
+    writeDemoRecord(file, { organization_id: organizationId, collection: demoCollection, is_seeded: true })
+  }
+  yield* demo.open(organizationId, demoCollection)
+})
+
+const readyLine = (config: ServerConfig, base: string, prepared: Prepared) =>
+  JSON.stringify({
+    ready: true, base_url: `${base}/v1`, gateway_url: `${base}/api/v1`, console_url: `${base}/console`, ...prepared,
+    ...(prepared.full_key === undefined ? { keys_hint: `dowser keys create --organization ${prepared.organization_id} --scope full --data-dir ${config.dataDir}` } : {})
+  })
+
+const welcome = (base: string, prepared: Prepared, hasDemo: boolean): string => {
+  const { full_key, organization_id, search_key } = prepared
+  const keys = full_key === undefined
+    ? `  Keys         as printed on the first start; new ones: npm run dowser -- keys create --organization ${organization_id} --scope full`
+    : `  Full key     ${full_key}\n  Search key   ${search_key}\n               (shown once; only hashes are kept)`
+  const secret = full_key ?? "YOUR_FULL_KEY"
+  const searchable = search_key ?? "YOUR_SEARCH_KEY"
+  const curl = !hasDemo ? `  curl '${base}/v1/collections' -H 'X-SVC-API-KEY: ${secret}'` : [
+    `  curl '${base}/v1/collections/${demoCollection}/documents/search?q=wireles+hedphones&query_by=title,brand&filter_by=price:<200&facet_by=brand' -H 'X-SVC-API-KEY: ${searchable}'`,
+    `  curl '${base}/v1/events' -H 'X-SVC-API-KEY: ${searchable}' -d '{"events":[{"type":"click","collection":"${demoCollection}","document_id":"p1","q":"headphones","session_id":"me"}]}'`,
+    `  curl "${base}/v1/analytics/metrics/queries?from=$(date -u +%F)&to=$(date -u +%F)&limit=5" -H 'X-SVC-API-KEY: ${secret}'`
+  ].join("\n\n")
+  return `\nDowser is ready.\n\n${hasDemo ? `  Demo page    ${base}/\n` : ""}  API          ${base}/v1\n  Reference    ${base}/docs\n  Organization ${organization_id}\n${keys}\n\nTry:\n\n${curl}\n`
+}
+
+export const start = Effect.fn("start")(function*(config: ServerConfig) {
+  yield* assertPortFree(config.host, config.port)
+  const folder = yield* Effect.acquireRelease(
+    Effect.try({ try: () => openDataFolder(config.dataDir, dataVersion), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
+    (opened) => Effect.sync(opened.release)
+  )
+  const stack = yield* Layer.build(layerServer(config).pipe(Layer.provideMerge(layerEmbedded(folder))))
+  const base = `http://${config.host === "0.0.0.0" || config.host === "::" ? "127.0.0.1" : config.host}:${config.port}`
+  folder.announce(base)
+  const prepared = yield* Effect.provide(Effect.gen(function*() {
+    const organization = yield* prepareOrganization(folder, config.demo)
+    yield* prepareDemo(folder, config, organization)
+    return organization
+  }), stack)
+  if (config.json) process.stdout.write(`${readyLine(config, base, prepared)}\n`)
+  else yield* say(welcome(base, prepared, Context.get(stack, Demo).shop() !== undefined))
+  folder.markInitialized()
+  return yield* Effect.never
+})

@@ -1,0 +1,64 @@
+/**
+ * Fills the demo shop: a generated catalogue through the import operation and a day of visitors through the same door as
+ * any shop's events. Running it again after an interruption changes nothing that was already there.
+ */
+import { createCollection, importDocuments, type OperationContext } from "../../engine-sdk/src/operations/mod.ts"
+import { Clock, Effect } from "effect"
+import { generateCatalog, type Product, productSchema } from "../../fixtures/catalog/generate.ts"
+import { generateVisitors } from "../../fixtures/events/generate.ts"
+import { makeContexts } from "../catalog/engine-plane.ts"
+import { Events } from "../events/service.ts"
+
+export interface SeedOptions {
+  readonly organizationId: string
+  readonly collection: string
+  readonly products: number
+  /** Called often; `done` of `total` of the named part. */ readonly report: (part: "products" | "events", done: number, total: number) => void
+}
+
+const seed = 20_260_101
+const dayMs = 86_400_000
+const sessionsPerThousandProducts = 220
+const eventsPerBatch = 1_000
+
+/** Chunks of about 64 KB: JSON Lines as an import sends them. */
+async function* chunksOf(products: ReadonlyArray<Product>, report: (done: number) => void): AsyncGenerator<Uint8Array> {
+  let lines: Array<string> = []
+  for (const [i, product] of products.entries()) {
+    lines.push(JSON.stringify(product))
+    if (lines.length < 128 && i + 1 < products.length) continue
+    yield new TextEncoder().encode(`${lines.join("\n")}\n`)
+    report(i + 1)
+    lines = []
+  }
+}
+
+const importAll = async (context: OperationContext, options: SeedOptions, products: ReadonlyArray<Product>): Promise<void> => {
+  if (context.engine.describeCollection(context.namespace, options.collection) === undefined) {
+    const created = await createCollection(context, JSON.stringify(productSchema(options.collection)))
+    if (!created.ok) throw new Error(`The demo collection was refused: ${created.error.message}`)
+  }
+  const started = importDocuments(context, options.collection, chunksOf(products, (done) => options.report("products", done, products.length)), { action: "upsert" })
+  if (!started.ok) throw new Error(`The demo import was refused: ${started.error.message}`)
+  for await (const text of started.value.lines) {
+    const refused = text.split("\n").find((line) => line.includes("\"success\":false"))
+    if (refused !== undefined) throw new Error(`A demo product was refused: ${refused}`)
+  }
+}
+
+export const seedDemo = Effect.fn("seedDemo")(function*(options: SeedOptions) {
+  const contextOf = yield* makeContexts
+  const events = yield* Events
+  const products = [...generateCatalog({ seed, products: options.products })]
+  yield* Effect.promise(() => importAll(contextOf(options.organizationId), options, products))
+  const now = yield* Clock.currentTimeMillis
+  const sessions = Math.ceil(options.products * sessionsPerThousandProducts / 1000)
+  const visitors = [...generateVisitors(products, { seed, sessions, collection: options.collection, from: now - dayMs, to: now, run: "demo" })]
+  for (let at = 0; at < visitors.length; at += eventsPerBatch) {
+    const batch = visitors.slice(at, at + eventsPerBatch)
+    const answer = yield* Effect.orDie(events.ingestEvents(options.organizationId, batch))
+    if (answer.rejected.length > 0) return yield* Effect.die(new Error(`A demo event was refused: ${answer.rejected[0].reason}`))
+    options.report("events", Math.min(visitors.length, at + batch.length), visitors.length)
+  }
+  return { products: products.length, events: visitors.length }
+})

@@ -1,0 +1,62 @@
+/**
+ * Rollups of behaviour, each row at three grains (1 minute, 2 hour, 3 day; see src/analytics/grain.ts), and the single
+ * instants packed by minute. Every column is a sum that only changes by what is added to it; amounts are whole millionths
+ * so that sums are exact.
+ */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+export default Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  yield* sql`CREATE TABLE analytics_query_rollup (
+    organization_id text NOT NULL,
+    grain int2 NOT NULL,
+    bucket_at bigint NOT NULL,
+    collection text NOT NULL,
+    q text NOT NULL,
+    device text NOT NULL,
+    country text NOT NULL,
+    surface text NOT NULL,
+    searches bigint NOT NULL,
+    zero_results bigint NOT NULL,
+    searches_with_click bigint NOT NULL,
+    searches_with_purchase bigint NOT NULL,
+    clicks bigint NOT NULL,
+    add_to_carts bigint NOT NULL,
+    purchases bigint NOT NULL,
+    cart_value_micros bigint NOT NULL,
+    revenue_micros bigint NOT NULL,
+    PRIMARY KEY (organization_id, grain, bucket_at, collection, q, device, country, surface)
+  )`
+  yield* sql`CREATE TABLE analytics_product_rollup (
+    organization_id text NOT NULL,
+    grain int2 NOT NULL,
+    bucket_at bigint NOT NULL,
+    collection text NOT NULL,
+    document_id text NOT NULL,
+    views bigint NOT NULL,
+    clicks bigint NOT NULL,
+    add_to_carts bigint NOT NULL,
+    purchases bigint NOT NULL,
+    quantity_micros bigint NOT NULL,
+    cart_value_micros bigint NOT NULL,
+    revenue_micros bigint NOT NULL,
+    PRIMARY KEY (organization_id, grain, bucket_at, collection, document_id)
+  )`
+  yield* sql`CREATE TABLE analytics_event_rollup (
+    organization_id text NOT NULL,
+    grain int2 NOT NULL,
+    bucket_at bigint NOT NULL,
+    collection text NOT NULL,
+    type text NOT NULL,
+    events bigint NOT NULL,
+    PRIMARY KEY (organization_id, grain, bucket_at, collection, type)
+  )`
+  yield* sql`CREATE TABLE analytics_instants (
+    organization_id text NOT NULL,
+    minute_at bigint NOT NULL,
+    flush bigint GENERATED ALWAYS AS IDENTITY,
+    packed bytea NOT NULL,
+    PRIMARY KEY (organization_id, minute_at, flush)
+  )`
+})

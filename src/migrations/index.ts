@@ -1,0 +1,23 @@
+/**
+ * The schema's history, forward only. Every room adds its file and one line here; the number is its place for ever.
+ * `dataVersion` names the newest one: a data folder that says more was written by a newer program.
+ */
+import { Effect, Layer } from "effect"
+import { Migrator } from "effect/sql"
+import organizations from "./0001_organizations.ts"
+import engineResources from "./0002_engine_resources.ts"
+import ingestJobs from "./0003_ingest_jobs.ts"
+import streams from "./0010_streams.ts"
+import analytics from "./0011_analytics.ts"
+
+const migrations = {
+  "0001_organizations": organizations,
+  "0002_engine_resources": engineResources,
+  "0003_ingest_jobs": ingestJobs,
+  "0010_streams": streams,
+  "0011_analytics": analytics
+}
+
+export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
+
+export const layer = Layer.effectDiscard(Effect.orDie(Migrator.make({})({ loader: Migrator.fromRecord(migrations) })))

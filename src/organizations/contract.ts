@@ -1,0 +1,29 @@
+/** Organizations for the operator (`/console/v1`): what the command line speaks. */
+import { Schema } from "effect"
+import { ApiKey, CreateKey } from "../access/contract.ts"
+import { operation } from "../wire/operation.ts"
+
+export const Organization = Schema.Struct({
+  id: Schema.String,
+  name: Schema.String,
+  status: Schema.Literals(["active", "paused"]),
+  reason: Schema.optionalKey(Schema.Literals(["payment", "manual"])),
+  plan: Schema.String,
+  created_at: Schema.Int
+}).annotate({ identifier: "Organization" })
+
+const at = { group: "organizations", plane: "control", scope: "operator" } as const
+export const listOrganizations = operation({ ...at, id: "listOrganizations", summary: "List organizations", method: "GET", path: "/console/v1/organizations", success: Schema.Struct({ data: Schema.Array(Organization) }).annotate({ identifier: "OrganizationList" }) })
+export const createOrganization = operation({
+  ...at, id: "createOrganization", summary: "Create an organization with a full and a search key", method: "POST", path: "/console/v1/organizations",
+  payload: Schema.Struct({ name: Schema.String, plan: Schema.optionalKey(Schema.Literals(["free", "standard", "unlimited"])) }).annotate({ identifier: "CreateOrganization" }),
+  success: Schema.Struct({ organization_id: Schema.String, full_key: Schema.String, search_key: Schema.String }).annotate({ identifier: "CreatedOrganization" }), status: 201
+})
+export const pauseOrganization = operation({
+  ...at, id: "pauseOrganization", summary: "Pause: every operation answers 402", method: "POST", path: "/console/v1/organizations/:organizationId/pause",
+  payload: Schema.Struct({ reason: Schema.Literals(["payment", "manual"]) }).annotate({ identifier: "PauseOrganization" }), success: Organization
+})
+export const resumeOrganization = operation({ ...at, id: "resumeOrganization", summary: "Resume a paused organization", method: "POST", path: "/console/v1/organizations/:organizationId/resume", success: Organization })
+export const createOrganizationKey = operation({
+  ...at, id: "createOrganizationKey", summary: "Create a key for an organization", method: "POST", path: "/console/v1/organizations/:organizationId/keys", payload: CreateKey, success: ApiKey, status: 201, errors: [409]
+})

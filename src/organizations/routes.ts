@@ -1,0 +1,65 @@
+/** Handlers of the operator's organizations. */
+import { Effect } from "effect"
+import { Access, neverExpires, type NewKey, rateLimitDefault } from "../access/access.ts"
+import type { OrganizationRecord } from "../access/keys-repository.ts"
+import { newKeyOf } from "../access/routes.ts"
+import { inputInvalid } from "../wire/errors.ts"
+import { implement } from "../wire/route.ts"
+import * as contract from "./contract.ts"
+
+const shown = (organization: OrganizationRecord): typeof contract.Organization.Type => ({
+  id: organization.id,
+  name: organization.name,
+  status: organization.status,
+  ...(organization.paused_reason === undefined ? {} : { reason: organization.paused_reason }),
+  plan: organization.plan,
+  created_at: organization.created_at
+})
+
+const plainKey = (organizationId: string, scope: "full" | "search", rateLimit: number): NewKey => ({
+  organization_id: organizationId,
+  scope,
+  description: scope === "full" ? "Full key" : "Search key",
+  actions: scope === "full" ? ["*"] : ["documents:search"],
+  collections: ["*"],
+  isGateway: false,
+  cidrs: [],
+  origins: [],
+  filter_by: {},
+  rate_limit_per_minute: rateLimit,
+  expires_at: neverExpires
+})
+
+/** An organization with its first two keys: what `org create` and the first start of a data folder make. */
+export const createWithKeys = Effect.fn("organizations.createWithKeys")(function*(name: string, plan: string, rateLimit: number) {
+  const access = yield* Access
+  const organization = yield* access.createOrganization(name, plan)
+  const full = yield* Effect.orDie(access.createKey(plainKey(organization.id, "full", rateLimit)))
+  const search = yield* Effect.orDie(access.createKey(plainKey(organization.id, "search", rateLimit)))
+  return { organization_id: organization.id, full_key: full.value, search_key: search.value }
+})
+
+export const routes = Effect.gen(function*() {
+  const access = yield* Access
+  return [
+    implement(contract.listOrganizations, () => Effect.sync(() => ({ data: access.organizations().map(shown) }))),
+    implement(contract.createOrganization, ({ payload }) => Effect.gen(function*() {
+      const { name, plan } = yield* payload
+      if (name.trim() === "" || name.length > 200) return yield* inputInvalid("name", "1 to 200 characters")
+      return yield* Effect.provideService(createWithKeys(name, plan ?? "standard", rateLimitDefault), Access, access)
+    })),
+    implement(contract.pauseOrganization, ({ params, payload }) => Effect.gen(function*() {
+      const { reason } = yield* payload
+      return shown(yield* access.setOrganization(params.organizationId, { status: "paused", paused_reason: reason }))
+    })),
+    implement(contract.resumeOrganization, ({ params }) => Effect.map(access.setOrganization(params.organizationId, { status: "active", paused_reason: undefined }), shown)),
+    implement(contract.createOrganizationKey, ({ params, payload }) => Effect.gen(function*() {
+      const request = yield* newKeyOf(params.organizationId, yield* payload)
+      const { key, value } = yield* access.createKey(request)
+      return {
+        id: key.id, description: key.description, actions: key.actions, collections: key.collections, scope: key.scope, expires_at: key.expires_at, autodelete: false,
+        cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by, rate_limit_per_minute: key.rate_limit_per_minute, created_at: key.created_at, value
+      }
+    }))
+  ]
+})

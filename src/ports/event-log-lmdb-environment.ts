@@ -1,0 +1,125 @@
+/**
+ * The LMDB environment under the embedded event log: one named database per topic and partition, keyed by offset.
+ * It knows files, frames and transactions, nothing of waiting callers; `event-log-lmdb.ts` queues them above it.
+ * Tests put a simulated disk here by wrapping `synced`, the one place that says "this survives a power cut".
+ */
+import { open } from "lmdb"
+import type { LogRecord } from "./event-log.ts"
+
+/** One write of a group. The environment keeps `value` until the commit, so it must not change. */
+export interface LogWrite {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  readonly value: Buffer
+}
+
+export interface LogEnvironment {
+  /** Makes the group visible, all or nothing. Not yet durable. */
+  readonly commit: (writes: ReadonlyArray<LogWrite>) => Promise<void>
+  /** Resolves when everything committed before the call is on disk. */
+  readonly synced: () => Promise<void>
+  /** The newest state of the file, not the one this thread read last (an LMDB read transaction outlives the turn). */
+  readonly refresh: () => void
+  readonly get: (topic: string, partition: number, offset: number) => LogRecord | undefined
+  readonly bounds: (topic: string, partition: number) => { startOffset: number; endOffset: number }
+  /** Removes at most `TRIM_RECORDS_MAX` records below `before`; answers the new start. */
+  readonly trim: (topic: string, partition: number, before: number) => Promise<number>
+  readonly close: () => Promise<void>
+}
+
+/** Records removed in one transaction: a longer one would hold up the appends that wait behind it. */
+export const TRIM_RECORDS_MAX = 512
+/** Named databases in the environment, with room for dead-letter topics and a few partitions each. */
+const DATABASES_MAX = 512
+const READERS_MAX = 126
+const HEADER_BYTES = 10
+
+/** `[appended at f64][key length u16][key][value]`, little end first. */
+export const frame = (appendedAt: number, key: string | undefined, value: Uint8Array): Buffer => {
+  const keyBytes = key === undefined ? 0 : Buffer.byteLength(key)
+  const framed = Buffer.allocUnsafe(HEADER_BYTES + keyBytes + value.length)
+  framed.writeDoubleLE(appendedAt, 0)
+  framed.writeUInt16LE(key === undefined ? 0 : keyBytes + 1, 8)
+  if (key !== undefined) framed.write(key, HEADER_BYTES)
+  framed.set(value, HEADER_BYTES + keyBytes)
+  return framed
+}
+
+export const unframe = (offset: number, framed: Buffer): LogRecord => {
+  const keyMark = framed.readUInt16LE(8)
+  const valueAt = HEADER_BYTES + (keyMark === 0 ? 0 : keyMark - 1)
+  return {
+    offset,
+    appendedAt: framed.readDoubleLE(0),
+    key: keyMark === 0 ? undefined : framed.toString("utf8", HEADER_BYTES, valueAt),
+    value: framed.subarray(valueAt)
+  }
+}
+
+/** Opens or creates the environment. Several threads may hold the same path open; only one may `commit` and `trim`. */
+export const openLogEnvironment = (path: string): LogEnvironment => {
+  // `safeRestore` (absent from the typings): after any crash go back to the newest synced transaction. By default LMDB
+  // trusts unsynced ones while the machine's boot id is the same, which a restored snapshot of a virtual disk can keep.
+  const options: Parameters<typeof open>[0] & { readonly safeRestore: boolean } = {
+    path, encoding: "binary", maxDbs: DATABASES_MAX, maxReaders: READERS_MAX, safeRestore: true
+  }
+  const root = open<Buffer, string>(options)
+  const openPartition = (name: string) => root.openDB<Buffer, number>({ name, encoding: "binary" })
+  // Where a partition goes on when retention has removed every record of it.
+  const meta = root.openDB<Buffer, string>({ name: "next-offsets", encoding: "binary" })
+  const databases = new Map<string, ReturnType<typeof openPartition>>()
+  const databaseOf = (topic: string, partition: number) => {
+    const name = `${topic}/${partition}`
+    let database = databases.get(name)
+    if (database === undefined) databases.set(name, database = openPartition(name))
+    return database
+  }
+  const firstKey = (topic: string, partition: number, reverse: boolean): number | undefined => {
+    for (const key of databaseOf(topic, partition).getKeys({ limit: 1, reverse })) return key
+    return undefined
+  }
+  const boundsOf = (topic: string, partition: number) => {
+    const trimmedTo = meta.get(`${topic}/${partition}`)?.readDoubleLE(0) ?? 0
+    const last = firstKey(topic, partition, true)
+    const endOffset = last === undefined ? trimmedTo : last + 1
+    return { startOffset: firstKey(topic, partition, false) ?? endOffset, endOffset }
+  }
+  return {
+    commit: async (writes) => {
+      // A database must exist before the transaction that writes to it begins.
+      const targets = writes.map((write) => databaseOf(write.topic, write.partition))
+      await root.batch(() => {
+        for (let i = 0; i < writes.length; i++) void targets[i]!.put(writes[i]!.offset, writes[i]!.value)
+      })
+    },
+    synced: async () => {
+      await root.flushed
+    },
+    refresh: () => root.resetReadTxn(),
+    get: (topic, partition, offset) => {
+      const framed = databaseOf(topic, partition).get(offset)
+      return framed === undefined ? undefined : unframe(offset, framed)
+    },
+    bounds: boundsOf,
+    trim: async (topic, partition, before) => {
+      root.resetReadTxn()
+      const { startOffset, endOffset } = boundsOf(topic, partition)
+      const stop = Math.min(before, endOffset, startOffset + TRIM_RECORDS_MAX)
+      if (stop <= startOffset) return startOffset
+      const database = databaseOf(topic, partition)
+      const next = Buffer.allocUnsafe(8)
+      next.writeDoubleLE(endOffset, 0)
+      await root.batch(() => {
+        // Only the last record carries the end by its own key; once it goes, the meta entry must.
+        void meta.put(`${topic}/${partition}`, next)
+        for (let offset = startOffset; offset < stop; offset++) void database.remove(offset)
+      })
+      return stop
+    },
+    close: async () => {
+      await root.flushed
+      await root.close()
+    }
+  }
+}

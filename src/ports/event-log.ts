@@ -1,0 +1,155 @@
+/**
+ * The durable log under every stream: topics cut into partitions, records numbered by offset within a partition.
+ * The port only stores and returns records; which offset a consumer has reached is the consumer's own fact and lies
+ * in Postgres beside its aggregates. Adapters: `layerMemory` here, LMDB in `event-log-lmdb.ts`, Kafka later.
+ */
+import { Clock, Context, Effect, Layer, Queue, Schema, Scope } from "effect"
+
+/** One record to append. `key` is what compaction and external brokers see; it does not choose the partition, the caller does. */
+export interface AppendRecord {
+  readonly topic: string
+  readonly partition: number
+  readonly key?: string
+  readonly value: Uint8Array
+}
+
+/** One stored record. `appendedAt` (ms) is the log's own clock at the append and never decreases by more than clock steps. */
+export interface LogRecord {
+  readonly offset: number
+  readonly appendedAt: number
+  readonly key: string | undefined
+  readonly value: Uint8Array
+}
+
+export interface ReadRequest {
+  readonly topic: string
+  readonly partition: number
+  /** First offset wanted. When retention has passed it, the answer starts later and `startOffset` says so. */
+  readonly from: number
+  readonly recordsMax: number
+  /** Stops after the record that reaches it, so one oversized record still comes through. */
+  readonly bytesMax: number
+}
+
+export interface ReadAnswer {
+  readonly records: ReadonlyArray<LogRecord>
+  /** Where the next read starts. Not always the last offset + 1: a broker may leave gaps. */
+  readonly nextOffset: number
+  /** Oldest offset still kept. */
+  readonly startOffset: number
+}
+
+export interface PartitionBounds {
+  readonly startOffset: number
+  /** One past the newest durable record. */
+  readonly endOffset: number
+}
+
+/** New durable records exist up to `endOffset`. A hint only: it may be dropped or merged, the log is the truth. */
+export interface AppendedHint {
+  readonly topic: string
+  readonly partition: number
+  readonly endOffset: number
+}
+
+/** The log took nothing of this append and will not for a while. Nothing was stored; the same batch may be sent again. */
+export class EventLogOverloaded extends Schema.TaggedError<EventLogOverloaded>()("EventLogOverloaded", {
+  message: Schema.String,
+  retry_after_s: Schema.Number
+}) {}
+
+/** The log failed. Records of the failed append may or may not be stored: send the same batch again. */
+export class EventLogUnavailable extends Schema.TaggedError<EventLogUnavailable>()("EventLogUnavailable", {
+  message: Schema.String
+}) {}
+
+export interface EventLogShape {
+  /**
+   * Stores the batch and answers the offset of each record, in order, once every one is durable. Appends that wait at
+   * the same time share one commit. Fails at once, without waiting, when more is pending than the adapter's bound.
+   */
+  readonly append: (
+    records: ReadonlyArray<AppendRecord>
+  ) => Effect.Effect<ReadonlyArray<number>, EventLogOverloaded | EventLogUnavailable>
+  /** Durable records from an offset on, bounded by count and bytes; empty at the end. The bytes are the caller's own copy. */
+  readonly read: (request: ReadRequest) => Effect.Effect<ReadAnswer, EventLogUnavailable>
+  readonly bounds: (topic: string, partition: number) => Effect.Effect<PartitionBounds, EventLogUnavailable>
+  /** First offset whose record was appended at or after `time` (ms); the end offset when there is none. */
+  readonly offsetAt: (topic: string, partition: number, time: number) => Effect.Effect<number, EventLogUnavailable>
+  /** Drops the records below `before` and gives their space back, also while readers are open. Idempotent. */
+  readonly trim: (topic: string, partition: number, before: number) => Effect.Effect<void, EventLogUnavailable>
+  /** Hints for all partitions from now on, the newest kept when the subscriber is slow. Ends with the scope. */
+  readonly subscribe: Effect.Effect<Queue.Dequeue<AppendedHint>, never, Scope.Scope>
+}
+
+/** How many undelivered hints a subscriber holds; older ones are dropped, since a later hint says more. */
+export const HINTS_MAX = 256
+
+export class EventLog extends Context.Service<EventLog, EventLogShape>()("dowser/ports/EventLog") {
+  /** Records in arrays, for tests. Durable means "in the array"; the same rules otherwise. */
+  static readonly layerMemory: Layer.Layer<EventLog> = Layer.effect(EventLog, Effect.suspend(() => makeMemory))
+}
+
+interface MemoryPartition {
+  startOffset: number
+  readonly records: Array<LogRecord>
+}
+
+const makeMemory: Effect.Effect<EventLogShape> = Effect.sync(() => {
+  const partitions = new Map<string, MemoryPartition>()
+  const subscribers = new Set<Queue.Queue<AppendedHint>>()
+  const partitionOf = (topic: string, partition: number): MemoryPartition => {
+    const key = `${topic}/${partition}`
+    let found = partitions.get(key)
+    if (found === undefined) partitions.set(key, found = { startOffset: 0, records: [] })
+    return found
+  }
+  const endOf = (p: MemoryPartition) => p.startOffset + p.records.length
+  return EventLog.of({
+    append: (records) =>
+      Effect.map(Clock.currentTimeMillis, (appendedAt) =>
+        records.map((record) => {
+          const partition = partitionOf(record.topic, record.partition)
+          const offset = endOf(partition)
+          partition.records.push({ offset, appendedAt, key: record.key, value: record.value.slice() })
+          for (const queue of subscribers) {
+            Queue.offerUnsafe(queue, { topic: record.topic, partition: record.partition, endOffset: offset + 1 })
+          }
+          return offset
+        })),
+    read: ({ topic, partition, from, recordsMax, bytesMax }) =>
+      Effect.sync(() => {
+        const p = partitionOf(topic, partition)
+        const records: Array<LogRecord> = []
+        let next = Math.max(from, p.startOffset)
+        for (let bytes = 0; next < endOf(p) && records.length < recordsMax && bytes < bytesMax; next++) {
+          const record = p.records[next - p.startOffset]!
+          bytes += record.value.length
+          records.push({ ...record, value: record.value.slice() })
+        }
+        return { records, nextOffset: next, startOffset: p.startOffset }
+      }),
+    bounds: (topic, partition) =>
+      Effect.sync(() => {
+        const p = partitionOf(topic, partition)
+        return { startOffset: p.startOffset, endOffset: endOf(p) }
+      }),
+    offsetAt: (topic, partition, time) =>
+      Effect.sync(() => {
+        const p = partitionOf(topic, partition)
+        const index = p.records.findIndex((record) => record.appendedAt >= time)
+        return index < 0 ? endOf(p) : p.startOffset + index
+      }),
+    trim: (topic, partition, before) =>
+      Effect.sync(() => {
+        const p = partitionOf(topic, partition)
+        const dropped = Math.min(Math.max(0, before - p.startOffset), p.records.length)
+        p.records.splice(0, dropped)
+        p.startOffset += dropped
+      }),
+    subscribe: Effect.acquireRelease(
+      Effect.tap(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => Effect.sync(() => subscribers.add(queue))),
+      (queue) => Effect.andThen(Effect.sync(() => subscribers.delete(queue)), Queue.shutdown(queue))
+    )
+  })
+})

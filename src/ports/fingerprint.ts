@@ -1,0 +1,64 @@
+/**
+ * Keyed 128-bit fingerprints of event ids. They are not cryptographic: a tenant who engineered a collision would only
+ * lose events of its own, because the organization is part of the key. SHA-256 costs eight times as much per event
+ * (reference/front-door part 6) and 64 bits would call two of a few billion ids equal.
+ */
+
+/** Four 32-bit words. The installation's secret, or that secret narrowed to one organization. */
+export type FingerprintKey = readonly [number, number, number, number]
+
+/** Words of one fingerprint. */
+export const FINGERPRINT_WORDS = 4
+
+const rotate = (x: number, bits: number) => (x << bits) | (x >>> (32 - bits))
+const finish = (x: number) => {
+  x = Math.imul(x ^ (x >>> 16), 0x85ebca6b)
+  x = Math.imul(x ^ (x >>> 13), 0xc2b2ae35)
+  return x ^ (x >>> 16)
+}
+
+/**
+ * MurmurHash3 x86 128 (Appleby, 2011) over UTF-16 code units, seeded with all four words of the key.
+ * Writes `FINGERPRINT_WORDS` words at `at`. About 0.1 µs for a UUID; no allocation.
+ */
+export const fingerprintInto = (key: FingerprintKey, text: string, out: Uint32Array, at: number): void => {
+  let a = key[0], b = key[1], c = key[2], d = key[3]
+  const length = text.length
+  for (let i = 0; i < length; i += 8) {
+    // charCodeAt past the end is NaN, which `|` and `<<` read as 0; the length mixed in below tells padding from zeros.
+    const w0 = text.charCodeAt(i) | (text.charCodeAt(i + 1) << 16)
+    const w1 = text.charCodeAt(i + 2) | (text.charCodeAt(i + 3) << 16)
+    const w2 = text.charCodeAt(i + 4) | (text.charCodeAt(i + 5) << 16)
+    const w3 = text.charCodeAt(i + 6) | (text.charCodeAt(i + 7) << 16)
+    a ^= Math.imul(rotate(Math.imul(w0, 0x239b961b), 15), 0xab0e9789)
+    a = (Math.imul(rotate(a, 19) + b, 5) + 0x561ccd1b) | 0
+    b ^= Math.imul(rotate(Math.imul(w1, 0xab0e9789), 16), 0x38b34ae5)
+    b = (Math.imul(rotate(b, 17) + c, 5) + 0x0bcaa747) | 0
+    c ^= Math.imul(rotate(Math.imul(w2, 0x38b34ae5), 17), 0xa1e38b93)
+    c = (Math.imul(rotate(c, 15) + d, 5) + 0x96cd1c35) | 0
+    d ^= Math.imul(rotate(Math.imul(w3, 0xa1e38b93), 18), 0x239b961b)
+    d = (Math.imul(rotate(d, 13) + a, 5) + 0x32ac3b17) | 0
+  }
+  a ^= length; b ^= length; c ^= length; d ^= length
+  a = (a + b + c + d) | 0
+  b = (b + a) | 0; c = (c + a) | 0; d = (d + a) | 0
+  a = finish(a); b = finish(b); c = finish(c); d = finish(d)
+  a = (a + b + c + d) | 0
+  out[at] = a
+  out[at + 1] = b + a
+  out[at + 2] = c + a
+  out[at + 3] = d + a
+}
+
+/** The key of one organization: equal ids of two organizations have unrelated fingerprints. */
+export const narrowKey = (key: FingerprintKey, organizationId: string): FingerprintKey => {
+  const words = new Uint32Array(FINGERPRINT_WORDS)
+  fingerprintInto(key, organizationId, words, 0)
+  return [words[0]!, words[1]!, words[2]!, words[3]!]
+}
+
+/** The key from 16 bytes, for example a random value kept with the installation. */
+export const fingerprintKeyFrom = (secret: Uint8Array): FingerprintKey => {
+  const view = new DataView(secret.buffer, secret.byteOffset, secret.byteLength)
+  return [view.getUint32(0), view.getUint32(4), view.getUint32(8), view.getUint32(12)]
+}

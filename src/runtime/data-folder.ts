@@ -1,0 +1,100 @@
+/**
+ * The folder that holds everything that must survive: its version, the operator's secrets, and the mark of the program
+ * that owns it now. Refusals are one sentence that a person can act on.
+ */
+import { randomBytes } from "node:crypto"
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+
+/** Said to the person as it stands; everything else is a defect. */
+export class StartRefused extends Error {
+  override readonly name = "StartRefused"
+}
+
+export interface RunningProgram { readonly pid: number; readonly url: string; readonly operator_token: string }
+
+export interface DataFolder {
+  readonly path: string
+  readonly operatorKey: Buffer
+  readonly operatorToken: string
+  /** True until `markInitialized` was called once, on whatever start. */ readonly isFresh: () => boolean
+  readonly markInitialized: () => void
+  /** Tells other commands where the owner listens. */ readonly announce: (url: string) => void
+  readonly release: () => void
+}
+
+const runningFile = (path: string) => join(path, "running.json")
+
+/** Replaces a small file so that a reader, and a crash, see the old or the new text and nothing between. */
+const writeWhole = (file: string, text: string) => {
+  writeFileSync(`${file}.new`, text, { mode: 0o600 })
+  renameSync(`${file}.new`, file)
+}
+
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as { readonly code?: string }).code === "EPERM"
+  }
+}
+
+/** A pid can be reused after a crash: the owner must also look like us. */
+const looksLikeUs = (pid: number): boolean => {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, "utf8").includes("main.ts")
+  } catch {
+    return process.platform !== "linux"
+  }
+}
+
+export const readRunning = (path: string): RunningProgram | undefined => {
+  try {
+    const running = JSON.parse(readFileSync(runningFile(path), "utf8")) as RunningProgram
+    return isAlive(running.pid) && (running.pid === process.pid || looksLikeUs(running.pid)) ? running : undefined
+  } catch {
+    return undefined
+  }
+}
+
+const secret = (path: string, name: string, make: () => string): string => {
+  const file = join(path, name)
+  if (!existsSync(file)) writeWhole(file, make())
+  return readFileSync(file, "utf8").trim()
+}
+
+/** Takes the folder for this process, making it when missing. Throws `StartRefused`. */
+export const openDataFolder = (given: string, dataVersion: number): DataFolder => {
+  const path = resolve(given)
+  try {
+    mkdirSync(path, { recursive: true })
+    const probe = join(path, ".writable")
+    writeFileSync(probe, "")
+    rmSync(probe)
+  } catch (error) {
+    throw new StartRefused(`The data folder ${path} cannot be written: ${(error as Error).message}.`)
+  }
+  const versionFile = join(path, "version.json")
+  if (existsSync(versionFile)) {
+    const found = (JSON.parse(readFileSync(versionFile, "utf8")) as { readonly data_version: number }).data_version
+    if (found > dataVersion) throw new StartRefused(`The data folder ${path} was written by a newer version of Dowser (data version ${found}, this program knows ${dataVersion}); start that version instead.`)
+  }
+  const owner = readRunning(path)
+  if (owner !== undefined) throw new StartRefused(`The data folder ${path} is in use by a running Dowser (process ${owner.pid}${owner.url === "" ? "" : `, ${owner.url}`}).`)
+  writeWhole(versionFile, JSON.stringify({ data_version: dataVersion }))
+  const operatorKey = Buffer.from(secret(path, "operator.key", () => randomBytes(32).toString("hex")), "hex")
+  const operatorToken = secret(path, "operator.token", () => randomBytes(24).toString("hex"))
+  const announce = (url: string) => writeWhole(runningFile(path), JSON.stringify({ pid: process.pid, url, operator_token: operatorToken } satisfies RunningProgram))
+  announce("")
+  const initialized = join(path, "initialized")
+  return {
+    path,
+    operatorKey,
+    operatorToken,
+    isFresh: () => !existsSync(initialized),
+    markInitialized: () => writeWhole(initialized, "1"),
+    announce,
+    release: () => rmSync(runningFile(path), { force: true })
+  }
+}

@@ -1,0 +1,14 @@
+/** Handlers of search and multi-search. */
+import { Effect } from "effect"
+import { implement } from "../wire/route.ts"
+import * as contract from "./contract.ts"
+import { Search } from "./search.ts"
+
+export const routes = Effect.gen(function*() {
+  const search = yield* Search
+  return [
+    implement(contract.searchCollection, ({ address, caller, headers, params, search: shared, searchText }) => search.searchCollection({ caller, headers, address, shared, queryText: searchText }, params.collectionName)),
+    implement(contract.multiSearch, ({ address, bytes, caller, headers, search: shared, searchText }) =>
+      Effect.flatMap(bytes, (body) => search.multiSearch({ caller, headers, address, shared, queryText: searchText }, body.toString("utf8"))))
+  ]
+})

@@ -1,0 +1,129 @@
+/**
+ * Search and multi-search: the control plane's part around the engine call. Restrictions of the key go in as trees, every
+ * answer gets its query_id, and a report of it goes to the log from a bounded buffer, so that no search waits for it.
+ */
+import type { IncomingHttpHeaders } from "node:http"
+import { type Answered, multiSearch, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
+import { Context, Effect, Layer } from "effect"
+import { Access } from "../access/access.ts"
+import type { Caller } from "../access/caller.ts"
+import { makeContexts, replyOf } from "../catalog/engine-plane.ts"
+import type { CatalogResources } from "../catalog/resources.ts"
+import { SearchServed } from "../events/serve-log.ts"
+import type { Engine } from "../ports/engine.ts"
+import { CollectionNotAllowed, EngineRefusal } from "../wire/errors.ts"
+import type { DeclaredError } from "../wire/render.ts"
+import type { Reply } from "../wire/reply.ts"
+import { engineCallerOf } from "./engine-caller.ts"
+import { visitorOf } from "./visitor.ts"
+
+/** What a request says beside its parameters. */
+export interface SearchRequest {
+  readonly caller: Caller
+  readonly headers: IncomingHttpHeaders
+  readonly address: string
+  /** Query parameters: common to all entries of a multi-search. */ readonly shared: Readonly<Record<string, string>>
+  /** The query string as sent. */ readonly queryText: string
+}
+
+/** Bytes of a query string that GET takes (reference contract, section 1 item 9). */
+const queryStringBytesMax = 4000
+
+const denied = () => new CollectionNotAllowed({ message: "This key does not reach the collection." })
+
+export class Search extends Context.Service<Search, {
+  /** Cost: one engine call; a reply is JSON text written once. */
+  readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<Reply, DeclaredError>
+  readonly multiSearch: (request: SearchRequest, body: string) => Effect.Effect<Reply, DeclaredError>
+}>()("dowser/search/Search") {
+  static readonly layer: Layer.Layer<Search, never, Access | CatalogResources | Engine | SearchServed> = Layer.effect(Search, Effect.gen(function*() {
+    const contextOf = yield* makeContexts
+    const access = yield* Access
+    const served = yield* SearchServed
+    const services = yield* Effect.context<never>()
+    const mint = (organizationId: string, visitor: string | undefined) => Effect.runSyncWith(services)(served.mint(organizationId, visitor))
+
+    /** The context of one request: gives each answer its query_id and reports it. `named` is how the caller named the collection. */
+    const accountable = ({ caller, headers }: SearchRequest, named: string | undefined): OperationContext => ({
+      ...contextOf(caller.organizationId),
+      annotate: ({ collection, found, parameters }) => {
+        const { anonymous_id, country, device, session_id, surface, user_id } = visitorOf(parameters, headers, caller.sessionId)
+        const query_id = mint(caller.organizationId, session_id ?? user_id ?? anonymous_id)
+        served.record({
+          organization_id: caller.organizationId,
+          query_id,
+          collection: named ?? parameters.collection ?? collection.schema.name,
+          q: parameters.q ?? "",
+          ...(parameters.filter_by === undefined ? {} : { filter_by: parameters.filter_by }),
+          found,
+          ...(session_id === undefined ? {} : { session_id }),
+          ...(user_id === undefined ? {} : { user_id }),
+          ...(anonymous_id === undefined ? {} : { anonymous_id }),
+          ...(device === undefined ? {} : { device }),
+          ...(country === undefined ? {} : { country }),
+          ...(surface === undefined ? {} : { surface }),
+          isCounted: parameters.enable_analytics !== "false"
+        })
+        return { query_id }
+      }
+    })
+
+    const settle = (run: () => Promise<Answered>, wasDenied: () => boolean): Effect.Effect<Reply, DeclaredError> =>
+      Effect.flatMap(Effect.promise(run), (answered) => wasDenied() ? Effect.fail(denied()) : replyOf(answered))
+
+    const many = (request: SearchRequest, body: string): Effect.Effect<Reply, DeclaredError> => {
+      const context = accountable(request, undefined)
+      let isDenied = false
+      const caller = engineCallerOf(context, request.caller, () => { isDenied = true })
+      return settle(() => multiSearch(context, body, request.shared, caller), () => isDenied)
+    }
+
+    return Search.of({
+      searchCollection: (request, collection) => Effect.suspend(() => {
+        if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
+          return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
+        }
+        const context = accountable(request, collection)
+        const caller = engineCallerOf(context, request.caller, () => {})
+        return settle(() => search(context, collection, request.shared, caller), () => false)
+      }),
+      multiSearch: Effect.fnUntraced(function*(request, body) {
+        const keys = entryKeys(body)
+        const foreign = keys.filter((key) => key !== undefined)
+        if (foreign.length === 0) return yield* many(request, body)
+        // Entries with keys of their own: each is decided by its own key, and one refusal refuses the request.
+        const callers: Array<Caller> = []
+        for (const key of keys) {
+          callers.push(key === undefined ? request.caller : yield* access.check({
+            key, scope: "search", address: request.address, origin: typeof request.headers.origin === "string" ? request.headers.origin : undefined, collection: undefined, sessionId: request.caller.sessionId, isRateFree: false
+          }))
+        }
+        const parsed = JSON.parse(body) as { readonly searches: ReadonlyArray<unknown>; readonly union?: unknown }
+        if (callers.every((caller) => caller.key.id === callers[0].key.id && caller.embedded === undefined)) return yield* many({ ...request, caller: callers[0] }, body)
+        if (parsed.union === true || parsed.union === "true") return yield* new EngineRefusal({ message: "Searches of a union must share one key.", status: 400 })
+        const results: Array<string> = []
+        for (const [i, entry] of parsed.searches.entries()) {
+          const reply = yield* many({ ...request, caller: callers[i] }, JSON.stringify({ searches: [entry] }))
+          results.push(String(reply.body).slice("{\"results\":[".length, -2))
+        }
+        return yield* replyOf({ ok: true, value: { status: 200, text: `{"results":[${results.join(",")}]}` } })
+      })
+    })
+  }))
+}
+
+/** The keys inside the entries of a multi-search (reference contract 6.7 item 7); empty where none has one or the body is none. */
+const entryKeys = (body: string): ReadonlyArray<string | undefined> => {
+  if (!body.includes("-api-key")) return []
+  try {
+    const { searches } = JSON.parse(body) as { readonly searches?: unknown }
+    return Array.isArray(searches) ? searches.map((entry: unknown) => {
+      const it = (entry ?? {}) as Record<string, unknown>
+      const key = it["x-svc-api-key"] ?? it["x-typesense-api-key"]
+      return typeof key === "string" ? key : undefined
+    }) : []
+  } catch {
+    return []
+  }
+}
+

@@ -1,0 +1,20 @@
+/** Rooms + documents + edges → one HTTP handler: the server and the tests use the same one. */
+import { NodeHttpServer } from "@effect/platform-node"
+import { Effect, Layer } from "effect"
+import { HttpRouter } from "effect/http"
+import { rooms } from "./api.ts"
+import { documents } from "./docs/routes.ts"
+import { makeServer } from "./wire/edges.ts"
+import { routesOf, unmatchedRoute } from "./wire/route.ts"
+
+const routes = HttpRouter.addAll(Effect.gen(function*() {
+  const implemented = yield* rooms
+  const described = documents(implemented.map(({ operation }) => operation))
+  return [...yield* routesOf([...implemented, ...described]), yield* unmatchedRoute]
+}))
+
+/** Listens when built and stops accepting when its scope closes; requests in flight get 5 s. */
+export const layerServer = (options: { readonly host: string; readonly port: number }) =>
+  HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
+    Layer.provide(NodeHttpServer.layer(makeServer, { host: options.host, port: options.port, gracefulShutdownTimeout: "5 seconds" }))
+  )

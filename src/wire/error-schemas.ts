@@ -1,0 +1,30 @@
+/** The three error bodies as schemas, for the OpenAPI document and for tests that check answers against it. */
+import { Schema } from "effect"
+import type { Plane } from "./plane.ts"
+
+export const EngineError = Schema.Struct({
+  message: Schema.String,
+  reason: Schema.optionalKey(Schema.Literals(["payment", "manual"])),
+  feature: Schema.optionalKey(Schema.String),
+  plan: Schema.optionalKey(Schema.String),
+  resets_at: Schema.optionalKey(Schema.Int)
+}).annotate({ identifier: "EngineError", description: "Shape A: operations of the search engine." })
+
+export const ControlError = Schema.Struct({
+  defined: Schema.Boolean,
+  code: Schema.Literals(["BAD_REQUEST", "UNAUTHORIZED", "PAYMENT_REQUIRED", "FORBIDDEN", "NOT_FOUND", "CONFLICT", "TOO_MANY_REQUESTS", "INTERNAL_SERVER_ERROR"]),
+  status: Schema.Int,
+  message: Schema.String,
+  data: Schema.Record(Schema.String, Schema.Unknown)
+}).annotate({ identifier: "ControlError", description: "Shape B: operations of the control plane. The facts in `data` also stand at top level." })
+
+export const GatewayError = Schema.Struct({
+  error: Schema.String,
+  message: Schema.optionalKey(Schema.String),
+  limit: Schema.optionalKey(Schema.Int),
+  resetAt: Schema.optionalKey(Schema.String),
+  topUpUrl: Schema.optionalKey(Schema.String),
+  requestId: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "GatewayError", description: "Errors of the search gateway." })
+
+export const errorSchemaOf = (plane: Plane) => plane === "engine" ? EngineError : plane === "control" ? ControlError : GatewayError

@@ -1,0 +1,7 @@
+/**
+ * Which of the three error shapes an address answers with (spec part 7). The plane is decided by the operation; an
+ * address that belongs to no operation has the plane of its path.
+ */
+export type Plane = "engine" | "control" | "gateway"
+
+export const planeOfPath = (path: string): Plane => path.startsWith("/api/v1") ? "gateway" : "control"

@@ -1,0 +1,190 @@
+/**
+ * Turns an operation and its handler into a route. The order of refusals (contract part 0) is the order of this file:
+ * key and everything `Access.check` decides, then the handler, which looks at the resource before it asks for the body.
+ * Query and body are therefore effects that decode when yielded. Every failure and every defect is rendered here.
+ */
+import type { IncomingMessage } from "node:http"
+import { Readable } from "node:stream"
+import { NodeHttpServerRequest } from "@effect/platform-node"
+import { Cause, Effect } from "effect"
+import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
+import { Access } from "../access/access.ts"
+import type { Caller } from "../access/caller.ts"
+import { OperatorAuth } from "../access/operator.ts"
+import { bodyBytes, bodyStream, jsonDepthMax, nestsTooDeep } from "./body.ts"
+import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound } from "./errors.ts"
+import { type Operation, paramsOf } from "./operation.ts"
+import { type Plane, planeOfPath } from "./plane.ts"
+import { type DeclaredError, render } from "./render.ts"
+import { Reply } from "./reply.ts"
+import { decoderOf } from "./validation.ts"
+
+export interface Input<Q, B> {
+  readonly caller: Caller
+  readonly params: Readonly<Record<string, string>>
+  /** Raw query parameters; the last of a repeated name wins. */ readonly search: Readonly<Record<string, string>>
+  /** Everything behind the `?`, as sent. */ readonly searchText: string
+  readonly headers: IncomingMessage["headers"]
+  readonly address: string
+  /** Decoded by the operation's schema when yielded. */ readonly query: Effect.Effect<Q, InputInvalid>
+  readonly payload: Effect.Effect<B, InputInvalid | EngineRefusal>
+  /** Decoded from its transfer, nothing more; at most the operation's bound. */ readonly bytes: Effect.Effect<Buffer, InputInvalid>
+  /** Unbounded: the handler must hold only a bounded part. */ readonly stream: Effect.Effect<Readable, InputInvalid>
+}
+export type Handler<Q, B, S> = (input: Input<Q, B>) => Effect.Effect<S | Reply, DeclaredError>
+
+export interface Implemented {
+  readonly operation: Operation
+  readonly handler: Handler<unknown, unknown, unknown>
+}
+/** Pairs an operation with its handler; the types of query, body and answer come from the operation. */
+export const implement = <Q, B, S>(operation: Operation<Q, B, S>, handler: Handler<Q, B, S>): Implemented =>
+  ({ operation: operation as Operation, handler: handler as Handler<unknown, unknown, unknown> })
+
+/** Where a key may stand (contract part 0): its header, the stock clients' header, or their query parameter. */
+const presentedKey = (operation: Operation, headers: IncomingMessage["headers"], search: Readonly<Record<string, string>>): string | undefined => {
+  const header = (name: string) => {
+    const value = headers[name]
+    return typeof value === "string" && value !== "" ? value : undefined
+  }
+  if (operation.plane === "gateway") return bearer(headers)
+  return header("x-svc-api-key") ?? header("x-typesense-api-key") ?? search["x-typesense-api-key"] ?? (operation.scope === "search" ? search["x-svc-api-key"] : undefined)
+}
+const bearer = (headers: IncomingMessage["headers"]): string | undefined => /^Bearer +(.+)$/i.exec(headers.authorization ?? "")?.[1]
+
+const searchOf = (url: string): { readonly text: string; readonly values: Record<string, string> } => {
+  const mark = url.indexOf("?")
+  if (mark < 0 || mark === url.length - 1) return { text: "", values: {} }
+  const text = url.slice(mark + 1)
+  const values: Record<string, string> = {}
+  for (const [name, value] of new URLSearchParams(text)) values[name] = value
+  return { text, values }
+}
+
+/** JSON whatever the content type says; the engine plane has the engine's words for a body that does not parse. */
+const parseJson = (plane: Plane, bytes: Buffer): Effect.Effect<unknown, InputInvalid | EngineRefusal> => {
+  const refuse = (message: string) => plane === "engine" ? new EngineRefusal({ message: "Bad JSON.", status: 400 }) : inputInvalid("body", message)
+  if (nestsTooDeep(bytes)) return Effect.fail(refuse(`The body nests deeper than ${jsonDepthMax} levels`))
+  try {
+    return Effect.succeed(JSON.parse(bytes.toString("utf8")) as unknown)
+  } catch {
+    return Effect.fail(refuse("The body is not valid JSON"))
+  }
+}
+
+const isDeclared = (error: unknown): error is DeclaredError =>
+  typeof error === "object" && error !== null && typeof (error as { readonly _tag?: unknown })._tag === "string" && typeof (error as { readonly message?: unknown }).message === "string"
+
+export const errorResponse = (error: DeclaredError, plane: Plane, headers: Readonly<Record<string, string>> = {}): HttpServerResponse.HttpServerResponse => {
+  const rendered = render(error, plane)
+  return HttpServerResponse.text(JSON.stringify(rendered.body), { status: rendered.status, headers: { ...headers, ...rendered.headers }, contentType: "application/json" })
+}
+
+/** A cause as an answer: a declared failure by its shape, anything else is logged with its request id and told as a 500. */
+const causeResponse = (cause: Cause.Cause<unknown>, plane: Plane, requestId: string, place: string, headers: Readonly<Record<string, string>>) => {
+  const failure = cause.reasons.find((reason) => reason._tag === "Fail")
+  if (failure !== undefined && isDeclared(failure.error)) return Effect.succeed(errorResponse(failure.error, plane, headers))
+  if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+  return Effect.as(
+    Effect.logError(`${place} failed (${requestId})`, cause),
+    errorResponse(new InternalError({ message: "Unexpected error.", requestId }), plane, headers)
+  )
+}
+
+const toResponse = (operation: Operation, answer: unknown, headers: Readonly<Record<string, string>>): HttpServerResponse.HttpServerResponse => {
+  if (!(answer instanceof Reply)) return HttpServerResponse.text(JSON.stringify(answer), { status: operation.success.status, headers, contentType: "application/json" })
+  const options = { status: answer.status, headers: { ...headers, ...answer.headers }, contentType: answer.type }
+  if (typeof answer.body === "string") return HttpServerResponse.text(answer.body, options)
+  if (answer.body instanceof Readable) return HttpServerResponse.raw(answer.body, { status: answer.status, headers: { ...headers, ...answer.headers, "content-type": answer.type } })
+  return HttpServerResponse.uint8Array(answer.body, options)
+}
+
+const rateHeaders = (caller: Caller): Record<string, string> =>
+  caller.rate === undefined ? {} : {
+    "x-ratelimit-limit": String(caller.rate.limit),
+    "x-ratelimit-remaining": String(caller.rate.remaining),
+    "x-ratelimit-reset": new Date(caller.rate.resets_at).toISOString()
+  }
+const originHeaders = (caller: Caller, origin: string | undefined): Record<string, string> =>
+  caller.key.origins.length > 0 && origin !== undefined ? { "access-control-allow-origin": origin, vary: "origin" } : {}
+
+const pathOf = (url: string): string => {
+  const mark = url.indexOf("?")
+  return mark < 0 ? url : url.slice(0, mark)
+}
+
+/** Routes for the given operations. Needs `Access` once, when built; nothing per request. */
+export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(function*() {
+  const access = yield* Access
+  const operator = yield* OperatorAuth
+  return implemented.map(({ handler, operation }) => {
+    const decodeQuery = operation.query === undefined ? undefined : decoderOf(operation.query, { closed: false })
+    const decodePayload = operation.payload === undefined || !operation.payloadIsChecked ? undefined : decoderOf(operation.payload, { closed: true })
+    const place = `${operation.method} ${operation.path}`
+    const names = paramsOf(operation.path)
+    const handle = (request: HttpServerRequest.HttpServerRequest, raw: Readonly<Record<string, string | undefined>>) => {
+      const node = NodeHttpServerRequest.toIncomingMessage(request) as IncomingMessage
+      const url = node.url ?? "/"
+      const { text: searchText, values: search } = searchOf(url)
+      const params: Record<string, string> = {}
+      for (const name of names) params[name] = raw[name] ?? ""
+      const requestId = String(node.headers["x-request-id"])
+      const origin = typeof node.headers.origin === "string" ? node.headers.origin : undefined
+      const address = node.socket.remoteAddress ?? ""
+      // A body can be read once; a handler may look at it twice.
+      let read: Buffer | undefined
+      const bytes = Effect.suspend(() => read === undefined ? Effect.tap(bodyBytes(node, operation.bodyBytesMax), (body) => Effect.sync(() => { read = body })) : Effect.succeed(read))
+      let headers: Record<string, string> = {}
+      const program = Effect.gen(function*() {
+        const caller = operation.scope === "public" ? undefined : operation.scope === "operator"
+          ? yield* operator.check(bearer(node.headers))
+          : yield* access.check({
+            key: presentedKey(operation, node.headers, search),
+            scope: operation.scope,
+            address,
+            origin,
+            collection: params.collectionName,
+            sessionId: typeof node.headers["x-svc-session-id"] === "string" ? node.headers["x-svc-session-id"] : undefined,
+            isRateFree: operation.isRateFree
+          })
+        if (caller !== undefined) headers = { ...rateHeaders(caller), ...originHeaders(caller, origin) }
+        const answer = yield* handler({
+          caller: caller as Caller,
+          params,
+          search,
+          searchText,
+          headers: node.headers,
+          address,
+          query: decodeQuery === undefined ? Effect.succeed(search) : decodeQuery(search),
+          payload: Effect.flatMap(bytes, (body) => {
+            const json = parseJson(operation.plane, body)
+            return decodePayload === undefined ? json : Effect.flatMap(json, decodePayload)
+          }),
+          bytes,
+          stream: bodyStream(node)
+        })
+        return toResponse(operation, answer, headers)
+      })
+      return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headers))
+    }
+    return HttpRouter.route(operation.method, operation.path, Effect.flatMap(HttpRouter.params, (raw) => Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => handle(request, raw))))
+  })
+})
+
+/** What no operation answers: 401 first, then 404 in the plane's shape (contract part 7). */
+export const unmatchedRoute = Effect.gen(function*() {
+  const access = yield* Access
+  return HttpRouter.route("*", "/*", Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
+    const node = NodeHttpServerRequest.toIncomingMessage(request) as IncomingMessage
+    const path = pathOf(node.url ?? "/")
+    const plane = planeOfPath(path)
+    const { values: search } = searchOf(node.url ?? "/")
+    const key = plane === "gateway" ? bearer(node.headers) : (node.headers["x-svc-api-key"] ?? node.headers["x-typesense-api-key"] ?? search["x-typesense-api-key"]) as string | undefined
+    const isApi = path.startsWith("/v1") || path.startsWith("/api/v1")
+    const program = Effect.gen(function*() {
+      if (isApi) yield* access.check({ key, scope: "search", address: node.socket.remoteAddress ?? "", origin: typeof node.headers.origin === "string" ? node.headers.origin : undefined, collection: undefined, sessionId: undefined, isRateFree: false })
+      return yield* new NotFound({ message: "Not Found" })
+    })
+    return Effect.catchCause(program, (cause) => causeResponse(cause, plane, String(node.headers["x-request-id"]), path, {}))
+  }))
+})

@@ -1,0 +1,36 @@
+/**
+ * The processors as a program over a port: its own Postgres client, the log for reading, state snapshots in a folder.
+ * `worker.ts` runs it in a thread; a child process would run the same program over its own port.
+ */
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Layer, Redacted } from "effect"
+import { join } from "node:path"
+import { readFingerprintKey } from "./fingerprint-key.ts"
+import type { StreamsPort, WorkerSettings } from "./messages.ts"
+import { makeAttribution } from "./processors/attribution/processor.ts"
+import { runPartition } from "./runner.ts"
+import { openStateStore } from "./state-lmdb.ts"
+import { layerWorkerLog } from "./worker-log.ts"
+
+/** Partitions take turns on one connection each; the rest serves replays and reports. */
+const CONNECTIONS_MAX = 4
+
+/** Runs every processor over every partition until interrupted. */
+export const runStreams = (settings: WorkerSettings, port: StreamsPort) => {
+  const { database, host, password, port: sqlPort, username } = settings.sql
+  const sql = PgClient.layer({ host, port: sqlPort, username, password: Redacted.make(password), database, maxConnections: CONNECTIONS_MAX, applicationName: "dowser-streams" })
+  return Effect.gen(function*() {
+    const fingerprintKey = yield* readFingerprintKey
+    port.send({ kind: "ready" })
+    const attribution = makeAttribution({ fingerprintKey })
+    yield* Effect.all(
+      Array.from({ length: settings.visitorPartitions }, (_, partition) =>
+        runPartition(attribution, {
+          partition,
+          openStore: () => openStateStore(join(settings.statePath, `${attribution.name}-${partition}`)),
+          report: (progress) => port.send({ kind: "progress", progress })
+        })),
+      { concurrency: "unbounded", discard: true }
+    )
+  }).pipe(Effect.provide(Layer.mergeAll(sql, layerWorkerLog({ path: settings.logPath, port, ends: settings.ends }))))
+}

@@ -1,0 +1,57 @@
+/**
+ * What a processor is: which topics it reads, how a record falls into entries, whose they are, and one pure step. The
+ * runner (`runner.ts`) owns fetching, order, failure, flushing and offsets; a processor owns meaning.
+ */
+import type { Effect } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import type { Outcome } from "./outcome.ts"
+import type { Envelope } from "./record.ts"
+import type { StateStore } from "./state.ts"
+import type { Topic } from "./topics.ts"
+
+/** Where an entry stands in the log: the same on every replay. */
+export interface Place {
+  readonly topic: string
+  readonly offset: number
+  /** Within its record. */
+  readonly index: number
+  /** The log's time of the append, ms. */
+  readonly appendedAt: number
+}
+
+export interface Entry<Body> {
+  /** The actor it is for: sequential within a key. */
+  readonly key: string
+  readonly body: Body
+}
+
+export interface Snapshot {
+  readonly writes: ReadonlyArray<readonly [string, Uint8Array | undefined]>
+  /** Called once the writes are stored. */
+  readonly stored: () => void
+}
+
+export interface Processor<Body, State, Emitted> {
+  /** The consumer group in Postgres. Changing it means counting everything again. */
+  readonly name: string
+  /** Read in this order: what others refer to comes first. */
+  readonly inputs: ReadonlyArray<Topic>
+  /** Throws on what it cannot read; the record is then dead-lettered whole. */
+  readonly entriesOf: (topic: string, envelope: Envelope<unknown>) => ReadonlyArray<Entry<Body>>
+  /** State of one partition over its store. */
+  readonly open: (store: StateStore) => State
+  /**
+   * A function of state and entry alone: no clock, no randomness, no input or output. It changes the state it is given,
+   * which nobody else sees, and adds to `emitted`. If it throws, state and emissions since the last flush are thrown
+   * away and rebuilt, and the entry that keeps throwing becomes a dead letter.
+   */
+  readonly step: (state: State, entry: Body, place: Place, emitted: Emitted) => Outcome
+  readonly newEmitted: () => Emitted
+  readonly sizeOf: (emitted: Emitted) => number
+  /** Writes the emissions; runs inside the transaction that also moves the offsets. */
+  readonly write: (emitted: Emitted) => Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
+  readonly snapshot: (state: State, now: number) => Snapshot
+}
+
+/** Any processor, for those who only run it. */
+export interface AnyProcessor extends Processor<never, never, never> {}

@@ -1,0 +1,37 @@
+/**
+ * The attribution processor: behavioural events and answered searches of one partition, joined and counted.
+ *
+ * Decision: the two rollup stages of design part 5 (partial sums to `analytics.rollups.v1`, then Postgres) are one here.
+ * The second stage exists to bring partial sums of many processes together before Postgres; with upserts that add, each
+ * process can write its own sums, and offset and aggregates still commit in one transaction, which is what makes a
+ * count exact. The topic would add a hop to every event's way without making any figure more right.
+ */
+import type { EventsPayload, ServedPayload } from "../../../src/events/schema.ts"
+import { EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "../../../src/events/schema.ts"
+import type { Entry, Processor } from "../../processor.ts"
+import type { Envelope } from "../../record.ts"
+import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../topics.ts"
+import { newRollups, type Rollups, sizeOfRollups, writeRollups } from "./rollups.ts"
+import { type AttributionOptions, AttributionState } from "./state.ts"
+import { type Body, step } from "./step.ts"
+
+const entriesOf = (topic: string, { organization_id, payload, schema_version }: Envelope<unknown>): ReadonlyArray<Entry<Body>> => {
+  if (topic === SEARCH_SERVED.name) {
+    if (schema_version !== SERVED_SCHEMA_VERSION) throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
+    return (payload as ServedPayload).served.map((served) => ({ key: served.organization_id, body: { kind: "served", served } }))
+  }
+  if (schema_version !== EVENTS_SCHEMA_VERSION) throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
+  return (payload as EventsPayload).events.map((event) => ({ key: organization_id, body: { kind: "event", organizationId: organization_id, event } }))
+}
+
+export const makeAttribution = (options: AttributionOptions): Processor<Body, AttributionState, Rollups> => ({
+  name: "attribution",
+  inputs: [SEARCH_SERVED, BEHAVIOUR_EVENTS],
+  entriesOf,
+  open: (store) => new AttributionState(store, options),
+  step,
+  newEmitted: newRollups,
+  sizeOf: sizeOfRollups,
+  write: writeRollups,
+  snapshot: (state, now) => state.snapshot(now)
+})

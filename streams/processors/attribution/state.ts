@@ -1,0 +1,127 @@
+/**
+ * State of one partition of the attribution processor: visits by visitor and collection, searches by query id, and the
+ * event ids of 30 days. All of it is derived from the log; see `../../state.ts` for how it is kept.
+ */
+import { DEDUPE_WINDOW_HOURS } from "../../../src/ports/dedupe-window.ts"
+import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "../../../src/ports/fingerprint.ts"
+import { FingerprintTable } from "../../../src/ports/fingerprint-table.ts"
+import type { Snapshot } from "../../processor.ts"
+import { KeyedState, type StateStore } from "../../state.ts"
+import { facts, type Interaction, type Search, type SearchFacts, type Visit } from "./visit.ts"
+
+/** Where the search with a query id is, and who waits for it when it has not come yet. */
+export interface QueryReference {
+  /** The visit that holds the search; undefined while it has not come, or when it stands alone below. */
+  visit: string | undefined
+  /** The search itself once its visit has let it go. */
+  settled: Search | undefined
+  /** The answer was made with `enable_analytics=false`: what names it belongs to no query. */
+  isUncounted: boolean
+  /** Interactions that named it before it came, and the visit where each is loose meanwhile. */
+  readonly pending: Array<{ readonly interaction: Interaction; readonly visit: string | undefined }>
+}
+
+/** Interactions that wait for one unknown query id; more of them keep only their place in the visit. */
+export const PENDING_MAX = 64
+const TTL_MS = DEDUPE_WINDOW_HOURS * 3_600_000
+/** Values in memory; about 1 KB each. */
+const HOT_VISITS_MAX = 50_000
+const HOT_QUERIES_MAX = 100_000
+/** Stored values looked at for expiry in one snapshot. */
+const EXPIRY_SCAN_MAX = 2_000
+const IDS_BYTES_MAX = 256 * 1024 * 1024
+const VISITS = "v", QUERIES = "q", IDS = "i"
+
+type StoredSearch = readonly [string, SearchFacts | undefined, SearchFacts | undefined, Array<Interaction>, boolean, boolean]
+const packSearch = (s: Search): StoredSearch => [s.id, s.served, s.event, s.named, s.hadClick, s.hadPurchase]
+const unpackSearch = ([id, served, event, named, hadClick, hadPurchase]: StoredSearch): Search =>
+  ({ id, served, event, named, hadClick, hadPurchase, derived: facts(served, event) })
+
+export interface AttributionOptions {
+  readonly fingerprintKey: FingerprintKey
+  /** Memory for event ids; past it the oldest are forgotten, and an event repeated after that counts again. */
+  readonly idsBytesMax?: number
+}
+
+export class AttributionState {
+  readonly visits: KeyedState<Visit>
+  readonly queries: KeyedState<QueryReference>
+  readonly #fingerprintKey: FingerprintKey
+  readonly #narrowed = new Map<string, FingerprintKey>()
+  readonly #ids: FingerprintTable
+  readonly #word = new Uint32Array(FINGERPRINT_WORDS)
+  /** Fingerprints by day, admitted since the last snapshot. */
+  #fresh = new Map<number, Array<number>>()
+  #blocks: number
+  #blockDays = new Map<string, number>()
+  #expiryAt: { visits: string; queries: string } = { visits: "", queries: "" }
+
+  constructor(store: StateStore, options: AttributionOptions) {
+    this.#fingerprintKey = options.fingerprintKey
+    this.#ids = new FingerprintTable({ windowHours: DEDUPE_WINDOW_HOURS, bytesMax: options.idsBytesMax ?? IDS_BYTES_MAX })
+    this.visits = new KeyedState<Visit>(store, {
+      prefix: VISITS, ttl_ms: TTL_MS, hotMax: HOT_VISITS_MAX,
+      encode: (visit) => [visit.organizationId, visit.searches.map(packSearch), visit.loose],
+      decode: ([organizationId, searches, loose]: readonly [string, ReadonlyArray<StoredSearch>, Array<Interaction>]) =>
+        ({ organizationId, searches: searches.map(unpackSearch), loose })
+    })
+    this.queries = new KeyedState<QueryReference>(store, {
+      prefix: QUERIES, ttl_ms: TTL_MS, hotMax: HOT_QUERIES_MAX,
+      // A settled search answers as the one it counted as: what it was derived from is no longer asked for.
+      encode: (query) => [query.visit, query.settled === undefined ? undefined : packSearch({ ...query.settled, served: { ...query.settled.derived, row: undefined } as SearchFacts, event: undefined }), query.isUncounted, query.pending],
+      decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, QueryReference["pending"]]) =>
+        ({ visit, settled: settled === undefined ? undefined : unpackSearch(settled), isUncounted, pending })
+    })
+    this.#blocks = 0
+    for (const [key, value] of store.scan(IDS)) {
+      const [day, block] = key.slice(IDS.length).split(".").map(Number)
+      this.#blocks = Math.max(this.#blocks, block! + 1)
+      this.#blockDays.set(key, day!)
+      const words = new Uint32Array(value.slice().buffer)
+      for (let at = 0; at < words.length; at += FINGERPRINT_WORDS) this.#ids.admit(words, at, day! * 86_400_000)
+    }
+  }
+
+  /** True for the first event with this id in the window. */
+  admit(organizationId: string, eventId: string, now: number): boolean {
+    let key = this.#narrowed.get(organizationId)
+    if (key === undefined) {
+      if (this.#narrowed.size > 10_000) this.#narrowed.clear()
+      this.#narrowed.set(organizationId, key = narrowKey(this.#fingerprintKey, organizationId))
+    }
+    fingerprintInto(key, eventId, this.#word, 0)
+    if (!this.#ids.admit(this.#word, 0, now)) return false
+    const day = Math.floor(now / 86_400_000)
+    let fresh = this.#fresh.get(day)
+    if (fresh === undefined) this.#fresh.set(day, fresh = [])
+    fresh.push(this.#word[0]!, this.#word[1]!, this.#word[2]!, this.#word[3]!)
+    return true
+  }
+
+  snapshot(now: number): Snapshot {
+    const writes: Array<readonly [string, Uint8Array | undefined]> = [...this.visits.takeWrites(), ...this.queries.takeWrites()]
+    for (const [day, words] of this.#fresh) {
+      // Zero-padded so that key order is block order.
+      const key = `${IDS}${day}.${String(this.#blocks++).padStart(12, "0")}`
+      writes.push([key, new Uint8Array(Uint32Array.from(words).buffer)])
+      this.#blockDays.set(key, day)
+    }
+    this.#fresh = new Map()
+    for (const [key, day] of this.#blockDays) {
+      if (day * 86_400_000 < now - TTL_MS - 86_400_000) {
+        writes.push([key, undefined])
+        this.#blockDays.delete(key)
+      }
+    }
+    const visits = this.visits.expired(now, this.#expiryAt.visits, EXPIRY_SCAN_MAX)
+    const queries = this.queries.expired(now, this.#expiryAt.queries, EXPIRY_SCAN_MAX)
+    this.#expiryAt = { visits: visits.last, queries: queries.last }
+    return {
+      writes: [...writes, ...visits.writes, ...queries.writes],
+      stored: () => {
+        this.visits.passivate()
+        this.queries.passivate()
+      }
+    }
+  }
+}

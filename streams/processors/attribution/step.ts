@@ -1,0 +1,200 @@
+/**
+ * Joins answered searches with what visitors did next. Pure: state in, emissions out (see `visit.ts` for the arithmetic).
+ * Clicks, carts and purchases belong to the query of their query id, else to the visitor's last search of that collection
+ * within 30 minutes, else to no query; products count them in any case (contract part 3).
+ */
+import { cutBytes, normalizeQuery, storable } from "../../../src/analytics/normalize-query.ts"
+import type { BehaviouralEvent, ServedSearch } from "../../../src/events/schema.ts"
+import { drop, OK, type Outcome } from "../../outcome.ts"
+import type { Place } from "../../processor.ts"
+import { type Money, moneyOf, NO_MONEY, type Rollups } from "./rollups.ts"
+import { type AttributionState, PENDING_MAX, type QueryReference } from "./state.ts"
+import {
+  addLoose, addNamed, addSettled, dropOldest, earlier, facts, insertSearch, type Interaction, type InteractionKind, interactionMoney, newSearch,
+  removeLoose, removeSearch, type Search, type SearchFacts, type Visit
+} from "./visit.ts"
+
+export type Body =
+  | { readonly kind: "served"; readonly served: ServedSearch }
+  | { readonly kind: "event"; readonly organizationId: string; readonly event: BehaviouralEvent }
+
+const DIMENSION_BYTES_MAX = 64
+const NAME_BYTES_MAX = 256
+const dimension = (value: string | undefined): string => value === undefined ? "" : cutBytes(storable(value), DIMENSION_BYTES_MAX)
+/** Without a session or user nothing is merged and nothing is attributed by session (contract part 3). */
+const visitorOf = (of: { readonly session_id?: string; readonly user_id?: string }): string => of.session_id || of.user_id || ""
+
+// Lengths make these unambiguous: ids are the tenant's own text.
+const visitKey = (organizationId: string, visitor: string, collection: string): string => `${organizationId}|${visitor.length}|${visitor}|${collection}`
+const lonelyKey = (organizationId: string, queryId: string): string => `${organizationId}||${queryId}`
+const queryKey = (organizationId: string, queryId: string): string => `${organizationId}|${queryId}`
+
+const visitAt = (state: AttributionState, key: string, organizationId: string, now: number): Visit =>
+  state.visits.get(key, now) ?? { organizationId, searches: [], loose: [] }
+
+const keyOfSearch = (organizationId: string, id: string, f: SearchFacts): string =>
+  f.visitor === "" ? lonelyKey(organizationId, id) : visitKey(organizationId, f.visitor, f.collection)
+
+const putSearch = (state: AttributionState, organizationId: string, key: string, search: Search, now: number, rollups: Rollups): void => {
+  const visit = visitAt(state, key, organizationId, now)
+  insertSearch(visit, search, rollups)
+  const oldest = dropOldest(visit)
+  if (oldest !== undefined) {
+    const reference = state.queries.get(queryKey(organizationId, oldest.id), now)
+    if (reference !== undefined) {
+      reference.visit = undefined
+      reference.settled = oldest
+      state.queries.put(queryKey(organizationId, oldest.id), reference, now)
+    }
+  }
+  state.visits.put(key, visit, now)
+}
+
+/** What one source says about the search with a query id; the sources may come in any order and more than once. */
+const stepSearch = (state: AttributionState, organizationId: string, queryId: string, source: "served" | "event", said: SearchFacts, now: number, rollups: Rollups): Outcome => {
+  const key = queryKey(organizationId, queryId)
+  const reference: QueryReference = state.queries.get(key, now) ?? { visit: undefined, settled: undefined, isUncounted: false, pending: [] }
+  if (reference.settled !== undefined) return drop("search already settled")
+  const visit = reference.visit === undefined ? undefined : state.visits.get(reference.visit, now)
+  const known = visit?.searches.find((search) => search.id === queryId)
+  if (visit !== undefined && known !== undefined) {
+    if (source === "served" && known.served !== undefined) return drop("search already counted")
+    removeSearch(visit, known, rollups)
+    state.visits.put(reference.visit!, visit, now)
+    if (source === "served") known.served = said
+    else known.event = known.event === undefined ? said : earlier(known.event, said)
+    known.derived = facts(known.served, known.event)
+    reference.visit = keyOfSearch(organizationId, queryId, known.derived)
+    putSearch(state, organizationId, reference.visit, known, now, rollups)
+  } else {
+    const search = source === "served" ? newSearch(queryId, said, undefined) : newSearch(queryId, undefined, said)
+    reference.visit = keyOfSearch(organizationId, queryId, search.derived)
+    for (const { interaction, visit: looseIn } of reference.pending) {
+      if (looseIn !== undefined) {
+        const loose = visitAt(state, looseIn, organizationId, now)
+        removeLoose(loose, interaction.id, rollups)
+        state.visits.put(looseIn, loose, now)
+      }
+      search.named.push(interaction)
+    }
+    reference.pending.length = 0
+    putSearch(state, organizationId, reference.visit, search, now, rollups)
+  }
+  state.queries.put(key, reference, now)
+  return OK
+}
+
+const stepServed = (state: AttributionState, served: ServedSearch, place: Place, rollups: Rollups): Outcome => {
+  const now = place.appendedAt
+  if (!served.isCounted) {
+    const key = queryKey(served.organization_id, served.query_id)
+    const reference = state.queries.get(key, now) ?? { visit: undefined, settled: undefined, isUncounted: true, pending: [] }
+    // Those who waited for it belong to no query; they leave the visits where they stood meanwhile.
+    for (const { interaction, visit: looseIn } of reference.pending) {
+      if (looseIn === undefined) continue
+      const loose = visitAt(state, looseIn, served.organization_id, now)
+      removeLoose(loose, interaction.id, rollups)
+      state.visits.put(looseIn, loose, now)
+    }
+    reference.pending.length = 0
+    reference.isUncounted = true
+    state.queries.put(key, reference, now)
+    return drop("enable_analytics=false")
+  }
+  return stepSearch(state, served.organization_id, served.query_id, "served", {
+    at: served.at, q: normalizeQuery(served.q), collection: cutBytes(storable(served.collection), NAME_BYTES_MAX), hasNoResults: served.found === 0,
+    visitor: visitorOf(served), device: dimension(served.device), country: dimension(served.country), surface: dimension(served.surface)
+  }, now, rollups)
+}
+
+/**
+ * Decision: a `search` event without `results_found` counts as one with results. A zero-result search is a claim that
+ * somebody acts on, so it needs to have been made.
+ */
+const stepSearchEvent = (state: AttributionState, organizationId: string, event: BehaviouralEvent, place: Place, rollups: Rollups): Outcome => {
+  const said: SearchFacts = {
+    at: event.timestamp, q: normalizeQuery(event.q ?? ""), collection: event.collection, hasNoResults: event.results_found === 0,
+    visitor: visitorOf(event), device: dimension(event.device), country: dimension(event.country), surface: dimension(event.surface)
+  }
+  if (event.query_id !== undefined) return stepSearch(state, organizationId, event.query_id, "event", said, place.appendedAt, rollups)
+  const search = newSearch(`@${place.offset}.${place.index}`, undefined, said)
+  if (said.visitor === "") insertSearch({ organizationId, searches: [], loose: [] }, search, rollups)
+  else putSearch(state, organizationId, visitKey(organizationId, said.visitor, said.collection), search, place.appendedAt, rollups)
+  return OK
+}
+
+/** Amount of an event: its revenue, else price × quantity of the document, else of all items. */
+export const amountOf = (event: BehaviouralEvent): Money => {
+  if (event.revenue !== undefined) return moneyOf(event.revenue)
+  if (event.items === undefined) return event.price === undefined ? NO_MONEY : moneyOf(event.price * (event.quantity ?? 1))
+  return moneyOf(event.items.reduce((sum, item) => sum + (item.price ?? 0) * (item.quantity ?? 1), 0))
+}
+
+const stepInteraction = (state: AttributionState, organizationId: string, kind: InteractionKind, event: BehaviouralEvent, place: Place, rollups: Rollups): void => {
+  const now = place.appendedAt
+  const interaction: Interaction = { id: `${place.offset}.${place.index}`, kind, at: event.timestamp, money: interactionMoney(kind, amountOf(event)) }
+  const visitor = visitorOf(event)
+  const looseIn = visitor === "" ? undefined : visitKey(organizationId, visitor, event.collection)
+  if (event.query_id !== undefined) {
+    const key = queryKey(organizationId, event.query_id)
+    const reference = state.queries.get(key, now) ?? { visit: undefined, settled: undefined, isUncounted: false, pending: [] }
+    if (reference.settled !== undefined) {
+      addSettled(organizationId, reference.settled, interaction, rollups)
+      return state.queries.put(key, reference, now)
+    }
+    const visit = reference.visit === undefined ? undefined : state.visits.get(reference.visit, now)
+    const search = visit?.searches.find(({ id }) => id === event.query_id)
+    if (visit !== undefined && search !== undefined) {
+      addNamed(visit, search, interaction, rollups)
+      return state.visits.put(reference.visit!, visit, now)
+    }
+    // The search may still come. Until then the event counts where it would without its query id.
+    if (reference.pending.length < PENDING_MAX) {
+      reference.pending.push({ interaction, visit: reference.isUncounted ? undefined : looseIn })
+      state.queries.put(key, reference, now)
+    }
+    if (reference.isUncounted) return
+  }
+  if (looseIn === undefined) return
+  const visit = visitAt(state, looseIn, organizationId, now)
+  addLoose(visit, interaction, rollups)
+  state.visits.put(looseIn, visit, now)
+}
+
+// Slots of `Deltas` for PRODUCT_MEASURES.
+const VIEWS = 0, CLICKS = 1, CARTS = 2, PURCHASES = 3, QUANTITY_UNITS = 4, CART_UNITS = 6, REVENUE_UNITS = 8
+
+/** Products count what happened to them, whoever searched what. */
+const countProducts = (organizationId: string, event: BehaviouralEvent, rollups: Rollups): void => {
+  const slot = event.type === "view" ? VIEWS : event.type === "click" ? CLICKS : event.type === "add_to_cart" ? CARTS : event.type === "purchase" ? PURCHASES : -1
+  if (slot < 0) return
+  const count = (documentId: string, quantity: number, money: Money) => {
+    const row = rollups.products.row(`${organizationId}\n${event.collection}\n${documentId}`, () => [organizationId, event.collection, documentId])
+    row.add(event.timestamp, slot, 1)
+    if (slot < CARTS) return
+    const amount = moneyOf(quantity)
+    const value = slot === CARTS ? CART_UNITS : REVENUE_UNITS
+    row.add(event.timestamp, QUANTITY_UNITS, amount.units)
+    row.add(event.timestamp, QUANTITY_UNITS + 1, amount.micros)
+    row.add(event.timestamp, value, money.units)
+    row.add(event.timestamp, value + 1, money.micros)
+  }
+  if (event.items === undefined) {
+    if (event.document_id !== undefined) count(event.document_id, event.quantity ?? 1, amountOf(event))
+    return
+  }
+  for (const item of event.items) count(item.document_id, item.quantity ?? 1, moneyOf((item.price ?? 0) * (item.quantity ?? 1)))
+}
+
+export const step = (state: AttributionState, body: Body, place: Place, rollups: Rollups): Outcome => {
+  if (body.kind === "served") return stepServed(state, body.served, place, rollups)
+  const { event, organizationId } = body
+  if (event.event_id !== undefined && !state.admit(organizationId, event.event_id, place.appendedAt)) return drop("event_id already counted")
+  rollups.events.row(`${organizationId}\n${event.collection}\n${event.type}`, () => [organizationId, event.collection, event.type]).add(event.timestamp, 0, 1)
+  countProducts(organizationId, event, rollups)
+  switch (event.type) {
+    case "search": return stepSearchEvent(state, organizationId, event, place, rollups)
+    case "click": case "add_to_cart": case "purchase": stepInteraction(state, organizationId, event.type, event, place, rollups)
+  }
+  return OK
+}

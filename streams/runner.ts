@@ -1,0 +1,285 @@
+/**
+ * Runs one processor over one partition: fetch → mailboxes by key → step → flush with offsets in one transaction →
+ * snapshot now and then. Whatever fails, the partition restarts from its snapshot: the state is replayed to Postgres'
+ * offset with emissions thrown away, and counting goes on from there, so that every entry is counted exactly once.
+ *
+ *   opening   state from the snapshot, unless that is ahead of Postgres (then from the log's start)
+ *   replaying entries between snapshot and offset, emissions suppressed
+ *   running   fetch, step, flush; the log's hints wake it
+ *   failed    an error: back to opening after a backoff; an entry that threw twice is a dead letter from then on
+ */
+import { Clock, Data, Duration, Effect, Queue, Random, Schedule } from "effect"
+import { SqlClient } from "effect/sql"
+import { type AppendedHint, EventLog, type LogRecord } from "../src/ports/event-log.ts"
+import { Mailboxes } from "./actor.ts"
+import { commitWith, readOffsets } from "./offsets.ts"
+import { deadLetter, type Outcome } from "./outcome.ts"
+import type { Entry, Place, Processor } from "./processor.ts"
+import { decodeRecord, encodeRecord } from "./record.ts"
+import type { Positions, StateStore } from "./state.ts"
+import { deadLettersOf, type Topic } from "./topics.ts"
+
+export interface RunnerOptions {
+  readonly partition: number
+  readonly openStore: () => StateStore
+  readonly report?: (progress: Progress) => void
+  /** Entries in the mailboxes before fetching stops. */
+  readonly entriesMax?: number
+  readonly recordsPerFetch?: number
+  /** Rows of one flush: bounds the transaction, and with it how stale figures get under load. */
+  readonly emittedMax?: number
+  readonly snapshotEvery_ms?: number
+  /** The first backoff; later ones double up to 5 s. */
+  readonly restartAfter_ms?: number
+  /** Tests crash a runner between two of its steps by failing here. */
+  readonly probe?: (point: "flushed" | "committed" | "snapshot") => Effect.Effect<void>
+}
+
+/** Where a partition stands; counters are of this life of the runner. */
+export interface Progress {
+  readonly group: string
+  readonly partition: number
+  readonly committed: Positions
+  /** Records between the log's end and what is committed. */
+  readonly lag: number
+  readonly entries: number
+  readonly dropped: number
+  readonly deadLetters: number
+  readonly restarts: number
+  /** Records that retention had removed before they were read. */
+  readonly lost: number
+}
+
+const RECORDS_PER_FETCH = 512
+const BYTES_PER_FETCH = 8 * 1024 * 1024
+const ENTRIES_MAX = 50_000
+const EMITTED_MAX = 40_000
+const SNAPSHOT_EVERY_MS = 5_000
+/** Hints may be lost; the log is looked at this often without one. */
+const IDLE_POLL = Duration.seconds(1)
+/** How long steps run before messages and timers of the thread get a turn. */
+const SLICE_MS = 8
+const THROWS_MAX = 2
+const RESTART_AFTER_MS = 100
+const RESTART_AFTER_MAX_MS = 5_000
+/** A life this long was not one of a row of failures: the next restart is quick again. */
+const HEALTHY_AFTER_MS = 60_000
+const backoff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")]).pipe(Schedule.jittered)
+
+class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string; readonly cause: unknown }> {}
+
+const placeKey = ({ index, offset, topic }: Place): string => `${topic}/${offset}/${index}`
+
+/** An entry in its mailbox; it is its own place. */
+interface Delivered<Body> extends Place {
+  readonly organizationId: string
+  readonly body: Body
+}
+
+export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(processor: Processor<Body, State, Emitted>, options: RunnerOptions) {
+  const log = yield* EventLog
+  const clock = yield* Clock.Clock
+  const sql = yield* SqlClient.SqlClient
+  const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+  const { partition } = options
+  /** How often the step threw at a place, over all lives of this runner. */
+  const throws = new Map<string, number>()
+  const counters = { entries: 0, dropped: 0, deadLetters: 0, restarts: 0, lost: 0 }
+  const topics = new Map(processor.inputs.map((topic) => [topic.name, topic]))
+
+  const sendDeadLetter = (topic: Topic, place: Place, organizationId: string, reason: string, body: unknown) =>
+    Effect.suspend(() => {
+      counters.deadLetters++
+      const value = encodeRecord({
+        schema_version: 1, organization_id: organizationId, occurred_at: place.appendedAt,
+        payload: { group: processor.name, partition, topic: place.topic, offset: place.offset, index: place.index, reason, body }
+      })
+      return log.append([{ topic: deadLettersOf(topic).name, partition: 0, key: placeKey(place), value }])
+    }).pipe(Effect.retry(backoff), Effect.asVoid)
+
+  const life = Effect.gen(function*() {
+    const hints = yield* log.subscribe
+    const store = yield* Effect.acquireRelease(Effect.sync(options.openStore), (opened) => Effect.promise(() => opened.close()))
+    let committed: Positions = yield* withSql(readOffsets(processor.name, partition))
+    const snapshotAt = store.positions()
+    if (snapshotAt !== undefined && processor.inputs.some(({ name }) => (snapshotAt[name] ?? 0) > (committed[name] ?? 0))) {
+      // Postgres was restored from an older moment: what the snapshot counted is not counted there.
+      yield* Effect.promise(() => store.clear())
+    }
+    const state = processor.open(store)
+    const mailboxes = new Mailboxes<Delivered<Body>>(options.entriesMax ?? ENTRIES_MAX)
+    let emitted = processor.newEmitted()
+    let reached: Record<string, number> = { ...store.positions() }
+    let letters: Array<{ readonly topic: Topic; readonly place: Place; readonly organizationId: string; readonly reason: string; readonly body: unknown }> = []
+    let snapshotDueAt = clock.currentTimeMillisUnsafe()
+    let newest = 0
+
+    const deliver = (topic: Topic, { appendedAt, offset, value }: LogRecord): void => {
+      newest = Math.max(newest, appendedAt)
+      let organizationId = ""
+      let entries: ReadonlyArray<Entry<Body>>
+      try {
+        const envelope = decodeRecord(value)
+        organizationId = envelope.organization_id
+        entries = processor.entriesOf(topic.name, envelope)
+      } catch (error) {
+        letters.push({ topic, place: { topic: topic.name, offset, index: -1, appendedAt }, organizationId, reason: `unreadable record: ${String(error)}`, body: value })
+        return
+      }
+      for (let index = 0; index < entries.length; index++) {
+        const { body, key } = entries[index]!
+        const delivered = { topic: topic.name, offset, index, appendedAt, organizationId: key, body }
+        // Full in the middle of a record: the step catches up first. A record is at most one request, so this is rare.
+        if (mailboxes.deliver(key, delivered)) continue
+        stepAll(Number.POSITIVE_INFINITY)
+        mailboxes.deliver(key, delivered)
+      }
+    }
+
+    const settle = (outcome: Outcome, delivered: Delivered<Body>): void => {
+      counters.entries++
+      if (outcome.kind === "drop") counters.dropped++
+      else if (outcome.kind === "dead_letter") {
+        letters.push({ topic: topics.get(delivered.topic)!, place: delivered, organizationId: delivered.organizationId, reason: outcome.reason, body: delivered.body })
+      }
+    }
+    const redirects: Array<{ readonly topic: string; readonly partition: number; readonly value: Uint8Array }> = []
+
+    /** Steps until the mailboxes are empty or the slice is over; true when they are empty. */
+    function stepAll(until: number): boolean {
+      for (;;) {
+        const turn = mailboxes.takeTurn()
+        if (turn === undefined) return true
+        for (const delivered of turn.entries) {
+          const failures = throws.size === 0 ? 0 : throws.get(placeKey(delivered)) ?? 0
+          if (failures >= THROWS_MAX) {
+            settle(deadLetter("the step keeps failing on this entry"), delivered)
+            continue
+          }
+          let outcome: Outcome
+          try {
+            outcome = processor.step(state, delivered.body, delivered, emitted)
+          } catch (cause) {
+            const key = placeKey(delivered)
+            throws.set(key, failures + 1)
+            throw new StepFailed({ place: key, cause })
+          }
+          if (outcome.kind === "redirect") redirects.push(outcome)
+          settle(outcome, delivered)
+        }
+        if (clock.currentTimeMillisUnsafe() >= until) return mailboxes.size === 0
+      }
+    }
+    const runSteps = Effect.gen(function*() {
+      for (;;) {
+        const isEmpty = yield* Effect.try({ try: () => stepAll(clock.currentTimeMillisUnsafe() + SLICE_MS), catch: (error) => error as StepFailed })
+        if (isEmpty) return
+        yield* Effect.sleep(0)
+      }
+    })
+
+    /** Reads what is there, at most up to `limits`; true when something came. */
+    const fetch = Effect.fnUntraced(function*(limits: Positions | undefined) {
+      let cameAny = false
+      for (const topic of processor.inputs) {
+        const from = reached[topic.name] ?? 0
+        const limit = limits?.[topic.name] ?? (limits === undefined ? Number.POSITIVE_INFINITY : 0)
+        if (from >= limit || mailboxes.isFull) continue
+        const answer = yield* log.read({ topic: topic.name, partition, from, recordsMax: Math.min(options.recordsPerFetch ?? RECORDS_PER_FETCH, limit - from), bytesMax: BYTES_PER_FETCH })
+        if (answer.startOffset > from && limits === undefined) counters.lost += Math.min(answer.startOffset, answer.nextOffset) - from
+        for (const record of answer.records) if (record.offset < limit) deliver(topic, record)
+        reached[topic.name] = Math.min(answer.nextOffset, limit)
+        // Retention may have passed a limit of the replay, where nothing is left to read.
+        if (answer.records.length === 0 && limits !== undefined) reached[topic.name] = limit
+        cameAny ||= answer.records.length > 0
+      }
+      return cameAny
+    })
+
+    const report = Effect.gen(function*() {
+      let lag = 0
+      for (const { name } of processor.inputs) lag += Math.max(0, (yield* log.bounds(name, partition)).endOffset - (committed[name] ?? 0))
+      options.report?.({ group: processor.name, partition, committed, lag, ...counters })
+    })
+
+    const flush = Effect.gen(function*() {
+      for (const letter of letters) yield* sendDeadLetter(letter.topic, letter.place, letter.organizationId, letter.reason, letter.body)
+      letters = []
+      if (redirects.length > 0) {
+        yield* Effect.retry(log.append(redirects), backoff)
+        redirects.length = 0
+      }
+      const target: Positions = { ...reached }
+      yield* options.probe?.("flushed") ?? Effect.void
+      yield* withSql(commitWith(processor.name, partition, committed, target, processor.sizeOf(emitted) === 0 ? Effect.void : processor.write(emitted))).pipe(
+        // The database may be away for a while; the log keeps everything meanwhile.
+        Effect.retry({ schedule: backoff, while: (error: { readonly _tag: string }) => error._tag === "SqlError" })
+      )
+      emitted = processor.newEmitted()
+      committed = target
+      yield* options.probe?.("committed") ?? Effect.void
+    })
+
+    const snapshot = Effect.gen(function*() {
+      const taken = processor.snapshot(state, newest)
+      yield* Effect.promise(() => store.commit(taken.writes, committed))
+      taken.stored()
+      snapshotDueAt = clock.currentTimeMillisUnsafe() + (options.snapshotEvery_ms ?? SNAPSHOT_EVERY_MS)
+      yield* options.probe?.("snapshot") ?? Effect.void
+    })
+
+    // Replaying: what Postgres has counted is stepped again for the state's sake only.
+    while (processor.inputs.some(({ name }) => (reached[name] ?? 0) < (committed[name] ?? 0))) {
+      yield* fetch(committed)
+      yield* runSteps
+      emitted = processor.newEmitted()
+      letters = []
+      redirects.length = 0
+    }
+    yield* report
+
+    let isSnapshotDue = false
+    for (;;) {
+      const cameAny = yield* fetch(undefined)
+      yield* runSteps
+      if (cameAny && processor.sizeOf(emitted) < (options.emittedMax ?? EMITTED_MAX) && (yield* isBehind(log, processor.inputs, partition, reached))) {
+        // More is waiting: one larger transaction is cheaper than two, and the bound keeps figures fresh.
+        if (!mailboxes.isFull) continue
+      }
+      if (!equalPositions(reached, committed)) {
+        yield* flush
+        yield* report
+        isSnapshotDue = true
+      }
+      if (isSnapshotDue && clock.currentTimeMillisUnsafe() >= snapshotDueAt) {
+        yield* snapshot
+        isSnapshotDue = false
+      }
+      if (!cameAny) yield* waitForHint(hints, isSnapshotDue ? Duration.millis(Math.max(1, snapshotDueAt - clock.currentTimeMillisUnsafe())) : IDLE_POLL)
+      else yield* Effect.sleep(0)
+    }
+  })
+
+  // Supervised: a life that ends in an error is followed by the next after a backoff, for ever.
+  const restartAfter_ms = options.restartAfter_ms ?? RESTART_AFTER_MS
+  for (let delay_ms = restartAfter_ms;; delay_ms = Math.min(delay_ms * 2, RESTART_AFTER_MAX_MS)) {
+    const bornAt = clock.currentTimeMillisUnsafe()
+    const cause = yield* Effect.flip(Effect.sandbox(Effect.scoped(life)))
+    counters.restarts++
+    yield* Effect.logError(`Processor ${processor.name}/${partition} restarts`, cause)
+    if (clock.currentTimeMillisUnsafe() - bornAt > HEALTHY_AFTER_MS) delay_ms = restartAfter_ms
+    yield* Effect.sleep(delay_ms * (0.5 + (yield* Random.next)))
+  }
+})
+
+const equalPositions = (a: Positions, b: Positions): boolean => Object.keys({ ...a, ...b }).every((topic) => (a[topic] ?? 0) === (b[topic] ?? 0))
+
+const isBehind = (log: EventLog["Service"], inputs: ReadonlyArray<Topic>, partition: number, reached: Positions) =>
+  Effect.gen(function*() {
+    for (const { name } of inputs) if ((yield* log.bounds(name, partition)).endOffset > (reached[name] ?? 0)) return true
+    return false
+  })
+
+/** Returns at the first hint, or after `atMost`. */
+const waitForHint = (hints: Queue.Dequeue<AppendedHint>, atMost: Duration.Duration) =>
+  Effect.andThen(Effect.timeoutOption(Queue.take(hints), atMost), Effect.ignore(Queue.clear(hints)))

@@ -1,0 +1,44 @@
+/**
+ * Every topic in one table. A topic's name carries its version: a change of schema that old readers cannot read is a
+ * new topic. Partition counts only ever grow, because a query id carries the partition it was minted for.
+ */
+
+export interface Topic {
+  readonly name: string
+  /** `visitor`: cut by what an event says about its visitor, so that searches and what follows them meet. `one`: a single partition. */
+  readonly partitioning: "visitor" | "one"
+  readonly retentionHours: number
+  /** Whether retention must wait for the slowest consumer. Derived data need not. */
+  readonly waitsForConsumers: boolean
+  readonly writtenBy: string
+}
+
+const DAY = 24
+
+export const BEHAVIOUR_EVENTS: Topic = {
+  name: "behaviour.events.v1", partitioning: "visitor", retentionHours: 31 * DAY, waitsForConsumers: true, writtenBy: "POST /events"
+}
+export const SEARCH_SERVED: Topic = {
+  name: "search.served.v1", partitioning: "visitor", retentionHours: 31 * DAY, waitsForConsumers: true, writtenBy: "every answered search"
+}
+/** Fingerprints of accepted event ids, one block per commit: what the dedupe window is rebuilt from. */
+export const EVENT_FINGERPRINTS: Topic = {
+  name: "behaviour.fingerprints.v1", partitioning: "one", retentionHours: 30 * DAY, waitsForConsumers: false, writtenBy: "POST /events"
+}
+
+export const deadLettersOf = (topic: Topic): Topic => ({
+  name: `${topic.name}.dlq`, partitioning: "one", retentionHours: 31 * DAY, waitsForConsumers: false, writtenBy: "any processor"
+})
+
+export const TOPICS: ReadonlyArray<Topic> = [
+  BEHAVIOUR_EVENTS, SEARCH_SERVED, EVENT_FINGERPRINTS, deadLettersOf(BEHAVIOUR_EVENTS), deadLettersOf(SEARCH_SERVED)
+]
+
+/**
+ * Decision: one visitor partition in embedded mode. There is one stream worker, so more partitions would only cut each
+ * request into more records; and with one, an event that names neither our query id nor the session of its search still
+ * meets that search. Distributed installations set more; routing (`routing.ts`) is written for any number.
+ */
+export const VISITOR_PARTITIONS_EMBEDDED = 1
+
+export const partitionsOf = (topic: Topic, visitorPartitions: number): number => topic.partitioning === "visitor" ? visitorPartitions : 1

@@ -1,0 +1,131 @@
+/// <reference lib="dom" />
+/// <reference lib="dom.iterable" />
+/**
+ * The demo page in headless Chromium, from its own origin and from a second one: search as you type with typos, facets,
+ * sorts, a cart whose events reach analytics, no request to any other host, and the basics of accessibility.
+ */
+import { createServer, type Server } from "node:http"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import type { Browser, Page } from "playwright-core"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { launchBrowser } from "../support/browser.ts"
+import { freePort, type Program, startProgram } from "../support/program.ts"
+
+const page_ = new URL("../../src/demo/page/", import.meta.url).pathname
+let program: Program
+let browser: Browser | string
+beforeAll(async () => {
+  browser = await launchBrowser()
+  if (typeof browser === "string") return
+  program = await startProgram({ demoProducts: 1500 })
+})
+afterAll(async () => {
+  if (typeof browser !== "string") await browser.close()
+  await program?.stop()
+})
+
+const open = async (address: string) => {
+  if (typeof browser === "string") throw new Error(browser)
+  const page = await browser.newPage({ viewport: { width: 1280, height: 900 } })
+  const errors: Array<string> = []
+  const hosts = new Set<string>()
+  page.on("pageerror", (error) => errors.push(error.message))
+  page.on("console", (message) => { if (message.type() === "error") errors.push(message.text()) })
+  page.on("request", (request) => { if (!request.url().startsWith("data:")) hosts.add(new URL(request.url()).hostname) })
+  await page.goto(address)
+  await page.waitForSelector(".ais-Hits-item")
+  return { page, errors, hosts }
+}
+const foundOn = async (page: Page) => Number((await page.textContent(".ais-Stats-text") ?? "").replace(/,/g, "").match(/^\s*(\d+)/)?.[1])
+const settled = async (page: Page, condition: (found: number) => boolean) => {
+  for (let waited = 0; waited < 5000; waited += 50) {
+    if (condition(await foundOn(page))) return
+    await page.waitForTimeout(50)
+  }
+  throw new Error(`the page still shows ${await page.textContent(".ais-Stats-text")}`)
+}
+
+describe("demo page", () => {
+  it("searches as you type, corrects typos, filters and sorts", async (context) => {
+    if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
+    const { errors, hosts, page } = await open(`${program.base}/`)
+    const all = await foundOn(page)
+    expect(all).toBe(1500)
+    await page.type(".ais-SearchBox-input", "hedphones", { delay: 30 })
+    await settled(page, (found) => found > 0 && found < all)
+    expect((await page.textContent(".ais-Hits-item h3"))?.toLowerCase()).toContain("headphones")
+    expect(await page.locator(".ais-Hits-item mark").count()).toBeGreaterThan(0)
+    const typed = await foundOn(page)
+    await page.locator("#brand .ais-RefinementList-checkbox").first().check()
+    await settled(page, (found) => found > 0 && found < typed)
+    await page.selectOption("#sort select", { label: "Price, low first" })
+    await page.waitForFunction(() => {
+      const prices = [...document.querySelectorAll(".price")].map((each) => Number(/€([\d,.]+)$/.exec(each.textContent ?? "")?.[1].replace(/,/g, "")))
+      return prices.length > 1 && prices.every((price, i) => i === 0 || price >= prices[i - 1])
+    })
+    expect(errors).toEqual([])
+    expect([...hosts]).toEqual(["127.0.0.1"])
+    // For a person to look at: DOWSER_SCREENSHOTS names a folder.
+    const screenshots = process.env.DOWSER_SCREENSHOTS
+    if (screenshots !== undefined) await page.screenshot({ path: join(screenshots, "dowser-demo.png") })
+    await page.close()
+  })
+
+  it("tells analytics what its visitor does", async (context) => {
+    if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
+    const { page } = await open(`${program.base}/`)
+    // The strip shows a sliding day; the same figures from a fixed moment on say exactly what this visitor added.
+    const from = new Date().toISOString()
+    const to = new Date(Date.now() + 3_600_000).toISOString()
+    const read = async () => (await program.request("GET", `/v1/analytics/metrics/overview?from=${from}&to=${to}&collection=products`, { key: program.demo?.full_key })).body.totals as { add_to_carts: number; purchases: number; clicks: number; searches: number }
+    await page.fill(".ais-SearchBox-input", "olive oil")
+    await settled(page, (found) => found > 0 && found < 1500)
+    await page.locator("[data-open]").first().click()
+    await page.locator("[data-cart]:not([disabled])").first().click()
+    await page.click("#checkout")
+    let after = await read()
+    for (let waited = 0; waited < 10_000 && (after.purchases === 0 || after.clicks === 0); waited += 100) {
+      await page.waitForTimeout(100)
+      after = await read()
+    }
+    expect([after.purchases, after.add_to_carts, after.clicks]).toEqual([1, 1, 1])
+    expect(after.searches).toBeGreaterThan(0)
+    const shown = (await program.request("GET", "/demo/figures.json")).body as { purchases: number }
+    await page.waitForFunction((expected) => document.querySelector("#figures")?.textContent?.includes(expected), shown.purchases.toLocaleString("en"))
+    await page.close()
+  })
+
+  it("works from a second origin", async (context) => {
+    if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
+    const port = await freePort()
+    const host: Server = createServer((request, response) => {
+      const name = (request.url ?? "/").split("?")[0].replace(/^\/(demo\/)?/, "") || "index.html"
+      if (["index.html", "page.css", "page.js"].includes(name)) return void response.writeHead(200, { "content-type": name.endsWith("html") ? "text/html" : name.endsWith("css") ? "text/css" : "text/javascript" }).end(readFileSync(join(page_, name)))
+      response.writeHead(302, { location: `${program.base}${request.url}` }).end()
+    })
+    await new Promise<void>((settle) => host.listen(port, "127.0.0.1", settle))
+    try {
+      const { errors, page } = await open(`http://localhost:${port}/?api=${encodeURIComponent(program.base)}`)
+      await page.fill(".ais-SearchBox-input", "yoga")
+      await settled(page, (found) => found > 0 && found < 1500)
+      expect(errors).toEqual([])
+      await page.close()
+    } finally {
+      host.close()
+    }
+  })
+
+  it("can be used with a keyboard and a screen reader", async (context) => {
+    if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
+    const { page } = await open(`${program.base}/`)
+    const unnamed = await page.evaluate(() => [...document.querySelectorAll("button, input, select, a[href]")].filter((each) => {
+      const element = each as HTMLElement & { labels?: NodeListOf<HTMLLabelElement> }
+      return !(element.innerText?.trim() || element.getAttribute("aria-label") || element.getAttribute("title") || element.labels?.length || element.getAttribute("placeholder"))
+    }).map((each) => each.outerHTML.slice(0, 120)))
+    expect(unnamed).toEqual([])
+    expect(await page.evaluate(() => [document.documentElement.lang, document.querySelectorAll("main").length, document.querySelectorAll("h1").length])).toEqual(["en", 1, 1])
+    await page.keyboard.press("Tab")
+    await page.close()
+  })
+})

@@ -1,0 +1,160 @@
+/** `POST /events` and the analytics metrics on a running program: counts, rejections, retries, paging, dates, segments, tenants. */
+import { gzipSync } from "node:zlib"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Program, startProgram, type Tenant } from "../support/program.ts"
+
+let program: Program
+let tenant: Tenant
+let other: Tenant
+beforeAll(async () => {
+  program = await startProgram()
+  tenant = await program.tenant("Events")
+  other = await program.tenant("Other")
+})
+afterAll(() => program.stop())
+
+const HOUR = 3_600_000
+const now = Date.now()
+const day = (at: number) => new Date(at).toISOString().slice(0, 10)
+const range = `from=${day(now - 2 * 24 * HOUR)}&to=${day(now + 24 * HOUR)}`
+const post = (events: unknown, key = tenant.search_key) => program.request("POST", "/v1/events", { key, body: { events } })
+const metrics = async (path: string, query: string, key = tenant.full_key) => (await program.request("GET", `/v1/analytics/metrics/${path}?${query}`, { key })).body
+/** Polls until the answer satisfies, and says how long that took. */
+const eventually = async <A>(read: () => Promise<A>, isThere: (answer: A) => boolean): Promise<{ answer: A; waited_ms: number }> => {
+  const startedAt = Date.now()
+  for (;;) {
+    const answer = await read()
+    if (isThere(answer) || Date.now() - startedAt > 10_000) return { answer, waited_ms: Date.now() - startedAt }
+    await new Promise((settle) => setTimeout(settle, 20))
+  }
+}
+const search = (q: string, over: Record<string, unknown> = {}) => ({ type: "search", collection: "shop", q, results_found: 5, timestamp: now - HOUR, ...over })
+
+describe("POST /events", () => {
+  it("answers accepted, deduplicated and rejected, and every entry is one of them", async () => {
+    const batch = [
+      { type: "view", collection: "c", document_id: "1", event_id: "a" },
+      { type: "view", collection: "c", document_id: "1", event_id: "a" },
+      { type: "walk", collection: "c" },
+      { type: "view", collection: "c" },
+      { type: "purchase", collection: "c", document_id: "1" },
+      { type: "purchase", collection: "c", items: [{ document_id: "1", quantity: 2, price: 3.5 }], colour: "red" },
+      { type: "custom", collection: "c", name: "scrolled", timestamp: now - 31 * 24 * HOUR },
+      { type: "click", collection: "c", document_id: "1", timestamp: now + 10 * 60_000 },
+      "not an object"
+    ]
+    const first = await post(batch, other.search_key)
+    expect(first.status).toBe(200)
+    expect(first.body).toEqual({
+      accepted: 2, deduplicated: 1,
+      rejected: [
+        { index: 2, reason: expect.stringContaining("type must be one of") },
+        { index: 3, reason: expect.stringContaining("document_id") },
+        { index: 4, reason: expect.stringContaining("revenue") },
+        { index: 6, reason: expect.stringContaining("30 days") },
+        { index: 7, reason: expect.stringContaining("5 minutes") },
+        { index: 8, reason: expect.stringContaining("object") }
+      ]
+    })
+    expect((await post([batch[0]], other.search_key)).body).toEqual({ accepted: 0, deduplicated: 1, rejected: [] })
+    // The same id of another tenant is another event.
+    expect((await post([batch[0]], tenant.search_key)).body).toEqual({ accepted: 1, deduplicated: 0, rejected: [] })
+  })
+  it("refuses what is no batch with 400, shape B", async () => {
+    for (const body of [{}, { events: 3 }, [], "{", { events: Array.from({ length: 1_001 }, () => search("x")) }]) {
+      const answer = await program.request("POST", "/v1/events", { key: tenant.search_key, body })
+      expect(answer.status).toBe(400)
+      expect(answer.body).toMatchObject({ defined: true, code: "BAD_REQUEST", status: 400 })
+    }
+    expect((await post([])).body).toEqual({ accepted: 0, deduplicated: 0, rejected: [] })
+    const large = await program.request("POST", "/v1/events", { key: tenant.search_key, body: { events: [search("x", { metadata: { text: "y".repeat(1_100_000) } })] } })
+    expect(large.status).toBe(400)
+  })
+  it("takes NDJSON of any length, plain and compressed, and numbers its lines", async () => {
+    const lines = Array.from({ length: 2_500 }, (_, i) => i === 1_700 ? "{broken" : JSON.stringify({ type: i === 2_400 ? "nothing" : "view", collection: "lines", document_id: `d${i}`, event_id: `line-${i}` }))
+    const text = `${lines.slice(0, 10).join("\r\n")}\n\n${lines.slice(10).join("\n")}`
+    const answer = await program.request("POST", "/v1/events", { key: other.search_key, body: text, headers: { "content-type": "application/x-ndjson" } })
+    expect(answer.body).toEqual({ accepted: 2_498, deduplicated: 0, rejected: [{ index: 1_700, reason: expect.stringContaining("JSON") }, { index: 2_400, reason: expect.stringContaining("type") }] })
+    const again = await program.request("POST", "/v1/events", { key: other.search_key, body: gzipSync(text), headers: { "content-type": "application/x-ndjson", "content-encoding": "gzip" } })
+    expect(again.body).toMatchObject({ accepted: 0, deduplicated: 2_498 })
+  })
+})
+
+describe("GET /analytics/metrics", () => {
+  it("shows an event within two seconds, exactly", async () => {
+    const batch = [
+      search("Red  Shoes", { query_id: "q1", session_id: "s1", device: "mobile", event_id: "s-1" }),
+      search("red shoes", { query_id: "q2", session_id: "s2", device: "desktop", event_id: "s-2" }),
+      search("hats", { query_id: "q3", session_id: "s3", device: "mobile", results_found: 0, event_id: "s-3" }),
+      { type: "click", collection: "shop", document_id: "d1", query_id: "q1", event_id: "c-1", timestamp: now - HOUR + 1_000 },
+      { type: "click", collection: "shop", document_id: "d2", query_id: "q1", event_id: "c-2", timestamp: now - HOUR + 2_000 },
+      { type: "add_to_cart", collection: "shop", document_id: "d2", session_id: "s2", price: 2.5, quantity: 2, event_id: "a-1", timestamp: now - HOUR + 3_000 },
+      { type: "purchase", collection: "shop", document_id: "d2", session_id: "s2", revenue: 19.99, event_id: "p-1", timestamp: now - HOUR + 4_000 }
+    ]
+    expect((await post(batch)).body).toEqual({ accepted: 7, deduplicated: 0, rejected: [] })
+    expect((await post(batch)).body).toEqual({ accepted: 0, deduplicated: 7, rejected: [] })
+    const { answer, waited_ms } = await eventually(() => metrics("queries", `${range}&collection=shop`), (body) => body.events === 7)
+    expect(waited_ms).toBeLessThan(2_000)
+    expect(answer).toEqual({
+      from: expect.stringMatching(/T00:00:00\.000Z$/), to: expect.stringMatching(/T23:59:59\.999Z$/), collection: "shop", events: 7, truncated: false, total: 2, next_offset: null,
+      data: [
+        { q: "red shoes", searches: 2, clicks: 2, add_to_carts: 1, purchases: 1, results_found_rate: 1, ctr: 0.5, no_click_rate: 0.5, revenue: 19.99, conversion_rate: 0.5, revenue_per_search: 9.995, cart_value: 5 },
+        { q: "hats", searches: 1, clicks: 0, add_to_carts: 0, purchases: 0, results_found_rate: 0, ctr: 0, no_click_rate: 1, revenue: 0, conversion_rate: 0, revenue_per_search: 0, cart_value: 0 }
+      ]
+    })
+    expect(await metrics("queries", `${range}&collection=shop`, other.full_key)).toMatchObject({ events: 0, total: 0, data: [] })
+  })
+  it("pages, and knows the total behind the last row", async () => {
+    expect(await metrics("queries", `${range}&collection=shop&limit=1`)).toMatchObject({ total: 2, next_offset: 1, data: [{ q: "red shoes" }] })
+    expect(await metrics("queries", `${range}&collection=shop&limit=1&offset=1`)).toMatchObject({ total: 2, next_offset: null, data: [{ q: "hats" }] })
+    expect(await metrics("queries", `${range}&collection=shop&offset=9`)).toMatchObject({ total: 2, next_offset: null, data: [] })
+  })
+  it("keeps one value of a segment, or groups by it", async () => {
+    expect(await metrics("queries", `${range}&collection=shop&segment=device:mobile`)).toMatchObject({ total: 2, data: [{ q: "hats", searches: 1 }, { q: "red shoes", searches: 1 }] })
+    const grouped = await metrics("queries", `${range}&collection=shop&segment=device`)
+    expect(grouped.data.map((row: { q: string; device: string }) => [row.q, row.device])).toEqual([["red shoes", "desktop"], ["hats", "mobile"], ["red shoes", "mobile"]])
+  })
+  it("answers exact, inclusive instants", async () => {
+    const at = now - HOUR
+    const iso = (ms: number) => new Date(ms).toISOString()
+    expect(await metrics("queries", `from=${iso(at)}&to=${iso(at)}&collection=shop`)).toMatchObject({ events: 3, total: 2 })
+    expect(await metrics("queries", `from=${iso(at + 1)}&to=${iso(at + 1_000)}&collection=shop`)).toMatchObject({ events: 1, data: [{ q: "red shoes", searches: 0, clicks: 1 }] })
+    expect(await metrics("queries", `from=${iso(at - 5_000)}&to=${iso(at - 1)}&collection=shop`)).toMatchObject({ events: 0, total: 0 })
+  })
+  it("ranks zero results by rate, with the organization's share beside", async () => {
+    const answer = await metrics("zero-results", `${range}&collection=shop`)
+    expect(answer.data).toEqual([
+      { q: "hats", searches: 1, zero_results: 1, zero_result_rate: 1 },
+      { q: "red shoes", searches: 2, zero_results: 0, zero_result_rate: 0 }
+    ])
+    expect(answer.organization_zero_result_rate).toBeCloseTo(1 / 3, 10)
+  })
+  it("sums up in the overview, day by day", async () => {
+    const answer = await metrics("overview", `${range}&collection=shop`)
+    expect(answer).toMatchObject({ events: 7, totals: { searches: 3, clicks: 2, purchases: 1, revenue: 19.99, ctr: 1 / 3 } })
+    expect(answer.series).toHaveLength(4)
+    expect(answer.series.reduce((sum: number, each: { searches: number }) => sum + each.searches, 0)).toBe(3)
+  })
+  it("refuses missing, wrong and too wide bounds with 400", async () => {
+    for (const query of ["", "from=2026-01-01", "to=2026-01-01", "from=x&to=2026-01-01", "from=2026-02-30&to=2026-03-01", "from=2026-01-02&to=2026-01-01", "from=2025-01-01&to=2026-01-02", `${range}&limit=0`, `${range}&limit=1001`, `${range}&limit=ten`, `${range}&offset=-1`, `${range}&segment=shoe`]) {
+      for (const path of ["queries", "zero-results"]) {
+        const answer = await program.request("GET", `/v1/analytics/metrics/${path}?${query}`, { key: tenant.full_key })
+        expect(answer.status, query).toBe(400)
+        expect(answer.body.data.issues, query).toHaveLength(1)
+      }
+    }
+    expect((await program.request("GET", "/v1/analytics/metrics/queries?from=2025-01-01&to=2026-01-01", { key: tenant.full_key })).status).toBe(200)
+    expect((await program.request("GET", `/v1/analytics/metrics/queries?${range}`, { key: tenant.search_key })).status).toBe(403)
+  })
+})
+
+describe("a key that reaches some collections", () => {
+  it("writes and reads those only", async () => {
+    const made = await program.request("POST", "/v1/keys", { key: tenant.full_key, body: { description: "one", scope: "full", collections: ["shop"] } })
+    const key = made.body.value as string
+    expect((await post([search("x", { collection: "secret" }), search("y", { collection: "shop", timestamp: now - 20 * 24 * HOUR })], key)).body).toMatchObject({ accepted: 1, rejected: [{ index: 0 }] })
+    expect((await program.request("GET", `/v1/analytics/metrics/queries?${range}&collection=secret`, { key })).status).toBe(403)
+    expect((await program.request("GET", `/v1/analytics/metrics/queries?${range}`, { key })).status).toBe(403)
+    expect((await program.request("GET", `/v1/analytics/metrics/queries?${range}&collection=shop`, { key })).status).toBe(200)
+  })
+})

@@ -1,0 +1,136 @@
+/**
+ * Two organizations use the same names. Every operation of the API is walked with the other organization's key and ids:
+ * nothing of the first is seen, changed, counted or joined.
+ */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Program, startProgram, type Tenant } from "../support/program.ts"
+
+let program: Program
+let first: Tenant
+let second: Tenant
+const secret = "zanzibar"
+
+const fill = async (tenant: Tenant, word: string) => {
+  const send = (method: string, path: string, body?: unknown) => program.request(method, path, { key: tenant.full_key, body })
+  await send("POST", "/v1/collections", { name: "makers", fields: [{ name: "code", type: "string" }, { name: "name", type: "string" }] })
+  await send("POST", "/v1/collections", { name: "goods", fields: [{ name: "title", type: "string", facet: true }, { name: "maker", type: "string", reference: "makers.code" }] })
+  await send("POST", "/v1/collections/makers/documents", { id: `m-${word}`, code: word, name: `Maker ${word}` })
+  await send("POST", "/v1/collections/goods/documents", { id: `g-${word}`, title: `Goods ${word}`, maker: word })
+  await send("PUT", "/v1/aliases/shop", { collection_name: "goods" })
+  await send("PUT", `/v1/presets/p-${word}`, { value: { q: word } })
+  await send("PUT", `/v1/synonym_sets/s-${word}`, { items: [{ id: "one", synonyms: [word, "same"] }] })
+  await send("PUT", `/v1/curation_sets/c-${word}`, { items: [{ id: "one", rule: { query: word, match: "exact" }, includes: [{ id: `g-${word}`, position: 1 }] }] })
+  await send("PUT", `/v1/stopwords/w-${word}`, { stopwords: [word] })
+  await program.request("POST", `/v1/stemming/dictionaries/import?id=d-${word}`, { key: tenant.full_key, body: `{"word":"${word}","root":"root"}` })
+  await program.request("POST", "/v1/events", { key: tenant.full_key, body: { events: [{ type: "search", q: word, collection: "goods", event_id: "e1", session_id: "s", results_found: 1 }] } })
+  const job = await send("POST", "/v1/collections/goods/reindex")
+  const key = (await send("POST", "/v1/keys", { description: word, scope: "search" })).body.id as string
+  return { jobId: job.body.id as string, keyId: key }
+}
+
+let ids: { readonly jobId: string; readonly keyId: string }
+beforeAll(async () => {
+  program = await startProgram()
+  first = await program.tenant("First")
+  second = await program.tenant("Second")
+  ids = await fill(first, secret)
+  await fill(second, "ordinary")
+  await new Promise((settle) => setTimeout(settle, 1500))
+})
+afterAll(() => program.stop())
+
+/** Values for the parameters of a path: the first organization's. */
+const values: Record<string, string> = {
+  collectionName: "goods", documentId: `g-${secret}`, aliasName: "shop", presetId: `p-${secret}`, setId: `w-${secret}`, itemId: "one", dictionaryId: `d-${secret}`, file: "config.json"
+}
+const pathOf = (path: string, operationId: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(
+  name === "setName" ? (operationId.includes("Synonym") ? `s-${secret}` : `c-${secret}`) : name === "jobId" ? ids.jobId : name === "keyId" ? ids.keyId : name === "organizationId" ? first.organization_id : values[name] ?? secret
+))
+const bodies: Record<string, unknown> = {
+  createCollection: { name: "goods", fields: [{ name: "title", type: "string" }] },
+  updateCollection: { metadata: { touched: true } },
+  indexDocument: { id: `g-${secret}`, title: "Mine", maker: "ordinary" },
+  updateDocument: { title: "Changed" },
+  updateDocuments: { title: "Changed" },
+  upsertAlias: { collection_name: "goods" },
+  upsertPreset: { value: { q: "x" } },
+  upsertSynonymSet: { items: [{ id: "two", synonyms: ["a", "b"] }] },
+  upsertSynonymItem: { synonyms: ["a", "b"] },
+  upsertCurationSet: { items: [{ id: "two", rule: { query: "x", match: "exact" }, excludes: [{ id: "x" }] }] },
+  upsertCurationItem: { rule: { query: "x", match: "exact" }, excludes: [{ id: "x" }] },
+  upsertStopwords: { stopwords: ["x"] },
+  createKey: { description: "mine", scope: "search" },
+  ingestEvents: { events: [{ type: "search", q: "mine", collection: "goods", event_id: "e1", session_id: "s" }] },
+  multiSearch: { searches: [{ collection: "goods", q: "*", query_by: "title", facet_by: "title", include_fields: "*,$makers(*)" }, { collection: "goods", q: secret, query_by: "title" }, { collection: "goods", q: "*", filter_by: `$makers(code:=${secret})` }] }
+}
+const queries: Record<string, string> = {
+  searchCollection: `?q=*&query_by=title&facet_by=title&include_fields=${encodeURIComponent("*,$makers(*)")}`,
+  updateDocuments: "?filter_by=id:*",
+  deleteDocuments: "?filter_by=id:*",
+  getQueryMetrics: "?from=2020-01-01&to=2020-12-31",
+  exportDocuments: "?filter_by=id:*",
+  importStemmingDictionary: `?id=d-${secret}`
+}
+
+const everything = async (tenant: Tenant) => {
+  const today = new Date().toISOString().slice(0, 10)
+  const reads = [
+    "/v1/collections", "/v1/collections/goods", "/v1/collections/goods/documents/export", "/v1/collections/makers/documents/export", "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets",
+    "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/ingest/jobs", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
+    `/v1/collections/goods/documents/search?q=*&query_by=title&facet_by=title&enable_analytics=false&include_fields=${encodeURIComponent("*,$makers(*)")}`
+  ]
+  const answers = []
+  for (const path of reads) {
+    const { body, text } = await program.request("GET", path, { key: tenant.full_key })
+    if (body?.query_id !== undefined) { delete body.query_id; delete body.search_time_ms }
+    answers.push([path, body === undefined ? text : JSON.stringify(body)])
+  }
+  return answers
+}
+
+describe("isolation", () => {
+  it("shows nothing of one organization to the other, through any operation, and changes nothing of it", async () => {
+    const before = await everything(first)
+    const { paths } = (await program.request("GET", "/v1/openapi.json")).body as { paths: Record<string, Record<string, { operationId: string; "x-scope": string }>> }
+    let walked = 0
+    // Deleting operations come last, so that the others meet the second organization's own things.
+    const operations = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, entry]) => ({ path, method: method.toUpperCase(), id: entry.operationId, scope: entry["x-scope"] })))
+      .sort((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
+    for (const { id, method, path, scope } of operations) {
+      if (scope === "public") continue
+      const address = pathOf(path, id) + (queries[id] ?? "")
+      const body = bodies[id] ?? (method === "POST" || method === "PUT" || method === "PATCH" ? {} : undefined)
+      const payload = id === "importDocuments" ? `{"id":"new","title":"Mine","maker":"${secret}"}` : id === "importStemmingDictionary" ? `{"word":"a","root":"b"}` : body
+      const answer = await program.request(method, address, { key: second.full_key, body: payload })
+      const shown = answer.text.toLowerCase().replaceAll(/(g|p|s|c|w|d)-zanzibar/g, "").replaceAll(/"(first_)?q":"zanzibar"/g, "").replace(/reference document having `code:= `?zanzibar`?`?/g, "")
+      if (!["importDocuments", "importStemmingDictionary"].includes(id)) expect(shown, `${method} ${address}`).not.toContain(secret)
+      // A refusal may repeat the id that was asked for; nothing else may show it.
+      if (!address.includes(ids.jobId)) expect(answer.text, `${method} ${address}`).not.toContain(ids.jobId)
+      else expect(answer.status, `${method} ${address}`).toBe(404)
+      if (!address.includes(ids.keyId)) expect(answer.text, `${method} ${address}`).not.toContain(ids.keyId)
+      else expect(answer.status, `${method} ${address}`).toBe(404)
+      expect(answer.text, `${method} ${address}`).not.toContain(first.organization_id)
+      walked++
+    }
+    expect(walked).toBeGreaterThan(60)
+    expect(await everything(first)).toEqual(before)
+  })
+  it("does not let a reference of one organization meet a document of the other", async () => {
+    const third = await program.tenant("Third")
+    const send = (method: string, path: string, body?: unknown) => program.request(method, path, { key: third.full_key, body })
+    await send("POST", "/v1/collections", { name: "makers", fields: [{ name: "code", type: "string" }, { name: "name", type: "string" }] })
+    await send("POST", "/v1/collections", { name: "goods", fields: [{ name: "title", type: "string" }, { name: "maker", type: "string", reference: "makers.code" }] })
+    expect((await send("POST", "/v1/collections/goods/documents", { id: "x", title: "x", maker: secret })).status).toBe(400)
+    expect((await send("GET", `/v1/collections/goods/documents/search?q=*&filter_by=${encodeURIComponent("$makers(code:*)")}`)).body.found ?? 0).toBe(0)
+  })
+  it("counts the same event id of two organizations twice, and once in each", async () => {
+    const today = new Date().toISOString().slice(0, 10)
+    for (const tenant of [first, second]) {
+      const again = await program.request("POST", "/v1/events", { key: tenant.full_key, body: { events: [{ type: "search", q: "again", collection: "goods", event_id: "e1", session_id: "s" }] } })
+      expect(again.body).toEqual({ accepted: 0, deduplicated: 1, rejected: [] })
+      const rows = (await program.request("GET", `/v1/analytics/metrics/queries?from=${today}&to=${today}&collection=goods`, { key: tenant.full_key })).body.data as Array<{ q: string; searches: number }>
+      // The second organization itself searched for the word once; the first one's event is not added to that.
+      expect(rows.filter(({ q }) => q === (tenant === first ? "ordinary" : secret)).map(({ searches }) => searches)).toEqual(tenant === first ? [] : [1])
+    }
+  })
+})

@@ -1,0 +1,90 @@
+/**
+ * A whole Dowser for one test file: the same layers and the same HTTP handler as `npm start`, over a fresh data folder in
+ * the system's temporary directory, on a free port. Stopped and removed by `stop`.
+ */
+import "effect/schema/SchemaJITCompiler/enable"
+import { mkdtempSync, rmSync } from "node:fs"
+import { createServer } from "node:net"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { Context, Effect, Exit, Layer, Scope } from "effect"
+import { Access } from "../../src/access/access.ts"
+import { Demo } from "../../src/demo/demo.ts"
+import { seedDemo } from "../../src/demo/seed.ts"
+import { dataVersion } from "../../src/migrations/index.ts"
+import { createWithKeys } from "../../src/organizations/routes.ts"
+import { openDataFolder } from "../../src/runtime/data-folder.ts"
+import { layerEmbedded } from "../../src/runtime/embedded.ts"
+import { layerServer } from "../../src/server.ts"
+
+export interface Tenant { readonly organization_id: string; readonly full_key: string; readonly search_key: string }
+export interface Answer { readonly status: number; readonly headers: Headers; readonly body: any; readonly text: string }
+export interface Program {
+  readonly base: string
+  readonly operatorToken: string
+  /** Owner of the demo shop, when one was asked for. */ readonly demo: Tenant | undefined
+  readonly tenant: (name: string) => Promise<Tenant>
+  /** A JSON request; a string or bytes body goes as it stands. */
+  readonly request: (method: string, path: string, options?: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }) => Promise<Answer>
+  readonly run: <A, E>(effect: Effect.Effect<A, E, Access>) => Promise<A>
+  readonly stop: () => Promise<void>
+}
+
+export const freePort = (): Promise<number> =>
+  new Promise((settle, reject) => {
+    const server = createServer()
+    server.once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const address = server.address()
+      server.close(() => settle(typeof address === "object" && address !== null ? address.port : 0))
+    })
+  })
+
+export interface ProgramOptions {
+  /** Fills a demo shop of that size. */ readonly demoProducts?: number
+}
+
+export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {
+  const path = mkdtempSync(join(tmpdir(), "dowser-test-"))
+  const folder = openDataFolder(join(path, "data"), dataVersion)
+  const port = await freePort()
+  const scope = Effect.runSync(Scope.make())
+  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port }).pipe(Layer.provideMerge(layerEmbedded(folder))), scope))
+  const base = `http://127.0.0.1:${port}`
+  const access = Context.get(context as Context.Context<Access>, Access)
+  const { demoProducts } = options
+  const demo = demoProducts === undefined ? undefined : await Effect.runPromise(Effect.provide(Effect.gen(function*() {
+    const tenant = yield* createWithKeys("Demo", "unlimited", 0)
+    yield* seedDemo({ organizationId: tenant.organization_id, collection: "products", products: demoProducts, report: () => {} })
+    const shop = yield* Demo
+    yield* shop.open(tenant.organization_id, "products")
+    return tenant
+  }), context))
+  return {
+    base,
+    operatorToken: folder.operatorToken,
+    demo,
+    run: (effect) => Effect.runPromise(Effect.provideService(effect, Access, access)),
+    tenant: (name) => Effect.runPromise(Effect.provideService(createWithKeys(name, "unlimited", 0), Access, access)),
+    request: async (method, address, { body, headers, key } = {}) => {
+      const payload = body === undefined ? undefined : typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body)
+      const response = await fetch(`${base}${address}`, {
+        method,
+        headers: { ...(key === undefined ? {} : { "x-svc-api-key": key }), ...headers },
+        ...(payload === undefined ? {} : { body: payload as string })
+      })
+      const text = await response.text()
+      let parsed: unknown
+      try {
+        parsed = JSON.parse(text)
+      } catch {
+        parsed = undefined
+      }
+      return { status: response.status, headers: response.headers, body: parsed, text }
+    },
+    stop: async () => {
+      await Effect.runPromise(Scope.close(scope, Exit.void))
+      rmSync(path, { recursive: true, force: true })
+    }
+  }
+}

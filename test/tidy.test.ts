@@ -1,0 +1,89 @@
+/**
+ * The rules of the house as a test: who may import whom, where clock and randomness may be read, that queues have a
+ * bound, that no file is an orphan, and that nothing names this machine.
+ */
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
+import { dirname, join, relative, resolve } from "node:path"
+import { describe, expect, it } from "vitest"
+
+const root = resolve(new URL("..", import.meta.url).pathname)
+const walk = (folder: string): ReadonlyArray<string> =>
+  !existsSync(folder) ? [] : readdirSync(folder).flatMap((entry) => {
+    const path = join(folder, entry)
+    return entry === "node_modules" || entry.startsWith(".") ? [] : statSync(path).isDirectory() ? walk(path) : [path]
+  })
+const folders = ["src", "streams", "engine-sdk", "fixtures", "bench", "test", "scripts"]
+const files = folders.flatMap((folder) => walk(join(root, folder))).filter((path) => /\.(ts|mjs|js)$/.test(path))
+const nameOf = (path: string) => relative(root, path)
+const text = new Map(files.map((path) => [path, readFileSync(path, "utf8")]))
+/** Without comments and strings that only look like code. */
+const codeOf = (path: string) => (text.get(path) ?? "").replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "")
+
+const importsOf = (path: string): ReadonlyArray<string> =>
+  [...codeOf(path).matchAll(/(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g), ...codeOf(path).matchAll(/new URL\(\s*["'](\.{1,2}\/[^"']+\.(?:ts|mjs|js))["']/g)]
+    .map((match) => nameOf(resolve(dirname(path), match[1])))
+const inFolder = (name: string, folder: string) => name.startsWith(`${folder}/`)
+const violations = (rule: (from: string, to: string) => boolean): ReadonlyArray<string> =>
+  files.flatMap((path) => importsOf(path).filter((to) => rule(nameOf(path), to)).map((to) => `${nameOf(path)} -> ${to}`))
+
+describe("import directions", () => {
+  it("engine-sdk sees none of us", () => {
+    expect(violations((from, to) => inFolder(from, "engine-sdk/src") && !inFolder(to, "engine-sdk"))).toEqual([])
+  })
+  it("engine-sdk uses no Effect", () => {
+    expect(files.filter((path) => inFolder(nameOf(path), "engine-sdk/src") && /from ["'](effect|@effect\/)/.test(codeOf(path))).map(nameOf)).toEqual([])
+  })
+  it("only runtime, main, the command line and tests see adapters", () => {
+    const isAdapter = (name: string) => /^src\/ports\/.*-(lmdb|kafka|sql|http|embedded)\.ts$/.test(name)
+    expect(violations((from, to) => isAdapter(to) && !/^(src\/runtime|src\/main\.ts|src\/cli|streams\/(main|worker|entry)|test|bench)/.test(from) && !isAdapter(from))).toEqual([])
+  })
+  it("ports know no room", () => {
+    expect(violations((from, to) => inFolder(from, "src/ports") && inFolder(to, "src") && !/^src\/(ports|wire\/errors)/.test(to))).toEqual([])
+  })
+  it("a room never opens another room's repository", () => {
+    expect(violations((from, to) => /^src\/[^/]+\/.*repository[^/]*\.ts$/.test(to) && from.split("/")[1] !== to.split("/")[1] && inFolder(from, "src") && !/^src\/(runtime|organizations)\//.test(from))).toEqual([])
+  })
+  it("src does not depend on tests, benches or fixtures, except the demo and the command line", () => {
+    expect(violations((from, to) => inFolder(from, "src") && /^(test|bench|fixtures)\//.test(to) && !/^src\/(demo|cli)\//.test(from))).toEqual([])
+  })
+})
+
+describe("time and chance", () => {
+  /** Places that are services, adapters of the machine, or programs of their own. */
+  const allowed = /^(src\/ports\/|src\/runtime\/|src\/access\/seal\.ts|src\/cli\/|src\/wire\/edges\.ts|src\/demo\/page\/|src\/main\.ts|streams\/(worker|main|entry)|scripts\/|test\/|bench\/|fixtures\/random\.ts|engine-sdk\/(test|bench)\/)/
+  it("are read through services only", () => {
+    const reads = /\b(Date\.now|Math\.random|randomBytes|randomUUID|new Date\(\))\b|new Date\(\)/
+    expect(files.filter((path) => !allowed.test(nameOf(path)) && reads.test(codeOf(path))).map(nameOf)).toEqual([])
+  })
+})
+
+describe("bounds", () => {
+  it("no unbounded queue", () => {
+    expect(files.filter((path) => /^(src|streams)\//.test(nameOf(path)) && /(Queue|PubSub|Mailbox)\.unbounded/.test(codeOf(path))).map(nameOf)).toEqual([])
+  })
+  it("no switched-off types", () => {
+    expect(files.filter((path) => /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)) && /@ts-(ignore|nocheck|expect-error)|\bas any\b/.test(codeOf(path))).map(nameOf)).toEqual([])
+  })
+  it("no test that is switched off in its text", () => {
+    expect(files.filter((path) => /\.test\.ts$/.test(path) && !path.endsWith("tidy.test.ts") && /\b(it|test|describe)\.(only|todo)\b/.test(codeOf(path))).map(nameOf)).toEqual([])
+  })
+})
+
+describe("files", () => {
+  it("none is an orphan", () => {
+    const reached = new Set(files.flatMap((path) => importsOf(path)))
+    const entries = /(\.test\.ts|\.config\.ts|^scripts\/|^src\/main\.ts|^src\/demo\/page\/|^engine-sdk\/src\/mod\.ts|^engine-sdk\/examples\/|^fixtures\/main\.ts|^bench\/|^streams\/main\.ts)/
+    const exported = existsSync(join(root, "engine-sdk/package.json")) ? readFileSync(join(root, "engine-sdk/package.json"), "utf8") : ""
+    // A program of its own is named by the file that starts it.
+    const isStarted = (name: string) => files.some((path) => nameOf(path) !== name && (text.get(path) ?? "").includes(`${name.split("/").pop()}"`))
+    expect(files.map(nameOf).filter((name) => !reached.has(name) && !isStarted(name) && !entries.test(name) && !exported.includes(name.replace(/^engine-sdk\//, "./")))).toEqual([])
+  })
+  it("none names this machine or a registry", () => {
+    const machine = new RegExp(["/wo" + "rk/", "/fa" + "rm/", "registry\\.npm" + "js", "repo1?\\.mav" + "en", "deb\\.deb" + "ian", "pypi\\.o" + "rg"].join("|"))
+    expect(files.filter((path) => machine.test(text.get(path) ?? "")).map(nameOf)).toEqual([])
+    expect(/"resolved": "http/.test(readFileSync(join(root, "package-lock.json"), "utf8"))).toBe(false)
+  })
+  it("names no unit-less helper drawers", () => {
+    expect(files.map(nameOf).filter((name) => /(^|\/)(utils?|helpers?|common|manager|data)(\.ts|\/)/.test(name))).toEqual([])
+  })
+})

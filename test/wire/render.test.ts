@@ -1,0 +1,39 @@
+/**
+ * Every declared error on every plane, against one golden file. Errors are found by walking the source tree, so that a new
+ * one without a row fails here. `UPDATE_GOLDEN=1` rewrites the file; the diff is reviewed.
+ */
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { describe, expect, it } from "vitest"
+import { type DeclaredError, render } from "../../src/wire/render.ts"
+import { samples } from "./error-samples.ts"
+
+const source = new URL("../../src", import.meta.url).pathname
+const goldenFile = new URL("../golden/wire-errors.json", import.meta.url).pathname
+
+const filesNamed = (folder: string, name: string): ReadonlyArray<string> =>
+  readdirSync(folder).flatMap((entry) => {
+    const path = join(folder, entry)
+    return statSync(path).isDirectory() ? filesNamed(path, name) : entry === name ? [path] : []
+  })
+
+const declaredTags = (): ReadonlySet<string> =>
+  new Set(filesNamed(source, "errors.ts").flatMap((file) => [...readFileSync(file, "utf8").matchAll(/Schema\.TaggedError<\w+>\(\)\("(\w+)"/g)].map((match) => match[1])))
+
+const rendered = () => Object.fromEntries(samples.map(([name, error]) => [name, Object.fromEntries((["engine", "control", "gateway"] as const).map((plane) => [plane, render(error as DeclaredError, plane)]))]))
+
+describe("wire errors", () => {
+  it("has a sample of every declared error", () => {
+    const sampled = new Set(samples.map(([, error]) => error._tag))
+    expect([...declaredTags()].filter((tag) => !sampled.has(tag))).toEqual([])
+    expect([...sampled].filter((tag) => !declaredTags().has(tag))).toEqual([])
+  })
+  it("renders each on each plane as the golden file says", () => {
+    const now = JSON.parse(JSON.stringify(rendered())) as unknown
+    if (process.env.UPDATE_GOLDEN === "1" || !existsSync(goldenFile)) writeFileSync(goldenFile, `${JSON.stringify(now, null, 1)}\n`)
+    expect(now).toEqual(JSON.parse(readFileSync(goldenFile, "utf8")))
+  })
+  it("never answers 422 or 415", () => {
+    for (const planes of Object.values(rendered())) for (const answer of Object.values(planes)) expect([415, 422]).not.toContain(answer.status)
+  })
+})

@@ -1,0 +1,13 @@
+/** One suite, all lanes: lanes that need a server start it themselves or are skipped by name. */
+import { defineConfig } from "vitest/config"
+
+export default defineConfig({
+  test: {
+    include: ["test/**/*.test.ts", "engine-sdk/test/**/*.test.ts", "streams/**/*.test.ts", "fixtures/**/*.test.ts", "bench/**/*.test.ts"],
+    pool: "forks",
+    maxWorkers: 2,
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    reporters: ["default", "./scripts/plain-reporter.mjs"]
+  }
+})
