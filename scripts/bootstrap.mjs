@@ -64,7 +64,7 @@ function run(script, args, environment = {}) {
   const { binary, flags } = runtime()
   const child = spawn(binary, [...flags, script, ...args], {
     cwd: process.env.INIT_CWD ?? process.cwd(),
-    env: { ...process.env, ...environment, DOWSER_PARENT_PID: String(process.pid), DENO_NO_UPDATE_CHECK: "1", NO_UPDATE_NOTIFIER: "1" },
+    env: { ...process.env, ...environment, DENO_NO_UPDATE_CHECK: "1", NO_UPDATE_NOTIFIER: "1" },
     stdio: "inherit"
   })
   const stop = (signal) => child.kill(signal)

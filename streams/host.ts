@@ -9,7 +9,10 @@ import type { FromStreams, PartitionEnd, ToStreams, WorkerSettings } from "./mes
 import type { Progress } from "./runner.ts"
 import { partitionsOf, TOPICS } from "./topics.ts"
 
-export type HostOptions = Omit<WorkerSettings, "ends">
+export interface HostOptions extends Omit<WorkerSettings, "ends"> {
+  /** The script of the thread; tests put one there that breaks. */
+  readonly entry?: URL
+}
 
 export interface StreamWorkerShape {
   /** The newest report of every partition. */
@@ -51,11 +54,12 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
   const life = Effect.scoped(Effect.gen(function*() {
     const hints = yield* log.subscribe
     const ended = yield* Deferred.make<string>()
-    const settings: WorkerSettings = { ...options, ends: yield* endsNow }
+    const { entry = new URL("./worker.ts", import.meta.url), ...rest } = options
+    const settings: WorkerSettings = { ...rest, ends: yield* endsNow }
     const inbox = yield* Queue.bounded<FromStreams>(1_024)
     const worker = yield* Effect.acquireRelease(
       Effect.sync(() => {
-        const thread = new Worker(new URL("./worker.ts", import.meta.url), { workerData: settings, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } })
+        const thread = new Worker(entry, { workerData: settings, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } })
         let failure = ""
         thread.on("message", (message: FromStreams) => {
           if (message.kind === "progress") progress.set(`${message.progress.group}/${message.progress.partition}`, message.progress)

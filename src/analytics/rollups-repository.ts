@@ -31,6 +31,8 @@ export interface RollupPageAnswer {
 export interface RollupsShape {
   readonly queryPage: (filter: RollupFilter, page: RollupPage) => Effect.Effect<RollupPageAnswer>
   readonly totals: (filter: RollupFilter) => Effect.Effect<QuerySums>
+  /** Totals of whole days (`from` and `before` at midnight), by the day's first instant; days without anything are absent. */
+  readonly wholeDays: (filter: RollupFilter) => Effect.Effect<ReadonlyMap<number, QuerySums>>
   /** Accepted behavioural events of the range and collection, all types. */
   readonly events: (filter: Pick<RollupFilter, "organizationId" | "range" | "collection">) => Effect.Effect<number>
   /** Runs reads against one moment of the database, so that figures of one answer belong together. */
@@ -147,6 +149,19 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
       totals: Effect.fnUntraced(function*(filter) {
         const { parameters, text } = yield* querySource(filter)
         return (yield* one<{ answer: QuerySums }>(`SELECT row_to_json(t) AS answer FROM (SELECT ${sums} ${text}) t`, parameters)).answer
+      }),
+      wholeDays: Effect.fnUntraced(function*({ collection, organizationId, range, segment }) {
+        const parameters: Array<unknown> = [organizationId, String(range.from), String(range.before)]
+        const conditions = [
+          `r.organization_id = $1 AND r.grain = ${GRAINS.day} AND r.bucket_at >= $2::text::int8 AND r.bucket_at < $3::text::int8`,
+          ...(collection === undefined ? [] : [`r.collection = $${parameters.push(collection)}`]),
+          ...(segment?.value === undefined ? [] : [`r.${segment.dimension} = $${parameters.push(segment.value)}`])
+        ]
+        const rows = yield* all<{ day: number; answer: QuerySums }>(
+          `SELECT t.bucket_at::float8 AS day, row_to_json(t) AS answer FROM (SELECT r.bucket_at, ${sums} FROM analytics_query_rollup r WHERE ${conditions.join(" AND ")} GROUP BY r.bucket_at) t`,
+          parameters
+        )
+        return new Map(rows.map(({ answer, day }) => [day, answer]))
       }),
       events: Effect.fnUntraced(function*({ collection, organizationId, range }) {
         const edges = yield* instantsOf(organizationId, range, "events")

@@ -13,7 +13,11 @@ const fromRow = (kind: ResourceKind, value: unknown): unknown => kind === "stemm
 
 interface Row { readonly organization_id: string; readonly kind: ResourceKind; readonly name: string; readonly value: unknown }
 
-export class CatalogResources extends Context.Service<CatalogResources, Resources>()("dowser/catalog/CatalogResources") {
+export interface CatalogResourcesShape extends Resources {
+  /** Organizations that have any resource. */ readonly namespaces: () => ReadonlyArray<string>
+}
+
+export class CatalogResources extends Context.Service<CatalogResources, CatalogResourcesShape>()("dowser/catalog/CatalogResources") {
   static readonly layer: Layer.Layer<CatalogResources, never, SqlClient.SqlClient> = Layer.effect(CatalogResources, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const organizations = new Map<string, Map<ResourceKind, Map<string, unknown>>>()
@@ -29,6 +33,7 @@ export class CatalogResources extends Context.Service<CatalogResources, Resource
     const context = yield* Effect.context<never>()
     const run = (effect: Effect.Effect<unknown, unknown>) => Effect.runPromiseWith(context)(Effect.asVoid(Effect.orDie(effect)))
     return CatalogResources.of({
+      namespaces: () => [...organizations.keys()],
       get: <K extends ResourceKind>(organizationId: string, kind: K, name: string) => organizations.get(organizationId)?.get(kind)?.get(name) as ResourceKinds[K] | undefined,
       list: <K extends ResourceKind>(organizationId: string, kind: K) => [...organizations.get(organizationId)?.get(kind) ?? []].sort(([a], [b]) => a < b ? -1 : 1).map(([, value]) => value as ResourceKinds[K]),
       put: async (organizationId, kind, name, value) => {

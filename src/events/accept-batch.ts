@@ -36,13 +36,13 @@ const isPlainObject = (value: unknown): value is Record<string, unknown> => type
 const exceedsBytes = (text: string, bytes_max: number): boolean =>
   text.length > bytes_max || (text.length * 3 > bytes_max && Buffer.byteLength(text) > bytes_max)
 
-// Halves of surrogate pairs do not survive UTF-8: made whole here, an id is the same before and behind the log.
 /** Postgres cannot store NUL in text; an id that carries one is refused here rather than failing a whole flush later. */
 const hasNul = (text: string): boolean => text.includes("\u0000")
 
 /**
  * Decision: a whole number is taken as an id (`42` → `"42"`), since many shops number their users and products; an empty
- * id counts as none, since templates leave such fields empty.
+ * id counts as none, since templates leave such fields empty. Halves of surrogate pairs, which UTF-8 cannot carry, are
+ * replaced here, so that an id is the same before and behind the log.
  */
 const identifier = (key: string, value: unknown, bytes_max: number): string | undefined => {
   const text = typeof value === "string" ? value : Number.isSafeInteger(value) ? String(value) : refuse(`${key} must be a string`)

@@ -10,6 +10,7 @@ import { Access } from "../access/access.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { Seal } from "../access/seal.ts"
 import { Analytics } from "../analytics/service.ts"
+import { layerDictionaries } from "../catalog/dictionaries.ts"
 import { CatalogNames } from "../catalog/names.ts"
 import { CatalogResources } from "../catalog/resources.ts"
 import { Demo } from "../demo/demo.ts"
@@ -58,7 +59,7 @@ export const layerEmbedded = (folder: DataFolder) => Layer.unwrap(Effect.gen(fun
     Analytics.layer
   )
   return Layer.mergeAll(Search.layer, Ingest.layer, Demo.layer).pipe(
-    Layer.provideMerge(CatalogNames.layer),
+    Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries)),
     Layer.provideMerge(Layer.mergeAll(streams, CatalogResources.layer, Access.layer)),
     Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer)),
     Layer.provideMerge(ports),

@@ -134,6 +134,30 @@ describe("GET /analytics/metrics", () => {
     expect(answer).toMatchObject({ events: 7, totals: { searches: 3, clicks: 2, purchases: 1, revenue: 19.99, ctr: 1 / 3 } })
     expect(answer.series).toHaveLength(4)
     expect(answer.series.reduce((sum: number, each: { searches: number }) => sum + each.searches, 0)).toBe(3)
+    // Days in part at both ends.
+    const part = await metrics("overview", `from=${new Date(now - 26 * HOUR).toISOString()}&to=${new Date(now - HOUR + 1_500).toISOString()}&collection=shop`)
+    expect(part).toMatchObject({ events: 4, totals: { searches: 3, clicks: 1, purchases: 0 } })
+    expect(part.series.reduce((sum: number, each: { clicks: number }) => sum + each.clicks, 0)).toBe(1)
+  })
+  it("counts answered searches too, merged with the events that name them, unless told not to", async () => {
+    const shop = await program.tenant("Shop")
+    const call = (method: string, path: string, body?: unknown, session = "visitor-1") => program.request(method, path, { key: shop.full_key, ...(body === undefined ? {} : { body }), headers: { "x-svc-session-id": session } })
+    expect((await call("POST", "/v1/collections", { name: "goods", fields: [{ name: "title", type: "string" }] })).status).toBe(201)
+    expect((await call("POST", "/v1/collections/goods/documents", { id: "1", title: "Green kettle" })).status).toBe(201)
+    const find = (q: string, more = "", session?: string) => call("GET", `/v1/collections/goods/documents/search?query_by=title&q=${encodeURIComponent(q)}${more}`, undefined, session)
+    const typed = [await find("gr"), await find("gree"), await find("Green ")]
+    expect(typed[2]!.body).toMatchObject({ found: 1, query_id: expect.stringMatching(/^qry_/) })
+    await find("unicorn", "", "visitor-2")
+    await find("secret", "&enable_analytics=false", "visitor-3")
+    const told = await program.request("POST", "/v1/events", { key: shop.search_key, body: { events: [
+      { type: "search", collection: "goods", q: "green", query_id: typed[2]!.body.query_id, results_found: 1 },
+      { type: "click", collection: "goods", document_id: "1", query_id: typed[2]!.body.query_id, position: 1 }
+    ] } })
+    expect(told.body.accepted).toBe(2)
+    const { answer: counted, waited_ms } = await eventually(() => metrics("queries", range, shop.full_key), (body) => body.total === 2 && body.events === 2 && body.data[0].clicks === 1)
+    expect(waited_ms).toBeLessThan(2_000)
+    expect(counted.data).toMatchObject([{ q: "green", searches: 1, clicks: 1, ctr: 1, results_found_rate: 1 }, { q: "unicorn", searches: 1, clicks: 0, results_found_rate: 0 }])
+    expect(await metrics("zero-results", range, shop.full_key)).toMatchObject({ total: 2, organization_zero_result_rate: 0.5, data: [{ q: "unicorn", zero_result_rate: 1 }, { q: "green", zero_result_rate: 0 }] })
   })
   it("refuses missing, wrong and too wide bounds with 400", async () => {
     for (const query of ["", "from=2026-01-01", "to=2026-01-01", "from=x&to=2026-01-01", "from=2026-02-30&to=2026-03-01", "from=2026-01-02&to=2026-01-01", "from=2025-01-01&to=2026-01-02", `${range}&limit=0`, `${range}&limit=1001`, `${range}&limit=ten`, `${range}&offset=-1`, `${range}&segment=shoe`]) {

@@ -21,7 +21,35 @@ export interface Publication {
   readonly deletions: ReadonlyArray<{ readonly segment: number; readonly docs: ReadonlyArray<number> | Uint32Array }>
 }
 
+/** Numbers for the values of one field across segments. It only grows, until the reader starts it anew. */
+export class FieldDictionary {
+  readonly texts: string[] = []
+  private readonly ids = new Map<string, number>()
+  private readonly maps = new WeakMap<Segment, Uint32Array>()
+  private readonly field: string
+  constructor(field: string) { this.field = field }
+  /** Number of each ordinal of the segment; computed once per segment. */
+  ordinalsOf(segment: Segment): Uint32Array | undefined {
+    const known = this.maps.get(segment)
+    if (known !== undefined) return known
+    const table = segment.values(this.field)?.table
+    if (table === undefined) return undefined
+    const map = new Uint32Array(table.size)
+    for (let ordinal = 0; ordinal < table.size; ordinal++) {
+      const text = table.text(ordinal)
+      let id = this.ids.get(text)
+      if (id === undefined) { this.ids.set(text, id = this.texts.length); this.texts.push(text) }
+      map[ordinal] = id
+    }
+    this.maps.set(segment, map)
+    return map
+  }
+}
+/** Values that segments of the past left behind are dropped when a dictionary has grown by this factor. */
+const DICTIONARY_GROWTH = 2
+
 export class CollectionReader {
+  private readonly dictionaries = new Map<string, FieldDictionary>()
   schema: CollectionSchema
   views: SegmentView[] = []
   version = 0
@@ -53,6 +81,16 @@ export class CollectionReader {
       if (view !== undefined) markDeleted(view, docs)
     }
     this.version++
+  }
+  dictionary(field: string): FieldDictionary {
+    let dictionary = this.dictionaries.get(field)
+    if (dictionary !== undefined && dictionary.texts.length > 1_024) {
+      let most = 0
+      for (const { segment } of this.views) most += segment.values(field)?.table.size ?? 0
+      if (dictionary.texts.length > most * DICTIONARY_GROWTH) dictionary = undefined
+    }
+    if (dictionary === undefined) this.dictionaries.set(field, dictionary = new FieldDictionary(field))
+    return dictionary
   }
   /** Where a live document of this id is: view and number in it. */
   locate(id: string): { readonly at: number; readonly doc: number } | undefined {

@@ -30,8 +30,9 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   const field = reader.schema.fields.find(({ name }) => name === request.field)
   const isNumeric = field !== undefined && /^(int|float)/.test(field.type)
   const isMatchAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined
+  if (isPlain(request, plan, sets, field?.type ?? "")) return plainFacet(reader, request, plan, sets)
   const byTopValues = usesTopValues(reader, request, plan, sets, isMatchAll)
-  let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(request, sets, request.order.kind === "field" ? request.order.field : undefined))
+  let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(reader, request, sets, request.order.kind === "field" ? request.order.field : undefined))
   const { facetQuery } = plan
   if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan)
   let stats = isNumeric ? numericStats(request.field, sets) : undefined
@@ -58,6 +59,31 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
     stats: { ...stats, total_values: rows.length },
   }
 }
+/** The common facet (by count, no query, no groups, no numbers) needs no row per value. */
+const isPlain = (request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, type: string): boolean =>
+  request.ranges.length === 0 && request.order.kind === "count" && request.strategy === "exhaustive" && plan.facetQuery?.field !== request.field && !/^(int|float)/.test(type) && sets.every(({ groupOf }) => groupOf === undefined)
+const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
+  const { texts, counts, seen } = countByDictionary(reader, request.field, sets)
+  const best: number[] = []
+  const isBetter = (a: number, b: number): boolean => counts[a] !== counts[b] ? counts[a] > counts[b] : compareCounts(texts[a], counts[a], texts[b], counts[b]) < 0
+  let total = 0
+  for (let value = 0; value < counts.length; value++) {
+    if (counts[value] === 0) continue
+    total++
+    if (best.length === plan.facetValuesMax) { if (best.length === 0 || !isBetter(value, best[best.length - 1])) continue; best.pop() }
+    let at = best.length
+    while (at > 0 && isBetter(value, best[at - 1])) at--
+    best.splice(at, 0, value)
+  }
+  return {
+    field_name: request.field, sampled: false,
+    counts: best.map((value) => ({
+      value: texts[value], highlighted: texts[value], count: counts[value],
+      ...(request.returnParent ? parentOf(reader, request.field, texts[value], { count: counts[value], view: sets[seen[value * 2]].view, doc: seen[value * 2 + 1] }) : {}),
+    })),
+    stats: { total_values: total },
+  }
+}
 const rowsOf = (counted: ReadonlyMap<string, Counted>): Row[] => [...counted].map(([value, entry]) => ({ value, counted: entry, highlighted: value }))
 
 /**
@@ -81,18 +107,10 @@ const topValues = (reader: CollectionReader, request: FacetRequest, rows: Row[],
   return rows.sort((a, b) => compareCounts(a.value, total(a), b.value, total(b))).slice(0, most)
 }
 const collectionCounts = (reader: CollectionReader, field: string): Map<string, number> => {
+  const live = reader.views.map((view): FacetedSet => { const bits = fillBits(bitsOf(view.segment.docs), view.segment.docs); return { view, bits: view.deleted === undefined ? bits : andNotInto(bits, view.deleted) } })
+  const { texts, counts } = countByDictionary(reader, field, live)
   const totals = new Map<string, number>()
-  for (const { segment, deleted } of reader.views) {
-    const column = segment.values(field)
-    if (column === undefined) continue
-    let counts = deleted === undefined ? segment.derived.get(`totals:${field}`) as Uint32Array | undefined : undefined
-    if (counts === undefined) {
-      const live = fillBits(bitsOf(segment.docs), segment.docs)
-      counts = ordinalCounts(column, deleted === undefined ? live : andNotInto(live, deleted)).counts
-      if (deleted === undefined) segment.derived.set(`totals:${field}`, counts)
-    }
-    for (let ordinal = 0; ordinal < counts.length; ordinal++) if (counts[ordinal] > 0) { const value = column.table.text(ordinal); totals.set(value, (totals.get(value) ?? 0) + counts[ordinal]) }
-  }
+  for (let value = 0; value < counts.length; value++) if (counts[value] > 0) totals.set(texts[value], counts[value])
   return totals
 }
 const sumOf = (rows: ReadonlyArray<Row>): { sum: number; avg: number } => {
@@ -124,45 +142,59 @@ export const compareCounts = (a: string, countA: number, b: string, countB: numb
 }
 const isAscii = (text: string): boolean => { for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return false; return true }
 
-const countValues = (request: FacetRequest, sets: ReadonlyArray<FacetedSet>, sibling: string | undefined): Map<string, Counted> => {
+const countValues = (reader: CollectionReader, request: FacetRequest, sets: ReadonlyArray<FacetedSet>, sibling: string | undefined): Map<string, Counted> => {
   const merged = new Map<string, Counted>()
-  const groups = new Map<string, Set<number>>()
-  for (const set of sets) {
-    const column = set.view.segment.values(request.field)
-    if (column === undefined) continue
-    const { counts, firsts } = set.groupOf === undefined ? ordinalCounts(column, set.bits) : { counts: new Uint32Array(0), firsts: new Uint32Array(0) }
-    if (set.groupOf !== undefined) countGroups(column, set.bits, set.groupOf, groups, merged, set.view)
-    for (let ordinal = 0; ordinal < counts.length; ordinal++) {
-      if (counts[ordinal] === 0) continue
-      const value = column.table.text(ordinal)
-      const known = merged.get(value)
-      if (known === undefined) merged.set(value, { count: counts[ordinal], view: set.view, doc: firsts[ordinal] })
-      else known.count += counts[ordinal]
+  if (sets.some(({ groupOf }) => groupOf !== undefined)) {
+    const groups = new Map<string, Set<number>>()
+    for (const { view, bits, groupOf } of sets) { const column = view.segment.values(request.field); if (column !== undefined && groupOf !== undefined) countGroups(column, bits, groupOf, groups, merged, view) }
+  } else {
+    const { texts, counts, seen } = countByDictionary(reader, request.field, sets)
+    for (let value = 0; value < counts.length; value++) {
+      if (counts[value] === 0) continue
+      const from = sets[seen[value * 2]]
+      merged.set(texts[value], { count: counts[value], view: from.view, doc: seen[value * 2 + 1] })
     }
   }
   if (sibling !== undefined) addSiblings(request.field, sibling, sets, merged)
   return merged
 }
-/** Documents per ordinal; a value repeated within a document counts once. */
-const ordinalCounts = (column: ValueColumn, bits: Bits): { counts: Uint32Array; firsts: Uint32Array } => {
-  const counts = new Uint32Array(column.table.size), firsts = new Uint32Array(column.table.size)
-  const { single, starts, ordinals } = column
-  for (let w = 0; w < bits.length; w++) {
-    let word = bits[w]
-    while (word !== 0) {
-      const low = word & -word
-      word ^= low
-      const doc = (w << 5) + 31 - Math.clz32(low)
-      if (single !== undefined) { const o = single[doc]; if (o !== 0 && counts[o - 1]++ === 0) firsts[o - 1] = doc }
-      else for (let i = starts![doc], end = starts![doc + 1]; i < end; i++) {
-        const o = ordinals![i]
-        let isRepeated = false
-        for (let j = starts![doc]; j < i && !isRepeated; j++) isRepeated = ordinals![j] === o
-        if (!isRepeated && counts[o]++ === 0) firsts[o] = doc
+/**
+ * Documents per value over all segments, in numbers: each segment's ordinals map into one growing dictionary of the
+ * reader, so nothing is decoded or hashed per search. `seen`: set and document where a value was met first.
+ */
+const countByDictionary = (reader: CollectionReader, field: string, sets: ReadonlyArray<FacetedSet>): { texts: ReadonlyArray<string>; counts: Uint32Array; seen: Uint32Array } => {
+  const dictionary = reader.dictionary(field)
+  const maps = sets.map(({ view }) => dictionary.ordinalsOf(view.segment))
+  const counts = new Uint32Array(dictionary.texts.length), seen = new Uint32Array(dictionary.texts.length * 2)
+  for (let s = 0; s < sets.length; s++) {
+    const map = maps[s]
+    const column = sets[s].view.segment.values(field)
+    if (map === undefined || column === undefined) continue
+    const { bits } = sets[s]
+    const { single, starts, ordinals } = column
+    for (let w = 0; w < bits.length; w++) {
+      let word = bits[w]
+      while (word !== 0) {
+        const low = word & -word
+        word ^= low
+        const doc = (w << 5) + 31 - Math.clz32(low)
+        if (single !== undefined) {
+          const ordinal = single[doc]
+          if (ordinal !== 0 && counts[map[ordinal - 1]]++ === 0) { seen[map[ordinal - 1] * 2] = s; seen[map[ordinal - 1] * 2 + 1] = doc }
+          continue
+        }
+        const start = starts![doc]
+        for (let i = start, end = starts![doc + 1]; i < end; i++) {
+          const ordinal = ordinals![i]
+          // A value repeated within a document counts once.
+          let isRepeated = false
+          for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinal
+          if (!isRepeated && counts[map[ordinal]]++ === 0) { seen[map[ordinal] * 2] = s; seen[map[ordinal] * 2 + 1] = doc }
+        }
       }
     }
   }
-  return { counts, firsts }
+  return { texts: dictionary.texts, counts, seen }
 }
 const countGroups = (column: ValueColumn, bits: Bits, groupOf: (doc: number) => number, groups: Map<string, Set<number>>, merged: Map<string, Counted>, view: SegmentView): void => {
   for (let doc = 0; doc < view.segment.docs; doc++) {

@@ -40,13 +40,13 @@ const SHORT_TEXT_FACTOR = 6
 
 /** The best window of a text: word positions in it, how many words, and how spread. undefined = no wanted word in the text. */
 export interface TextMatch { readonly offsets: ReadonlyArray<number>; readonly words: number; readonly distance: number; readonly present: number; /** The text consists of the words. */ readonly isWhole: boolean }
-/** The wanted word behind a token; `written` is the token as the text has it, in lower case. */
-export type WordFinder = (token: string, written: string) => MarkedWord | undefined
+/** The wanted word behind a token that stands at [start, end) of a text. */
+export type WordFinder = (token: string, text: string, start: number, end: number) => MarkedWord | undefined
 export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: WordFinder): TextMatch | undefined => {
   const positions = new Map<string, number[]>()
   for (let i = 0; i < spans.length; i++) {
     const { token, start, end } = spans[i]
-    if (find(token, text.slice(start, end).toLowerCase()) === undefined) continue
+    if (find(token, text, start, end) === undefined) continue
     const known = positions.get(token)
     if (known === undefined) { if (positions.size < WINDOW) positions.set(token, [i]) } else known.push(i)
   }
@@ -80,7 +80,7 @@ export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: 
   for (; index < spans.length; index++) {
     const { token, start, end } = spans[index]
     const isInWindow = (hasFirst && hits.has(token)) || (next < match.offsets.length && match.offsets[next] === index)
-    const word = find(token, text.slice(start, end).toLowerCase())
+    const word = find(token, text, start, end)
     if (isInWindow || ((rules.isFull || isShort) && word !== undefined)) {
       marks.push({ start, end: markEnd(text, start, tokenEnd(text, end, spans[index + 1]?.start ?? text.length, rules.separators), token, word, rules.symbols) })
       hits.add(token)

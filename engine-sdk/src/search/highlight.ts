@@ -86,7 +86,7 @@ export class Highlighter {
     if (infix === "off") return (token) => words.get(token)
     const wanted: string | undefined = this.query.tokens[0]
     const inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
-    return (token, written) => words.get(token) ?? (wanted !== undefined && written.includes(wanted) ? inside : undefined)
+    return (token, text, start, end) => words.get(token) ?? (wanted !== undefined && text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
   }
   private textOf(text: string, field: HighlightedField): { made: Snippet; match: TextMatch } | undefined {
     const spans = field.analyzer.tokenizeWithOffsets(text)

@@ -24,6 +24,7 @@ class TopRows {
     this.docs = new Uint32Array(capacity)
     this.rows = new Float64Array(capacity * width)
   }
+  get isFull(): boolean { return this.size === this.capacity && this.size > 0 }
   private isWorse(a: Float64Array, i: number, b: Float64Array, j: number): boolean {
     for (let k = 0; k < this.width; k++) if (a[i + k] !== b[j + k]) return a[i + k] < b[j + k]
     return false
@@ -85,7 +86,13 @@ export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: Readon
         word ^= low
         const doc = (w << 5) + 31 - Math.clz32(low)
         let at = 0
-        for (let k = 0; k < own.length; k++) { own[k].write(doc, row, at); at += own[k].width }
+        if (own.length > 0) {
+          own[0].write(doc, row, 0)
+          // Most documents of a large result already lose by their first key.
+          if (top.isFull && row[0] < top.rows[0]) continue
+          at = own[0].width
+          for (let k = 1; k < own.length; k++) { own[k].write(doc, row, at); at += own[k].width }
+        }
         row[at] = seqs[doc]
         top.offer(doc, row)
       }

@@ -375,6 +375,10 @@ export class TextSearch {
         if (size < leadSize) { leadSize = size; lead = t }
       }
       if (leadSize === 0) continue
+      if (words.length === 1 && lists[0].length === 1 && termsOfDropped.length === 0) {
+        if (this.scoreList(this.matches[s], lists[0][0], cost, mayBeExact, rules, combination)) hasMatches = true
+        continue
+      }
       const extra: List[][] = termsOfDropped.map((terms) => {
         const own: List[] = []
         for (let f = 0; f < width; f++) { const term = terms[s * width + f]; if (term >= 0) { const column = columns[f]!; own.push({ field: f, column, at: column.starts[term], end: column.starts[term + 1] }) } }
@@ -384,6 +388,36 @@ export class TextSearch {
     }
     // Only words that led somewhere are highlighted.
     if (hasMatches) this.combinations.push({ words, dropped: dropped.map(({ text }) => text) })
+  }
+
+  /** One word in one field: without positions there are only two scores, so none is computed per document. */
+  private scoreList(match: SegmentMatches, list: List, cost: number, mayBeExact: boolean, rules: Scoring, combination: number): boolean {
+    const { allowed } = match
+    const { column, at, end } = list
+    const { weight } = this.query.fields[list.field]
+    let known = -1, high = 0, low = 0
+    let hasMatches = false
+    for (let posting = at; posting < end; posting++) {
+      const doc = column.docs[posting]
+      if (allowed !== undefined && (allowed[doc >>> 5] & (1 << (doc & 31))) === 0) continue
+      hasMatches = true
+      const score = scoreSingle(column, posting, doc, cost, mayBeExact, rules)
+      if (score !== known) {
+        known = score
+        this.composeRecord(Math.min(15, Math.max(rules.matchedTokens ?? 0, 1)), score, weight, score, weight, weight * score, 1)
+        high = scoreHigh
+        low = scoreLow
+      }
+      record(match, doc, high, low, combination)
+    }
+    return hasMatches
+  }
+  private composeRecord(tokens: number, best: number, bestWeight: number, heaviestScore: number, heaviest: number, sum: number, fields: number): void {
+    const { query } = this
+    const counted = query.prioritizeNumMatchingFields ? Math.min(7, fields) : 0
+    if (query.textMatchType === "max_score") composeMaxScore(tokens, best, bestWeight, counted)
+    else if (query.textMatchType === "max_weight") composeMaxWeight(tokens, heaviestScore, heaviest, counted)
+    else composeSumScore(sum, counted)
   }
 
   private intersect(match: SegmentMatches, columns: ReadonlyArray<TextColumn | undefined>, lists: ReadonlyArray<ReadonlyArray<List>>, lead: number, extra: ReadonlyArray<ReadonlyArray<List>>, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; combination: number; words: number }): boolean {
@@ -431,10 +465,7 @@ export class TextSearch {
       if (weight > heaviest || (weight === heaviest && score > heaviestScore)) { heaviest = weight; heaviestScore = score }
     }
     const tokens = Math.min(15, Math.max(rules.matchedTokens ?? 0, scoring.words + droppedFound))
-    const counted = query.prioritizeNumMatchingFields ? Math.min(7, fields) : 0
-    if (query.textMatchType === "max_score") composeMaxScore(tokens, best, bestWeight, counted)
-    else if (query.textMatchType === "max_weight") composeMaxWeight(tokens, heaviestScore, heaviest, counted)
-    else composeSumScore(sum, counted)
+    this.composeRecord(tokens, best, bestWeight, heaviestScore, heaviest, sum, fields)
     record(match, doc, scoreHigh, scoreLow, scoring.combination)
   }
 

@@ -1,0 +1,68 @@
+/** Import, export and NDJSON events hold a bounded part of the stream: memory does not follow the size of the file. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { request } from "node:http"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { launch, type Launched } from "../support/launched.ts"
+
+let folder: string
+let program: Launched
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "dowser-memory-"))
+  program = await launch(join(folder, "data"))
+})
+afterAll(async () => {
+  program.signal("SIGTERM")
+  await program.exited
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const rssMb = () => Number(/VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid()}/status`, "utf8"))?.[1]) / 1024
+
+/** Sends `size` bytes made of `chunk`, respecting the socket's pace, and counts what comes back. */
+const stream = (path: string, chunk: Buffer, size: number, type: string) => new Promise<{ status: number; lines: number; peakMb: number; text: string }>((settle, reject) => {
+  let lines = 0, text = "", peakMb = 0
+  const watch = setInterval(() => { peakMb = Math.max(peakMb, rssMb()) }, 50)
+  const outgoing = request({ host: "127.0.0.1", port: program.port, method: "POST", path, headers: { "x-svc-api-key": program.ready.full_key, "content-type": type } }, (response) => {
+    response.on("data", (part: Buffer) => {
+      for (const byte of part) if (byte === 10) lines++
+      if (text.length < 1000) text += part.toString()
+    })
+    response.on("end", () => { clearInterval(watch); settle({ status: response.statusCode ?? 0, lines, peakMb, text }) })
+  })
+  outgoing.on("error", (error) => { clearInterval(watch); reject(error) })
+  let sent = 0
+  const pump = () => {
+    while (sent < size) {
+      sent += chunk.length
+      if (!outgoing.write(chunk)) return void outgoing.once("drain", pump)
+    }
+    outgoing.end()
+  }
+  pump()
+})
+
+describe("constant memory", () => {
+  it("imports a stream far larger than what it may hold, with one verdict a line", async () => {
+    await fetch(`${program.ready.base_url}/collections`, { method: "POST", headers: { "x-svc-api-key": program.ready.full_key }, body: JSON.stringify({ name: "lines", fields: [{ name: "title", type: "string" }] }) })
+    // Lines that are refused leave nothing behind, so whatever grows is the stream itself.
+    const chunk = Buffer.from(`{"id":1,"padding":"${"x".repeat(200)}"}\n`.repeat(250))
+    const warm = await stream("/v1/collections/lines/documents/import", chunk, 8_000_000, "text/plain")
+    const before = Math.max(rssMb(), warm.peakMb)
+    const answer = await stream("/v1/collections/lines/documents/import", chunk, 120_000_000, "text/plain")
+    expect(answer.status).toBe(200)
+    expect(answer.lines + 1).toBe(Math.ceil(120_000_000 / chunk.length) * 250)
+    expect(answer.text).toContain("Document's `id` field should be a string.")
+    expect(answer.peakMb - before).toBeLessThan(90)
+  })
+  it("takes events as NDJSON of any length and answers once", async () => {
+    const chunk = Buffer.from(`${JSON.stringify({ type: "nonsense", padding: "x".repeat(300) })}\n`.repeat(200))
+    const warm = await stream("/v1/events", chunk, 4_000_000, "application/x-ndjson")
+    const before = Math.max(rssMb(), warm.peakMb)
+    const answer = await stream("/v1/events", chunk, 40_000_000, "application/x-ndjson")
+    expect(answer.status).toBe(200)
+    expect(answer.text).toContain("\"accepted\":0")
+    expect(answer.peakMb - before).toBeLessThan(90)
+  })
+})

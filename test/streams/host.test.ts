@@ -1,0 +1,139 @@
+/** The stream worker in its thread over a real log and Postgres: several partitions, reports of searches, lives that end badly. */
+import { assert, describe, it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { join } from "node:path"
+import { Analytics } from "../../src/analytics/service.ts"
+import { SearchServed } from "../../src/events/serve-log.ts"
+import { Events } from "../../src/events/service.ts"
+import { layer as layerMigrations } from "../../src/migrations/index.ts"
+import { DedupeWindow } from "../../src/ports/dedupe-window.ts"
+import { EventLog, EventLogUnavailable } from "../../src/ports/event-log.ts"
+import { layerEmbedded as layerLog } from "../../src/ports/event-log-lmdb.ts"
+import { Identifiers } from "../../src/ports/identifiers.ts"
+import { layerSql } from "../../src/runtime/embedded.ts"
+import { StreamWorker } from "../../streams/host.ts"
+import { decodeRecord } from "../../streams/record.ts"
+import { EVENT_FINGERPRINTS, SEARCH_SERVED } from "../../streams/topics.ts"
+import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
+
+const minute = 60_000
+const stack = (visitorPartitions: number, entry?: URL) =>
+  Layer.unwrap(Effect.gen(function*() {
+    const server = yield* acquireTestPostgres
+    const folder = yield* temporaryFolder("host")
+    const { database, host, password, port, username } = server
+    const logPath = join(folder, "log")
+    const parts = { visitorPartitions }
+    return Layer.mergeAll(
+      Events.layer(parts).pipe(Layer.provide(DedupeWindow.layerEmbedded({ key: [1, 2, 3, 4], topic: EVENT_FINGERPRINTS.name }))),
+      SearchServed.layer(parts),
+      Analytics.layer,
+      StreamWorker.layer({ logPath, statePath: join(folder, "streams"), sql: { host, port, username, password, database }, ...parts, ...(entry === undefined ? {} : { entry }) })
+    ).pipe(Layer.provideMerge(layerLog({ path: logPath })), Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Layer.provideMerge(layerMigrations, layerSql(server)))))
+  }))
+const metrics = (organizationId: string) =>
+  Effect.gen(function*() {
+    const analytics = yield* Analytics
+    const now = Date.now()
+    return yield* analytics.getQueryMetrics({ organizationId, range: { from: now - 120 * minute, before: now + minute }, collection: undefined, segment: undefined, limit: 1_000, offset: 0 })
+  })
+const eventually = <A, R>(read: Effect.Effect<A, never, R>, isThere: (answer: A) => boolean) =>
+  Effect.gen(function*() {
+    for (let waited = 0; waited < 15_000; waited += 20) {
+      const answer = yield* read
+      if (isThere(answer)) return answer
+      yield* Effect.sleep(20)
+    }
+    return yield* read
+  })
+
+describe("the stream worker", () => {
+  it.live("joins searches and events over four partitions, and shows them within two seconds", () =>
+    Effect.gen(function*() {
+      const events = yield* Events
+      const served = yield* SearchServed
+      const searches = yield* Effect.forEach(Array.from({ length: 40 }, (_, i) => i), (i) =>
+        Effect.gen(function*() {
+          const session_id = `session-${i}`
+          const query_id = yield* served.mint("org", i % 5 === 0 ? undefined : session_id)
+          served.record({ organization_id: "org", query_id, collection: "shop", q: `query ${i % 4}`, found: i % 4, ...(i % 5 === 0 ? {} : { session_id }), isCounted: true })
+          return { i, query_id, session_id }
+        }))
+      // Half name their answer, half only their session; a client's clock may be a little behind ours.
+      const clicks = searches.filter(({ i }) => i % 5 !== 0).map(({ i, query_id, session_id }) =>
+        ({ type: "click", collection: "shop", document_id: "d", event_id: `click-${i}`, timestamp: Date.now() + 1_000, ...(i % 2 === 0 ? { query_id } : { session_id }) }))
+      const answer = yield* events.ingestEvents("org", clicks)
+      assert.strictEqual(answer.accepted, 32)
+      const startedAt = Date.now()
+      const counted = yield* eventually(metrics("org"), ({ data }) => data.reduce((sum, row) => sum + row.searches + row.clicks, 0) === 72)
+      assert.isTrue(Date.now() - startedAt < 2_000)
+      assert.deepStrictEqual(counted.data.map(({ clicks: n, q, results_found_rate, searches: s }) => [q, s, n, results_found_rate]), [["query 0", 10, 8, 0], ["query 1", 10, 8, 1], ["query 2", 10, 8, 1], ["query 3", 10, 8, 1]])
+      assert.strictEqual((yield* (yield* StreamWorker).progress).length, 4)
+    }).pipe(Effect.provide(stack(4))), 60_000)
+
+  it.live("is started again after a throw, an exit and a rejection, and counts everything once", () =>
+    Effect.gen(function*() {
+      const events = yield* Events
+      const worker = yield* StreamWorker
+      let sent = 0
+      while ((yield* worker.restarts) < 3 && sent < 4_000) {
+        const answer = yield* events.ingestEvents("org", Array.from({ length: 10 }, (_, i) => ({ type: "view", collection: "c", document_id: "d", event_id: `view-${sent + i}` })))
+        sent += answer.accepted
+        yield* Effect.sleep(10)
+      }
+      assert.strictEqual(yield* worker.restarts, 3)
+      assert.strictEqual((yield* eventually(metrics("org"), (answer) => answer.events === sent)).events, sent)
+    }).pipe(Effect.provide(stack(1, new URL("../support/breaking-worker.ts", import.meta.url)))), 60_000)
+})
+
+describe("reports of answered searches", () => {
+  const report = { organization_id: "o", query_id: "q", collection: "c", q: "shoe", found: 1, isCounted: true }
+  const appended = Effect.gen(function*() {
+    const log = yield* EventLog
+    const { records } = yield* log.read({ topic: SEARCH_SERVED.name, partition: 0, from: 0, recordsMax: 1_000, bytesMax: 1e9 })
+    return records.flatMap(({ value }) => (decodeRecord(value).payload as { served: ReadonlyArray<{ query_id: string }> }).served)
+  })
+  it.live("share appends, and what is left is stored at the stop", () =>
+    Effect.gen(function*() {
+      yield* Effect.scoped(Effect.gen(function*() {
+        const served = yield* SearchServed
+        for (let i = 0; i < 1_200; i++) served.record({ ...report, query_id: `q${i}` })
+      }).pipe(Effect.provide(Layer.fresh(SearchServed.layer({ visitorPartitions: 1 }).pipe(Layer.provide(Identifiers.layer))))))
+      assert.deepStrictEqual((yield* appended).map(({ query_id }) => query_id), Array.from({ length: 1_200 }, (_, i) => `q${i}`))
+    }).pipe(Effect.provide(EventLog.layerMemory)))
+  it.live("wait out a log that fails, within their bound, and count what they drop", () =>
+    Effect.gen(function*() {
+      const real = yield* EventLog
+      let failures = 3
+      const flaky = Layer.succeed(EventLog, EventLog.of({ ...real, append: (records) => Effect.suspend(() => failures-- > 0 ? Effect.fail(new EventLogUnavailable({ message: "away" })) : real.append(records)) }))
+      yield* Effect.gen(function*() {
+        const served = yield* SearchServed
+        for (let i = 0; i < 15; i++) served.record({ ...report, query_id: `q${i}` })
+        assert.strictEqual(yield* served.dropped, 5)
+        yield* eventually(Effect.orDie(appended), (all) => all.length === 10)
+      }).pipe(Effect.provide(SearchServed.layer({ visitorPartitions: 1, reportsMax: 10 }).pipe(Layer.provide([Identifiers.layer, flaky]))))
+      assert.strictEqual((yield* appended).length, 10)
+    }).pipe(Effect.provide(EventLog.layerMemory)))
+})
+
+describe("events under pressure", () => {
+  it.live("are refused with a time to come back, nothing of them stored, and accepted when sent again", () =>
+    Effect.gen(function*() {
+      const real = yield* EventLog
+      let mode: "full" | "gone" | "good" = "full"
+      const { EventLogOverloaded } = yield* Effect.promise(() => import("../../src/ports/event-log.ts"))
+      const log = Layer.succeed(EventLog, EventLog.of({
+        ...real,
+        append: (records) => mode === "good" ? real.append(records) : mode === "full" ? Effect.fail(new EventLogOverloaded({ message: "full", retry_after_s: 1 })) : Effect.fail(new EventLogUnavailable({ message: "gone" }))
+      }))
+      yield* Effect.gen(function*() {
+        const events = yield* Events
+        const batch = [{ type: "view", collection: "c", document_id: "d", event_id: "a" }, { type: "view", collection: "c", document_id: "d", event_id: "a" }]
+        assert.deepInclude(yield* Effect.flip(events.ingestEvents("o", batch)), { _tag: "Throttled", kind: "backpressure", retry_after_s: 1 })
+        mode = "gone"
+        assert.deepInclude(yield* Effect.flip(events.ingestEvents("o", batch)), { _tag: "EventsUnavailable" })
+        mode = "good"
+        assert.deepInclude(yield* events.ingestEvents("o", batch), { accepted: 1, deduplicated: 1 })
+      }).pipe(Effect.provide(Events.layer({ visitorPartitions: 1 }).pipe(Layer.provide([DedupeWindow.layerMemory({ key: [1, 2, 3, 4] }), log]))))
+    }).pipe(Effect.provide(EventLog.layerMemory)))
+})
