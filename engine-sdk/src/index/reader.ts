@@ -65,7 +65,10 @@ export class CollectionReader {
   }
   get indexBytes(): number {
     let total = 0
-    for (const view of this.views) total += view.segment.meta.bytes
+    for (const { segment } of this.views) {
+      total += segment.meta.bytes
+      for (const kept of segment.derived.values()) if (hasBytes(kept)) total += kept.bytes
+    }
     return total
   }
   apply(publication: Publication): void {
@@ -102,6 +105,9 @@ export class CollectionReader {
     return undefined
   }
 }
+
+/** Derived data that says how large it is counts as index. */
+const hasBytes = (kept: unknown): kept is { readonly bytes: number } => typeof kept === "object" && kept !== null && "bytes" in kept && typeof kept.bytes === "number"
 
 export const markDeleted = (view: SegmentView, docs: ReadonlyArray<number> | Uint32Array): void => {
   if (docs.length === 0) return

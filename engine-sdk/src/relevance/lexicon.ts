@@ -1,0 +1,119 @@
+/**
+ * The units of a search over all segments of a collection: where a word is, how many documents have it, and how often
+ * two words stand together. Statistics count deleted documents until a merge drops them; they are the same for every
+ * filter, so that a filter never changes a score.
+ */
+import { encodeUtf8 } from "../index/bytes.ts"
+import { expandTerm } from "../index/expand.ts"
+import type { CollectionReader } from "../index/reader.ts"
+import type { RelevanceUnit } from "../plan.ts"
+import { unitsOf } from "./unit-columns.ts"
+import { FIRST_TERM, GAP, PARTS, type UnitIndex } from "./unit-index.ts"
+
+/** Names of equal weight are one text: their lengths are added before a length is compared with the average. */
+export interface Group { readonly weight: number; readonly units: ReadonlyArray<number>; readonly lengthMean: number }
+/** Numbers of one root per segment and unit (segment · units + unit), -1 where it is absent. */
+export type Places = Int32Array
+
+/** Words less than this many positions apart are near each other. */
+const NEAR = 8
+
+export class Lexicon {
+  readonly units: ReadonlyArray<RelevanceUnit>
+  /** Per segment, in the order of `units`. */ readonly segments: ReadonlyArray<ReadonlyArray<UnitIndex>>
+  readonly docs: number
+  readonly groups: ReadonlyArray<Group>
+  /** Summed lengths of a group per segment. */ private readonly groupLengths: ReadonlyArray<ReadonlyArray<Uint16Array | Uint32Array>>
+  private readonly known = new Map<string, Places | undefined>()
+
+  constructor(reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>) {
+    this.units = units
+    this.segments = reader.views.map((view) => unitsOf(view, units, reader.schema, reader.documents))
+    this.docs = reader.views.reduce((sum, { segment }) => sum + segment.docs, 0)
+    const weights = [...new Set(units.map(({ weight }) => weight))]
+    const lengths = weights.map((weight) => this.segments.map((own) => lengthsOf(own.filter((_unit, u) => units[u].weight === weight))))
+    this.groupLengths = lengths.map((segments) => segments.map((own) => own.lengths))
+    this.groups = weights.map((weight, g) => {
+      let total = 0, docsWith = 0
+      for (const own of lengths[g]) { total += own.lengthTotal; docsWith += own.docsWith }
+      return { weight, units: units.flatMap((unit, u) => unit.weight === weight ? [u] : []), lengthMean: docsWith === 0 ? 1 : total / docsWith }
+    })
+  }
+  lengths(group: number, segment: number): Uint16Array | Uint32Array { return this.groupLengths[group][segment] }
+
+  /** undefined when no document has the root. */
+  places(stem: string): Places | undefined {
+    if (this.known.has(stem)) return this.known.get(stem)
+    const bytes = encodeUtf8(stem)
+    const width = this.units.length
+    const places = new Int32Array(this.segments.length * width)
+    let isKnown = false
+    for (let s = 0; s < this.segments.length; s++) for (let u = 0; u < width; u++) {
+      const term = this.segments[s][u].terms.find(bytes)
+      places[s * width + u] = term
+      if (term >= 0) isKnown = true
+    }
+    const found = isKnown ? places : undefined
+    this.known.set(stem, found)
+    return found
+  }
+  /** Documents with a root in the unit that has it most often: a lower bound of those with it anywhere. */
+  frequency(places: Places): number {
+    const width = this.units.length
+    let most = 0
+    for (let u = 0; u < width; u++) {
+      let docs = 0
+      for (let s = 0; s < this.segments.length; s++) { const term = places[s * width + u]; if (term >= 0) docs += this.segments[s][u].frequency(term) }
+      if (docs > most) most = docs
+    }
+    return most
+  }
+  /** Calls `visit` with each word of any segment and unit within `cost` edits (exactly), or with completions at cost 0. */
+  expand(surface: string, cost: number, prefix: boolean, visit: (surface: string, stem: string) => void): void {
+    const bytes = encodeUtf8(surface)
+    for (const own of this.segments) for (const unit of own) {
+      const { surfaces, terms } = unit
+      expandTerm(surfaces, bytes, cost, prefix, (at) => visit(surfaces.terms.text(at), terms.text(surfaces.termOf[at])))
+    }
+  }
+}
+
+interface Lengths { readonly lengths: Uint16Array | Uint32Array; readonly lengthTotal: number; readonly docsWith: number }
+/** Lengths of several units as one text; the last sums of a unit's groups are kept. */
+const lengthsOf = (units: ReadonlyArray<UnitIndex>): Lengths => {
+  if (units.length === 1) return units[0]
+  const known = summed.get(units[0])
+  if (known !== undefined && known.units.length === units.length && known.units.every((unit, i) => unit === units[i])) return known
+  const lengths = new Uint32Array(units[0].docs)
+  let lengthTotal = 0, docsWith = 0
+  for (const unit of units) for (let doc = 0; doc < lengths.length; doc++) lengths[doc] += unit.lengths[doc]
+  for (const length of lengths) if (length > 0) { lengthTotal += length; docsWith++ }
+  const made = { units, lengths, lengthTotal, docsWith }
+  summed.set(units[0], made)
+  return made
+}
+const summed = new WeakMap<UnitIndex, Lengths & { readonly units: ReadonlyArray<UnitIndex> }>()
+
+/** How often two terms follow each other, and how often they are near each other, in the last counted document. */
+export let adjacent = 0
+export let near = 0
+/** Counts both over one document of a unit. `a` and `b` are term numbers of that unit. O(words). */
+export const countPairs = (unit: UnitIndex, doc: number, a: number, b: number): void => {
+  adjacent = 0
+  near = 0
+  const { stream } = unit
+  const first = a + FIRST_TERM, second = b + FIRST_TERM
+  let lastA = -NEAR, lastB = -NEAR
+  for (let i = unit.streamStarts[doc], end = unit.streamStarts[doc + 1]; i < end; i++) {
+    const term = stream[i]
+    if (term === first) {
+      if (i - lastB < NEAR) near++
+      lastA = i
+    } else if (term === second) {
+      if (i - lastA === 1) adjacent++
+      if (i - lastA < NEAR) near++
+      lastB = i
+    } else if (term === GAP) { lastA = -NEAR; lastB = -NEAR }
+    else if (term === PARTS) return
+  }
+}
