@@ -42,11 +42,14 @@ export const readJudged = async (queries: string, qrels: string): Promise<Readon
   return (await readLines(queries)).map((line) => JSON.parse(line) as { readonly id: string; readonly text: string }).map(({ id, text }) => ({ id, text, judgments: judged.get(id) ?? new Map() }))
 }
 
+/** Only what is searched is indexed; types are detected. */
+const schemaFor = (queryBy: string) => ({ name: "judged", fields: queryBy.split(",").map((name) => ({ name: name.trim().replace(/\*$/, ".*"), type: name.includes("*") ? "auto" : "string", optional: true })) })
+
 /** A collection in memory that answers queries under any ranking. Shared with the tests. */
 export const openCollection = async (docs: string, queryBy: string, schemaFile?: string) => {
   const engine = createEngine()
   const context: OperationContext = { engine, resources: memoryResources(), namespace: "bench", now_s: 0 }
-  const schema = schemaFile === undefined ? { name: "judged", fields: [{ name: ".*", type: "auto" }] } : JSON.parse(readFileSync(schemaFile, "utf8")) as { readonly name: string }
+  const schema = schemaFile === undefined ? schemaFor(queryBy) : JSON.parse(readFileSync(schemaFile, "utf8")) as { readonly name: string }
   const created = await createCollection(context, JSON.stringify(schema))
   if (!created.ok) throw new Error(created.error.message)
   const lines = await readLines(docs)

@@ -59,40 +59,37 @@ interface Column { readonly docs: number[]; readonly weights: number[] }
 const vectorsOf = (lexicon: Lexicon, norm: FieldNorm, window: ReadonlyArray<WindowDocument>): Column[] => {
   const columns: Column[] = []
   const used: number[] = []
-  const frequencies: number[] = []
-  const { groups, segments } = lexicon
+  const rarities: number[] = []
+  const { segments } = lexicon
   const own: number[] = []
-  let tf = new Float64Array(512), idf = new Float64Array(512)
+  let tf = new Float64Array(512)
   window.forEach(({ s, doc }, i) => {
     own.length = 0
-    for (let g = 0; g < groups.length; g++) {
-      const add = norm(g, s, doc)
-      for (const u of groups[g].units) {
-        const unit = segments[s][u]
-        for (let p = unit.streamStarts[doc], end = unit.streamStarts[doc + 1]; p < end; p++) {
-          const term = unit.stream[p] - FIRST_TERM
-          if (term < 0) continue
-          const key = unit.hashes[term] | 1
-          let slot = Math.imul(key, 0x9e3779b1) >>> 16
-          while (slots[slot] !== 0 && keys[slot] !== (key >>> 0)) slot = (slot + 1) & (TABLE_SIZE - 1)
-          if (slots[slot] === 0) {
-            if (used.length > TABLE_SIZE * 0.7) continue
-            slots[slot] = columns.push({ docs: [], weights: [] })
-            keys[slot] = key
-            used.push(slot)
-            frequencies.push(0)
-            if (columns.length > tf.length) { const wider = new Float64Array(tf.length * 2), other = new Float64Array(tf.length * 2); wider.set(tf); other.set(idf); tf = wider; idf = other }
-          }
-          const column = slots[slot] - 1
-          // The unit that has a word most often says how rare it is; other segments are like this one, or too small to ask.
-          const rarity = idfOf(unit.frequency(term), unit.docs)
-          if (frequencies[column] === 0 || rarity < frequencies[column]) frequencies[column] = rarity
-          if (tf[column] === 0) own.push(column)
-          tf[column] += add
+    for (let u = 0; u < segments[s].length; u++) {
+      const unit = segments[s][u], add = norm(u, s, doc)
+      for (let p = unit.streamStarts[doc], end = unit.streamStarts[doc + 1]; p < end; p++) {
+        const term = unit.stream[p] - FIRST_TERM
+        if (term < 0) continue
+        const key = (unit.hashes[term] | 1) >>> 0
+        let slot = Math.imul(key, 0x9e3779b1) >>> 16
+        while (slots[slot] !== 0 && keys[slot] !== key) slot = (slot + 1) & (TABLE_SIZE - 1)
+        if (slots[slot] === 0) {
+          if (used.length > TABLE_SIZE * 0.7) continue
+          slots[slot] = columns.push({ docs: [], weights: [] })
+          keys[slot] = key
+          used.push(slot)
+          rarities.push(Infinity)
+          if (columns.length > tf.length) { const wider = new Float64Array(tf.length * 2); wider.set(tf); tf = wider }
         }
+        const column = slots[slot] - 1
+        // The unit that has a word most often says how rare it is.
+        const rarity = idfOf(unit.frequency(term), unit.docs)
+        if (rarity < rarities[column]) rarities[column] = rarity
+        if (tf[column] === 0) own.push(column)
+        tf[column] += add
       }
     }
-    for (const column of own) tf[column] = saturated(tf[column]) * frequencies[column]
+    for (const column of own) tf[column] = saturated(tf[column]) * rarities[column]
     if (own.length > WORDS_MAX) own.sort((a, b) => tf[b] - tf[a])
     let square = 0
     for (const column of own) square += tf[column] * tf[column]

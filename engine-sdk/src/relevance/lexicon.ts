@@ -10,8 +10,6 @@ import type { RelevanceUnit } from "../plan.ts"
 import { unitsOf } from "./unit-columns.ts"
 import { FIRST_TERM, GAP, PARTS, type UnitIndex } from "./unit-index.ts"
 
-/** Names of equal weight are one text: their lengths are added before a length is compared with the average. */
-export interface Group { readonly weight: number; readonly units: ReadonlyArray<number>; readonly lengthMean: number }
 /** Numbers of one root per segment and unit (segment · units + unit), -1 where it is absent. */
 export type Places = Int32Array
 
@@ -22,24 +20,19 @@ export class Lexicon {
   readonly units: ReadonlyArray<RelevanceUnit>
   /** Per segment, in the order of `units`. */ readonly segments: ReadonlyArray<ReadonlyArray<UnitIndex>>
   readonly docs: number
-  readonly groups: ReadonlyArray<Group>
-  /** Summed lengths of a group per segment. */ private readonly groupLengths: ReadonlyArray<ReadonlyArray<Uint16Array | Uint32Array>>
+  /** Words of a text of each unit, over documents that have it. */ readonly lengthMeans: ReadonlyArray<number>
   private readonly known = new Map<string, Places | undefined>()
 
   constructor(reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>) {
     this.units = units
     this.segments = reader.views.map((view) => unitsOf(view, units, reader.schema, reader.documents))
     this.docs = reader.views.reduce((sum, { segment }) => sum + segment.docs, 0)
-    const weights = [...new Set(units.map(({ weight }) => weight))]
-    const lengths = weights.map((weight) => this.segments.map((own) => lengthsOf(own.filter((_unit, u) => units[u].weight === weight))))
-    this.groupLengths = lengths.map((segments) => segments.map((own) => own.lengths))
-    this.groups = weights.map((weight, g) => {
+    this.lengthMeans = units.map((_unit, u) => {
       let total = 0, docsWith = 0
-      for (const own of lengths[g]) { total += own.lengthTotal; docsWith += own.docsWith }
-      return { weight, units: units.flatMap((unit, u) => unit.weight === weight ? [u] : []), lengthMean: docsWith === 0 ? 1 : total / docsWith }
+      for (const own of this.segments) { total += own[u].lengthTotal; docsWith += own[u].docsWith }
+      return docsWith === 0 ? 1 : total / docsWith
     })
   }
-  lengths(group: number, segment: number): Uint16Array | Uint32Array { return this.groupLengths[group][segment] }
 
   /** undefined when no document has the root. */
   places(stem: string): Places | undefined {
@@ -77,22 +70,6 @@ export class Lexicon {
     }
   }
 }
-
-interface Lengths { readonly lengths: Uint16Array | Uint32Array; readonly lengthTotal: number; readonly docsWith: number }
-/** Lengths of several units as one text; the last sums of a unit's groups are kept. */
-const lengthsOf = (units: ReadonlyArray<UnitIndex>): Lengths => {
-  if (units.length === 1) return units[0]
-  const known = summed.get(units[0])
-  if (known !== undefined && known.units.length === units.length && known.units.every((unit, i) => unit === units[i])) return known
-  const lengths = new Uint32Array(units[0].docs)
-  let lengthTotal = 0, docsWith = 0
-  for (const unit of units) for (let doc = 0; doc < lengths.length; doc++) lengths[doc] += unit.lengths[doc]
-  for (const length of lengths) if (length > 0) { lengthTotal += length; docsWith++ }
-  const made = { units, lengths, lengthTotal, docsWith }
-  summed.set(units[0], made)
-  return made
-}
-const summed = new WeakMap<UnitIndex, Lengths & { readonly units: ReadonlyArray<UnitIndex> }>()
 
 /** How often two terms follow each other, and how often they are near each other, in the last counted document. */
 export let adjacent = 0

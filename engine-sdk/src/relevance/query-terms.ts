@@ -56,7 +56,7 @@ export class TermResolver {
     const words = this.analyzer.words(text).filter(({ surface }) => !this.analyzer.isStop(surface)).slice(0, WORDS_MAX)
     if (words.length === 0) return undefined
     this.typedPrefix = undefined
-    const completesLast = this.query.completes && !/\s$/.test(text)
+    const completesLast = this.query.completes && /[\p{L}\p{N}]$/u.test(text)
     const terms: QueryTerm[] = [], order: number[] = []
     const known = new Map<string, number>()
     words.forEach((word, i) => {

@@ -20,7 +20,7 @@ import { idfOf, perOccurrence, saturated, type FieldNorm } from "./weighting.ts"
  * while a question in prose still finds the articles that answer half of it. Counted without filters, so that a filter
  * only ever takes documents away.
  */
-const FOUND_MIN = 100
+const FOUND_MIN = 500
 const SHARE_BINS = 512
 /** Documents that are looked at word by word. */
 const CLOSE_LOOK_DOCS = 1_000
@@ -50,8 +50,8 @@ export class RelevanceSearch {
     this.matches = matches
     this.ordersByScore = ordersByScore
     this.lexicon = new Lexicon(reader, query.units)
-    const { groups } = this.lexicon
-    this.norm = (g, s, doc) => perOccurrence(groups[g].weight, this.lexicon.lengths(g, s)[doc], groups[g].lengthMean)
+    const { lengthMeans, segments, units } = this.lexicon
+    this.norm = (u, s, doc) => perOccurrence(units[u].weight, segments[s][u].lengths[doc], lengthMeans[u])
   }
 
   /** Fills the matches. False when the text holds nothing but stop words: then it is not for this ranking. */
@@ -79,13 +79,18 @@ export class RelevanceSearch {
     const top = new BestDocs(CLOSE_LOOK_DOCS)
     scored.forEach((cells, s) => {
       const { allowed } = this.matches[s]
+      const { bits, scores, shares, touched } = cells
+      let kept = 0
       for (let i = 0; i < cells.count; i++) {
-        const doc = cells.touched[i]
-        if ((allowed !== undefined && !hasBit(allowed, doc)) || cells.shares[doc] < least) continue
-        if (coordinates) cells.scores[doc] *= Math.sqrt(Math.min(1, cells.shares[doc] / total))
-        this.record(s, doc, cells.scores[doc])
-        if (!isBaseline) top.offer(s, doc, cells.scores[doc], cells.bits[doc])
+        const doc = touched[i]
+        const matches = (allowed === undefined || hasBit(allowed, doc)) && shares[doc] >= least
+        if (matches && coordinates) scores[doc] *= Math.sqrt(Math.min(1, shares[doc] / total))
+        shares[doc] = 0
+        if (!matches) continue
+        touched[kept++] = doc
+        if (!isBaseline) top.offer(s, doc, scores[doc], bits[doc])
       }
+      cells.count = kept
     })
     if (!isBaseline && this.ordersByScore) {
       const best = top.take()
@@ -93,9 +98,12 @@ export class RelevanceSearch {
       this.weighTitles(terms, best)
       best.sort(byScore)
       this.spread(terms.length, best)
-      for (const { s, doc, score } of best) this.record(s, doc, score)
+      for (const { s, doc, score } of best) scored[s].scores[doc] = score
     }
-    for (const cells of scored) giveBack(cells)
+    scored.forEach((cells, s) => {
+      for (let i = 0; i < cells.count; i++) this.record(s, cells.touched[i], cells.scores[cells.touched[i]])
+      giveBack(cells)
+    })
   }
 
   /** Weighted counts of a term per segment, and how many documents have it. O(postings). */
@@ -108,13 +116,12 @@ export class RelevanceSearch {
       if (tfCells.length < size) { tfCells = new Float32Array(size * 2); touchedCells = new Uint32Array(size * 2) }
       const tfs = tfCells, touched = touchedCells
       let n = 0
-      for (let g = 0; g < lexicon.groups.length; g++) {
-        const { lengthMean, units, weight } = lexicon.groups[g]
-        const lengths = lexicon.lengths(g, s)
-        for (const u of units) for (const places of term.places) {
+      for (let u = 0; u < width; u++) {
+        const { counts, lengths, postingDocs, starts } = own[u]
+        const { weight } = lexicon.units[u], lengthMean = lexicon.lengthMeans[u]
+        for (const places of term.places) {
           const at = places[s * width + u]
           if (at < 0) continue
-          const { counts, postingDocs, starts } = own[u]
           for (let p = starts[at], end = starts[at + 1]; p < end; p++) {
             const doc = postingDocs[p]
             if (tfs[doc] === 0) touched[n++] = doc
@@ -149,12 +156,13 @@ export class RelevanceSearch {
 
   /** Titles that consist of the words asked are nearer to them. The title is the heaviest name. */
   private weighTitles(terms: ReadonlyArray<QueryTerm>, best: ReadonlyArray<Candidate>): void {
-    const { groups, segments, units } = this.lexicon
-    const title = groups.reduce((heaviest, group) => group.weight > heaviest.weight ? group : heaviest)
-    const wanted = segments.map((_own, s) => title.units.map((u) => new Set(terms.flatMap((term) => streamNumbers(term, s, u, units.length)))))
+    const { segments, units } = this.lexicon
+    const heaviest = units.reduce((most, { weight }) => Math.max(most, weight), 0)
+    const titles = units.flatMap(({ weight }, u) => weight === heaviest ? [u] : [])
+    const wanted = segments.map((_own, s) => titles.map((u) => new Set(terms.flatMap((term) => streamNumbers(term, s, u, units.length)))))
     for (const candidate of best) {
       let words = 0, matched = 0
-      title.units.forEach((u, k) => {
+      titles.forEach((u, k) => {
         const unit = segments[candidate.s][u]
         words += unit.lengths[candidate.doc]
         for (let p = unit.streamStarts[candidate.doc], end = unit.streamStarts[candidate.doc + 1]; p < end && unit.stream[p] !== PARTS; p++) if (wanted[candidate.s][k].has(unit.stream[p])) matched++
@@ -212,7 +220,6 @@ const borrow = (docs: number): Scored => {
   return { scores: new Float64Array(docs), shares: new Float64Array(docs), bits: new Uint32Array(docs), touched: new Uint32Array(docs), count: 0 }
 }
 const giveBack = (cells: Scored): void => {
-  for (let i = 0; i < cells.count; i++) cells.shares[cells.touched[i]] = 0
   cells.count = 0
   if (waiting.length < WAITING_MAX) waiting.push(cells)
   waiting.sort((a, b) => a.scores.length - b.scores.length)

@@ -10,5 +10,5 @@ export const idfOf = (frequency: number, docs: number): number => Math.log(1 + (
 export const saturated = (tf: number): number => GAIN * tf / (SATURATION + tf)
 /** What one occurrence counts in a text of this length. */
 export const perOccurrence = (weight: number, length: number, lengthMean: number): number => weight / (1 - LENGTH_SHARE + LENGTH_SHARE * length / lengthMean)
-/** The same by group, segment and document. */
-export type FieldNorm = (group: number, segment: number, doc: number) => number
+/** The same by unit, segment and document. */
+export type FieldNorm = (unit: number, segment: number, doc: number) => number
