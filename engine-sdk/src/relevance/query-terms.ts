@@ -18,6 +18,7 @@ export interface QueryTerm {
 export interface QueryTerms {
   /** Distinct, in the order of the query. */ readonly terms: ReadonlyArray<QueryTerm>
   /** The words in order as indexes into `terms`: neighbours here are pairs. */ readonly order: ReadonlyArray<number>
+  /** Neighbours that some documents write as one word: `head set`, `headset`. */ readonly compounds: ReadonlyArray<{ readonly a: number; readonly b: number; readonly joined: QueryTerm }>
   /** What was typed of an unfinished last word that was completed. */ readonly typedPrefix: string | undefined
 }
 
@@ -36,6 +37,8 @@ const FINISHED_FREQUENCY_MIN = 10
 const TOGETHER_MIN = 3
 /** Documents looked at to see whether two halves belong together. */
 const SPLIT_DOCS_MAX = 512
+const COMPOUND_FREQUENCY_MIN = 3
+const COMPOUNDS_MAX = 8
 const LETTERS = /^\p{L}+$/u
 
 interface Piece { readonly stems: ReadonlyArray<string>; readonly factor: number }
@@ -68,7 +71,18 @@ export class TermResolver {
         order.push(at)
       }
     })
-    return { terms, order, typedPrefix: this.typedPrefix }
+    return { terms, order, compounds: this.query.corrects ? this.compounds(words, known) : [], typedPrefix: this.typedPrefix }
+  }
+  private compounds(words: ReadonlyArray<Word>, known: ReadonlyMap<string, number>): QueryTerms["compounds"] {
+    return words.slice(1).flatMap((word, i) => {
+      const before = words[i].surface
+      const a = known.get(this.analyzer.stem(before)), b = known.get(this.analyzer.stem(word.surface))
+      if (a === undefined || b === undefined || a === b || !LETTERS.test(before + word.surface)) return []
+      const stem = this.analyzer.stem(before + word.surface)
+      const places = this.lexicon.places(stem)
+      if (places === undefined || this.lexicon.frequency(places) < COMPOUND_FREQUENCY_MIN) return []
+      return [{ a, b, joined: { stems: [stem], places: [places], factor: GUESS_FACTOR, count: 1 } }]
+    }).slice(0, COMPOUNDS_MAX)
   }
 
   private pieces(word: Word, mayBeUnfinished: boolean): ReadonlyArray<Piece> {

@@ -64,13 +64,14 @@ export class RelevanceSearch {
     return true
   }
 
-  private search({ terms, order }: QueryTerms): void {
+  private search({ compounds, order, terms }: QueryTerms): void {
     const found = terms.map((term) => this.docsOf(term))
     const idfs = found.map(({ frequency }) => idfOf(frequency, this.lexicon.docs))
     const total = terms.reduce((sum, term, t) => sum + idfs[t] * term.count, 0)
     const scored = this.matches.map(({ view }, s) => {
       const cells = borrow(view.segment.docs)
       terms.forEach((term, t) => { add(cells, found[t].segments[s], idfs[t] * term.count, term.factor, t) })
+      for (const { a, b, joined } of compounds) addCompound(cells, [found[a].segments[s], found[b].segments[s]], this.docsIn(joined, s), [idfs[a], idfs[b]], joined.factor, (1 << a) | (1 << b))
       return cells
     })
     const isBaseline = this.query.ranking === "bm25"
@@ -106,35 +107,34 @@ export class RelevanceSearch {
     })
   }
 
-  /** Weighted counts of a term per segment, and how many documents have it. O(postings). */
+  /** Weighted counts of a term per segment, and how many documents have it. O(postings) over all segments. */
   private docsOf(term: QueryTerm): { readonly segments: ReadonlyArray<TermDocs>; readonly frequency: number } {
+    const segments = this.lexicon.segments.map((_own, s) => this.docsIn(term, s))
+    return { segments, frequency: segments.reduce((sum, { docs }) => sum + docs.length, 0) }
+  }
+  private docsIn(term: QueryTerm, s: number): TermDocs {
     const { lexicon } = this
-    const width = lexicon.units.length
-    let frequency = 0
-    const segments = lexicon.segments.map((own, s): TermDocs => {
-      const size = this.matches[s].view.segment.docs
-      if (tfCells.length < size) { tfCells = new Float32Array(size * 2); touchedCells = new Uint32Array(size * 2) }
-      const tfs = tfCells, touched = touchedCells
-      let n = 0
-      for (let u = 0; u < width; u++) {
-        const { counts, lengths, postingDocs, starts } = own[u]
-        const { weight } = lexicon.units[u], lengthMean = lexicon.lengthMeans[u]
-        for (const places of term.places) {
-          const at = places[s * width + u]
-          if (at < 0) continue
-          for (let p = starts[at], end = starts[at + 1]; p < end; p++) {
-            const doc = postingDocs[p]
-            if (tfs[doc] === 0) touched[n++] = doc
-            tfs[doc] += counts[p] * perOccurrence(weight, lengths[doc], lengthMean)
-          }
+    const width = lexicon.units.length, own = lexicon.segments[s]
+    const size = this.matches[s].view.segment.docs
+    if (tfCells.length < size) { tfCells = new Float32Array(size * 2); touchedCells = new Uint32Array(size * 2) }
+    const tfs = tfCells, touched = touchedCells
+    let n = 0
+    for (let u = 0; u < width; u++) {
+      const { counts, lengths, postingDocs, starts } = own[u]
+      const { weight } = lexicon.units[u], lengthMean = lexicon.lengthMeans[u]
+      for (const places of term.places) {
+        const at = places[s * width + u]
+        if (at < 0) continue
+        for (let p = starts[at], end = starts[at + 1]; p < end; p++) {
+          const doc = postingDocs[p]
+          if (tfs[doc] === 0) touched[n++] = doc
+          tfs[doc] += counts[p] * perOccurrence(weight, lengths[doc], lengthMean)
         }
       }
-      frequency += n
-      const docs = touched.slice(0, n), kept = new Float32Array(n)
-      for (let i = 0; i < n; i++) { kept[i] = tfs[docs[i]]; tfs[docs[i]] = 0 }
-      return { docs, tfs: kept }
-    })
-    return { segments, frequency }
+    }
+    const docs = touched.slice(0, n), kept = new Float32Array(n)
+    for (let i = 0; i < n; i++) { kept[i] = tfs[docs[i]]; tfs[docs[i]] = 0 }
+    return { docs, tfs: kept }
   }
 
   /** The share of the query that a document must have: all of it, or less when too few have it. Deleted documents do not count. */
@@ -209,6 +209,28 @@ const add = (cells: Scored, { docs, tfs }: TermDocs, weight: number, factor: num
     shares[doc] += weight
     bits[doc] |= bit
   }
+}
+
+/** Documents that write two words of the query as one count as if they had both, unless what they have of both is more. */
+const addCompound = (cells: Scored, parts: readonly [TermDocs, TermDocs], joined: TermDocs, idfs: readonly [number, number], factor: number, bit: number): void => {
+  const { docs, tfs } = joined
+  if (docs.length === 0) return
+  // What the two words gave, by document, and then only the part that is missing.
+  const { bits, scores, shares, touched } = cells
+  const given = new Map<number, { score: number; share: number }>(Array.from(docs, (doc) => [doc, { score: 0, share: 0 }]))
+  parts.forEach((part, i) => part.docs.forEach((doc, at) => {
+    const known = given.get(doc)
+    if (known !== undefined) { known.score += idfs[i] * saturated(part.tfs[at]); known.share += idfs[i] }
+  }))
+  docs.forEach((doc, at) => {
+    const { score, share } = given.get(doc)!
+    const credit = factor * (idfs[0] + idfs[1]) * saturated(tfs[at])
+    if (credit <= score) return
+    if (shares[doc] === 0) { touched[cells.count++] = doc; scores[doc] = 0; bits[doc] = 0 }
+    scores[doc] += credit - score
+    shares[doc] += idfs[0] + idfs[1] - share
+    bits[doc] |= bit
+  })
 }
 
 /** Cells are lent between searches; `shares` is all zero while they wait. */
