@@ -5,10 +5,12 @@
  */
 import { hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
-import type { RelevanceQuery } from "../plan.ts"
+import type { RelevanceQuery, TextMatchInfo } from "../plan.ts"
+import type { MarkedWord } from "../search/highlight-text.ts"
 import type { SegmentMatches } from "../search/text-search.ts"
 import { diffuse } from "./diffusion.ts"
 import { Lexicon } from "./lexicon.ts"
+import { markerOf } from "./marking.ts"
 import { addPairs } from "./pairs.ts"
 import { streamNumbers, TermResolver, type QueryTerm, type QueryTerms } from "./query-terms.ts"
 import { PARTS } from "./unit-index.ts"
@@ -39,7 +41,7 @@ export interface TermDocs { readonly docs: Uint32Array; readonly tfs: Float32Arr
 interface Scored { readonly scores: Float64Array; /** Rarity of the words that are there. */ readonly shares: Float64Array; readonly bits: Uint32Array; readonly touched: Uint32Array; count: number }
 
 export class RelevanceSearch {
-  /** What highlighting marks. */ asked: ReadonlyArray<QueryTerms> = []
+  private asked: ReadonlyArray<QueryTerms> = []
   private readonly query: RelevanceQuery
   private readonly matches: ReadonlyArray<SegmentMatches>
   private readonly lexicon: Lexicon
@@ -62,6 +64,24 @@ export class RelevanceSearch {
     this.asked = asked
     for (const terms of asked) if (terms.terms.length > 0) this.search(terms)
     return true
+  }
+
+  /** What highlighting marks. */
+  marker(): (written: string) => MarkedWord | undefined { return markerOf(this.asked, this.query.units[0].locale) }
+  /** The parts of a hit's score, in the words of the engine-compatible one; scores are millionths. */
+  infoOf(score: bigint, s: number, doc: number): TextMatchInfo {
+    const { segments, units } = this.lexicon
+    const { terms } = this.asked[0]
+    const matched = units.map((_unit, u) => terms.filter((term) => {
+      const wanted = streamNumbers(term, s, u, units.length), { stream, streamStarts } = segments[s][u]
+      return wanted.length > 0 && stream.subarray(streamStarts[doc], streamStarts[doc + 1]).some((number) => wanted.includes(number))
+    }))
+    const tokens = new Set(matched.flat())
+    return {
+      best_field_score: score.toString(), best_field_weight: Math.round(units.reduce((most, { weight }, u) => matched[u].length > 0 ? Math.max(most, weight) : most, 0)),
+      fields_matched: matched.filter((own) => own.length > 0).length, num_tokens_dropped: terms.length - tokens.size, score: score.toString(),
+      tokens_matched: tokens.size, typo_prefix_score: [...tokens].some(({ factor }) => factor < 1) ? 1 : 0,
+    }
   }
 
   private search({ compounds, order, terms }: QueryTerms): void {

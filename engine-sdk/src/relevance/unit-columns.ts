@@ -14,8 +14,8 @@ import type { CollectionSchema } from "../schema.ts"
 import { UnitBuilder, type UnitIndex } from "./unit-index.ts"
 import { wordAnalyzerOf } from "./words.ts"
 
-/** Units kept per segment. */
-const UNITS_MAX = 32
+/** Units kept per segment: more than one request may name. */
+const UNITS_MAX = 128
 /** Documents between two offers to give way. */
 const STEP_DOCS = 32
 const KEY = "relevance"
@@ -63,7 +63,8 @@ export const missingDocs = (views: ReadonlyArray<SegmentView>, units: ReadonlyAr
 export function* buildMissing(view: SegmentView, units: ReadonlyArray<RelevanceUnit>, schema: CollectionSchema, documents: DocumentSource): Generator<void, void> {
   const { segment, deleted } = view
   const columns = columnsOf(segment)
-  const missing = units.filter(({ name }) => !columns.has(name))
+  // Asked by `get`, so that what this search needs is the last to go.
+  const missing = units.filter(({ name }) => columns.get(name) === undefined)
   if (missing.length === 0) return
   const builds = missing.map((unit) => ({ name: unit.name, builder: new UnitBuilder(wordAnalyzerOf(unit.locale)), read: readerOf(unit, schema, segment) }))
   for (let doc = 0; doc < segment.docs; doc++) {
