@@ -59,7 +59,7 @@ interface Column { readonly docs: number[]; readonly weights: number[] }
 const vectorsOf = (lexicon: Lexicon, norm: FieldNorm, window: ReadonlyArray<WindowDocument>): Column[] => {
   const columns: Column[] = []
   const used: number[] = []
-  const rarities: number[] = []
+  const frequencies: number[] = [], rarities: number[] = []
   const { segments } = lexicon
   const own: number[] = []
   let tf = new Float64Array(512)
@@ -78,13 +78,14 @@ const vectorsOf = (lexicon: Lexicon, norm: FieldNorm, window: ReadonlyArray<Wind
           slots[slot] = columns.push({ docs: [], weights: [] })
           keys[slot] = key
           used.push(slot)
-          rarities.push(Infinity)
+          frequencies.push(-1)
+          rarities.push(0)
           if (columns.length > tf.length) { const wider = new Float64Array(tf.length * 2); wider.set(tf); tf = wider }
         }
         const column = slots[slot] - 1
         // The unit that has a word most often says how rare it is.
-        const rarity = idfOf(unit.frequency(term), unit.docs)
-        if (rarity < rarities[column]) rarities[column] = rarity
+        const frequency = unit.frequency(term) / unit.docs
+        if (frequency > frequencies[column]) { frequencies[column] = frequency; rarities[column] = idfOf(unit.frequency(term), unit.docs) }
         if (tf[column] === 0) own.push(column)
         tf[column] += add
       }

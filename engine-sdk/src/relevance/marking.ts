@@ -3,6 +3,9 @@ import type { MarkedWord } from "../search/highlight-text.ts"
 import type { QueryTerms } from "./query-terms.ts"
 import { wordAnalyzerOf } from "./words.ts"
 
+const WHOLE: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
+/** One word as the analyzer would see it. */
+const PLAIN = /^[a-z]+$/
 const CACHED_MAX = 4_096
 
 /** `written`: a token as the text has it, in lower case. A token that holds several words (`dv7-1211ea`) is marked for any of them. */
@@ -21,14 +24,16 @@ export const markerOf = (asked: ReadonlyArray<QueryTerms>, locale: string): (wri
   }
   const prefixes = asked.flatMap(({ typedPrefix }) => typedPrefix ?? [])
   const known = new Map<string, MarkedWord | undefined>()
+  const markOf = (surface: string, written: string): MarkedWord | undefined => {
+    const stem = analyzer.stem(surface)
+    if (whole.has(stem)) return WHOLE
+    if (!started.has(stem)) return undefined
+    const prefix = prefixes.find((typed) => written.startsWith(typed))
+    return prefix === undefined ? WHOLE : { typedLength: prefix.length, typos: 0, isPrefix: true }
+  }
   const look = (written: string): MarkedWord | undefined => {
-    for (const { surface } of analyzer.words(written)) {
-      const stem = analyzer.stem(surface)
-      if (whole.has(stem)) return { typedLength: Infinity, typos: 0, isPrefix: false }
-      if (!started.has(stem)) continue
-      const prefix = prefixes.find((typed) => written.startsWith(typed))
-      return prefix === undefined ? { typedLength: Infinity, typos: 0, isPrefix: false } : { typedLength: prefix.length, typos: 0, isPrefix: true }
-    }
+    if (PLAIN.test(written)) return markOf(written, written)
+    for (const { surface } of analyzer.words(written)) { const mark = markOf(surface, written); if (mark !== undefined) return mark }
     return undefined
   }
   return (written) => {

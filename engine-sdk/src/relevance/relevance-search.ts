@@ -25,7 +25,7 @@ import { idfOf, perOccurrence, saturated, type FieldNorm } from "./weighting.ts"
 const FOUND_MIN = 500
 const SHARE_BINS = 512
 /** Documents that are looked at word by word. */
-const CLOSE_LOOK_DOCS = 1_000
+const CLOSE_LOOK_DOCS = 300
 const DIFFUSION_DOCS = 200
 const DIFFUSION_SHARE = 0.5
 const TITLE_SHARE = 0.15
@@ -179,13 +179,13 @@ export class RelevanceSearch {
     const { segments, units } = this.lexicon
     const heaviest = units.reduce((most, { weight }) => Math.max(most, weight), 0)
     const titles = units.flatMap(({ weight }, u) => weight === heaviest ? [u] : [])
-    const wanted = segments.map((_own, s) => titles.map((u) => new Set(terms.flatMap((term) => streamNumbers(term, s, u, units.length)))))
+    const wanted = segments.map((_own, s) => titles.map((u) => terms.flatMap((term) => streamNumbers(term, s, u, units.length))))
     for (const candidate of best) {
       let words = 0, matched = 0
       titles.forEach((u, k) => {
         const unit = segments[candidate.s][u]
         words += unit.lengths[candidate.doc]
-        for (let p = unit.streamStarts[candidate.doc], end = unit.streamStarts[candidate.doc + 1]; p < end && unit.stream[p] !== PARTS; p++) if (wanted[candidate.s][k].has(unit.stream[p])) matched++
+        for (let p = unit.streamStarts[candidate.doc], end = unit.streamStarts[candidate.doc + 1]; p < end && unit.stream[p] !== PARTS; p++) if (wanted[candidate.s][k].includes(unit.stream[p])) matched++
       })
       if (words > 0) candidate.score *= 1 + TITLE_SHARE * Math.min(1, matched / words)
     }
