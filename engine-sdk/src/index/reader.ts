@@ -53,6 +53,7 @@ export class CollectionReader {
   schema: CollectionSchema
   views: SegmentView[] = []
   version = 0
+  /** Derived data of the whole collection, by the name of whoever keeps it; what says its bytes is counted. */ readonly derived = new Map<string, unknown>()
   readonly documents: DocumentSource
   constructor(schema: CollectionSchema, documents: DocumentSource) {
     this.schema = schema
@@ -64,11 +65,8 @@ export class CollectionReader {
     return total
   }
   get indexBytes(): number {
-    let total = 0
-    for (const { segment } of this.views) {
-      total += segment.meta.bytes
-      for (const kept of segment.derived.values()) if (hasBytes(kept)) total += kept.bytes
-    }
+    let total = bytesOf(this.derived)
+    for (const { segment } of this.views) total += segment.meta.bytes + bytesOf(segment.derived)
     return total
   }
   apply(publication: Publication): void {
@@ -107,7 +105,11 @@ export class CollectionReader {
 }
 
 /** Derived data that says how large it is counts as index. */
-const hasBytes = (kept: unknown): kept is { readonly bytes: number } => typeof kept === "object" && kept !== null && "bytes" in kept && typeof kept.bytes === "number"
+const bytesOf = (derived: ReadonlyMap<string, unknown>): number => {
+  let total = 0
+  for (const kept of derived.values()) if (typeof kept === "object" && kept !== null && "bytes" in kept && typeof kept.bytes === "number") total += kept.bytes
+  return total
+}
 
 export const markDeleted = (view: SegmentView, docs: ReadonlyArray<number> | Uint32Array): void => {
   if (docs.length === 0) return

@@ -59,7 +59,8 @@ interface Column { readonly docs: number[]; readonly weights: number[] }
 const vectorsOf = (lexicon: Lexicon, norm: FieldNorm, window: ReadonlyArray<WindowDocument>): Column[] => {
   const columns: Column[] = []
   const used: number[] = []
-  const frequencies: number[] = [], rarities: number[] = []
+  const rarities: number[] = []
+  const frequencyOf = lexicon.frequencies()
   const { segments } = lexicon
   const own: number[] = []
   let tf = new Float64Array(512)
@@ -78,14 +79,10 @@ const vectorsOf = (lexicon: Lexicon, norm: FieldNorm, window: ReadonlyArray<Wind
           slots[slot] = columns.push({ docs: [], weights: [] })
           keys[slot] = key
           used.push(slot)
-          frequencies.push(-1)
-          rarities.push(0)
+          rarities.push(idfOf(frequencyOf(unit.hashes[term]), lexicon.docs))
           if (columns.length > tf.length) { const wider = new Float64Array(tf.length * 2); wider.set(tf); tf = wider }
         }
         const column = slots[slot] - 1
-        // The unit that has a word most often says how rare it is.
-        const frequency = unit.frequency(term) / unit.docs
-        if (frequency > frequencies[column]) { frequencies[column] = frequency; rarities[column] = idfOf(unit.frequency(term), unit.docs) }
         if (tf[column] === 0) own.push(column)
         tf[column] += add
       }

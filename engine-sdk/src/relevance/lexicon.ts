@@ -7,6 +7,7 @@ import { encodeUtf8 } from "../index/bytes.ts"
 import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { RelevanceUnit } from "../plan.ts"
+import { frequenciesOf } from "./frequency-table.ts"
 import { unitsOf } from "./unit-columns.ts"
 import { FIRST_TERM, GAP, PARTS, type UnitIndex } from "./unit-index.ts"
 
@@ -21,9 +22,11 @@ export class Lexicon {
   /** Per segment, in the order of `units`. */ readonly segments: ReadonlyArray<ReadonlyArray<UnitIndex>>
   readonly docs: number
   /** Words of a text of each unit, over documents that have it. */ readonly lengthMeans: ReadonlyArray<number>
+  private readonly reader: CollectionReader
   private readonly known = new Map<string, Places | undefined>()
 
   constructor(reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>) {
+    this.reader = reader
     this.units = units
     this.segments = reader.views.map((view) => unitsOf(view, units, reader.schema, reader.documents))
     this.docs = reader.views.reduce((sum, { segment }) => sum + segment.docs, 0)
@@ -60,6 +63,11 @@ export class Lexicon {
       if (docs > most) most = docs
     }
     return most
+  }
+  /** Documents that have a root, by its hash, in the unit that has it most often. */
+  frequencies(): (hash: number) => number {
+    const tables = this.units.map(({ name }, u) => frequenciesOf(this.reader, name, this.segments.map((own) => own[u])))
+    return (hash) => { let most = 0; for (const table of tables) most = Math.max(most, table.frequency(hash)); return most }
   }
   /** Calls `visit` with each word of any segment and unit within `cost` edits (exactly), or with completions at cost 0. */
   expand(surface: string, cost: number, prefix: boolean, visit: (surface: string, stem: string) => void): void {

@@ -12,17 +12,17 @@ const CACHED_MAX = 4_096
 export const markerOf = (asked: ReadonlyArray<QueryTerms>, locale: string): (written: string) => MarkedWord | undefined => {
   const analyzer = wordAnalyzerOf(locale)
   const whole = new Set<string>(), started = new Set<string>()
-  for (const { compounds, terms, typedPrefix } of asked) {
+  const prefixes: string[] = []
+  for (const { compounds, terms } of asked) {
     for (const { joined } of compounds) whole.add(joined.stems[0])
-    for (const { stems } of terms) {
-      if (stems.length > 1 && typedPrefix !== undefined) for (const stem of stems) started.add(stem)
+    for (const { stems, typed } of terms) {
+      if (typed !== undefined) { prefixes.push(typed); for (const stem of stems) started.add(stem) }
       else for (const stem of stems) {
         whole.add(stem)
         for (const part of analyzer.words(stem)[0]?.parts ?? []) whole.add(part)
       }
     }
   }
-  const prefixes = asked.flatMap(({ typedPrefix }) => typedPrefix ?? [])
   const known = new Map<string, MarkedWord | undefined>()
   const markOf = (surface: string, written: string): MarkedWord | undefined => {
     const stem = analyzer.stem(surface)

@@ -13,13 +13,13 @@ export interface QueryTerm {
   readonly stems: ReadonlyArray<string>
   readonly places: ReadonlyArray<Places>
   /** Below 1 for guesses. */ readonly factor: number
+  /** What was typed of a word that was completed. */ readonly typed: string | undefined
   /** How often the query has it. */ count: number
 }
 export interface QueryTerms {
   /** Distinct, in the order of the query. */ readonly terms: ReadonlyArray<QueryTerm>
   /** The words in order as indexes into `terms`: neighbours here are pairs. */ readonly order: ReadonlyArray<number>
   /** Neighbours that some documents write as one word: `head set`, `headset`. */ readonly compounds: ReadonlyArray<{ readonly a: number; readonly b: number; readonly joined: QueryTerm }>
-  /** What was typed of an unfinished last word that was completed. */ readonly typedPrefix: string | undefined
 }
 
 const GUESS_FACTOR = 0.8
@@ -41,13 +41,12 @@ const COMPOUND_FREQUENCY_MIN = 3
 const COMPOUNDS_MAX = 8
 const LETTERS = /^\p{L}+$/u
 
-interface Piece { readonly stems: ReadonlyArray<string>; readonly factor: number }
+interface Piece { readonly stems: ReadonlyArray<string>; readonly factor: number; readonly typed?: string }
 
 export class TermResolver {
   private readonly lexicon: Lexicon
   private readonly query: RelevanceQuery
   private readonly analyzer: WordAnalyzer
-  private typedPrefix: string | undefined
   constructor(lexicon: Lexicon, query: RelevanceQuery) {
     this.lexicon = lexicon
     this.query = query
@@ -58,20 +57,28 @@ export class TermResolver {
   resolve(text: string): QueryTerms | undefined {
     const words = this.analyzer.words(text).filter(({ surface }) => !this.analyzer.isStop(surface)).slice(0, WORDS_MAX)
     if (words.length === 0) return undefined
-    this.typedPrefix = undefined
     const completesLast = this.query.completes && /[\p{L}\p{N}]$/u.test(text)
     const terms: QueryTerm[] = [], order: number[] = []
     const known = new Map<string, number>()
-    words.forEach((word, i) => {
-      for (const { stems, factor } of this.pieces(word, completesLast && i === words.length - 1)) {
+    for (let i = 0; i < words.length; i++) {
+      const joined = this.joined(words[i], words[i + 1])
+      if (joined !== undefined) i++
+      for (const { stems, factor, typed } of joined ?? this.pieces(words[i], completesLast && i === words.length - 1)) {
         const key = stems.join(" ")
         let at = known.get(key)
-        if (at === undefined) { known.set(key, at = terms.length); terms.push({ stems, factor, count: 0, places: stems.map((stem) => this.lexicon.places(stem)!) }) }
+        if (at === undefined) { known.set(key, at = terms.length); terms.push({ stems, factor, typed, count: 0, places: stems.map((stem) => this.lexicon.places(stem)!) }) }
         terms[at].count++
         order.push(at)
       }
-    })
-    return { terms, order, compounds: this.query.corrects ? this.compounds(words, known) : [], typedPrefix: this.typedPrefix }
+    }
+    return { terms, order, compounds: this.query.corrects ? this.compounds(words, known) : [] }
+  }
+  /** Two words of which one is unknown, where others write both as one. */
+  private joined(word: Word, next: Word | undefined): ReadonlyArray<Piece> | undefined {
+    if (next === undefined || !this.query.corrects || !LETTERS.test(word.surface + next.surface)) return undefined
+    const isKnown = (surface: string): boolean => this.lexicon.places(this.analyzer.stem(surface)) !== undefined
+    if ((isKnown(word.surface) && isKnown(next.surface)) || !isKnown(word.surface + next.surface)) return undefined
+    return [{ stems: [this.analyzer.stem(word.surface + next.surface)], factor: 1 }]
   }
   private compounds(words: ReadonlyArray<Word>, known: ReadonlyMap<string, number>): QueryTerms["compounds"] {
     return words.slice(1).flatMap((word, i) => {
@@ -81,7 +88,7 @@ export class TermResolver {
       const stem = this.analyzer.stem(before + word.surface)
       const places = this.lexicon.places(stem)
       if (places === undefined || this.lexicon.frequency(places) < COMPOUND_FREQUENCY_MIN) return []
-      return [{ a, b, joined: { stems: [stem], places: [places], factor: GUESS_FACTOR, count: 1 } }]
+      return [{ a, b, joined: { stems: [stem], places: [places], factor: GUESS_FACTOR, typed: undefined, count: 1 } }]
     }).slice(0, COMPOUNDS_MAX)
   }
 
@@ -92,7 +99,7 @@ export class TermResolver {
     if (places !== undefined) {
       if (mayBeUnfinished && word.parts === undefined && lexicon.frequency(places) < FINISHED_FREQUENCY_MIN) {
         const more = this.completions(word.surface).filter((other) => other !== stem)
-        if (more.length > 0) { this.typedPrefix = word.surface; return [{ stems: [stem, ...more], factor: 1 }] }
+        if (more.length > 0) return [{ stems: [stem, ...more], factor: 1, typed: word.surface }]
       }
       return [{ stems: [stem], factor: 1 }]
     }
@@ -102,7 +109,7 @@ export class TermResolver {
     }
     if (mayBeUnfinished) {
       const completed = this.completions(word.surface)
-      if (completed.length > 0) { this.typedPrefix = word.surface; return [{ stems: completed, factor: GUESS_FACTOR }] }
+      if (completed.length > 0) return [{ stems: completed, factor: GUESS_FACTOR, typed: word.surface }]
     }
     if (!query.corrects) return []
     return this.split(word.surface) ?? this.spelled(word.surface, mayBeUnfinished) ?? this.atBoundary(word.surface) ?? []
