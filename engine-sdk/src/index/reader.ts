@@ -53,6 +53,7 @@ export class CollectionReader {
   schema: CollectionSchema
   views: SegmentView[] = []
   version = 0
+  /** Derived data of the whole collection, by the name of whoever keeps it; what says its bytes is counted. */ readonly derived = new Map<string, unknown>()
   readonly documents: DocumentSource
   constructor(schema: CollectionSchema, documents: DocumentSource) {
     this.schema = schema
@@ -64,8 +65,8 @@ export class CollectionReader {
     return total
   }
   get indexBytes(): number {
-    let total = 0
-    for (const view of this.views) total += view.segment.meta.bytes
+    let total = bytesOf(this.derived)
+    for (const { segment } of this.views) total += segment.meta.bytes + bytesOf(segment.derived)
     return total
   }
   apply(publication: Publication): void {
@@ -101,6 +102,13 @@ export class CollectionReader {
     }
     return undefined
   }
+}
+
+/** Derived data that says how large it is counts as index. */
+const bytesOf = (derived: ReadonlyMap<string, unknown>): number => {
+  let total = 0
+  for (const kept of derived.values()) if (typeof kept === "object" && kept !== null && "bytes" in kept && typeof kept.bytes === "number") total += kept.bytes
+  return total
 }
 
 export const markDeleted = (view: SegmentView, docs: ReadonlyArray<number> | Uint32Array): void => {

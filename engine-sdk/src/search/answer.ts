@@ -130,7 +130,8 @@ export class HitRenderer {
     this.execution = execution
     const { plan, reader, scope } = execution
     this.highlighter = plan.text === undefined || (plan.text.tokens.length === 0 && plan.text.phrases.length === 0) ? undefined
-      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text)
+      : execution.relevance === undefined ? new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text)
+      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords({ ...plan.text, tokens: [] }, []), plan.text, execution.relevance.marker())
     this.showsTextMatch = plan.sort.some(({ kind }) => kind === "text_match")
 
     this.joins = plan.selection.joins
@@ -161,7 +162,7 @@ export class HitRenderer {
       const match = execution.matches[placed.s]
       const score = scoreAsBigInt(match.high[placed.doc], match.low[placed.doc])
       hit.text_match = score
-      hit.text_match_info = this.infoOf(score)
+      hit.text_match_info = execution.relevance?.infoOf(score, placed.s, placed.doc) ?? this.infoOf(score)
     }
     if (execution.hybrid !== undefined && !placed.isCurated) hit.hybrid_search_info = { rank_fusion_score: execution.hybrid.fused[placed.s][placed.doc] }
     return hit

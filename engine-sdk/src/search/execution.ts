@@ -2,7 +2,8 @@
  * One search from plan to ranked documents: what may match, what does, how it is ordered. Rendering hits, facets and the
  * envelope lies in `answer.ts`; several executions together make a union.
  */
-import type { SearchPlan, SortKey } from "../plan.ts"
+import type { RelevanceQuery, SearchPlan, SortKey } from "../plan.ts"
+import { RelevanceSearch } from "../relevance/relevance-search.ts"
 import { andInto, andNotInto, bitsOf, clearBit, countBits, fillBits, hasBit, setBit, type Bits } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
@@ -33,6 +34,7 @@ export class Execution {
   readonly matches: SegmentMatches[]
   readonly pinned: ReadonlyArray<{ s: number; doc: number; position: number }>
   combinations: ReadonlyArray<Combination> = []
+  /** Set when the words were matched and scored by a named ranking. */ relevance: RelevanceSearch | undefined
   isCutOff = false
   distances: ReadonlyArray<DistanceTable> | undefined
   hybrid: HybridScores | undefined
@@ -86,6 +88,10 @@ export class Execution {
     const { text, vector } = plan
     const hasText = text !== undefined && (text.tokens.length > 0 || text.phrases.length > 0)
     if (hasText) {
+      if (text.relevance !== undefined && this.rankByRelevance(text.relevance)) {
+        if (vector !== undefined) this.fuse()
+        return
+      }
       const search = new TextSearch(this.reader, text, this.matches, () => this.resultCount(), this.deadline)
       if (text.tokens.length > 0) search.run()
       else search.phrasesOnly()
@@ -99,6 +105,14 @@ export class Execution {
       match.high.fill(0, 0, match.view.segment.docs)
       match.low.fill(MATCH_ALL_SCORE, 0, match.view.segment.docs)
     }
+  }
+
+  /** False when there is no word to rank by (only stop words): the engine-compatible search has an answer to those. */
+  private rankByRelevance(query: RelevanceQuery): boolean {
+    const search = new RelevanceSearch(this.reader, query, this.matches, this.plan.sort.length === 0 || this.plan.sort[0].kind === "text_match" || this.plan.vector !== undefined)
+    if (!search.run()) return false
+    this.relevance = search
+    return true
   }
 
   private resultCount(): number {

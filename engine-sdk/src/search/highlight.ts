@@ -34,9 +34,12 @@ export class Highlighter {
   private readonly scope: SearchScope
   /** Object fields that are highlighted whole. */ private readonly objects: string[][] = []
   private readonly fields: ReadonlyArray<HighlightedField>
-  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery) {
+  private readonly marker: ((written: string) => MarkedWord | undefined) | undefined
+  /** `marker`: how a named ranking says what it matched. */
+  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery, marker?: (written: string) => MarkedWord | undefined) {
     this.query = query
     this.scope = scope
+    this.marker = marker
     this.schema = schema
     this.request = request
     this.words = words
@@ -101,7 +104,8 @@ export class Highlighter {
 
   /** The words, and where a field was searched by infix every token around the first query word. */
   private finderOf(name: string): WordFinder {
-    const { words } = this
+    const { marker, words } = this
+    if (marker !== undefined) return (token, written) => words.get(token) ?? marker(written)
     const infix = this.query.fields.find(({ field }) => field === name)?.infix ?? "off"
     if (infix === "off") return (token) => words.get(token)
     const wanted: string | undefined = this.query.tokens[0]
