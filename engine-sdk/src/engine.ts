@@ -39,7 +39,16 @@ export interface ScanRequest {
 }
 export interface ScanPage { readonly documents: ReadonlyArray<Document>; /** Ids in the same order. */ readonly ids: ReadonlyArray<string>; /** undefined when this was the last page. */ readonly next: number | undefined }
 
-export interface CollectionUsage { readonly documents: number; readonly segments: number; readonly index_bytes: number; readonly document_bytes: number; readonly open: boolean }
+export interface CollectionUsage { readonly documents: number; readonly segments: number; readonly index_bytes: number; readonly document_bytes: number; readonly open: boolean; /** Vector fields of an open collection, where the engine knows. */ readonly vectors?: ReadonlyArray<VectorUsage> }
+/** How a vector field is searched: `approximate` of its `vectors` through an index, the rest one by one. */
+export interface VectorUsage {
+  readonly field: string
+  readonly vectors: number
+  readonly approximate: number
+  /** Of the approximate index; part of `index_bytes`. */ readonly graph_bytes: number
+  /** Share of the true ten nearest among those found, the worst index of the field; 1 while everything is exact. */ readonly recall: number
+  /** Why something is searched exactly although it is large. */ readonly note?: string
+}
 
 export interface SearchEngine {
   capabilities(): Capabilities

@@ -5,6 +5,7 @@ import type { EventsOptions } from "../../bench/events.ts"
 import type { FixtureOptions } from "../../bench/fixtures.ts"
 import type { RelevanceOptions } from "../../bench/relevance.ts"
 import type { SearchOptions } from "../../bench/search.ts"
+import type { VectorsOptions } from "../../bench/vectors.ts"
 
 const running = <A>(load: () => Promise<A>, run: (module: A) => Promise<void>) => Effect.promise(async () => run(await load()))
 export const benchEngine = (options: EngineOptions) => running(() => import("../../bench/engine.ts"), (module) => module.benchEngine(options))
@@ -12,3 +13,4 @@ export const benchSearch = (options: SearchOptions) => running(() => import("../
 export const benchEvents = (options: EventsOptions) => running(() => import("../../bench/events.ts"), (module) => module.benchEvents(options))
 export const writeFixtures = (options: FixtureOptions) => running(() => import("../../bench/fixtures.ts"), (module) => module.writeFixtures(options))
 export const benchRelevance = (options: RelevanceOptions) => running(() => import("../../bench/relevance.ts"), (module) => module.benchRelevance(options))
+export const benchVectors = (options: VectorsOptions) => running(() => import("../../bench/vectors.ts"), (module) => module.benchVectors(options))

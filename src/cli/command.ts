@@ -4,7 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { portDefault } from "../config.ts"
-import { benchEngine, benchEvents, benchRelevance, benchSearch, writeFixtures } from "./bench.ts"
+import { benchEngine, benchEvents, benchRelevance, benchSearch, benchVectors, writeFixtures } from "./bench.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
@@ -125,7 +125,11 @@ const benchCommand = Command.make("bench").pipe(
       schema: Option.getOrUndefined(flags.schema), run: Option.getOrUndefined(flags.run), out: Option.getOrUndefined(flags.out)
     })).pipe(Command.withDescription("Quality on judged queries: nDCG@10, MRR, recall@100")),
     Command.make("events", { ...load, batch: Flag.Int("batch").pipe(Flag.withDefault(100)), seed: inputs.seed, out: inputs.out },
-      (flags) => benchEvents({ seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), batch: flags.batch, seed: flags.seed, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Event batches over HTTP from a load process"))
+      (flags) => benchEvents({ seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), batch: flags.batch, seed: flags.seed, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Event batches over HTTP from a load process")),
+    Command.make("vectors", {
+      vectors: Flag.Int("vectors").pipe(Flag.withDescription("Generated vectors of each kind"), Flag.withDefault(20_000)), dim: Flag.Int("dim").pipe(Flag.withDescription("Dimensions"), Flag.withDefault(384)),
+      queryCount: Flag.Int("query-count").pipe(Flag.withDefault(200)), approximateFrom: Flag.Int("approximate-from").pipe(Flag.withDescription("Vectors from which a segment gets an approximate index"), Flag.withDefault(10_000)), seed: inputs.seed, out: inputs.out
+    }, (flags) => benchVectors({ vectors: flags.vectors, dim: flags.dim, queryCount: flags.queryCount, approximateFrom: flags.approximateFrom, seed: flags.seed, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Vector search: approximate beside exact"))
   ])
 )
 

@@ -42,7 +42,7 @@ export function* mergeSegments(schema: CollectionSchema, sources: ReadonlyArray<
     const geo = sources.map(({ segment }) => segment.geo(field.name))
     if (geo.some((column) => column !== undefined)) mergeGeo(plan, out, `g${at}.`, geo)
     const vectors = sources.map(({ segment }) => segment.vectors(field.name))
-    if (vectors.some((column) => column !== undefined)) mergeVectors(plan, out, `e${at}.`, vectors, field.num_dim)
+    if (vectors.some((column) => column !== undefined)) yield* mergeVectors(plan, out, `e${at}.`, vectors, field.num_dim)
     yield
   }
   return { ...out.finish(docs, fields.map((field) => field.name), allocate), moved }
@@ -233,12 +233,13 @@ const mergeGeo = (plan: Plan, out: SectionWriter, prefix: string, columns: Reado
   out.put(prefix + "coordinates", Float64Array.from(coordinates))
 }
 
-const mergeVectors = (plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<VectorColumn | undefined>, dimensions: number): void => {
+function* mergeVectors(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<VectorColumn | undefined>, dimensions: number): Generator<void, void> {
   const values = new Float32Array(plan.docs * dimensions), has = bitsOf(plan.docs)
   for (let s = 0; s < columns.length; s++) {
     const column = columns[s], map = plan.moved[s]
     if (column === undefined) continue
     for (let doc = 0; doc < map.length; doc++) {
+      if ((doc & 255) === 255) yield
       if (map[doc] === GONE || !hasBit(column.has, doc)) continue
       values.set(column.values.subarray(doc * dimensions, (doc + 1) * dimensions), map[doc] * dimensions)
       setBit(has, map[doc])

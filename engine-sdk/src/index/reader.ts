@@ -6,6 +6,7 @@ import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
 import { encodeUtf8, hashBytes } from "./bytes.ts"
 import { Segment } from "./segment.ts"
+import { attachGraph, graphsOf, openGraph, type GraphRecord, type NativeIndex } from "./vector-graph.ts"
 import type { Region, SegmentMeta } from "./sections.ts"
 
 /** Stored documents as JSON text by insertion number; undefined once a document is gone. */
@@ -19,7 +20,10 @@ export interface Publication {
   readonly added: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; readonly region: Region; readonly deleted?: ReadonlyArray<number> | Uint32Array }>
   readonly removed: ReadonlyArray<number>
   readonly deletions: ReadonlyArray<{ readonly segment: number; readonly docs: ReadonlyArray<number> | Uint32Array }>
+  /** Graphs of segments that are there already or come in `added`. */ readonly graphs?: ReadonlyArray<PublishedGraph>
 }
+/** Opened from its file, unless publisher and reader share a thread and the graph itself is handed over. */
+export interface PublishedGraph { readonly segment: number; readonly record: GraphRecord; readonly file: string | undefined; readonly index?: NativeIndex; /** Why there is none. */ readonly failure?: string }
 
 /** Numbers for the values of one field across segments. It only grows, until the reader starts it anew. */
 export class FieldDictionary {
@@ -66,7 +70,10 @@ export class CollectionReader {
   }
   get indexBytes(): number {
     let total = bytesOf(this.derived)
-    for (const { segment } of this.views) total += segment.meta.bytes + bytesOf(segment.derived)
+    for (const { segment } of this.views) {
+      total += segment.meta.bytes + bytesOf(segment.derived)
+      for (const { record, index } of graphsOf(segment)) if (index !== undefined) total += record.bytes
+    }
     return total
   }
   apply(publication: Publication): void {
@@ -80,6 +87,10 @@ export class CollectionReader {
     for (const { segment, docs } of publication.deletions) {
       const view = this.views.find((candidate) => candidate.segment.id === segment)
       if (view !== undefined) markDeleted(view, docs)
+    }
+    for (const { segment, record, file, index, failure } of publication.graphs ?? []) {
+      const view = this.views.find((candidate) => candidate.segment.id === segment)
+      if (view !== undefined) attachGraph(view.segment, index === undefined && file !== undefined ? openGraph(record, file) : { record, index, failure })
     }
     this.version++
   }

@@ -1,12 +1,13 @@
 /** An engine without a disk: everything lives in this process and ends with it. */
 import { MemoryJournal } from "../store/journal.ts"
+import { APPROXIMATE_FROM } from "../store/vector-graphs.ts"
 import { Writer } from "../store/writer.ts"
 import { LocalEngine } from "./local-engine.ts"
 
 /** Searches and writes run on the calling thread; imports yield every few milliseconds. */
-export const createEngine = (): LocalEngine => {
+export const createEngine = ({ approximateFrom = APPROXIMATE_FROM }: { /** As in `openEngine`. */ readonly approximateFrom?: number } = {}): LocalEngine => {
   const journal = new MemoryJournal()
-  const engine = new LocalEngine("memory", { text: (key, seq) => journal.get(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }, Infinity)
-  engine.attach(new Writer(journal, (event) => engine.apply(event)))
+  const engine = new LocalEngine("memory", { text: (key, seq) => journal.get(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }, Infinity, approximateFrom)
+  engine.attach(new Writer(journal, (event) => engine.apply(event), undefined, approximateFrom))
   return engine
 }

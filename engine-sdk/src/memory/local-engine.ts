@@ -9,6 +9,7 @@ import type { Awaitable, CollectionUsage, Namespace, ScanPage, ScanRequest, Sche
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import { hasBit } from "../index/bits.ts"
 import { CollectionReader } from "../index/reader.ts"
+import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import { prepareRelevance } from "../relevance/prepare.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
@@ -16,6 +17,7 @@ import { executeSearch, executeUnion } from "../search/answer.ts"
 import { allowedBits } from "../search/filters.ts"
 import { relationOf } from "../search/joins.ts"
 import type { SearchScope } from "../search/scope.ts"
+import { vectorUsage } from "../search/vector-usage.ts"
 import type { CollectionRecord } from "../store/journal.ts"
 import type { WriterEvent, WriterPort } from "../store/writer.ts"
 
@@ -32,6 +34,7 @@ const EXACT: Capabilities["grades"] = {
   distinct_values: "exact", group_totals: "exact", array_grouping: "exact", joins: "exact", geo_polygon: "exact", vector_index: "exact", radial_vector: "exact", hybrid: "exact",
   highlight: "exact", per_element_filters: "exact", stable_scan: "exact", by_filter_write_with_ids: "exact", conditional_write: "exact",
 }
+const APPROXIMATE: Capabilities["grades"] = { ...EXACT, vector_index: "approximate", radial_vector: "approximate", hybrid: "approximate" }
 const MEBIBYTE = 1_048_576
 
 export class LocalEngine implements SearchEngine {
@@ -41,15 +44,17 @@ export class LocalEngine implements SearchEngine {
   private readonly dictionaries = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
   private readonly reads: DocumentReads
   private readonly budget_bytes: number
+  private readonly isApproximate: boolean
   private port: WriterPort | undefined
   private clock = 0
   private isClosed = false
   private failure: string | undefined
   private afterClose: (() => Promise<void>) | undefined
-  constructor(kind: string, reads: DocumentReads, budget_bytes: number) {
+  constructor(kind: string, reads: DocumentReads, budget_bytes: number, approximateFrom = Infinity) {
     this.kind = kind
     this.reads = reads
     this.budget_bytes = budget_bytes
+    this.isApproximate = approximateFrom < Infinity
   }
   /** The writer is made after the engine, because it announces what it holds to it. */
   attach(port: WriterPort): void { this.port = port }
@@ -70,6 +75,8 @@ export class LocalEngine implements SearchEngine {
         let names = this.byName.get(record.namespace)
         if (names === undefined) this.byName.set(record.namespace, names = new Map())
         names.set(record.schema.name, record.key)
+        // Loading it takes some milliseconds: better now than when a graph arrives between two searches.
+        if (this.isApproximate && record.schema.fields.some(({ num_dim }) => num_dim > 0)) vectorLibrary()
         return
       }
       case "dropped": {
@@ -106,7 +113,9 @@ export class LocalEngine implements SearchEngine {
   private newReader({ record }: Entry): CollectionReader { return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) }) }
 
   capabilities(): Capabilities {
-    return { kind: this.kind, grades: EXACT, limits: { window_max: 1_000_000, filter_clauses_max: 100, facet_values_max: 1_000_000, batch_bytes_max: 512 * MEBIBYTE, plans_per_trip_max: 50, visible_after_ms: 0 } }
+    // Said of the engine as a whole: a field below the bound is still searched exactly, which `usage` tells.
+    const grades = this.isApproximate && hasVectorLibrary() ? APPROXIMATE : EXACT
+    return { kind: this.kind, grades, limits: { window_max: 1_000_000, filter_clauses_max: 100, facet_values_max: 1_000_000, batch_bytes_max: 512 * MEBIBYTE, plans_per_trip_max: 50, visible_after_ms: 0 } }
   }
   createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.create(namespace, schema, created_at_s)) }
   alterCollection(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.alter(namespace, name, change)) }
@@ -190,7 +199,7 @@ export class LocalEngine implements SearchEngine {
   usage(namespace: Namespace, name: string): CollectionUsage | undefined {
     const entry = this.entryOf(namespace, name)
     if (entry === undefined) return undefined
-    return { documents: entry.documents, segments: entry.reader?.views.length ?? 0, index_bytes: entry.reader?.indexBytes ?? 0, document_bytes: this.reads.bytes(entry.record.key), open: entry.reader !== undefined }
+    return { documents: entry.documents, segments: entry.reader?.views.length ?? 0, index_bytes: entry.reader?.indexBytes ?? 0, document_bytes: this.reads.bytes(entry.record.key), open: entry.reader !== undefined, ...(entry.reader === undefined ? {} : vectorUsage(entry.reader)) }
   }
   health(): Result<{ readonly ok: true }> { return this.failure === undefined && !this.isClosed ? ok({ ok: true }) : fail({ kind: "Unavailable", message: this.failure ?? "The engine is closed." }) }
   async close(): Promise<void> {

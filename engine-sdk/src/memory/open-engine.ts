@@ -1,6 +1,7 @@
 /** The durable engine: documents and schemas survive; searches run on the calling thread over memory. */
 import { LmdbJournal, LmdbReads } from "../store/lmdb-journal.ts"
 import { RemoteWriter } from "../store/remote-writer.ts"
+import { APPROXIMATE_FROM } from "../store/vector-graphs.ts"
 import { Writer } from "../store/writer.ts"
 import { LocalEngine } from "./local-engine.ts"
 
@@ -8,14 +9,15 @@ export interface OpenEngineOptions {
   /** A folder that belongs to this engine alone; created where missing. */ readonly path: string
   /** Builds the index in a worker thread, so that searches never wait for an import. */ readonly worker?: boolean
   /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */ readonly memoryBudgetBytes?: number
+  /** Vectors of a field in one segment from which an approximate index is built; `Infinity` = always exact. Default: 10,000. */ readonly approximateFrom?: number
 }
 
 /** Fails (rejects) when the folder cannot be opened or belongs to another version. Nothing is loaded before it is used. */
-export const openEngine = async ({ path, worker = false, memoryBudgetBytes = Infinity }: OpenEngineOptions): Promise<LocalEngine> => {
+export const openEngine = async ({ path, worker = false, memoryBudgetBytes = Infinity, approximateFrom = APPROXIMATE_FROM }: OpenEngineOptions): Promise<LocalEngine> => {
   if (!worker) {
     const journal = await LmdbJournal.open(path)
-    const engine = new LocalEngine("embedded", { text: (key, seq) => journal.get(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }, memoryBudgetBytes)
-    const writer = new Writer(journal, (event) => engine.apply(event))
+    const engine = new LocalEngine("embedded", { text: (key, seq) => journal.get(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }, memoryBudgetBytes, approximateFrom)
+    const writer = new Writer(journal, (event) => engine.apply(event), undefined, approximateFrom)
     engine.attach(writer)
     writer.start()
     return engine
@@ -23,10 +25,10 @@ export const openEngine = async ({ path, worker = false, memoryBudgetBytes = Inf
   const early: Array<Parameters<LocalEngine["apply"]>[0]> = []
   let apply = (event: (typeof early)[number]): void => { early.push(event) }
   let lost = (_message: string): void => {}
-  const writer = await RemoteWriter.start(path, (event) => apply(event), (message) => lost(message))
+  const writer = await RemoteWriter.start(path, (event) => apply(event), (message) => lost(message), approximateFrom)
   // The folder exists only once the writer has made it.
   const reads = await LmdbReads.open(path)
-  const engine = new LocalEngine("embedded", reads, memoryBudgetBytes)
+  const engine = new LocalEngine("embedded", reads, memoryBudgetBytes, approximateFrom)
   engine.attach(writer)
   engine.onClose(() => reads.close())
   lost = (message) => engine.failed(message)

@@ -11,13 +11,14 @@ import { diversify } from "./diversity.ts"
 import { eachOrdinal, type FacetedSet } from "./facets.ts"
 import { allowedBits } from "./filters.ts"
 import { Grouping } from "./groups.ts"
+import { nearest, type Neighbour } from "./nearest.ts"
 import { phraseBits } from "./places.ts"
 import { keyOffsets, rankMatches, sortRanked, type Ranked } from "./rank.ts"
 import type { SearchScope } from "./scope.ts"
 import { keyColumns, type KeyColumn } from "./sort-keys.ts"
 import { newMatches, TextSearch, type Combination, type SegmentMatches } from "./text-search.ts"
 import type { Wanted } from "./top-scores.ts"
-import { vectorDistances, type DistanceTable } from "./vectors.ts"
+import { distanceIn, type DistanceTable } from "./vectors.ts"
 
 /** Hits that re-ordering (buckets, diversity) looks at, at least. */
 const WINDOW_MIN = 250
@@ -143,29 +144,20 @@ export class Execution {
 
   // ---- vectors (13) --------------------------------------------------------------------------------------------------
 
-  /** The k nearest of what is allowed, as (segment, document, distance), nearest first. */
-  private neighbours(k: number): Array<{ s: number; doc: number; distance: number }> {
-    const vector = this.plan.vector!
-    const threshold = vector.distanceThreshold
-    this.distances = this.matches.map(({ view, allowed }) => vectorDistances(view.segment, vector, this.reader, allowed))
-    const all: Array<{ s: number; doc: number; distance: number }> = []
-    const pinned = new Set(this.pinned.map(({ s, doc }) => `${s}|${doc}`))
-    const self = vector.likeId === undefined ? undefined : this.reader.locate(vector.likeId)
-    this.matches.forEach(({ view, allowed }, s) => {
-      const table = this.distances![s]
-      for (let doc = 0; doc < view.segment.docs; doc++) {
-        const distance = table[doc]
-        if (Number.isNaN(distance) || (allowed !== undefined && !hasBit(allowed, doc)) || (self !== undefined && self.at === s && self.doc === doc) || pinned.has(`${s}|${doc}`)) continue
-        if (threshold === undefined || distance <= threshold) all.push({ s, doc, distance })
-      }
+  /** The k nearest of what is allowed, nearest first. */
+  private neighbours(k: number): Neighbour[] {
+    const query = this.plan.vector!
+    const self = query.likeId === undefined ? undefined : this.reader.locate(query.likeId)
+    return nearest(this.reader, {
+      query, k, isFiltered: this.plan.filter !== undefined, allowed: this.matches.map(({ allowed }) => allowed),
+      excluded: [...this.pinned, ...self === undefined ? [] : [{ s: self.at, doc: self.doc }]],
     })
-    const seqOf = (one: { s: number; doc: number }): number => this.matches[one.s].view.segment.seqs[one.doc]
-    // A filtered set below the cutoff is searched whole, without a bound on neighbours.
-    const isWhole = this.plan.filter !== undefined && all.length < vector.flatSearchCutoff
-    return all.sort((a, b) => a.distance - b.distance || seqOf(b) - seqOf(a)).slice(0, isWhole ? undefined : k)
   }
   private nearest(): void {
-    for (const { s, doc } of this.neighbours(this.plan.vector!.k)) {
+    const distances = this.matches.map((): Record<number, number> => ({}))
+    this.distances = distances
+    for (const { s, doc, distance } of this.neighbours(this.plan.vector!.k)) {
+      distances[s][doc] = distance
       const match = this.matches[s]
       setBit(match.found, doc)
       match.high[doc] = 0
@@ -200,9 +192,10 @@ export class Execution {
       if (vector.rerankHybridMatches || i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
       fused[texts[i].s][texts[i].doc] = (1 - alpha) / rank
     }
-    const ordered = !vector.rerankHybridMatches ? near : texts.flatMap(({ s, doc }) => {
+    const distanceOf = vector.rerankHybridMatches ? distanceIn(this.reader, vector) : undefined
+    const ordered = distanceOf === undefined ? near : texts.flatMap(({ s, doc }) => {
       // A match without a vector ranks before every distance, as recorded.
-      const distance = distances[s][doc] = this.distances![s][doc]
+      const distance = distances[s][doc] = distanceOf(s, doc)
       return [{ s, doc, distance: Number.isNaN(distance) ? -1 : distance }]
     }).sort((a, b) => a.distance - b.distance)
     ordered.forEach(({ s, doc }, i) => { fused[s][doc] = Math.fround(fused[s][doc] + alpha / (i + 1)) })

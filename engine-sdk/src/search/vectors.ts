@@ -3,9 +3,10 @@ import type { VectorQuery } from "../plan.ts"
 import { hasBit } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
+import { distanceTo, normOf } from "../index/vector-graph.ts"
 
-/** Distance per document; NaN where a document has no vector. */
-export type DistanceTable = Float64Array
+/** Distance per document; NaN or nothing where a document has none. */
+export interface DistanceTable { readonly [doc: number]: number | undefined }
 
 /** The query's vector: its own, or the one of the document it names. undefined when that document has none. */
 export const queryVector = (query: VectorQuery, reader: CollectionReader): ReadonlyArray<number> | Float32Array | undefined => {
@@ -16,23 +17,22 @@ export const queryVector = (query: VectorQuery, reader: CollectionReader): Reado
   if (column === undefined || !hasBit(column.has, place.doc)) return undefined
   return column.values.slice(place.doc * column.dimensions, (place.doc + 1) * column.dimensions)
 }
+export const isCosineField = (reader: CollectionReader, field: string): boolean => (reader.schema.fields.find(({ name }) => name === field)?.vec_dist ?? "cosine") === "cosine"
 
-/** O(documents · dimensions). `only` limits it to documents that can count. */
-export const vectorDistances = (segment: Segment, query: VectorQuery, reader: CollectionReader, only?: Uint32Array): DistanceTable => {
+/** O(documents · dimensions). */
+export const vectorDistances = (segment: Segment, query: VectorQuery, reader: CollectionReader): Float64Array => {
   const table = new Float64Array(segment.docs).fill(NaN)
   const vector = queryVector(query, reader)
   const column = segment.vectors(query.field)
   if (vector === undefined || column === undefined) return table
-  const isCosine = (reader.schema.fields.find(({ name }) => name === query.field)?.vec_dist ?? "cosine") === "cosine"
-  const { values, dimensions, has } = column
-  let norm = 0
-  for (let i = 0; i < dimensions; i++) norm += vector[i] * vector[i]
-  const queryNorm = Math.sqrt(norm)
-  for (let doc = 0; doc < segment.docs; doc++) {
-    if (!hasBit(has, doc) || (only !== undefined && !hasBit(only, doc))) continue
-    let dot = 0, own = 0
-    for (let i = 0, at = doc * dimensions; i < dimensions; i++, at++) { dot += vector[i] * values[at]; own += values[at] * values[at] }
-    table[doc] = Math.fround(isCosine ? 1 - dot / (queryNorm * Math.sqrt(own) || 1) : 1 - dot)
-  }
+  const isCosine = isCosineField(reader, query.field), norm = normOf(vector)
+  for (let doc = 0; doc < segment.docs; doc++) if (hasBit(column.has, doc)) table[doc] = distanceTo(vector, norm, column, doc, isCosine)
   return table
+}
+/** Distances of single documents to one query; NaN where there is none. */
+export const distanceIn = (reader: CollectionReader, query: VectorQuery): (s: number, doc: number) => number => {
+  const vector = queryVector(query, reader)
+  const isCosine = isCosineField(reader, query.field), norm = vector === undefined ? 0 : normOf(vector)
+  const columns = reader.views.map(({ segment }) => segment.vectors(query.field))
+  return (s, doc) => { const column = columns[s]; return vector === undefined || column === undefined || !hasBit(column.has, doc) ? NaN : distanceTo(vector, norm, column, doc, isCosine) }
 }

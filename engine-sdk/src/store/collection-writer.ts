@@ -15,11 +15,13 @@ import { GONE, mergeSegments } from "../index/merge.ts"
 import { markDeleted, type Publication, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
 import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
+import { graphsOf } from "../index/vector-graph.ts"
 import type { WriteOperation } from "../plan.ts"
 import { hasPlace, intersectTerms } from "../search/places.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
-import type { CollectionRecord, Journal, StoredDocument } from "./journal.ts"
+import type { CollectionRecord, Journal, StoredDocument, StoredSegment } from "./journal.ts"
 import { inSlices, nextTurn } from "./turns.ts"
+import { VectorGraphs, type GraphOptions } from "./vector-graphs.ts"
 
 /** Work between two turns of the event loop, and documents that become one segment of an import: a single upsert that comes in between waits for one slice and for that segment. */
 const SLICE_ms = 2
@@ -68,10 +70,11 @@ export class CollectionWriter {
   private merging: Promise<void> | undefined
   private quiet: ReturnType<typeof setTimeout> | undefined
   private isClosed = false
+  private readonly graphs: VectorGraphs
 
   constructor(record: CollectionRecord, options: {
     readonly journal: Journal; readonly neighbours: WriterNeighbours; readonly allocate: Allocate; readonly release: (region: Region) => void
-    readonly publish: (publication: Publication) => void; readonly dictionaries?: Dictionaries
+    readonly publish: (publication: Publication) => void; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
   }) {
     this.key = record.key
     this.schema = record.schema
@@ -84,6 +87,10 @@ export class CollectionWriter {
     this.publish = options.publish
     this.dictionaries = options.dictionaries
     this.nextSeq = options.journal.nextSeq(record.key)
+    this.graphs = new VectorGraphs(this.key, options.graphs, options.journal.graphFolder, {
+      views: () => this.views, schema: () => this.schema, isMerging: () => this.merging !== undefined, isWriting: () => this.activeWrites > 0 || this.isWorthCompacting(),
+      publish: (graph) => { this.enqueue(undefined, () => { this.publish({ added: [], removed: [], deletions: [], graphs: [graph] }) }) },
+    })
   }
   get record(): CollectionRecord { return { key: this.key, namespace: this.namespace, schema: this.schema, createdAt_s: this.createdAt_s } }
   get documentCount(): number {
@@ -106,7 +113,9 @@ export class CollectionWriter {
       this.nextSegment = Math.max(this.nextSegment, id + 1)
       added.push({ id, meta, region, deleted: docsOf(view) })
     }
-    this.publish({ added, removed: [], deletions: [] })
+    const graphs = this.graphs.adopt(stored.segments)
+    this.publish({ added, removed: [], deletions: [], graphs })
+    this.graphs.schedule()
     const changed = [...new Set(stored.changed)]
     if (changed.length === 0) return
     const deletions = this.deleteSeqs(changed)
@@ -303,7 +312,7 @@ export class CollectionWriter {
   private scheduleMerges(): void {
     if (this.merging !== undefined || this.isClosed) return
     const chosen = this.mergeable()
-    if (chosen === undefined) { this.compactWhenQuiet(); return }
+    if (chosen === undefined) { this.compactWhenQuiet(); this.graphs.schedule(); return }
     this.merging = this.merge(chosen).finally(() => { this.merging = undefined; this.scheduleMerges() })
   }
   /** After a while without writes everything becomes one segment, provided that enough is new to be worth it. */
@@ -365,14 +374,15 @@ export class CollectionWriter {
     while (this.merging !== undefined || this.pendingPublications > 0) { await this.merging; await this.published }
   }
   /** A consistent picture of the index for a snapshot. */
-  segmentsNow(): { segments: Array<{ id: number; meta: SegmentMeta; region: Region; deleted: Uint32Array }>; position: number } {
-    return { segments: this.views.map((view) => ({ id: view.segment.id, meta: view.segment.meta, region: view.segment.region, deleted: Uint32Array.from(docsOf(view)) })), position: this.journal.position(this.key) }
+  segmentsNow(): { segments: StoredSegment[]; position: number } {
+    return { segments: this.views.map((view) => ({ id: view.segment.id, meta: view.segment.meta, region: view.segment.region, deleted: Uint32Array.from(docsOf(view)), graphs: graphsOf(view.segment).flatMap(({ record, failure }) => failure === undefined ? [record] : []) })), position: this.journal.position(this.key) }
   }
   async close(): Promise<void> {
     while (this.gate !== undefined) await this.gate
     while (this.activeWrites > 0) await new Promise<void>((resolve) => { this.waiters.push(resolve) })
     this.isClosed = true
     clearTimeout(this.quiet)
+    await this.graphs.close()
     await this.merging
     await this.published
   }

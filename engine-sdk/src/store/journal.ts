@@ -4,6 +4,7 @@
  */
 import type { CollectionSchema } from "../schema.ts"
 import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
+import type { GraphRecord } from "../index/vector-graph.ts"
 
 /** A collection by its number; names never become part of a key. */
 export interface CollectionRecord { readonly key: number; readonly namespace: string; readonly schema: CollectionSchema; readonly createdAt_s: number }
@@ -15,10 +16,12 @@ export interface JournalBatch {
   /** The next insertion number after this batch. */ readonly nextSeq: number
   readonly record?: CollectionRecord
 }
-export interface StoredSegment { readonly id: number; readonly meta: SegmentMeta; readonly region: Region; readonly deleted: Uint32Array }
+export interface StoredSegment { readonly id: number; readonly meta: SegmentMeta; readonly region: Region; readonly deleted: Uint32Array; /** Vector graphs whose files lie in the graph folder. */ readonly graphs: ReadonlyArray<GraphRecord> }
 export interface StoredIndex { readonly segments: ReadonlyArray<StoredSegment>; /** Insertion numbers written after the snapshot. */ readonly changed: Iterable<number> }
 
 export interface Journal {
+  /** Where files of vector graphs belong; undefined where nothing survives anyway. Files of segments that no snapshot names are removed with the next snapshot. */
+  readonly graphFolder: string | undefined
   collections(): ReadonlyArray<CollectionRecord>
   nextSeq(key: number): number
   saveCollection(record: CollectionRecord): Promise<void>
@@ -46,6 +49,7 @@ export interface Journal {
 
 /** Nothing survives the process; documents stay as JSON text. */
 export class MemoryJournal implements Journal {
+  readonly graphFolder = undefined
   private readonly records = new Map<number, CollectionRecord>()
   private readonly texts = new Map<number, Map<number, string>>()
   private readonly counters = new Map<number, number>()

@@ -3,11 +3,12 @@
  * the segments of index snapshots. A snapshot may be lost or old: the change log says what to index again, and without a
  * snapshot everything can be rebuilt from the documents.
  */
-import { mkdir, open as openFile, readdir, readFile, rename, rm } from "node:fs/promises"
+import { mkdir, open as openFile, readdir, readFile, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import type { Database, RootDatabase } from "lmdb"
 import { stringifyJson } from "../documents/mod.ts"
 import type { Allocate, SegmentMeta } from "../index/sections.ts"
+import type { GraphRecord } from "../index/vector-graph.ts"
 import type { CollectionRecord, Journal, JournalBatch, StoredDocument, StoredIndex, StoredSegment } from "./journal.ts"
 
 /** Layout of keys and segments; a folder of another version is refused. */
@@ -15,7 +16,7 @@ const FORMAT = 1
 const PAGE_DOCUMENTS = 512
 
 interface Counters { nextSeq: number; position: number; documents: number; bytes: number }
-interface Manifest { readonly position: number; readonly segments: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; readonly deleted: string }> }
+interface Manifest { readonly position: number; readonly segments: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; readonly deleted: string; readonly graphs?: ReadonlyArray<GraphRecord> }> }
 interface Databases {
   readonly env: RootDatabase<Buffer, Buffer>
   readonly documents: Database<Buffer, Buffer>
@@ -67,11 +68,13 @@ export class LmdbJournal implements Journal {
   private readonly records = new Map<number, CollectionRecord>()
   private readonly counters = new Map<number, Counters>()
   private readonly keyBytes = Buffer.alloc(10)
-  private constructor(path: string, databases: Databases) { this.path = path; this.databases = databases }
+  readonly graphFolder: string
+  private constructor(path: string, databases: Databases) { this.path = path; this.databases = databases; this.graphFolder = join(path, "graphs") }
 
   /** Opens or creates the folder. Fails when it was written by another version. */
   static async open(path: string): Promise<LmdbJournal> {
     await mkdir(join(path, "segments"), { recursive: true })
+    await mkdir(join(path, "graphs"), { recursive: true })
     const databases = await openDatabases(path, false)
     const format = databases.records.getBinary(Buffer.from("format"))
     if (format === undefined) await databases.records.put(Buffer.from("format"), json(FORMAT))
@@ -118,6 +121,7 @@ export class LmdbJournal implements Journal {
       }
     }
     await this.removeFiles(key, new Set())
+    await this.removeGraphs(key, new Set(), Infinity)
   }
 
   get(key: number, seq: number): string | undefined {
@@ -186,19 +190,30 @@ export class LmdbJournal implements Journal {
     for (const name of await readdir(folder)) if (name.startsWith(`${key}-`) && !keep.has(name)) await rm(join(folder, name), { force: true })
   }
 
+  /** Graphs of segments up to `last` that are not kept. Later segments may be at work on theirs. */
+  private async removeGraphs(key: number, keep: ReadonlySet<number>, last: number): Promise<void> {
+    for (const name of await readdir(this.graphFolder)) {
+      const [owner, segment] = name.split("-").map(Number)
+      if (owner === key && segment <= last && !keep.has(segment)) await rm(join(this.graphFolder, name), { force: true })
+    }
+  }
+
   async loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined> {
     const found = this.databases.records.getBinary(this.named("s", key))
     if (found === undefined) return undefined
     const manifest = JSON.parse(textOf(found)) as Manifest
     const segments: StoredSegment[] = []
-    for (const { id, meta, deleted } of manifest.segments) {
+    for (const { id, meta, deleted, graphs } of manifest.segments) {
       const bytes = await readIfThere(this.fileOf(key, id))
       // A segment that is missing or short costs a rebuild, never an answer.
       if (bytes === undefined || bytes.length !== meta.bytes) return undefined
       const region = allocate(Math.max(8, meta.bytes))
       new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
       const list = Buffer.from(deleted, "base64")
-      segments.push({ id, meta, region, deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)) })
+      const whole: GraphRecord[] = []
+      // A graph that is missing or short is built again; until then its segment is searched exactly.
+      for (const graph of graphs ?? []) if (graph.ef === 0 || await sizeIfThere(join(this.graphFolder, graph.name)) === graph.bytes) whole.push(graph)
+      segments.push({ id, meta, region, deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)), graphs: whole })
     }
     const changed: number[] = []
     for (const { value } of this.databases.changes.getRange({ start: entryKey(key, manifest.position + 1), end: entryKey(key + 1, 0) })) {
@@ -225,7 +240,7 @@ export class LmdbJournal implements Journal {
     const folder = await openFile(join(this.path, "segments"), "r")
     await folder.sync()
     await folder.close()
-    const manifest: Manifest = { position, segments: segments.map(({ id, meta, deleted }) => { const list = Buffer.alloc(deleted.length * 4); deleted.forEach((doc, i) => list.writeUInt32LE(doc, i * 4)); return { id, meta, deleted: list.toString("base64") } }) }
+    const manifest: Manifest = { position, segments: segments.map(({ id, meta, deleted, graphs }) => { const list = Buffer.alloc(deleted.length * 4); deleted.forEach((doc, i) => list.writeUInt32LE(doc, i * 4)); return { id, meta, deleted: list.toString("base64"), graphs } }) }
     const covered = [...changes.getKeys({ start: entryKey(key, 0), end: entryKey(key, position + 1) })].map((found) => Buffer.from(found))
     await env.batch(() => {
       void records.put(this.named("s", key), json(manifest))
@@ -233,6 +248,7 @@ export class LmdbJournal implements Journal {
     })
     await env.flushed
     await this.removeFiles(key, names)
+    await this.removeGraphs(key, new Set(segments.map(({ id }) => id)), segments.reduce((last, { id }) => Math.max(last, id), 0))
   }
 
   async dropIndex(key: number): Promise<void> { await this.databases.records.remove(this.named("s", key)) }
@@ -245,6 +261,12 @@ export class LmdbJournal implements Journal {
 
 const readIfThere = async (path: string): Promise<Buffer | undefined> => {
   try { return await readFile(path) } catch (error) {
+    if ((error as { code?: string }).code === "ENOENT") return undefined
+    throw error
+  }
+}
+const sizeIfThere = async (path: string): Promise<number | undefined> => {
+  try { return (await stat(path)).size } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return undefined
     throw error
   }

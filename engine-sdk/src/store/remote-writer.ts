@@ -22,17 +22,17 @@ export class RemoteWriter implements WriterPort {
   private isClosing = false
   private isGone = false
   private exited: Promise<void>
-  private constructor(path: string, emit: (event: WriterEvent) => void, lost: (message: string) => void) {
+  private constructor(path: string, emit: (event: WriterEvent) => void, lost: (message: string) => void, approximateFrom: number | undefined) {
     this.emit = emit
     this.lost = lost
-    this.worker = new Worker(new URL("./writer-worker.ts", import.meta.url), { workerData: { path }, resourceLimits: { maxOldGenerationSizeMb: 2_048 } })
+    this.worker = new Worker(new URL("./writer-worker.ts", import.meta.url), { workerData: { path, approximateFrom }, resourceLimits: { maxOldGenerationSizeMb: 2_048 } })
     this.worker.on("message", (message: FromWriter) => this.receive(message))
     this.worker.on("error", (error) => this.gone(error instanceof Error ? error.message : String(error)))
     this.exited = new Promise((resolve) => { this.worker.on("exit", () => { this.gone("The engine's writer has stopped."); resolve() }) })
   }
   /** Starts the worker; resolves when it has announced every collection. */
-  static async start(path: string, emit: (event: WriterEvent) => void, lost: (message: string) => void): Promise<RemoteWriter> {
-    const writer = new RemoteWriter(path, emit, lost)
+  static async start(path: string, emit: (event: WriterEvent) => void, lost: (message: string) => void, approximateFrom?: number): Promise<RemoteWriter> {
+    const writer = new RemoteWriter(path, emit, lost, approximateFrom)
     await new Promise<void>((resolve, reject) => { writer.ready = { resolve, reject } })
     return writer
   }

@@ -22,12 +22,12 @@ const failed = (error: unknown, id?: number): void => {
 process.on("uncaughtException", (error) => { failed(error); process.exit(1) })
 process.on("unhandledRejection", (error) => { failed(error); process.exit(1) })
 
-const { path } = workerData as { path: string }
+const { path, approximateFrom } = workerData as { path: string; approximateFrom: number | undefined }
 const journal = await LmdbJournal.open(path)
 const pool = new SlabPool()
 const writer = new Writer(journal, (event) => post(encodeEvent(event, event.kind === "published" ? ++pool.publications : 0)), {
   allocate: pool.allocate, release: pool.retire, holding: (work) => pool.holding(work),
-})
+}, approximateFrom)
 
 const run = async (call: WriterCall): Promise<unknown> => {
   const head = parseJson(call.head) as unknown[]

@@ -12,6 +12,7 @@ import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { CollectionWriter, countEqual } from "./collection-writer.ts"
 import type { CollectionRecord, Journal } from "./journal.ts"
+import { graphOptions, type GraphOptions } from "./vector-graphs.ts"
 
 export type WriterEvent =
   | { readonly kind: "collection"; readonly record: CollectionRecord; readonly documents: number }
@@ -58,11 +59,13 @@ export class Writer implements WriterPort {
   private snapshotting: Promise<void> = Promise.resolve()
   private readonly altering = new Set<number>()
   private nextKey = 1
-  constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: { readonly allocate: Allocate; readonly release: (region: Region) => void; readonly holding?: <A>(work: () => Promise<A>) => Promise<A> }) {
+  private readonly graphs: GraphOptions
+  constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: { readonly allocate: Allocate; readonly release: (region: Region) => void; readonly holding?: <A>(work: () => Promise<A>) => Promise<A> }, approximateFrom?: number) {
     this.journal = journal
     this.emit = emit
     this.allocate = memory?.allocate ?? allocatePlain
     this.releaseRegion = memory?.release ?? (() => {})
+    this.graphs = graphOptions(approximateFrom)
     this.holding = memory?.holding ?? ((work) => work())
   }
   /** Announces what the journal holds. Nothing is opened. */
@@ -121,9 +124,11 @@ export class Writer implements WriterPort {
       collection: (name: string): CollectionWriter | undefined => { const key = this.keyOf(namespace, name); return key === undefined ? undefined : this.open_.get(key) },
     }
     return new CollectionWriter(record, {
-      journal: this.journal, neighbours, allocate: this.allocate, release: this.releaseRegion, dictionaries: this.dictionariesOf(namespace),
+      journal: this.journal, neighbours, allocate: this.allocate, release: this.releaseRegion, dictionaries: this.dictionariesOf(namespace), graphs: this.graphs,
       publish: (publication) => {
         if (publication.schema !== undefined) this.remember({ ...record, schema: publication.schema })
+        // A graph is worth a snapshot: it took long to build.
+        if (publication.graphs !== undefined && publication.added.length === 0) this.noteWrites(record.key, 0)
         this.emit({ kind: "published", key: record.key, publication })
       },
     })

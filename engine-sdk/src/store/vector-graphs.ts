@@ -1,0 +1,163 @@
+/**
+ * When a collection's segments get graphs of their vectors: after they are published, once merging has come to rest, one
+ * at a time and in short slices on the writer's thread. Until then, and without the optional library, searches are exact.
+ *
+ * waiting (a timer runs) -> building (slices) -> saved (file, where the journal has a folder) -> published. A segment that
+ * a merge takes away meanwhile, or a collection that closes, ends the build and what it made is dropped.
+ */
+import { open as openFile, rename, rm, stat } from "node:fs/promises"
+import { join } from "node:path"
+import { bitsOf, countBits, fillBits, andNotInto } from "../index/bits.ts"
+import type { PublishedGraph, SegmentView } from "../index/reader.ts"
+import { attachGraph, buildGraph, failedGraph, graphOf, vectorLibrary, type NativeIndex, type VectorGraph } from "../index/vector-graph.ts"
+import type { CollectionSchema, Field } from "../schema.ts"
+import type { StoredSegment } from "./journal.ts"
+import { inSlices } from "./turns.ts"
+
+/** Below it, looking at every vector is as fast and exact. */
+export const APPROXIMATE_FROM = 10_000
+const SLICE_ms = 0.5
+const REST_ms = 1_000
+/** Under steady writing a collection never rests; after so many waits it builds all the same. */
+const WAITS_MAX = 10
+
+export interface GraphOptions {
+  readonly from: number
+  /** Runs one build of all collections at a time: a build holds memory for a second copy of its vectors in half precision. */
+  readonly alone: (work: () => Promise<void>) => Promise<void>
+}
+export const graphOptions = (from = APPROXIMATE_FROM): GraphOptions => {
+  let last: Promise<void> = Promise.resolve()
+  return { from, alone: (work) => {
+    const run = last.then(work)
+    // A failed build must not keep the others waiting; whoever asked for it sees the failure.
+    last = run.catch(() => {})
+    return run
+  } }
+}
+interface Owner {
+  readonly views: () => ReadonlyArray<SegmentView>
+  readonly schema: () => CollectionSchema
+  readonly isMerging: () => boolean
+  /** Writes run, or segments are about to be compacted. */ readonly isWriting: () => boolean
+  readonly publish: (graph: PublishedGraph) => void
+}
+interface Candidate { readonly view: SegmentView; readonly field: Field; readonly at: number }
+
+export class VectorGraphs {
+  private readonly key: number
+  private readonly options: GraphOptions
+  private readonly folder: string | undefined
+  private readonly owner: Owner
+  private timer: ReturnType<typeof setTimeout> | undefined
+  private waits = 0
+  private building: Promise<void> | undefined
+  private isWaitingTurn = false
+  private isClosed = false
+  constructor(key: number, options: GraphOptions, folder: string | undefined, owner: Owner) {
+    this.key = key
+    this.options = options
+    this.folder = folder
+    this.owner = owner
+  }
+
+  /** Graphs that a snapshot brought, as its readers must open them. */
+  adopt(segments: ReadonlyArray<StoredSegment>): PublishedGraph[] {
+    const { folder } = this
+    if (folder === undefined || this.options.from === Infinity) return []
+    return segments.flatMap(({ id, graphs }) => graphs.map((record): PublishedGraph => {
+      const view = this.owner.views().find(({ segment }) => segment.id === id)
+      if (view !== undefined) attachGraph(view.segment, { record, index: undefined })
+      return { segment: id, record, file: join(folder, record.name) }
+    }))
+  }
+
+  /** Something changed; builds what is missing after a while. */
+  schedule(): void {
+    if (this.isClosed || this.timer !== undefined || this.isWaitingTurn || this.candidate() === undefined) return
+    this.timer = setTimeout(() => {
+      this.timer = undefined
+      if (this.isClosed) return
+      if (this.owner.isMerging() || (this.owner.isWriting() && ++this.waits < WAITS_MAX)) { this.schedule(); return }
+      this.waits = 0
+      this.isWaitingTurn = true
+      void this.options.alone(async () => {
+        this.building = this.buildNext()
+        await this.building
+      }).finally(() => { this.building = undefined; this.isWaitingTurn = false; this.schedule() })
+    }, REST_ms)
+    // A graph that is still missing must not keep the process alive.
+    ;(this.timer as { unref?: () => void }).unref?.()
+  }
+  /** The largest segment that has enough live vectors and no graph yet. */
+  private candidate(): Candidate | undefined {
+    if (this.options.from === Infinity) return undefined
+    const fields = this.owner.schema().fields.filter(({ num_dim, index }) => num_dim > 0 && index)
+    if (fields.length === 0) return undefined
+    for (const view of [...this.owner.views()].sort((a, b) => b.segment.docs - a.segment.docs)) {
+      if (view.segment.docs - view.deletedCount < this.options.from) continue
+      for (const field of fields) {
+        const column = view.segment.vectors(field.name)
+        if (column === undefined || graphOf(view.segment, field.name) !== undefined) continue
+        const live = view.deleted === undefined ? column.has : andNotInto(column.has.slice(), view.deleted)
+        // The library is loaded for the first collection that needs it, and not asked for again where it is missing.
+        if (countBits(live) >= this.options.from && vectorLibrary().library !== undefined) return { view, field, at: view.segment.meta.fields.indexOf(field.name) }
+      }
+    }
+    return undefined
+  }
+  private async buildNext(): Promise<void> {
+    const candidate = this.isClosed ? undefined : this.candidate()
+    if (candidate === undefined) return
+    const { view, field, at } = candidate
+    const { segment } = view
+    const isStale = (): boolean => this.isClosed || !this.owner.views().includes(view)
+    const live = view.deleted === undefined ? undefined : andNotInto(fillBits(bitsOf(segment.docs), segment.docs), view.deleted)
+    const name = this.folder === undefined ? "" : `${this.key}-${segment.id}-${at}.usearch`
+    let graph: VectorGraph | undefined
+    try {
+      graph = await inSlices(unless(isStale, buildGraph(segment, segment.vectors(field.name)!, live, field, name)), SLICE_ms)
+      if (graph?.index !== undefined && this.folder !== undefined && !isStale()) graph = await this.saved(graph, graph.index, this.folder)
+    } catch (error) {
+      // A graph only makes searches faster: without it (no space left, say) the segment stays exact, and usage tells why.
+      graph = failedGraph(field, `A vector graph cannot be built: ${error instanceof Error ? error.message : String(error)}`)
+    }
+    if (graph === undefined || isStale()) return
+    const { record, index, failure } = graph
+    attachGraph(segment, { record, index: undefined, failure })
+    this.owner.publish({ segment: segment.id, record, file: this.folder === undefined || index === undefined ? undefined : join(this.folder, name), index, failure })
+  }
+  /** On disk under its name only when it is whole. */
+  private async saved({ record }: VectorGraph, index: NativeIndex, folder: string): Promise<VectorGraph> {
+    const file = join(folder, record.name), part = `${file}.new`
+    try {
+      index.save(part)
+      const handle = await openFile(part, "r+")
+      await handle.sync()
+      await handle.close()
+      await rename(part, file)
+    } catch (error) {
+      await rm(part, { force: true })
+      throw error
+    }
+    // From here on the graph lies in the file alone, once for all threads.
+    index.view(file)
+    return { record: { ...record, bytes: (await stat(file)).size }, index }
+  }
+  /** Ends what is under way and waits for it, but not for its turn behind other collections. */
+  async close(): Promise<void> {
+    this.isClosed = true
+    clearTimeout(this.timer)
+    await this.building
+  }
+}
+
+/** The same work, given up (undefined) as soon as nobody wants it. */
+function* unless<A>(isStale: () => boolean, work: Generator<void, A>): Generator<void, A | undefined> {
+  for (;;) {
+    if (isStale()) return undefined
+    const step = work.next()
+    if (step.done === true) return step.value
+    yield
+  }
+}
