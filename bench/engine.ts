@@ -8,9 +8,11 @@ import { createEngine } from "../engine-sdk/src/memory/create-engine.ts"
 import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../engine-sdk/src/operations/mod.ts"
 import { checksum, chunksOf, machine, percentiles, report, round, rssMb } from "./harness.ts"
 import { type InputOptions, type Inputs, loadInputs } from "./inputs.ts"
+import { javascriptPeers } from "./peers/javascript.ts"
 import { luceneMissing, runLucene } from "./peers/lucene.ts"
 
-export interface EngineOptions extends InputOptions { readonly out: string | undefined; readonly peer: boolean }
+export interface EngineOptions extends InputOptions { readonly out: string | undefined; readonly peers: ReadonlyArray<PeerName> }
+export type PeerName = "lucene" | "minisearch" | "orama" | "sqlite"
 interface Measured { readonly ms: number; readonly found: number; readonly ids: ReadonlyArray<string>; readonly facets: Readonly<Record<string, ReadonlyArray<readonly [string, number]>>> }
 
 interface Answer { readonly found: number; readonly hits?: ReadonlyArray<{ readonly document: { readonly id?: string } }>; readonly facet_counts: ReadonlyArray<{ readonly field_name: string; readonly counts: ReadonlyArray<{ readonly value: string; readonly count: number }> }> }
@@ -66,13 +68,22 @@ export const measureEngine = async (inputs: Inputs) => {
 
 export const benchEngine = async (options: EngineOptions): Promise<void> => {
   const inputs = await loadInputs(options)
-  const missing = options.peer ? luceneMissing() : undefined
   const { figures, queries } = await measureEngine(inputs)
   report(`engine: ${inputs.documents.length} documents, ${inputs.queries.length} queries, one thread`, { ...figures, machine: machine(), queries }, options.out)
-  if (!options.peer) return
-  if (missing !== undefined) return void process.stdout.write(`\nSKIPPED PEER lucene: ${missing}\n`)
-  const peer = runLucene(inputs)
-  const { queries: peerQueries, ...rest } = peer
-  report("lucene 9.12.1, the same work, one thread", { ...rest, none_found: peerQueries.filter(({ found }) => found === 0).length }, undefined)
-  process.stdout.write(`\nratios, ours / Lucene: queries/s ${round(figures.qps / peer.qps, 2)}, p50 ${round(figures.p50_ms / peer.p50_ms, 2)}, p99 ${round(figures.p99_ms / peer.p99_ms, 2)}, import ${round(figures.import_docs_per_s / peer.import_docs_per_s, 2)}\n`)
+  for (const name of options.peers) {
+    if (name !== "lucene") {
+      const peer = javascriptPeers[name]
+      report(`${peer.name} (cannot: ${peer.cannot})`, await peer.run(inputs), undefined)
+      continue
+    }
+    const missing = luceneMissing()
+    if (missing !== undefined) {
+      process.stdout.write(`\nSKIPPED PEER lucene: ${missing}\n`)
+      continue
+    }
+    const peer = runLucene(inputs)
+    const { queries: peerQueries, ...rest } = peer
+    report("lucene 9.12.1, the same work, one thread", { ...rest, none_found: peerQueries.filter(({ found }) => found === 0).length }, undefined)
+    process.stdout.write(`\nratios, ours / Lucene: queries/s ${round(figures.qps / peer.qps, 2)}, p50 ${round(figures.p50_ms / peer.p50_ms, 2)}, p99 ${round(figures.p99_ms / peer.p99_ms, 2)}, import ${round(figures.import_docs_per_s / peer.import_docs_per_s, 2)}\n`)
+  }
 }

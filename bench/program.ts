@@ -1,10 +1,10 @@
 /** A Dowser started as its users start it, in a fresh data folder of the temporary directory, for benches over HTTP. */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { freePort } from "../src/runtime/free-port.ts"
 import type { LoadJob, LoadResult } from "./load.ts"
 
 export interface RunningProgram {
@@ -16,14 +16,6 @@ export interface RunningProgram {
   readonly stop: () => Promise<void>
 }
 
-const freePort = (): Promise<number> => new Promise((settle, reject) => {
-  const server = createServer()
-  server.once("error", reject)
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    server.close(() => settle(typeof address === "object" && address !== null ? address.port : 0))
-  })
-})
 
 /** How this runtime runs a script: the same binary, the same flags. */
 export const runtimeCommand = (): ReadonlyArray<string> =>

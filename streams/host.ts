@@ -2,7 +2,7 @@
  * The front's side of the stream worker: starts the thread, tells it how far the log is durable, appends its dead
  * letters, starts it again when it ends, and keeps the log within its retention. Searches and events never wait for it.
  */
-import { Clock, Context, Deferred, Effect, Layer, Queue } from "effect"
+import { Cause, Clock, Context, Deferred, Effect, Layer, Queue } from "effect"
 import { Worker } from "node:worker_threads"
 import { EventLog } from "../src/ports/event-log.ts"
 import type { FromStreams, PartitionEnd, ToStreams, WorkerSettings } from "./messages.ts"
@@ -95,7 +95,7 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
   const supervise = Effect.gen(function*() {
     for (let delay_ms = RESTART_AFTER_MS;; delay_ms = Math.min(delay_ms * 2, RESTART_AFTER_MAX_MS)) {
       const bornAt = clock.currentTimeMillisUnsafe()
-      const reason = yield* life
+      const reason = yield* Effect.catchCause(life, (cause) => Effect.succeed(Cause.pretty(cause)))
       restarts++
       yield* Effect.logError(`The stream worker ended and is started again: ${reason}`)
       if (clock.currentTimeMillisUnsafe() - bornAt > RETENTION_EVERY_MS) delay_ms = RESTART_AFTER_MS

@@ -64,6 +64,11 @@ export interface SearchEngine {
   usage(namespace: Namespace, name: string): CollectionUsage | undefined
   /** Words and roots of a stemming dictionary that fields may name; undefined removes it. Only engines that analyse text themselves have it. */
   setDictionary?(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
+  /**
+   * Words of a stemming dictionary; undefined removes it. Engines keep it in memory only: a host repeats it after opening,
+   * before the first use of a collection whose fields name it.
+   */
+  setDictionary?(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
   health(): Awaitable<Result<{ readonly ok: true }, EngineError>>
   close(): Promise<void>
 }

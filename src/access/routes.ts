@@ -7,7 +7,8 @@ import * as contract from "./contract.ts"
 import { parseCidr } from "./decision.ts"
 import type { KeyRecord, KeyScope } from "./key-record.ts"
 
-const shown = (key: KeyRecord): typeof contract.ApiKey.Type => ({
+/** A key as answers show it: never its value. */
+export const shownKey = (key: KeyRecord): typeof contract.ApiKey.Type => ({
   id: key.id,
   description: key.description,
   actions: key.actions,
@@ -66,13 +67,13 @@ export const newKeyOf = Effect.fnUntraced(function*(organizationId: string, requ
 export const routes = Effect.gen(function*() {
   const access = yield* Access
   return [
-    implement(contract.listKeys, ({ caller }) => Effect.sync(() => ({ keys: access.listKeys(caller.organizationId).map((key) => ({ ...shown(key), value_prefix: key.value_prefix })) }))),
+    implement(contract.listKeys, ({ caller }) => Effect.sync(() => ({ keys: access.listKeys(caller.organizationId).map((key) => ({ ...shownKey(key), value_prefix: key.value_prefix })) }))),
     implement(contract.createKey, ({ caller, payload }) => Effect.gen(function*() {
       const request = yield* newKeyOf(caller.organizationId, yield* payload)
       const { key, value } = yield* access.createKey(request)
-      return { ...shown(key), value }
+      return { ...shownKey(key), value }
     })),
-    implement(contract.getKey, ({ caller, params }) => Effect.map(access.getKey(caller.organizationId, params.keyId), (key) => ({ ...shown(key), value_prefix: key.value_prefix }))),
+    implement(contract.getKey, ({ caller, params }) => Effect.map(access.getKey(caller.organizationId, params.keyId), (key) => ({ ...shownKey(key), value_prefix: key.value_prefix }))),
     implement(contract.deleteKey, ({ caller, params }) => Effect.map(access.revokeKey(caller.organizationId, params.keyId), ({ id }) => ({ id })))
   ]
 })

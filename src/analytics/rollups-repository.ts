@@ -126,7 +126,7 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
         const columns = ["q", "device", "country", "surface", ...STORED]
         const rows = `SELECT ${columns.map((name) => `t.${name}`).join(", ")} FROM ${SPANS} JOIN analytics_query_rollup t ON ${conditions.join(" AND ")}`
         const edgeRows = edges.length === 0 ? "" : ` UNION ALL SELECT ${columns.join(", ")} FROM json_to_recordset($${parameters.push(JSON.stringify(edges))}::text::json)
-          AS e (q text, device text, country text, surface text, ${STORED.map((name) => `${name} int8`).join(", ")})`
+          AS e (q text, device text, country text, surface text, ${STORED.map((name) => `${name} numeric`).join(", ")})`
         return { parameters, text: `FROM (${rows}${edgeRows}) r` }
       })
 

@@ -4,7 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { portDefault } from "../config.ts"
-import { benchEngine, benchEvents, benchRelevance, benchSearch } from "./bench.ts"
+import { benchEngine, benchEvents, benchRelevance, benchSearch, writeFixtures } from "./bench.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
@@ -103,9 +103,13 @@ const load = {
 const benchCommand = Command.make("bench").pipe(
   Command.withDescription("Measure: engine in process, search and events over HTTP"),
   Command.withSubcommands([
-    Command.make("engine", { ...inputs, peer: Flag.Literals("peer", ["lucene"]).pipe(Flag.withDescription("Run a peer in the same run"), Flag.optional) }, (flags) => benchEngine({ ...inputsOf(flags), peer: Option.isSome(flags.peer) })).pipe(Command.withDescription("The engine on one thread, in process")),
+    Command.make("engine", { ...inputs, peer: Flag.Literals("peer", ["lucene", "sqlite", "minisearch", "orama"]).pipe(Flag.withDescription("Run a peer in the same run; may be repeated"), Flag.between(0, 4)) }, (flags) => benchEngine({ ...inputsOf(flags), peers: flags.peer })).pipe(Command.withDescription("The engine on one thread, in process")),
     Command.make("search", { ...inputs, ...load, mixed: Flag.Boolean("mixed").pipe(Flag.withDescription("Again while events and documents stream in"), Flag.withDefault(false)) },
       (flags) => benchSearch({ ...inputsOf(flags), seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), mixed: flags.mixed })).pipe(Command.withDescription("Searches over HTTP from a load process")),
+    Command.make("fixtures", {
+      folder: Argument.String("folder"), products: inputs.products, queryCount: inputs.queryCount, seed: inputs.seed,
+      sessions: Flag.Int("sessions").pipe(Flag.withDescription("Generated visitor sessions"), Flag.withDefault(1_000))
+    }, ({ folder, products, queryCount, seed, sessions }) => writeFixtures({ folder, products, queries: queryCount, sessions, seed })).pipe(Command.withDescription("Write generated documents, queries, judgments and events as files")),
     Command.make("relevance", {
       docs: Flag.String("docs").pipe(Flag.withDescription("Documents, .jsonl or .jsonl.gz")),
       queries: Flag.String("queries").pipe(Flag.withDescription("Judged queries {id, text}, .jsonl or .jsonl.gz")),

@@ -4,10 +4,10 @@
  */
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs"
-import { createServer } from "node:net"
 import { join, resolve } from "node:path"
 import { Effect } from "effect"
 import { StartRefused } from "../runtime/data-folder.ts"
+import { freePort } from "../runtime/free-port.ts"
 import { makeProgress } from "./progress.ts"
 
 /** The newest that resolves as it stands; 3.9.2 works as well. */
@@ -42,14 +42,6 @@ broker.session.timeout.ms=2000
 broker.heartbeat.interval.ms=500
 `
 
-const freePort = (): Promise<number> => new Promise((settle, reject) => {
-  const server = createServer()
-  server.once("error", reject)
-  server.listen(0, "127.0.0.1", () => {
-    const address = server.address()
-    server.close(() => settle(typeof address === "object" && address !== null ? address.port : 0))
-  })
-})
 
 const run = (file: string, args: ReadonlyArray<string>, cwd: string): string => {
   const result = spawnSync(file, [...args], { cwd, encoding: "utf8" })

@@ -3,11 +3,11 @@
  * Requests that wait while a commit is on its way go together into the next one: one look into the dedupe window, one
  * append, one sync for all of them. What a duplicate repeats is therefore always stored, or fails in the same group.
  */
-import { Clock, Context, Deferred, Effect, Layer, Queue } from "effect"
+import { Clock, Context, Deferred, Effect, Latch, Layer } from "effect"
 import { encodeRecord } from "../../streams/record.ts"
 import { partitionOfEvent } from "../../streams/routing.ts"
 import { BEHAVIOUR_EVENTS, EVENT_FINGERPRINTS } from "../../streams/topics.ts"
-import { DedupeWindow } from "../ports/dedupe-window.ts"
+import { type Admission, DedupeWindow } from "../ports/dedupe-window.ts"
 import { type AppendRecord, EventLog } from "../ports/event-log.ts"
 import { Throttled } from "../wire/errors.ts"
 import { acceptBatch, type AcceptOptions } from "./accept-batch.ts"
@@ -43,9 +43,18 @@ interface Waiting {
 /** Requests and events that may wait for a commit; at a kilobyte an event this is 100 MB at worst. */
 const WAITING_REQUESTS_MAX = 4_096
 const WAITING_EVENTS_MAX = 100_000
-/** Requests of one group: bounds how long the first of them waits for the rest to be packed. */
-const GROUP_REQUESTS_MAX = 128
+/** Events of one commit. A slow disk gets large groups: all that came while the last one was on its way. */
+const GROUP_EVENTS_MAX = 20_000
+/** Events packed in one go of the front's thread, which searches wait for: about four milliseconds. */
+const SLICE_EVENTS_MAX = 2_000
 const RETRY_AFTER_S = 1
+
+/** How many requests from `from` on make up about `events_max` events; at least one when there is one. */
+const requestsWithin = (requests: ReadonlyArray<Waiting>, from: number, events_max: number): number => {
+  let count = 0
+  for (let events = 0; from + count < requests.length && events < events_max; count++) events += requests[from + count]!.events.length
+  return count
+}
 
 const overloaded = () => new Throttled({ message: "Too many events are waiting to be stored; send the batch again later.", kind: "backpressure", retry_after_s: RETRY_AFTER_S })
 
@@ -53,8 +62,12 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
   const log = yield* EventLog
   const window = yield* DedupeWindow
   const clock = yield* Clock.Clock
-  const queue = yield* Queue.bounded<Waiting>(WAITING_REQUESTS_MAX)
+  /** Bounded by the two limits above, which `ingestEvents` keeps. */
+  const waiting: Array<Waiting> = []
   let waitingEvents = 0
+  const filled = yield* Latch.make()
+
+  const takeGroup = (): ReadonlyArray<Waiting> => waiting.splice(0, requestsWithin(waiting, 0, GROUP_EVENTS_MAX))
 
   /** One record per request and partition. */
   const recordsOf = (organizationId: string, events: ReadonlyArray<BehaviouralEvent>, now: number): ReadonlyArray<AppendRecord> => {
@@ -73,12 +86,13 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
     return [...parts].map(([partition, part]) => pack(partition, part))
   }
 
-  const store = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>) {
+  /** Dedupes and packs one slice; answers its records and how many events of each request were duplicates. */
+  const packSlice = Effect.fnUntraced(function*(slice: ReadonlyArray<Waiting>, admissions: Array<Admission>) {
+    const admission = yield* window.admit(slice.map(({ events, organizationId }) => ({ organizationId, eventIds: events.flatMap(({ event_id }) => event_id === undefined ? [] : [event_id]) })))
+    admissions.push(admission)
     const now = clock.currentTimeMillisUnsafe()
-    const withIds = group.map(({ events, organizationId }) => ({ organizationId, eventIds: events.flatMap(({ event_id }) => event_id === undefined ? [] : [event_id]) }))
-    const admission = yield* window.admit(withIds)
     const records: Array<AppendRecord> = []
-    const duplicates = group.map(({ events, organizationId }, i) => {
+    const duplicates = slice.map(({ events, organizationId }, i) => {
       const seen = admission.seen[i]!
       let id = 0
       const fresh = seen.includes(1) ? events.filter(({ event_id }) => event_id === undefined || seen[id++] === 0) : events
@@ -86,37 +100,61 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
       return events.length - fresh.length
     })
     if (admission.block.length > 0) records.push({ topic: EVENT_FINGERPRINTS.name, partition: 0, value: admission.block })
+    return { records, duplicates }
+  })
+
+  const storeAdmitting = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>, admissions: Array<Admission>) {
+    const records: Array<AppendRecord> = []
+    const duplicates: Array<number> = []
+    for (let from = 0; from < group.length;) {
+      const slice = group.slice(from, from + requestsWithin(group, from, SLICE_EVENTS_MAX))
+      const packed = yield* packSlice(slice, admissions)
+      records.push(...packed.records)
+      duplicates.push(...packed.duplicates)
+      from += slice.length
+      if (from < group.length) yield* Effect.sleep(0)
+    }
     const stored = yield* Effect.result(records.length === 0 ? Effect.succeed([]) : log.append(records))
-    if (stored._tag === "Failure") yield* window.forget(admission)
-    const failure = stored._tag === "Success" ? undefined : stored.failure._tag === "EventLogOverloaded"
-      ? overloaded()
-      : new EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: RETRY_AFTER_S })
-    if (stored._tag === "Failure" && stored.failure._tag === "EventLogUnavailable") yield* Effect.logError("The event log refused an append", stored.failure)
-    group.forEach(({ done, events }, i) => {
-      waitingEvents -= events.length
-      Deferred.doneUnsafe(done, failure === undefined ? Effect.succeed(duplicates[i]!) : Effect.fail(failure))
-    })
+    if (stored._tag === "Success") return duplicates
+    for (const admission of admissions) yield* window.forget(admission)
+    if (stored.failure._tag === "EventLogOverloaded") return overloaded()
+    yield* Effect.logError("The event log refused an append", stored.failure)
+    return new EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: RETRY_AFTER_S })
+  })
+
+  /** Answers every request of the group, whatever happens: a defect is theirs to hear of, and must not end the loop below. */
+  const store = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>) {
+    for (const { events } of group) waitingEvents -= events.length
+    const admissions: Array<Admission> = []
+    yield* storeAdmitting(group, admissions).pipe(
+      Effect.map((result) => group.forEach(({ done }, i) => Deferred.doneUnsafe(done, "_tag" in result ? Effect.fail(result) : Effect.succeed(result[i]!)))),
+      Effect.catchCause((cause) =>
+        Effect.andThen(Effect.forEach(admissions, window.forget, { discard: true }), Effect.sync(() => {
+          for (const { done } of group) Deferred.doneUnsafe(done, Effect.failCause(cause))
+        })))
+    )
   })
 
   // Registered before the fiber below, so that it runs after that has ended: what still waits is stored and answered.
-  yield* Effect.addFinalizer(() =>
-    Effect.gen(function*() {
-      const left = yield* Effect.orElseSucceed(Queue.clear(queue), () => [])
-      for (let from = 0; from < left.length; from += GROUP_REQUESTS_MAX) yield* store(left.slice(from, from + GROUP_REQUESTS_MAX))
-      yield* Queue.shutdown(queue)
-    })
-  )
+  yield* Effect.addFinalizer(() => Effect.whileLoop({ while: () => waiting.length > 0, body: () => store(takeGroup()), step: () => {} }))
   // A group that was taken is finished even while the service stops.
-  yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.takeBetween(queue, 1, GROUP_REQUESTS_MAX), (group) => Effect.uninterruptible(store(group)))))
+  yield* Effect.forkScoped(Effect.forever(Effect.gen(function*() {
+    if (waiting.length === 0) {
+      yield* filled.close
+      if (waiting.length === 0) yield* filled.await
+    }
+    yield* Effect.uninterruptible(Effect.suspend(() => store(takeGroup())))
+  })))
 
   return Events.of({
     ingestEvents: Effect.fnUntraced(function*(organizationId, entries, options) {
       const { accepted, rejected } = acceptBatch(entries, clock.currentTimeMillisUnsafe(), options)
       if (accepted.length === 0) return { accepted: 0, deduplicated: 0, rejected }
       const done = Deferred.makeUnsafe<number, IngestFailure>()
-      if (waitingEvents + accepted.length > WAITING_EVENTS_MAX && waitingEvents > 0) return yield* overloaded()
-      if (!Queue.offerUnsafe(queue, { organizationId, events: accepted, done })) return yield* overloaded()
+      if (waiting.length >= WAITING_REQUESTS_MAX || (waitingEvents > 0 && waitingEvents + accepted.length > WAITING_EVENTS_MAX)) return yield* overloaded()
+      waiting.push({ organizationId, events: accepted, done })
       waitingEvents += accepted.length
+      filled.openUnsafe()
       const deduplicated = yield* Deferred.await(done)
       return { accepted: accepted.length - deduplicated, deduplicated, rejected }
     })

@@ -1,7 +1,7 @@
 /**
  * Rollups of behaviour, each row at three grains (1 minute, 2 hour, 3 day; see src/analytics/grain.ts), and the single
  * instants packed by minute. Every column is a sum that only changes by what is added to it; amounts are whole millionths
- * so that sums are exact.
+ * so that sums are exact, and numeric because one shop's absurd prices must not overflow a flush that all shops share.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -24,8 +24,8 @@ export default Effect.gen(function*() {
     clicks bigint NOT NULL,
     add_to_carts bigint NOT NULL,
     purchases bigint NOT NULL,
-    cart_value_micros bigint NOT NULL,
-    revenue_micros bigint NOT NULL,
+    cart_value_micros numeric NOT NULL,
+    revenue_micros numeric NOT NULL,
     PRIMARY KEY (organization_id, grain, bucket_at, collection, q, device, country, surface)
   )`
   yield* sql`CREATE TABLE analytics_product_rollup (
@@ -38,9 +38,9 @@ export default Effect.gen(function*() {
     clicks bigint NOT NULL,
     add_to_carts bigint NOT NULL,
     purchases bigint NOT NULL,
-    quantity_micros bigint NOT NULL,
-    cart_value_micros bigint NOT NULL,
-    revenue_micros bigint NOT NULL,
+    quantity_micros numeric NOT NULL,
+    cart_value_micros numeric NOT NULL,
+    revenue_micros numeric NOT NULL,
     PRIMARY KEY (organization_id, grain, bucket_at, collection, document_id)
   )`
   yield* sql`CREATE TABLE analytics_event_rollup (

@@ -2,7 +2,7 @@
 import { Effect } from "effect"
 import { Access, neverExpires, type NewKey, rateLimitDefault } from "../access/access.ts"
 import type { OrganizationRecord } from "../access/keys-repository.ts"
-import { newKeyOf } from "../access/routes.ts"
+import { newKeyOf, shownKey } from "../access/routes.ts"
 import { inputInvalid } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
@@ -56,10 +56,7 @@ export const routes = Effect.gen(function*() {
     implement(contract.createOrganizationKey, ({ params, payload }) => Effect.gen(function*() {
       const request = yield* newKeyOf(params.organizationId, yield* payload)
       const { key, value } = yield* access.createKey(request)
-      return {
-        id: key.id, description: key.description, actions: key.actions, collections: key.collections, scope: key.scope, expires_at: key.expires_at, autodelete: false,
-        cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by, rate_limit_per_minute: key.rate_limit_per_minute, created_at: key.created_at, value
-      }
+      return { ...shownKey(key), value }
     }))
   ]
 })

@@ -38,8 +38,10 @@ export interface DedupeWindowOptions {
 export const DEDUPE_WINDOW_HOURS = 30 * 24
 /** About 8 million ids at 32 bytes each. */
 const BYTES_MAX = 256 * 1024 * 1024
-const RESTORE_RECORDS_MAX = 256
-const RESTORE_BYTES_MAX = 4 * 1024 * 1024
+const RESTORE_RECORDS = 256
+/** About 4,000 ids in one go, a millisecond or two of the thread that already serves. */
+const RESTORE_BYTES_MAX = 64 * 1024
+const RESTORE_BEFORE_START_MS = 1_000
 
 const make = (options: DedupeWindowOptions, table: FingerprintTable, clock: Clock.Clock): DedupeWindowShape => ({
   admit: (requests) =>
@@ -76,7 +78,11 @@ export class DedupeWindow extends Context.Service<DedupeWindow, DedupeWindowShap
   static readonly layerMemory = (options: DedupeWindowOptions): Layer.Layer<DedupeWindow> =>
     Layer.effect(DedupeWindow, Effect.map(Clock.Clock, (clock) => DedupeWindow.of(make(options, newTable(options), clock))))
 
-  /** The window in memory, rebuilt from the blocks in `topic` of the log: 16 bytes an id, read once, in order. */
+  /**
+   * The window in memory, rebuilt from the blocks in `topic` of the log: 16 bytes an id, the newest first, because what
+   * is sent again was mostly sent a moment ago. Start waits for it at most `RESTORE_BEFORE_START_MS`; older ids follow
+   * while the service runs already, and until they are in, the processors alone tell their repetitions.
+   */
   static readonly layerEmbedded = (options: DedupeWindowOptions & { readonly topic: string }): Layer.Layer<DedupeWindow, EventLogUnavailable, EventLog> =>
     Layer.effect(
       DedupeWindow,
@@ -84,18 +90,31 @@ export class DedupeWindow extends Context.Service<DedupeWindow, DedupeWindowShap
         const log = yield* EventLog
         const clock = yield* Clock.Clock
         const table = newTable(options)
-        let from = yield* log.offsetAt(options.topic, 0, clock.currentTimeMillisUnsafe() - DEDUPE_WINDOW_HOURS * 3_600_000)
-        for (;;) {
-          const answer = yield* log.read({ topic: options.topic, partition: 0, from, recordsMax: RESTORE_RECORDS_MAX, bytesMax: RESTORE_BYTES_MAX })
-          if (answer.records.length === 0) break
-          for (const { value, appendedAt } of answer.records) {
-            // Copied: the log's bytes need not be aligned to words.
-            const words = new Uint32Array(value.slice().buffer, 0, Math.floor(value.length / 4))
-            for (let at = 0; at < words.length; at += FINGERPRINT_WORDS) table.admit(words, at, appendedAt)
+        const startedAt = clock.currentTimeMillisUnsafe()
+        const { endOffset } = yield* log.bounds(options.topic, 0)
+        const first = yield* log.offsetAt(options.topic, 0, startedAt - DEDUPE_WINDOW_HOURS * 3_600_000)
+        let behind = endOffset
+        /** The records right before what is restored already. */
+        const restoreSome = Effect.gen(function*(): Effect.fn.Return<void, EventLogUnavailable> {
+          const stop = behind
+          behind = Math.max(first, stop - RESTORE_RECORDS)
+          for (let from = behind; from < stop;) {
+            const answer = yield* log.read({ topic: options.topic, partition: 0, from, recordsMax: stop - from, bytesMax: RESTORE_BYTES_MAX })
+            for (const { appendedAt, value } of answer.records) {
+              // Copied: the log's bytes need not be aligned to words.
+              const words = new Uint32Array(value.slice().buffer, 0, Math.floor(value.length / 4))
+              for (let at = 0; at < words.length; at += FINGERPRINT_WORDS) table.admit(words, at, appendedAt)
+            }
+            from = answer.nextOffset
+            yield* Effect.sleep(0)
           }
-          from = answer.nextOffset
-          yield* Effect.yieldNow
-        }
+        })
+        while (behind > first && clock.currentTimeMillisUnsafe() - startedAt < RESTORE_BEFORE_START_MS) yield* restoreSome
+        yield* Effect.forkScoped(
+          Effect.gen(function*() {
+            while (behind > first) yield* restoreSome
+          }).pipe(Effect.catch((error) => Effect.logError("The dedupe window stays without its older ids", error)))
+        )
         return DedupeWindow.of(make(options, table, clock))
       })
     )

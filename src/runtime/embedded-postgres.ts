@@ -7,9 +7,10 @@ import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
 import { accessSync, chmodSync, chownSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
-import { connect, createServer } from "node:net"
+import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
+import { freePort } from "./free-port.ts"
 
 export interface PostgresServer {
   readonly host: string
@@ -62,16 +63,6 @@ const command = (runner: Runner, program: string, args: ReadonlyArray<string>): 
 const identity = (runner: Runner) => runner.kind === "uid" ? { uid: nobody, gid: nobody } : {}
 
 const own = (runner: Runner, path: string): void => { if (runner.kind === "uid") chownSync(path, nobody, nobody) }
-
-const freePort = (): Promise<number> =>
-  new Promise((settle, reject) => {
-    const server = createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => settle(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
 
 /** initdb into a sibling folder, renamed when done: a killed initdb must not look finished. */
 const initialize = (runner: Runner, native: string, folder: string, password: string): void => {

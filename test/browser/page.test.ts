@@ -10,7 +10,8 @@ import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { launchBrowser } from "../support/browser.ts"
-import { freePort, type Program, startProgram } from "../support/program.ts"
+import { freePort } from "../../src/runtime/free-port.ts"
+import { type Program, startProgram } from "../support/program.ts"
 
 const page_ = new URL("../../src/demo/page/", import.meta.url).pathname
 let program: Program

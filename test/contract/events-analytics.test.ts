@@ -172,6 +172,17 @@ describe("GET /analytics/metrics", () => {
   })
 })
 
+describe("absurd amounts", () => {
+  it("overflow nothing and stall nobody", async () => {
+    const rich = await program.tenant("Rich")
+    const events = (from: number) => Array.from({ length: 1_000 }, (_, i) => ({ type: "purchase", collection: "gold", session_id: "s", items: [{ document_id: "bar", quantity: 1_000_000_000, price: 1_000_000_000 }], revenue: 1_000_000_000, event_id: `gold-${from + i}`, timestamp: now - HOUR + 1 }))
+    await post([search("gold", { collection: "gold", session_id: "s", timestamp: now - HOUR })], rich.search_key)
+    for (let from = 0; from < 12_000; from += 1_000) expect((await post(events(from), rich.search_key)).body.accepted).toBe(1_000)
+    const { answer } = await eventually(() => metrics("queries", range, rich.full_key), (body) => body.events === 12_001)
+    expect(answer.data).toMatchObject([{ q: "gold", purchases: 12_000, revenue: 12_000 * 1_000_000_000 }])
+  })
+})
+
 describe("a key that reaches some collections", () => {
   it("writes and reads those only", async () => {
     const made = await program.request("POST", "/v1/keys", { key: tenant.full_key, body: { description: "one", scope: "full", collections: ["shop"] } })

@@ -60,15 +60,22 @@ export const run = async (base: string, key: string) => {
   const made = await client.createKey({ description: "typed", scope: "search" })
   const listed = await client.listKeys()
   if (made.status !== 201 || listed.status !== 200) throw new Error("unexpected status")
-  return { id: made.data.id, count: listed.data.keys.length }
+  const collection = await client.createCollection({ name: "typed", fields: [{ name: "title", type: "string", facet: true }] })
+  if (collection.status !== 201) throw new Error("unexpected status")
+  await client.indexDocument("typed", { id: "1", title: "A typed kettle" })
+  const found = await client.searchCollection("typed", { q: "ketle", queryBy: "title", facetBy: "title" })
+  if (found.status !== 200) throw new Error("unexpected status")
+  const sent = await client.ingestEvents({ events: [{ type: "click", collection: "typed", document_id: "1", q: "kettle", session_id: "s" }] })
+  if (sent.status !== 200) throw new Error("unexpected status")
+  const missing = await client.getCollection("nowhere")
+  return { id: made.data.id, count: listed.data.keys.length, found: found.data.found, hits: found.data.hits?.length, accepted: sent.data.accepted, fields: collection.data.fields.length, missing: missing.status === 404 ? missing.data.message : "" }
 }
 `)
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: { target: "ES2022", module: "ESNext", moduleResolution: "Bundler", strict: true, noEmit: true, skipLibCheck: true, lib: ["ES2022", "DOM"] }, files: ["use.ts"] }))
     const compiled = spawnSync("node", [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", folder], { encoding: "utf8" })
     expect(compiled.stdout).toBe("")
-    const { run } = await import(/* @vite-ignore */ join(folder, "use.ts")) as { readonly run: (base: string, key: string) => Promise<{ readonly id: string; readonly count: number }> }
+    const { run } = await import(/* @vite-ignore */ join(folder, "use.ts")) as { readonly run: (base: string, key: string) => Promise<Record<string, unknown>> }
     const answer = await run(program.base, tenant.full_key)
-    expect(answer.id).toMatch(/^key_/)
-    expect(answer.count).toBe(3)
+    expect(answer).toEqual({ id: expect.stringMatching(/^key_/), count: 3, found: 1, hits: 1, accepted: 1, fields: 1, missing: "Collection not found" })
   })
 })

@@ -99,4 +99,25 @@ describe("the window", () => {
       yield* TestClock.adjust(2 * HOUR)
       assert.deepStrictEqual(yield* admit("new", "old"), [1, 0])
     }).pipe(Effect.provide(EventLog.layerMemory)))
+
+  it.live("is rebuilt from a log of many blocks, the last ones first", () =>
+    Effect.gen(function*() {
+      const log = yield* EventLog
+      for (let block = 0; block < 700; block++) {
+        const words = new Uint32Array(50 * FINGERPRINT_WORDS)
+        for (let i = 0; i < 50; i++) fingerprintInto(narrowKey(key, "one"), `${block}-${i}`, words, i * FINGERPRINT_WORDS)
+        yield* log.append([{ topic: "blocks", partition: 0, value: new Uint8Array(words.buffer) }])
+      }
+      yield* Effect.gen(function*() {
+        const window = yield* DedupeWindow
+        const ids = Array.from({ length: 700 }, (_, block) => `${block}-${block % 50}`)
+        for (let waited = 0; waited < 3_000; waited += 20) {
+          const admission = yield* window.admit([request("one", ...ids)])
+          yield* window.forget(admission)
+          if (!admission.seen[0]!.includes(0)) return
+          yield* Effect.sleep(20)
+        }
+        assert.fail("the window never had all ids")
+      }).pipe(Effect.provide(DedupeWindow.layerEmbedded({ key, topic: "blocks" })))
+    }).pipe(Effect.provide(EventLog.layerMemory)))
 })

@@ -9,7 +9,7 @@ import { join } from "node:path"
 import { spawnSync } from "node:child_process"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { launch, type Launched, processesNaming } from "../support/launched.ts"
-import { freePort } from "../support/program.ts"
+import { freePort } from "../../src/runtime/free-port.ts"
 
 let folder: string
 beforeAll(() => { folder = mkdtempSync(join(tmpdir(), "dowser-front-")) })

@@ -10,7 +10,7 @@ import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
 import type { BehaviouralEvent } from "../../src/events/schema.ts"
 import { generate, oracleRows, type OracleRow, seeded } from "../support/attribution-oracle.ts"
-import { freePort } from "../support/program.ts"
+import { freePort } from "../../src/runtime/free-port.ts"
 
 const KILLS = 5
 const BATCH = 12

@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process"
 import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
-import { freePort } from "./program.ts"
+import { freePort } from "../../src/runtime/free-port.ts"
 
 const root = new URL("../..", import.meta.url).pathname
 

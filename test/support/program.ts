@@ -4,7 +4,6 @@
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { mkdtempSync, rmSync } from "node:fs"
-import { createServer } from "node:net"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
@@ -14,6 +13,7 @@ import { seedDemo } from "../../src/demo/seed.ts"
 import { dataVersion } from "../../src/migrations/index.ts"
 import { createWithKeys } from "../../src/organizations/routes.ts"
 import { openDataFolder } from "../../src/runtime/data-folder.ts"
+import { freePort } from "../../src/runtime/free-port.ts"
 import { layerEmbedded } from "../../src/runtime/embedded.ts"
 import { layerServer } from "../../src/server.ts"
 
@@ -29,16 +29,6 @@ export interface Program {
   readonly run: <A, E>(effect: Effect.Effect<A, E, Access>) => Promise<A>
   readonly stop: () => Promise<void>
 }
-
-export const freePort = (): Promise<number> =>
-  new Promise((settle, reject) => {
-    const server = createServer()
-    server.once("error", reject)
-    server.listen(0, "127.0.0.1", () => {
-      const address = server.address()
-      server.close(() => settle(typeof address === "object" && address !== null ? address.port : 0))
-    })
-  })
 
 export interface ProgramOptions {
   /** Fills a demo shop of that size. */ readonly demoProducts?: number

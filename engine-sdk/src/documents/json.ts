@@ -5,7 +5,8 @@
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Document } from "../schema.ts"
 
-const LONG_NUMBER = /\d{16}/
+/** An integer of sixteen digits or more as a whole JSON value; fractions stay doubles anyway. */
+const LONG_NUMBER = /(?:^|[[:,])\s*-?\d{16,}\s*(?:$|[\],}])/
 const INTEGER = /^-?\d+$/
 type SourceReviver = (key: string, value: unknown, context: { source: string }) => unknown
 const parseWithSource = JSON.parse as unknown as (text: string, reviver: SourceReviver) => unknown

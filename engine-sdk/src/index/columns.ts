@@ -58,10 +58,19 @@ export class ValueColumn {
   /** Single value per document: ordinal + 1, 0 = none. */ readonly single: Uint32Array | undefined
   readonly starts: Uint32Array | undefined
   /** Ordinals in document order, repeats kept. */ readonly ordinals: Uint32Array | undefined
+  private repeats: boolean | undefined
   constructor(sections: SectionReader, prefix: string) {
     this.table = StringTable.read(sections, prefix + "table.")
     if (sections.has(prefix + "single")) this.single = sections.u32(prefix + "single")
     else { this.starts = sections.u32(prefix + "starts"); this.ordinals = sections.u32(prefix + "ordinals") }
+  }
+  /** Whether some document holds a value twice; found out once. */
+  get hasRepeats(): boolean {
+    if (this.repeats !== undefined) return this.repeats
+    const { starts, ordinals } = this
+    if (starts === undefined || ordinals === undefined) return this.repeats = false
+    for (let doc = 0; doc + 1 < starts.length; doc++) for (let i = starts[doc] + 1; i < starts[doc + 1]; i++) for (let j = starts[doc]; j < i; j++) if (ordinals[i] === ordinals[j]) return this.repeats = true
+    return this.repeats = false
   }
 }
 

@@ -108,9 +108,19 @@ export class LocalEngine implements SearchEngine {
   capabilities(): Capabilities {
     return { kind: this.kind, grades: EXACT, limits: { window_max: 1_000_000, filter_clauses_max: 100, facet_values_max: 1_000_000, batch_bytes_max: 512 * MEBIBYTE, plans_per_trip_max: 50, visible_after_ms: 0 } }
   }
-  createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number): Promise<Result<CollectionInfo>> { return this.writer.create(namespace, schema, created_at_s) }
-  alterCollection(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> { return this.writer.alter(namespace, name, change) }
-  dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> { return this.writer.drop(namespace, name) }
+  createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.create(namespace, schema, created_at_s)) }
+  alterCollection(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.alter(namespace, name, change)) }
+  dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.drop(namespace, name)) }
+  /** A writer that is gone is an answer, not a defect; everything else it throws is one. */
+  private async asked<A>(ask: () => Promise<Result<A>>): Promise<Result<A>> {
+    if (this.isClosed) return fail({ kind: "Unavailable", message: "The engine is closed." })
+    if (this.failure !== undefined) return fail({ kind: "Unavailable", message: this.failure })
+    try { return await ask() } catch (error) {
+      const failure: string | undefined = this.failure
+      if (failure === undefined) throw error
+      return fail({ kind: "Unavailable", message: failure })
+    }
+  }
   listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo> {
     // Newest first: the number of a collection only grows.
     return [...this.byName.get(namespace)?.values() ?? []].sort((a, b) => b - a).map((key) => infoOf(this.entries.get(key)!))
@@ -123,8 +133,7 @@ export class LocalEngine implements SearchEngine {
     const entry = this.entryOf(namespace, collection)
     if (entry === undefined) return fail(notFound("Collection not found"))
     this.touch(entry)
-    if (this.failure !== undefined) return fail({ kind: "Unavailable", message: this.failure })
-    const answer = await this.writer.write(namespace, collection, operations, options?.returnDocuments === true)
+    const answer = await this.asked(() => this.writer.write(namespace, collection, operations, options?.returnDocuments === true))
     this.makeRoom(entry.record.key)
     return answer
   }

@@ -22,7 +22,7 @@ export const openEngine = async ({ path, worker = false, memoryBudgetBytes = Inf
   }
   const early: Array<Parameters<LocalEngine["apply"]>[0]> = []
   let apply = (event: (typeof early)[number]): void => { early.push(event) }
-  let lost = (message: string): void => { throw new Error(message) }
+  let lost = (_message: string): void => {}
   const writer = await RemoteWriter.start(path, (event) => apply(event), (message) => lost(message))
   // The folder exists only once the writer has made it.
   const reads = await LmdbReads.open(path)

@@ -1,6 +1,38 @@
 /** Answers as JSON text. `text_match` exceeds 2^53 and is a bigint here: it is written as plain digits. */
 import { stringifyJson } from "../documents/mod.ts"
-import type { SearchAnswer, UnionAnswer } from "../plan.ts"
+import type { Hit, SearchAnswer, UnionAnswer } from "../plan.ts"
 
-/** Hits are written one by one, so the common answer (plain documents) takes the native writer for everything but the score. */
-export const answerToJson = (answer: SearchAnswer | UnionAnswer): string => stringifyJson(answer)
+/** Hits are written part by part, so that the native writer does everything but the scores. O(answer). */
+export const answerToJson = (answer: SearchAnswer | UnionAnswer): string => {
+  let out = ""
+  for (const key of Object.keys(answer) as Array<keyof typeof answer>) {
+    const value: unknown = answer[key]
+    if (value === undefined) continue
+    out += out === "" ? "{" : ","
+    if (key === "hits") out += `"hits":${hitsToJson(answer.hits ?? [])}`
+    else if (key === "grouped_hits") out += `"grouped_hits":[${(answer.grouped_hits ?? []).map(({ found, group_key, hits }) => `{"found":${found},"group_key":${plain(group_key)},"hits":${hitsToJson(hits)}}`).join(",")}]`
+    else out += `${JSON.stringify(key)}:${plain(value)}`
+  }
+  return `${out === "" ? "{" : out}}`
+}
+const hitsToJson = (hits: ReadonlyArray<Hit>): string => {
+  let out = "["
+  for (let i = 0; i < hits.length; i++) {
+    const hit = hits[i] as unknown as Record<string, unknown>
+    let text = ""
+    for (const key in hit) {
+      const value = hit[key]
+      if (value === undefined) continue
+      text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${typeof value === "bigint" ? value.toString() : plain(value)}`
+    }
+    out += `${i === 0 ? "" : ","}${text === "" ? "{" : text}}`
+  }
+  return `${out}]`
+}
+/** A document may hold 64-bit integers; only then the exact writer is needed. */
+const plain = (value: unknown): string => {
+  try { return JSON.stringify(value) } catch (error) {
+    if (error instanceof TypeError) return stringifyJson(value)
+    throw error
+  }
+}

@@ -24,8 +24,8 @@ export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<Sear
   const reader = scope.collection(plan.collection)
   if (reader === undefined) return fail(notFound("Collection not found"))
   if (plan.vector?.likeId !== undefined && reader.locate(plan.vector.likeId) === undefined) return fail({ kind: "Invalid", message: "Document id referenced in vector query is not found.", parameter: "vector_query" })
-  const execution = new Execution(scope, reader, plan)
   const from = plan.offset, end = Math.min(plan.offset + plan.limit, plan.hits_max)
+  const execution = new Execution(scope, reader, plan, Math.max(from, end))
   const render = new HitRenderer(execution)
   const facetSets = (): FacetedSet[] => execution.facetedSets
   let answer: SearchAnswer
@@ -146,7 +146,7 @@ export class HitRenderer {
     const text = reader.documents.text(segment.seqs[placed.doc])
     if (text === undefined) return undefined
     const document = parseJson(text) as Json
-    const { highlight, highlights } = this.highlighter?.highlight(document) ?? { highlight: {}, highlights: [] }
+    const { highlight, highlights } = this.highlighter?.highlight(document, segment, placed.doc) ?? { highlight: {}, highlights: [] }
     const shown: Json = { ...select(document, plan.selection) }
     for (const join of this.joins) this.addJoined(shown, reader, view, placed.doc, join, plan.filter)
     const hit: Hit = { document: shown, highlight }
@@ -241,7 +241,7 @@ export class HitRenderer {
 }
 
 const sortRelated = (scope: SearchScope, other: CollectionReader, related: Array<{ view: SegmentView; doc: number; key: string }>, sort: NonNullable<JoinInclude["sort"]>): Array<{ view: SegmentView; doc: number; key: string }> => {
-  const matches = other.views.map((view) => ({ view, allowed: undefined, found: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), combination: new Uint16Array(0), count: 0 }))
+  const matches = other.views.map((view) => ({ view, allowed: undefined, found: new Uint32Array(0), scored: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), count: 0 }))
   const columns = keyColumns({ scope, reader: other, distances: undefined, fused: undefined, groupSize: undefined }, sort, matches)
   const ranked: Ranked[] = related.map(({ view, doc }) => {
     const s = other.views.indexOf(view)

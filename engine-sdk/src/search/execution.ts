@@ -16,12 +16,15 @@ import { keyOffsets, rankMatches, sortRanked, type Ranked } from "./rank.ts"
 import type { SearchScope } from "./scope.ts"
 import { keyColumns, type KeyColumn } from "./sort-keys.ts"
 import { newMatches, TextSearch, type Combination, type SegmentMatches } from "./text-search.ts"
+import type { Wanted } from "./top-scores.ts"
 import { vectorDistances, type DistanceTable } from "./vectors.ts"
 
 /** Hits that re-ordering (buckets, diversity) looks at, at least. */
 const WINDOW_MIN = 250
 /** Text score of every document where no word was asked. */
 const MATCH_ALL_SCORE = 100
+/** Beyond this many positions every match is scored. */
+const WANTED_MAX = 1_000
 
 export interface Placed { readonly s: number; readonly doc: number; /** Absent for curated hits. */ readonly ranked?: Ranked; readonly isCurated: boolean }
 export interface RankedGroup { readonly group: number; readonly found: number; readonly members: ReadonlyArray<Placed> }
@@ -41,9 +44,12 @@ export class Execution {
   readonly grouping: Grouping | undefined
   columns: KeyColumn[][] = []
   private readonly deadline: number
+  private readonly rankedMax: number
   private groupSizes: Map<number, number> | undefined
 
-  constructor(scope: SearchScope, reader: CollectionReader, plan: SearchPlan) {
+  /** `rankedMax`: positions that will be asked for; what cannot be among them need not be scored. */
+  constructor(scope: SearchScope, reader: CollectionReader, plan: SearchPlan, rankedMax = Infinity) {
+    this.rankedMax = rankedMax
     this.scope = scope
     this.reader = reader
     this.plan = plan
@@ -92,7 +98,7 @@ export class Execution {
         if (vector !== undefined) this.fuse()
         return
       }
-      const search = new TextSearch(this.reader, text, this.matches, () => this.resultCount(), this.deadline)
+      const search = new TextSearch(this.reader, text, this.matches, () => this.resultCount(), this.deadline, this.wanted())
       if (text.tokens.length > 0) search.run()
       else search.phrasesOnly()
       this.combinations = search.combinations
@@ -114,6 +120,19 @@ export class Execution {
     this.relevance = search
     return true
   }
+  /** What bounds the documents to score; undefined where all scores are needed or the order is another. */
+  private wanted(): Wanted | undefined {
+    const { plan } = this
+    const [first, second] = plan.sort
+    if (first?.kind !== "text_match" || first.order !== "desc" || plan.vector !== undefined || this.grouping !== undefined) return undefined
+    const most = this.windowOf(this.rankedMax) + this.pinned.length
+    if (most > WANTED_MAX) return undefined
+    if (second === undefined) return { most, ties: this.matches.map(({ view }) => ({ sign: 1, first: view.segment.seqs, absent: 0 })) }
+    if (second.kind !== "field") return { most, ties: this.matches.map(() => undefined) }
+    return { most, ties: keyColumns({ scope: this.scope, reader: this.reader, distances: undefined, fused: undefined, groupSize: undefined }, [second], this.matches).map(([{ arrays }]) => arrays) }
+  }
+  /** Documents that ranking looks at for `end` positions. */
+  private windowOf(end: number): number { return this.plan.diversity !== undefined || this.plan.sort.some((key) => isBucketed(key)) ? Math.max(end, WINDOW_MIN) : end }
 
   private resultCount(): number {
     if (this.grouping === undefined) return this.matches.reduce((total, { count }) => total + count, 0)
@@ -157,6 +176,7 @@ export class Execution {
   /** Rank fusion of text and vector ranks, in single precision as recorded. */
   private fuse(): void {
     const vector = this.plan.vector!
+    const alpha = Math.fround(vector.alpha)
     const near = this.neighbours(vector.k)
     const fused = this.matches.map(({ view }) => new Float64Array(view.segment.docs))
     const distances = this.matches.map(({ view }) => new Float64Array(view.segment.docs).fill(NaN))
@@ -171,7 +191,6 @@ export class Execution {
       match.count++
       match.high[doc] = 0
       match.low[doc] = 0
-      match.combination[doc] = 0
       if (vector.rerankHybridMatches) add(s, doc)
     }
     texts.sort((a, b) => b.high - a.high || b.low - a.low || b.seq - a.seq)
@@ -179,15 +198,14 @@ export class Execution {
     for (let i = 0; i < texts.length; i++) {
       // Equal scores share a rank, except when every match is ranked anew.
       if (vector.rerankHybridMatches || i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
-      fused[texts[i].s][texts[i].doc] = (1 - vector.alpha) / rank
+      fused[texts[i].s][texts[i].doc] = (1 - alpha) / rank
     }
     const ordered = !vector.rerankHybridMatches ? near : texts.flatMap(({ s, doc }) => {
-      const distance = this.distances![s][doc]
-      if (Number.isNaN(distance)) return []
-      distances[s][doc] = distance
-      return [{ s, doc, distance }]
+      // A match without a vector ranks before every distance, as recorded.
+      const distance = distances[s][doc] = this.distances![s][doc]
+      return [{ s, doc, distance: Number.isNaN(distance) ? -1 : distance }]
     }).sort((a, b) => a.distance - b.distance)
-    ordered.forEach(({ s, doc }, i) => { fused[s][doc] = Math.fround(fused[s][doc] + vector.alpha / (i + 1)) })
+    ordered.forEach(({ s, doc }, i) => { fused[s][doc] = Math.fround(fused[s][doc] + alpha / (i + 1)) })
     this.hybrid = { fused: fused.map((table) => table.map(Math.fround)), distances }
     this.distances = distances
   }
@@ -203,11 +221,13 @@ export class Execution {
   }
   /** What facets count: matches and pinned hits, as sets per segment. */
   get facetedSets(): FacetedSet[] {
-    return this.matches.map(({ view, found }, s) => {
+    const { plan } = this
+    const isAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined && plan.hidden.length === 0 && !plan.matchesNothing
+    return this.matches.map(({ view, found, count }, s) => {
       const pins = this.pinned.filter((pin) => pin.s === s)
       const bits = pins.length === 0 ? found : found.slice()
       for (const { doc } of pins) setBit(bits, doc)
-      return { view, bits, ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
+      return { view, bits, isAll, ...(pins.length === 0 ? { count } : {}), ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
     })
   }
 
@@ -246,8 +266,7 @@ export class Execution {
       for (const { doc } of pins) setBit(bits, doc)
       return bits
     })
-    const needsWindow = plan.diversity !== undefined || plan.sort.some((key) => isBucketed(key))
-    let ranked = rankMatches(this.matches, plan.sort, this.columns, needsWindow ? Math.max(end, WINDOW_MIN) : end, without)
+    let ranked = rankMatches(this.matches, plan.sort, this.columns, this.windowOf(end), without)
     for (let k = 0; k < plan.sort.length; k++) if (isBucketed(plan.sort[k])) ranked = this.bucket(ranked, k)
     if (plan.diversity !== undefined && this.grouping === undefined) ranked = this.diversified(ranked)
     return ranked

@@ -3,6 +3,7 @@ import { analyzerOf, type Analyzer } from "../analysis/analyzer.ts"
 import { isSelected } from "../documents/mod.ts"
 import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
+import type { Segment } from "../index/segment.ts"
 import type { SearchScope } from "./scope.ts"
 import type { Combination } from "./text-search.ts"
 import { bestWindow, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch, type WordFinder } from "./highlight-text.ts"
@@ -23,28 +24,32 @@ export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combin
   return words
 }
 
-interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly find: WordFinder; readonly rules: SnippetRules }
+interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly isInfix: boolean; readonly find: WordFinder; readonly rules: SnippetRules }
 
 export class Highlighter {
   private readonly schema: CollectionSchema
   private readonly request: HighlightRequest
   private readonly words: ReadonlyMap<string, MarkedWord>
   private readonly query: TextQuery
+  private readonly scope: SearchScope
+  /** Object fields that are highlighted whole. */ private readonly objects: string[][] = []
   private readonly fields: ReadonlyArray<HighlightedField>
   private readonly marker: ((written: string) => MarkedWord | undefined) | undefined
   /** `marker`: how a named ranking says what it matched. */
   constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery, marker?: (written: string) => MarkedWord | undefined) {
     this.query = query
+    this.scope = scope
     this.marker = marker
     this.schema = schema
     this.request = request
     this.words = words
     this.fields = request.fields.flatMap((name) => {
       const field = this.schema.fields.find((candidate) => candidate.name === name)
+      if (field !== undefined && (field.type === "object" || field.type === "object[]")) { this.objects.push(name.split(".")); return [] }
       if (field === undefined || (field.type !== "string" && field.type !== "string[]")) return []
       if (!request.explicit && !isSelected(selection, name)) return []
       return [{
-        name, path: name.split("."), analyzer: analyzerOf(schema, field, scope.dictionaries), isNested: field.nested === true || name.includes("."), find: this.finderOf(name),
+        name, path: name.split("."), analyzer: analyzerOf(schema, field, scope.dictionaries), isNested: field.nested === true || name.includes("."), isInfix: (query.fields.find((one) => one.field === name)?.infix ?? "off") !== "off", find: this.finderOf(name),
         marking: field.token_separators.length + field.symbols_to_index.length === 0 ? undefined : analyzerOf(schema, { ...field, token_separators: [], symbols_to_index: [] }, scope.dictionaries),
         rules: {
           affixTokens: request.affixTokens, threshold: request.snippetThreshold, startTag: request.startTag, endTag: request.endTag, isFull: request.fullFields.includes(name),
@@ -54,10 +59,24 @@ export class Highlighter {
     })
   }
 
-  highlight(document: Json): { highlight: Json; highlights: Json[] } {
+  /** Terms of the marked words per segment and field: a field whose postings miss a document is not read at all. */
+  private readonly terms = new Map<Segment, Map<string, Int32Array>>()
+  private mayMatch(field: HighlightedField, segment: Segment, doc: number): boolean {
+    const column = segment.text(field.name)
+    if (column === undefined || field.isInfix) return true
+    let own = this.terms.get(segment)
+    if (own === undefined) this.terms.set(segment, own = new Map())
+    let terms = own.get(field.name)
+    if (terms === undefined) own.set(field.name, terms = Int32Array.from([...this.words.keys()].map((word) => column.terms.findText(word)).filter((term) => term >= 0)))
+    for (let i = 0; i < terms.length; i++) if (column.posting(terms[i], doc) >= 0) return true
+    return false
+  }
+
+  highlight(document: Json, segment: Segment, doc: number): { highlight: Json; highlights: Json[] } {
     const highlight: Json = {}
     const flat: Array<{ entry: Json; score: number }> = []
     for (const field of this.fields) {
+      if (!this.mayMatch(field, segment, doc)) continue
       const literal = document[field.name]
       if (literal === undefined && field.isNested) { this.nested(document, field, highlight); continue }
       const texts = typeof literal === "string" ? [literal] : Array.isArray(literal) ? literal : []
@@ -79,6 +98,7 @@ export class Highlighter {
         score: scoreOf(best[0].match),
       })
     }
+    for (const path of this.objects) this.whole(document, path, highlight)
     return { highlight, highlights: flat.sort((a, b) => b.score - a.score).map(({ entry }) => entry) }
   }
 
@@ -97,6 +117,28 @@ export class Highlighter {
     const match = bestWindow(text, spans, field.find)
     // Marks go by the collection's own characters, even where the field indexes others (as recorded).
     return match === undefined ? undefined : { match, made: snippetOf(text, field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text), match, field.find, field.rules) }
+  }
+
+  /** An object with all its leaves, where any of its texts matches. */
+  private whole(document: Json, path: ReadonlyArray<string>, into: Json): void {
+    if (path.length !== 1 || !(path[0] in document)) return
+    let matched = false
+    const { affixTokens, snippetThreshold, startTag, endTag, fullFields } = this.request
+    const walk = (value: unknown, name: string): unknown => {
+      if (Array.isArray(value)) return value.map((element) => walk(element, name))
+      if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner, `${name}.${key}`)]))
+      const field = this.schema.fields.find((candidate) => candidate.name === name)
+      if (typeof value !== "string" || field === undefined) return { matched_tokens: [], snippet: String(value) }
+      const found = this.textOf(value, {
+        name, path, analyzer: analyzerOf(this.schema, field, this.scope.dictionaries), marking: undefined, isNested: true, isInfix: false, find: (token) => this.words.get(token),
+        rules: { affixTokens, threshold: snippetThreshold, startTag, endTag, isFull: fullFields.includes(path[0]), separators: this.schema.token_separators.join(""), symbols: this.schema.symbols_to_index.join("") },
+      })
+      if (found === undefined) return { matched_tokens: [], snippet: value }
+      matched = true
+      return leafOf(found.made)
+    }
+    const made = walk(document[path[0]], path[0])
+    if (matched) into[path[0]] = made
   }
 
   /** Rebuilds the objects along the path with only this field in them. */

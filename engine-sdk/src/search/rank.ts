@@ -14,6 +14,7 @@ export interface Ranked { readonly s: number; readonly doc: number; readonly seq
 /** Keeps the best `capacity` rows; the root is the worst of them. */
 class TopRows {
   readonly docs: Uint32Array
+  readonly segments: Uint32Array
   readonly rows: Float64Array
   size = 0
   private readonly capacity: number
@@ -22,6 +23,7 @@ class TopRows {
     this.capacity = capacity
     this.width = width
     this.docs = new Uint32Array(capacity)
+    this.segments = new Uint32Array(capacity)
     this.rows = new Float64Array(capacity * width)
   }
   get isFull(): boolean { return this.size === this.capacity && this.size > 0 }
@@ -29,11 +31,11 @@ class TopRows {
     for (let k = 0; k < this.width; k++) if (a[i + k] !== b[j + k]) return a[i + k] < b[j + k]
     return false
   }
-  offer(doc: number, row: Float64Array): void {
+  offer(s: number, doc: number, row: Float64Array): void {
     const { width, rows } = this
     if (this.size === this.capacity) {
       if (this.capacity === 0 || !this.isWorse(rows, 0, row, 0)) return
-      this.sift(0, doc, row)
+      this.sift(0, s, doc, row)
       return
     }
     let at = this.size++
@@ -43,14 +45,20 @@ class TopRows {
       this.move(at, parent)
       at = parent
     }
+    this.place(at, s, doc, row)
+  }
+  private place(at: number, s: number, doc: number, row: Float64Array): void {
     this.docs[at] = doc
-    rows.set(row, at * width)
+    this.segments[at] = s
+    for (let k = 0, to = at * this.width; k < this.width; k++) this.rows[to + k] = row[k]
   }
   private move(to: number, from: number): void {
+    const { rows, width } = this
     this.docs[to] = this.docs[from]
-    this.rows.copyWithin(to * this.width, from * this.width, (from + 1) * this.width)
+    this.segments[to] = this.segments[from]
+    for (let k = 0, t = to * width, f = from * width; k < width; k++) rows[t + k] = rows[f + k]
   }
-  private sift(from: number, doc: number, row: Float64Array): void {
+  private sift(from: number, s: number, doc: number, row: Float64Array): void {
     const { width, rows } = this
     let at = from
     for (;;) {
@@ -61,45 +69,66 @@ class TopRows {
       this.move(at, child)
       at = child
     }
-    this.docs[at] = doc
-    rows.set(row, at * width)
+    this.place(at, s, doc, row)
   }
 }
 
+const widthOf = (columns: ReadonlyArray<KeyColumn>): number => { let width = 1; for (const column of columns) width += column.width; return width }
+
 /** The best `capacity` documents of `matches`, best first. `without` is left out per segment. O(found · log capacity). */
 export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: ReadonlyArray<SortKey>, columns: ReadonlyArray<ReadonlyArray<KeyColumn>>, capacity: number, without?: ReadonlyArray<Bits | undefined>): Ranked[] => {
-  const ranked: Ranked[] = []
+  let total = 0
+  for (const { count } of matches) total += count
+  const size = Math.min(capacity, total)
+  // One heap for all segments, unless keys of different segments only compare through texts or widths.
+  const isShared = columns.every((own, s) => matches[s].count === 0 || own.every((column, k) => column.text === undefined && column.width === columns[0][k].width))
+  const tops: TopRows[] = []
+  let shared: TopRows | undefined
   for (let s = 0; s < matches.length; s++) {
     const match = matches[s], own = columns[s]
     if (match.count === 0) continue
-    let width = 1
-    for (const column of own) width += column.width
-    const top = new TopRows(Math.min(capacity, match.count), width)
-    const row = new Float64Array(width)
-    const { seqs } = match.view.segment
-    const excluded = without?.[s]
-    for (let w = 0; w < match.found.length; w++) {
-      let word = match.found[w]
-      if (excluded !== undefined) word &= ~excluded[w]
-      while (word !== 0) {
-        const low = word & -word
-        word ^= low
-        const doc = (w << 5) + 31 - Math.clz32(low)
-        let at = 0
-        if (own.length > 0) {
-          own[0].write(doc, row, 0)
-          // Most documents of a large result already lose by their first key.
-          if (top.isFull && row[0] < top.rows[0]) continue
-          at = own[0].width
-          for (let k = 1; k < own.length; k++) { own[k].write(doc, row, at); at += own[k].width }
-        }
-        row[at] = seqs[doc]
-        top.offer(doc, row)
-      }
+    const width = widthOf(own)
+    const top = isShared ? shared ??= new TopRows(size, width) : new TopRows(Math.min(capacity, match.count), width)
+    if (tops[tops.length - 1] !== top) tops.push(top)
+    offerAll(top, s, match, own, without?.[s], new Float64Array(width))
+  }
+  const ranked: Ranked[] = []
+  for (const top of tops) {
+    const width = top.size === 0 ? 0 : top.rows.length / top.docs.length
+    for (let i = 0; i < top.size; i++) {
+      const s = top.segments[i]
+      ranked.push({ s, doc: top.docs[i], seq: matches[s].view.segment.seqs[top.docs[i]], keys: top.rows.slice(i * width, (i + 1) * width) })
     }
-    for (let i = 0; i < top.size; i++) ranked.push({ s, doc: top.docs[i], seq: seqs[top.docs[i]], keys: top.rows.slice(i * width, (i + 1) * width) })
   }
   return sortRanked(ranked, keys, columns).slice(0, capacity)
+}
+const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyArray<KeyColumn>, excluded: Bits | undefined, row: Float64Array): void => {
+  const { seqs } = match.view.segment
+  const arrays = own[0]?.arrays
+  const has = arrays?.has, second = arrays?.second
+  // Where only the best were scored, they are all that can be among the best.
+  const { scored } = match
+  for (let w = 0; w < scored.length; w++) {
+    let word = scored[w]
+    if (word === 0) continue
+    if (excluded !== undefined) word &= ~excluded[w]
+    while (word !== 0) {
+      const low = word & -word
+      word ^= low
+      const doc = (w << 5) + 31 - Math.clz32(low)
+      let at = 0
+      if (own.length > 0) {
+        // Most documents of a large result already lose by their first key.
+        if (arrays !== undefined && top.isFull) {
+          const first = has !== undefined && (has[w] & low) === 0 ? arrays.absent : arrays.sign * arrays.first[doc]
+          if (first < top.rows[0] || (second !== undefined && first === top.rows[0] && arrays.sign * second[doc] < top.rows[1])) continue
+        }
+        for (let k = 0; k < own.length; k++) { own[k].write(doc, row, at); at += own[k].width }
+      }
+      row[at] = seqs[doc]
+      top.offer(s, doc, row)
+    }
+  }
 }
 
 /** Sorts best first, comparing string keys of different segments by their texts. */

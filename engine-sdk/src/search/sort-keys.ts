@@ -20,7 +20,12 @@ const NOWHERE_m = 2_147_483_647
 const UNKNOWN_DISTANCE = -1
 
 /** One key in one segment. `write` fills one double (two for text scores) at `at`. */
-export interface KeyColumn { readonly width: 1 | 2; write(doc: number, into: Float64Array, at: number): void; /** Text behind a string key, for comparing across segments; undefined = missing. */ text?(doc: number): string | undefined }
+export interface KeyColumn {
+  readonly width: 1 | 2
+  /** The common keys as arrays, so that ranking can compare them without a call per document: `sign · first[doc]`, then `sign · second[doc]`. */
+  readonly arrays?: { readonly sign: number; readonly first: ArrayLike<number>; readonly second?: ArrayLike<number>; readonly has?: Bits; readonly absent: number }
+  write(doc: number, into: Float64Array, at: number): void; /** Text behind a string key, for comparing across segments; undefined = missing. */ text?(doc: number): string | undefined
+}
 export interface SortInputs {
   readonly scope: SearchScope
   readonly reader: CollectionReader
@@ -43,7 +48,7 @@ const keyColumn = (inputs: SortInputs, evaluation: FilterEvaluation, key: SortKe
       const fused = inputs.fused?.[s]
       if (fused !== undefined) return { width: 2, write: (doc, into, at) => { into[at] = sign * fused[doc]; into[at + 1] = 0 } }
       const { high, low } = match
-      return { width: 2, write: (doc, into, at) => { into[at] = sign * high[doc]; into[at + 1] = sign * low[doc] } }
+      return { width: 2, arrays: { sign, first: high, second: low, absent: 0 }, write: (doc, into, at) => { into[at] = sign * high[doc]; into[at + 1] = sign * low[doc] } }
     }
     case "seq": return single((doc) => sign * segment.seqs[doc])
     case "random": return single((doc) => sign * randomOf(key.seed, segment.seqs[doc]))
@@ -91,7 +96,7 @@ const fieldKey = (segment: Segment, key: Extract<SortKey, { kind: "field" }>, si
   }
   if (column.has !== undefined) {
     const { values, has } = column
-    return { width: 1, write: (doc, into, at) => { into[at] = (has[doc >>> 5] & (1 << (doc & 31))) === 0 ? absent : sign * values[doc] } }
+    return { width: 1, arrays: { sign, first: values, has, absent }, write: (doc, into, at) => { into[at] = (has[doc >>> 5] & (1 << (doc & 31))) === 0 ? absent : sign * values[doc] } }
   }
   return single((doc) => { const value = column.first(doc); return value === undefined ? absent : sign * value })
 }
@@ -137,7 +142,7 @@ const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, vi
     for (const { view: there, doc: target } of relatedDocs(inputs.reader, view, doc, other, relation)) {
       let column = columns.get(there)
       if (column === undefined) {
-        const matches: SegmentMatches = { view: there, allowed: undefined, found: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), combination: new Uint16Array(0), count: 0 }
+        const matches: SegmentMatches = { view: there, allowed: undefined, found: new Uint32Array(0), scored: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), count: 0 }
         columns.set(there, column = keyColumn({ ...inputs, reader: other, distances: undefined, fused: undefined, groupSize: undefined }, evaluation, inner, matches, 0))
       }
       column.write(target, cells, 0)

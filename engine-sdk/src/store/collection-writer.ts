@@ -28,8 +28,14 @@ const MERGE_SLICE_ms = 0.5
 const REBUILD_DOCS = 4_096
 /** Segments of one size class that are merged into one of the next. */
 const FAN_OUT = 8
+/** Large segments are worth merging earlier: every search visits each of them. */
+const LARGE_DOCS = 3_500
+const LARGE_CLASS = 100
+const FAN_OUT_LARGE = 3
 const SEGMENTS_MAX = 48
 const SEGMENT_DOCS_MAX = 1_000_000
+const QUIET_ms = 1_000
+const COMPACT_DOCS_MAX = 2_000_000
 
 /** What a writer needs to see of others: references cross collections. */
 export interface WriterNeighbours {
@@ -60,6 +66,7 @@ export class CollectionWriter {
   private gate: Promise<void> | undefined
   private waiters: Array<() => void> = []
   private merging: Promise<void> | undefined
+  private quiet: ReturnType<typeof setTimeout> | undefined
   private isClosed = false
 
   constructor(record: CollectionRecord, options: {
@@ -259,32 +266,32 @@ export class CollectionWriter {
         return ok(this.record)
       }
       let target = schema
-      const changed: StoredDocument[] = []
       let until = performance.now() + SLICE_ms
       const pause = async (): Promise<void> => { if (performance.now() > until) { await nextTurn(); until = performance.now() + SLICE_ms } }
       for (const stored of this.journal.documents(this.key)) {
         const prepared = revalidate(target, wholeDocument(stored))
-        if (!prepared.ok) return fail(asAlterError(prepared.error, change))
+        if (!prepared.ok) return prepared
         if (prepared.value.detected.length > 0) target = withFields(target, prepared.value.detected)
-        const text = stringifyJson(prepared.value.stored)
-        if (text !== stored.text) changed.push({ seq: stored.seq, text, ...(stored.unstored === undefined ? {} : { unstored: stored.unstored }) })
         await pause()
       }
-      const old = this.views.splice(0)
-      this.schema = target
-      await this.journal.commit(this.key, { puts: changed, removes: [], nextSeq: this.nextSeq, record: this.record })
-      const added: Array<Publication["added"][number]> = []
+      // A snapshot of the old index must not meet the new schema after a crash.
+      await this.journal.dropIndex(this.key)
+      await this.journal.commit(this.key, { puts: [], removes: [], nextSeq: this.nextSeq, record: { ...this.record, schema: target } })
+      const built: Array<{ meta: SegmentMeta; region: Region }> = []
       let builder = new SegmentBuilder(target, this.dictionaries)
       for (const stored of this.journal.documents(this.key)) {
         const document = wholeDocument(stored)
         builder.add(stored.seq, String(document.id), flatten(target, document))
-        if (builder.docs >= REBUILD_DOCS) { added.push(this.adopt(builder)); builder = new SegmentBuilder(target, this.dictionaries) }
+        if (builder.docs >= REBUILD_DOCS) { built.push(builder.finish(this.allocate)); builder = new SegmentBuilder(target, this.dictionaries) }
         await pause()
       }
-      if (builder.docs > 0) added.push(this.adopt(builder))
+      if (builder.docs > 0) built.push(builder.finish(this.allocate))
+      // Until here everything looked at the old index; now it changes as a whole.
+      const old = this.views.splice(0)
+      this.schema = target
+      const added = built.map(({ meta, region }) => this.adoptRegion(meta, region))
       this.publish({ schema: target, added, removed: old.map(({ segment }) => segment.id), deletions: [] })
       for (const { segment } of old) this.release(segment.region)
-      await this.journal.saveIndex(this.key, [], 0)
       await this.journal.flushed()
       this.scheduleMerges()
       return ok(this.record)
@@ -296,8 +303,24 @@ export class CollectionWriter {
   private scheduleMerges(): void {
     if (this.merging !== undefined || this.isClosed) return
     const chosen = this.mergeable()
-    if (chosen === undefined) return
+    if (chosen === undefined) { this.compactWhenQuiet(); return }
     this.merging = this.merge(chosen).finally(() => { this.merging = undefined; this.scheduleMerges() })
+  }
+  /** After a while without writes everything becomes one segment, provided that enough is new to be worth it. */
+  private compactWhenQuiet(): void {
+    clearTimeout(this.quiet)
+    if (!this.isWorthCompacting()) return
+    this.quiet = setTimeout(() => {
+      if (this.isClosed || this.merging !== undefined || this.activeWrites > 0 || !this.isWorthCompacting()) return
+      this.merging = this.merge([...this.views]).finally(() => { this.merging = undefined; this.scheduleMerges() })
+    }, QUIET_ms)
+    // A pending compaction must not keep the process alive.
+    ;(this.quiet as { unref?: () => void }).unref?.()
+  }
+  private isWorthCompacting(): boolean {
+    let total = 0, largest = 0
+    for (const { segment } of this.views) { total += segment.docs; largest = Math.max(largest, segment.docs) }
+    return this.views.length > 1 && total <= COMPACT_DOCS_MAX && (total - largest) * 10 >= largest
   }
   /** Segments of the smallest size class that has enough of them. */
   private mergeable(): SegmentView[] | undefined {
@@ -305,12 +328,12 @@ export class CollectionWriter {
     for (const view of this.views) {
       const live = view.segment.docs - view.deletedCount
       if (live >= SEGMENT_DOCS_MAX) continue
-      const size = Math.floor(Math.log(Math.max(1, live)) / Math.log(FAN_OUT))
+      const size = live < LARGE_DOCS ? Math.floor(Math.log(Math.max(1, live)) / Math.log(FAN_OUT)) : LARGE_CLASS + Math.floor(Math.log(live / LARGE_DOCS) / Math.log(FAN_OUT_LARGE))
       const list = classes.get(size)
       if (list === undefined) classes.set(size, [view])
       else list.push(view)
     }
-    for (const size of [...classes.keys()].sort((a, b) => a - b)) if (classes.get(size)!.length >= FAN_OUT) return classes.get(size)!.slice(0, FAN_OUT * 2)
+    for (const size of [...classes.keys()].sort((a, b) => a - b)) if (classes.get(size)!.length >= (size < LARGE_CLASS ? FAN_OUT : FAN_OUT_LARGE)) return classes.get(size)!.slice(0, FAN_OUT * 2)
     return this.views.find((view) => view.deletedCount * 2 > view.segment.docs) === undefined ? undefined : this.views.filter((view) => view.deletedCount * 2 > view.segment.docs).slice(0, FAN_OUT)
   }
   private async merge(views: ReadonlyArray<SegmentView>): Promise<void> {
@@ -346,8 +369,10 @@ export class CollectionWriter {
     return { segments: this.views.map((view) => ({ id: view.segment.id, meta: view.segment.meta, region: view.segment.region, deleted: Uint32Array.from(docsOf(view)) })), position: this.journal.position(this.key) }
   }
   async close(): Promise<void> {
+    while (this.gate !== undefined) await this.gate
     while (this.activeWrites > 0) await new Promise<void>((resolve) => { this.waiters.push(resolve) })
     this.isClosed = true
+    clearTimeout(this.quiet)
     await this.merging
     await this.published
   }
@@ -367,14 +392,6 @@ const withFields = (schema: CollectionSchema, detected: ReadonlyArray<Field>): C
   const known = new Set(schema.fields.filter((field) => !isDynamic(field)).map(({ name }) => name))
   return { ...schema, fields: [...schema.fields, ...detected.filter(({ name }) => !known.has(name))] }
 }
-const asAlterError = (error: EngineError, change: SchemaChange): EngineError => {
-  const missing = /^Field `(.+)` has been declared in the schema, but is not found in the document\.$/.exec(error.message)
-  if (missing !== null) return invalid(`Field \`${missing[1]}\` has been declared in the schema, but is not found in the documents already present in the collection. If you still want to add this field, set it as \`optional: true\`.`)
-  const wrong = /^Field `(.+?)` must/.exec(error.message)
-  const field = wrong === null ? undefined : change.add.find(({ name }) => name === wrong[1])
-  return field === undefined ? error : { ...error, message: `Schema change is incompatible with the type of documents already stored in this collection. Existing data for field \`${field.name}\` cannot be coerced into ${field.type === "int32" || field.type === "int64" ? `an ${field.type}` : `a ${field.type}`}.` }
-}
-
 /** Operations that become one segment and one journal batch. */
 class Chunk {
   readonly builder: SegmentBuilder

@@ -35,6 +35,8 @@ export interface Journal {
   loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined>
   /** Makes the given segments the snapshot; changes committed up to now are covered by it. */
   saveIndex(key: number, segments: ReadonlyArray<StoredSegment>, position: number): Promise<void>
+  /** Forgets the snapshot: the next opening indexes every document. */
+  dropIndex(key: number): Promise<void>
   /** How many changes were committed to a collection: the position a snapshot stands for. */
   position(key: number): number
   documentBytes(key: number): number
@@ -89,6 +91,7 @@ export class MemoryJournal implements Journal {
   async flushed(): Promise<void> {}
   async loadIndex(): Promise<undefined> { return undefined }
   async saveIndex(): Promise<void> {}
+  async dropIndex(): Promise<void> {}
   position(): number { return 0 }
   documentBytes(key: number): number { return this.bytes.get(key) ?? 0 }
   documentCount(key: number): number { return this.texts.get(key)?.size ?? 0 }

@@ -2,7 +2,7 @@
 import { Worker } from "node:worker_threads"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
 import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
-import type { Result } from "../errors.ts"
+import { ok, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"
 import type { WriterEvent, WriterPort } from "./writer.ts"
@@ -10,6 +10,7 @@ import { decodePublication, encodeOperations, type FromWriter, type ToWriter, ty
 
 /** Time for the worker to end by itself before it is terminated. */
 const STOP_ms = 10_000
+const PART_OPERATIONS = 1_024
 
 export class RemoteWriter implements WriterPort {
   private readonly worker: Worker
@@ -64,9 +65,10 @@ export class RemoteWriter implements WriterPort {
     this.isGone = true
     const error = new Error(message)
     this.ready?.reject(error)
+    // The engine learns of it first, so that rejected calls are answered as unavailable.
+    if (!this.isClosing) this.lost(message)
     for (const { reject } of this.waiting.values()) reject(error)
     this.waiting.clear()
-    if (!this.isClosing) this.lost(message)
   }
   private post(message: ToWriter): void { this.worker.postMessage(message) }
   private call<A>(method: WriterCall["method"], args: ReadonlyArray<unknown>, body = ""): Promise<A> {
@@ -81,9 +83,20 @@ export class RemoteWriter implements WriterPort {
   create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number): Promise<Result<CollectionInfo>> { return this.call("create", [namespace, schema, createdAt_s]) }
   alter(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> { return this.call("alter", [namespace, name, change]) }
   drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> { return this.call("drop", [namespace, name]) }
-  write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
-    const { heads, body } = encodeOperations(operations)
-    return this.call("write", [namespace, name, heads, returnDocuments], body)
+  /** Long imports go in parts, one after another: what else waits gets its turn in between, and no message is large. */
+  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+    const verdicts: WriteVerdict[] = []
+    let next = encodeOperations(operations.slice(0, PART_OPERATIONS))
+    for (let at = 0; ; at += PART_OPERATIONS) {
+      const answer = this.call<Result<ReadonlyArray<WriteVerdict>>>("write", [namespace, name, next.heads, returnDocuments], next.body)
+      // The next part is prepared while the worker is busy with this one.
+      const hasMore = at + PART_OPERATIONS < operations.length
+      if (hasMore) next = encodeOperations(operations.slice(at + PART_OPERATIONS, at + 2 * PART_OPERATIONS))
+      const settled = await answer
+      if (!settled.ok || (at === 0 && !hasMore)) return settled
+      for (const verdict of settled.value) verdicts.push(verdict)
+      if (!hasMore) return ok(verdicts)
+    }
   }
   open(key: number): Promise<void> { return this.call("open", [key]) }
   release(key: number): Promise<void> { return this.call("release", [key]) }

@@ -56,6 +56,7 @@ export class Writer implements WriterPort {
   private readonly dirty = new Map<number, { changed: number; at: number }>()
   private snapshots: ReturnType<typeof setInterval> | undefined
   private snapshotting: Promise<void> = Promise.resolve()
+  private readonly altering = new Set<number>()
   private nextKey = 1
   constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: { readonly allocate: Allocate; readonly release: (region: Region) => void; readonly holding?: <A>(work: () => Promise<A>) => Promise<A> }) {
     this.journal = journal
@@ -85,7 +86,7 @@ export class Writer implements WriterPort {
     for (const [key, { changed, at }] of this.dirty) {
       const writer = this.open_.get(key)
       if (writer === undefined) { this.dirty.delete(key); continue }
-      if (performance.now() - at < SNAPSHOT_REST_ms && changed < SNAPSHOT_CHANGES) continue
+      if (this.altering.has(key) || (performance.now() - at < SNAPSHOT_REST_ms && changed < SNAPSHOT_CHANGES)) continue
       this.dirty.delete(key)
       this.snapshotting = this.snapshotting.then(() => this.snapshot(writer))
     }
@@ -151,7 +152,11 @@ export class Writer implements WriterPort {
     const key = this.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
     const writer = await this.writerOf(key)
-    const altered = await writer.alter(change)
+    // No snapshot may run beside it: it would describe segments that are about to go.
+    this.altering.add(key)
+    await this.snapshotting
+    const altered = await writer.alter(change).finally(() => { this.altering.delete(key) })
+    this.noteWrites(key, writer.documentCount)
     if (!altered.ok) return altered
     return ok({ schema: altered.value.schema, num_documents: writer.documentCount, created_at: altered.value.createdAt_s })
   }

@@ -197,13 +197,13 @@ const upsert = (table: string, keyColumns: ReadonlyArray<string>, measures: Read
     const sql = yield* SqlClient.SqlClient
     const rows = deltas.rows()
     const columns = [...keyColumns, "grain", "bucket_at", ...measures]
-    const types = [...keyColumns.map(() => "text"), "int2", "int8", ...measures.map(() => "int8")]
+    const { plain } = deltas
+    const types = [...keyColumns.map(() => "text"), "int2", "int8", ...measures.map((_, i) => i < plain ? "int8" : "numeric")]
     const statement = [
       `INSERT INTO ${table} (${columns.join(", ")}) SELECT * FROM unnest(${types.map((type, i) => `$${i + 1}::text::${type}[]`).join(", ")})`,
       `ON CONFLICT (${["organization_id", "grain", "bucket_at", ...keyColumns.slice(1)].join(", ")}) DO UPDATE SET`,
       measures.map((measure) => `${measure} = ${table}.${measure} + EXCLUDED.${measure}`).join(", ")
     ].join(" ")
-    const { plain } = deltas
     for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
       const part = rows.slice(from, from + ROWS_PER_STATEMENT)
       yield* sql.unsafe(statement, [

@@ -58,7 +58,8 @@ export class AttributionState {
 
   constructor(store: StateStore, options: AttributionOptions) {
     this.#fingerprintKey = options.fingerprintKey
-    this.#ids = new FingerprintTable({ windowHours: DEDUPE_WINDOW_HOURS, bytesMax: options.idsBytesMax ?? IDS_BYTES_MAX })
+    // A day longer than the window: snapshots keep ids by the day, so what they bring back looks up to a day older than it is.
+    this.#ids = new FingerprintTable({ windowHours: DEDUPE_WINDOW_HOURS + 24, bytesMax: options.idsBytesMax ?? IDS_BYTES_MAX })
     this.visits = new KeyedState<Visit>(store, {
       prefix: VISITS, ttl_ms: TTL_MS, hotMax: HOT_VISITS_MAX,
       encode: (visit) => [visit.organizationId, visit.searches.map(packSearch), visit.loose],
@@ -108,7 +109,7 @@ export class AttributionState {
     }
     this.#fresh = new Map()
     for (const [key, day] of this.#blockDays) {
-      if (day * 86_400_000 < now - TTL_MS - 86_400_000) {
+      if (day * 86_400_000 < now - TTL_MS - 2 * 86_400_000) {
         writes.push([key, undefined])
         this.#blockDays.delete(key)
       }
