@@ -216,6 +216,23 @@ describe("change", () => {
     await lab.call("DELETE", "/collections/c/documents/2")
     expect(await ids("red")).toEqual([])
   })
+  it("keeps words through merges without reading the documents again, updates and deletes in between", async () => {
+    await open([])
+    const expected = new Map<string, string>()
+    const random = seeded(5)
+    for (let batch = 0; batch < 60; batch++) {
+      const lines = Array.from({ length: 5 }, () => { const id = String(Math.floor(random() * 150)), title = `shared word${batch % 7} own${id}x${batch}`; expected.set(id, title); return JSON.stringify({ id, title }) })
+      await lab.call("POST", "/collections/c/documents/import?action=upsert", lines.join("\n"))
+      if (batch % 6 === 5) { const id = [...expected.keys()][0]; expected.delete(id); await lab.call("DELETE", `/collections/c/documents/${id}`) }
+      if (batch % 4 === 0) await ids("shared")
+    }
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    for (let word = 0; word < 7; word++) {
+      const wanted = [...expected].filter(([, title]) => title.includes(`word${word} `)).map(([id]) => id).sort()
+      expect((await ids(`word${word}`, { per_page: 250, num_typos: 0 })).sort()).toEqual(wanted)
+    }
+    expect((await ask("shared")).found).toBe(expected.size)
+  })
   it("gives the same order however documents are spread over segments", async () => {
     const random = seeded(11)
     const vocabulary = ["oak", "pine", "desk", "lamp", "chair", "shelf", "steel", "glass", "round", "small"]

@@ -28,7 +28,7 @@ export class Lexicon {
   constructor(reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>) {
     this.reader = reader
     this.units = units
-    this.segments = reader.views.map((view) => unitsOf(view, units, reader.schema, reader.documents))
+    this.segments = reader.views.map((view) => unitsOf(reader, view, units))
     this.docs = reader.views.reduce((sum, { segment }) => sum + segment.docs, 0)
     this.lengthMeans = units.map((_unit, u) => {
       let total = 0, docsWith = 0

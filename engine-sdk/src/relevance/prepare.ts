@@ -36,7 +36,7 @@ const building = (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>)
 }
 const build = async (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>): Promise<void> => {
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    for (const view of reader.views) await inSlices(buildMissing(view, units, reader.schema, reader.documents), SLICE_ms)
+    for (const view of reader.views) await inSlices(buildMissing(reader, view, units), SLICE_ms)
     // Segments that were published meanwhile are read in the next round.
     if (missingDocs(reader.views, units) <= INLINE_DOCS) return
   }

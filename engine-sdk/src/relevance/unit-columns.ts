@@ -7,7 +7,7 @@ import { parseJson } from "../documents/json.ts"
 import { leavesOf, valueAt } from "../documents/nested.ts"
 import { hasBit } from "../index/bits.ts"
 import { SPILLED, type TextColumn } from "../index/columns.ts"
-import type { DocumentSource, SegmentView } from "../index/reader.ts"
+import type { CollectionReader, Retiring, SegmentView } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
 import type { RelevanceUnit } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
@@ -20,12 +20,18 @@ const UNITS_MAX = 128
 const STEP_DOCS = 32
 const KEY = "relevance"
 
-class UnitColumns {
+class UnitColumns implements Retiring {
   private readonly units = new Map<string, UnitIndex>()
+  /** Of the segments that were merged into this one, until it has its own. */ retired: RetiredUnits | undefined
   get bytes(): number {
-    let total = 0
+    let total = this.retired?.bytes ?? 0
     for (const unit of this.units.values()) total += unit.bytes
     return total
+  }
+  /** A merge keeps documents with their numbers, so their words need not be read again. */
+  retire(view: SegmentView, successors: ReadonlyArray<SegmentView>): void {
+    if (this.units.size === 0 && this.retired === undefined) return
+    for (const { segment } of successors) (columnsOf(segment).retired ??= new RetiredUnits()).add(view, this.units, this.retired)
   }
   has(name: string): boolean { return this.units.has(name) }
   /** The last used stands last. */
@@ -39,6 +45,32 @@ class UnitColumns {
     for (const oldest of this.units.keys()) { if (this.units.size <= UNITS_MAX) return; this.units.delete(oldest) }
   }
 }
+/** Indexes of merged segments, by the insertion number of the documents that were alive in them. */
+class RetiredUnits {
+  private readonly segments: Array<ReadonlyMap<string, UnitIndex>> = []
+  private readonly places = new Map<number, Place>()
+  get bytes(): number {
+    let total = 0
+    for (const units of this.segments) for (const unit of units.values()) total += unit.bytes
+    return total
+  }
+  /** `before`: what the view itself had inherited and not yet used. */
+  add({ deleted, segment }: SegmentView, units: ReadonlyMap<string, UnitIndex>, before: RetiredUnits | undefined): void {
+    const first = this.segments.length
+    if (before === undefined) this.segments.push(units)
+    else this.segments.push(...before.segments)
+    for (let doc = 0; doc < segment.docs; doc++) {
+      if (deleted !== undefined && hasBit(deleted, doc)) continue
+      const seq = segment.seqs[doc]
+      const place = before === undefined ? { segment: first, doc } : before.places.get(seq)
+      if (place !== undefined) this.places.set(seq, before === undefined ? place : { segment: first + place.segment, doc: place.doc })
+    }
+  }
+  place(seq: number): Place | undefined { return this.places.get(seq) }
+  unit(place: Place, name: string): UnitIndex | undefined { return this.segments[place.segment].get(name) }
+}
+interface Place { readonly segment: number; readonly doc: number }
+
 const columnsOf = (segment: Segment): UnitColumns => {
   let columns = segment.derived.get(KEY) as UnitColumns | undefined
   if (columns === undefined) segment.derived.set(KEY, columns = new UnitColumns())
@@ -46,8 +78,8 @@ const columnsOf = (segment: Segment): UnitColumns => {
 }
 
 /** Indexes of units, in their order; what is missing is built at once. */
-export const unitsOf = (view: SegmentView, units: ReadonlyArray<RelevanceUnit>, schema: CollectionSchema, documents: DocumentSource): UnitIndex[] => {
-  const work = buildMissing(view, units, schema, documents)
+export const unitsOf = (reader: CollectionReader, view: SegmentView, units: ReadonlyArray<RelevanceUnit>): UnitIndex[] => {
+  const work = buildMissing(reader, view, units)
   while (work.next().done !== true);
   const columns = columnsOf(view.segment)
   return units.map(({ name }) => columns.get(name)!)
@@ -60,24 +92,39 @@ export const missingDocs = (views: ReadonlyArray<SegmentView>, units: ReadonlyAr
 }
 
 /** Builds what is missing in one pass over the stored documents; gives way between documents. */
-export function* buildMissing(view: SegmentView, units: ReadonlyArray<RelevanceUnit>, schema: CollectionSchema, documents: DocumentSource): Generator<void, void> {
+export function* buildMissing(reader: CollectionReader, view: SegmentView, units: ReadonlyArray<RelevanceUnit>): Generator<void, void> {
+  const { documents, schema } = reader
   const { segment, deleted } = view
   const columns = columnsOf(segment)
   // Asked by `get`, so that what this search needs is the last to go.
   const missing = units.filter(({ name }) => columns.get(name) === undefined)
   if (missing.length === 0) return
-  const builds = missing.map((unit) => ({ name: unit.name, builder: new UnitBuilder(wordAnalyzerOf(unit.locale)), read: readerOf(unit, schema, segment) }))
+  const { retired } = columns
+  const builds = missing.map((unit) => ({ name: unit.name, builder: new UnitBuilder(wordAnalyzerOf(unit.locale)), read: readerOf(unit, schema, segment), adopted: new Map<UnitIndex, Uint32Array>() }))
   for (let doc = 0; doc < segment.docs; doc++) {
-    // A replaced document keeps its number, so its text is that of its successor: the old one counts as empty.
-    const text = deleted !== undefined && hasBit(deleted, doc) ? undefined : documents.text(segment.seqs[doc])
-    const document = text === undefined ? undefined : parseJson(text) as { readonly [key: string]: unknown }
-    for (const { builder, read } of builds) {
-      if (document !== undefined) read(document, doc, builder)
+    const isGone = deleted !== undefined && hasBit(deleted, doc)
+    const place = isGone ? undefined : retired?.place(segment.seqs[doc])
+    let document: { readonly [key: string]: unknown } | undefined
+    for (const { adopted, builder, name, read } of builds) {
+      const kept = place === undefined ? undefined : retired?.unit(place, name)
+      if (kept !== undefined && place !== undefined) {
+        let numbers = adopted.get(kept)
+        if (numbers === undefined) { adopted.set(kept, numbers = builder.adopt(kept)); yield }
+        builder.addFrom(kept, place.doc, numbers)
+      } else if (!isGone) {
+        // A replaced document keeps its number, so its text is that of its successor: the old one counts as empty.
+        if (document === undefined) {
+          const text = documents.text(segment.seqs[doc])
+          document = text === undefined ? {} : parseJson(text) as { readonly [key: string]: unknown }
+        }
+        read(document, doc, builder)
+      }
       builder.closeDocument()
     }
     if (doc % STEP_DOCS === STEP_DOCS - 1) yield
   }
   for (const { name, builder } of builds) { columns.set(name, builder.finish()); yield }
+  columns.retired = undefined
 }
 
 type Reader = (document: { readonly [key: string]: unknown }, doc: number, into: UnitBuilder) => void

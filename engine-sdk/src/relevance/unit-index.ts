@@ -87,6 +87,30 @@ export class UnitBuilder {
       if (word.parts !== undefined) for (const part of word.parts) { const id = this.termOf(part); if (id >= 0) parts.push(id + FIRST_TERM) }
     }
   }
+  /** Takes over the vocabulary of an index of the same unit; answers what its term numbers are here. O(its words). */
+  adopt(index: UnitIndex): Uint32Array {
+    const numbers = new Uint32Array(index.terms.size)
+    for (let term = 0; term < numbers.length; term++) {
+      const stem = index.terms.text(term)
+      let id = this.termIds.get(stem)
+      if (id === undefined) this.termIds.set(stem, id = this.termIds.size)
+      numbers[term] = id
+    }
+    const { termOf, terms } = index.surfaces
+    for (let at = 0; at < terms.size; at++) {
+      const surface = terms.text(at)
+      if (this.surfaceIds.has(surface)) continue
+      this.surfaceIds.set(surface, this.surfaceTerm.length)
+      this.surfaceTerm.push(numbers[termOf[at]])
+    }
+    return numbers
+  }
+  /** The words of a document of an adopted index, instead of reading its text. */
+  addFrom(index: UnitIndex, doc: number, numbers: Uint32Array): void {
+    const { stream } = index
+    for (let i = index.streamStarts[doc], end = index.streamStarts[doc + 1]; i < end; i++) this.stream.push(stream[i] < FIRST_TERM ? stream[i] : numbers[stream[i] - FIRST_TERM] + FIRST_TERM)
+    this.length = index.lengths[doc]
+  }
   closeDocument(): void {
     const { stream, parts } = this
     if (parts.length > 0) {
@@ -111,11 +135,14 @@ export class UnitBuilder {
     return term
   }
   finish(): UnitIndex {
-    const stems = sortUtf8([...this.termIds.keys()])
-    const rank = new Uint32Array(stems.length)
-    stems.forEach((stem, i) => { rank[this.termIds.get(stem)!] = i })
     const docs = this.lengths.length
     const words = this.stream.done()
+    // An adopted vocabulary may hold words whose documents are gone.
+    const isUsed = new Uint8Array(this.termIds.size)
+    for (let i = 0; i < words.length; i++) if (words[i] >= FIRST_TERM) isUsed[words[i] - FIRST_TERM] = 1
+    const stems = sortUtf8([...this.termIds].flatMap(([stem, id]) => isUsed[id] === 1 ? [stem] : []))
+    const rank = new Uint32Array(this.termIds.size)
+    stems.forEach((stem, i) => { rank[this.termIds.get(stem)!] = i })
     const stream = stems.length + FIRST_TERM <= 0x10000 ? new Uint16Array(words.length) : new Uint32Array(words.length)
     for (let i = 0; i < words.length; i++) stream[i] = words[i] < FIRST_TERM ? words[i] : rank[words[i] - FIRST_TERM] + FIRST_TERM
     const streamStarts = this.starts.done().slice()
@@ -134,7 +161,7 @@ export class UnitBuilder {
       if (last[term] !== doc) { last[term] = doc; postingDocs[next[term]] = doc; counts[next[term]++] = 1 }
       else if (counts[next[term] - 1] < COUNT_MAX) counts[next[term] - 1]++
     }
-    const surfaces = sortUtf8([...this.surfaceIds].flatMap(([surface, id]) => id < 0 ? [] : [surface]))
+    const surfaces = sortUtf8([...this.surfaceIds].flatMap(([surface, id]) => id < 0 || isUsed[this.surfaceTerm.words[id]] === 0 ? [] : [surface]))
     const surfaceTable = tableOf(surfaces)
     const termOf = Uint32Array.from(surfaces, (surface) => rank[this.surfaceTerm.words[this.surfaceIds.get(surface)!]])
     let lengthTotal = 0, docsWith = 0
