@@ -4,11 +4,10 @@
  * queries with a typo or with two words written as one (seeded), and times of one page of ten hits per ranking.
  * Excluded: HTTP. Read differences below about .03 on fifty queries as noise.
  */
-import { writeFileSync } from "node:fs"
+import { readFileSync, writeFileSync } from "node:fs"
 import { createEngine } from "../engine-sdk/src/memory/create-engine.ts"
 import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../engine-sdk/src/operations/mod.ts"
 import { chunksOf, linesOf, machine, percentiles, readLines, report, round } from "./harness.ts"
-import { readFileSync } from "node:fs"
 import { joinedWords, withTypo } from "./query-errors.ts"
 import { type Judgments, mean, pairedBootstrap, type QueryScore, scoreOf } from "./relevance-metrics.ts"
 

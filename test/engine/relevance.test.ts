@@ -1,8 +1,14 @@
 /** The relevance ranking on corpora small enough to check by hand: words, BM25F, corrections, pairs, coordination, and what it shares with every search. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { afterEach, describe, expect, it } from "vitest"
+import { openEngine } from "../../engine-sdk/src/mod.ts"
+import { memoryResources } from "../../engine-sdk/src/operations/mod.ts"
 import { wordAnalyzerOf } from "../../engine-sdk/src/relevance/words.ts"
 import { askedText, relevanceUnits } from "../../engine-sdk/src/query/relevance-query.ts"
 import { createLab, type Lab, schemaOf, seeded } from "../support/engine-lab.ts"
+import { routerOver } from "../support/operation-router.ts"
 
 const text = (name: string, more: object = {}) => ({ name, type: "string", optional: true, ...more })
 let lab: Lab
@@ -232,6 +238,27 @@ describe("change", () => {
       expect((await ids(`word${word}`, { per_page: 250, num_typos: 0 })).sort()).toEqual(wanted)
     }
     expect((await ask("shared")).found).toBe(expected.size)
+  })
+  it("works over an engine that keeps its documents on disk and writes in a worker, also after a restart", async () => {
+    lab = createLab()
+    const path = mkdtempSync(join(tmpdir(), "dowser-relevance-engine-"))
+    const answers: string[][] = []
+    for (const isFirst of [true, false]) {
+      const engine = await openEngine({ path, worker: true })
+      const wire = routerOver({ engine, resources: memoryResources(), namespace: "own" })
+      if (isFirst) {
+        await wire("POST", "/collections", JSON.stringify({ name: "c", fields: [text("title")] }))
+        await wire("POST", "/collections/c/documents/import", Array.from({ length: 800 }, (_, i) => JSON.stringify({ id: String(i), title: i % 100 === 0 ? "copper kettle" : `plain thing ${i}` })).join("\n"))
+      }
+      const { text: body } = await wire("GET", "/collections/c/documents/search?q=coper%20ketle&query_by=title&ranking=relevance&prefix=false", undefined)
+      answers.push((JSON.parse(body) as { readonly hits: ReadonlyArray<{ readonly document: { readonly id: string } }> }).hits.map(({ document }) => document.id))
+      const other = await routerOver({ engine, resources: memoryResources(), namespace: "other" })("GET", "/collections/c/documents/search?q=kettle&query_by=title&ranking=relevance", undefined)
+      expect(other.status).toBe(404)
+      await engine.close()
+    }
+    rmSync(path, { recursive: true, force: true })
+    expect(answers[0].map(Number).sort((a, b) => a - b)).toEqual([0, 100, 200, 300, 400, 500, 600, 700])
+    expect(answers[1]).toEqual(answers[0])
   })
   it("gives the same order however documents are spread over segments", async () => {
     const random = seeded(11)

@@ -20,7 +20,8 @@ import { idfOf, perOccurrence, saturated, type FieldNorm } from "./weighting.ts"
  * Decision: documents with every word of the query match. When fewer than this many have them all, those that miss the
  * least (by rarity of the words) match too, until there are so many. A shop's filter counts then speak of what was asked,
  * while a question in prose still finds the articles that answer half of it. Counted without filters, so that a filter
- * only ever takes documents away.
+ * only ever takes documents away. Measured: with 100 instead, recall@100 on two sets of abstracts falls from .79 to .70 and
+ * from .69 to .59; with 500 nDCG@10 and recall@100 are those of matching any word.
  */
 const FOUND_MIN = 500
 const SHARE_BINS = 512
