@@ -6,7 +6,7 @@
  */
 import { createEngine } from "../engine-sdk/src/memory/create-engine.ts"
 import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../engine-sdk/src/operations/mod.ts"
-import { checksum, machine, percentiles, report, round, rssMb } from "./harness.ts"
+import { checksum, chunksOf, machine, percentiles, report, round, rssMb } from "./harness.ts"
 import { type InputOptions, type Inputs, loadInputs } from "./inputs.ts"
 import { javascriptPeers } from "./peers/javascript.ts"
 import { luceneMissing, runLucene } from "./peers/lucene.ts"
@@ -14,11 +14,6 @@ import { luceneMissing, runLucene } from "./peers/lucene.ts"
 export interface EngineOptions extends InputOptions { readonly out: string | undefined; readonly peers: ReadonlyArray<PeerName> }
 export type PeerName = "lucene" | "minisearch" | "orama" | "sqlite"
 interface Measured { readonly ms: number; readonly found: number; readonly ids: ReadonlyArray<string>; readonly facets: Readonly<Record<string, ReadonlyArray<readonly [string, number]>>> }
-
-async function* chunksOf(lines: ReadonlyArray<string>): AsyncGenerator<Uint8Array> {
-  const encoder = new TextEncoder()
-  for (let at = 0; at < lines.length; at += 500) yield encoder.encode(`${lines.slice(at, at + 500).join("\n")}\n`)
-}
 
 interface Answer { readonly found: number; readonly hits?: ReadonlyArray<{ readonly document: { readonly id?: string } }>; readonly facet_counts: ReadonlyArray<{ readonly field_name: string; readonly counts: ReadonlyArray<{ readonly value: string; readonly count: number }> }> }
 const measuredOf = (ms: number, text: string): Measured => {

@@ -5,7 +5,6 @@
 import { createHash } from "node:crypto"
 import { createReadStream, readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os"
-import { createInterface } from "node:readline"
 import { createGunzip } from "node:zlib"
 
 export interface Machine { readonly cpu: string; readonly cores: number; readonly memory_gib: number; readonly runtime: string; readonly load_1m: number }
@@ -33,12 +32,27 @@ export const round = (value: number, digits = 3): number => Math.round(value * 1
 export async function* linesOf(file: string): AsyncGenerator<string> {
   const source = createReadStream(file)
   const input = file.endsWith(".gz") ? source.pipe(createGunzip()) : source
-  for await (const line of createInterface({ input, crlfDelay: Infinity })) if (line !== "") yield line
+  const decoder = new TextDecoder()
+  let rest = ""
+  // Only line feeds end a line: the runtime's reader also splits at U+2028, which JSON texts may hold as it is.
+  for await (const bytes of input as AsyncIterable<Uint8Array>) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n")
+    rest = lines.pop() ?? ""
+    for (const line of lines) { const text = line.endsWith("\r") ? line.slice(0, -1) : line; if (text !== "") yield text }
+  }
+  rest += decoder.decode()
+  if (rest.trim() !== "") yield rest
 }
 export const readLines = async (file: string): Promise<Array<string>> => {
   const all: Array<string> = []
   for await (const line of linesOf(file)) all.push(line)
   return all
+}
+
+/** JSON lines as an import body arrives. */
+export async function* chunksOf(lines: ReadonlyArray<string>): AsyncGenerator<Uint8Array> {
+  const encoder = new TextEncoder()
+  for (let at = 0; at < lines.length; at += 500) yield encoder.encode(`${lines.slice(at, at + 500).join("\n")}\n`)
 }
 
 /** 100 ticks a second on Linux, whatever the kernel's own rate. */

@@ -65,7 +65,26 @@ export interface QueryField {
 /** One spelling of the query to look up: the original, or a synonym variant (zero typos, engine-contract 12.3). */
 export interface TokenList { readonly tokens: ReadonlyArray<string> }
 
+/** One name of `query_by` as the relevance ranking indexes it: a field, or all fields that start with `prefix`. */
+export interface RelevanceUnit {
+  /** As written: also the name of its index. */ readonly name: string
+  /** Set for wildcards and objects: their fields count as one. */ readonly prefix?: string
+  readonly locale: string
+  /** 1 for the least heavy name. */ readonly weight: number
+}
+/** The named rankings over the relevance index (`relevance/`); raw requests keep the engine-compatible scoring. */
+export interface RelevanceQuery {
+  /** `bm25` is the baseline that every gain of `relevance` is measured against. */ readonly ranking: "relevance" | "bm25"
+  /** What was asked, as written, without exclusions, quotation marks and stopwords of the request. */ readonly text: string
+  /** Other spellings from synonyms. */ readonly variants: ReadonlyArray<string>
+  readonly units: ReadonlyArray<RelevanceUnit>
+  /** Unknown words may be corrected. */ readonly corrects: boolean
+  /** The last word may be unfinished. */ readonly completes: boolean
+  /** Documents without some of the words may match when few have all. */ readonly mayDropWords: boolean
+}
+
 export interface TextQuery {
+  /** Set when a named ranking replaces the scoring and matching of words; phrases and exclusions stay as they are. */ readonly relevance?: RelevanceQuery
   /** In the order of weight. Never empty. */ readonly fields: ReadonlyArray<QueryField>
   /**
    * Analysed (and stemmed) with the analyzer of the highest-weighted field. Empty with phrases = only phrases were asked.

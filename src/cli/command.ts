@@ -4,7 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { portDefault } from "../config.ts"
-import { benchEngine, benchEvents, benchSearch, writeFixtures, benchVectors } from "./bench.ts"
+import { benchEngine, benchEvents, benchRelevance, benchSearch, benchVectors, writeFixtures } from "./bench.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
@@ -110,6 +110,20 @@ const benchCommand = Command.make("bench").pipe(
       folder: Argument.String("folder"), products: inputs.products, queryCount: inputs.queryCount, seed: inputs.seed,
       sessions: Flag.Int("sessions").pipe(Flag.withDescription("Generated visitor sessions"), Flag.withDefault(1_000))
     }, ({ folder, products, queryCount, seed, sessions }) => writeFixtures({ folder, products, queries: queryCount, sessions, seed })).pipe(Command.withDescription("Write generated documents, queries, judgments and events as files")),
+    Command.make("relevance", {
+      docs: Flag.String("docs").pipe(Flag.withDescription("Documents, .jsonl or .jsonl.gz")),
+      queries: Flag.String("queries").pipe(Flag.withDescription("Judged queries {id, text}, .jsonl or .jsonl.gz")),
+      qrels: Flag.String("qrels").pipe(Flag.withDescription("Judgments: query, document, grade, separated by tabs")),
+      queryBy: Flag.String("query-by").pipe(Flag.withDescription("Fields to search, the title first; wildcards allowed")),
+      schema: optionalText("schema", "Collection schema, .json (detected by default)"),
+      ranking: Flag.Literals("ranking", ["plain", "bm25", "relevance"]).pipe(Flag.withDescription("The ranking to measure"), Flag.withDefault("relevance" as const)),
+      compare: Flag.Boolean("compare").pipe(Flag.withDescription("All rankings with intervals, times, and queries with errors"), Flag.withDefault(false)),
+      run: optionalText("run", "Write query, document, rank, score, separated by tabs, 100 a query"),
+      seed: inputs.seed, out: inputs.out
+    }, (flags) => benchRelevance({
+      docs: flags.docs, queries: flags.queries, qrels: flags.qrels, queryBy: flags.queryBy, ranking: flags.ranking, compare: flags.compare, seed: flags.seed,
+      schema: Option.getOrUndefined(flags.schema), run: Option.getOrUndefined(flags.run), out: Option.getOrUndefined(flags.out)
+    })).pipe(Command.withDescription("Quality on judged queries: nDCG@10, MRR, recall@100")),
     Command.make("events", { ...load, batch: Flag.Int("batch").pipe(Flag.withDefault(100)), seed: inputs.seed, out: inputs.out },
       (flags) => benchEvents({ seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), batch: flags.batch, seed: flags.seed, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Event batches over HTTP from a load process")),
     Command.make("vectors", {

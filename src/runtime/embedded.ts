@@ -26,6 +26,7 @@ import { Identifiers } from "../ports/identifiers.ts"
 import { Search } from "../search/search.ts"
 import type { DataFolder } from "./data-folder.ts"
 import { type PostgresServer, startEmbeddedPostgres } from "./embedded-postgres.ts"
+import { superviseEngine } from "./supervised-engine.ts"
 
 export const layerSql = (server: PostgresServer) =>
   PgClient.layer({
@@ -37,10 +38,16 @@ export const layerSql = (server: PostgresServer) =>
 const engineMemoryBytes = 2 * 1024 ** 3
 
 /** Writes, merges and snapshots in a thread of their own; searches read shared segments on this one. */
-const layerEngine = (path: string) => Layer.effect(Engine, Effect.acquireRelease(
-  Effect.promise(() => openEngine({ path, worker: true, memoryBudgetBytes: engineMemoryBytes })),
-  (engine) => Effect.promise(() => engine.close())
-))
+const layerEngine = (path: string) => Layer.effect(Engine, Effect.gen(function*() {
+  const services = yield* Effect.context<never>()
+  return yield* Effect.acquireRelease(
+    Effect.promise(() => superviseEngine({
+      open: () => openEngine({ path, worker: true, memoryBudgetBytes: engineMemoryBytes }),
+      onLost: (message) => Effect.runSyncWith(services)(Effect.logError(`The engine's writer was lost and is opened again: ${message}`))
+    })),
+    (engine) => Effect.promise(() => engine.close())
+  )
+}))
 
 export const layerEmbedded = (folder: DataFolder) => Layer.unwrap(Effect.gen(function*() {
   // The server lives as long as the layer's scope; it is stopped after everything that talks to it.

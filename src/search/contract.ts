@@ -6,7 +6,7 @@ const anything = Schema.Record(Schema.String, Schema.Unknown)
 
 /** Spec part 4, "Search parameters": every name, as text; what each means is the engine's or the control plane's matter. */
 export const searchParameterNames = [
-  "q", "query_rewrite", "refinements", "search_policy", "x_user_id", "x_anonymous_id", "x_surface", "rerank_model", "query_by", "nl_model_id", "query_by_weights", "text_match_type",
+  "q", "query_rewrite", "refinements", "search_policy", "x_user_id", "x_anonymous_id", "x_surface", "rerank_model", "query_by", "nl_model_id", "query_by_weights", "ranking", "text_match_type",
   "prefix", "infix", "filter_by", "sort_by", "facet_by", "facet_query", "num_typos", "group_by", "include_fields", "exclude_fields", "highlight_full_fields", "highlight_start_tag",
   "highlight_end_tag", "highlight_fields", "synonym_sets", "drop_tokens_mode", "pinned_hits", "hidden_hits", "curation_tags", "split_join_tokens", "preset", "profile", "sort",
   "vector_query", "facet_strategy", "stopwords", "facet_return_parent", "voice_query", "conversation_model_id", "conversation_id",

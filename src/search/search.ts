@@ -3,8 +3,8 @@
  * answer gets its query_id, and a report of it goes to the log from a bounded buffer, so that no search waits for it.
  */
 import type { IncomingHttpHeaders } from "node:http"
-import { type Answered, multiSearch, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
-import { Context, Effect, Layer } from "effect"
+import { type Answered, type AnsweredSearch, multiSearch, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
+import { Clock, Context, Effect, Layer } from "effect"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { makeContexts, replyOf } from "../catalog/engine-plane.ts"
@@ -14,6 +14,7 @@ import type { Engine } from "../ports/engine.ts"
 import { CollectionNotAllowed, EngineRefusal } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import type { Reply } from "../wire/reply.ts"
+import { type CachedSearch, cacheTtlDefault_s, makeAnswerCache, replayed } from "./answer-cache.ts"
 import { engineCallerOf } from "./engine-caller.ts"
 import { visitorOf } from "./visitor.ts"
 
@@ -43,39 +44,64 @@ export class Search extends Context.Service<Search, {
     const services = yield* Effect.context<never>()
     const mint = (organizationId: string, visitor: string | undefined) => Effect.runSyncWith(services)(served.mint(organizationId, visitor))
 
-    /** The context of one request: gives each answer its query_id and reports it. `named` is how the caller named the collection. */
-    const accountable = ({ caller, headers }: SearchRequest, named: string | undefined): OperationContext => ({
-      ...contextOf(caller.organizationId),
-      annotate: ({ collection, found, parameters }) => {
-        const { anonymous_id, country, device, session_id, surface, user_id } = visitorOf(parameters, headers, caller.sessionId)
-        const query_id = mint(caller.organizationId, session_id ?? user_id ?? anonymous_id)
-        served.record({
-          organization_id: caller.organizationId,
-          query_id,
-          collection: named ?? parameters.collection ?? collection.schema.name,
-          q: parameters.q ?? "",
-          ...(parameters.filter_by === undefined ? {} : { filter_by: parameters.filter_by }),
-          found,
-          ...(session_id === undefined ? {} : { session_id }),
-          ...(user_id === undefined ? {} : { user_id }),
-          ...(anonymous_id === undefined ? {} : { anonymous_id }),
-          ...(device === undefined ? {} : { device }),
-          ...(country === undefined ? {} : { country }),
-          ...(surface === undefined ? {} : { surface }),
-          isCounted: parameters.enable_analytics !== "false"
-        })
-        return { query_id }
+    const clock = yield* Clock.Clock
+    const cache = makeAnswerCache()
+
+    /** Mints the query_id of one answered search and reports it. `named` is how the caller named the collection. */
+    const accountOf = ({ caller, headers }: SearchRequest, named: string | undefined) => ({ collection, found, parameters }: AnsweredSearch): string => {
+      const { anonymous_id, country, device, session_id, surface, user_id } = visitorOf(parameters, headers, caller.sessionId)
+      const query_id = mint(caller.organizationId, session_id ?? user_id ?? anonymous_id)
+      served.record({
+        organization_id: caller.organizationId,
+        query_id,
+        collection: named ?? parameters.collection ?? collection.schema.name,
+        q: parameters.q ?? "",
+        ...(parameters.filter_by === undefined ? {} : { filter_by: parameters.filter_by }),
+        found,
+        ...(session_id === undefined ? {} : { session_id }),
+        ...(user_id === undefined ? {} : { user_id }),
+        ...(anonymous_id === undefined ? {} : { anonymous_id }),
+        ...(device === undefined ? {} : { device }),
+        ...(country === undefined ? {} : { country }),
+        ...(surface === undefined ? {} : { surface }),
+        isCounted: parameters.enable_analytics !== "false"
+      })
+      return query_id
+    }
+
+    /** Runs with an account of each answer; from the cache where the request asks for it and has it. */
+    const answered = async (request: SearchRequest, named: string | undefined, body: string, run: (context: OperationContext) => Promise<Answered>): Promise<Answered> => {
+      const { caller, shared } = request
+      const account = accountOf(request, named)
+      const searches: Array<CachedSearch> = []
+      const context: OperationContext = {
+        ...contextOf(caller.organizationId),
+        annotate: (answeredSearch) => {
+          const query_id = account(answeredSearch)
+          searches.push({ search: answeredSearch, query_id })
+          return { query_id }
+        }
       }
-    })
+      if (shared.use_cache !== "true" && shared.use_cache !== "1") return run(context)
+      const { use_cache: _flag, ...parameters } = shared
+      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body])
+      const now_ms = clock.currentTimeMillisUnsafe()
+      const kept = cache.get(key, now_ms)
+      if (kept !== undefined) return { ok: true, value: { status: 200, text: replayed(kept, account) } }
+      const fresh = await run(context)
+      const ttl = caller.embedded?.cache_ttl ?? shared.cache_ttl
+      const ttl_s = ttl === undefined ? cacheTtlDefault_s : Number(ttl)
+      // Only a whole success is kept; an entry of a multi-search that failed has no account.
+      if (fresh.ok && fresh.value.status === 200 && fresh.value.text !== undefined && ttl_s > 0 && !fresh.value.text.includes('"error":')) cache.put(key, { text: fresh.value.text, searches, expiresAt: now_ms + ttl_s * 1000 })
+      return fresh
+    }
 
     const settle = (run: () => Promise<Answered>, wasDenied: () => boolean): Effect.Effect<Reply, DeclaredError> =>
       Effect.flatMap(Effect.promise(run), (answered) => wasDenied() ? Effect.fail(denied()) : replyOf(answered))
 
     const many = (request: SearchRequest, body: string): Effect.Effect<Reply, DeclaredError> => {
-      const context = accountable(request, undefined)
       let isDenied = false
-      const caller = engineCallerOf(context, request.caller, () => { isDenied = true })
-      return settle(() => multiSearch(context, body, request.shared, caller), () => isDenied)
+      return settle(() => answered(request, undefined, body, (context) => multiSearch(context, body, request.shared, engineCallerOf(context, request.caller, () => { isDenied = true }))), () => isDenied)
     }
 
     return Search.of({
@@ -83,9 +109,7 @@ export class Search extends Context.Service<Search, {
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
           return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
         }
-        const context = accountable(request, collection)
-        const caller = engineCallerOf(context, request.caller, () => {})
-        return settle(() => search(context, collection, request.shared, caller), () => false)
+        return settle(() => answered(request, collection, "", (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, () => {}))), () => false)
       }),
       multiSearch: Effect.fnUntraced(function*(request, body) {
         const keys = entryKeys(body)

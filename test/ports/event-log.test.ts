@@ -1,7 +1,6 @@
 /** The event log suite on memory and on LMDB, and what only the LMDB adapter promises: survival, sync before answer, bounds, space. */
 import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer, Scope } from "effect"
-import { execFileSync, spawnSync } from "node:child_process"
 import { mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,6 +8,7 @@ import { fileURLToPath } from "node:url"
 import { type EmbeddedLogOptions, layerEmbedded } from "../../src/ports/event-log-lmdb.ts"
 import { type LogEnvironment, openLogEnvironment } from "../../src/ports/event-log-lmdb-environment.ts"
 import { EventLog } from "../../src/ports/event-log.ts"
+import { cutsOf, imageAt, simulatedDiskMissing, traceDisk } from "../support/simulated-disk.ts"
 import { eventLogSuite } from "./event-log.suite.ts"
 
 const folder = Effect.acquireRelease(
@@ -98,8 +98,6 @@ const seeded = (seed: number) => () => {
   seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
   return seed / 2 ** 32
 }
-const PAGE = 4_096
-
 /** How many of the acknowledged records (offset → fill byte) the log in `path` lacks or holds damaged. */
 const lostIn = (path: string, acknowledged: ReadonlyMap<number, number>) =>
   withLog({ path }, (log) =>
@@ -158,71 +156,22 @@ const lostAfterCrash = (lying: boolean, seed: number) =>
     return { acknowledged: survivors!.size, lost: yield* lostIn(after, survivors!) }
   }))
 
-interface Traced { readonly kind: string; readonly offset: number; readonly bytes: Buffer }
-const parseTrace = (trace: Buffer): Array<Traced> => {
-  const parsed: Array<Traced> = []
-  for (let at = 0; at + 13 <= trace.length;) {
-    const length = trace.readUInt32LE(at + 9)
-    const kind = String.fromCharCode(trace[at]!)
-    const hasBytes = kind === "W" || kind === "D" || kind === "A"
-    parsed.push({ kind, offset: Number(trace.readBigUInt64LE(at + 1)), bytes: hasBytes ? trace.subarray(at + 13, at + 13 + length) : Buffer.alloc(0) })
-    at += 13 + (hasBytes ? length : 0)
-  }
-  return parsed
-}
-
-/** The file a power cut after `trace[..cut]` may leave: synced writes whole, unsynced ones each kept or dropped at random. */
-const imageAt = (trace: ReadonlyArray<Traced>, cut: number, random: () => number) => {
-  const beganAt = new Map<number, number>()
-  let syncedBefore = 0
-  for (let i = 0; i < cut; i++) {
-    if (trace[i]!.kind === "B") beganAt.set(trace[i]!.offset, i)
-    if (trace[i]!.kind === "E") syncedBefore = Math.max(syncedBefore, beganAt.get(trace[i]!.offset) ?? 0)
-  }
-  const kept = trace.slice(0, cut).filter(({ kind }, i) => kind === "D" || (kind === "W" && (i < syncedBefore || random() < 0.5)))
-  const image = Buffer.alloc(Math.max(2 * PAGE, ...kept.map((write) => write.offset + write.bytes.length)))
-  kept.forEach((write) => write.bytes.copy(image, write.offset))
-  const acknowledged = new Map<number, number>()
-  for (let i = 0; i < cut; i++) {
-    if (trace[i]!.kind !== "A") continue
-    const [offset, fill] = trace[i]!.bytes.toString().trim().split(" ").map(Number)
-    acknowledged.set(offset!, fill!)
-  }
-  return { image, acknowledged }
-}
-
 /** Runs the appender on a traced disk, then cuts the power at random moments and counts what was acknowledged and is gone. */
 const lostInTrace = (mode: "waiting" | "lying", cuts: number) =>
   Effect.gen(function*() {
     const work = yield* folder
-    const shim = join(work, "simulated-disk.so")
-    execFileSync("cc", ["-shared", "-fPIC", "-O1", "-o", shim, fileURLToPath(new URL("../support/simulated-disk.c", import.meta.url)), "-ldl"])
-    execFileSync(process.execPath, [...((globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : ["run", "-A"]), fileURLToPath(new URL("../support/log-appender.ts", import.meta.url)), join(work, "log"), join(work, "acknowledged"), "400", mode], {
-      env: { ...process.env, LD_PRELOAD: shim, DISK_TRACE: join(work, "trace") }
-    })
-    const trace = parseTrace(yield* Effect.promise(() => readFile(join(work, "trace"))))
-    const firstAcknowledged = trace.findIndex(({ kind }) => kind === "A")
-    assert.isTrue(firstAcknowledged > 0 && trace.some(({ kind }) => kind === "E"), "the shim saw no disk traffic")
+    const trace = traceDisk(work, fileURLToPath(new URL("../support/log-appender.ts", import.meta.url)), [join(work, "log"), join(work, "acknowledged"), "400", mode])
+    assert.isTrue(trace.findIndex(({ kind }) => kind === "A") > 0 && trace.some(({ kind }) => kind === "E"), "the shim saw no disk traffic")
     const random = seeded(7)
-    // Right after an acknowledgement is where a log that answers too early has the most to lose; elsewhere, at random.
-    const afterAcknowledgement = trace.flatMap(({ kind }, i) => kind === "A" ? [i + 1] : [])
     let lost = 0
-    for (let round = 0; round < cuts; round++) {
-      const cut = round % 2 === 0
-        ? afterAcknowledgement[Math.floor(random() * afterAcknowledgement.length)]!
-        : firstAcknowledged + 1 + Math.floor(random() * (trace.length - firstAcknowledged - 1))
-      const { image, acknowledged } = imageAt(trace, cut, random)
+    for (const cut of cutsOf(trace, cuts, random)) {
+      const { acknowledged, image } = imageAt(trace, cut, random)
       const after = yield* folder
       yield* Effect.promise(() => writeFile(join(after, "data.mdb"), image))
-      lost += yield* lostIn(after, acknowledged)
+      lost += yield* lostIn(after, new Map(acknowledged.map((line) => line.split(" ").map(Number) as [number, number])))
     }
     return lost
   })
-
-const compilerMissing = (): string | undefined => {
-  if (process.platform !== "linux") return "the simulated disk needs Linux"
-  return spawnSync("cc", ["--version"]).status === 0 ? undefined : "the simulated disk needs a C compiler (cc)"
-}
 
 describe("a disk that drops what was not synced", () => {
   it.live("takes no acknowledged record with it", () =>
@@ -238,14 +187,14 @@ describe("a disk that drops what was not synced", () => {
 
   it.live("at the level of system calls: no cut of the power loses an acknowledged record", (ctx) =>
     Effect.scoped(Effect.gen(function*() {
-      const reason = compilerMissing()
+      const reason = simulatedDiskMissing()
       if (reason !== undefined) return ctx.skip(reason)
       assert.strictEqual(yield* lostInTrace("waiting", 60), 0)
     })), 120_000)
 
   it.live("at the level of system calls: an appender that does not wait for the sync is caught", (ctx) =>
     Effect.scoped(Effect.gen(function*() {
-      const reason = compilerMissing()
+      const reason = simulatedDiskMissing()
       if (reason !== undefined) return ctx.skip(reason)
       assert.isTrue((yield* lostInTrace("lying", 60)) > 0)
     })), 120_000)

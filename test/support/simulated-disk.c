@@ -1,5 +1,5 @@
 /*
- * Records, in order, what a process asks of its disk: every write to a `data.mdb`, every sync of one with its begin
+ * Records, in order, what a process asks of its disk: every write to an LMDB file (`data.mdb`, `documents.mdb`), every sync of one with its begin
  * and end, and every line written to a file named `acknowledged`. The test replays a prefix of this trace to build the
  * file that a power cut at that moment could have left. Loaded with LD_PRELOAD; the trace goes to $DISK_TRACE.
  */
@@ -48,7 +48,7 @@ static void note(char kind, uint64_t offset, const void *bytes, uint32_t length)
 static void opened(int fd, const char *path, int flags) {
   if (fd < 0 || fd >= FDS) return;
   const char *name = strrchr(path, '/'); name = name ? name + 1 : path;
-  role[fd] = strcmp(name, "acknowledged") == 0 ? ACKNOWLEDGED : strcmp(name, "data.mdb") != 0 ? 0
+  role[fd] = strcmp(name, "acknowledged") == 0 ? ACKNOWLEDGED : strcmp(name, "data.mdb") != 0 && strcmp(name, "documents.mdb") != 0 ? 0
     : flags & O_DSYNC ? DATA_SYNCHRONOUS : DATA;
 }
 static char kind_of(int fd) { return fd < 0 || fd >= FDS ? 0 : role[fd] == DATA ? 'W' : role[fd] == DATA_SYNCHRONOUS ? 'D' : role[fd] == ACKNOWLEDGED ? 'A' : 0; }

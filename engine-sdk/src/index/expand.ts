@@ -15,7 +15,7 @@ let nearest = new Uint8Array(256)
  * are plain look-ups.
  * Cost: O(terms with a near prefix · (2·cost + 1)) plus one byte read per skipped term.
  */
-export const expandTerm = (column: TextColumn, token: Uint8Array, cost: number, prefix: boolean, visit: (term: number) => void): void => {
+export const expandTerm = (column: Pick<TextColumn, "terms" | "shared">, token: Uint8Array, cost: number, prefix: boolean, visit: (term: number) => void): void => {
   const { terms, shared } = column
   if (cost === 0) {
     const from = terms.lowerBound(token)

@@ -57,6 +57,7 @@ export class CollectionReader {
   schema: CollectionSchema
   views: SegmentView[] = []
   version = 0
+  /** Derived data of the whole collection, by the name of whoever keeps it; what says its bytes is counted. */ readonly derived = new Map<string, unknown>()
   readonly documents: DocumentSource
   constructor(schema: CollectionSchema, documents: DocumentSource) {
     this.schema = schema
@@ -68,18 +69,25 @@ export class CollectionReader {
     return total
   }
   get indexBytes(): number {
-    let total = 0
-    for (const { segment } of this.views) { total += segment.meta.bytes; for (const { record, index } of graphsOf(segment)) if (index !== undefined) total += record.bytes }
+    let total = bytesOf(this.derived)
+    for (const { segment } of this.views) {
+      total += segment.meta.bytes + bytesOf(segment.derived)
+      for (const { record, index } of graphsOf(segment)) if (index !== undefined) total += record.bytes
+    }
     return total
   }
   apply(publication: Publication): void {
     if (publication.schema !== undefined) this.schema = publication.schema
-    if (publication.removed.length > 0) this.views = this.views.filter(({ segment }) => !publication.removed.includes(segment.id))
+    const removed = this.views.filter(({ segment }) => publication.removed.includes(segment.id))
+    if (removed.length > 0) this.views = this.views.filter((view) => !removed.includes(view))
+    const kept = this.views.length
     for (const { id, meta, region, deleted } of publication.added) {
       const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
       if (deleted !== undefined) markDeleted(view, deleted)
       this.views.push(view)
     }
+    // What was derived from a segment may outlive it, except where the schema changed what there is to derive.
+    if (publication.schema === undefined) for (const view of removed) for (const derived of view.segment.derived.values()) if (retires(derived)) derived.retire(view, this.views.slice(kept))
     for (const { segment, docs } of publication.deletions) {
       const view = this.views.find((candidate) => candidate.segment.id === segment)
       if (view !== undefined) markDeleted(view, docs)
@@ -109,6 +117,17 @@ export class CollectionReader {
     }
     return undefined
   }
+}
+
+/** Derived data that is told when its segment goes: a merge keeps documents, so their words need not be read again. */
+export interface Retiring { retire(view: SegmentView, successors: ReadonlyArray<SegmentView>): void }
+const retires = (kept: unknown): kept is Retiring => typeof kept === "object" && kept !== null && "retire" in kept
+
+/** Derived data that says how large it is counts as index. */
+const bytesOf = (derived: ReadonlyMap<string, unknown>): number => {
+  let total = 0
+  for (const kept of derived.values()) if (typeof kept === "object" && kept !== null && "bytes" in kept && typeof kept.bytes === "number") total += kept.bytes
+  return total
 }
 
 export const markDeleted = (view: SegmentView, docs: ReadonlyArray<number> | Uint32Array): void => {

@@ -11,6 +11,7 @@ import { hasBit } from "../index/bits.ts"
 import { CollectionReader } from "../index/reader.ts"
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
+import { prepareRelevance } from "../relevance/prepare.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { executeSearch, executeUnion } from "../search/answer.ts"
 import { allowedBits } from "../search/filters.ts"
@@ -146,10 +147,10 @@ export class LocalEngine implements SearchEngine {
     return answer
   }
   search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
-    return this.whenOpen(namespace, plans.map(({ collection }) => collection), () => { const scope = this.scopeOf(namespace); return plans.map((plan) => executeSearch(scope, plan)) })
+    return this.whenIndexed(namespace, plans, () => { const scope = this.scopeOf(namespace); return plans.map((plan) => executeSearch(scope, plan)) })
   }
   union(namespace: Namespace, plan: UnionPlan): Awaitable<Result<UnionAnswer>> {
-    return this.whenOpen(namespace, plan.plans.map(({ collection }) => collection), () => executeUnion(this.scopeOf(namespace), plan))
+    return this.whenIndexed(namespace, plan.plans, () => executeUnion(this.scopeOf(namespace), plan))
   }
   scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>> {
     return this.whenOpen(namespace, [request.collection], () => {
@@ -249,6 +250,20 @@ export class LocalEngine implements SearchEngine {
       for (const entry of closed) await this.open(entry)
       const answer = run()
       for (const entry of closed) this.makeRoom(entry.record.key)
+      return answer
+    })()
+  }
+  /** When open, and when what named rankings read beside the index is there too: the first such search of a collection waits for it. */
+  private whenIndexed<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, run: () => A): Awaitable<A> {
+    const names = plans.map(({ collection }) => collection)
+    if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenOpen(namespace, names, run)
+    const work = (): Promise<void> | undefined => prepareRelevance(plans, (name) => this.entryOf(namespace, name)?.reader)
+    const prepared = this.whenOpen(namespace, names, work)
+    if (prepared === undefined) return run()
+    return (async () => {
+      await prepared
+      const answer = await this.whenOpen(namespace, names, run)
+      for (const name of names) { const entry = this.entryOf(namespace, name); if (entry !== undefined) this.makeRoom(entry.record.key) }
       return answer
     })()
   }

@@ -13,6 +13,7 @@ import { parseFacetQuery, parseFacets, parseFacetStrategies } from "./facet-pars
 import { allOf, parseFilter } from "./filter-parser.ts"
 import { applyPreset, booleanOf, decimalOf, listParameter, readIntegers, textParameters, type Integers, type Parameters } from "./parameters.ts"
 import { DEFAULT_LIMITS, fieldContextOf, fieldNamed, type FieldContext, type QueryLimits, type SearchContext, type StopwordSet, type SynonymSet } from "./query-context.ts"
+import { askedText, relevanceQuery } from "./relevance-query.ts"
 import { readFieldSettings, resolveQueryFields, type QueryFields } from "./query-fields.ts"
 import { parseQueryWords, type QueryWords } from "./query-words.ts"
 import { parseSelection } from "./selection-parser.ts"
@@ -262,7 +263,10 @@ class Compilation {
     if (parsed.onlyStopwords || parsed.phrases.some((phrase) => phrase.length === 0)) return nothing
     const prefix = booleanOf(p, "synonym_prefix", false)
     const variants = parsed.phrases.length > 0 && parsed.words.length === 0 ? [] : expandSynonyms(parsed.words, parts.synonymSets, { locale: top.locale, prefix, numTypos: this.#integers.synonym_num_typos })
-    return { nothing: false, query: this.#textQuery(found.queryFields, parsed, variants, parts, (token) => analyzer.stem(token), prefix) }
+    const query = this.#textQuery(found.queryFields, parsed, variants, parts, (token) => analyzer.stem(token), prefix)
+    const asked = outcome.words === undefined ? askedText(outcome.q, found.stopwords) : outcome.words.join(" ")
+    const relevance = relevanceQuery(p, this.#schema, asked, variants, this.#integers.drop_tokens_threshold)
+    return { nothing: false, query: relevance === undefined ? query : { ...query, relevance } }
   }
   #textQuery(queryFields: QueryFields, parsed: QueryWords, variants: ReadonlyArray<ReadonlyArray<string>>, parts: Parts, stem: (token: string) => string, synonymPrefix: boolean): TextQuery {
     const p = this.#parameters

@@ -77,7 +77,7 @@ export const decimalOf = (parameters: Parameters, name: string, min: number, max
  * the engine (caching, embedding, analytics), or the control plane, which strips what it has used.
  */
 export const PARAMETER_OWNERS: Readonly<Record<string, "compiler" | "host" | "control plane">> = {
-  ...owned("compiler", `q query_by query_by_weights text_match_type prefix infix filter_by sort_by facet_by facet_query num_typos group_by include_fields exclude_fields
+  ...owned("compiler", `q query_by query_by_weights ranking text_match_type prefix infix filter_by sort_by facet_by facet_query num_typos group_by include_fields exclude_fields
     highlight_full_fields highlight_start_tag highlight_end_tag highlight_fields synonym_sets drop_tokens_mode pinned_hits hidden_hits curation_tags split_join_tokens preset
     vector_query facet_strategy stopwords facet_return_parent max_extra_prefix max_extra_suffix max_filter_by_candidates max_facet_values facet_query_num_typos page per_page
     limit offset limit_hits group_limit highlight_affix_num_tokens snippet_threshold drop_tokens_threshold typo_tokens_threshold synonym_num_typos max_candidates search_cutoff_ms

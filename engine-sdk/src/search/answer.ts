@@ -24,8 +24,8 @@ export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<Sear
   const reader = scope.collection(plan.collection)
   if (reader === undefined) return fail(notFound("Collection not found"))
   if (plan.vector?.likeId !== undefined && reader.locate(plan.vector.likeId) === undefined) return fail({ kind: "Invalid", message: "Document id referenced in vector query is not found.", parameter: "vector_query" })
-  const execution = new Execution(scope, reader, plan)
   const from = plan.offset, end = Math.min(plan.offset + plan.limit, plan.hits_max)
+  const execution = new Execution(scope, reader, plan, Math.max(from, end))
   const render = new HitRenderer(execution)
   const facetSets = (): FacetedSet[] => execution.facetedSets
   let answer: SearchAnswer
@@ -130,7 +130,8 @@ export class HitRenderer {
     this.execution = execution
     const { plan, reader, scope } = execution
     this.highlighter = plan.text === undefined || (plan.text.tokens.length === 0 && plan.text.phrases.length === 0) ? undefined
-      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text)
+      : execution.relevance === undefined ? new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text)
+      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords({ ...plan.text, tokens: [] }, []), plan.text, execution.relevance.marker())
     this.showsTextMatch = plan.sort.some(({ kind }) => kind === "text_match")
 
     this.joins = plan.selection.joins
@@ -161,7 +162,7 @@ export class HitRenderer {
       const match = execution.matches[placed.s]
       const score = scoreAsBigInt(match.high[placed.doc], match.low[placed.doc])
       hit.text_match = score
-      hit.text_match_info = this.infoOf(score)
+      hit.text_match_info = execution.relevance?.infoOf(score, placed.s, placed.doc) ?? this.infoOf(score)
     }
     if (execution.hybrid !== undefined && !placed.isCurated) hit.hybrid_search_info = { rank_fusion_score: execution.hybrid.fused[placed.s][placed.doc] }
     return hit
@@ -240,7 +241,7 @@ export class HitRenderer {
 }
 
 const sortRelated = (scope: SearchScope, other: CollectionReader, related: Array<{ view: SegmentView; doc: number; key: string }>, sort: NonNullable<JoinInclude["sort"]>): Array<{ view: SegmentView; doc: number; key: string }> => {
-  const matches = other.views.map((view) => ({ view, allowed: undefined, found: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), combination: new Uint16Array(0), count: 0 }))
+  const matches = other.views.map((view) => ({ view, allowed: undefined, found: new Uint32Array(0), scored: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), count: 0 }))
   const columns = keyColumns({ scope, reader: other, distances: undefined, fused: undefined, groupSize: undefined }, sort, matches)
   const ranked: Ranked[] = related.map(({ view, doc }) => {
     const s = other.views.indexOf(view)

@@ -2,7 +2,8 @@
  * One search from plan to ranked documents: what may match, what does, how it is ordered. Rendering hits, facets and the
  * envelope lies in `answer.ts`; several executions together make a union.
  */
-import type { SearchPlan, SortKey } from "../plan.ts"
+import type { RelevanceQuery, SearchPlan, SortKey } from "../plan.ts"
+import { RelevanceSearch } from "../relevance/relevance-search.ts"
 import { andInto, andNotInto, bitsOf, clearBit, countBits, fillBits, hasBit, setBit, type Bits } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
@@ -16,12 +17,15 @@ import { keyOffsets, rankMatches, sortRanked, type Ranked } from "./rank.ts"
 import type { SearchScope } from "./scope.ts"
 import { keyColumns, type KeyColumn } from "./sort-keys.ts"
 import { newMatches, TextSearch, type Combination, type SegmentMatches } from "./text-search.ts"
+import type { Wanted } from "./top-scores.ts"
 import { distanceIn, type DistanceTable } from "./vectors.ts"
 
 /** Hits that re-ordering (buckets, diversity) looks at, at least. */
 const WINDOW_MIN = 250
 /** Text score of every document where no word was asked. */
 const MATCH_ALL_SCORE = 100
+/** Beyond this many positions every match is scored. */
+const WANTED_MAX = 1_000
 
 export interface Placed { readonly s: number; readonly doc: number; /** Absent for curated hits. */ readonly ranked?: Ranked; readonly isCurated: boolean }
 export interface RankedGroup { readonly group: number; readonly found: number; readonly members: ReadonlyArray<Placed> }
@@ -34,15 +38,19 @@ export class Execution {
   readonly matches: SegmentMatches[]
   readonly pinned: ReadonlyArray<{ s: number; doc: number; position: number }>
   combinations: ReadonlyArray<Combination> = []
+  /** Set when the words were matched and scored by a named ranking. */ relevance: RelevanceSearch | undefined
   isCutOff = false
   distances: ReadonlyArray<DistanceTable> | undefined
   hybrid: HybridScores | undefined
   readonly grouping: Grouping | undefined
   columns: KeyColumn[][] = []
   private readonly deadline: number
+  private readonly rankedMax: number
   private groupSizes: Map<number, number> | undefined
 
-  constructor(scope: SearchScope, reader: CollectionReader, plan: SearchPlan) {
+  /** `rankedMax`: positions that will be asked for; what cannot be among them need not be scored. */
+  constructor(scope: SearchScope, reader: CollectionReader, plan: SearchPlan, rankedMax = Infinity) {
+    this.rankedMax = rankedMax
     this.scope = scope
     this.reader = reader
     this.plan = plan
@@ -87,7 +95,11 @@ export class Execution {
     const { text, vector } = plan
     const hasText = text !== undefined && (text.tokens.length > 0 || text.phrases.length > 0)
     if (hasText) {
-      const search = new TextSearch(this.reader, text, this.matches, () => this.resultCount(), this.deadline)
+      if (text.relevance !== undefined && this.rankByRelevance(text.relevance)) {
+        if (vector !== undefined) this.fuse()
+        return
+      }
+      const search = new TextSearch(this.reader, text, this.matches, () => this.resultCount(), this.deadline, this.wanted())
       if (text.tokens.length > 0) search.run()
       else search.phrasesOnly()
       this.combinations = search.combinations
@@ -101,6 +113,27 @@ export class Execution {
       match.low.fill(MATCH_ALL_SCORE, 0, match.view.segment.docs)
     }
   }
+
+  /** False when there is no word to rank by (only stop words): the engine-compatible search has an answer to those. */
+  private rankByRelevance(query: RelevanceQuery): boolean {
+    const search = new RelevanceSearch(this.reader, query, this.matches, this.plan.sort.length === 0 || this.plan.sort[0].kind === "text_match" || this.plan.vector !== undefined)
+    if (!search.run()) return false
+    this.relevance = search
+    return true
+  }
+  /** What bounds the documents to score; undefined where all scores are needed or the order is another. */
+  private wanted(): Wanted | undefined {
+    const { plan } = this
+    const [first, second] = plan.sort
+    if (first?.kind !== "text_match" || first.order !== "desc" || plan.vector !== undefined || this.grouping !== undefined) return undefined
+    const most = this.windowOf(this.rankedMax) + this.pinned.length
+    if (most > WANTED_MAX) return undefined
+    if (second === undefined) return { most, ties: this.matches.map(({ view }) => ({ sign: 1, first: view.segment.seqs, absent: 0 })) }
+    if (second.kind !== "field") return { most, ties: this.matches.map(() => undefined) }
+    return { most, ties: keyColumns({ scope: this.scope, reader: this.reader, distances: undefined, fused: undefined, groupSize: undefined }, [second], this.matches).map(([{ arrays }]) => arrays) }
+  }
+  /** Documents that ranking looks at for `end` positions. */
+  private windowOf(end: number): number { return this.plan.diversity !== undefined || this.plan.sort.some((key) => isBucketed(key)) ? Math.max(end, WINDOW_MIN) : end }
 
   private resultCount(): number {
     if (this.grouping === undefined) return this.matches.reduce((total, { count }) => total + count, 0)
@@ -150,7 +183,6 @@ export class Execution {
       match.count++
       match.high[doc] = 0
       match.low[doc] = 0
-      match.combination[doc] = 0
       if (vector.rerankHybridMatches) add(s, doc)
     }
     texts.sort((a, b) => b.high - a.high || b.low - a.low || b.seq - a.seq)
@@ -184,11 +216,11 @@ export class Execution {
   get facetedSets(): FacetedSet[] {
     const { plan } = this
     const isAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined && plan.hidden.length === 0 && !plan.matchesNothing
-    return this.matches.map(({ view, found }, s) => {
+    return this.matches.map(({ view, found, count }, s) => {
       const pins = this.pinned.filter((pin) => pin.s === s)
       const bits = pins.length === 0 ? found : found.slice()
       for (const { doc } of pins) setBit(bits, doc)
-      return { view, bits, isAll, ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
+      return { view, bits, isAll, ...(pins.length === 0 ? { count } : {}), ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
     })
   }
 
@@ -227,8 +259,7 @@ export class Execution {
       for (const { doc } of pins) setBit(bits, doc)
       return bits
     })
-    const needsWindow = plan.diversity !== undefined || plan.sort.some((key) => isBucketed(key))
-    let ranked = rankMatches(this.matches, plan.sort, this.columns, needsWindow ? Math.max(end, WINDOW_MIN) : end, without)
+    let ranked = rankMatches(this.matches, plan.sort, this.columns, this.windowOf(end), without)
     for (let k = 0; k < plan.sort.length; k++) if (isBucketed(plan.sort[k])) ranked = this.bucket(ranked, k)
     if (plan.diversity !== undefined && this.grouping === undefined) ranked = this.diversified(ranked)
     return ranked

@@ -7,14 +7,14 @@ import { andNotInto, bitsOf, countBits, fillBits, hasBit, type Bits } from "../i
 import { compareUtf8, encodeUtf8 } from "../index/bytes.ts"
 import { floatText } from "../index/builders.ts"
 import type { ValueColumn } from "../index/columns.ts"
-import type { CollectionReader, SegmentView } from "../index/reader.ts"
+import type { CollectionReader, FieldDictionary, SegmentView } from "../index/reader.ts"
 import type { FacetCount, FacetQuery, FacetRequest, SearchPlan } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { highlightTokens, type TokenMatcher } from "./highlight-text.ts"
 import { damerauWithin } from "./edit-distance.ts"
 
 /** What is counted: documents of one segment, or with groups the group number of each document. */
-export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number); /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean }
+export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number); /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean; /** Bits that are set, where that is known. */ readonly count?: number }
 
 interface Counted { count: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
 
@@ -31,7 +31,7 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   const isNumeric = field !== undefined && /^(int|float)/.test(field.type)
   const isMatchAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined
   const byTopValues = usesTopValues(reader, request, plan, sets, isMatchAll)
-  if (!byTopValues && isPlain(request, plan, sets, field?.type ?? "")) return plainFacet(reader, request, plan, sets)
+  if (isPlain(request, plan, sets, field?.type ?? "")) return byTopValues && !isMatchAll ? topFacet(reader, request, plan, sets) : plainFacet(reader, request, plan, sets, byTopValues ? plan.facetValuesMax : Infinity)
   let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(reader, request, sets, request.order.kind === "field" ? request.order.field : undefined))
   const { facetQuery } = plan
   if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan)
@@ -62,28 +62,51 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
 /** The common facet (by count over all values, no query, no groups, no numbers) needs no row per value. */
 const isPlain = (request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, type: string): boolean =>
   request.ranges.length === 0 && request.order.kind === "count" && plan.facetQuery?.field !== request.field && !/^(int|float)/.test(type) && sets.every(({ groupOf }) => groupOf === undefined)
-const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
-  const { texts, counts, seen } = countByDictionary(reader, request.field, sets, !request.returnParent)
+/** `totalMax`: what `total_values` is at most. */
+const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, totalMax: number): FacetCount => {
+  const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
+  const { texts, counts } = counted
   const best: number[] = []
-  const isBetter = (a: number, b: number): boolean => counts[a] !== counts[b] ? counts[a] > counts[b] : compareCounts(texts[a], counts[a], texts[b], counts[b]) < 0
-  let total = 0
+  let total = 0, worst = 0
   for (let value = 0; value < counts.length; value++) {
-    if (counts[value] === 0) continue
+    const count = counts[value]
+    if (count === 0) continue
     total++
-    if (best.length === plan.facetValuesMax) { if (best.length === 0 || !isBetter(value, best[best.length - 1])) continue; best.pop() }
+    if (best.length === plan.facetValuesMax) {
+      if (count < worst || best.length === 0 || !isBefore(counted, value, best[best.length - 1])) continue
+      best.pop()
+    }
     let at = best.length
-    while (at > 0 && isBetter(value, best[at - 1])) at--
+    while (at > 0 && isBefore(counted, value, best[at - 1])) at--
     best.splice(at, 0, value)
+    worst = counts[best[best.length - 1]]
   }
-  return {
-    field_name: request.field, sampled: false,
-    counts: best.map((value) => ({
-      value: texts[value], highlighted: texts[value], count: counts[value],
-      ...(request.returnParent ? parentOf(reader, request.field, texts[value], { count: counts[value], view: sets[seen[value * 2]].view, doc: seen[value * 2 + 1] }) : {}),
-    })),
-    stats: { total_values: total },
-  }
+  return countOf(reader, request, sets, counted, best, Math.min(total, totalMax))
 }
+/** The common facet of a large result: of the values that are largest in the collection, those that were found. */
+const topFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
+  const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
+  const { counts } = counted
+  const most = plan.facetValuesMax * 2
+  const found: number[] = []
+  for (const value of largestFirst(reader, request.field)) {
+    if (counts[value] === 0) continue
+    if (found.length >= most) break
+    found.push(value)
+  }
+  const total = found.length
+  found.sort((a, b) => isBefore(counted, a, b) ? -1 : 1)
+  return countOf(reader, request, sets, counted, found.slice(0, plan.facetValuesMax), total)
+}
+const isBefore = ({ texts, counts }: DictionaryCounts, a: number, b: number): boolean => counts[a] !== counts[b] ? counts[a] > counts[b] : compareCounts(texts[a], counts[a], texts[b], counts[b]) < 0
+const countOf = (reader: CollectionReader, request: FacetRequest, sets: ReadonlyArray<FacetedSet>, { texts, counts, seen }: DictionaryCounts, values: ReadonlyArray<number>, total: number): FacetCount => ({
+  field_name: request.field, sampled: false,
+  counts: values.map((value) => ({
+    value: texts[value], highlighted: texts[value], count: counts[value],
+    ...(request.returnParent ? parentOf(reader, request.field, texts[value], { count: counts[value], view: sets[seen![value * 2]].view, doc: seen![value * 2 + 1] }) : {}),
+  })),
+  stats: { total_values: total },
+})
 const rowsOf = (counted: ReadonlyMap<string, Counted>): Row[] => [...counted].map(([value, entry]) => ({ value, counted: entry, highlighted: value }))
 
 /**
@@ -94,7 +117,7 @@ const usesTopValues = (reader: CollectionReader, request: FacetRequest, plan: Se
   if (plan.group !== undefined || request.order.kind === "field" || request.strategy === "exhaustive") return false
   if (request.strategy === "top_values" || isMatchAll || request.order.kind === "alpha") return true
   let found = 0, distinct = 0
-  for (const { bits, view } of sets) { found += countBits(bits); distinct = Math.max(distinct, view.segment.values(request.field)?.table.size ?? 0) }
+  for (const { bits, view, count } of sets) { found += count ?? countBits(bits); distinct = Math.max(distinct, view.segment.values(request.field)?.table.size ?? 0) }
   return found > LARGE_RESULT && (distinct < FEW_VALUES || found * 2 > reader.documentCount)
 }
 /** The first `most` of the rows in the order of their counts in the collection, or of the alphabet where that is asked. */
@@ -107,11 +130,26 @@ const topValues = (reader: CollectionReader, request: FacetRequest, rows: Row[],
   return rows.sort((a, b) => compareCounts(a.value, total(a), b.value, total(b))).slice(0, most)
 }
 const collectionCounts = (reader: CollectionReader, field: string): Map<string, number> => {
-  const live = reader.views.map((view): FacetedSet => { const bits = fillBits(bitsOf(view.segment.docs), view.segment.docs); return { view, bits: view.deleted === undefined ? bits : andNotInto(bits, view.deleted), isAll: true } })
-  const { texts, counts } = countByDictionary(reader, field, live, true)
+  const { texts, counts } = countByDictionary(reader, field, liveSets(reader), true)
   const totals = new Map<string, number>()
   for (let value = 0; value < counts.length; value++) if (counts[value] > 0) totals.set(texts[value], counts[value])
   return totals
+}
+const liveSets = (reader: CollectionReader): FacetedSet[] => reader.views.map((view) => {
+  const bits = fillBits(bitsOf(view.segment.docs), view.segment.docs)
+  return { view, bits: view.deleted === undefined ? bits : andNotInto(bits, view.deleted), isAll: true }
+})
+const orders = new WeakMap<FieldDictionary, { readonly version: number; readonly order: Uint32Array }>()
+/** Numbers of the dictionary's values by their counts in the whole collection; kept until something is published. */
+const largestFirst = (reader: CollectionReader, field: string): Uint32Array => {
+  const known = orders.get(reader.dictionary(field))
+  if (known !== undefined && known.version === reader.version) return known.order
+  const counted = countByDictionary(reader, field, liveSets(reader), true)
+  const values: number[] = []
+  for (let value = 0; value < counted.counts.length; value++) if (counted.counts[value] > 0) values.push(value)
+  const order = Uint32Array.from(values.sort((a, b) => isBefore(counted, a, b) ? -1 : 1))
+  orders.set(reader.dictionary(field), { version: reader.version, order })
+  return order
 }
 const sumOf = (rows: ReadonlyArray<Row>): { sum: number; avg: number } => {
   let sum = 0, n = 0
@@ -151,55 +189,92 @@ const countValues = (reader: CollectionReader, request: FacetRequest, sets: Read
     const { texts, counts, seen } = countByDictionary(reader, request.field, sets)
     for (let value = 0; value < counts.length; value++) {
       if (counts[value] === 0) continue
-      const from = sets[seen[value * 2]]
-      merged.set(texts[value], { count: counts[value], view: from.view, doc: seen[value * 2 + 1] })
+      const from = sets[seen![value * 2]]
+      merged.set(texts[value], { count: counts[value], view: from.view, doc: seen![value * 2 + 1] })
     }
   }
   if (sibling !== undefined) addSiblings(request.field, sibling, sets, merged)
   return merged
 }
+interface DictionaryCounts { readonly texts: ReadonlyArray<string>; readonly counts: Uint32Array; /** Set and document where a value was met first. */ readonly seen: Uint32Array | undefined }
 /**
  * Documents per value over all segments, in numbers: each segment's ordinals map into one growing dictionary of the
- * reader, so nothing is decoded or hashed per search. `seen`: set and document where a value was met first.
+ * reader, so nothing is decoded or hashed per search. Ordinals are counted in one tight loop per segment and mapped once;
+ * with `numbersOnly` nobody asks where a value was met.
  */
-const countByDictionary = (reader: CollectionReader, field: string, sets: ReadonlyArray<FacetedSet>, mayUseTotals = false): { texts: ReadonlyArray<string>; counts: Uint32Array; seen: Uint32Array } => {
+const countByDictionary = (reader: CollectionReader, field: string, sets: ReadonlyArray<FacetedSet>, numbersOnly = false): DictionaryCounts => {
   const dictionary = reader.dictionary(field)
   const maps = sets.map(({ view }) => dictionary.ordinalsOf(view.segment))
-  const counts = new Uint32Array(dictionary.texts.length), seen = new Uint32Array(dictionary.texts.length * 2)
+  const counts = new Uint32Array(dictionary.texts.length), seen = numbersOnly ? undefined : new Uint32Array(dictionary.texts.length * 2)
   for (let s = 0; s < sets.length; s++) {
     const map = maps[s]
     const column = sets[s].view.segment.values(field)
     if (map === undefined || column === undefined) continue
     const { bits, isAll, view } = sets[s]
-    if (mayUseTotals && isAll === true) {
+    if (numbersOnly && isAll === true) {
       const totals = segmentTotals(view, field, column)
       for (let ordinal = 0; ordinal < totals.length; ordinal++) counts[map[ordinal]] += totals[ordinal]
-      continue
-    }
-    const { single, starts, ordinals, hasRepeats } = column
-    for (let w = 0; w < bits.length; w++) {
-      let word = bits[w]
-      while (word !== 0) {
-        const low = word & -word
-        word ^= low
-        const doc = (w << 5) + 31 - Math.clz32(low)
-        if (single !== undefined) {
-          const ordinal = single[doc]
-          if (ordinal !== 0 && counts[map[ordinal - 1]]++ === 0) { seen[map[ordinal - 1] * 2] = s; seen[map[ordinal - 1] * 2 + 1] = doc }
-          continue
-        }
-        const start = starts![doc]
-        for (let i = start, end = starts![doc + 1]; i < end; i++) {
-          const ordinal = ordinals![i]
-          // A value repeated within a document counts once.
-          let isRepeated = false
-          if (hasRepeats) for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinal
-          if (!isRepeated && counts[map[ordinal]]++ === 0) { seen[map[ordinal] * 2] = s; seen[map[ordinal] * 2 + 1] = doc }
-        }
-      }
+    } else if (seen !== undefined) countSeen(column, bits, map, counts, seen, s)
+    else {
+      // Cell 0 takes the documents without a value.
+      const own = new Uint32Array(column.table.size + 1)
+      if (column.single !== undefined) countSingles(column.single, bits, own)
+      else countLists(column, bits, own)
+      for (let ordinal = 0; ordinal < map.length; ordinal++) counts[map[ordinal]] += own[ordinal + 1]
     }
   }
   return { texts: dictionary.texts, counts, seen }
+}
+const countSingles = (single: Uint32Array, bits: Bits, into: Uint32Array): void => {
+  for (let w = 0; w < bits.length; w++) {
+    let word = bits[w]
+    while (word !== 0) {
+      const low = word & -word
+      word ^= low
+      into[single[(w << 5) + 31 - Math.clz32(low)]]++
+    }
+  }
+}
+const countLists = (column: ValueColumn, bits: Bits, into: Uint32Array): void => {
+  const starts = column.starts!, ordinals = column.ordinals!, { hasRepeats } = column
+  for (let w = 0; w < bits.length; w++) {
+    let word = bits[w]
+    while (word !== 0) {
+      const low = word & -word
+      word ^= low
+      const doc = (w << 5) + 31 - Math.clz32(low)
+      const start = starts[doc]
+      for (let i = start, end = starts[doc + 1]; i < end; i++) {
+        // A value repeated within a document counts once.
+        let isRepeated = false
+        if (hasRepeats) for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals[j] === ordinals[i]
+        if (!isRepeated) into[ordinals[i] + 1]++
+      }
+    }
+  }
+}
+const countSeen = (column: ValueColumn, bits: Bits, map: Uint32Array, counts: Uint32Array, seen: Uint32Array, s: number): void => {
+  const { single, starts, ordinals, hasRepeats } = column
+  for (let w = 0; w < bits.length; w++) {
+    let word = bits[w]
+    while (word !== 0) {
+      const low = word & -word
+      word ^= low
+      const doc = (w << 5) + 31 - Math.clz32(low)
+      if (single !== undefined) {
+        const ordinal = single[doc]
+        if (ordinal !== 0 && counts[map[ordinal - 1]]++ === 0) { seen[map[ordinal - 1] * 2] = s; seen[map[ordinal - 1] * 2 + 1] = doc }
+        continue
+      }
+      const start = starts![doc]
+      for (let i = start, end = starts![doc + 1]; i < end; i++) {
+        const ordinal = ordinals![i]
+        let isRepeated = false
+        if (hasRepeats) for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinal
+        if (!isRepeated && counts[map[ordinal]]++ === 0) { seen[map[ordinal] * 2] = s; seen[map[ordinal] * 2 + 1] = doc }
+      }
+    }
+  }
 }
 /** Live documents per ordinal of a whole segment: counted once, then only deletions are taken off. */
 const segmentTotals = (view: SegmentView, field: string, column: ValueColumn): Uint32Array => {

@@ -4,7 +4,8 @@
  */
 import { SPILLED, type TextColumn } from "../index/columns.ts"
 
-const WINDOW = 10
+/** Places that a window of words spans at most. */
+export const WINDOW = 10
 const TOKENS_MAX = 16
 const TWO_4 = 16, TWO_11 = 2048, TWO_12 = 4096, TWO_16 = 65536, TWO_24 = 16777216, TWO_32 = 4294967296, TWO_40 = 1099511627776
 
@@ -59,6 +60,12 @@ const composeWindow = (unique: number, tokens: number, cost: number, isExact: bo
   const { synonym } = rules
   if (synonym === undefined || tokens !== synonym.variant) return compose(bestWords, unique, cost, bestDistance, isExact, bestLast, rules)
   return compose(synonym.query, synonym.query, cost, Math.floor((bestDistance * synonym.query) / synonym.longest), isExact, bestLast, rules)
+}
+
+/** No document scores higher with this many of the tokens in a field (no synonym). `repeats`: tokens may share a place. */
+export const fieldScoreBound = (tokens: number, cost: number, repeats: boolean, isExact: boolean, rules: ScoreRules): number => {
+  const words = Math.min(tokens, WINDOW)
+  return compose(words, tokens, cost, repeats || tokens > WINDOW ? 0 : words - 1, isExact && rules.exactMatch, 0, rules)
 }
 
 /** One matched token in the field. `mayBeExact`: the query has one word and it matched without cost. */

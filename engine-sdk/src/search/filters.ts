@@ -152,7 +152,10 @@ const numberBits = (filter: NumberFilter, segment: Segment): Bits => {
     if (column.big !== undefined || typeof range.min === "bigint" || typeof range.max === "bigint") bigRange(column, range, segment.docs, bits)
     else {
       const isFloat = filter.type === "float"
-      plainRange(column, isFloat ? Math.fround(range.min) : range.min, isFloat ? Math.fround(range.max) : range.max, range.minOpen === true, range.maxOpen === true, segment.docs, bits)
+      const min = isFloat ? Math.fround(range.min) : range.min, max = isFloat ? Math.fround(range.max) : range.max
+      const steps = stepsOf(segment, filter.field, column)
+      if (steps === undefined) plainRange(column, min, max, range.minOpen === true, range.maxOpen === true, segment.docs, bits)
+      else steppedRange(steps, column.values, min, max, range.minOpen === true, range.maxOpen === true, bits)
     }
   }
   return bits
@@ -177,6 +180,74 @@ const plainRange = (column: NumberColumn, min: number, max: number, minOpen: boo
   for (let doc = 0; doc < docs; doc++) for (let i = starts[doc]; i < starts[doc + 1]; i++) {
     const v = values[i]
     if (v >= min && v <= max && !(minOpen && v === min) && !(maxOpen && v === max)) { setBit(into, doc); break }
+  }
+}
+/**
+ * Documents below each of some values that split the column evenly. A range is then the difference of two sets and a look
+ * at the documents between the range's ends and the nearest of those values, instead of a look at every document.
+ */
+interface Steps { readonly bounds: Float64Array; /** One set per bound: documents with a smaller value. */ readonly below: ReadonlyArray<Bits>; readonly has: Bits }
+const STEPS = 32
+const STEPS_DOCS_MIN = 4_096
+const STEPS_SAMPLE = 2_048
+/** Ranges over one column before it is worth the pass over it. */
+const STEPS_USES_MIN = 3
+const stepsOf = (segment: Segment, field: string, column: NumberColumn): Steps | undefined => {
+  if (segment.docs < STEPS_DOCS_MIN || column.starts !== undefined || column.has === undefined) return undefined
+  const name = `steps:${field}`
+  const known = segment.derived.get(name) as Steps | number | undefined
+  if (typeof known === "object") return known
+  const uses = (known ?? 0) + 1
+  segment.derived.set(name, uses)
+  if (uses < STEPS_USES_MIN) return undefined
+  const made = makeSteps(column, column.has, segment.docs)
+  segment.derived.set(name, made)
+  return made
+}
+/** Cost: one pass with log(steps) comparisons a document. */
+const makeSteps = ({ values }: NumberColumn, has: Bits, docs: number): Steps => {
+  const sample: number[] = []
+  for (let doc = 0, step = Math.max(1, Math.floor(docs / STEPS_SAMPLE)); doc < docs; doc += step) if (hasBit(has, doc) && !Number.isNaN(values[doc])) sample.push(values[doc])
+  sample.sort((a, b) => a - b)
+  const bounds = Float64Array.from(new Set(Array.from({ length: Math.min(STEPS, sample.length) }, (_step, i) => sample[Math.floor(i * sample.length / STEPS)])))
+  const below = Array.from(bounds, () => bitsOf(docs))
+  for (let doc = 0; doc < docs; doc++) {
+    if (!hasBit(has, doc)) continue
+    const at = upperBound(bounds, values[doc])
+    if (at < below.length) setBit(below[at], doc)
+  }
+  for (let i = 1; i < below.length; i++) orInto(below[i], below[i - 1])
+  return { bounds, below, has }
+}
+/** First bound above `value`; bounds.length when there is none. NaN is above all. */
+const upperBound = (bounds: Float64Array, value: number): number => {
+  let low = 0, high = bounds.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (bounds[middle] > value) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+const steppedRange = ({ below, bounds, has }: Steps, values: ArrayLike<number>, min: number, max: number, minOpen: boolean, maxOpen: boolean, into: Bits): void => {
+  if (!(min <= max)) return
+  // Sure: values in [bounds[from], bounds[to]); the documents of the step before and the one behind are looked at.
+  const from = upperBound(bounds, min), to = upperBound(bounds, max) - 1
+  const isInside = (value: number): boolean => value >= min && value <= max && !(minOpen && value === min) && !(maxOpen && value === max)
+  const last = bounds.length - 1
+  for (let w = 0; w < into.length; w++) {
+    let sure = 0, unsure = 0
+    if (from > to) unsure = (from > last ? has[w] : below[from][w]) & (to < 0 ? -1 : ~below[to][w])
+    else {
+      sure = below[to][w] & ~below[from][w]
+      unsure = (below[from][w] & (from === 0 ? -1 : ~below[from - 1][w])) | ((to === last ? has[w] : below[to + 1][w]) & ~below[to][w])
+    }
+    while (unsure !== 0) {
+      const low = unsure & -unsure
+      unsure ^= low
+      if (isInside(values[(w << 5) + 31 - Math.clz32(low)])) sure |= low
+    }
+    into[w] |= sure
   }
 }
 const bigRange = (column: NumberColumn, range: NumberFilter["ranges"][number], docs: number, into: Bits): void => {

@@ -34,9 +34,12 @@ export class Highlighter {
   private readonly scope: SearchScope
   /** Object fields that are highlighted whole. */ private readonly objects: string[][] = []
   private readonly fields: ReadonlyArray<HighlightedField>
-  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery) {
+  private readonly marker: ((written: string) => MarkedWord | undefined) | undefined
+  /** `marker`: how a named ranking says what it matched. */
+  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery, marker?: (written: string) => MarkedWord | undefined) {
     this.query = query
     this.scope = scope
+    this.marker = marker
     this.schema = schema
     this.request = request
     this.words = words
@@ -60,7 +63,7 @@ export class Highlighter {
   private readonly terms = new Map<Segment, Map<string, Int32Array>>()
   private mayMatch(field: HighlightedField, segment: Segment, doc: number): boolean {
     const column = segment.text(field.name)
-    if (column === undefined || field.isInfix) return true
+    if (column === undefined || field.isInfix || this.marker !== undefined) return true
     let own = this.terms.get(segment)
     if (own === undefined) this.terms.set(segment, own = new Map())
     let terms = own.get(field.name)
@@ -101,7 +104,8 @@ export class Highlighter {
 
   /** The words, and where a field was searched by infix every token around the first query word. */
   private finderOf(name: string): WordFinder {
-    const { words } = this
+    const { marker, words } = this
+    if (marker !== undefined) return (token, text, start, end) => words.get(token) ?? marker(text.slice(start, end).toLowerCase())
     const infix = this.query.fields.find(({ field }) => field === name)?.infix ?? "off"
     if (infix === "off") return (token) => words.get(token)
     const wanted: string | undefined = this.query.tokens[0]
@@ -126,7 +130,7 @@ export class Highlighter {
       const field = this.schema.fields.find((candidate) => candidate.name === name)
       if (typeof value !== "string" || field === undefined) return { matched_tokens: [], snippet: String(value) }
       const found = this.textOf(value, {
-        name, path, analyzer: analyzerOf(this.schema, field, this.scope.dictionaries), marking: undefined, isNested: true, isInfix: false, find: (token) => this.words.get(token),
+        name, path, analyzer: analyzerOf(this.schema, field, this.scope.dictionaries), marking: undefined, isNested: true, isInfix: false, find: this.marker === undefined ? (token) => this.words.get(token) : this.finderOf(name),
         rules: { affixTokens, threshold: snippetThreshold, startTag, endTag, isFull: fullFields.includes(path[0]), separators: this.schema.token_separators.join(""), symbols: this.schema.symbols_to_index.join("") },
       })
       if (found === undefined) return { matched_tokens: [], snippet: value }

@@ -106,9 +106,10 @@ const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyA
   const { seqs } = match.view.segment
   const arrays = own[0]?.arrays
   const has = arrays?.has, second = arrays?.second
-  const { found } = match
-  for (let w = 0; w < found.length; w++) {
-    let word = found[w]
+  // Where only the best were scored, they are all that can be among the best.
+  const { scored } = match
+  for (let w = 0; w < scored.length; w++) {
+    let word = scored[w]
     if (word === 0) continue
     if (excluded !== undefined) word &= ~excluded[w]
     while (word !== 0) {

@@ -142,7 +142,7 @@ const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, vi
     for (const { view: there, doc: target } of relatedDocs(inputs.reader, view, doc, other, relation)) {
       let column = columns.get(there)
       if (column === undefined) {
-        const matches: SegmentMatches = { view: there, allowed: undefined, found: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), combination: new Uint16Array(0), count: 0 }
+        const matches: SegmentMatches = { view: there, allowed: undefined, found: new Uint32Array(0), scored: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), count: 0 }
         columns.set(there, column = keyColumn({ ...inputs, reader: other, distances: undefined, fused: undefined, groupSize: undefined }, evaluation, inner, matches, 0))
       }
       column.write(target, cells, 0)

@@ -12,6 +12,7 @@ import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { composeMaxScore, composeMaxWeight, composeSumScore, scoreHigh, scoreLow, scoreMany, scoreSingle, type ScoreRules } from "./field-score.ts"
 import { isPhraseAt, intersectTerms, phraseBits } from "./places.ts"
+import { markMatches, MARKS_MAX, scoreBest, type MarkedList, type Pending, type Wanted } from "./top-scores.ts"
 
 const COMBINATIONS = 10
 const COMBINATIONS_EXHAUSTIVE = 10_000
@@ -31,14 +32,14 @@ interface QueryToken { readonly text: string; readonly bytes: Uint8Array; readon
 interface Candidates { readonly token: QueryToken; readonly cost: number; readonly words: ReadonlyArray<string> }
 interface List { readonly field: number; readonly column: TextColumn; at: number; readonly end: number }
 
-/** Result of the text part in one segment. `found` tells which of the score cells are valid. */
+/** Result of the text part in one segment. */
 export interface SegmentMatches {
   readonly view: SegmentView
   /** Documents a match may come from; undefined = all. */ readonly allowed: Bits | undefined
   readonly found: Bits
+  /** Which score cells are valid: all of `found`, unless only the best were asked for; then every document that may be among them. */ scored: Bits
   high: Float64Array
   low: Float64Array
-  combination: Uint16Array
   count: number
 }
 
@@ -46,16 +47,14 @@ export const newMatches = (view: SegmentView, allowed: Bits | undefined): Segmen
   const n = view.segment.docs
   const cells = scratch.pop()
   const fits = cells !== undefined && cells.high.length >= n
-  return {
-    view, allowed, found: bitsOf(n), count: 0,
-    high: fits ? cells.high : new Float64Array(n), low: fits ? cells.low : new Float64Array(n), combination: fits ? cells.combination : new Uint16Array(n),
-  }
+  const found = bitsOf(n)
+  return { view, allowed, found, scored: found, count: 0, high: fits ? cells.high : new Float64Array(n), low: fits ? cells.low : new Float64Array(n) }
 }
-/** Score cells are lent, not cleared: only cells of found documents are ever read. */
-const scratch: Array<{ high: Float64Array; low: Float64Array; combination: Uint16Array }> = []
+/** Score cells are lent, not cleared: only cells of scored documents are ever read. */
+const scratch: Array<{ high: Float64Array; low: Float64Array }> = []
 const SCRATCH_MAX = 16
 export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => {
-  for (const { high, low, combination } of matches) if (scratch.length < SCRATCH_MAX) scratch.push({ high, low, combination })
+  for (const { high, low } of matches) if (scratch.length < SCRATCH_MAX) scratch.push({ high, low })
   scratch.sort((a, b) => a.high.length - b.high.length)
 }
 
@@ -72,14 +71,21 @@ export class TextSearch {
   private readonly termCache = new Map<string, Int32Array>()
   private readonly countResults: () => number
   private readonly deadline: number
+  private readonly wanted: Wanted | undefined
+  private readonly pending: Pending[] = []
 
-  /** `countResults` is what thresholds compare: documents, or groups when grouping. `deadline` in `performance.now()` milliseconds. */
-  constructor(reader: CollectionReader, query: TextQuery, matches: ReadonlyArray<SegmentMatches>, countResults: () => number, deadline: number) {
+  /**
+   * `countResults` is what thresholds compare: documents, or groups when grouping. `deadline` in `performance.now()`
+   * milliseconds. `wanted`: the order is by text score and only the best are looked at; undefined = score everything.
+   */
+  constructor(reader: CollectionReader, query: TextQuery, matches: ReadonlyArray<SegmentMatches>, countResults: () => number, deadline: number, wanted?: Wanted) {
     this.reader = reader
     this.query = query
     this.matches = matches
     this.countResults = countResults
     this.deadline = deadline
+    this.wanted = query.textMatchType === "max_score" ? wanted : undefined
+    if (this.wanted !== undefined) for (const match of matches) match.scored = bitsOf(match.view.segment.docs)
     this.fields = query.fields.map(({ field }) => fieldOf(reader.schema, field))
     this.columns = matches.map(({ view }) => query.fields.map(({ field }) => view.segment.text(field)))
     this.candidatesMax = query.maxCandidates ?? (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : reader.documentCount < LARGE_COLLECTION ? 10 : 4)
@@ -100,6 +106,7 @@ export class TextSearch {
       }
       for (const variant of variants) this.searchTokens(queryTokens(variant), [], this.rulesFor(variant.length, tokens.length, longest), true)
       this.dropTokens([tokens, ...variants.map(queryTokens)])
+      this.scorePending()
       this.infix()
     }
   }
@@ -139,7 +146,7 @@ export class TextSearch {
           bits = bits === undefined ? here : andInto(bits, here)
         }
         if (bits === undefined) continue
-        for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(bits, doc) && (match.allowed === undefined || hasBit(match.allowed, doc))) record(match, doc, 0, PHRASE_SCORE + weight, 0)
+        for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(bits, doc) && (match.allowed === undefined || hasBit(match.allowed, doc))) record(match, doc, 0, PHRASE_SCORE + weight)
       }
     }
   }
@@ -347,7 +354,6 @@ export class TextSearch {
 
   /** Documents that hold every word in some field, scored (5.3, 5.4). */
   private searchWords(words: ReadonlyArray<MatchedWord>, dropped: ReadonlyArray<QueryToken>, rules: Scoring): void {
-    const combination = this.combinations.length
     let hasMatches = false
     const width = this.fields.length
     const termsOfWords = words.map(({ word }) => this.termsOf(word))
@@ -356,6 +362,8 @@ export class TextSearch {
     for (const word of words) cost += 2 * word.cost + (word.isPrefix ? 1 : 0)
     const mayBeExact = words.length === 1 && cost === 0
     for (let s = 0; s < this.matches.length; s++) {
+      const isDeferred = this.wanted !== undefined && dropped.length === 0 && rules.synonym === undefined ? this.defer(s, words, termsOfWords, cost, mayBeExact, rules) : undefined
+      if (isDeferred !== undefined) { if (isDeferred) hasMatches = true; continue }
       const columns = this.columns[s]
       const lists: List[][] = []
       let lead = 0, leadSize = Infinity
@@ -377,11 +385,11 @@ export class TextSearch {
       }
       if (leadSize === 0) continue
       if (words.length === 1 && lists[0].length === 1 && termsOfDropped.length === 0) {
-        if (this.scoreList(this.matches[s], lists[0][0], cost, mayBeExact, rules, combination)) hasMatches = true
+        if (this.scoreList(this.matches[s], lists[0][0], cost, mayBeExact, rules)) hasMatches = true
         continue
       }
       if (words.length === 1 && termsOfDropped.length === 0) {
-        if (this.scoreLists(this.matches[s], lists[0], cost, mayBeExact, rules, combination)) hasMatches = true
+        if (this.scoreLists(this.matches[s], lists[0], cost, mayBeExact, rules)) hasMatches = true
         continue
       }
       const extra: List[][] = termsOfDropped.map((terms) => {
@@ -389,14 +397,53 @@ export class TextSearch {
         for (let f = 0; f < width; f++) { const term = terms[s * width + f]; if (term >= 0) { const column = columns[f]!; own.push({ field: f, column, at: column.starts[term], end: column.starts[term + 1] }) } }
         return own
       })
-      if (this.intersect(this.matches[s], columns, lists, lead, extra, { cost, mayBeExact, rules, combination, words: words.length })) hasMatches = true
+      if (this.intersect(this.matches[s], columns, lists, lead, extra, { cost, mayBeExact, rules, words: words.length })) hasMatches = true
     }
     // Only words that led somewhere are highlighted.
     if (hasMatches) this.combinations.push({ words, dropped: dropped.map(({ text }) => text) })
   }
 
+  /** Matches now, scores later: true when something matched, undefined when there are too many words and fields for it. */
+  private defer(s: number, words: ReadonlyArray<MatchedWord>, termsOfWords: ReadonlyArray<Int32Array>, cost: number, mayBeExact: boolean, rules: Scoring): boolean | undefined {
+    const width = this.fields.length
+    const lists: MarkedList[] = []
+    for (let t = 0; t < words.length; t++) {
+      const before = lists.length
+      for (let f = 0; f < width; f++) {
+        const term = termsOfWords[t][s * width + f]
+        const asked = this.query.fields[f]
+        // A word found by typo or completion still has to be allowed in this field.
+        if (term >= 0 && words[t].cost <= asked.numTypos && (!words[t].isPrefix || asked.prefix)) lists.push({ word: t, field: f, column: this.columns[s][f]!, term })
+      }
+      if (lists.length === before) return false
+    }
+    if (lists.length > MARKS_MAX) return undefined
+    const match = this.matches[s]
+    const { docs, marks, size, fresh } = markMatches(lists, words.length, match.allowed, match.found, match.view.segment.docs)
+    match.count += fresh
+    if (size === 0) return false
+    const repeats = words.some(({ word }, t) => words.some((other, u) => u < t && other.word === word))
+    this.pending.push({ s, lists, words: words.length, cost, mayBeExact, repeats, tokens: Math.min(15, Math.max(rules.matchedTokens ?? 0, words.length)), rules, docs, marks, size })
+    return true
+  }
+  private scorePending(): void {
+    if (this.wanted === undefined || this.pending.length === 0) return
+    const width = this.fields.length
+    const postings = Array.from({ length: width }, () => new Int32Array(MARKS_MAX))
+    const held = new Int32Array(width)
+    scoreBest(this.pending, this.wanted, this.matches, this.query.fields.map(({ weight }) => weight), this.query.prioritizeNumMatchingFields, ({ s, lists, cost, mayBeExact, rules, words }, doc, mark) => {
+      held.fill(0)
+      for (let bit = 0; bit < lists.length; bit++) {
+        if ((mark & (1 << bit)) === 0) continue
+        const { column, field, term } = lists[bit]
+        postings[field][held[field]++] = column.posting(term, doc)
+      }
+      this.score(this.matches[s], doc, this.columns[s], postings, held, { cost, mayBeExact, rules, words }, 0)
+    })
+  }
+
   /** One word in one field: without positions there are only two scores, so none is computed per document. */
-  private scoreList(match: SegmentMatches, list: List, cost: number, mayBeExact: boolean, rules: Scoring, combination: number): boolean {
+  private scoreList(match: SegmentMatches, list: List, cost: number, mayBeExact: boolean, rules: Scoring): boolean {
     const { allowed } = match
     const { column, at, end } = list
     const { weight } = this.query.fields[list.field]
@@ -413,12 +460,12 @@ export class TextSearch {
         high = scoreHigh
         low = scoreLow
       }
-      record(match, doc, high, low, combination)
+      record(match, doc, high, low)
     }
     return hasMatches
   }
   /** One word in several fields: the lists are walked together, and equal situations share a composed score. */
-  private scoreLists(match: SegmentMatches, lists: ReadonlyArray<List>, cost: number, mayBeExact: boolean, rules: Scoring, combination: number): boolean {
+  private scoreLists(match: SegmentMatches, lists: ReadonlyArray<List>, cost: number, mayBeExact: boolean, rules: Scoring): boolean {
     const { allowed } = match
     const { fields } = this.query
     const tokens = Math.min(15, Math.max(rules.matchedTokens ?? 0, 1))
@@ -457,7 +504,7 @@ export class TextSearch {
         high = scoreHigh
         low = scoreLow
       }
-      record(match, doc, high, low, combination)
+      record(match, doc, high, low)
     }
   }
   private composeRecord(tokens: number, best: number, bestWeight: number, heaviestScore: number, heaviest: number, sum: number, fields: number): void {
@@ -468,7 +515,7 @@ export class TextSearch {
     else composeSumScore(sum, counted)
   }
 
-  private intersect(match: SegmentMatches, columns: ReadonlyArray<TextColumn | undefined>, lists: ReadonlyArray<ReadonlyArray<List>>, lead: number, extra: ReadonlyArray<ReadonlyArray<List>>, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; combination: number; words: number }): boolean {
+  private intersect(match: SegmentMatches, columns: ReadonlyArray<TextColumn | undefined>, lists: ReadonlyArray<ReadonlyArray<List>>, lead: number, extra: ReadonlyArray<ReadonlyArray<List>>, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; words: number }): boolean {
     const { allowed } = match
     let hasMatches = false
     const leading = lists[lead]
@@ -498,7 +545,7 @@ export class TextSearch {
     }
   }
 
-  private score(match: SegmentMatches, doc: number, columns: ReadonlyArray<TextColumn | undefined>, postings: ReadonlyArray<Int32Array>, held: Int32Array, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; combination: number; words: number }, droppedFound: number): void {
+  private score(match: SegmentMatches, doc: number, columns: ReadonlyArray<TextColumn | undefined>, postings: ReadonlyArray<Int32Array>, held: Int32Array, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; words: number }, droppedFound: number): void {
     const { query } = this
     const { rules } = scoring
     let best = 0, bestWeight = 0, heaviest = -1, heaviestScore = 0, sum = 0, fields = 0
@@ -514,7 +561,7 @@ export class TextSearch {
     }
     const tokens = Math.min(15, Math.max(rules.matchedTokens ?? 0, scoring.words + droppedFound))
     this.composeRecord(tokens, best, bestWeight, heaviestScore, heaviest, sum, fields)
-    record(match, doc, scoreHigh, scoreLow, scoring.combination)
+    record(match, doc, scoreHigh, scoreLow)
   }
 
   // ---- fallbacks (5.2) -----------------------------------------------------------------------------------------------
@@ -582,7 +629,6 @@ export class TextSearch {
     for (let f = 0; f < this.fields.length; f++) {
       const mode = query.fields[f].infix
       if (mode === "off" || (mode === "fallback" && !wasEmpty) || !this.fields[f].infix) continue
-      const combination = this.combinations.length
       this.combinations.push({ words: [], dropped: [] })
       for (let s = 0; s < this.matches.length; s++) {
         const column = this.columns[s][f]
@@ -594,7 +640,7 @@ export class TextSearch {
           if (at < 0 || at > query.maxExtraPrefix || word.length - at - wanted.length > query.maxExtraSuffix) continue
           for (let p = column.starts[term]; p < column.starts[term + 1]; p++) {
             const doc = column.docs[p]
-            if ((match.allowed === undefined || hasBit(match.allowed, doc)) && !hasBit(match.found, doc)) record(match, doc, 0, INFIX_SCORE, combination)
+            if ((match.allowed === undefined || hasBit(match.allowed, doc)) && !hasBit(match.found, doc)) record(match, doc, 0, INFIX_SCORE)
           }
         }
       }
@@ -622,15 +668,18 @@ class BestTerms {
   }
 }
 
-const record = (match: SegmentMatches, doc: number, high: number, low: number, combination: number): void => {
+const record = (match: SegmentMatches, doc: number, high: number, low: number): void => {
   const word = doc >>> 5, bit = 1 << (doc & 31)
+  // Both sets may be one and the same.
+  const isScored = (match.scored[word] & bit) !== 0
   if ((match.found[word] & bit) === 0) {
     match.found[word] |= bit
     match.count++
-  } else if (high < match.high[doc] || (high === match.high[doc] && low <= match.low[doc])) return
+  }
+  if (isScored && (high < match.high[doc] || (high === match.high[doc] && low <= match.low[doc]))) return
+  match.scored[word] |= bit
   match.high[doc] = high
   match.low[doc] = low
-  match.combination[doc] = combination
 }
 /** Moves every list to the first posting at or behind `doc`; true when one of them is at it. Galloping, so long lists are skipped. */
 const advance = (lists: ReadonlyArray<List>, doc: number): boolean => {

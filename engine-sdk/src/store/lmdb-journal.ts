@@ -34,7 +34,9 @@ const textOf = (bytes: Buffer): string => bytes.toString("utf8", 0, bytes.length
 const openDatabases = async (path: string, readOnly: boolean): Promise<Databases> => {
   const lmdb = await import("lmdb")
   const options = { encoding: "binary", keyEncoding: "binary" } as const
-  const env = lmdb.open<Buffer, Buffer>({ path: join(path, "documents.mdb"), maxDbs: 8, readOnly, ...options })
+  // `safeRestore` (absent from the typings): after any crash go back to the newest synced transaction. By default LMDB asks the
+  // machine's boot id whether the power was cut, and inside a virtual machine or a container that id can survive a cut.
+  const env = lmdb.open<Buffer, Buffer>({ path: join(path, "documents.mdb"), maxDbs: 8, readOnly, ...options, ...(readOnly ? {} : { safeRestore: true }) } as Parameters<typeof lmdb.open<Buffer, Buffer>>[0])
   const database = (name: string): Database<Buffer, Buffer> => env.openDB<Buffer, Buffer>({ name, ...options })
   return { env, documents: database("documents"), unstored: database("unstored"), changes: database("changes"), records: database("records") }
 }

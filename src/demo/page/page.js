@@ -45,6 +45,7 @@
     additionalSearchParameters: {
       query_by: "title,brand,category,attributes,description",
       query_by_weights: "5,4,4,2,1",
+      ranking: "relevance",
       highlight_full_fields: "title,brand,category",
       x_anonymous_id: visitor.anonymous_id,
       x_surface: "search"

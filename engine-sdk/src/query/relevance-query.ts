@@ -1,0 +1,74 @@
+/**
+ * What the named rankings need from a request (`ranking: "relevance"`): the query as written, and the names of `query_by`
+ * with their weights before wildcards and objects are resolved to fields.
+ */
+import type { RelevanceQuery, RelevanceUnit } from "../plan.ts"
+import type { CollectionSchema } from "../schema.ts"
+import { listParameter, type Parameters } from "./parameters.ts"
+import { fieldNamed, searchableFields } from "./query-context.ts"
+import { isInteger } from "./text-scanner.ts"
+
+/** Weight of the first of several names where a request gives none: the title of a product or an article (3 to 6 are equally good). */
+const FIRST_WEIGHT = 4
+/** Share of the least weight that a name of weight 0 still counts. */
+const ZERO_SHARE = 0.1
+
+export const rankingOf = (parameters: Parameters): RelevanceQuery["ranking"] | undefined => {
+  const name = parameters.ranking
+  // Unknown names are ignored, as other unknown words of a fixed list are (section 1, item 6).
+  return name === "relevance" || name === "bm25" ? name : undefined
+}
+
+/**
+ * Decision: given weights keep their ratios with the least as 1, because the saturation of BM25F counts in units of the
+ * plain text; without weights the first name counts as a title.
+ */
+const weightsOf = (parameters: Parameters, count: number): ReadonlyArray<number> => {
+  const given = listParameter(parameters, "query_by_weights").filter(isInteger).map(Number)
+  if (given.length !== count) return Array.from({ length: count }, (_, i) => i === 0 && count > 1 ? FIRST_WEIGHT : 1)
+  const least = Math.min(...given.filter((weight) => weight > 0))
+  return given.map((weight) => weight > 0 ? weight / least : ZERO_SHARE)
+}
+
+export const relevanceUnits = (parameters: Parameters, schema: CollectionSchema): ReadonlyArray<RelevanceUnit> => {
+  const names = listParameter(parameters, "query_by")
+  const weights = weightsOf(parameters, names.length)
+  const units = new Map<string, RelevanceUnit>()
+  names.forEach((name, i) => {
+    const weight = weights[i]
+    if (units.has(name)) return
+    if (name.endsWith("*")) {
+      const prefix = name.slice(0, -1)
+      const first = searchableFields(schema).find((field) => field.name.startsWith(prefix) && isText(field.type))
+      if (first !== undefined) units.set(name, { name, prefix, locale: first.locale, weight })
+      return
+    }
+    const field = fieldNamed(schema, name)
+    if (field === undefined || !field.index) return
+    if (field.type === "object" || field.type === "object[]") units.set(name, { name, prefix: `${name}.`, locale: field.locale, weight })
+    else if (isText(field.type)) units.set(name, { name, locale: field.locale, weight })
+  })
+  return [...units.values()]
+}
+const isText = (type: string): boolean => type === "string" || type === "string[]"
+
+/** The query without exclusions (`-word`, `-"a phrase"`), quotation marks and stopwords. */
+export const askedText = (q: string, stopwords: ReadonlySet<string>): string => {
+  const without = q.replace(/(^|\s)-"[^"]*"/g, " ").replace(/(^|\s)-\S+/g, " ").replaceAll('"', " ")
+  return stopwords.size === 0 ? without : without.split(/\s+/).filter((word) => !stopwords.has(word.toLowerCase())).join(" ")
+}
+
+/** undefined unless a named ranking was asked and there is text to rank by. */
+export const relevanceQuery = (parameters: Parameters, schema: CollectionSchema, text: string, variants: ReadonlyArray<ReadonlyArray<string>>, dropTokensThreshold: number): RelevanceQuery | undefined => {
+  const ranking = rankingOf(parameters)
+  if (ranking === undefined) return undefined
+  const units = relevanceUnits(parameters, schema)
+  if (units.length === 0) return undefined
+  const typos = listParameter(parameters, "num_typos")
+  return {
+    ranking, text, units, variants: variants.map((tokens) => tokens.join(" ")),
+    corrects: ranking === "relevance" && (typos.length === 0 || typos.some((count) => count !== "0")),
+    completes: ranking === "relevance" && (parameters.prefix === undefined || listParameter(parameters, "prefix").includes("true")),
+    mayDropWords: dropTokensThreshold > 0,
+  }
+}

@@ -1,0 +1,176 @@
+/**
+ * The relevance ranking's own index of one segment and one unit, where a unit is one name of `query_by` (a field, an
+ * object, or a wildcard whose fields count as one). Postings carry counts; the words of each document in order stand
+ * beside them, for pairs of words and for vectors of documents. Immutable like the segment, derived from stored
+ * documents on first use and gone with the segment.
+ */
+import { ByteLog, encodeUtf8, hashBytes, sortUtf8, WordLog } from "../index/bytes.ts"
+import { sharedPrefixes } from "../index/builders.ts"
+import { StringTable } from "../index/string-table.ts"
+import type { WordAnalyzer } from "./words.ts"
+
+/** Between two values of a unit: words on its sides never stand next to each other. */
+export const GAP = 0
+/** Ends the words at positions; parts of joined words follow. */
+export const PARTS = 1
+/** Term numbers in streams start behind the two marks. */
+export const FIRST_TERM = 2
+const NO_TERM = 0xffffffff
+const WORDS_MAX = 0x7fff
+const COUNT_MAX = 255
+
+export class UnitIndex {
+  readonly docs: number
+  /** Roots, sorted. */ readonly terms: StringTable
+  /** Identity of a root across segments and units; collisions only blur a cosine. */ readonly hashes: Uint32Array
+  readonly starts: Uint32Array
+  readonly postingDocs: Uint32Array
+  readonly counts: Uint8Array
+  /** Words as written (lower case), sorted: completions and spellings are looked up among them. */ readonly surfaces: { readonly terms: StringTable; readonly shared: Uint8Array; readonly termOf: Uint32Array }
+  readonly streamStarts: Uint32Array
+  readonly stream: Uint16Array | Uint32Array
+  /** Words at positions, per document. */ readonly lengths: Uint16Array
+  readonly lengthTotal: number
+  /** Documents that have the unit. */ readonly docsWith: number
+  readonly bytes: number
+  constructor(parts: Omit<UnitIndex, "bytes" | "frequency">) {
+    this.docs = parts.docs
+    this.terms = parts.terms
+    this.hashes = parts.hashes
+    this.starts = parts.starts
+    this.postingDocs = parts.postingDocs
+    this.counts = parts.counts
+    this.surfaces = parts.surfaces
+    this.streamStarts = parts.streamStarts
+    this.stream = parts.stream
+    this.lengths = parts.lengths
+    this.lengthTotal = parts.lengthTotal
+    this.docsWith = parts.docsWith
+    const { surfaces } = parts
+    const arrays = [parts.terms.bytes, parts.terms.offsets, parts.hashes, parts.starts, parts.postingDocs, parts.counts, surfaces.terms.bytes, surfaces.terms.offsets, surfaces.shared, surfaces.termOf, parts.streamStarts, parts.stream, parts.lengths]
+    this.bytes = arrays.reduce((sum, array) => sum + array.byteLength, 0)
+  }
+  frequency(term: number): number { return this.starts[term + 1] - this.starts[term] }
+}
+
+const tableOf = (sorted: ReadonlyArray<string>): StringTable => {
+  const log = new ByteLog()
+  const offsets = new Uint32Array(sorted.length + 1)
+  for (let i = 0; i < sorted.length; i++) offsets[i + 1] = log.text(sorted[i])
+  return new StringTable(log.done().slice(), offsets)
+}
+
+/** Collects documents in order; every document of the segment is closed once, with or without words. */
+export class UnitBuilder {
+  private readonly analyzer: WordAnalyzer
+  /** Surface to its number; -1 for stop words. */ private readonly surfaceIds = new Map<string, number>()
+  private readonly surfaceTerm = new WordLog()
+  private readonly termIds = new Map<string, number>()
+  private readonly stream = new WordLog(1024)
+  private readonly starts = new WordLog()
+  private readonly lengths = new WordLog()
+  private readonly parts: number[] = []
+  private length = 0
+  private open = false
+  constructor(analyzer: WordAnalyzer) {
+    this.analyzer = analyzer
+    this.starts.push(0)
+  }
+  add(text: string): void {
+    const { analyzer, stream, parts } = this
+    if (this.open) stream.push(GAP)
+    this.open = true
+    for (const word of analyzer.words(text)) {
+      if (this.length >= WORDS_MAX) return
+      const term = this.termOf(word.surface)
+      if (term >= 0) { stream.push(term + FIRST_TERM); this.length++ }
+      if (word.parts !== undefined) for (const part of word.parts) { const id = this.termOf(part); if (id >= 0) parts.push(id + FIRST_TERM) }
+    }
+  }
+  /** Takes over the vocabulary of an index of the same unit; answers what its term numbers are here. O(its words). */
+  adopt(index: UnitIndex): Uint32Array {
+    const numbers = new Uint32Array(index.terms.size)
+    for (let term = 0; term < numbers.length; term++) {
+      const stem = index.terms.text(term)
+      let id = this.termIds.get(stem)
+      if (id === undefined) this.termIds.set(stem, id = this.termIds.size)
+      numbers[term] = id
+    }
+    const { termOf, terms } = index.surfaces
+    for (let at = 0; at < terms.size; at++) {
+      const surface = terms.text(at)
+      if (this.surfaceIds.has(surface)) continue
+      this.surfaceIds.set(surface, this.surfaceTerm.length)
+      this.surfaceTerm.push(numbers[termOf[at]])
+    }
+    return numbers
+  }
+  /** The words of a document of an adopted index, instead of reading its text. */
+  addFrom(index: UnitIndex, doc: number, numbers: Uint32Array): void {
+    const { stream } = index
+    for (let i = index.streamStarts[doc], end = index.streamStarts[doc + 1]; i < end; i++) this.stream.push(stream[i] < FIRST_TERM ? stream[i] : numbers[stream[i] - FIRST_TERM] + FIRST_TERM)
+    this.length = index.lengths[doc]
+  }
+  closeDocument(): void {
+    const { stream, parts } = this
+    if (parts.length > 0) {
+      stream.push(PARTS)
+      for (const part of parts) stream.push(part)
+      parts.length = 0
+    }
+    this.starts.push(stream.length)
+    this.lengths.push(this.length)
+    this.length = 0
+    this.open = false
+  }
+  private termOf(surface: string): number {
+    const known = this.surfaceIds.get(surface)
+    if (known !== undefined) return known < 0 ? -1 : this.surfaceTerm.words[known]
+    if (this.analyzer.isStop(surface)) { this.surfaceIds.set(surface, -1); return -1 }
+    const stem = this.analyzer.stem(surface)
+    let term = this.termIds.get(stem)
+    if (term === undefined) this.termIds.set(stem, term = this.termIds.size)
+    this.surfaceIds.set(surface, this.surfaceTerm.length)
+    this.surfaceTerm.push(term)
+    return term
+  }
+  finish(): UnitIndex {
+    const docs = this.lengths.length
+    const words = this.stream.done()
+    // An adopted vocabulary may hold words whose documents are gone.
+    const isUsed = new Uint8Array(this.termIds.size)
+    for (let i = 0; i < words.length; i++) if (words[i] >= FIRST_TERM) isUsed[words[i] - FIRST_TERM] = 1
+    const stems = sortUtf8([...this.termIds].flatMap(([stem, id]) => isUsed[id] === 1 ? [stem] : []))
+    const rank = new Uint32Array(this.termIds.size)
+    stems.forEach((stem, i) => { rank[this.termIds.get(stem)!] = i })
+    const stream = stems.length + FIRST_TERM <= 0x10000 ? new Uint16Array(words.length) : new Uint32Array(words.length)
+    for (let i = 0; i < words.length; i++) stream[i] = words[i] < FIRST_TERM ? words[i] : rank[words[i] - FIRST_TERM] + FIRST_TERM
+    const streamStarts = this.starts.done().slice()
+    // Documents per term, then their postings in document order.
+    const starts = new Uint32Array(stems.length + 1), last = new Uint32Array(stems.length).fill(NO_TERM)
+    for (let doc = 0; doc < docs; doc++) for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
+      const term = stream[i] - FIRST_TERM
+      if (term >= 0 && last[term] !== doc) { last[term] = doc; starts[term + 1]++ }
+    }
+    for (let t = 0; t < stems.length; t++) starts[t + 1] += starts[t]
+    const postingDocs = new Uint32Array(starts[stems.length]), counts = new Uint8Array(starts[stems.length]), next = starts.slice()
+    last.fill(NO_TERM)
+    for (let doc = 0; doc < docs; doc++) for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
+      const term = stream[i] - FIRST_TERM
+      if (term < 0) continue
+      if (last[term] !== doc) { last[term] = doc; postingDocs[next[term]] = doc; counts[next[term]++] = 1 }
+      else if (counts[next[term] - 1] < COUNT_MAX) counts[next[term] - 1]++
+    }
+    const surfaces = sortUtf8([...this.surfaceIds].flatMap(([surface, id]) => id < 0 || isUsed[this.surfaceTerm.words[id]] === 0 ? [] : [surface]))
+    const surfaceTable = tableOf(surfaces)
+    const termOf = Uint32Array.from(surfaces, (surface) => rank[this.surfaceTerm.words[this.surfaceIds.get(surface)!]])
+    let lengthTotal = 0, docsWith = 0
+    const lengths = Uint16Array.from(this.lengths.done())
+    for (let doc = 0; doc < docs; doc++) { lengthTotal += lengths[doc]; if (lengths[doc] > 0) docsWith++ }
+    return new UnitIndex({
+      docs, terms: tableOf(stems), starts, postingDocs, counts, streamStarts, stream, lengths, lengthTotal, docsWith,
+      hashes: Uint32Array.from(stems, (stem) => { const bytes = encodeUtf8(stem); return hashBytes(bytes, 0, bytes.length) }),
+      surfaces: { terms: surfaceTable, shared: sharedPrefixes(surfaceTable.bytes, surfaceTable.offsets), termOf },
+    })
+  }
+}

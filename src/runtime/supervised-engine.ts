@@ -1,0 +1,75 @@
+/**
+ * The in-process engine, opened again when its writer is lost. Searches go on over the old reader until the new engine is
+ * open; writes answer that the engine is unavailable meanwhile, and nothing acknowledged is lost, because the writer only
+ * acknowledges what is on disk.
+ */
+import type { Awaitable, EngineError, Result, SearchEngine } from "../../engine-sdk/src/mod.ts"
+
+export interface SupervisionOptions {
+  readonly open: () => Promise<SearchEngine>
+  readonly onLost: (message: string) => void
+  readonly checkEvery_ms?: number
+}
+
+const checkEveryDefault_ms = 500
+const backoffMax_ms = 10_000
+
+/** Rejects when the first opening fails; later failures are reported and tried again with growing pauses. */
+export const superviseEngine = async ({ checkEvery_ms = checkEveryDefault_ms, onLost, open }: SupervisionOptions): Promise<SearchEngine> => {
+  let current = await open()
+  let isClosed = false
+  let reopening: Promise<void> | undefined
+  /** Dictionaries live in the engine's memory only: a new one is told them again. */
+  const dictionaries = new Map<string, () => Promise<void> | undefined>()
+
+  const reopen = async (message: string): Promise<void> => {
+    onLost(message)
+    for (let pause_ms = 100; !isClosed; pause_ms = Math.min(backoffMax_ms, 2 * pause_ms)) {
+      const old = current
+      try {
+        // The old writer is gone, so the folder has one owner again; the old reader answers until the new one stands.
+        current = await open()
+        for (const tell of dictionaries.values()) await tell()
+        await old.close().catch((error: Error) => onLost(`The old engine did not close: ${error.message}`))
+        return
+      } catch (error) {
+        onLost(`It could not be opened again: ${(error as Error).message}`)
+        await new Promise((settle) => setTimeout(settle, pause_ms))
+      }
+    }
+  }
+  const check = () => {
+    if (isClosed || reopening !== undefined) return
+    const health = current.health() as Awaitable<Result<unknown, EngineError>>
+    if (health instanceof Promise || health.ok) return
+    reopening = reopen(health.error.message).finally(() => { reopening = undefined })
+  }
+  const timer = setInterval(check, checkEvery_ms)
+  timer.unref()
+
+  return {
+    capabilities: () => current.capabilities(),
+    createCollection: (...given) => current.createCollection(...given),
+    alterCollection: (...given) => current.alterCollection(...given),
+    dropCollection: (...given) => current.dropCollection(...given),
+    listCollections: (...given) => current.listCollections(...given),
+    describeCollection: (...given) => current.describeCollection(...given),
+    write: (...given) => current.write(...given),
+    search: (...given) => current.search(...given),
+    union: (...given) => current.union(...given),
+    scan: (...given) => current.scan(...given),
+    get: (...given) => current.get(...given),
+    usage: (...given) => current.usage(...given),
+    setDictionary: async (namespace, name, words) => {
+      dictionaries.set(JSON.stringify([namespace, name]), () => current.setDictionary?.(namespace, name, words))
+      await current.setDictionary?.(namespace, name, words)
+    },
+    health: () => current.health(),
+    close: async () => {
+      isClosed = true
+      clearInterval(timer)
+      await reopening
+      await current.close()
+    }
+  }
+}

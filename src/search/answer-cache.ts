@@ -1,0 +1,55 @@
+/**
+ * `use_cache` (reference contract 6.11): whole successful answers, least recently used first out, each for `cache_ttl`
+ * seconds. Writes do not invalidate, as callers of this parameter expect. What is kept is keyed by organization, key and
+ * embedded parameters, so that no restriction is ever answered from another key's entry; a hit still gets its own query_id.
+ */
+import type { AnsweredSearch } from "../../engine-sdk/src/operations/mod.ts"
+
+export const cacheEntriesMax = 1_000
+/** Bytes of all entries together: many large answers leave earlier than many small ones. */
+export const cacheBytesMax = 64 * 1024 * 1024
+export const cacheTtlDefault_s = 60
+
+/** One search inside an answer, and the query_id it was given there. */
+export interface CachedSearch { readonly search: AnsweredSearch; readonly query_id: string }
+export interface CachedAnswer { readonly text: string; readonly searches: ReadonlyArray<CachedSearch>; readonly expiresAt: number }
+
+export interface AnswerCache {
+  /** undefined when there is none or its time is over. O(1). */ readonly get: (key: string, now_ms: number) => CachedAnswer | undefined
+  readonly put: (key: string, answer: CachedAnswer) => void
+}
+
+export const makeAnswerCache = (): AnswerCache => {
+  // A Map keeps insertion order: a hit is moved to the end, the first is the least recently used.
+  const entries = new Map<string, CachedAnswer>()
+  let bytes = 0
+  const sizeOf = (key: string, { text }: CachedAnswer) => 2 * (key.length + text.length)
+  const remove = (key: string, answer: CachedAnswer) => {
+    entries.delete(key)
+    bytes -= sizeOf(key, answer)
+  }
+  return {
+    get: (key, now_ms) => {
+      const found = entries.get(key)
+      if (found === undefined) return undefined
+      if (found.expiresAt <= now_ms) return void remove(key, found)
+      entries.delete(key)
+      entries.set(key, found)
+      return found
+    },
+    put: (key, answer) => {
+      const old = entries.get(key)
+      if (old !== undefined) remove(key, old)
+      entries.set(key, answer)
+      bytes += sizeOf(key, answer)
+      for (const [oldest, value] of entries) {
+        if (entries.size <= cacheEntriesMax && bytes <= cacheBytesMax) break
+        remove(oldest, value)
+      }
+    }
+  }
+}
+
+/** The answer with fresh query ids: `fresh` accounts each search again and answers its new id. */
+export const replayed = ({ searches, text }: CachedAnswer, fresh: (search: AnsweredSearch) => string): string =>
+  searches.reduce((answer, { query_id, search }) => answer.replace(`"query_id":"${query_id}"`, `"query_id":"${fresh(search)}"`), text)

@@ -1,0 +1,61 @@
+/** `use_cache`: the same answer for its time, a new query_id and an account of every hit, and no answer across keys or organizations. */
+import { afterAll, beforeAll, expect, it } from "vitest"
+import { type Program, startProgram, type Tenant } from "../support/program.ts"
+
+let program: Program
+let tenant: Tenant
+const search = (key: string, query: string) => program.request("GET", `/v1/collections/goods/documents/search?q=oak&query_by=title${query}`, { key })
+beforeAll(async () => {
+  program = await startProgram()
+  tenant = await program.tenant("Cache")
+  await program.request("POST", "/v1/collections", { key: tenant.full_key, body: { name: "goods", fields: [{ name: "title", type: "string" }, { name: "shop", type: "string" }] } })
+  await program.request("POST", "/v1/collections/goods/documents", { key: tenant.full_key, body: { id: "1", title: "oak", shop: "a" } })
+})
+afterAll(() => program.stop())
+
+it("answers from the cache although documents came, and anew without it", async () => {
+  const first = await search(tenant.search_key, "&use_cache=true")
+  await program.request("POST", "/v1/collections/goods/documents", { key: tenant.full_key, body: { id: "2", title: "oak", shop: "b" } })
+  const again = await search(tenant.search_key, "&use_cache=true")
+  expect([first.body.found, again.body.found, (await search(tenant.search_key, "")).body.found]).toEqual([1, 1, 2])
+  expect(again.body.query_id).toMatch(/^qry_/)
+  expect(again.body.query_id).not.toBe(first.body.query_id)
+  expect({ ...again.body, query_id: "" }).toEqual({ ...first.body, query_id: "" })
+  expect((await search(tenant.search_key, "&use_cache=true&per_page=5")).body.found).toBe(2)
+})
+it("counts every hit in analytics", async () => {
+  const today = new Date().toISOString().slice(0, 10)
+  const searches = async () => ((await program.request("GET", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, { key: tenant.full_key })).body.data as Array<{ q: string; searches: number }>).find(({ q }) => q === "oak")?.searches ?? 0
+  for (let waited = 0; waited < 4000 && await searches() < 4; waited += 100) await new Promise((settle) => setTimeout(settle, 100))
+  expect(await searches()).toBe(4)
+})
+it("keeps multi-search answers by the query string only, and none that failed", async () => {
+  const body = { searches: [{ collection: "goods", q: "oak", query_by: "title" }, { collection: "goods", q: "*" }] }
+  const ask = (query: string) => program.request("POST", `/v1/multi_search${query}`, { key: tenant.search_key, body })
+  const first = await ask("?use_cache=1")
+  await program.request("DELETE", "/v1/collections/goods/documents/2", { key: tenant.full_key })
+  const ids = (answer: typeof first) => answer.body.results.map((result: { query_id: string }) => result.query_id)
+  const again = await ask("?use_cache=1")
+  expect(again.body.results.map((result: { found: number }) => result.found)).toEqual([2, 2])
+  expect(new Set([...ids(first), ...ids(again)]).size).toBe(4)
+  expect((await ask("")).body.results.map((result: { found: number }) => result.found)).toEqual([1, 1])
+  const failing = () => program.request("POST", "/v1/multi_search?use_cache=1", { key: tenant.search_key, body: { searches: [{ collection: "later", q: "*" }] } })
+  expect((await failing()).body.results[0].code).toBe(404)
+  await program.request("POST", "/v1/collections", { key: tenant.full_key, body: { name: "later", fields: [{ name: "t", type: "string" }] } })
+  expect((await failing()).body.results[0].found).toBe(0)
+})
+it("never answers one key from another's entry", async () => {
+  const narrow = (await program.request("POST", "/v1/keys", { key: tenant.full_key, body: { description: "narrow", scope: "search", filter_by: { goods: "shop:=none" } } })).body.value as string
+  expect((await search(tenant.search_key, "&use_cache=true")).body.found).toBe(1)
+  expect((await search(narrow, "&use_cache=true")).body.found).toBe(0)
+  const other = await program.tenant("Cache other")
+  expect((await search(other.search_key, "&use_cache=true")).status).toBe(404)
+})
+it("forgets after cache_ttl", async () => {
+  const ask = () => search(tenant.search_key, "&use_cache=true&cache_ttl=1&page=1")
+  expect((await ask()).body.found).toBe(1)
+  await program.request("POST", "/v1/collections/goods/documents", { key: tenant.full_key, body: { id: "3", title: "oak", shop: "b" } })
+  expect((await ask()).body.found).toBe(1)
+  await new Promise((settle) => setTimeout(settle, 1100))
+  expect((await ask()).body.found).toBe(2)
+})
