@@ -12,7 +12,7 @@ import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { composeMaxScore, composeMaxWeight, composeSumScore, scoreHigh, scoreLow, scoreMany, scoreSingle, type ScoreRules } from "./field-score.ts"
 import { isPhraseAt, intersectTerms, phraseBits } from "./places.ts"
-import { markMatches, MARKS_MAX, scoreBest, type MarkedList, type Pending, type Wanted } from "./top-scores.ts"
+import { markMatches, MARKS_MAX, postingRows, releaseRows, scoreBest, type MarkedList, type Pending, type Wanted } from "./top-scores.ts"
 
 const COMBINATIONS = 10
 const COMBINATIONS_EXHAUSTIVE = 10_000
@@ -85,6 +85,8 @@ export class TextSearch {
     this.countResults = countResults
     this.deadline = deadline
     this.wanted = query.textMatchType === "max_score" ? wanted : undefined
+    // Another search may have ended early.
+    releaseRows()
     if (this.wanted !== undefined) for (const match of matches) match.scored = bitsOf(match.view.segment.docs)
     this.fields = query.fields.map(({ field }) => fieldOf(reader.schema, field))
     this.columns = matches.map(({ view }) => query.fields.map(({ field }) => view.segment.text(field)))
@@ -419,11 +421,11 @@ export class TextSearch {
     }
     if (lists.length > MARKS_MAX) return undefined
     const match = this.matches[s]
-    const { docs, marks, size, fresh } = markMatches(lists, words.length, match.allowed, match.found, match.view.segment.docs)
+    const { docs, fresh, marks, rows, size } = markMatches(lists, words.length, match.allowed, match.found, match.view.segment.docs)
     match.count += fresh
     if (size === 0) return false
     const repeats = words.some(({ word }, t) => words.some((other, u) => u < t && other.word === word))
-    this.pending.push({ s, lists, words: words.length, cost, mayBeExact, repeats, tokens: Math.min(15, Math.max(rules.matchedTokens ?? 0, words.length)), rules, docs, marks, size })
+    this.pending.push({ s, lists, words: words.length, cost, mayBeExact, repeats, tokens: Math.min(15, Math.max(rules.matchedTokens ?? 0, words.length)), rules, docs, marks, rows, size })
     return true
   }
   private scorePending(): void {
@@ -431,15 +433,17 @@ export class TextSearch {
     const width = this.fields.length
     const postings = Array.from({ length: width }, () => new Int32Array(MARKS_MAX))
     const held = new Int32Array(width)
-    scoreBest(this.pending, this.wanted, this.matches, this.query.fields.map(({ weight }) => weight), this.query.prioritizeNumMatchingFields, ({ s, lists, cost, mayBeExact, rules, words }, doc, mark) => {
+    scoreBest(this.pending, this.wanted, this.matches, this.query.fields.map(({ weight }) => weight), this.query.prioritizeNumMatchingFields, ({ s, lists, cost, mayBeExact, rules, words, docs, rows }, i, mark) => {
       held.fill(0)
+      const row = rows + i * lists.length
       for (let bit = 0; bit < lists.length; bit++) {
         if ((mark & (1 << bit)) === 0) continue
-        const { column, field, term } = lists[bit]
-        postings[field][held[field]++] = column.posting(term, doc)
+        const { field } = lists[bit]
+        postings[field][held[field]++] = postingRows[row + bit]
       }
-      this.score(this.matches[s], doc, this.columns[s], postings, held, { cost, mayBeExact, rules, words }, 0)
+      this.score(this.matches[s], docs[i], this.columns[s], postings, held, { cost, mayBeExact, rules, words }, 0)
     })
+    releaseRows()
   }
 
   /** One word in one field: without positions there are only two scores, so none is computed per document. */

@@ -31,59 +31,88 @@ export interface Pending {
   readonly rules: ScoreRules & { readonly matchedTokens: number | undefined }
   readonly docs: Uint32Array
   /** Undefined where every document has the one mark there is. */ readonly marks: Uint16Array | undefined
+  /** Where the rows start in `postingRows`. */ readonly rows: number
   readonly size: number
 }
 
-let shared = new Uint16Array(0)
+/** Where a document stands among the candidates, plus one; all zero between calls. */
+let places = new Uint32Array(0)
+/** Postings of all pending matches, a row per document with a cell per list. Searches do not overlap, so one run of memory serves all. */
+export let postingRows = new Uint32Array(1 << 14)
+let usedRows = 0
+/** To be called when pending matches are of no more use. */
+export const releaseRows = (): void => { usedRows = 0 }
+
+export interface Marked { readonly docs: Uint32Array; readonly marks: Uint16Array | undefined; /** Where the rows start in `postingRows`. */ readonly rows: number; readonly size: number; /** How many were not in `found` before. */ readonly fresh: number }
 /**
- * Documents that hold every word in some field, with their marks; sets their bits in `found` and answers how many of
- * them are new there. Cost: the shortest word's postings, and per other list its postings or a search per candidate.
+ * Documents that hold every word in some field, with their marks; sets their bits in `found`. Cost: the shortest word's
+ * postings, and per other list its postings or a search per candidate.
  */
-export const markMatches = (lists: ReadonlyArray<MarkedList>, words: number, allowed: Bits | undefined, found: Bits, docsOfSegment: number): { docs: Uint32Array; marks: Uint16Array | undefined; size: number; fresh: number } => {
+export const markMatches = (lists: ReadonlyArray<MarkedList>, words: number, allowed: Bits | undefined, found: Bits, docsOfSegment: number): Marked => {
   if (lists.length === 1) return markSingle(lists[0], allowed, found)
-  if (shared.length < docsOfSegment) shared = new Uint16Array(docsOfSegment)
-  const all = shared
+  if (places.length < docsOfSegment) places = new Uint32Array(docsOfSegment)
+  const at = places
+  const width = lists.length
   const sizes = new Float64Array(words)
   for (const { column, term, word } of lists) sizes[word] += column.frequency(term)
   let lead = 0
   for (let word = 1; word < words; word++) if (sizes[word] < sizes[lead]) lead = word
-  const docs = new Uint32Array(sizes[lead])
+  const most = Math.min(sizes[lead], docsOfSegment)
+  const rows = reserveRows(most * width)
+  const cells = postingRows
+  const docs = new Uint32Array(most), marks = new Uint16Array(most)
   let n = 0
-  for (let bit = 0; bit < lists.length; bit++) {
+  for (let bit = 0; bit < width; bit++) {
     if (lists[bit].word !== lead) continue
     const { column, term } = lists[bit]
     const from = column.docs
     for (let p = column.starts[term], end = column.starts[term + 1]; p < end; p++) {
       const doc = from[p]
-      const mark = all[doc]
-      if (mark === 0) {
+      let place = at[doc]
+      if (place === 0) {
         if (allowed !== undefined && (allowed[doc >>> 5] & (1 << (doc & 31))) === 0) continue
-        docs[n++] = doc
+        docs[n] = doc
+        at[doc] = place = ++n
       }
-      all[doc] = mark | (1 << bit)
+      marks[place - 1] |= 1 << bit
+      cells[rows + (place - 1) * width + bit] = p
     }
   }
-  for (let bit = 0; bit < lists.length; bit++) if (lists[bit].word !== lead) markList(lists[bit], 1 << bit, all, docs, n)
+  for (let bit = 0; bit < width; bit++) if (lists[bit].word !== lead) markList(lists[bit], bit, width, rows, cells, at, docs, marks, n)
   const needed = new Uint16Array(words)
-  for (let bit = 0; bit < lists.length; bit++) needed[lists[bit].word] |= 1 << bit
-  const marks = new Uint16Array(n)
+  for (let bit = 0; bit < width; bit++) needed[lists[bit].word] |= 1 << bit
   let size = 0, fresh = 0
   for (let i = 0; i < n; i++) {
-    const doc = docs[i], mark = all[doc]
-    all[doc] = 0
+    const doc = docs[i], mark = marks[i]
+    at[doc] = 0
     let isMatch = true
     for (let word = 0; word < words; word++) if ((mark & needed[word]) === 0) { isMatch = false; break }
     if (!isMatch) continue
-    docs[size] = doc
-    marks[size++] = mark
+    if (size !== i) {
+      docs[size] = doc
+      marks[size] = mark
+      for (let from = rows + i * width, to = rows + size * width, end = from + width; from < end;) cells[to++] = cells[from++]
+    }
+    size++
     const w = doc >>> 5, bit = 1 << (doc & 31)
     if ((found[w] & bit) === 0) { found[w] |= bit; fresh++ }
   }
-  return { docs, marks, size, fresh }
+  usedRows = rows + size * width
+  return { docs, marks, rows, size, fresh }
 }
-const markSingle = ({ column, term }: MarkedList, allowed: Bits | undefined, found: Bits): { docs: Uint32Array; marks: undefined; size: number; fresh: number } => {
+const reserveRows = (count: number): number => {
+  if (usedRows + count > postingRows.length) {
+    const wider = new Uint32Array(Math.max(usedRows + count, postingRows.length * 2))
+    wider.set(postingRows.subarray(0, usedRows))
+    postingRows = wider
+  }
+  return usedRows
+}
+const markSingle = ({ column, term }: MarkedList, allowed: Bits | undefined, found: Bits): Marked => {
   const start = column.starts[term], end = column.starts[term + 1]
   const docs = allowed === undefined ? column.docs.subarray(start, end) : new Uint32Array(end - start)
+  const rows = reserveRows(end - start)
+  const cells = postingRows
   let size = 0, fresh = 0
   for (let p = start; p < end; p++) {
     const doc = column.docs[p], w = doc >>> 5, bit = 1 << (doc & 31)
@@ -91,17 +120,23 @@ const markSingle = ({ column, term }: MarkedList, allowed: Bits | undefined, fou
       if ((allowed[w] & bit) === 0) continue
       docs[size] = doc
     }
-    size++
+    cells[rows + size++] = p
     if ((found[w] & bit) === 0) { found[w] |= bit; fresh++ }
   }
-  return { docs, marks: undefined, size, fresh }
+  usedRows = rows + size
+  return { docs, marks: undefined, rows, size, fresh }
 }
-/** Adds a list's bit to every document that is marked already. */
-const markList = ({ column, term }: MarkedList, bit: number, all: Uint16Array, candidates: Uint32Array, n: number): void => {
+/** Adds a list's bit to every candidate that it holds. */
+const markList = ({ column, term }: MarkedList, bit: number, width: number, rows: number, cells: Uint32Array, places: Uint32Array, candidates: Uint32Array, marks: Uint16Array, n: number): void => {
   const { docs } = column
   const start = column.starts[term], end = column.starts[term + 1]
   if (end - start <= n * GALLOP_FACTOR) {
-    for (let p = start; p < end; p++) { const doc = docs[p]; if (all[doc] !== 0) all[doc] |= bit }
+    for (let p = start; p < end; p++) {
+      const place = places[docs[p]]
+      if (place === 0) continue
+      marks[place - 1] |= 1 << bit
+      cells[rows + (place - 1) * width + bit] = p
+    }
     return
   }
   let at = start, before = 0
@@ -117,7 +152,10 @@ const markList = ({ column, term }: MarkedList, bit: number, all: Uint16Array, c
       at++
       while (at < high) { const middle = (at + high) >>> 1; if (docs[middle] < doc) at = middle + 1; else high = middle }
     }
-    if (at < end && docs[at] === doc) all[doc] |= bit
+    if (at < end && docs[at] === doc) {
+      marks[i] |= 1 << bit
+      cells[rows + i * width + bit] = at
+    }
   }
 }
 
@@ -180,27 +218,28 @@ export interface Scored { readonly high: Float64Array; readonly low: Float64Arra
  * Scores every pending document that may be among the `most` best; `score` writes one into the segment's cells. What it
  * leaves out is certain to be worse than `most` others.
  */
-export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, matches: ReadonlyArray<Scored>, weights: ReadonlyArray<number>, countFields: boolean, score: (pending: Pending, doc: number, mark: number) => void): void => {
+export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, matches: ReadonlyArray<Scored>, weights: ReadonlyArray<number>, countFields: boolean, score: (pending: Pending, i: number, mark: number) => void): void => {
   if (wanted.most === 0) return
   stamps ??= new Uint32Array(BOUNDS)
   const best = new BestScores(wanted.most)
   const held = new Int32Array(weights.length)
-  const bounded = pending.map((one) => { bound(one, (1 << one.lists.length) - 1, weights, countFields, held, true); return { one, high: scoreHigh, low: scoreLow } })
+  const bounded = pending.map((one) => { bound(one, (1 << one.lists.length) - 1, weights, countFields, held, ALL_FIELDS); return { one, high: scoreHigh, low: scoreLow } })
   for (const { one, high, low } of bounded.sort((a, b) => b.high - a.high || b.low - a.low)) {
     const last = best.most - 1
     if (best.isFull && (high < best.high[last] || (high === best.high[last] && low < best.low[last]))) return
     const { docs, marks, s, size } = one
     const tie = wanted.ties[s]
     const cells = matches[s]
+    let knownWhole = -1, knownMark = -1, wholeHigh = 0, wholeLow = 0
     if (++stamp === 0xffffffff) { stamps.fill(0); stamp = 1 }
     for (let i = 0; i < size; i++) {
       const doc = docs[i], mark = marks === undefined ? 1 : marks[i]
       if (stamps[mark] !== stamp) {
         stamps[mark] = stamp
-        bound(one, mark, weights, countFields, held, false)
+        bound(one, mark, weights, countFields, held, 0)
         plainHigh[mark] = scoreHigh
         plainLow[mark] = scoreLow
-        bound(one, mark, weights, countFields, held, true)
+        bound(one, mark, weights, countFields, held, ALL_FIELDS)
         exactHigh[mark] = scoreHigh
         exactLow[mark] = scoreLow
       }
@@ -208,13 +247,24 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
       if (best.isFull) {
         const h = best.high[last], l = best.low[last], t = best.tie[last]
         if (exactHigh[mark] < h || (exactHigh[mark] === h && (exactLow[mark] < l || (exactLow[mark] === l && value < t)))) continue
-        // A document none of whose fields is as long as its words are many is bounded without the exact bit.
-        if ((plainHigh[mark] < h || (plainHigh[mark] === h && (plainLow[mark] < l || (plainLow[mark] === l && value < t)))) && !mayBeWhole(one, mark, doc)) continue
+        // Only fields that are as long as their words are many get the exact bit.
+        if (plainHigh[mark] < h || (plainHigh[mark] === h && (plainLow[mark] < l || (plainLow[mark] === l && value < t)))) {
+          const whole = wholeFields(one, mark, doc)
+          if (whole === 0) continue
+          if (whole !== knownWhole || mark !== knownMark) {
+            bound(one, mark, weights, countFields, held, whole)
+            knownWhole = whole
+            knownMark = mark
+            wholeHigh = scoreHigh
+            wholeLow = scoreLow
+          }
+          if (wholeHigh < h || (wholeHigh === h && (wholeLow < l || (wholeLow === l && value < t)))) continue
+        }
       }
       const w = doc >>> 5, bit = 1 << (doc & 31)
       const wasScored = (cells.scored[w] & bit) !== 0
       const beforeHigh = cells.high[doc], beforeLow = cells.low[doc]
-      score(one, doc, mark)
+      score(one, i, mark)
       const key = s * 0x100000000 + doc
       if (wasScored) {
         if (cells.high[doc] === beforeHigh && cells.low[doc] === beforeLow) continue
@@ -225,29 +275,33 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
   }
 }
 
-/** The highest record score of a document with this mark, in `scoreHigh` and `scoreLow`. */
-const bound = ({ lists, cost, mayBeExact, repeats, tokens, rules }: Pending, mark: number, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array, withExact: boolean): void => {
+/** The highest record score of a document with this mark whose `whole` fields (by bit) may consist of the words, in `scoreHigh` and `scoreLow`. */
+const bound = ({ lists, cost, mayBeExact, repeats, tokens, rules }: Pending, mark: number, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array, whole: number): void => {
   held.fill(0)
   for (let bit = 0; bit < lists.length; bit++) if ((mark & (1 << bit)) !== 0) held[lists[bit].field]++
   let best = 0, weight = 0, fields = 0
   for (let field = 0; field < held.length; field++) {
     if (held[field] === 0) continue
     fields++
-    const score = fieldScoreBound(held[field], cost, repeats, withExact && (held[field] > 1 || mayBeExact), rules)
+    const score = fieldScoreBound(held[field], cost, repeats, (whole & (1 << (field & 31))) !== 0 && (held[field] > 1 || mayBeExact), rules)
     if (score > best || (score === best && weights[field] > weight)) { best = score; weight = weights[field] }
   }
   composeMaxScore(tokens, best, weight, countFields ? Math.min(7, fields) : 0)
 }
-/** Some field (element) of the document consists of as many words as were found in the field. */
-const mayBeWhole = ({ lists }: Pending, mark: number, doc: number): boolean => {
+const ALL_FIELDS = -1
+/** Fields (by bit) of the document with a value of as many words as were found in the field. */
+const wholeFields = ({ lists }: Pending, mark: number, doc: number): number => {
+  let whole = 0
   for (let bit = 0; bit < lists.length; bit++) {
     if ((mark & (1 << bit)) === 0) continue
     const { column, field } = lists[bit]
+    const own = 1 << (field & 31)
+    if ((whole & own) !== 0) continue
     let words = 0
     for (let other = 0; other < lists.length; other++) if ((mark & (1 << other)) !== 0 && lists[other].field === field) words++
-    if (column.lengths !== undefined) { if (column.lengths[doc] === words || words > WINDOW) return true; continue }
+    if (column.lengths !== undefined) { if (column.lengths[doc] === words || words > WINDOW) whole |= own; continue }
     // An element may consist of fewer of the words than the field holds.
-    for (let e = column.elementStarts![doc], end = column.elementStarts![doc + 1]; e < end; e++) if (column.elementLengths![e] <= words) return true
+    for (let e = column.elementStarts![doc], end = column.elementStarts![doc + 1]; e < end; e++) if (column.elementLengths![e] <= words) whole |= own
   }
-  return false
+  return whole
 }
