@@ -12,7 +12,7 @@ import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { composeMaxScore, composeMaxWeight, composeSumScore, scoreHigh, scoreLow, scoreMany, scoreSingle, type ScoreRules } from "./field-score.ts"
 import { isPhraseAt, intersectTerms, phraseBits } from "./places.ts"
-import { markMatches, MARKS_MAX, postingRows, releaseRows, scoreBest, type MarkedList, type Pending, type Wanted } from "./top-scores.ts"
+import { addDocs, MARKS_MAX, matchingDocs, postingRows, scoreBest, type MarkedList, type Pending, type Wanted } from "./top-scores.ts"
 
 const COMBINATIONS = 10
 const COMBINATIONS_EXHAUSTIVE = 10_000
@@ -41,6 +41,7 @@ export interface SegmentMatches {
   high: Float64Array
   low: Float64Array
   count: number
+  /** The found documents as numbers, ascending, where they are at hand that way. */ docs?: Uint32Array | undefined
 }
 
 export const newMatches = (view: SegmentView, allowed: Bits | undefined): SegmentMatches => {
@@ -85,8 +86,6 @@ export class TextSearch {
     this.countResults = countResults
     this.deadline = deadline
     this.wanted = query.textMatchType === "max_score" ? wanted : undefined
-    // Another search may have ended early.
-    releaseRows()
     if (this.wanted !== undefined) for (const match of matches) match.scored = bitsOf(match.view.segment.docs)
     this.fields = query.fields.map(({ field }) => fieldOf(reader.schema, field))
     this.columns = matches.map(({ view }) => query.fields.map(({ field }) => view.segment.text(field)))
@@ -421,11 +420,14 @@ export class TextSearch {
     }
     if (lists.length > MARKS_MAX) return undefined
     const match = this.matches[s]
-    const { docs, fresh, marks, rows, size } = markMatches(lists, words.length, match.allowed, match.found, match.view.segment.docs)
+    const docs = matchingDocs(lists, words.length, match.allowed, match.view.segment.docs)
+    if (docs === undefined) return false
+    const fresh = addDocs(docs, match.found)
+    // One combination that found everything has the list that facets count over.
+    match.docs = match.count === 0 ? docs : fresh === 0 ? match.docs : undefined
     match.count += fresh
-    if (size === 0) return false
     const repeats = words.some(({ word }, t) => words.some((other, u) => u < t && other.word === word))
-    this.pending.push({ s, lists, words: words.length, cost, mayBeExact, repeats, tokens: Math.min(15, Math.max(rules.matchedTokens ?? 0, words.length)), rules, docs, marks, rows, size })
+    this.pending.push({ s, lists, words: words.length, cost, mayBeExact, repeats, tokens: Math.min(15, Math.max(rules.matchedTokens ?? 0, words.length)), rules, docs })
     return true
   }
   private scorePending(): void {
@@ -433,9 +435,9 @@ export class TextSearch {
     const width = this.fields.length
     const postings = Array.from({ length: width }, () => new Int32Array(MARKS_MAX))
     const held = new Int32Array(width)
-    scoreBest(this.pending, this.wanted, this.matches, this.query.fields.map(({ weight }) => weight), this.query.prioritizeNumMatchingFields, ({ s, lists, cost, mayBeExact, rules, words, docs, rows }, i, mark) => {
+    scoreBest(this.pending, this.wanted, this.matches, this.query.fields.map(({ weight }) => weight), this.query.prioritizeNumMatchingFields, ({ s, lists, cost, mayBeExact, rules, words, docs }, i, mark) => {
       held.fill(0)
-      const row = rows + i * lists.length
+      const row = i * lists.length
       for (let bit = 0; bit < lists.length; bit++) {
         if ((mark & (1 << bit)) === 0) continue
         const { field } = lists[bit]
@@ -443,7 +445,6 @@ export class TextSearch {
       }
       this.score(this.matches[s], docs[i], this.columns[s], postings, held, { cost, mayBeExact, rules, words }, 0)
     })
-    releaseRows()
   }
 
   /** One word in one field: without positions there are only two scores, so none is computed per document. */
@@ -679,6 +680,7 @@ const record = (match: SegmentMatches, doc: number, high: number, low: number): 
   if ((match.found[word] & bit) === 0) {
     match.found[word] |= bit
     match.count++
+    match.docs = undefined
   }
   if (isScored && (high < match.high[doc] || (high === match.high[doc] && low <= match.low[doc]))) return
   match.scored[word] |= bit

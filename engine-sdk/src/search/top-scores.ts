@@ -3,7 +3,7 @@
  * bounds the score a document can reach, so positions are read for the few documents whose bound, together with what the
  * order looks at next, beats the best ones known so far. Everything else is found and counted without a score.
  */
-import type { Bits } from "../index/bits.ts"
+import { andInto, bitsOf, countBits, type Bits } from "../index/bits.ts"
 import type { TextColumn } from "../index/columns.ts"
 import { composeMaxScore, fieldScoreBound, scoreHigh, scoreLow, WINDOW, type ScoreRules } from "./field-score.ts"
 
@@ -30,131 +30,146 @@ export interface Pending {
   readonly tokens: number
   readonly rules: ScoreRules & { readonly matchedTokens: number | undefined }
   readonly docs: Uint32Array
-  /** Undefined where every document has the one mark there is. */ readonly marks: Uint16Array | undefined
-  /** Where the rows start in `postingRows`. */ readonly rows: number
-  readonly size: number
 }
 
-/** Where a document stands among the candidates, plus one; all zero between calls. */
-let places = new Uint32Array(0)
-/** Postings of all pending matches, a row per document with a cell per list. Searches do not overlap, so one run of memory serves all. */
-export let postingRows = new Uint32Array(1 << 14)
-let usedRows = 0
-/** To be called when pending matches are of no more use. */
-export const releaseRows = (): void => { usedRows = 0 }
-
-export interface Marked { readonly docs: Uint32Array; readonly marks: Uint16Array | undefined; /** Where the rows start in `postingRows`. */ readonly rows: number; readonly size: number; /** How many were not in `found` before. */ readonly fresh: number }
 /**
- * Documents that hold every word in some field, with their marks; sets their bits in `found`. Cost: the shortest word's
- * postings, and per other list its postings or a search per candidate.
+ * Documents that hold every word in some field, ascending; undefined when there are none. Lists are read in their order
+ * and sets of bits stay in the nearest caches, so nothing here touches memory at random. Cost: the postings of all words,
+ * or of the rarest word alone where that is far shorter.
  */
-export const markMatches = (lists: ReadonlyArray<MarkedList>, words: number, allowed: Bits | undefined, found: Bits, docsOfSegment: number): Marked => {
-  if (lists.length === 1) return markSingle(lists[0], allowed, found)
-  if (places.length < docsOfSegment) places = new Uint32Array(docsOfSegment)
-  const at = places
-  const width = lists.length
+export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, allowed: Bits | undefined, docsOfSegment: number): Uint32Array | undefined => {
   const sizes = new Float64Array(words)
   for (const { column, term, word } of lists) sizes[word] += column.frequency(term)
   let lead = 0
   for (let word = 1; word < words; word++) if (sizes[word] < sizes[lead]) lead = word
-  const most = Math.min(sizes[lead], docsOfSegment)
-  const rows = reserveRows(most * width)
-  const cells = postingRows
-  const docs = new Uint32Array(most), marks = new Uint16Array(most)
+  if (lists.length === 1 && allowed === undefined) {
+    const { column, term } = lists[0]
+    return column.docs.subarray(column.starts[term], column.starts[term + 1])
+  }
+  const isSparse = sizes[lead] * SPARSE_FACTOR < docsOfSegment
+  if (!isSparse) {
+    const bits = unionOf(lists, lead, docsOfSegment)
+    if (allowed !== undefined) andInto(bits, allowed)
+    for (let word = 0; word < words; word++) if (word !== lead && sizes[word] <= sizes[lead] * GALLOP_FACTOR) andInto(bits, unionOf(lists, word, docsOfSegment))
+    let docs = listOf(bits)
+    for (let word = 0; word < words; word++) if (word !== lead && sizes[word] > sizes[lead] * GALLOP_FACTOR) docs = docsWith(docs, lists, word, undefined)
+    return docs.length === 0 ? undefined : docs
+  }
+  let docs: Uint32Array = sortedUnion(lists, lead)
+  for (let word = 0; word < words; word++) if (word !== lead || allowed !== undefined) docs = docsWith(docs, lists, word === lead ? -1 : word, allowed)
+  return docs.length === 0 ? undefined : docs
+}
+/** Candidates of this share of a segment are kept as numbers instead of bits. */
+const SPARSE_FACTOR = 64
+const unionOf = (lists: ReadonlyArray<MarkedList>, word: number, docsOfSegment: number): Bits => {
+  const bits = bitsOf(docsOfSegment)
+  for (const list of lists) {
+    if (list.word !== word) continue
+    const { docs, starts } = list.column
+    for (let p = starts[list.term], end = starts[list.term + 1]; p < end; p++) { const doc = docs[p]; bits[doc >>> 5] |= 1 << (doc & 31) }
+  }
+  return bits
+}
+/** The numbers of the set bits, ascending. */
+export const listOf = (bits: Bits): Uint32Array => {
+  const docs = new Uint32Array(countBits(bits))
   let n = 0
+  for (let w = 0; w < bits.length; w++) {
+    let word = bits[w]
+    while (word !== 0) {
+      const low = word & -word
+      word ^= low
+      docs[n++] = (w << 5) + 31 - Math.clz32(low)
+    }
+  }
+  return docs
+}
+const sortedUnion = (lists: ReadonlyArray<MarkedList>, word: number): Uint32Array => {
+  let all: Uint32Array | undefined
+  for (const list of lists) {
+    if (list.word !== word) continue
+    const { docs, starts } = list.column
+    const own = docs.subarray(starts[list.term], starts[list.term + 1])
+    all = all === undefined ? own : mergeSorted(all, own)
+  }
+  return all ?? new Uint32Array(0)
+}
+const mergeSorted = (a: Uint32Array, b: Uint32Array): Uint32Array => {
+  const merged = new Uint32Array(a.length + b.length)
+  let n = 0, i = 0, j = 0
+  while (i < a.length && j < b.length) {
+    const x = a[i], y = b[j]
+    merged[n++] = x < y ? x : y
+    if (x <= y) i++
+    if (y <= x) j++
+  }
+  while (i < a.length) merged[n++] = a[i++]
+  while (j < b.length) merged[n++] = b[j++]
+  return merged.subarray(0, n)
+}
+/** Those of `docs` that are allowed and that one of the word's lists holds (word -1: no word is asked for). */
+const docsWith = (docs: Uint32Array, lists: ReadonlyArray<MarkedList>, word: number, allowed: Bits | undefined): Uint32Array => {
+  const kept = new Uint32Array(docs.length)
+  const own = lists.filter((list) => list.word === word)
+  const at = own.map(({ column, term }) => column.starts[term]), ends = own.map(({ column, term }) => column.starts[term + 1])
+  let n = 0
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i]
+    if (allowed !== undefined && (allowed[doc >>> 5] & (1 << (doc & 31))) === 0) continue
+    let isHere = word < 0
+    for (let l = 0; l < own.length; l++) {
+      const from = own[l].column.docs
+      at[l] = firstFrom(from, at[l], ends[l], doc)
+      if (at[l] < ends[l] && from[at[l]] === doc) isHere = true
+    }
+    if (isHere) kept[n++] = doc
+  }
+  return kept.subarray(0, n)
+}
+/** The first posting at or behind `doc`, galloping from `at`. */
+const firstFrom = (docs: Uint32Array, at: number, end: number, doc: number): number => {
+  if (at >= end || docs[at] >= doc) return at
+  let step = 1
+  while (at + step < end && docs[at + step] < doc) { at += step; step *= 2 }
+  let high = Math.min(at + step, end)
+  at++
+  while (at < high) { const middle = (at + high) >>> 1; if (docs[middle] < doc) at = middle + 1; else high = middle }
+  return at
+}
+/** Sets the documents' bits; answers how many were not set before. */
+export const addDocs = (docs: Uint32Array, found: Bits): number => {
+  let fresh = 0
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i], w = doc >>> 5, bit = 1 << (doc & 31), before = found[w]
+    if ((before & bit) === 0) { found[w] = before | bit; fresh++ }
+  }
+  return fresh
+}
+
+/** Postings of the pending matches at hand, a row per document with a cell per list, and the marks of the documents. */
+export let postingRows = new Uint32Array(1 << 14)
+let marks = new Uint16Array(1 << 12)
+/** Cost: one pass over the lists and the documents, galloping through lists that are much longer. */
+const markDocs = (lists: ReadonlyArray<MarkedList>, docs: Uint32Array): void => {
+  const width = lists.length, n = docs.length
+  if (postingRows.length < n * width) postingRows = new Uint32Array(n * width * 2)
+  if (marks.length < n) marks = new Uint16Array(n * 2)
+  const rows = postingRows, all = marks
+  all.fill(0, 0, n)
   for (let bit = 0; bit < width; bit++) {
-    if (lists[bit].word !== lead) continue
     const { column, term } = lists[bit]
     const from = column.docs
-    for (let p = column.starts[term], end = column.starts[term + 1]; p < end; p++) {
-      const doc = from[p]
-      let place = at[doc]
-      if (place === 0) {
-        if (allowed !== undefined && (allowed[doc >>> 5] & (1 << (doc & 31))) === 0) continue
-        docs[n] = doc
-        at[doc] = place = ++n
+    let p = column.starts[term]
+    const end = column.starts[term + 1]
+    const isLong = end - p > n * 8
+    for (let i = 0; i < n && p < end; i++) {
+      const doc = docs[i]
+      if (isLong) p = firstFrom(from, p, end, doc)
+      else while (p < end && from[p] < doc) p++
+      if (p < end && from[p] === doc) {
+        all[i] |= 1 << bit
+        rows[i * width + bit] = p++
       }
-      marks[place - 1] |= 1 << bit
-      cells[rows + (place - 1) * width + bit] = p
-    }
-  }
-  for (let bit = 0; bit < width; bit++) if (lists[bit].word !== lead) markList(lists[bit], bit, width, rows, cells, at, docs, marks, n)
-  const needed = new Uint16Array(words)
-  for (let bit = 0; bit < width; bit++) needed[lists[bit].word] |= 1 << bit
-  let size = 0, fresh = 0
-  for (let i = 0; i < n; i++) {
-    const doc = docs[i], mark = marks[i]
-    at[doc] = 0
-    let isMatch = true
-    for (let word = 0; word < words; word++) if ((mark & needed[word]) === 0) { isMatch = false; break }
-    if (!isMatch) continue
-    if (size !== i) {
-      docs[size] = doc
-      marks[size] = mark
-      for (let from = rows + i * width, to = rows + size * width, end = from + width; from < end;) cells[to++] = cells[from++]
-    }
-    size++
-    const w = doc >>> 5, bit = 1 << (doc & 31)
-    if ((found[w] & bit) === 0) { found[w] |= bit; fresh++ }
-  }
-  usedRows = rows + size * width
-  return { docs, marks, rows, size, fresh }
-}
-const reserveRows = (count: number): number => {
-  if (usedRows + count > postingRows.length) {
-    const wider = new Uint32Array(Math.max(usedRows + count, postingRows.length * 2))
-    wider.set(postingRows.subarray(0, usedRows))
-    postingRows = wider
-  }
-  return usedRows
-}
-const markSingle = ({ column, term }: MarkedList, allowed: Bits | undefined, found: Bits): Marked => {
-  const start = column.starts[term], end = column.starts[term + 1]
-  const docs = allowed === undefined ? column.docs.subarray(start, end) : new Uint32Array(end - start)
-  const rows = reserveRows(end - start)
-  const cells = postingRows
-  let size = 0, fresh = 0
-  for (let p = start; p < end; p++) {
-    const doc = column.docs[p], w = doc >>> 5, bit = 1 << (doc & 31)
-    if (allowed !== undefined) {
-      if ((allowed[w] & bit) === 0) continue
-      docs[size] = doc
-    }
-    cells[rows + size++] = p
-    if ((found[w] & bit) === 0) { found[w] |= bit; fresh++ }
-  }
-  usedRows = rows + size
-  return { docs, marks: undefined, rows, size, fresh }
-}
-/** Adds a list's bit to every candidate that it holds. */
-const markList = ({ column, term }: MarkedList, bit: number, width: number, rows: number, cells: Uint32Array, places: Uint32Array, candidates: Uint32Array, marks: Uint16Array, n: number): void => {
-  const { docs } = column
-  const start = column.starts[term], end = column.starts[term + 1]
-  if (end - start <= n * GALLOP_FACTOR) {
-    for (let p = start; p < end; p++) {
-      const place = places[docs[p]]
-      if (place === 0) continue
-      marks[place - 1] |= 1 << bit
-      cells[rows + (place - 1) * width + bit] = p
-    }
-    return
-  }
-  let at = start, before = 0
-  for (let i = 0; i < n; i++) {
-    const doc = candidates[i]
-    // Candidates ascend within each list of the leading word.
-    if (doc < before) at = start
-    before = doc
-    if (at < end && docs[at] < doc) {
-      let step = 1
-      while (at + step < end && docs[at + step] < doc) { at += step; step *= 2 }
-      let high = Math.min(at + step, end)
-      at++
-      while (at < high) { const middle = (at + high) >>> 1; if (docs[middle] < doc) at = middle + 1; else high = middle }
-    }
-    if (at < end && docs[at] === doc) {
-      marks[i] |= 1 << bit
-      cells[rows + i * width + bit] = at
     }
   }
 }
@@ -227,19 +242,21 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
   for (const { one, high, low } of bounded.sort((a, b) => b.high - a.high || b.low - a.low)) {
     const last = best.most - 1
     if (best.isFull && (high < best.high[last] || (high === best.high[last] && low < best.low[last]))) return
-    const { docs, marks, s, size } = one
+    const { docs, s } = one
+    markDocs(one.lists, docs)
+    const own = marks
     const tie = wanted.ties[s]
     const cells = matches[s]
     let knownWhole = -1, knownMark = -1, wholeHigh = 0, wholeLow = 0
     if (++stamp === 0xffffffff) { stamps.fill(0); stamp = 1 }
-    for (let i = 0; i < size; i++) {
-      const doc = docs[i], mark = marks === undefined ? 1 : marks[i]
+    for (let i = 0; i < docs.length; i++) {
+      const doc = docs[i], mark = own[i]
       if (stamps[mark] !== stamp) {
         stamps[mark] = stamp
         bound(one, mark, weights, countFields, held, 0)
         plainHigh[mark] = scoreHigh
         plainLow[mark] = scoreLow
-        bound(one, mark, weights, countFields, held, ALL_FIELDS)
+        bound(one, mark, weights, countFields, held, possiblyWhole(one, mark))
         exactHigh[mark] = scoreHigh
         exactLow[mark] = scoreLow
       }
@@ -289,6 +306,19 @@ const bound = ({ lists, cost, mayBeExact, repeats, tokens, rules }: Pending, mar
   composeMaxScore(tokens, best, weight, countFields ? Math.min(7, fields) : 0)
 }
 const ALL_FIELDS = -1
+/** Fields (by bit) where some document with the words may have a value of as many words as were found: a bound by the shortest values of each word. */
+const possiblyWhole = ({ lists }: Pending, mark: number): number => {
+  let whole = 0, impossible = 0
+  for (let bit = 0; bit < lists.length; bit++) {
+    if ((mark & (1 << bit)) === 0) continue
+    const { column, field, term } = lists[bit]
+    let words = 0
+    for (let other = 0; other < lists.length; other++) if ((mark & (1 << other)) !== 0 && lists[other].field === field) words++
+    whole |= 1 << (field & 31)
+    if (column.shortestOf(term) > words) impossible |= 1 << (field & 31)
+  }
+  return whole & ~impossible
+}
 /** Fields (by bit) of the document with a value of as many words as were found in the field. */
 const wholeFields = ({ lists }: Pending, mark: number, doc: number): number => {
   let whole = 0
