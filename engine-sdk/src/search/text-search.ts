@@ -5,7 +5,7 @@
  */
 import type { TextQuery } from "../plan.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
-import { andInto, andNotInto, bitsOf, hasBit, orInto, type Bits } from "../index/bits.ts"
+import { andInto, andNotInto, bitsOf, hasBit, orInto, setBit, type Bits } from "../index/bits.ts"
 import { decodeUtf8, encodeUtf8 } from "../index/bytes.ts"
 import type { TextColumn } from "../index/columns.ts"
 import { expandTerm } from "../index/expand.ts"
@@ -48,14 +48,30 @@ export const newMatches = (view: SegmentView, allowed: Bits | undefined): Segmen
   const n = view.segment.docs
   const cells = scratch.pop()
   const fits = cells !== undefined && cells.high.length >= n
-  const found = bitsOf(n)
+  const found = emptyBits(n)
   return { view, allowed, found, scored: found, count: 0, high: fits ? cells.high : new Float64Array(n), low: fits ? cells.low : new Float64Array(n) }
 }
-/** Score cells are lent, not cleared: only cells of scored documents are ever read. */
+/** Score cells are lent, not cleared: only cells of scored documents are ever read. Sets of documents are lent, too. */
 const scratch: Array<{ high: Float64Array; low: Float64Array }> = []
+const spareBits = new Map<number, Bits[]>()
 const SCRATCH_MAX = 16
+const emptyBits = (docs: number): Bits => {
+  const bits = spareBits.get((docs + 31) >>> 5)?.pop()
+  return bits === undefined ? bitsOf(docs) : bits.fill(0)
+}
+const keepBits = (bits: Bits): void => {
+  const list = spareBits.get(bits.length)
+  if (list !== undefined) { if (list.length < SCRATCH_MAX) list.push(bits) }
+  // Sizes of segments that are gone must not pile up.
+  else { if (spareBits.size >= SCRATCH_MAX) spareBits.delete(spareBits.keys().next().value!); spareBits.set(bits.length, [bits]) }
+}
+/** To be called when nothing reads the matches any more. */
 export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => {
-  for (const { high, low } of matches) if (scratch.length < SCRATCH_MAX) scratch.push({ high, low })
+  for (const { high, low, found, scored } of matches) {
+    if (scratch.length < SCRATCH_MAX) scratch.push({ high, low })
+    keepBits(found)
+    if (scored !== found) keepBits(scored)
+  }
   scratch.sort((a, b) => a.high.length - b.high.length)
 }
 
@@ -86,7 +102,7 @@ export class TextSearch {
     this.countResults = countResults
     this.deadline = deadline
     this.wanted = query.textMatchType === "max_score" ? wanted : undefined
-    if (this.wanted !== undefined) for (const match of matches) match.scored = bitsOf(match.view.segment.docs)
+    if (this.wanted !== undefined) for (const match of matches) match.scored = emptyBits(match.view.segment.docs)
     this.fields = query.fields.map(({ field }) => fieldOf(reader.schema, field))
     this.columns = matches.map(({ view }) => query.fields.map(({ field }) => view.segment.text(field)))
     this.candidatesMax = query.maxCandidates ?? (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : reader.documentCount < LARGE_COLLECTION ? 10 : 4)
@@ -315,7 +331,7 @@ export class TextSearch {
     if (bits === undefined) {
       bits = bitsOf(this.matches[s].view.segment.docs)
       const term = this.termsOf(word)[s * this.fields.length + field]
-      if (term >= 0) intersectTerms(this.columns[s][field]!, [term], undefined, bits)
+      if (term >= 0) { const { docs, starts } = this.columns[s][field]!; for (let p = starts[term], end = starts[term + 1]; p < end; p++) setBit(bits, docs[p]) }
       this.documentCache.set(key, bits)
     }
     return bits

@@ -8,7 +8,7 @@ import type { TextColumn } from "../index/columns.ts"
 import { composeMaxScore, fieldScoreBound, scoreHigh, scoreLow, WINDOW, type ScoreRules } from "./field-score.ts"
 
 /** What decides between equal text scores in a segment: `sign · first[doc]`, `absent` where there is none. */
-export interface TieColumn { readonly sign: number; readonly first: ArrayLike<number>; readonly has?: Bits; readonly absent: number }
+export interface TieColumn { readonly sign: number; readonly first: ArrayLike<number>; readonly has?: Bits; readonly absent: number; /** A byte per document that grows with its value: most comparisons end there. */ readonly classes?: Uint8Array }
 /** How many documents must be scored exactly, and per segment what decides ties (undefined: something that is not looked at here). */
 export interface Wanted { readonly most: number; readonly ties: ReadonlyArray<TieColumn | undefined> }
 
@@ -48,9 +48,12 @@ export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, al
   }
   const isSparse = sizes[lead] * SPARSE_FACTOR < docsOfSegment
   if (!isSparse) {
-    const bits = unionOf(lists, lead, docsOfSegment)
+    if (spare[0].length * 32 < docsOfSegment) spare = [bitsOf(docsOfSegment), bitsOf(docsOfSegment)]
+    const size = (docsOfSegment + 31) >>> 5
+    const bits = spare[0].subarray(0, size), other = spare[1].subarray(0, size)
+    unionInto(bits, lists, lead)
     if (allowed !== undefined) andInto(bits, allowed)
-    for (let word = 0; word < words; word++) if (word !== lead && sizes[word] <= sizes[lead] * GALLOP_FACTOR) andInto(bits, unionOf(lists, word, docsOfSegment))
+    for (let word = 0; word < words; word++) if (word !== lead && sizes[word] <= sizes[lead] * GALLOP_FACTOR) andInto(bits, unionInto(other, lists, word))
     let docs = listOf(bits)
     for (let word = 0; word < words; word++) if (word !== lead && sizes[word] > sizes[lead] * GALLOP_FACTOR) docs = docsWith(docs, lists, word, undefined)
     return docs.length === 0 ? undefined : docs
@@ -61,8 +64,10 @@ export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, al
 }
 /** Candidates of this share of a segment are kept as numbers instead of bits. */
 const SPARSE_FACTOR = 64
-const unionOf = (lists: ReadonlyArray<MarkedList>, word: number, docsOfSegment: number): Bits => {
-  const bits = bitsOf(docsOfSegment)
+/** Reused by every search: they do not overlap. */
+let spare: [Bits, Bits] = [bitsOf(0), bitsOf(0)]
+const unionInto = (bits: Bits, lists: ReadonlyArray<MarkedList>, word: number): Bits => {
+  bits.fill(0)
   for (const list of lists) {
     if (list.word !== word) continue
     const { docs, starts } = list.column
@@ -174,6 +179,8 @@ const markDocs = (lists: ReadonlyArray<MarkedList>, docs: Uint32Array): void => 
   }
 }
 
+/** Documents of all segments as one number. */
+const SEGMENT_KEYS = 0x100000000
 /** The best documents so far, best first: text score in two halves, then the tie value. */
 class BestScores {
   readonly most: number
@@ -190,6 +197,7 @@ class BestScores {
     this.keys = new Float64Array(most)
   }
   get isFull(): boolean { return this.size === this.most }
+  get worstKey(): number { return this.keys[this.most - 1] }
   /** A document stands here once, with its latest score. */
   remove(key: number): void {
     for (let i = 0; i < this.size; i++) {
@@ -248,6 +256,10 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
     const tie = wanted.ties[s]
     const cells = matches[s]
     let knownWhole = -1, knownMark = -1, wholeHigh = 0, wholeLow = 0
+    // A class is below that of the worst of the best: its values are, too.
+    const classes = tie?.classes
+    let isFull = best.isFull
+    let worstClass = classes === undefined || !isFull ? 0 : classOf(classes, best, s)
     if (++stamp === 0xffffffff) { stamps.fill(0); stamp = 1 }
     for (let i = 0; i < docs.length; i++) {
       const doc = docs[i], mark = own[i]
@@ -260,9 +272,12 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
         exactHigh[mark] = scoreHigh
         exactLow[mark] = scoreLow
       }
+      const h = isFull ? best.high[last] : -1, l = isFull ? best.low[last] : 0
+      // Most documents of a large result lose by their bound and a glance at what decides ties.
+      if (isFull && (exactHigh[mark] < h || (exactHigh[mark] === h && (exactLow[mark] < l || (exactLow[mark] === l && classes !== undefined && classes[doc] < worstClass))))) continue
       const value = tie === undefined ? Infinity : tie.has !== undefined && (tie.has[doc >>> 5] & (1 << (doc & 31))) === 0 ? tie.absent : tie.sign * tie.first[doc]
-      if (best.isFull) {
-        const h = best.high[last], l = best.low[last], t = best.tie[last]
+      if (isFull) {
+        const t = best.tie[last]
         if (exactHigh[mark] < h || (exactHigh[mark] === h && (exactLow[mark] < l || (exactLow[mark] === l && value < t)))) continue
         // Only fields that are as long as their words are many get the exact bit.
         if (plainHigh[mark] < h || (plainHigh[mark] === h && (plainLow[mark] < l || (plainLow[mark] === l && value < t)))) {
@@ -280,16 +295,24 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
       }
       const w = doc >>> 5, bit = 1 << (doc & 31)
       const wasScored = (cells.scored[w] & bit) !== 0
-      const beforeHigh = cells.high[doc], beforeLow = cells.low[doc]
+      const beforeHigh = wasScored ? cells.high[doc] : 0, beforeLow = wasScored ? cells.low[doc] : 0
       score(one, i, mark)
-      const key = s * 0x100000000 + doc
+      const key = s * SEGMENT_KEYS + doc
       if (wasScored) {
         if (cells.high[doc] === beforeHigh && cells.low[doc] === beforeLow) continue
         best.remove(key)
       }
       best.offer(key, cells.high[doc], cells.low[doc], tie === undefined ? -Infinity : value)
+      isFull = best.isFull
+      worstClass = classes === undefined || !isFull ? 0 : classOf(classes, best, s)
     }
   }
+}
+
+/** Class of the worst of the best, where it is a document of this segment; 0 elsewhere, which rules nothing out. */
+const classOf = (classes: Uint8Array, best: BestScores, s: number): number => {
+  const key = best.worstKey
+  return Math.floor(key / SEGMENT_KEYS) === s ? classes[key % SEGMENT_KEYS] : 0
 }
 
 /** The highest record score of a document with this mark whose `whole` fields (by bit) may consist of the words, in `scoreHigh` and `scoreLow`. */
