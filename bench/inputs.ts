@@ -1,7 +1,7 @@
 /** The documents, schema and queries of a bench: any files in the formats of the README, or generated ones of any size. */
 import { readFileSync } from "node:fs"
 import { generateCatalog, productSchema } from "../fixtures/catalog/generate.ts"
-import { generateQueries } from "../fixtures/queries/generate.ts"
+import { type GeneratedQuery, generateQueries } from "../fixtures/queries/generate.ts"
 import { readLines } from "./harness.ts"
 
 export interface InputOptions {
@@ -18,6 +18,7 @@ export interface Inputs {
   /** JSON texts. */ readonly documents: ReadonlyArray<string>
   readonly queries: ReadonlyArray<Record<string, unknown>>
   readonly warm: ReadonlyArray<Record<string, unknown>>
+  /** Which queries hold a typo, where that is known. */ readonly mistyped?: ReadonlyArray<boolean>
 }
 
 const parseQueries = async (file: string) => (await readLines(file)).map((line) => JSON.parse(line) as Record<string, unknown>)
@@ -33,13 +34,16 @@ export const loadInputs = async (options: InputOptions): Promise<Inputs> => {
     }
   }
   const products = [...generateCatalog({ seed: options.seed, products: options.products })]
-  const query = (seed: number, count: number) => [...generateQueries(products, { seed, queries: count })].map((each) => ({
+  const measured = [...generateQueries(products, { seed: options.seed, queries: options.queryCount })]
+  const warm = [...generateQueries(products, { seed: options.seed + 1, queries: Math.min(options.queryCount, 500) })]
+  const parameters = (generated: ReadonlyArray<GeneratedQuery>) => generated.map((each) => ({
     q: each.q, query_by: "title,brand,category,attributes", facet_by: "brand,category", per_page: 10, ...(each.filter_by === undefined ? {} : { filter_by: each.filter_by })
   }))
   return {
     schema: productSchema("products"),
     documents: products.map((product) => JSON.stringify(product)),
-    queries: query(options.seed, options.queryCount),
-    warm: query(options.seed + 1, Math.min(options.queryCount, 500))
+    queries: parameters(measured),
+    warm: parameters(warm),
+    mistyped: measured.map(({ hasTypo }) => hasTypo)
   }
 }

@@ -8,7 +8,7 @@ import type { IndexValue } from "../documents/mod.ts"
 import { bitsOf, setBit } from "./bits.ts"
 import { ByteLog, sortUtf8, WordLog } from "./bytes.ts"
 import { SPILLED } from "./columns.ts"
-import { SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
+import { ordinalArray, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 import { idSlotsOf } from "./segment.ts"
 import { writeTable } from "./string-table.ts"
 
@@ -160,7 +160,7 @@ class ValueBuilder implements ColumnBuilder {
     writeTable(out, prefix + "table.", sorted)
     const { words, length } = this.log
     if (!this.isArray) {
-      const single = new Uint32Array(docs)
+      const single = ordinalArray(docs, sorted.length)
       for (let i = 0; i < length; i += 2) single[words[i]] = rank[words[i + 1]] + 1
       out.put(prefix + "single", single)
       return

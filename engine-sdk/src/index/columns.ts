@@ -3,7 +3,7 @@
  * Each class is a set of views over the segment's bytes; building and merging them live in `builders.ts` and `merge.ts`.
  */
 import { hasBit, type Bits } from "./bits.ts"
-import type { SectionReader } from "./sections.ts"
+import type { Ordinals, SectionReader } from "./sections.ts"
 import { StringTable } from "./string-table.ts"
 
 /** Positions of one posting when they do not fit into the posting itself: count, then `element << 16 | position`. */
@@ -39,6 +39,20 @@ export class TextColumn {
   lengthOf(doc: number, element: number): number {
     return this.lengths !== undefined ? this.lengths[doc] : this.elementLengths![this.elementStarts![doc] + element]
   }
+  private shortest: Uint16Array | undefined
+  /** Tokens of the shortest value that holds the term; found out once per term. Cost then: its postings. */
+  shortestOf(term: number): number {
+    const known = (this.shortest ??= new Uint16Array(this.terms.size))
+    if (known[term] !== 0) return known[term]
+    let least = 0xffff
+    for (let p = this.starts[term], end = this.starts[term + 1]; p < end && least > 1; p++) {
+      const doc = this.docs[p]
+      if (this.lengths !== undefined) { if (this.lengths[doc] < least) least = this.lengths[doc]; continue }
+      // Any element will do: a bound is all that is asked for.
+      for (let e = this.elementStarts![doc], last = this.elementStarts![doc + 1]; e < last; e++) if (this.elementLengths![e] > 0 && this.elementLengths![e] < least) least = this.elementLengths![e]
+    }
+    return known[term] = Math.max(1, least)
+  }
   frequency(term: number): number { return this.starts[term + 1] - this.starts[term] }
   /** Index of the posting of `doc`, else -1. O(log postings). */
   posting(term: number, doc: number): number {
@@ -55,13 +69,13 @@ export class TextColumn {
 /** Verbatim values (facets, groups, references to strings): ordinals into a sorted table. */
 export class ValueColumn {
   readonly table: StringTable
-  /** Single value per document: ordinal + 1, 0 = none. */ readonly single: Uint32Array | undefined
+  /** Single value per document: ordinal + 1, 0 = none. */ readonly single: Ordinals | undefined
   readonly starts: Uint32Array | undefined
   /** Ordinals in document order, repeats kept. */ readonly ordinals: Uint32Array | undefined
   private repeats: boolean | undefined
   constructor(sections: SectionReader, prefix: string) {
     this.table = StringTable.read(sections, prefix + "table.")
-    if (sections.has(prefix + "single")) this.single = sections.u32(prefix + "single")
+    if (sections.has(prefix + "single")) this.single = sections.ordinals(prefix + "single")
     else { this.starts = sections.u32(prefix + "starts"); this.ordinals = sections.u32(prefix + "ordinals") }
   }
   /** Whether some document holds a value twice; found out once. */

@@ -7,7 +7,7 @@ import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
 import { ByteLog, WordLog } from "./bytes.ts"
 import { SPILLED, type GeoColumn, type NumberColumn, type SortColumn, type TextColumn, type ValueColumn, type VectorColumn } from "./columns.ts"
 import { indexedFields, isArrayField, numberArray, sharedPrefixes } from "./builders.ts"
-import { SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
+import { ordinalArray, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 import { idSlotsOf, type Segment } from "./segment.ts"
 import { mergeTables } from "./string-table.ts"
 
@@ -186,7 +186,7 @@ function* mergeValues(plan: Plan, out: SectionWriter, prefix: string, columns: R
   out.put(prefix + "table.offsets", table.offsets)
   const movedAt = new Map(present.map(({ s }, i) => [s, table.moved[i]]))
   if (!isArray) {
-    const single = new Uint32Array(plan.docs)
+    const single = ordinalArray(plan.docs, table.offsets.length - 1)
     for (const { column, map, s } of present) for (let doc = 0; doc < map.length; doc++) if (map[doc] !== GONE && column.single![doc] !== 0) single[map[doc]] = movedAt.get(s)![column.single![doc] - 1] + 1
     out.put(prefix + "single", single)
     return

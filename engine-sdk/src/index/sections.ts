@@ -3,6 +3,9 @@
  * bytes are searched in memory, shared with other threads and written to disk, so nothing is ever converted.
  */
 export type SectionArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array | BigInt64Array
+export type Ordinals = Uint8Array | Uint16Array | Uint32Array
+/** The narrowest array for numbers up to `most`: facets read these at random, so every byte less stays in a nearer cache. */
+export const ordinalArray = (size: number, most: number): Ordinals => most < 0x100 ? new Uint8Array(size) : most < 0x10000 ? new Uint16Array(size) : new Uint32Array(size)
 export type SectionType = "u8" | "u16" | "u32" | "i32" | "f32" | "f64" | "i64"
 export interface SectionEntry { readonly name: string; readonly type: SectionType; readonly offset: number; readonly count: number }
 /** What the bytes hold; plain JSON, so it travels in messages and file headers. */
@@ -69,6 +72,11 @@ export class SectionReader {
   f32(name: string): Float32Array { return this.view(name, "f32", Float32Array) }
   f64(name: string): Float64Array { return this.view(name, "f64", Float64Array) }
   i64(name: string): BigInt64Array { return this.view(name, "i64", BigInt64Array) }
+  /** Ordinals of the width that their number asked for. */
+  ordinals(name: string): Ordinals {
+    const type = this.entries.get(name)?.type
+    return type === "u8" ? this.u8(name) : type === "u16" ? this.u16(name) : this.u32(name)
+  }
   /** Numbers of whatever width they were stored in. */
   numbers(name: string): Int32Array | Float32Array | Float64Array | Uint8Array {
     const entry = this.entries.get(name)

@@ -2,6 +2,10 @@
 import { stringifyJson } from "../documents/mod.ts"
 import type { Hit, SearchAnswer, UnionAnswer } from "../plan.ts"
 
+const storedTexts = new WeakMap<object, string>()
+/** `text` is how this document is stored: as long as the object is shown unchanged, it need not be written again. */
+export const keepStoredText = (document: object, text: string): void => { storedTexts.set(document, text) }
+
 /** Hits are written part by part, so that the native writer does everything but the scores. O(answer). */
 export const answerToJson = (answer: SearchAnswer | UnionAnswer): string => {
   let out = ""
@@ -23,7 +27,7 @@ const hitsToJson = (hits: ReadonlyArray<Hit>): string => {
     for (const key in hit) {
       const value = hit[key]
       if (value === undefined) continue
-      text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${typeof value === "bigint" ? value.toString() : plain(value)}`
+      text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${typeof value === "bigint" ? value.toString() : (typeof value === "object" && value !== null ? storedTexts.get(value) : undefined) ?? plain(value)}`
     }
     out += `${i === 0 ? "" : ","}${text === "" ? "{" : text}}`
   }

@@ -5,6 +5,7 @@ import type { FacetCount, Filter, Hit, JoinInclude, SearchAnswer, SearchPlan, Te
 import { fieldNamed } from "../query/query-context.ts"
 import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
+import { keepStoredText } from "./answer-json.ts"
 import { Execution, type Placed } from "./execution.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
 import { FilterEvaluation } from "./filters.ts"
@@ -147,7 +148,9 @@ export class HitRenderer {
     if (text === undefined) return undefined
     const document = parseJson(text) as Json
     const { highlight, highlights } = this.highlighter?.highlight(document, segment, placed.doc) ?? { highlight: {}, highlights: [] }
-    const shown: Json = { ...select(document, plan.selection) }
+    const isWhole = plan.selection.include.length === 0 && plan.selection.exclude.length === 0 && this.joins.length === 0
+    const shown: Json = isWhole ? document : { ...select(document, plan.selection) }
+    if (isWhole) keepStoredText(shown, text)
     for (const join of this.joins) this.addJoined(shown, reader, view, placed.doc, join, plan.filter)
     const hit: Hit = { document: shown, highlight }
     if (plan.highlight.v1) hit.highlights = highlights

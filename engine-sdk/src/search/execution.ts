@@ -216,11 +216,11 @@ export class Execution {
   get facetedSets(): FacetedSet[] {
     const { plan } = this
     const isAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined && plan.hidden.length === 0 && !plan.matchesNothing
-    return this.matches.map(({ view, found, count }, s) => {
+    return this.matches.map(({ view, found, count, docs }, s) => {
       const pins = this.pinned.filter((pin) => pin.s === s)
       const bits = pins.length === 0 ? found : found.slice()
       for (const { doc } of pins) setBit(bits, doc)
-      return { view, bits, isAll, ...(pins.length === 0 ? { count } : {}), ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
+      return { view, bits, isAll, ...(pins.length === 0 ? { count } : {}), ...(pins.length === 0 && docs?.length === count ? { docs } : {}), ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
     })
   }
 

@@ -7,6 +7,8 @@ import { andNotInto, bitsOf, countBits, fillBits, hasBit, type Bits } from "../i
 import { compareUtf8, encodeUtf8 } from "../index/bytes.ts"
 import { floatText } from "../index/builders.ts"
 import type { ValueColumn } from "../index/columns.ts"
+import type { Ordinals } from "../index/sections.ts"
+import { listOf } from "./top-scores.ts"
 import type { CollectionReader, FieldDictionary, SegmentView } from "../index/reader.ts"
 import type { FacetCount, FacetQuery, FacetRequest, SearchPlan } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
@@ -14,7 +16,7 @@ import { highlightTokens, type TokenMatcher } from "./highlight-text.ts"
 import { damerauWithin } from "./edit-distance.ts"
 
 /** What is counted: documents of one segment, or with groups the group number of each document. */
-export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number); /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean; /** Bits that are set, where that is known. */ readonly count?: number }
+export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number); /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean; /** Bits that are set, where that is known. */ readonly count?: number; /** The same documents as numbers, where they are at hand. */ docs?: Uint32Array }
 
 interface Counted { count: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
 
@@ -218,38 +220,24 @@ const countByDictionary = (reader: CollectionReader, field: string, sets: Readon
     else {
       // Cell 0 takes the documents without a value.
       const own = new Uint32Array(column.table.size + 1)
-      if (column.single !== undefined) countSingles(column.single, bits, own)
-      else countLists(column, bits, own)
+      const docs = sets[s].docs ??= listOf(bits)
+      if (column.single !== undefined) countSingles(column.single, docs, own)
+      else countLists(column, docs, own)
       for (let ordinal = 0; ordinal < map.length; ordinal++) counts[map[ordinal]] += own[ordinal + 1]
     }
   }
   return { texts: dictionary.texts, counts, seen }
 }
-const countSingles = (single: Uint32Array, bits: Bits, into: Uint32Array): void => {
-  for (let w = 0; w < bits.length; w++) {
-    let word = bits[w]
-    while (word !== 0) {
-      const low = word & -word
-      word ^= low
-      into[single[(w << 5) + 31 - Math.clz32(low)]]++
-    }
-  }
-}
-const countLists = (column: ValueColumn, bits: Bits, into: Uint32Array): void => {
+const countSingles = (single: Ordinals, docs: Uint32Array, into: Uint32Array): void => { for (let i = 0; i < docs.length; i++) into[single[docs[i]]]++ }
+const countLists = (column: ValueColumn, docs: Uint32Array, into: Uint32Array): void => {
   const starts = column.starts!, ordinals = column.ordinals!, { hasRepeats } = column
-  for (let w = 0; w < bits.length; w++) {
-    let word = bits[w]
-    while (word !== 0) {
-      const low = word & -word
-      word ^= low
-      const doc = (w << 5) + 31 - Math.clz32(low)
-      const start = starts[doc]
-      for (let i = start, end = starts[doc + 1]; i < end; i++) {
-        // A value repeated within a document counts once.
-        let isRepeated = false
-        if (hasRepeats) for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals[j] === ordinals[i]
-        if (!isRepeated) into[ordinals[i] + 1]++
-      }
+  for (let d = 0; d < docs.length; d++) {
+    const start = starts[docs[d]]
+    for (let i = start, end = starts[docs[d] + 1]; i < end; i++) {
+      // A value repeated within a document counts once.
+      let isRepeated = false
+      if (hasRepeats) for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals[j] === ordinals[i]
+      if (!isRepeated) into[ordinals[i] + 1]++
     }
   }
 }

@@ -25,6 +25,11 @@ export const somePlace = (column: TextColumn, posting: number, visit: (place: nu
  */
 export const intersectTerms = (column: TextColumn, terms: ReadonlyArray<number>, test: ((doc: number, postings: ReadonlyArray<number>) => boolean) | undefined, into: Bits): void => {
   if (terms.length === 0) return
+  if (terms.length === 1 && test === undefined) {
+    const { docs, starts } = column
+    for (let p = starts[terms[0]], end = starts[terms[0] + 1]; p < end; p++) setBit(into, docs[p])
+    return
+  }
   let lead = 0
   for (let i = 1; i < terms.length; i++) if (column.frequency(terms[i]) < column.frequency(terms[lead])) lead = i
   const postings = new Array<number>(terms.length)

@@ -5,14 +5,14 @@
  */
 import type { TextQuery } from "../plan.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
-import { andInto, andNotInto, bitsOf, hasBit, orInto, type Bits } from "../index/bits.ts"
+import { andInto, andNotInto, bitsOf, hasBit, orInto, setBit, type Bits } from "../index/bits.ts"
 import { decodeUtf8, encodeUtf8 } from "../index/bytes.ts"
 import type { TextColumn } from "../index/columns.ts"
 import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { composeMaxScore, composeMaxWeight, composeSumScore, scoreHigh, scoreLow, scoreMany, scoreSingle, type ScoreRules } from "./field-score.ts"
 import { isPhraseAt, intersectTerms, phraseBits } from "./places.ts"
-import { markMatches, MARKS_MAX, scoreBest, type MarkedList, type Pending, type Wanted } from "./top-scores.ts"
+import { addDocs, MARKS_MAX, matchingDocs, postingRows, scoreBest, type MarkedList, type Pending, type Wanted } from "./top-scores.ts"
 
 const COMBINATIONS = 10
 const COMBINATIONS_EXHAUSTIVE = 10_000
@@ -41,20 +41,37 @@ export interface SegmentMatches {
   high: Float64Array
   low: Float64Array
   count: number
+  /** The found documents as numbers, ascending, where they are at hand that way. */ docs?: Uint32Array | undefined
 }
 
 export const newMatches = (view: SegmentView, allowed: Bits | undefined): SegmentMatches => {
   const n = view.segment.docs
   const cells = scratch.pop()
   const fits = cells !== undefined && cells.high.length >= n
-  const found = bitsOf(n)
+  const found = emptyBits(n)
   return { view, allowed, found, scored: found, count: 0, high: fits ? cells.high : new Float64Array(n), low: fits ? cells.low : new Float64Array(n) }
 }
-/** Score cells are lent, not cleared: only cells of scored documents are ever read. */
+/** Score cells are lent, not cleared: only cells of scored documents are ever read. Sets of documents are lent, too. */
 const scratch: Array<{ high: Float64Array; low: Float64Array }> = []
+const spareBits = new Map<number, Bits[]>()
 const SCRATCH_MAX = 16
+const emptyBits = (docs: number): Bits => {
+  const bits = spareBits.get((docs + 31) >>> 5)?.pop()
+  return bits === undefined ? bitsOf(docs) : bits.fill(0)
+}
+const keepBits = (bits: Bits): void => {
+  const list = spareBits.get(bits.length)
+  if (list !== undefined) { if (list.length < SCRATCH_MAX) list.push(bits) }
+  // Sizes of segments that are gone must not pile up.
+  else { if (spareBits.size >= SCRATCH_MAX) spareBits.delete(spareBits.keys().next().value!); spareBits.set(bits.length, [bits]) }
+}
+/** To be called when nothing reads the matches any more. */
 export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => {
-  for (const { high, low } of matches) if (scratch.length < SCRATCH_MAX) scratch.push({ high, low })
+  for (const { high, low, found, scored } of matches) {
+    if (scratch.length < SCRATCH_MAX) scratch.push({ high, low })
+    keepBits(found)
+    if (scored !== found) keepBits(scored)
+  }
   scratch.sort((a, b) => a.high.length - b.high.length)
 }
 
@@ -85,7 +102,7 @@ export class TextSearch {
     this.countResults = countResults
     this.deadline = deadline
     this.wanted = query.textMatchType === "max_score" ? wanted : undefined
-    if (this.wanted !== undefined) for (const match of matches) match.scored = bitsOf(match.view.segment.docs)
+    if (this.wanted !== undefined) for (const match of matches) match.scored = emptyBits(match.view.segment.docs)
     this.fields = query.fields.map(({ field }) => fieldOf(reader.schema, field))
     this.columns = matches.map(({ view }) => query.fields.map(({ field }) => view.segment.text(field)))
     this.candidatesMax = query.maxCandidates ?? (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : reader.documentCount < LARGE_COLLECTION ? 10 : 4)
@@ -314,7 +331,7 @@ export class TextSearch {
     if (bits === undefined) {
       bits = bitsOf(this.matches[s].view.segment.docs)
       const term = this.termsOf(word)[s * this.fields.length + field]
-      if (term >= 0) intersectTerms(this.columns[s][field]!, [term], undefined, bits)
+      if (term >= 0) { const { docs, starts } = this.columns[s][field]!; for (let p = starts[term], end = starts[term + 1]; p < end; p++) setBit(bits, docs[p]) }
       this.documentCache.set(key, bits)
     }
     return bits
@@ -419,11 +436,14 @@ export class TextSearch {
     }
     if (lists.length > MARKS_MAX) return undefined
     const match = this.matches[s]
-    const { docs, marks, size, fresh } = markMatches(lists, words.length, match.allowed, match.found, match.view.segment.docs)
+    const docs = matchingDocs(lists, words.length, match.allowed, match.view.segment.docs)
+    if (docs === undefined) return false
+    const fresh = addDocs(docs, match.found)
+    // One combination that found everything has the list that facets count over.
+    match.docs = match.count === 0 ? docs : fresh === 0 ? match.docs : undefined
     match.count += fresh
-    if (size === 0) return false
     const repeats = words.some(({ word }, t) => words.some((other, u) => u < t && other.word === word))
-    this.pending.push({ s, lists, words: words.length, cost, mayBeExact, repeats, tokens: Math.min(15, Math.max(rules.matchedTokens ?? 0, words.length)), rules, docs, marks, size })
+    this.pending.push({ s, lists, words: words.length, cost, mayBeExact, repeats, tokens: Math.min(15, Math.max(rules.matchedTokens ?? 0, words.length)), rules, docs })
     return true
   }
   private scorePending(): void {
@@ -431,14 +451,15 @@ export class TextSearch {
     const width = this.fields.length
     const postings = Array.from({ length: width }, () => new Int32Array(MARKS_MAX))
     const held = new Int32Array(width)
-    scoreBest(this.pending, this.wanted, this.matches, this.query.fields.map(({ weight }) => weight), this.query.prioritizeNumMatchingFields, ({ s, lists, cost, mayBeExact, rules, words }, doc, mark) => {
+    scoreBest(this.pending, this.wanted, this.matches, this.query.fields.map(({ weight }) => weight), this.query.prioritizeNumMatchingFields, ({ s, lists, cost, mayBeExact, rules, words, docs }, i, mark) => {
       held.fill(0)
+      const row = i * lists.length
       for (let bit = 0; bit < lists.length; bit++) {
         if ((mark & (1 << bit)) === 0) continue
-        const { column, field, term } = lists[bit]
-        postings[field][held[field]++] = column.posting(term, doc)
+        const { field } = lists[bit]
+        postings[field][held[field]++] = postingRows[row + bit]
       }
-      this.score(this.matches[s], doc, this.columns[s], postings, held, { cost, mayBeExact, rules, words }, 0)
+      this.score(this.matches[s], docs[i], this.columns[s], postings, held, { cost, mayBeExact, rules, words }, 0)
     })
   }
 
@@ -675,6 +696,7 @@ const record = (match: SegmentMatches, doc: number, high: number, low: number): 
   if ((match.found[word] & bit) === 0) {
     match.found[word] |= bit
     match.count++
+    match.docs = undefined
   }
   if (isScored && (high < match.high[doc] || (high === match.high[doc] && low <= match.low[doc]))) return
   match.scored[word] |= bit

@@ -3,12 +3,12 @@
  * bounds the score a document can reach, so positions are read for the few documents whose bound, together with what the
  * order looks at next, beats the best ones known so far. Everything else is found and counted without a score.
  */
-import type { Bits } from "../index/bits.ts"
+import { andInto, bitsOf, countBits, type Bits } from "../index/bits.ts"
 import type { TextColumn } from "../index/columns.ts"
 import { composeMaxScore, fieldScoreBound, scoreHigh, scoreLow, WINDOW, type ScoreRules } from "./field-score.ts"
 
 /** What decides between equal text scores in a segment: `sign · first[doc]`, `absent` where there is none. */
-export interface TieColumn { readonly sign: number; readonly first: ArrayLike<number>; readonly has?: Bits; readonly absent: number }
+export interface TieColumn { readonly sign: number; readonly first: ArrayLike<number>; readonly has?: Bits; readonly absent: number; /** A byte per document that grows with its value: most comparisons end there. */ readonly classes?: Uint8Array }
 /** How many documents must be scored exactly, and per segment what decides ties (undefined: something that is not looked at here). */
 export interface Wanted { readonly most: number; readonly ties: ReadonlyArray<TieColumn | undefined> }
 
@@ -30,97 +30,157 @@ export interface Pending {
   readonly tokens: number
   readonly rules: ScoreRules & { readonly matchedTokens: number | undefined }
   readonly docs: Uint32Array
-  /** Undefined where every document has the one mark there is. */ readonly marks: Uint16Array | undefined
-  readonly size: number
 }
 
-let shared = new Uint16Array(0)
 /**
- * Documents that hold every word in some field, with their marks; sets their bits in `found` and answers how many of
- * them are new there. Cost: the shortest word's postings, and per other list its postings or a search per candidate.
+ * Documents that hold every word in some field, ascending; undefined when there are none. Lists are read in their order
+ * and sets of bits stay in the nearest caches, so nothing here touches memory at random. Cost: the postings of all words,
+ * or of the rarest word alone where that is far shorter.
  */
-export const markMatches = (lists: ReadonlyArray<MarkedList>, words: number, allowed: Bits | undefined, found: Bits, docsOfSegment: number): { docs: Uint32Array; marks: Uint16Array | undefined; size: number; fresh: number } => {
-  if (lists.length === 1) return markSingle(lists[0], allowed, found)
-  if (shared.length < docsOfSegment) shared = new Uint16Array(docsOfSegment)
-  const all = shared
+export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, allowed: Bits | undefined, docsOfSegment: number): Uint32Array | undefined => {
   const sizes = new Float64Array(words)
   for (const { column, term, word } of lists) sizes[word] += column.frequency(term)
   let lead = 0
   for (let word = 1; word < words; word++) if (sizes[word] < sizes[lead]) lead = word
-  const docs = new Uint32Array(sizes[lead])
+  if (lists.length === 1 && allowed === undefined) {
+    const { column, term } = lists[0]
+    return column.docs.subarray(column.starts[term], column.starts[term + 1])
+  }
+  const isSparse = sizes[lead] * SPARSE_FACTOR < docsOfSegment
+  if (!isSparse) {
+    if (spare[0].length * 32 < docsOfSegment) spare = [bitsOf(docsOfSegment), bitsOf(docsOfSegment)]
+    const size = (docsOfSegment + 31) >>> 5
+    const bits = spare[0].subarray(0, size), other = spare[1].subarray(0, size)
+    unionInto(bits, lists, lead)
+    if (allowed !== undefined) andInto(bits, allowed)
+    for (let word = 0; word < words; word++) if (word !== lead && sizes[word] <= sizes[lead] * GALLOP_FACTOR) andInto(bits, unionInto(other, lists, word))
+    let docs = listOf(bits)
+    for (let word = 0; word < words; word++) if (word !== lead && sizes[word] > sizes[lead] * GALLOP_FACTOR) docs = docsWith(docs, lists, word, undefined)
+    return docs.length === 0 ? undefined : docs
+  }
+  let docs: Uint32Array = sortedUnion(lists, lead)
+  for (let word = 0; word < words; word++) if (word !== lead || allowed !== undefined) docs = docsWith(docs, lists, word === lead ? -1 : word, allowed)
+  return docs.length === 0 ? undefined : docs
+}
+/** Candidates of this share of a segment are kept as numbers instead of bits. */
+const SPARSE_FACTOR = 64
+/** Reused by every search: they do not overlap. */
+let spare: [Bits, Bits] = [bitsOf(0), bitsOf(0)]
+const unionInto = (bits: Bits, lists: ReadonlyArray<MarkedList>, word: number): Bits => {
+  bits.fill(0)
+  for (const list of lists) {
+    if (list.word !== word) continue
+    const { docs, starts } = list.column
+    for (let p = starts[list.term], end = starts[list.term + 1]; p < end; p++) { const doc = docs[p]; bits[doc >>> 5] |= 1 << (doc & 31) }
+  }
+  return bits
+}
+/** The numbers of the set bits, ascending. */
+export const listOf = (bits: Bits): Uint32Array => {
+  const docs = new Uint32Array(countBits(bits))
   let n = 0
-  for (let bit = 0; bit < lists.length; bit++) {
-    if (lists[bit].word !== lead) continue
+  for (let w = 0; w < bits.length; w++) {
+    let word = bits[w]
+    while (word !== 0) {
+      const low = word & -word
+      word ^= low
+      docs[n++] = (w << 5) + 31 - Math.clz32(low)
+    }
+  }
+  return docs
+}
+const sortedUnion = (lists: ReadonlyArray<MarkedList>, word: number): Uint32Array => {
+  let all: Uint32Array | undefined
+  for (const list of lists) {
+    if (list.word !== word) continue
+    const { docs, starts } = list.column
+    const own = docs.subarray(starts[list.term], starts[list.term + 1])
+    all = all === undefined ? own : mergeSorted(all, own)
+  }
+  return all ?? new Uint32Array(0)
+}
+const mergeSorted = (a: Uint32Array, b: Uint32Array): Uint32Array => {
+  const merged = new Uint32Array(a.length + b.length)
+  let n = 0, i = 0, j = 0
+  while (i < a.length && j < b.length) {
+    const x = a[i], y = b[j]
+    merged[n++] = x < y ? x : y
+    if (x <= y) i++
+    if (y <= x) j++
+  }
+  while (i < a.length) merged[n++] = a[i++]
+  while (j < b.length) merged[n++] = b[j++]
+  return merged.subarray(0, n)
+}
+/** Those of `docs` that are allowed and that one of the word's lists holds (word -1: no word is asked for). */
+const docsWith = (docs: Uint32Array, lists: ReadonlyArray<MarkedList>, word: number, allowed: Bits | undefined): Uint32Array => {
+  const kept = new Uint32Array(docs.length)
+  const own = lists.filter((list) => list.word === word)
+  const at = own.map(({ column, term }) => column.starts[term]), ends = own.map(({ column, term }) => column.starts[term + 1])
+  let n = 0
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i]
+    if (allowed !== undefined && (allowed[doc >>> 5] & (1 << (doc & 31))) === 0) continue
+    let isHere = word < 0
+    for (let l = 0; l < own.length; l++) {
+      const from = own[l].column.docs
+      at[l] = firstFrom(from, at[l], ends[l], doc)
+      if (at[l] < ends[l] && from[at[l]] === doc) isHere = true
+    }
+    if (isHere) kept[n++] = doc
+  }
+  return kept.subarray(0, n)
+}
+/** The first posting at or behind `doc`, galloping from `at`. */
+const firstFrom = (docs: Uint32Array, at: number, end: number, doc: number): number => {
+  if (at >= end || docs[at] >= doc) return at
+  let step = 1
+  while (at + step < end && docs[at + step] < doc) { at += step; step *= 2 }
+  let high = Math.min(at + step, end)
+  at++
+  while (at < high) { const middle = (at + high) >>> 1; if (docs[middle] < doc) at = middle + 1; else high = middle }
+  return at
+}
+/** Sets the documents' bits; answers how many were not set before. */
+export const addDocs = (docs: Uint32Array, found: Bits): number => {
+  let fresh = 0
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i], w = doc >>> 5, bit = 1 << (doc & 31), before = found[w]
+    if ((before & bit) === 0) { found[w] = before | bit; fresh++ }
+  }
+  return fresh
+}
+
+/** Postings of the pending matches at hand, a row per document with a cell per list, and the marks of the documents. */
+export let postingRows = new Uint32Array(1 << 14)
+let marks = new Uint16Array(1 << 12)
+/** Cost: one pass over the lists and the documents, galloping through lists that are much longer. */
+const markDocs = (lists: ReadonlyArray<MarkedList>, docs: Uint32Array): void => {
+  const width = lists.length, n = docs.length
+  if (postingRows.length < n * width) postingRows = new Uint32Array(n * width * 2)
+  if (marks.length < n) marks = new Uint16Array(n * 2)
+  const rows = postingRows, all = marks
+  all.fill(0, 0, n)
+  for (let bit = 0; bit < width; bit++) {
     const { column, term } = lists[bit]
     const from = column.docs
-    for (let p = column.starts[term], end = column.starts[term + 1]; p < end; p++) {
-      const doc = from[p]
-      const mark = all[doc]
-      if (mark === 0) {
-        if (allowed !== undefined && (allowed[doc >>> 5] & (1 << (doc & 31))) === 0) continue
-        docs[n++] = doc
+    let p = column.starts[term]
+    const end = column.starts[term + 1]
+    const isLong = end - p > n * 8
+    for (let i = 0; i < n && p < end; i++) {
+      const doc = docs[i]
+      if (isLong) p = firstFrom(from, p, end, doc)
+      else while (p < end && from[p] < doc) p++
+      if (p < end && from[p] === doc) {
+        all[i] |= 1 << bit
+        rows[i * width + bit] = p++
       }
-      all[doc] = mark | (1 << bit)
     }
-  }
-  for (let bit = 0; bit < lists.length; bit++) if (lists[bit].word !== lead) markList(lists[bit], 1 << bit, all, docs, n)
-  const needed = new Uint16Array(words)
-  for (let bit = 0; bit < lists.length; bit++) needed[lists[bit].word] |= 1 << bit
-  const marks = new Uint16Array(n)
-  let size = 0, fresh = 0
-  for (let i = 0; i < n; i++) {
-    const doc = docs[i], mark = all[doc]
-    all[doc] = 0
-    let isMatch = true
-    for (let word = 0; word < words; word++) if ((mark & needed[word]) === 0) { isMatch = false; break }
-    if (!isMatch) continue
-    docs[size] = doc
-    marks[size++] = mark
-    const w = doc >>> 5, bit = 1 << (doc & 31)
-    if ((found[w] & bit) === 0) { found[w] |= bit; fresh++ }
-  }
-  return { docs, marks, size, fresh }
-}
-const markSingle = ({ column, term }: MarkedList, allowed: Bits | undefined, found: Bits): { docs: Uint32Array; marks: undefined; size: number; fresh: number } => {
-  const start = column.starts[term], end = column.starts[term + 1]
-  const docs = allowed === undefined ? column.docs.subarray(start, end) : new Uint32Array(end - start)
-  let size = 0, fresh = 0
-  for (let p = start; p < end; p++) {
-    const doc = column.docs[p], w = doc >>> 5, bit = 1 << (doc & 31)
-    if (allowed !== undefined) {
-      if ((allowed[w] & bit) === 0) continue
-      docs[size] = doc
-    }
-    size++
-    if ((found[w] & bit) === 0) { found[w] |= bit; fresh++ }
-  }
-  return { docs, marks: undefined, size, fresh }
-}
-/** Adds a list's bit to every document that is marked already. */
-const markList = ({ column, term }: MarkedList, bit: number, all: Uint16Array, candidates: Uint32Array, n: number): void => {
-  const { docs } = column
-  const start = column.starts[term], end = column.starts[term + 1]
-  if (end - start <= n * GALLOP_FACTOR) {
-    for (let p = start; p < end; p++) { const doc = docs[p]; if (all[doc] !== 0) all[doc] |= bit }
-    return
-  }
-  let at = start, before = 0
-  for (let i = 0; i < n; i++) {
-    const doc = candidates[i]
-    // Candidates ascend within each list of the leading word.
-    if (doc < before) at = start
-    before = doc
-    if (at < end && docs[at] < doc) {
-      let step = 1
-      while (at + step < end && docs[at + step] < doc) { at += step; step *= 2 }
-      let high = Math.min(at + step, end)
-      at++
-      while (at < high) { const middle = (at + high) >>> 1; if (docs[middle] < doc) at = middle + 1; else high = middle }
-    }
-    if (at < end && docs[at] === doc) all[doc] |= bit
   }
 }
 
+/** Documents of all segments as one number. */
+const SEGMENT_KEYS = 0x100000000
 /** The best documents so far, best first: text score in two halves, then the tie value. */
 class BestScores {
   readonly most: number
@@ -137,6 +197,7 @@ class BestScores {
     this.keys = new Float64Array(most)
   }
   get isFull(): boolean { return this.size === this.most }
+  get worstKey(): number { return this.keys[this.most - 1] }
   /** A document stands here once, with its latest score. */
   remove(key: number): void {
     for (let i = 0; i < this.size; i++) {
@@ -180,74 +241,120 @@ export interface Scored { readonly high: Float64Array; readonly low: Float64Arra
  * Scores every pending document that may be among the `most` best; `score` writes one into the segment's cells. What it
  * leaves out is certain to be worse than `most` others.
  */
-export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, matches: ReadonlyArray<Scored>, weights: ReadonlyArray<number>, countFields: boolean, score: (pending: Pending, doc: number, mark: number) => void): void => {
+export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, matches: ReadonlyArray<Scored>, weights: ReadonlyArray<number>, countFields: boolean, score: (pending: Pending, i: number, mark: number) => void): void => {
   if (wanted.most === 0) return
   stamps ??= new Uint32Array(BOUNDS)
   const best = new BestScores(wanted.most)
   const held = new Int32Array(weights.length)
-  const bounded = pending.map((one) => { bound(one, (1 << one.lists.length) - 1, weights, countFields, held, true); return { one, high: scoreHigh, low: scoreLow } })
+  const bounded = pending.map((one) => { bound(one, (1 << one.lists.length) - 1, weights, countFields, held, ALL_FIELDS); return { one, high: scoreHigh, low: scoreLow } })
   for (const { one, high, low } of bounded.sort((a, b) => b.high - a.high || b.low - a.low)) {
     const last = best.most - 1
     if (best.isFull && (high < best.high[last] || (high === best.high[last] && low < best.low[last]))) return
-    const { docs, marks, s, size } = one
+    const { docs, s } = one
+    markDocs(one.lists, docs)
+    const own = marks
     const tie = wanted.ties[s]
     const cells = matches[s]
+    let knownWhole = -1, knownMark = -1, wholeHigh = 0, wholeLow = 0
+    // A class is below that of the worst of the best: its values are, too.
+    const classes = tie?.classes
+    let isFull = best.isFull
+    let worstClass = classes === undefined || !isFull ? 0 : classOf(classes, best, s)
     if (++stamp === 0xffffffff) { stamps.fill(0); stamp = 1 }
-    for (let i = 0; i < size; i++) {
-      const doc = docs[i], mark = marks === undefined ? 1 : marks[i]
+    for (let i = 0; i < docs.length; i++) {
+      const doc = docs[i], mark = own[i]
       if (stamps[mark] !== stamp) {
         stamps[mark] = stamp
-        bound(one, mark, weights, countFields, held, false)
+        bound(one, mark, weights, countFields, held, 0)
         plainHigh[mark] = scoreHigh
         plainLow[mark] = scoreLow
-        bound(one, mark, weights, countFields, held, true)
+        bound(one, mark, weights, countFields, held, possiblyWhole(one, mark))
         exactHigh[mark] = scoreHigh
         exactLow[mark] = scoreLow
       }
+      const h = isFull ? best.high[last] : -1, l = isFull ? best.low[last] : 0
+      // Most documents of a large result lose by their bound and a glance at what decides ties.
+      if (isFull && (exactHigh[mark] < h || (exactHigh[mark] === h && (exactLow[mark] < l || (exactLow[mark] === l && classes !== undefined && classes[doc] < worstClass))))) continue
       const value = tie === undefined ? Infinity : tie.has !== undefined && (tie.has[doc >>> 5] & (1 << (doc & 31))) === 0 ? tie.absent : tie.sign * tie.first[doc]
-      if (best.isFull) {
-        const h = best.high[last], l = best.low[last], t = best.tie[last]
+      if (isFull) {
+        const t = best.tie[last]
         if (exactHigh[mark] < h || (exactHigh[mark] === h && (exactLow[mark] < l || (exactLow[mark] === l && value < t)))) continue
-        // A document none of whose fields is as long as its words are many is bounded without the exact bit.
-        if ((plainHigh[mark] < h || (plainHigh[mark] === h && (plainLow[mark] < l || (plainLow[mark] === l && value < t)))) && !mayBeWhole(one, mark, doc)) continue
+        // Only fields that are as long as their words are many get the exact bit.
+        if (plainHigh[mark] < h || (plainHigh[mark] === h && (plainLow[mark] < l || (plainLow[mark] === l && value < t)))) {
+          const whole = wholeFields(one, mark, doc)
+          if (whole === 0) continue
+          if (whole !== knownWhole || mark !== knownMark) {
+            bound(one, mark, weights, countFields, held, whole)
+            knownWhole = whole
+            knownMark = mark
+            wholeHigh = scoreHigh
+            wholeLow = scoreLow
+          }
+          if (wholeHigh < h || (wholeHigh === h && (wholeLow < l || (wholeLow === l && value < t)))) continue
+        }
       }
       const w = doc >>> 5, bit = 1 << (doc & 31)
       const wasScored = (cells.scored[w] & bit) !== 0
-      const beforeHigh = cells.high[doc], beforeLow = cells.low[doc]
-      score(one, doc, mark)
-      const key = s * 0x100000000 + doc
+      const beforeHigh = wasScored ? cells.high[doc] : 0, beforeLow = wasScored ? cells.low[doc] : 0
+      score(one, i, mark)
+      const key = s * SEGMENT_KEYS + doc
       if (wasScored) {
         if (cells.high[doc] === beforeHigh && cells.low[doc] === beforeLow) continue
         best.remove(key)
       }
       best.offer(key, cells.high[doc], cells.low[doc], tie === undefined ? -Infinity : value)
+      isFull = best.isFull
+      worstClass = classes === undefined || !isFull ? 0 : classOf(classes, best, s)
     }
   }
 }
 
-/** The highest record score of a document with this mark, in `scoreHigh` and `scoreLow`. */
-const bound = ({ lists, cost, mayBeExact, repeats, tokens, rules }: Pending, mark: number, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array, withExact: boolean): void => {
+/** Class of the worst of the best, where it is a document of this segment; 0 elsewhere, which rules nothing out. */
+const classOf = (classes: Uint8Array, best: BestScores, s: number): number => {
+  const key = best.worstKey
+  return Math.floor(key / SEGMENT_KEYS) === s ? classes[key % SEGMENT_KEYS] : 0
+}
+
+/** The highest record score of a document with this mark whose `whole` fields (by bit) may consist of the words, in `scoreHigh` and `scoreLow`. */
+const bound = ({ lists, cost, mayBeExact, repeats, tokens, rules }: Pending, mark: number, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array, whole: number): void => {
   held.fill(0)
   for (let bit = 0; bit < lists.length; bit++) if ((mark & (1 << bit)) !== 0) held[lists[bit].field]++
   let best = 0, weight = 0, fields = 0
   for (let field = 0; field < held.length; field++) {
     if (held[field] === 0) continue
     fields++
-    const score = fieldScoreBound(held[field], cost, repeats, withExact && (held[field] > 1 || mayBeExact), rules)
+    const score = fieldScoreBound(held[field], cost, repeats, (whole & (1 << (field & 31))) !== 0 && (held[field] > 1 || mayBeExact), rules)
     if (score > best || (score === best && weights[field] > weight)) { best = score; weight = weights[field] }
   }
   composeMaxScore(tokens, best, weight, countFields ? Math.min(7, fields) : 0)
 }
-/** Some field (element) of the document consists of as many words as were found in the field. */
-const mayBeWhole = ({ lists }: Pending, mark: number, doc: number): boolean => {
+const ALL_FIELDS = -1
+/** Fields (by bit) where some document with the words may have a value of as many words as were found: a bound by the shortest values of each word. */
+const possiblyWhole = ({ lists }: Pending, mark: number): number => {
+  let whole = 0, impossible = 0
+  for (let bit = 0; bit < lists.length; bit++) {
+    if ((mark & (1 << bit)) === 0) continue
+    const { column, field, term } = lists[bit]
+    let words = 0
+    for (let other = 0; other < lists.length; other++) if ((mark & (1 << other)) !== 0 && lists[other].field === field) words++
+    whole |= 1 << (field & 31)
+    if (column.shortestOf(term) > words) impossible |= 1 << (field & 31)
+  }
+  return whole & ~impossible
+}
+/** Fields (by bit) of the document with a value of as many words as were found in the field. */
+const wholeFields = ({ lists }: Pending, mark: number, doc: number): number => {
+  let whole = 0
   for (let bit = 0; bit < lists.length; bit++) {
     if ((mark & (1 << bit)) === 0) continue
     const { column, field } = lists[bit]
+    const own = 1 << (field & 31)
+    if ((whole & own) !== 0) continue
     let words = 0
     for (let other = 0; other < lists.length; other++) if ((mark & (1 << other)) !== 0 && lists[other].field === field) words++
-    if (column.lengths !== undefined) { if (column.lengths[doc] === words || words > WINDOW) return true; continue }
+    if (column.lengths !== undefined) { if (column.lengths[doc] === words || words > WINDOW) whole |= own; continue }
     // An element may consist of fewer of the words than the field holds.
-    for (let e = column.elementStarts![doc], end = column.elementStarts![doc + 1]; e < end; e++) if (column.elementLengths![e] <= words) return true
+    for (let e = column.elementStarts![doc], end = column.elementStarts![doc + 1]; e < end; e++) if (column.elementLengths![e] <= words) whole |= own
   }
-  return false
+  return whole
 }
