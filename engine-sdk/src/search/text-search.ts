@@ -262,6 +262,18 @@ export class TextSearch {
     return counted.sort((a, b) => b.documents - a.documents || a.field - b.field).map(({ field }) => field)
   }
 
+  /** Documents of a word over all segments, or the best value among them. */
+  private worthOf(field: number, word: Uint8Array): number {
+    let worth = 0
+    for (let s = 0; s < this.matches.length; s++) {
+      const column = this.columns[s][field]
+      const term = column === undefined ? -1 : column.terms.find(word)
+      if (term < 0) continue
+      worth = this.byBestValue && column!.best !== undefined ? Math.max(worth, column!.best[term]) : worth + column!.frequency(term)
+    }
+    return worth
+  }
+
   private collectWords(field: number, token: QueryToken, cost: number, previous: string | undefined, words: string[], seen: Set<string>): void {
     const asked = this.query.fields[field]
     const locale = this.fields[field].locale
@@ -298,6 +310,10 @@ export class TextSearch {
         const term = column.terms.find(token.bytes)
         if (term >= 0 && this.isUsable(s, field, term, previous)) exact = token.text
       }
+    }
+    // What a word is worth does not depend on where its documents lie: segments in which none of them can be used count too.
+    if (this.matches.length > 1 && (previous !== undefined || this.matches.some(({ allowed }) => allowed !== undefined))) {
+      for (const word of merged.keys()) merged.set(word, this.worthOf(field, encodeUtf8(word)))
     }
     // The word as it stands comes first and takes one of the places.
     let taken = 0
