@@ -90,30 +90,42 @@ class DefaultAnalyzer implements Analyzer {
   }
   tokenizeWithOffsets(text: string): Array<TokenSpan> {
     const spans: Array<TokenSpan> = []
-    let pending = ""
-    let start = 0
-    let end = 0
-    const close = (): void => {
-      if (pending !== "") spans.push({ token: this.#finish(pending.toLowerCase()), start, end })
-      pending = ""
-    }
-    for (let i = 0; i < text.length; i++) {
+    const classes = this.#classes
+    const length = text.length
+    // What stands in one run is cut out at once; `pending` holds what came before something that was dropped or folded.
+    let pending = "", start = 0, end = 0, from = -1
+    let mayBeUpper = false
+    for (let i = 0; i < length; i++) {
       const code = text.charCodeAt(i)
+      if (code < 128) {
+        const kind = classes[code]
+        if (kind === KEEP || kind === UPPER) {
+          if (kind === UPPER) mayBeUpper = true
+          if (from < 0) { from = i; if (pending === "") start = i }
+          continue
+        }
+        if (from >= 0) { pending += text.slice(from, i); end = i; from = -1 }
+        if (kind === SPLIT && pending !== "") {
+          spans.push({ token: this.#finish(mayBeUpper ? pending.toLowerCase() : pending), start, end })
+          pending = ""
+          mayBeUpper = false
+        }
+        continue
+      }
+      if (from >= 0) { pending += text.slice(from, i); end = i; from = -1 }
       const at = i
       let piece = ""
-      if (code < 128) {
-        const kind = this.#classes[code]
-        if (kind === SPLIT) { close(); continue }
-        if (kind !== DROP) piece = text[i]
-      } else if (code >= 0xd800 && code < 0xdc00 && i + 1 < text.length) { piece = foldCharacter(text.slice(i, i + 2)); i++ }
-      else if (isCombiningMark(code)) { if (pending !== "") { pending = combine(pending, text[i]); end = i + 1 } continue }
+      if (code >= 0xd800 && code < 0xdc00 && i + 1 < length) { piece = foldCharacter(text.slice(i, i + 2)); i++ }
+      else if (isCombiningMark(code)) { if (pending !== "") { pending = combine(pending, text[i]); end = i + 1; mayBeUpper = true } continue }
       else piece = foldCharacter(text[i])
       if (piece === "") continue
       if (pending === "") start = at
       pending += piece
       end = i + 1
+      mayBeUpper = true
     }
-    close()
+    if (from >= 0) { pending += text.slice(from); end = length }
+    if (pending !== "") spans.push({ token: this.#finish(mayBeUpper ? pending.toLowerCase() : pending), start, end })
     return spans
   }
   stem(token: string): string { return this.#stem(token) }

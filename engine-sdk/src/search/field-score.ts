@@ -86,17 +86,20 @@ export const scoreSingle = (column: TextColumn, posting: number, doc: number, co
 
 /** Several matched tokens in the field; the best element counts for arrays. */
 export const scoreMany = (column: TextColumn, postings: Int32Array, tokens: number, doc: number, cost: number, rules: ScoreRules): number => {
-  if (tokens === 2 && !column.isArray) {
-    // The common case by hand: two words that stand once each.
-    const a = column.locs[postings[0]], b = column.locs[postings[1]]
-    if (a < SPILLED && b < SPILLED) {
-      const first = Math.min(a, b), last = Math.max(a, b)
-      const near = last - first <= WINDOW
-      bestWords = near ? 2 : 1
-      bestDistance = near ? last - first : 0
-      bestLast = near ? last : first
-      const length = column.lengths![doc]
-      return composeWindow(2, 2, cost, near && rules.exactMatch && length === 2 && last === 1, rules)
+  if (!column.isArray && tokens <= WINDOW) {
+    // The common case by hand: every word stands once, and all of them in one window.
+    let first = Infinity, last = -1, t = 0
+    for (; t < tokens; t++) {
+      const loc = column.locs[postings[t]]
+      if (loc >= SPILLED) break
+      if (loc < first) first = loc
+      if (loc > last) last = loc
+    }
+    if (t === tokens && last - first <= WINDOW) {
+      bestWords = tokens
+      bestDistance = last - first
+      bestLast = last
+      return composeWindow(tokens, tokens, cost, rules.exactMatch && column.lengths![doc] === tokens && last === tokens - 1, rules)
     }
   }
   const most = Math.min(tokens, WINDOW)

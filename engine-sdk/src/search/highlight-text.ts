@@ -51,6 +51,10 @@ export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: 
     if (known === undefined) { if (positions.size < WINDOW) positions.set(token, [i]) } else known.push(i)
   }
   if (positions.size === 0) return undefined
+  if (positions.size === 1) {
+    // One word: its first place is as good as any.
+    for (const [first] of positions.values()) return { offsets: [first], words: 1, distance: 0, present: 1, isWhole: spans.length === 1 }
+  }
   const lists = [...positions.values()]
   const heads = lists.map(() => 0)
   let best: number[] = [], bestDistance = 0
@@ -59,7 +63,9 @@ export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: 
     for (let t = 0; t < lists.length; t++) if (heads[t] < lists[t].length && (first < 0 || lists[t][heads[t]] < lists[first][heads[first]])) first = t
     if (first < 0) break
     const start = lists[first][heads[first]]
-    const inside = lists.flatMap((list, t) => heads[t] < list.length && list[heads[t]] - start <= WINDOW ? [list[heads[t]]] : []).sort((a, b) => a - b)
+    const inside: number[] = []
+    for (let t = 0; t < lists.length; t++) if (heads[t] < lists[t].length && lists[t][heads[t]] - start <= WINDOW) inside.push(lists[t][heads[t]])
+    inside.sort((a, b) => a - b)
     const distance = inside[inside.length - 1] - start
     if (inside.length > best.length || (inside.length === best.length && distance < bestDistance)) { best = inside; bestDistance = distance }
     if (best.length === lists.length && bestDistance === lists.length - 1) break
@@ -134,8 +140,10 @@ const trailingEnd = (text: string, end: number, limit: number): number => {
   while (at < limit && text[at] !== " " && text[at] !== "\n") at++
   return at
 }
+const isAscii = (text: string): boolean => { for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return false; return true }
 /** Bytes when the text begins with ASCII, characters otherwise: the measure of "short" in the contract's engine. */
 const textLength = (text: string): number => {
+  if (isAscii(text)) return text.length
   let points = 0, bytes = 0
   for (const character of text) { const code = character.codePointAt(0)!; points++; bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4 }
   return text.charCodeAt(0) < 0x80 ? bytes : points

@@ -24,6 +24,9 @@ export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combin
   return words
 }
 
+/** Longer texts are unlikely to repeat. */
+const REPEATED_TEXT_MAX = 64
+interface MarkedText { readonly made: Snippet; readonly match: TextMatch }
 interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly isInfix: boolean; readonly find: WordFinder; readonly rules: SnippetRules }
 
 export class Highlighter {
@@ -112,7 +115,18 @@ export class Highlighter {
     const inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
     return (token, text, start, end) => words.get(token) ?? (wanted !== undefined && text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
   }
-  private textOf(text: string, field: HighlightedField): { made: Snippet; match: TextMatch } | undefined {
+  private textOf(text: string, field: HighlightedField): MarkedText | undefined {
+    if (text.length > REPEATED_TEXT_MAX) return this.marked(text, field)
+    // Brands and categories repeat from hit to hit.
+    let known = this.repeated.get(field)
+    if (known === undefined) this.repeated.set(field, known = new Map())
+    if (known.has(text)) return known.get(text)
+    const marked = this.marked(text, field)
+    known.set(text, marked)
+    return marked
+  }
+  private readonly repeated = new Map<HighlightedField, Map<string, MarkedText | undefined>>()
+  private marked(text: string, field: HighlightedField): MarkedText | undefined {
     const spans = field.analyzer.tokenizeWithOffsets(text)
     const match = bestWindow(text, spans, field.find)
     // Marks go by the collection's own characters, even where the field indexes others (as recorded).

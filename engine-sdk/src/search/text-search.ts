@@ -475,7 +475,7 @@ export class TextSearch {
         const { field } = lists[bit]
         postings[field][held[field]++] = postingRows[row + bit]
       }
-      this.score(this.matches[s], docs[i], this.columns[s], postings, held, { cost, mayBeExact, rules, words }, 0)
+      this.composeScore(docs[i], this.columns[s], postings, held, { cost, mayBeExact, rules, words }, 0)
     })
   }
 
@@ -552,7 +552,7 @@ export class TextSearch {
     else composeSumScore(sum, counted)
   }
 
-  private intersect(match: SegmentMatches, columns: ReadonlyArray<TextColumn | undefined>, lists: ReadonlyArray<ReadonlyArray<List>>, lead: number, extra: ReadonlyArray<ReadonlyArray<List>>, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; words: number }): boolean {
+  private intersect(match: SegmentMatches, columns: ReadonlyArray<TextColumn | undefined>, lists: ReadonlyArray<ReadonlyArray<List>>, lead: number, extra: ReadonlyArray<ReadonlyArray<List>>, scoring: DocumentScoring): boolean {
     const { allowed } = match
     let hasMatches = false
     const leading = lists[lead]
@@ -582,7 +582,12 @@ export class TextSearch {
     }
   }
 
-  private score(match: SegmentMatches, doc: number, columns: ReadonlyArray<TextColumn | undefined>, postings: ReadonlyArray<Int32Array>, held: Int32Array, scoring: { cost: number; mayBeExact: boolean; rules: Scoring; words: number }, droppedFound: number): void {
+  private score(match: SegmentMatches, doc: number, columns: ReadonlyArray<TextColumn | undefined>, postings: ReadonlyArray<Int32Array>, held: Int32Array, scoring: DocumentScoring, droppedFound: number): void {
+    this.composeScore(doc, columns, postings, held, scoring, droppedFound)
+    record(match, doc, scoreHigh, scoreLow)
+  }
+  /** The record score of a document from its postings per field, in `scoreHigh` and `scoreLow`. */
+  private composeScore(doc: number, columns: ReadonlyArray<TextColumn | undefined>, postings: ReadonlyArray<Int32Array>, held: Int32Array, scoring: DocumentScoring, droppedFound: number): void {
     const { query } = this
     const { rules } = scoring
     let best = 0, bestWeight = 0, heaviest = -1, heaviestScore = 0, sum = 0, fields = 0
@@ -598,7 +603,6 @@ export class TextSearch {
     }
     const tokens = Math.min(15, Math.max(rules.matchedTokens ?? 0, scoring.words + droppedFound))
     this.composeRecord(tokens, best, bestWeight, heaviestScore, heaviest, sum, fields)
-    record(match, doc, scoreHigh, scoreLow)
   }
 
   // ---- fallbacks (5.2) -----------------------------------------------------------------------------------------------
@@ -685,6 +689,7 @@ export class TextSearch {
   }
 }
 
+interface DocumentScoring { readonly cost: number; readonly mayBeExact: boolean; readonly rules: Scoring; readonly words: number }
 interface Scoring extends ScoreRules { /** What `tokens_matched` is at least, where synonyms take part. */ readonly matchedTokens: number | undefined }
 
 /** The `most` terms of the highest worth, in no order until read. */

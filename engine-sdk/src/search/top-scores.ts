@@ -179,50 +179,54 @@ const markDocs = (lists: ReadonlyArray<MarkedList>, docs: Uint32Array): void => 
   }
 }
 
-/** Documents of all segments as one number. */
-const SEGMENT_KEYS = 0x100000000
 /** The best documents so far, best first: text score in two halves, then the tie value. */
 class BestScores {
   readonly most: number
   readonly high: Float64Array
   readonly low: Float64Array
   readonly tie: Float64Array
-  private readonly keys: Float64Array
+  readonly segments: Uint32Array
+  readonly docs: Uint32Array
   size = 0
   constructor(most: number) {
     this.most = most
     this.high = new Float64Array(most)
     this.low = new Float64Array(most)
     this.tie = new Float64Array(most)
-    this.keys = new Float64Array(most)
+    this.segments = new Uint32Array(most)
+    this.docs = new Uint32Array(most)
   }
   get isFull(): boolean { return this.size === this.most }
-  get worstKey(): number { return this.keys[this.most - 1] }
   /** A document stands here once, with its latest score. */
-  remove(key: number): void {
+  remove(s: number, doc: number): void {
     for (let i = 0; i < this.size; i++) {
-      if (this.keys[i] !== key) continue
-      for (const cells of [this.high, this.low, this.tie, this.keys]) cells.copyWithin(i, i + 1, this.size)
+      if (this.docs[i] !== doc || this.segments[i] !== s) continue
+      for (const cells of [this.high, this.low, this.tie, this.segments, this.docs]) cells.copyWithin(i, i + 1, this.size)
       this.size--
       return
     }
   }
-  offer(key: number, high: number, low: number, tie: number): void {
+  /** False when the document is not among them. */
+  offer(s: number, doc: number, high: number, low: number, tie: number): boolean {
     let at = this.size
     if (at === this.most) {
-      if (!this.isBelow(at - 1, high, low, tie)) return
+      if (!this.isBelow(at - 1, high, low, tie)) return false
       at--
     } else this.size++
-    for (; at > 0 && this.isBelow(at - 1, high, low, tie); at--) {
-      this.high[at] = this.high[at - 1]
-      this.low[at] = this.low[at - 1]
-      this.tie[at] = this.tie[at - 1]
-      this.keys[at] = this.keys[at - 1]
-    }
+    for (; at > 0 && this.isBelow(at - 1, high, low, tie); at--) this.move(at, at - 1)
     this.high[at] = high
     this.low[at] = low
     this.tie[at] = tie
-    this.keys[at] = key
+    this.segments[at] = s
+    this.docs[at] = doc
+    return true
+  }
+  private move(to: number, from: number): void {
+    this.high[to] = this.high[from]
+    this.low[to] = this.low[from]
+    this.tie[to] = this.tie[from]
+    this.segments[to] = this.segments[from]
+    this.docs[to] = this.docs[from]
   }
   private isBelow(i: number, high: number, low: number, tie: number): boolean {
     return this.high[i] !== high ? this.high[i] < high : this.low[i] !== low ? this.low[i] < low : this.tie[i] < tie
@@ -238,8 +242,8 @@ let stamp = 0
 export interface Scored { readonly high: Float64Array; readonly low: Float64Array; readonly scored: Bits }
 
 /**
- * Scores every pending document that may be among the `most` best; `score` writes one into the segment's cells. What it
- * leaves out is certain to be worse than `most` others.
+ * Scores every pending document that may be among the `most` best into the segment's cells; `score` composes the score
+ * of one from its row of postings. What is left out is certain to be worse than `most` others.
  */
 export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, matches: ReadonlyArray<Scored>, weights: ReadonlyArray<number>, countFields: boolean, score: (pending: Pending, i: number, mark: number) => void): void => {
   if (wanted.most === 0) return
@@ -293,26 +297,27 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
           if (wholeHigh < h || (wholeHigh === h && (wholeLow < l || (wholeLow === l && value < t)))) continue
         }
       }
+      score(one, i, mark)
+      const high = scoreHigh, low = scoreLow
+      // Certain to be worse than all of the best: its score is of no use.
+      if (isFull && (high < h || (high === h && (low < l || (low === l && value < best.tie[last]))))) continue
       const w = doc >>> 5, bit = 1 << (doc & 31)
       const wasScored = (cells.scored[w] & bit) !== 0
-      const beforeHigh = wasScored ? cells.high[doc] : 0, beforeLow = wasScored ? cells.low[doc] : 0
-      score(one, i, mark)
-      const key = s * SEGMENT_KEYS + doc
-      if (wasScored) {
-        if (cells.high[doc] === beforeHigh && cells.low[doc] === beforeLow) continue
-        best.remove(key)
-      }
-      best.offer(key, cells.high[doc], cells.low[doc], tie === undefined ? -Infinity : value)
+      if (wasScored && (high < cells.high[doc] || (high === cells.high[doc] && low <= cells.low[doc]))) continue
+      if (wasScored) best.remove(s, doc)
+      cells.scored[w] |= bit
+      cells.high[doc] = high
+      cells.low[doc] = low
+      if (!best.offer(s, doc, high, low, tie === undefined ? -Infinity : value)) continue
       isFull = best.isFull
-      worstClass = classes === undefined || !isFull ? 0 : classOf(classes, best, s)
+      if (classes !== undefined && isFull) worstClass = classOf(classes, best, s)
     }
   }
 }
-
 /** Class of the worst of the best, where it is a document of this segment; 0 elsewhere, which rules nothing out. */
 const classOf = (classes: Uint8Array, best: BestScores, s: number): number => {
-  const key = best.worstKey
-  return Math.floor(key / SEGMENT_KEYS) === s ? classes[key % SEGMENT_KEYS] : 0
+  const last = best.most - 1
+  return best.segments[last] === s ? classes[best.docs[last]] : 0
 }
 
 /** The highest record score of a document with this mark whose `whole` fields (by bit) may consist of the words, in `scoreHigh` and `scoreLow`. */
