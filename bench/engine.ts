@@ -27,11 +27,19 @@ const measuredOf = (ms: number, text: string): Measured => {
 }
 
 const SETTLE_MAX_ms = 120_000
-/** Until background merging has made one segment, as the peer's forced merge does. Answers the seconds since `from`. */
+const POLL_ms = 100
+/** Longer than the rest after which an engine starts to merge everything into one. */
+const REST_ms = 2_000
+/** Until background merging has come to rest (one segment, or no work for a while), as the peer's forced merge does. Answers the seconds since `from`. */
 const settled = async (segments: () => number, from: number): Promise<number> => {
-  const until = performance.now() + SETTLE_MAX_ms
-  while (segments() > 1 && performance.now() < until) await new Promise((resolve) => setTimeout(resolve, 20))
-  return (performance.now() - from) / 1000
+  let last = performance.now()
+  for (let at = last, used = process.cpuUsage(); segments() > 1 && at - last < REST_ms && at - from < SETTLE_MAX_ms; at = performance.now()) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_ms))
+    const { user, system } = process.cpuUsage(used)
+    used = process.cpuUsage()
+    if (user + system > POLL_ms * 1000 / 4) last = performance.now()
+  }
+  return ((segments() > 1 ? last : performance.now()) - from) / 1000
 }
 
 /** Imports, lets merging come to rest, warms and measures; shared with the test that keeps this bench from rotting. */
