@@ -85,8 +85,10 @@ const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) 
       if (head < 0) { this.pending = all; return }
       const text = all.toString("latin1", 0, head)
       const length = /content-length: (\d+)/i.exec(text)
-      const total = head + 4 + (length === null ? 0 : Number(length[1]))
-      if (all.length < total) { this.pending = all; return }
+      // A streamed answer ends with its empty last chunk.
+      const isChunked = /transfer-encoding: chunked/i.test(text)
+      const total = isChunked ? all.length : head + 4 + (length === null ? 0 : Number(length[1]))
+      if (all.length < total || (isChunked && all.toString("latin1", Math.max(head, all.length - 5)) !== "0\r\n\r\n")) { this.pending = all; return }
       this.pending = undefined
       const now = performance.now()
       latencies.push(now - this.dueAt)
