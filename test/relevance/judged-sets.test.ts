@@ -3,7 +3,7 @@
  * sets are read beside the project and are never copied into it; where they are absent the lane is skipped by name.
  */
 import { existsSync } from "node:fs"
-import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { evaluate, type JudgedQuery, type OpenCollection, openCollection, readJudged } from "../../bench/relevance.ts"
 import { joinedWords, withTypo } from "../../bench/query-errors.ts"
 import { mean, pairedBootstrap } from "../../bench/relevance-metrics.ts"
@@ -18,9 +18,11 @@ const ndcg = async (collection: OpenCollection, queries: ReadonlyArray<JudgedQue
 
 for (const { floor, name, queries, queryBy } of sets) {
   const isHere = existsSync(`${data}${name}/docs.jsonl.gz`)
-  describe.skipIf(!isHere)(`${name}${isHere ? "" : " (SKIPPED: the judged set is not beside the project)"}`, () => {
+  describe(name, () => {
     let collection: OpenCollection, judged: ReadonlyArray<JudgedQuery>, clean: ReadonlyArray<number>
+    beforeEach((context) => { if (!isHere) context.skip(`relevance lane: the judged set ${name} is not beside the project (../shared/data)`) })
     beforeAll(async () => {
+      if (!isHere) return
       collection = await openCollection(`${data}${name}/docs.jsonl.gz`, queryBy)
       judged = await readJudged(`${data}${name}/${queries}`, `${data}${name}/qrels.tsv`)
       clean = await ndcg(collection, judged, "relevance")
