@@ -23,16 +23,7 @@ export const routes = Effect.gen(function*() {
       ? answering(() => engine.getCollection(own(input), input.params.collectionName))
       : withText(run)(input))
 
-  const sets = (operations: typeof contract.synonymSets | typeof contract.curationSets, run: {
-    readonly list: (context: engine.OperationContext) => engine.Answered
-    readonly get: (context: engine.OperationContext, name: string) => engine.Answered
-    readonly upsert: (context: engine.OperationContext, name: string, text: string) => Promise<engine.Answered>
-    readonly delete: (context: engine.OperationContext, name: string) => Promise<engine.Answered>
-    readonly listItems: (context: engine.OperationContext, name: string, parameters: engine.QueryParameters) => engine.Answered
-    readonly getItem: (context: engine.OperationContext, name: string, id: string) => engine.Answered
-    readonly upsertItem: (context: engine.OperationContext, name: string, id: string, text: string) => Promise<engine.Answered>
-    readonly deleteItem: (context: engine.OperationContext, name: string, id: string) => Promise<engine.Answered>
-  }) => [
+  const sets = (operations: typeof contract.synonymSets | typeof contract.curationSets, run: engine.NamedSetOperations) => [
     implement(operations.list, plain((context) => run.list(context))),
     implement(operations.get, plain((context, { params }) => run.get(context, params.setName))),
     implement(operations.upsert, withText((context, { params }, text) => run.upsert(context, params.setName, text))),
@@ -69,14 +60,8 @@ export const routes = Effect.gen(function*() {
     implement(contract.upsertPreset, withText((context, { params }, text) => engine.upsertPreset(context, params.presetId, text))),
     implement(contract.deletePreset, plain((context, { params }) => engine.deletePreset(context, params.presetId))),
 
-    ...sets(contract.synonymSets, {
-      list: engine.listSynonymSets, get: engine.getSynonymSet, upsert: engine.upsertSynonymSet, delete: engine.deleteSynonymSet,
-      listItems: engine.listSynonymItems, getItem: engine.getSynonymItem, upsertItem: engine.upsertSynonymItem, deleteItem: engine.deleteSynonymItem
-    }),
-    ...sets(contract.curationSets, {
-      list: engine.listCurationSets, get: engine.getCurationSet, upsert: engine.upsertCurationSet, delete: engine.deleteCurationSet,
-      listItems: engine.listCurationItems, getItem: engine.getCurationItem, upsertItem: engine.upsertCurationItem, deleteItem: engine.deleteCurationItem
-    }),
+    ...sets(contract.synonymSets, engine.synonymSets),
+    ...sets(contract.curationSets, engine.curationSets),
 
     implement(contract.listStopwords, plain((context) => engine.listStopwords(context))),
     implement(contract.getStopwords, plain((context, { params }) => engine.getStopwords(context, params.setId))),

@@ -52,8 +52,8 @@ const route = async (context: OperationContext, method: string, segments: Readon
       if (name === undefined) return operations.listStopwords(context)
       if (method === "GET") return operations.getStopwords(context, name)
       return method === "PUT" ? operations.upsertStopwords(context, name, body) : operations.deleteStopwords(context, name)
-    case "synonym_sets": return synonymRoute(context, method, segments, parameters, body)
-    case "curation_sets": return curationRoute(context, method, segments, parameters, body)
+    case "synonym_sets": return setsRoute(operations.synonymSets, context, method, segments, parameters, body)
+    case "curation_sets": return setsRoute(operations.curationSets, context, method, segments, parameters, body)
     case "stemming":
       if (third === "import") return operations.importStemmingDictionary(context, body, parameters)
       if (third === undefined) return operations.listStemmingDictionaries(context)
@@ -76,23 +76,13 @@ const documentRoute = async (context: OperationContext, method: string, collecti
   if (method === "GET") return operations.getDocument(context, collection, id, parameters)
   return method === "PATCH" ? operations.updateDocument(context, collection, id, body, parameters) : operations.deleteDocument(context, collection, id, parameters)
 }
-const synonymRoute = async (context: OperationContext, method: string, [, name, items, id]: ReadonlyArray<string>, parameters: Record<string, string>, body: string): Promise<Routed> => {
-  if (name === undefined) return operations.listSynonymSets(context)
+const setsRoute = async (sets: operations.NamedSetOperations, context: OperationContext, method: string, [, name, items, id]: ReadonlyArray<string>, parameters: Record<string, string>, body: string): Promise<Routed> => {
+  if (name === undefined) return sets.list(context)
   if (items === undefined) {
-    if (method === "GET") return operations.getSynonymSet(context, name)
-    return method === "PUT" ? operations.upsertSynonymSet(context, name, body) : operations.deleteSynonymSet(context, name)
+    if (method === "GET") return sets.get(context, name)
+    return method === "PUT" ? sets.upsert(context, name, body) : sets.delete(context, name)
   }
-  if (id === undefined) return operations.listSynonymItems(context, name, parameters)
-  if (method === "GET") return operations.getSynonymItem(context, name, id)
-  return method === "PUT" ? operations.upsertSynonymItem(context, name, id, body) : operations.deleteSynonymItem(context, name, id)
-}
-const curationRoute = async (context: OperationContext, method: string, [, name, items, id]: ReadonlyArray<string>, parameters: Record<string, string>, body: string): Promise<Routed> => {
-  if (name === undefined) return operations.listCurationSets(context)
-  if (items === undefined) {
-    if (method === "GET") return operations.getCurationSet(context, name)
-    return method === "PUT" ? operations.upsertCurationSet(context, name, body) : operations.deleteCurationSet(context, name)
-  }
-  if (id === undefined) return operations.listCurationItems(context, name, parameters)
-  if (method === "GET") return operations.getCurationItem(context, name, id)
-  return method === "PUT" ? operations.upsertCurationItem(context, name, id, body) : operations.deleteCurationItem(context, name, id)
+  if (id === undefined) return sets.listItems(context, name, parameters)
+  if (method === "GET") return sets.getItem(context, name, id)
+  return method === "PUT" ? sets.upsertItem(context, name, id, body) : sets.deleteItem(context, name, id)
 }

@@ -1,11 +1,10 @@
 /** Curation sets and their items (engine-contract 11.1, 11.2). */
 import { isObject } from "../documents/json.ts"
-import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
-import type { CurationItem, CurationRule, CurationSet } from "../query/query-context.ts"
-import { answer, BAD_REQUEST, pageOf, parseBody, type Answered, type OperationContext, type QueryParameters } from "./operation.ts"
+import { fail, invalid, ok, type Result } from "../errors.ts"
+import type { CurationItem, CurationRule } from "../query/query-context.ts"
+import { namedSets } from "./named-sets.ts"
+import { BAD_REQUEST } from "./operation.ts"
 
-const MISSING = notFound("Curation index not found")
-const NO_ITEM = notFound("Could not find that `id`.")
 const METHODS: ReadonlySet<string> = new Set(["equality", "jaccard", "vector_distance"])
 const ACTIONS = ["includes", "excludes", "metadata", "filter_by", "sort_by", "remove_matched_tokens", "replace_query", "diversity"] as const
 const refuse = (message: string): Result<never> => fail(invalid(message))
@@ -92,62 +91,4 @@ const diversityProblem = (raw: unknown): string | undefined => {
   return undefined
 }
 
-const byId = (a: CurationItem, b: CurationItem): number => a.id < b.id ? -1 : a.id > b.id ? 1 : 0
-const setNamed = (context: OperationContext, name: string): CurationSet | undefined => context.resources.get(context.namespace, "curation_set", name)
-
-export const listCurationSets = (context: OperationContext): Answered => answer(200, context.resources.list(context.namespace, "curation_set"))
-export const getCurationSet = (context: OperationContext, name: string): Answered => {
-  const set = setNamed(context, name)
-  return set === undefined ? fail(MISSING) : answer(200, set)
-}
-/** Replaces every item; items are kept and evaluated in the order of their ids. */
-export const upsertCurationSet = async (context: OperationContext, name: string, text: string): Promise<Answered> => {
-  const body = parseBody(text)
-  if (!body.ok) return body
-  if (!isObject(body.value)) return refuse("Bad JSON.")
-  if (!Array.isArray(body.value.items)) return refuse("Missing or invalid 'items' field")
-  const items = new Map<string, CurationItem>()
-  for (const raw of body.value.items as unknown[]) {
-    const item = parseItem(raw)
-    if (!item.ok) return item
-    items.set(item.value.id, item.value)
-  }
-  const set: CurationSet = { items: [...items.values()].sort(byId), name, ...(typeof body.value.description === "string" ? { description: body.value.description } : {}) }
-  await context.resources.put(context.namespace, "curation_set", name, set)
-  return answer(200, set)
-}
-export const deleteCurationSet = async (context: OperationContext, name: string): Promise<Answered> => {
-  if (setNamed(context, name) === undefined) return fail(MISSING)
-  await context.resources.remove(context.namespace, "curation_set", name)
-  return answer(200, { name })
-}
-export const listCurationItems = (context: OperationContext, name: string, parameters: QueryParameters): Answered => {
-  const set = setNamed(context, name)
-  if (set === undefined) return fail(MISSING)
-  const page = pageOf(set.items, parameters)
-  return page.ok ? answer(200, page.value) : page
-}
-export const getCurationItem = (context: OperationContext, name: string, id: string): Answered => {
-  const set = setNamed(context, name)
-  if (set === undefined) return fail(MISSING)
-  const item = set.items.find((candidate) => candidate.id === id)
-  return item === undefined ? fail(notFound("Not Found")) : answer(200, item)
-}
-/** Answers the body as sent, with the id of the path. */
-export const upsertCurationItem = async (context: OperationContext, name: string, id: string, text: string): Promise<Answered> => {
-  const set = setNamed(context, name)
-  if (set === undefined) return fail(MISSING)
-  const body = parseBody(text)
-  if (!body.ok) return body
-  const item = parseItem(body.value, id)
-  if (!item.ok) return item
-  await context.resources.put(context.namespace, "curation_set", name, { ...set, items: [...set.items.filter((other) => other.id !== id), item.value].sort(byId) })
-  return answer(200, { ...(body.value as Raw), id })
-}
-export const deleteCurationItem = async (context: OperationContext, name: string, id: string): Promise<Answered> => {
-  const set = setNamed(context, name)
-  if (set === undefined) return fail(MISSING)
-  if (!set.items.some((item) => item.id === id)) return fail(NO_ITEM)
-  await context.resources.put(context.namespace, "curation_set", name, { ...set, items: set.items.filter((item) => item.id !== id) })
-  return answer(200, { id })
-}
+export const curationSets = namedSets("curation_set", "Curation index not found", parseItem)

@@ -1,10 +1,11 @@
 /** Every engine-plane operation, for a host that authenticates, calls and sends. */
 export * from "./collections.ts"
-export * from "./curation-sets.ts"
+export { curationSets } from "./curation-sets.ts"
 export { createDocument, deleteDocument, deleteDocuments, getDocument, updateDocument, updateDocuments } from "./documents.ts"
 export { exportDocuments, importDocuments } from "./import-export.ts"
 export { resolveCollection, type Answer, type Answered, type AnsweredSearch, type Caller, type OperationContext, type QueryParameters, type StreamAnswer } from "./operation.ts"
 export { memoryResources, searchResourcesOf, type Alias, type ResourceKind, type ResourceKinds, type Resources, type StemmingDictionary } from "./resources.ts"
 export { mergeSearchParameters, multiSearch, planSearch, search } from "./search.ts"
-export * from "./synonym-sets.ts"
+export { synonymSets } from "./synonym-sets.ts"
+export type { NamedSetOperations } from "./named-sets.ts"
 export * from "./text-resources.ts"
