@@ -65,6 +65,8 @@ const RESTART_AFTER_MS = 100
 const RESTART_AFTER_MAX_MS = 5_000
 /** A life this long was not one of a row of failures: the next restart is quick again. */
 const HEALTHY_AFTER_MS = 60_000
+/** Each failed attempt is logged: a retry for ever must not look like silence. */
+const told = (what: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => Effect.tapError(effect, (error) => Effect.logError(`${what}; tried again until it works`, error))
 const backoff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")]).pipe(Schedule.jittered)
 
 class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string; readonly cause: unknown }> {}
@@ -96,7 +98,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
         payload: { group: processor.name, partition, topic: place.topic, offset: place.offset, index: place.index, reason, body }
       })
       return log.append([{ topic: deadLettersOf(topic).name, partition: 0, key: placeKey(place), value }])
-    }).pipe(Effect.retry(backoff), Effect.asVoid)
+    }).pipe(told("A dead letter could not be appended"), Effect.retry(backoff), Effect.asVoid)
 
   const life = Effect.gen(function*() {
     const hints = yield* log.subscribe
@@ -207,13 +209,14 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
       for (const letter of letters) yield* sendDeadLetter(letter.topic, letter.place, letter.organizationId, letter.reason, letter.body)
       letters = []
       if (redirects.length > 0) {
-        yield* Effect.retry(log.append(redirects), backoff)
+        yield* log.append(redirects).pipe(told("Redirected entries could not be appended"), Effect.retry(backoff))
         redirects.length = 0
       }
       const target: Positions = { ...reached }
       yield* options.probe?.("flushed") ?? Effect.void
       yield* withSql(commitWith(processor.name, partition, committed, target, processor.sizeOf(emitted) === 0 ? Effect.void : processor.write(emitted))).pipe(
         // The database may be away for a while; the log keeps everything meanwhile.
+        told("Counts could not be written"),
         Effect.retry({ schedule: backoff, while: (error: { readonly _tag: string }) => error._tag === "SqlError" })
       )
       emitted = processor.newEmitted()

@@ -287,5 +287,5 @@ export interface UnionAnswer {
 
 export type WriteOperation =
   /** `document` as parsed JSON, or one line of JSON text or bytes (import). */
-  | { readonly kind: "put"; readonly action: WriteAction; readonly dirtyValues: DirtyValues | undefined; readonly document: Document | string | Uint8Array; /** From the path (PATCH). */ readonly id?: string; /** Analyse and index again even when nothing changed (reindex). */ readonly rewrite?: boolean }
+  | { readonly kind: "put"; readonly action: WriteAction; readonly dirtyValues: DirtyValues | undefined; readonly document: Document | string | Uint8Array; /** From the path (PATCH). */ readonly id?: string; /** Index again what is stored under the id now (reindex); of `document` only the id counts, so that a write in between is not undone. */ readonly rewrite?: boolean }
   | { readonly kind: "delete"; readonly id: string }

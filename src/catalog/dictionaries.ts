@@ -6,7 +6,7 @@ import { CatalogResources } from "./resources.ts"
 export const layerDictionaries = Layer.effectDiscard(Effect.gen(function*() {
   const engine = yield* Engine
   const resources = yield* CatalogResources
-  for (const organizationId of resources.namespaces()) {
+  for (const organizationId of resources.stored) {
     for (const { id, words } of resources.list(organizationId, "stemming_dictionary")) yield* Effect.promise(async () => engine.setDictionary?.(organizationId, id, words))
   }
 }))

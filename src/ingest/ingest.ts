@@ -46,7 +46,8 @@ export class Ingest extends Context.Service<Ingest, {
       let imported = 0, failed = 0
       written.value.forEach((verdict, i) => {
         if (verdict.result.ok) imported++
-        else {
+        // Deleted since it was read: nothing to index again.
+        else if (verdict.result.error.kind !== "NotFound") {
           failed++
           if (errors.length < jobErrorsMax) errors.push({ id: page.value.ids[i], error: verdict.result.error.message })
         }

@@ -1,6 +1,6 @@
 /**
- * Outbound events (spec part 6) are written in the transaction that causes them and delivered from here later, so that
- * an event exists exactly when its cause does.
+ * Outbound events (spec part 6) are written in the transaction that causes them, so that an event exists exactly
+ * when its cause does. Nothing delivers them yet.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"

@@ -32,7 +32,7 @@ const platformPackage = (): string => {
   try {
     return dirname(dirname(createRequire(import.meta.url).resolve(name)))
   } catch {
-    throw new Error(`No embedded Postgres for ${process.platform}-${process.arch}; set DATABASE_URL to a server of yours.`)
+    throw new Error(`No embedded Postgres for ${process.platform}-${process.arch}.`)
   }
 }
 
@@ -52,7 +52,7 @@ const chooseRunner = (dataFolder: string, binaries: string): Runner => {
   // A user namespace makes Postgres believe it is nobody, while files stay root's: no copy of 60 MB needed.
   const probe = spawnSync("unshare", ["--user", `--map-user=${nobody}`, `--map-group=${nobody}`, "true"])
   if (probe.status === 0) return { kind: "unshare" }
-  throw new Error("Postgres cannot run as root here: the data folder lies below a folder that other users cannot enter, and user namespaces are off. Choose another --data-dir, or set DATABASE_URL.")
+  throw new Error("Postgres cannot run as root here: the data folder lies below a folder that other users cannot enter, and user namespaces are off. Choose another --data-dir.")
 }
 
 const command = (runner: Runner, program: string, args: ReadonlyArray<string>): { readonly file: string; readonly args: Array<string> } =>

@@ -50,7 +50,7 @@ export const prepareWrite = (
   const checked = checkDocument(plan, document, operation.dirtyValues ?? plan.defaultMode, merges)
   if (!checked.ok) return checked
   const { values, detected, stored } = checked.value
-  return ok({ id, stored, values, detected, changed: previous === undefined || !sameJson(previous, stored), ...(previous === undefined ? {} : { previous }) })
+  return ok({ id, stored, values, detected, changed: previous === undefined || plan.unstored.some((name) => values.has(name)) || !sameJson(previous, stored), ...(previous === undefined ? {} : { previous }) })
 }
 
 /** The indexable values of a document that is already stored. Values that do not fit the schema are left out. */

@@ -32,6 +32,15 @@ export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Ar
   }
   return shared
 }
+/** What follows the terms of a text column, in the order the column reads it. */
+export const putPostings = (out: SectionWriter, prefix: string, postings: { readonly table: { readonly bytes: Uint8Array; readonly offsets: Uint32Array }; readonly best: Float64Array | undefined; readonly starts: Uint32Array; readonly docs: WordLog; readonly locs: WordLog; readonly spill: WordLog }): void => {
+  out.put(prefix + "shared", sharedPrefixes(postings.table.bytes, postings.table.offsets))
+  if (postings.best !== undefined) out.put(prefix + "best", postings.best)
+  out.put(prefix + "starts", postings.starts)
+  out.put(prefix + "docs", postings.docs.done())
+  out.put(prefix + "locs", postings.locs.done())
+  out.put(prefix + "spill", postings.spill.done())
+}
 
 class TextBuilder implements ColumnBuilder {
   private readonly ids = new Map<string, number>()
@@ -104,12 +113,7 @@ class TextBuilder implements ColumnBuilder {
       starts[t + 1] = postingDocs.length
     }
     const table = writeTable(out, prefix + "terms.", terms)
-    out.put(prefix + "shared", sharedPrefixes(table.bytes, table.offsets))
-    if (best !== undefined) out.put(prefix + "best", best)
-    out.put(prefix + "starts", starts)
-    out.put(prefix + "docs", postingDocs.done())
-    out.put(prefix + "locs", locs.done())
-    out.put(prefix + "spill", spill.done())
+    putPostings(out, prefix, { table, best, starts, docs: postingDocs, locs, spill })
     if (this.isArray) {
       const elementStarts = new Uint32Array(docs + 1), elementLengths = new Uint16Array(this.lengths.length / 2)
       for (let e = 0; e < elementLengths.length; e++) { elementStarts[this.lengths.words[e * 2] + 1]++; elementLengths[e] = this.lengths.words[e * 2 + 1] }

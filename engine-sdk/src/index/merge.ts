@@ -6,7 +6,7 @@ import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
 import { ByteLog, WordLog } from "./bytes.ts"
 import { SPILLED, type GeoColumn, type NumberColumn, type SortColumn, type TextColumn, type ValueColumn, type VectorColumn } from "./columns.ts"
-import { indexedFields, isArrayField, numberArray, sharedPrefixes } from "./builders.ts"
+import { indexedFields, isArrayField, numberArray, putPostings } from "./builders.ts"
 import { ordinalArray, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 import { idSlotsOf, type Segment } from "./segment.ts"
 import { mergeTables } from "./string-table.ts"
@@ -113,12 +113,7 @@ function* mergeText(plan: Plan, out: SectionWriter, prefix: string, columns: Rea
   }
   out.put(prefix + "terms.bytes", table.bytes)
   out.put(prefix + "terms.offsets", table.offsets)
-  out.put(prefix + "shared", sharedPrefixes(table.bytes, table.offsets))
-  if (best !== undefined) out.put(prefix + "best", best)
-  out.put(prefix + "starts", starts)
-  out.put(prefix + "docs", docs.done())
-  out.put(prefix + "locs", locs.done())
-  out.put(prefix + "spill", spill.done())
+  putPostings(out, prefix, { table, best, starts, docs, locs, spill })
   if (isArray) {
     const lengths = new WordLog(plan.docs + 1), elementStarts = new Uint32Array(plan.docs + 1)
     for (let s = 0; s < columns.length; s++) {

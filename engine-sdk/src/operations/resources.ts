@@ -38,10 +38,10 @@ export const memoryResources = (): Resources => {
     return values
   }
   return {
-    get: <K extends ResourceKind>(namespace: Namespace, kind: K, name: string) => kindOf(namespace, kind).get(name) as ResourceKinds[K] | undefined,
-    list: <K extends ResourceKind>(namespace: Namespace, kind: K) => [...kindOf(namespace, kind)].sort(([a], [b]) => a < b ? -1 : 1).map(([, value]) => value as ResourceKinds[K]),
+    get: <K extends ResourceKind>(namespace: Namespace, kind: K, name: string) => namespaces.get(namespace)?.get(kind)?.get(name) as ResourceKinds[K] | undefined,
+    list: <K extends ResourceKind>(namespace: Namespace, kind: K) => [...namespaces.get(namespace)?.get(kind) ?? []].sort(([a], [b]) => a < b ? -1 : 1).map(([, value]) => value as ResourceKinds[K]),
     put: async (namespace, kind, name, value) => { kindOf(namespace, kind).set(name, value) },
-    remove: async (namespace, kind, name) => { kindOf(namespace, kind).delete(name) },
+    remove: async (namespace, kind, name) => { namespaces.get(namespace)?.get(kind)?.delete(name) },
   }
 }
 /** The view a compiler takes. */

@@ -16,7 +16,7 @@ import { documentFieldContext } from "./documents.ts"
 import { COLLECTION_NOT_FOUND, parseBody, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
-const MULTI_SEARCHES_MAX = 50
+export const MULTI_SEARCHES_MAX = 50
 /** What `limit_multi_searches` may raise the limit to. */
 const MULTI_SEARCHES_CEILING = 1_000
 const PLACEHOLDER_ROUNDS_MAX = 16

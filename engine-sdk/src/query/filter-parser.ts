@@ -222,7 +222,13 @@ const operatorOf = (raw: string): { readonly negated: boolean; readonly equals: 
 }
 const isList = (text: string): boolean => text.startsWith("[") && text.endsWith("]")
 const itemsOf = (list: string): string[] => list.slice(1, -1).trim() === "" ? [] : splitQuoted(list.slice(1, -1))
-/** Commas outside backticks and double quotes. */
+/** The operator and the values behind it: those of a list, or the one. */
+const operandsOf = (raw: string): { readonly negated: boolean; readonly equals: boolean; readonly list: boolean; readonly items: ReadonlyArray<string> } => {
+  const { negated, equals, rest } = operatorOf(raw)
+  const list = isList(rest)
+  return { negated, equals, list, items: list ? itemsOf(rest) : [rest] }
+}
+/** Between commas outside backticks. */
 const splitQuoted = (text: string): string[] => {
   const items: string[] = []
   let start = 0
@@ -253,10 +259,8 @@ const parseIds = (raw: string): Result<Filter> => {
 }
 
 const parseStrings = (field: Field, raw: string, context: FieldContext): Result<Filter> => {
-  const { negated, equals, rest } = operatorOf(raw)
-  const list = isList(rest)
-  const items = list ? itemsOf(rest) : [rest]
-  if (list && items.length === 0) return ok({ kind: negated ? "all" : "none" })
+  const { negated, equals, items } = operandsOf(raw)
+  if (items.length === 0) return ok({ kind: negated ? "all" : "none" })
   const values: Array<StringFilter["values"][number]> = []
   const analyzer = context.analyzer(context.schema, field)
   for (const item of items) {
@@ -278,10 +282,8 @@ const INT32_MAX = 2_147_483_647
 const INT64_MAX = 9_223_372_036_854_775_807n
 const parseNumbers = (field: Field, raw: string): Result<Filter> => {
   const type = field.type.replace("[]", "") as NumberFilter["type"]
-  const { negated, rest } = operatorOf(raw)
-  const listed = isList(rest)
-  const items = listed ? itemsOf(rest) : [rest]
-  if (listed && items.length === 0) return ok({ kind: negated ? "all" : "none" })
+  const { negated, items } = operandsOf(raw)
+  if (items.length === 0) return ok({ kind: negated ? "all" : "none" })
   const ranges: Range[] = []
   for (const item of items) {
     const parsed = rangesOf(field.name, type, item)
@@ -329,10 +331,8 @@ const numberOf = (name: string, type: NumberFilter["type"], text: string): Resul
 }
 
 const parseBooleans = (field: Field, raw: string): Result<Filter> => {
-  const { negated, rest } = operatorOf(raw)
-  const list = isList(rest)
-  const items = list ? itemsOf(rest) : [rest]
-  if (list && items.length === 0) return ok({ kind: negated ? "all" : "none" })
+  const { negated, list, items } = operandsOf(raw)
+  if (items.length === 0) return ok({ kind: negated ? "all" : "none" })
   const values: boolean[] = []
   for (const item of items) {
     if (item !== "true" && item !== "false") return fail(invalid(`${list ? "Values" : "Value"} of filter field \`${field.name}\` must be \`true\` or \`false\`.`, "filter_by"))

@@ -137,5 +137,3 @@ const docsWithKey = (segment: Segment, field: string, key: string): ReadonlyArra
   }
   return index.get(key) ?? []
 }
-/** The text of one field value as it appears in keys; for look-ups from outside the index (reference checks). */
-export const keyOfTokens = (tokens: ReadonlyArray<string>): string => tokens.join("\u0000")

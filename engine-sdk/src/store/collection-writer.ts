@@ -59,7 +59,7 @@ export class CollectionWriter {
   private readonly dictionaries: Dictionaries | undefined
   private nextSeq: number
   private nextSegment = 1
-  /** Documents handed to the journal whose commit is not readable yet. */ private readonly inFlight = new Map<number, { text: string | undefined; batch: number }>()
+  /** Documents handed to the journal whose commit is not readable yet. */ private readonly inFlight = new Map<number, { text: string | undefined; unstored?: string; batch: number }>()
   private batches = 0
   private published: Promise<void> = Promise.resolve()
   private pendingPublications = 0
@@ -158,9 +158,10 @@ export class CollectionWriter {
 
   // ---- writing -------------------------------------------------------------------------------------------------------
 
-  /** One verdict per operation, in order. Resolves when everything is durable and published. */
-  async write(operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<ReadonlyArray<WriteVerdict>> {
+  /** One verdict per operation, in order. Resolves when everything is durable and published; undefined: closed meanwhile, nothing was written. */
+  async write(operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<ReadonlyArray<WriteVerdict> | undefined> {
     while (this.gate !== undefined) await this.gate
+    if (this.isClosed) return undefined
     this.activeWrites++
     try {
       const verdicts: WriteVerdict[] = []
@@ -197,7 +198,7 @@ export class CollectionWriter {
     const deletions = [...chunk.deletions].map(([view, docs]) => ({ segment: view.segment.id, docs }))
     const batch = ++this.batches
     const list = [...puts].map(([seq, text]): StoredDocument => { const unstored = chunk.unstored.get(seq); return { seq, text, ...(unstored === undefined ? {} : { unstored }) } })
-    for (const { seq, text } of list) this.inFlight.set(seq, { text, batch })
+    for (const { seq, text, unstored } of list) this.inFlight.set(seq, { text, ...(unstored === undefined ? {} : { unstored }), batch })
     for (const seq of removes) this.inFlight.set(seq, { text: undefined, batch })
     const committed = this.journal.commit(this.key, { puts: list, removes: [...removes], nextSeq: this.nextSeq, ...(detected > 0 ? { record: this.record } : {}) })
     const schema = detected > 0 ? this.schema : undefined
@@ -235,6 +236,12 @@ export class CollectionWriter {
   textOf(seq: number): string | undefined {
     const flight = this.inFlight.get(seq)
     return flight !== undefined ? flight.text : this.journal.get(this.key, seq)
+  }
+  /** A live document with the values of its `store: false` fields, also where its commit is not readable yet. */
+  documentOf(seq: number): Document | undefined {
+    const flight = this.inFlight.get(seq)
+    const stored = flight === undefined ? this.journal.document(this.key, seq) : flight.text === undefined ? undefined : { seq, text: flight.text, ...(flight.unstored === undefined ? {} : { unstored: flight.unstored }) }
+    return stored === undefined ? undefined : wholeDocument(stored)
   }
   locate(id: string): { view: SegmentView; doc: number } | undefined {
     const key = encodeUtf8(id), hash = hashBytes(key, 0, key.length)
@@ -421,12 +428,20 @@ class Chunk {
   apply(operation: WriteOperation, returnDocuments: boolean): WriteVerdict {
     if (operation.kind === "delete") return this.delete(operation.id, returnDocuments)
     const { writer } = this
-    const prepared = prepareWrite(writer.schema, operation, (id) => this.existing(id), () => this.freeId())
+    let source = operation
+    if (operation.rewrite === true) {
+      const id = operation.id ?? idOf(operation).id
+      const current = id === undefined ? undefined : this.existing(id)
+      // Gone since the caller read it: there is nothing to index again, and it must not come back.
+      if (id === undefined || current === undefined) return { ...(id === undefined ? {} : { id }), result: fail(notFound(`Could not find a document with id: ${id}`)) }
+      source = { ...operation, document: current }
+    }
+    const prepared = prepareWrite(writer.schema, source, (id) => this.existing(id), () => this.freeId())
     if (!prepared.ok) return { ...idOf(operation), result: prepared }
     const { value } = prepared
     const refused = missingReference(writer, value)
     if (refused !== undefined) return { id: value.id, result: fail(refused) }
-    if (!value.changed && operation.action !== "create") return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, false)) }
+    if (!value.changed && operation.action !== "create" && operation.rewrite !== true) return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, false)) }
     this.put(value)
     return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, true)) }
   }
@@ -441,11 +456,9 @@ class Chunk {
   }
   private existing(id: string): Document | undefined {
     const own = this.ids.get(id)
-    if (own !== undefined) return own.text === undefined ? undefined : parseJson(own.text) as Document
+    if (own !== undefined) return own.text === undefined ? undefined : wholeDocument({ seq: own.seq, text: own.text, ...(this.unstored.has(own.seq) ? { unstored: this.unstored.get(own.seq)! } : {}) })
     const place = this.writer.locate(id)
-    if (place === undefined) return undefined
-    const text = this.writer.textOf(place.view.segment.seqs[place.doc])
-    return text === undefined ? undefined : parseJson(text) as Document
+    return place === undefined ? undefined : this.writer.documentOf(place.view.segment.seqs[place.doc])
   }
   private put(prepared: Prepared): void {
     const { writer } = this
@@ -466,6 +479,7 @@ class Chunk {
     this.puts.set(seq, text)
     const hidden = writer.schema.fields.filter((field) => !field.store && prepared.values.has(field.name))
     if (hidden.length > 0) this.unstored.set(seq, stringifyJson(Object.fromEntries(hidden.map(({ name }) => [name, prepared.values.get(name)]))))
+    else this.unstored.delete(seq)
     this.removes.delete(seq)
     this.ids.set(id, { seq, text, doc })
   }

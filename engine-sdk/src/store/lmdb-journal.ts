@@ -68,6 +68,8 @@ export class LmdbJournal implements Journal {
   private readonly records = new Map<number, CollectionRecord>()
   private readonly counters = new Map<number, Counters>()
   private readonly keyBytes = Buffer.alloc(10)
+  /** Segment files whose bytes are known to be right: read or written by this journal. A file left by a crash may carry the number of a later segment. */
+  private readonly sound = new Set<string>()
   readonly graphFolder: string
   private constructor(path: string, databases: Databases) { this.path = path; this.databases = databases; this.graphFolder = join(path, "graphs") }
 
@@ -81,6 +83,7 @@ export class LmdbJournal implements Journal {
     else if (Number(textOf(format)) !== FORMAT) { await databases.env.close(); throw new Error(`data folder has format ${textOf(format)}, this version reads ${FORMAT}`) }
     const journal = new LmdbJournal(path, databases)
     journal.readRecords()
+    await journal.sweep()
     return journal
   }
   private readRecords(): void {
@@ -89,6 +92,23 @@ export class LmdbJournal implements Journal {
       this.records.set(key.readUInt32BE(1), record)
     }
     for (const { key, value } of this.databases.records.getRange({ start: Buffer.from("n"), end: Buffer.from("o") })) this.counters.set(key.readUInt32BE(1), JSON.parse(textOf(value)) as Counters)
+  }
+  /** Finishes drops that a crash cut short: numbers of collections are given again after a start, and nothing of an old owner may be there then. */
+  private async sweep(): Promise<void> {
+    const orphans = new Set<number>()
+    for (const key of this.counters.keys()) orphans.add(key)
+    for (const key of this.databases.records.getKeys({ start: Buffer.from("s"), end: Buffer.from("t") })) orphans.add(key.readUInt32BE(1))
+    for (const database of [this.databases.documents, this.databases.unstored, this.databases.changes]) {
+      for (let from = 0; ;) {
+        const [first] = [...database.getKeys({ start: entryKey(from, 0), limit: 1 })]
+        if (first === undefined) break
+        const key = first.readUInt32BE(0)
+        orphans.add(key)
+        from = key + 1
+      }
+    }
+    for (const folder of [join(this.path, "segments"), this.graphFolder]) for (const name of await readdir(folder)) orphans.add(Number.parseInt(name, 10))
+    for (const key of orphans) if (Number.isSafeInteger(key) && !this.records.has(key)) await this.dropCollection(key)
   }
   private named(kind: "c" | "n" | "s", key: number): Buffer { return Buffer.concat([Buffer.from(kind), collectionKey(key)]) }
   private countersOf(key: number): Counters {
@@ -168,6 +188,7 @@ export class LmdbJournal implements Journal {
         at = changed.writeUIntBE(seq, at, 6)
         void documents.put(entryKey(key, seq), bytes)
         if (hidden !== undefined) void unstored.put(entryKey(key, seq), Buffer.from(hidden, "utf8"))
+        else if (seq < known) void unstored.remove(entryKey(key, seq))
       }
       for (const seq of batch.removes) {
         at = changed.writeUIntBE(seq, at, 6)
@@ -187,7 +208,7 @@ export class LmdbJournal implements Journal {
   private fileOf(key: number, id: number): string { return join(this.path, "segments", `${key}-${id}.seg`) }
   private async removeFiles(key: number, keep: ReadonlySet<string>): Promise<void> {
     const folder = join(this.path, "segments")
-    for (const name of await readdir(folder)) if (name.startsWith(`${key}-`) && !keep.has(name)) await rm(join(folder, name), { force: true })
+    for (const name of await readdir(folder)) if (name.startsWith(`${key}-`) && !keep.has(name)) { this.sound.delete(name); await rm(join(folder, name), { force: true }) }
   }
 
   /** Graphs of segments up to `last` that are not kept. Later segments may be at work on theirs. */
@@ -199,6 +220,7 @@ export class LmdbJournal implements Journal {
   }
 
   async loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined> {
+    for (const name of this.sound) if (name.startsWith(`${key}-`)) this.sound.delete(name)
     const found = this.databases.records.getBinary(this.named("s", key))
     if (found === undefined) return undefined
     const manifest = JSON.parse(textOf(found)) as Manifest
@@ -206,13 +228,14 @@ export class LmdbJournal implements Journal {
     for (const { id, meta, deleted, graphs } of manifest.segments) {
       const bytes = await readIfThere(this.fileOf(key, id))
       // A segment that is missing or short costs a rebuild, never an answer.
-      if (bytes === undefined || bytes.length !== meta.bytes) return undefined
+      if (bytes === undefined || bytes.length !== meta.bytes) { await this.dropIndex(key); return undefined }
       const region = allocate(Math.max(8, meta.bytes))
       new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
       const list = Buffer.from(deleted, "base64")
       const whole: GraphRecord[] = []
       // A graph that is missing or short is built again; until then its segment is searched exactly.
       for (const graph of graphs ?? []) if (graph.ef === 0 || await sizeIfThere(join(this.graphFolder, graph.name)) === graph.bytes) whole.push(graph)
+      this.sound.add(`${key}-${id}.seg`)
       segments.push({ id, meta, region, deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)), graphs: whole })
     }
     const changed: number[] = []
@@ -226,16 +249,17 @@ export class LmdbJournal implements Journal {
     const { env, changes, records } = this.databases
     if (!this.records.has(key)) return
     const names = new Set(segments.map(({ id }) => `${key}-${id}.seg`))
-    const present = new Set(await readdir(join(this.path, "segments")))
     for (const { id, meta, region } of segments) {
-      if (present.has(`${key}-${id}.seg`)) continue
+      if (this.sound.has(`${key}-${id}.seg`)) continue
       const file = this.fileOf(key, id)
       const handle = await openFile(`${file}.new`, "w")
-      // The copy keeps shared memory out of the file system calls.
-      await handle.write(new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).slice())
-      await handle.sync()
-      await handle.close()
+      try {
+        // The copy keeps shared memory out of the file system calls.
+        await handle.writeFile(new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).slice())
+        await handle.sync()
+      } finally { await handle.close() }
       await rename(`${file}.new`, file)
+      this.sound.add(`${key}-${id}.seg`)
     }
     const folder = await openFile(join(this.path, "segments"), "r")
     await folder.sync()

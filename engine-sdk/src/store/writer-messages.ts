@@ -21,7 +21,7 @@ export type FromWriter =
   | { readonly kind: "event"; readonly text: string }
   | { readonly kind: "published"; readonly number: number; readonly key: number; readonly schema: string | undefined; readonly added: ReadonlyArray<SharedSegment>; readonly removed: ReadonlyArray<number>; readonly deletions: string; /** JSON of what was published without the graphs themselves. */ readonly graphs: string }
 
-interface OperationHead { readonly d?: 1; readonly i?: string; readonly a?: WriteAction; readonly v?: DirtyValues; readonly n?: number }
+interface OperationHead { readonly d?: 1; readonly i?: string; readonly a?: WriteAction; readonly v?: DirtyValues; readonly n?: number; /** `rewrite`. */ readonly r?: 1 }
 
 /** Cost: one JSON text per document that came as an object; texts go as they are. */
 export const encodeOperations = (operations: ReadonlyArray<WriteOperation>): { heads: OperationHead[]; body: string } => {
@@ -32,7 +32,7 @@ export const encodeOperations = (operations: ReadonlyArray<WriteOperation>): { h
     const { document } = operation
     const text = typeof document === "string" ? document : document instanceof Uint8Array ? decoder.decode(document) : stringifyJson(document)
     parts.push(text)
-    return { a: operation.action, n: text.length, ...(operation.id === undefined ? {} : { i: operation.id }), ...(operation.dirtyValues === undefined ? {} : { v: operation.dirtyValues }) }
+    return { a: operation.action, n: text.length, ...(operation.id === undefined ? {} : { i: operation.id }), ...(operation.dirtyValues === undefined ? {} : { v: operation.dirtyValues }), ...(operation.rewrite === true ? { r: 1 as const } : {}) }
   })
   return { heads, body: parts.join("") }
 }
@@ -41,7 +41,7 @@ export const decodeOperations = (heads: ReadonlyArray<OperationHead>, body: stri
   return heads.map((head): WriteOperation => {
     if (head.d === 1) return { kind: "delete", id: head.i! }
     const document = body.slice(at, at += head.n!)
-    return { kind: "put", action: head.a!, dirtyValues: head.v, document, ...(head.i === undefined ? {} : { id: head.i }) }
+    return { kind: "put", action: head.a!, dirtyValues: head.v, document, ...(head.i === undefined ? {} : { id: head.i }), ...(head.r === 1 ? { rewrite: true } : {}) }
   })
 }
 

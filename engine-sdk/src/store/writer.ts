@@ -91,7 +91,11 @@ export class Writer implements WriterPort {
       if (writer === undefined) { this.dirty.delete(key); continue }
       if (this.altering.has(key) || (performance.now() - at < SNAPSHOT_REST_ms && changed < SNAPSHOT_CHANGES)) continue
       this.dirty.delete(key)
-      this.snapshotting = this.snapshotting.then(() => this.snapshot(writer))
+      // A snapshot only shortens the next start: one that failed (a full disk) is tried again after the next rest.
+      this.snapshotting = this.snapshotting.then(() => this.snapshot(writer)).catch((error: unknown) => {
+        if (this.open_.get(key) === writer) this.noteWrites(key, changed)
+        process.emitWarning(`snapshot of collection ${key} failed and is tried again: ${error instanceof Error ? error.message : String(error)}`)
+      })
     }
   }
   private remember(record: CollectionRecord): void {
@@ -108,7 +112,8 @@ export class Writer implements WriterPort {
     const record = this.records.get(key)
     if (record === undefined) throw new Error(`collection ${key} is not in the journal`)
     const opening = (async () => {
-      await this.closing.get(key)
+      // Whoever let go of it sees a failure; its documents are all there.
+      await this.closing.get(key)?.catch(() => {})
       const writer = this.makeWriter(record)
       await writer.open()
       this.open_.set(key, writer)
@@ -160,6 +165,7 @@ export class Writer implements WriterPort {
     // No snapshot may run beside it: it would describe segments that are about to go.
     this.altering.add(key)
     await this.snapshotting
+    if (this.open_.get(key) !== writer) { this.altering.delete(key); return this.alter(namespace, name, change) }
     const altered = await writer.alter(change).finally(() => { this.altering.delete(key) })
     this.noteWrites(key, writer.documentCount)
     if (!altered.ok) return altered
@@ -177,6 +183,9 @@ export class Writer implements WriterPort {
     this.open_.delete(key)
     this.emit({ kind: "dropped", key })
     await writer?.close()
+    // None of its snapshots may end after it is gone.
+    await this.snapshotting
+    await this.closing.get(key)?.catch(() => {})
     await this.journal.dropCollection(key)
     await this.journal.flushed()
     for (const view of writer?.views ?? []) this.releaseRegion(view.segment.region)
@@ -193,8 +202,11 @@ export class Writer implements WriterPort {
     }
     const cascades = operations.some(({ kind }) => kind === "delete") ? this.referencesTo(namespace, name) : []
     this.noteWrites(key, operations.length)
-    if (cascades.length === 0) return ok(await writer.write(operations, returnDocuments))
-    const verdicts = await writer.write(operations, true)
+    const verdicts = await writer.write(operations, returnDocuments || cascades.length > 0)
+    // It was closed while this waited: once more, on the one that is open now, or the collection is gone.
+    if (verdicts === undefined && this.open_.get(key) === writer) return fail({ kind: "Unavailable", message: "The engine is closed." })
+    if (verdicts === undefined) return this.write(namespace, name, operations, returnDocuments)
+    if (cascades.length === 0) return ok(verdicts)
     await this.cascade(namespace, writer, cascades, verdicts.flatMap(({ result }, i) => operations[i].kind === "delete" && result.ok && result.value.document !== undefined ? [result.value.document] : []))
     return ok(returnDocuments ? verdicts : verdicts.map(({ id, result }) => ({ id, result: result.ok ? ok({ id: result.value.id, changed: result.value.changed }) : result })))
   }
@@ -231,9 +243,10 @@ export class Writer implements WriterPort {
       this.open_.delete(key)
       await writer.close()
       await this.snapshotting
-      await this.snapshot(writer)
-      this.emit({ kind: "closed", key })
-      for (const view of writer.views) this.releaseRegion(view.segment.region)
+      try { await this.snapshot(writer) } finally {
+        this.emit({ kind: "closed", key })
+        for (const view of writer.views) this.releaseRegion(view.segment.region)
+      }
     })().finally(() => { this.closing.delete(key) })
     this.closing.set(key, closing)
     await closing
