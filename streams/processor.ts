@@ -52,6 +52,3 @@ export interface Processor<Body, State, Emitted> {
   readonly write: (emitted: Emitted) => Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
   readonly snapshot: (state: State, now: number) => Snapshot
 }
-
-/** Any processor, for those who only run it. */
-export interface AnyProcessor extends Processor<never, never, never> {}

@@ -109,10 +109,10 @@ export class AttributionState {
     }
     this.#fresh = new Map()
     for (const [key, day] of this.#blockDays) {
-      if (day * 86_400_000 < now - TTL_MS - 2 * 86_400_000) {
-        writes.push([key, undefined])
-        this.#blockDays.delete(key)
-      }
+      // Blocks come in the order of their days.
+      if (day * 86_400_000 >= now - TTL_MS - 2 * 86_400_000) break
+      writes.push([key, undefined])
+      this.#blockDays.delete(key)
     }
     const visits = this.visits.expired(now, this.#expiryAt.visits, EXPIRY_SCAN_MAX)
     const queries = this.queries.expired(now, this.#expiryAt.queries, EXPIRY_SCAN_MAX)
