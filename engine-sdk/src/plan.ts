@@ -230,6 +230,9 @@ export interface SearchPlan {
 
 // ---- answers -------------------------------------------------------------------------------------------------------
 
+/** A field of a document as stages read it: vectors as they are indexed, everything else as it is stored. */
+export type FieldValue = string | number | boolean | ReadonlyArray<string | number | boolean> | Float32Array
+
 /** `text_match` is a 64-bit integer: bigint here, plain digits on the wire (`answer-json.ts`). */
 export interface Hit {
   document: Record<string, unknown>
@@ -238,6 +241,8 @@ export interface Hit {
   text_match?: bigint
   text_match_info?: TextMatchInfo
   curated?: true
+  /** Put there by a rule of the collection (contract part 1). */ pinned?: true
+  sponsored?: { label: string; campaign_id: string }
   geo_distance_meters?: Record<string, number>
   vector_distance?: number
   hybrid_search_info?: { rank_fusion_score: number }

@@ -1,0 +1,2 @@
+/** Names of the rerank folder. */
+export * from "./reranker.ts"
