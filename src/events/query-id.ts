@@ -9,6 +9,7 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const minted = /^qry_[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 /** Ten bits: `qry_`, ten characters of time, then two of partition. */
 const PARTITION_AT = 14
+/** What ten bits name. More visitor partitions than this would give two of them the same mark: `SearchServed` refuses to start. */
 export const QUERY_ID_PARTITIONS_MAX = 1_024
 
 export const markPartition = (queryId: string, partition: number): string =>

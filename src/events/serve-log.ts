@@ -10,7 +10,7 @@ import { SEARCH_SERVED } from "../../streams/topics.ts"
 import { cutBytes, storable } from "../analytics/normalize-query.ts"
 import { type AppendRecord, EventLog } from "../ports/event-log.ts"
 import { Identifiers } from "../ports/identifiers.ts"
-import { mintQueryId } from "./query-id.ts"
+import { mintQueryId, QUERY_ID_PARTITIONS_MAX } from "./query-id.ts"
 import { IDENTIFIER_BYTES_MAX, QUERY_CHARACTERS_MAX, SERVED_SCHEMA_VERSION, type ServedPayload, type ServedSearch, TEXT_CHARACTERS_MAX } from "./schema.ts"
 
 export interface SearchServedShape {
@@ -37,6 +37,9 @@ const RETRIES_AT_SHUTDOWN = 3
 const identifier = (text: string | undefined): string | undefined => text === undefined || text === "" ? undefined : cutBytes(storable(text), IDENTIFIER_BYTES_MAX)
 
 const make = Effect.fnUntraced(function*(options: SearchServedOptions) {
+  if (options.visitorPartitions > QUERY_ID_PARTITIONS_MAX) {
+    return yield* Effect.die(new RangeError(`${options.visitorPartitions} visitor partitions are more than a query id can name; configure at most ${QUERY_ID_PARTITIONS_MAX}.`))
+  }
   const log = yield* EventLog
   const identifiers = yield* Identifiers
   const clock = yield* Clock.Clock

@@ -3,6 +3,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
 import { join } from "node:path"
 import { Analytics } from "../../src/analytics/service.ts"
+import { QUERY_ID_PARTITIONS_MAX } from "../../src/events/query-id.ts"
 import { SearchServed } from "../../src/events/serve-log.ts"
 import { Events } from "../../src/events/service.ts"
 import { layer as layerMigrations } from "../../src/migrations/index.ts"
@@ -93,6 +94,12 @@ describe("reports of answered searches", () => {
     const { records } = yield* log.read({ topic: SEARCH_SERVED.name, partition: 0, from: 0, recordsMax: 1_000, bytesMax: 1e9 })
     return records.flatMap(({ value }) => (decodeRecord(value).payload as { served: ReadonlyArray<{ query_id: string }> }).served)
   })
+  it.live("do not start over more partitions than a query id can name", () =>
+    Effect.gen(function*() {
+      const start = (visitorPartitions: number) => Effect.exit(Effect.provide(SearchServed, Layer.fresh(SearchServed.layer({ visitorPartitions }).pipe(Layer.provide(Identifiers.layer)))))
+      assert.strictEqual((yield* start(QUERY_ID_PARTITIONS_MAX))._tag, "Success")
+      assert.match(String(yield* start(QUERY_ID_PARTITIONS_MAX + 1)), /1025 visitor partitions .* at most 1024/)
+    }).pipe(Effect.provide(EventLog.layerMemory)))
   it.live("share appends, and what is left is stored at the stop", () =>
     Effect.gen(function*() {
       yield* Effect.scoped(Effect.gen(function*() {

@@ -17,7 +17,6 @@ export interface Prepared {
   /** Everything indexable by field name, `store: false` fields included. Fields without a value are absent. */ readonly values: ReadonlyMap<string, IndexValue>
   /** New fields for the schema, in order; already used for `values`. */ readonly detected: ReadonlyArray<Field>
   /** False for a merge that changed nothing. */ readonly changed: boolean
-  /** The stored document it replaces. */ readonly previous?: Document
 }
 export type PutOperation = Extract<WriteOperation, { kind: "put" }>
 
@@ -50,7 +49,7 @@ export const prepareWrite = (
   const checked = checkDocument(plan, document, operation.dirtyValues ?? plan.defaultMode, merges)
   if (!checked.ok) return checked
   const { values, detected, stored } = checked.value
-  return ok({ id, stored, values, detected, changed: previous === undefined || plan.unstored.some((name) => values.has(name)) || !sameJson(previous, stored), ...(previous === undefined ? {} : { previous }) })
+  return ok({ id, stored, values, detected, changed: previous === undefined || plan.unstored.some((name) => values.has(name)) || !sameJson(previous, stored) })
 }
 
 /** The indexable values of a document that is already stored. Values that do not fit the schema are left out. */
@@ -64,7 +63,7 @@ export const flatten = (schema: CollectionSchema, document: Document): ReadonlyM
  */
 export const revalidate = (schema: CollectionSchema, document: Document): Result<Prepared> => {
   const checked = checkDocument(documentPlanOf(schema), { ...document }, "coerce_or_reject", false)
-  if (checked.ok) return ok({ id: String(document.id), ...checked.value, stored: document, changed: false, previous: document })
+  if (checked.ok) return ok({ id: String(document.id), ...checked.value, stored: document, changed: false })
   return fail(invalid(alterRefusal(checked.error.message, schema)))
 }
 const alterRefusal = (message: string, schema: CollectionSchema): string => {
