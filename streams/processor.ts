@@ -50,5 +50,9 @@ export interface Processor<Body, State, Emitted> {
   readonly sizeOf: (emitted: Emitted) => number
   /** Writes the emissions; runs inside the transaction that also moves the offsets. */
   readonly write: (emitted: Emitted) => Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
-  readonly snapshot: (state: State, now: number) => Snapshot
+  /**
+   * What brings the store up to the state. `watermark` is the log's time (ms) up to which every input has been stepped:
+   * what is to expire by it no later record can ask for. Called with nothing in the mailboxes.
+   */
+  readonly snapshot: (state: State, watermark: number) => Snapshot
 }

@@ -4,7 +4,8 @@
  * offset with emissions thrown away, and counting goes on from there, so that every entry is counted exactly once.
  *
  *   opening   state from the snapshot, unless that is ahead of Postgres (then from the log's start)
- *   replaying entries between snapshot and offset, emissions suppressed
+ *   replaying entries between snapshot and offset, emissions suppressed; snapshots on the way, so that a lost state
+ *             folder costs time and not memory, and a replay that is cut off goes on where it was
  *   running   fetch, step, flush; the log's hints wake it
  *   failed    an error: back to opening after a backoff; an entry that threw twice is a dead letter from then on
  */
@@ -14,6 +15,7 @@ import { type AppendedHint, EventLog, type LogRecord } from "../src/ports/event-
 import { Mailboxes } from "./actor.ts"
 import { commitWith, readOffsets } from "./offsets.ts"
 import { deadLetter, type Outcome } from "./outcome.ts"
+import { Intake } from "./intake.ts"
 import type { Entry, Place, Processor } from "./processor.ts"
 import { decodeRecord, encodeRecord } from "./record.ts"
 import type { Positions, StateStore } from "./state.ts"
@@ -29,6 +31,8 @@ export interface RunnerOptions {
   /** Rows of one flush: bounds the transaction, and with it how stale figures get under load. */
   readonly emittedMax?: number
   readonly snapshotEvery_ms?: number
+  /** Entries stepped between two snapshots: bounds what the state holds in memory, above all in a replay. */
+  readonly snapshotEntriesMax?: number
   /** The first backoff; later ones double up to 5 s. */
   readonly restartAfter_ms?: number
   /** Tests crash a runner between two of its steps by failing here. */
@@ -48,6 +52,8 @@ export interface Progress {
   readonly restarts: number
   /** Records that retention had removed before they were read. */
   readonly lost: number
+  /** The state is still being rebuilt; nothing new is counted until it is. */
+  readonly isReplaying: boolean
 }
 
 /** Few, so that decoded entries die young: a large fetch is promoted by the collector and costs a quarter of the time. */
@@ -56,6 +62,8 @@ const BYTES_PER_FETCH = 8 * 1024 * 1024
 const ENTRIES_MAX = 50_000
 const EMITTED_MAX = 40_000
 const SNAPSHOT_EVERY_MS = 5_000
+/** At about 1 KB of state an entry. */
+const SNAPSHOT_ENTRIES_MAX = 50_000
 /** Hints may be lost; the log is looked at this often without one. */
 const IDLE_POLL = Duration.seconds(1)
 /** How long steps run before messages and timers of the thread get a turn. */
@@ -104,21 +112,22 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
     const hints = yield* log.subscribe
     const store = yield* Effect.acquireRelease(Effect.sync(options.openStore), (opened) => Effect.promise(() => opened.close()))
     let committed: Positions = yield* withSql(readOffsets(processor.name, partition))
-    const snapshotAt = store.positions()
-    if (snapshotAt !== undefined && processor.inputs.some(({ name }) => (snapshotAt[name] ?? 0) > (committed[name] ?? 0))) {
+    const stored = store.positions()
+    if (stored !== undefined && processor.inputs.some(({ name }) => (stored[name] ?? 0) > (committed[name] ?? 0))) {
       // Postgres was restored from an older moment: what the snapshot counted is not counted there.
       yield* Effect.promise(() => store.clear())
     }
     const state = processor.open(store)
     const mailboxes = new Mailboxes<Delivered<Body>>(options.entriesMax ?? ENTRIES_MAX)
     let emitted = processor.newEmitted()
-    let reached: Record<string, number> = { ...store.positions() }
+    const intake = new Intake(processor.inputs.map(({ name }) => name), store.positions() ?? {})
     let letters: Array<{ readonly topic: Topic; readonly place: Place; readonly organizationId: string; readonly reason: string; readonly body: unknown }> = []
     let snapshotDueAt = clock.currentTimeMillisUnsafe()
-    let newest = 0
+    /** Entries settled when the last snapshot was taken. */
+    let entriesAtSnapshot = counters.entries
+    let isReplaying = true
 
     const deliver = (topic: Topic, { appendedAt, offset, value }: LogRecord): void => {
-      newest = Math.max(newest, appendedAt)
       let organizationId = ""
       let entries: ReadonlyArray<Entry<Body>>
       try {
@@ -181,20 +190,31 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
       }
     })
 
-    /** Reads what is there, at most up to `limits`; true when something came. */
+    /** Reads what is there, at most up to `limits`, and delivers it in the log's time; true when something came. */
     const fetch = Effect.fnUntraced(function*(limits: Positions | undefined) {
-      let cameAny = false
-      for (const topic of processor.inputs) {
-        const from = reached[topic.name] ?? 0
-        const limit = limits?.[topic.name] ?? (limits === undefined ? Number.POSITIVE_INFINITY : 0)
-        if (from >= limit || mailboxes.isFull) continue
-        const answer = yield* log.read({ topic: topic.name, partition, from, recordsMax: Math.min(options.recordsPerFetch ?? RECORDS_PER_FETCH, limit - from), bytesMax: BYTES_PER_FETCH })
+      for (const { name } of processor.inputs) {
+        const from = intake.wants(name)
+        if (from === undefined) continue
+        const limit = limits === undefined ? Number.POSITIVE_INFINITY : limits[name] ?? 0
+        if (from >= limit) {
+          intake.add(name, [], from, true)
+          continue
+        }
+        const recordsMax = Math.min(options.recordsPerFetch ?? RECORDS_PER_FETCH, limit - from)
+        const answer = yield* log.read({ topic: name, partition, from, recordsMax, bytesMax: BYTES_PER_FETCH })
         if (answer.startOffset > from && limits === undefined) counters.lost += Math.min(answer.startOffset, answer.nextOffset) - from
-        for (const record of answer.records) if (record.offset < limit) deliver(topic, record)
-        reached[topic.name] = Math.min(answer.nextOffset, limit)
+        const records = answer.records.filter(({ offset }) => offset < limit)
+        const bytes = records.reduce((sum, { value }) => sum + value.length, 0)
         // Retention may have passed a limit of the replay, where nothing is left to read.
-        if (answer.records.length === 0 && limits !== undefined) reached[topic.name] = limit
-        cameAny ||= answer.records.length > 0
+        const next = limits !== undefined && records.length === 0 ? limit : Math.min(answer.nextOffset, limit)
+        intake.add(name, records, next, next >= limit || (records.length < recordsMax && bytes < BYTES_PER_FETCH))
+      }
+      let cameAny = false
+      while (!mailboxes.isFull) {
+        const taken = intake.take()
+        if (taken === undefined) break
+        deliver(topics.get(taken.topic)!, taken.record)
+        cameAny = true
       }
       return cameAny
     })
@@ -202,7 +222,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
     const report = Effect.gen(function*() {
       let lag = 0
       for (const { name } of processor.inputs) lag += Math.max(0, (yield* log.bounds(name, partition)).endOffset - (committed[name] ?? 0))
-      options.report?.({ group: processor.name, partition, committed, lag, ...counters })
+      options.report?.({ group: processor.name, partition, committed, lag, ...counters, isReplaying })
     })
 
     const flush = Effect.gen(function*() {
@@ -212,7 +232,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
         yield* log.append(redirects).pipe(told("Redirected entries could not be appended"), Effect.retry(backoff))
         redirects.length = 0
       }
-      const target: Positions = { ...reached }
+      const target = intake.reached
       yield* options.probe?.("flushed") ?? Effect.void
       yield* withSql(commitWith(processor.name, partition, committed, target, processor.sizeOf(emitted) === 0 ? Effect.void : processor.write(emitted))).pipe(
         // The database may be away for a while; the log keeps everything meanwhile.
@@ -224,39 +244,47 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
       yield* options.probe?.("committed") ?? Effect.void
     })
 
-    const snapshot = Effect.gen(function*() {
-      const taken = processor.snapshot(state, newest)
-      yield* Effect.promise(() => store.commit(taken.writes, committed))
+    /** Stores the state as it stands at `positions`, up to which everything has been stepped. */
+    const snapshotAt = Effect.fnUntraced(function*(positions: Positions) {
+      const taken = processor.snapshot(state, intake.watermark)
+      yield* Effect.promise(() => store.commit(taken.writes, positions))
       taken.stored()
+      entriesAtSnapshot = counters.entries
       snapshotDueAt = clock.currentTimeMillisUnsafe() + (options.snapshotEvery_ms ?? SNAPSHOT_EVERY_MS)
       yield* options.probe?.("snapshot") ?? Effect.void
     })
 
+    const isStateLarge = () => counters.entries - entriesAtSnapshot >= (options.snapshotEntriesMax ?? SNAPSHOT_ENTRIES_MAX)
+
     // Replaying: what Postgres has counted is stepped again for the state's sake only.
-    while (processor.inputs.some(({ name }) => (reached[name] ?? 0) < (committed[name] ?? 0))) {
+    for (let reached = intake.reached; processor.inputs.some(({ name }) => (reached[name] ?? 0) < (committed[name] ?? 0)); reached = intake.reached) {
       yield* fetch(committed)
       yield* runSteps
       emitted = processor.newEmitted()
       letters = []
       redirects.length = 0
+      if (!isStateLarge()) continue
+      yield* snapshotAt(intake.reached)
+      yield* report
     }
+    isReplaying = false
     yield* report
 
     let isSnapshotDue = false
     for (;;) {
       const cameAny = yield* fetch(undefined)
       yield* runSteps
-      if (cameAny && processor.sizeOf(emitted) < (options.emittedMax ?? EMITTED_MAX) && (yield* isBehind(log, processor.inputs, partition, reached))) {
+      if (cameAny && processor.sizeOf(emitted) < (options.emittedMax ?? EMITTED_MAX) && (yield* isBehind(log, processor.inputs, partition, intake.reached))) {
         // More is waiting: one larger transaction is cheaper than two, and the bound keeps figures fresh.
         if (!mailboxes.isFull) continue
       }
-      if (!equalPositions(reached, committed)) {
+      if (!equalPositions(intake.reached, committed)) {
         yield* flush
         yield* report
         isSnapshotDue = true
       }
-      if (isSnapshotDue && clock.currentTimeMillisUnsafe() >= snapshotDueAt) {
-        yield* snapshot
+      if (isSnapshotDue && (isStateLarge() || clock.currentTimeMillisUnsafe() >= snapshotDueAt)) {
+        yield* snapshotAt(committed)
         isSnapshotDue = false
       }
       if (!cameAny) yield* waitForHint(hints, isSnapshotDue ? Duration.millis(Math.max(1, snapshotDueAt - clock.currentTimeMillisUnsafe())) : IDLE_POLL)

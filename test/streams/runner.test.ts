@@ -2,6 +2,7 @@
 import { assert, describe, layer } from "@effect/vitest"
 import { Data, Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
+import { join } from "node:path"
 import { spansOf } from "../../src/analytics/grain.ts"
 import { Rollups } from "../../src/analytics/rollups-repository.ts"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "../../src/events/schema.ts"
@@ -10,9 +11,10 @@ import { makeAttribution } from "../../streams/processors/attribution/processor.
 import { decodeRecord, encodeRecord } from "../../streams/record.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner.ts"
 import { memoryStore, type StateStore } from "../../streams/state.ts"
+import { openStateStore } from "../../streams/state-lmdb.ts"
 import { BEHAVIOUR_EVENTS, deadLettersOf, SEARCH_SERVED } from "../../streams/topics.ts"
 import { generate, oracleRows, type OracleInput, seeded } from "../support/attribution-oracle.ts"
-import { layerTestSql } from "../support/postgres.ts"
+import { layerTestSql, temporaryFolder } from "../support/postgres.ts"
 
 const START = Date.UTC(2026, 4, 4, 12)
 const DAY = 86_400_000
@@ -60,7 +62,7 @@ const runUntilCaughtUp = Effect.fnUntraced(function*(name: string, options: Omit
   for (let waited = 0; waited < 20_000; waited += 10) {
     yield* Effect.sleep(10)
     const ends = yield* Effect.all([SEARCH_SERVED, BEHAVIOUR_EVENTS].map((topic) => Effect.map(log.bounds(topic.name, partition), ({ endOffset }) => [topic.name, endOffset] as const)))
-    if (seen.progress !== undefined && ends.every(([topic, end]) => (seen.progress!.committed[topic] ?? 0) >= end)) break
+    if (seen.progress !== undefined && !seen.progress.isReplaying && ends.every(([topic, end]) => (seen.progress!.committed[topic] ?? 0) >= end)) break
   }
   yield* Fiber.interrupt(fiber)
   return seen.progress!
@@ -167,6 +169,37 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a partition
       yield* runUntilCaughtUp("restored", { openStore, snapshotEvery_ms: 0 })
       assert.deepStrictEqual(yield* countedRows(input.organizationId), expectedRows(input))
     })))
+
+  it.effect("starts again from the last good snapshot when one cannot be stored, or a store does not let go", () =>
+    withLog(Effect.scoped(Effect.gen(function*() {
+      const path = join(yield* temporaryFolder("stuck"), "state")
+      const input = rename(generate(14, 240, START))
+      let commits = 0, failedCommits = 0, closes = 0, failedCloses = 0
+      const openStore = (): StateStore => {
+        const store = openStateStore(path)
+        return {
+          ...store,
+          commit: (writes, positions) => {
+            if (++commits % 2 === 1 || failedCommits >= 3) return store.commit(writes, positions)
+            failedCommits++
+            return Promise.reject(new Error("no space left on device"))
+          },
+          close: async () => {
+            await store.close()
+            if (++closes % 2 === 0) return
+            failedCloses++
+            throw new Error("input/output error")
+          }
+        }
+      }
+      const writer = yield* Effect.forkChild(fill(input, 3, 1))
+      const progress = yield* runUntilCaughtUp("stuck", { openStore, recordsPerFetch: 5, snapshotEvery_ms: 0, restartAfter_ms: 1 })
+      yield* Fiber.join(writer)
+      yield* runUntilCaughtUp("stuck", { openStore, snapshotEvery_ms: 0 })
+      assert.isTrue(failedCommits >= 2 && failedCloses >= 1 && progress.restarts >= 1, `${failedCommits} commits and ${failedCloses} closes failed, ${progress.restarts} restarts`)
+      assert.deepStrictEqual(yield* countedRows(input.organizationId), expectedRows(input))
+      assert.strictEqual(yield* countedEvents(input.organizationId), distinctEvents(input))
+    }))), 30_000)
 
   it.effect("keeps two tenants apart who use the same ids and queries", () =>
     withLog(Effect.gen(function*() {

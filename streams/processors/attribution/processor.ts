@@ -33,5 +33,5 @@ export const makeAttribution = (options: AttributionOptions): Processor<Body, At
   newEmitted: newRollups,
   sizeOf: sizeOfRollups,
   write: writeRollups,
-  snapshot: (state, now) => state.snapshot(now)
+  snapshot: (state, watermark) => state.snapshot(watermark)
 })

@@ -24,11 +24,15 @@ export interface QueryReference {
 /** Interactions that wait for one unknown query id; more of them keep only their place in the visit. */
 export const PENDING_MAX = 64
 const TTL_MS = DEDUPE_WINDOW_HOURS * 3_600_000
-/** Values in memory; about 1 KB each. */
 const HOT_VISITS_MAX = 50_000
 const HOT_QUERIES_MAX = 100_000
 /** Stored values looked at for expiry in one snapshot. */
 const EXPIRY_SCAN_MAX = 2_000
+/**
+ * How much longer than its time a value stays in the store. What a record may see is decided by the record's own time
+ * (`KeyedState.get`); the removal only gives space back, and must not come before a record that is late by some clock's step.
+ */
+const EXPIRY_SLACK_MS = 86_400_000
 const IDS_BYTES_MAX = 256 * 1024 * 1024
 const VISITS = "v", QUERIES = "q", IDS = "i"
 
@@ -41,6 +45,9 @@ export interface AttributionOptions {
   readonly fingerprintKey: FingerprintKey
   /** Memory for event ids; past it the oldest are forgotten, and an event repeated after that counts again. */
   readonly idsBytesMax?: number
+  /** Visits and query ids that stay in memory after a snapshot; about 1 KB each. */
+  readonly hotVisitsMax?: number
+  readonly hotQueriesMax?: number
 }
 
 export class AttributionState {
@@ -61,13 +68,13 @@ export class AttributionState {
     // A day longer than the window: snapshots keep ids by the day, so what they bring back looks up to a day older than it is.
     this.#ids = new FingerprintTable({ windowHours: DEDUPE_WINDOW_HOURS + 24, bytesMax: options.idsBytesMax ?? IDS_BYTES_MAX })
     this.visits = new KeyedState<Visit>(store, {
-      prefix: VISITS, ttl_ms: TTL_MS, hotMax: HOT_VISITS_MAX,
+      prefix: VISITS, ttl_ms: TTL_MS, hotMax: options.hotVisitsMax ?? HOT_VISITS_MAX,
       encode: (visit) => [visit.organizationId, visit.searches.map(packSearch), visit.loose],
       decode: ([organizationId, searches, loose]: readonly [string, ReadonlyArray<StoredSearch>, Array<Interaction>]) =>
         ({ organizationId, searches: searches.map(unpackSearch), loose })
     })
     this.queries = new KeyedState<QueryReference>(store, {
-      prefix: QUERIES, ttl_ms: TTL_MS, hotMax: HOT_QUERIES_MAX,
+      prefix: QUERIES, ttl_ms: TTL_MS, hotMax: options.hotQueriesMax ?? HOT_QUERIES_MAX,
       // A settled search answers as the one it counted as: what it was derived from is no longer asked for.
       encode: (query) => [query.visit, query.settled === undefined ? undefined : packSearch({ ...query.settled, served: { ...query.settled.derived, row: undefined } as SearchFacts, event: undefined }), query.isUncounted, query.pending],
       decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, QueryReference["pending"]]) =>
@@ -99,7 +106,8 @@ export class AttributionState {
     return true
   }
 
-  snapshot(now: number): Snapshot {
+  /** `watermark`: see `Processor.snapshot`. O(changes since the last one), and 2,000 stored values looked at for expiry. */
+  snapshot(watermark: number): Snapshot {
     const writes: Array<readonly [string, Uint8Array | undefined]> = [...this.visits.takeWrites(), ...this.queries.takeWrites()]
     for (const [day, words] of this.#fresh) {
       // Zero-padded so that key order is block order.
@@ -110,12 +118,12 @@ export class AttributionState {
     this.#fresh = new Map()
     for (const [key, day] of this.#blockDays) {
       // Blocks come in the order of their days.
-      if (day * 86_400_000 >= now - TTL_MS - 2 * 86_400_000) break
+      if (day * 86_400_000 >= watermark - TTL_MS - 2 * 86_400_000) break
       writes.push([key, undefined])
       this.#blockDays.delete(key)
     }
-    const visits = this.visits.expired(now, this.#expiryAt.visits, EXPIRY_SCAN_MAX)
-    const queries = this.queries.expired(now, this.#expiryAt.queries, EXPIRY_SCAN_MAX)
+    const visits = this.visits.expired(watermark - EXPIRY_SLACK_MS, this.#expiryAt.visits, EXPIRY_SCAN_MAX)
+    const queries = this.queries.expired(watermark - EXPIRY_SLACK_MS, this.#expiryAt.queries, EXPIRY_SCAN_MAX)
     this.#expiryAt = { visits: visits.last, queries: queries.last }
     return {
       writes: [...writes, ...visits.writes, ...queries.writes],
