@@ -7,10 +7,12 @@
  *   replaying entries between snapshot and offset, emissions suppressed; snapshots on the way, so that a lost state
  *             folder costs time and not memory, and a replay that is cut off goes on where it was
  *   running   fetch, step, flush; the log's hints wake it
- *   failed    an error: back to opening after a backoff; an entry that threw twice is a dead letter from then on
+ *   failed    an error: back to opening after a backoff; an entry that threw twice is a dead letter from then on. When
+ *             Postgres refused the batch for good, back at once and with more care (`refusal.ts`): smaller flushes, down
+ *             to one record, whose entries are then tried one by one; what is refused becomes a dead letter
  */
-import { Clock, Data, Duration, Effect, Queue, Random, Schedule } from "effect"
-import { SqlClient } from "effect/sql"
+import { Cause, Clock, Data, Duration, Effect, Option, Queue, Random, Schedule } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
 import { type AppendedHint, EventLog, type LogRecord } from "../src/ports/event-log.ts"
 import { Mailboxes } from "./actor.ts"
 import { commitWith, readOffsets } from "./offsets.ts"
@@ -18,6 +20,8 @@ import { deadLetter, type Outcome } from "./outcome.ts"
 import { Intake } from "./intake.ts"
 import type { Entry, Place, Processor } from "./processor.ts"
 import { decodeRecord, encodeRecord } from "./record.ts"
+import { afterRefusal, afterSuccess, CALM, FlushRefused, isRefused, ISOLATIONS_MAX, refusalReason } from "./refusal.ts"
+import { placeKey, readSkipped, type Skipped, WHOLE_RECORD, writeSkipped } from "./skipped.ts"
 import type { Positions, StateStore } from "./state.ts"
 import { deadLettersOf, type Topic } from "./topics.ts"
 
@@ -77,15 +81,34 @@ const HEALTHY_AFTER_MS = 60_000
 const told = (what: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => Effect.tapError(effect, (error) => Effect.logError(`${what}; tried again until it works`, error))
 const backoff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")]).pipe(Schedule.jittered)
 
-class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string; readonly cause: unknown }> {}
+/** Waits for an answer of the database, which may be away for a while: the log keeps everything meanwhile. A refusal is an answer. */
+const untilAnswered = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
+  effect.pipe(
+    Effect.tapError((error) => error._tag === "SqlError" && !isRefused(error as SqlError.SqlError) ? Effect.logError("Counts could not be written; tried again until it works", error) : Effect.void),
+    Effect.retry({ schedule: backoff, while: (error) => error._tag === "SqlError" && !isRefused(error as SqlError.SqlError) })
+  )
 
-const placeKey = ({ index, offset, topic }: Place): string => `${topic}/${offset}/${index}`
+class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string; readonly cause: unknown }> {}
 
 /** An entry in its mailbox; it is its own place. */
 interface Delivered<Body> extends Place {
   readonly organizationId: string
   readonly body: Body
 }
+
+/** What goes to `<topic>.dlq`. */
+interface Letter {
+  readonly topic: Topic
+  readonly place: Place
+  readonly organizationId: string
+  readonly reason: string
+  readonly body: unknown
+  /** The state never saw it, so a replay must not either. Otherwise its step made it a dead letter, and will again. */
+  readonly isSkipped: boolean
+}
+
+/** Takes a transaction back that was only a trial; `refused` is what the trial found. */
+class TrialOver extends Data.TaggedError("TrialOver")<{ readonly refused: { readonly place: Place; readonly reason: string } | undefined }> {}
 
 export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(processor: Processor<Body, State, Emitted>, options: RunnerOptions) {
   const log = yield* EventLog
@@ -95,17 +118,25 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
   const { partition } = options
   /** How often the step threw at a place, over all lives of this runner. */
   const throws = new Map<string, number>()
+  /** Reasons of entries that Postgres refused, until the transaction that passes them has kept that. */
+  const refused = new Map<string, string>()
+  /** Dead letters appended for a batch whose commit was not confirmed: when it is tried again, they are not sent again. */
+  const sent = new Set<string>()
+  let care = CALM
   const counters = { entries: 0, dropped: 0, deadLetters: 0, restarts: 0, lost: 0 }
   const topics = new Map(processor.inputs.map((topic) => [topic.name, topic]))
 
-  const sendDeadLetter = (topic: Topic, place: Place, organizationId: string, reason: string, body: unknown) =>
+  const sendDeadLetter = ({ body, organizationId, place, reason, topic }: Letter) =>
     Effect.suspend(() => {
-      counters.deadLetters++
+      if (sent.has(placeKey(place))) return Effect.void
       const value = encodeRecord({
         schema_version: 1, organization_id: organizationId, occurred_at: place.appendedAt,
         payload: { group: processor.name, partition, topic: place.topic, offset: place.offset, index: place.index, reason, body }
       })
-      return log.append([{ topic: deadLettersOf(topic).name, partition: 0, key: placeKey(place), value }])
+      return Effect.tap(log.append([{ topic: deadLettersOf(topic).name, partition: 0, key: placeKey(place), value }]), () => Effect.sync(() => {
+        counters.deadLetters++
+        sent.add(placeKey(place))
+      }))
     }).pipe(told("A dead letter could not be appended"), Effect.retry(backoff), Effect.asVoid)
 
   const life = Effect.gen(function*() {
@@ -117,11 +148,16 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
       // Postgres was restored from an older moment: what the snapshot counted is not counted there.
       yield* Effect.promise(() => store.clear())
     }
+    const starts = yield* Effect.forEach(processor.inputs, ({ name }) => Effect.map(log.bounds(name, partition), ({ startOffset }) => [name, startOffset] as const))
+    const skipped = yield* withSql(readSkipped(processor.name, partition, Object.fromEntries(starts)))
+    const skipReasonOf = (key: string): string | undefined => skipped.size + refused.size === 0 ? undefined : skipped.get(key) ?? refused.get(key)
     const state = processor.open(store)
     const mailboxes = new Mailboxes<Delivered<Body>>(options.entriesMax ?? ENTRIES_MAX)
     let emitted = processor.newEmitted()
     const intake = new Intake(processor.inputs.map(({ name }) => name), store.positions() ?? {})
-    let letters: Array<{ readonly topic: Topic; readonly place: Place; readonly organizationId: string; readonly reason: string; readonly body: unknown }> = []
+    let letters: Array<Letter> = []
+    /** Records taken since the last flush. */
+    let records = 0
     let snapshotDueAt = clock.currentTimeMillisUnsafe()
     /** Entries settled when the last snapshot was taken. */
     let entriesAtSnapshot = counters.entries
@@ -130,13 +166,17 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
     const deliver = (topic: Topic, { appendedAt, offset, value }: LogRecord): void => {
       let organizationId = ""
       let entries: ReadonlyArray<Entry<Body>>
+      const whole = { topic: topic.name, offset, index: WHOLE_RECORD, appendedAt }
+      const giveUp = (reason: string) => void letters.push({ topic, place: whole, organizationId, reason, body: value, isSkipped: true })
+      records++
       try {
         const envelope = decodeRecord(value)
         organizationId = envelope.organization_id
+        const reason = skipReasonOf(placeKey(whole))
+        if (reason !== undefined) return giveUp(reason)
         entries = processor.entriesOf(topic.name, envelope)
       } catch (error) {
-        letters.push({ topic, place: { topic: topic.name, offset, index: -1, appendedAt }, organizationId, reason: `unreadable record: ${String(error)}`, body: value })
-        return
+        return giveUp(`unreadable record: ${String(error)}`)
       }
       for (let index = 0; index < entries.length; index++) {
         const { body, key } = entries[index]!
@@ -148,37 +188,38 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
       }
     }
 
-    const settle = (outcome: Outcome, delivered: Delivered<Body>): void => {
+    const settle = (outcome: Outcome, delivered: Delivered<Body>, isSkipped = false): void => {
       counters.entries++
       if (outcome.kind === "drop") counters.dropped++
       else if (outcome.kind === "dead_letter") {
-        letters.push({ topic: topics.get(delivered.topic)!, place: delivered, organizationId: delivered.organizationId, reason: outcome.reason, body: delivered.body })
+        letters.push({ topic: topics.get(delivered.topic)!, place: delivered, organizationId: delivered.organizationId, reason: outcome.reason, body: delivered.body, isSkipped })
       }
     }
     const redirects: Array<{ readonly topic: string; readonly partition: number; readonly value: Uint8Array }> = []
+
+    function stepOne(delivered: Delivered<Body>): void {
+      const failures = throws.size === 0 ? 0 : throws.get(placeKey(delivered)) ?? 0
+      if (failures >= THROWS_MAX) return settle(deadLetter("the step keeps failing on this entry"), delivered, true)
+      const reason = skipped.size + refused.size === 0 ? undefined : skipReasonOf(placeKey(delivered))
+      if (reason !== undefined) return settle(deadLetter(reason), delivered, true)
+      let outcome: Outcome
+      try {
+        outcome = processor.step(state, delivered.body, delivered, emitted)
+      } catch (cause) {
+        const key = placeKey(delivered)
+        throws.set(key, failures + 1)
+        throw new StepFailed({ place: key, cause })
+      }
+      if (outcome.kind === "redirect") redirects.push(outcome)
+      settle(outcome, delivered)
+    }
 
     /** Steps until the mailboxes are empty or the slice is over; true when they are empty. */
     function stepAll(until: number): boolean {
       for (;;) {
         const turn = mailboxes.takeTurn()
         if (turn === undefined) return true
-        for (const delivered of turn.entries) {
-          const failures = throws.size === 0 ? 0 : throws.get(placeKey(delivered)) ?? 0
-          if (failures >= THROWS_MAX) {
-            settle(deadLetter("the step keeps failing on this entry"), delivered)
-            continue
-          }
-          let outcome: Outcome
-          try {
-            outcome = processor.step(state, delivered.body, delivered, emitted)
-          } catch (cause) {
-            const key = placeKey(delivered)
-            throws.set(key, failures + 1)
-            throw new StepFailed({ place: key, cause })
-          }
-          if (outcome.kind === "redirect") redirects.push(outcome)
-          settle(outcome, delivered)
-        }
+        for (const delivered of turn.entries) stepOne(delivered)
         if (clock.currentTimeMillisUnsafe() >= until) return mailboxes.size === 0
       }
     }
@@ -203,14 +244,14 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
         const recordsMax = Math.min(options.recordsPerFetch ?? RECORDS_PER_FETCH, limit - from)
         const answer = yield* log.read({ topic: name, partition, from, recordsMax, bytesMax: BYTES_PER_FETCH })
         if (answer.startOffset > from && limits === undefined) counters.lost += Math.min(answer.startOffset, answer.nextOffset) - from
-        const records = answer.records.filter(({ offset }) => offset < limit)
-        const bytes = records.reduce((sum, { value }) => sum + value.length, 0)
+        const read = answer.records.filter(({ offset }) => offset < limit)
+        const bytes = read.reduce((sum, { value }) => sum + value.length, 0)
         // Retention may have passed a limit of the replay, where nothing is left to read.
-        const next = limits !== undefined && records.length === 0 ? limit : Math.min(answer.nextOffset, limit)
-        intake.add(name, records, next, next >= limit || (records.length < recordsMax && bytes < BYTES_PER_FETCH))
+        const next = limits !== undefined && read.length === 0 ? limit : Math.min(answer.nextOffset, limit)
+        intake.add(name, read, next, next >= limit || (read.length < recordsMax && bytes < BYTES_PER_FETCH))
       }
       let cameAny = false
-      while (!mailboxes.isFull) {
+      while (!mailboxes.isFull && records < care.recordsMax) {
         const taken = intake.take()
         if (taken === undefined) break
         deliver(topics.get(taken.topic)!, taken.record)
@@ -226,22 +267,74 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
     })
 
     const flush = Effect.gen(function*() {
-      for (const letter of letters) yield* sendDeadLetter(letter.topic, letter.place, letter.organizationId, letter.reason, letter.body)
-      letters = []
-      if (redirects.length > 0) {
-        yield* log.append(redirects).pipe(told("Redirected entries could not be appended"), Effect.retry(backoff))
-        redirects.length = 0
-      }
       const target = intake.reached
       yield* options.probe?.("flushed") ?? Effect.void
-      yield* withSql(commitWith(processor.name, partition, committed, target, processor.sizeOf(emitted) === 0 ? Effect.void : processor.write(emitted))).pipe(
-        // The database may be away for a while; the log keeps everything meanwhile.
-        told("Counts could not be written"),
-        Effect.retry({ schedule: backoff, while: (error: { readonly _tag: string }) => error._tag === "SqlError" })
+      const passed = letters.filter(({ isSkipped }) => isSkipped).map(({ place, reason }): Skipped => ({ topic: place.topic, offset: place.offset, index: place.index, reason }))
+      const write = Effect.gen(function*() {
+        yield* writeSkipped(processor.name, partition, passed)
+        if (processor.sizeOf(emitted) > 0) yield* processor.write(emitted)
+        // Once Postgres has taken what is counted, and before the offsets pass what is not.
+        yield* Effect.forEach(letters, sendDeadLetter, { discard: true })
+        if (redirects.length > 0) yield* log.append(redirects).pipe(told("Redirected entries could not be appended"), Effect.retry(backoff))
+        redirects.length = 0
+      })
+      yield* untilAnswered(withSql(commitWith(processor.name, partition, committed, target, write))).pipe(
+        Effect.catchIf((error) => error._tag === "SqlError" && isRefused(error), (error) => {
+          care = afterRefusal(records)
+          return Effect.fail(new FlushRefused({ message: `a flush of ${records} records: ${refusalReason(error as SqlError.SqlError)}` }))
+        })
       )
+      for (const { place } of letters) {
+        sent.delete(placeKey(place))
+        refused.delete(placeKey(place))
+      }
+      letters = []
       emitted = processor.newEmitted()
       committed = target
+      records = 0
+      if (care !== CALM) care = afterSuccess(care)
       yield* options.probe?.("committed") ?? Effect.void
+    })
+
+    /**
+     * The record at hand was refused alone. Steps its entries one by one and writes what each emits, in a transaction
+     * that is taken back, until Postgres refuses one; that one is passed over from now on. The life ends with it.
+     */
+    const isolate = Effect.gen(function*() {
+      const parts: Array<{ readonly place: Place; readonly emitted: Emitted }> = []
+      yield* Effect.try({
+        try: () => {
+          for (let turn = mailboxes.takeTurn(); turn !== undefined; turn = mailboxes.takeTurn()) {
+            for (const delivered of turn.entries) {
+              emitted = processor.newEmitted()
+              stepOne(delivered)
+              parts.push({ place: delivered, emitted })
+            }
+          }
+        },
+        catch: (error) => error as StepFailed
+      })
+      const trial = Effect.gen(function*() {
+        for (const { emitted, place } of parts) {
+          if (processor.sizeOf(emitted) === 0) continue
+          const failure = yield* Effect.match(processor.write(emitted), { onSuccess: () => undefined, onFailure: (error) => error })
+          if (failure !== undefined) return yield* isRefused(failure) ? new TrialOver({ refused: { place, reason: refusalReason(failure) } }) : failure
+        }
+        return yield* new TrialOver({ refused: undefined })
+      })
+      const over = yield* untilAnswered(withSql(sql.withTransaction(trial))).pipe(Effect.catchTag("TrialOver", Effect.succeed))
+      const first = parts[0]?.place
+      care = { recordsMax: 1, isIsolating: false }
+      if (first === undefined) return
+      const ofRecord = [...refused.keys()].filter((key) => key.startsWith(`${first.topic}/${first.offset}/`))
+      const isOneMore = over.refused !== undefined && ofRecord.length < ISOLATIONS_MAX
+      const found = isOneMore
+        ? over.refused
+        // Each passes alone and all together do not, or too many do not: the record is given up whole.
+        : { place: { ...first, index: WHOLE_RECORD }, reason: over.refused?.reason ?? "Postgres refuses what this record counts, though none of its entries alone" }
+      if (!isOneMore) ofRecord.forEach((key) => refused.delete(key))
+      refused.set(placeKey(found.place), found.reason)
+      return yield* new FlushRefused({ message: `${placeKey(found.place)} becomes a dead letter: ${found.reason}` })
     })
 
     /** Stores the state as it stands at `positions`, up to which everything has been stepped. */
@@ -262,19 +355,23 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
       yield* runSteps
       emitted = processor.newEmitted()
       letters = []
+      records = 0
       redirects.length = 0
       if (!isStateLarge()) continue
       yield* snapshotAt(intake.reached)
       yield* report
     }
+    // More lives will begin here until the poison is found.
+    if (care !== CALM && counters.entries > entriesAtSnapshot) yield* snapshotAt(committed)
     isReplaying = false
     yield* report
 
     let isSnapshotDue = false
     for (;;) {
       const cameAny = yield* fetch(undefined)
+      if (cameAny && care.isIsolating) yield* isolate
       yield* runSteps
-      if (cameAny && processor.sizeOf(emitted) < (options.emittedMax ?? EMITTED_MAX) && (yield* isBehind(log, processor.inputs, partition, intake.reached))) {
+      if (cameAny && records < care.recordsMax && processor.sizeOf(emitted) < (options.emittedMax ?? EMITTED_MAX) && (yield* isBehind(log, processor.inputs, partition, intake.reached))) {
         // More is waiting: one larger transaction is cheaper than two, and the bound keeps figures fresh.
         if (!mailboxes.isFull) continue
       }
@@ -283,7 +380,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
         yield* report
         isSnapshotDue = true
       }
-      if (isSnapshotDue && (isStateLarge() || clock.currentTimeMillisUnsafe() >= snapshotDueAt)) {
+      if (isSnapshotDue && (care !== CALM || isStateLarge() || clock.currentTimeMillisUnsafe() >= snapshotDueAt)) {
         yield* snapshotAt(committed)
         isSnapshotDue = false
       }
@@ -297,6 +394,13 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
   for (let delay_ms = restartAfter_ms;; delay_ms = Math.min(delay_ms * 2, RESTART_AFTER_MAX_MS)) {
     const bornAt = clock.currentTimeMillisUnsafe()
     const cause = yield* Effect.flip(Effect.sandbox(Effect.scoped(life)))
+    const refusal = Cause.findErrorOption(cause).pipe(Option.filter((error) => error._tag === "FlushRefused"))
+    if (refusal._tag === "Some") {
+      // Each of them halves the batch or passes an entry over, so the pause does not grow.
+      yield* Effect.logWarning(`Processor ${processor.name}/${partition} goes on with more care after ${refusal.value.message}`)
+      yield* Effect.sleep(restartAfter_ms)
+      continue
+    }
     counters.restarts++
     yield* Effect.logError(`Processor ${processor.name}/${partition} restarts`, cause)
     if (clock.currentTimeMillisUnsafe() - bornAt > HEALTHY_AFTER_MS) delay_ms = restartAfter_ms

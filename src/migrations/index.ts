@@ -9,13 +9,15 @@ import engineResources from "./0002_engine_resources.ts"
 import ingestJobs from "./0003_ingest_jobs.ts"
 import streams from "./0010_streams.ts"
 import analytics from "./0011_analytics.ts"
+import streamSkipped from "./0012_stream_skipped.ts"
 
 const migrations = {
   "0001_organizations": organizations,
   "0002_engine_resources": engineResources,
   "0003_ingest_jobs": ingestJobs,
   "0010_streams": streams,
-  "0011_analytics": analytics
+  "0011_analytics": analytics,
+  "0012_stream_skipped": streamSkipped
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -1,0 +1,50 @@
+/**
+ * When Postgres will never take what a flush writes. Such a batch is cut in half until one record is left, and that
+ * record is searched entry by entry; everything else is counted. Decisions only: the runner does it.
+ */
+import { Data } from "effect"
+import type { SqlError } from "effect/sql"
+
+/** The five characters of the server's verdict; undefined when the server did not answer. */
+export const sqlStateOf = ({ reason }: SqlError.SqlError): string | undefined => {
+  const { code } = (reason.cause ?? {}) as { readonly code?: unknown }
+  return typeof code === "string" ? code : undefined
+}
+
+/**
+ * Classes that say "these data", whenever they are sent: cardinality violation, data exception, integrity constraint,
+ * check option, program limit (a value too long for an index). Everything else may pass: a server that is away, full,
+ * locked or shutting down, and also a table or a right that is missing, which is ours to repair and not the record's fault.
+ */
+const REFUSING_CLASSES = new Set(["21", "22", "23", "44", "54"])
+export const isRefused = (error: SqlError.SqlError): boolean => REFUSING_CLASSES.has(sqlStateOf(error)?.slice(0, 2) ?? "")
+
+const REASON_CHARACTERS_MAX = 500
+/** SQLSTATE and the server's sentence: what stands in the dead letter. */
+export const refusalReason = (error: SqlError.SqlError): string => {
+  const { message } = (error.reason.cause ?? {}) as { readonly message?: unknown }
+  return `Postgres refuses what this counts: ${sqlStateOf(error) ?? "?"} ${String(message ?? error.message)}`.slice(0, REASON_CHARACTERS_MAX)
+}
+
+/** A life ends with it: the state has stepped what cannot be written, and is rebuilt without it. */
+export class FlushRefused extends Data.TaggedError("FlushRefused")<{ readonly message: string }> {}
+
+/** How carefully a partition goes on. */
+export interface Care {
+  /** Records of one flush at most. */
+  readonly recordsMax: number
+  /** The next record alone was refused: find which of its entries is to blame. */
+  readonly isIsolating: boolean
+}
+export const CALM: Care = { recordsMax: Number.POSITIVE_INFINITY, isIsolating: false }
+/** A flush this large went through: as large as flushes are in calm times. */
+const CALM_FROM = 1_024
+
+/** After a refused flush of `records` records. log2(records) refusals lead to one record. */
+export const afterRefusal = (records: number): Care =>
+  records > 1 ? { recordsMax: Math.floor(records / 2), isIsolating: false } : { recordsMax: 1, isIsolating: true }
+
+export const afterSuccess = ({ recordsMax }: Care): Care => recordsMax >= CALM_FROM / 2 ? CALM : { recordsMax: recordsMax * 2, isIsolating: false }
+
+/** Entries of one record that are searched for one by one; a record with more is given up whole, since each costs a rebuilt state. */
+export const ISOLATIONS_MAX = 16
