@@ -7,6 +7,7 @@ import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } fr
 import { FingerprintTable } from "../../../src/ports/fingerprint-table.ts"
 import type { Snapshot } from "../../processor.ts"
 import { KeyedState, type StateStore } from "../../state.ts"
+import { IdBlocks } from "./id-blocks.ts"
 import { facts, type Interaction, type Search, type SearchFacts, type Visit } from "./visit.ts"
 
 /** Where the search with a query id is, and who waits for it when it has not come yet. */
@@ -57,10 +58,7 @@ export class AttributionState {
   readonly #narrowed = new Map<string, FingerprintKey>()
   readonly #ids: FingerprintTable
   readonly #word = new Uint32Array(FINGERPRINT_WORDS)
-  /** Fingerprints by day, admitted since the last snapshot. */
-  #fresh = new Map<number, Array<number>>()
-  #blocks: number
-  #blockDays = new Map<string, number>()
+  readonly #idBlocks: IdBlocks
   #expiryAt: { visits: string; queries: string } = { visits: "", queries: "" }
 
   constructor(store: StateStore, options: AttributionOptions) {
@@ -80,14 +78,7 @@ export class AttributionState {
       decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, QueryReference["pending"]]) =>
         ({ visit, settled: settled === undefined ? undefined : unpackSearch(settled), isUncounted, pending })
     })
-    this.#blocks = 0
-    for (const [key, value] of store.scan(IDS)) {
-      const [day, block] = key.slice(IDS.length).split(".").map(Number)
-      this.#blocks = Math.max(this.#blocks, block! + 1)
-      this.#blockDays.set(key, day!)
-      const words = new Uint32Array(value.slice().buffer)
-      for (let at = 0; at < words.length; at += FINGERPRINT_WORDS) this.#ids.admit(words, at, day! * 86_400_000)
-    }
+    this.#idBlocks = new IdBlocks(store, IDS, (words, at, day_at) => void this.#ids.admit(words, at, day_at))
   }
 
   /** True for the first event with this id in the window. */
@@ -99,29 +90,13 @@ export class AttributionState {
     }
     fingerprintInto(key, eventId, this.#word, 0)
     if (!this.#ids.admit(this.#word, 0, now)) return false
-    const day = Math.floor(now / 86_400_000)
-    let fresh = this.#fresh.get(day)
-    if (fresh === undefined) this.#fresh.set(day, fresh = [])
-    fresh.push(this.#word[0]!, this.#word[1]!, this.#word[2]!, this.#word[3]!)
+    this.#idBlocks.add(this.#word, now)
     return true
   }
 
   /** `watermark`: see `Processor.snapshot`. O(changes since the last one), and 2,000 stored values looked at for expiry. */
   snapshot(watermark: number): Snapshot {
-    const writes: Array<readonly [string, Uint8Array | undefined]> = [...this.visits.takeWrites(), ...this.queries.takeWrites()]
-    for (const [day, words] of this.#fresh) {
-      // Zero-padded so that key order is block order.
-      const key = `${IDS}${day}.${String(this.#blocks++).padStart(12, "0")}`
-      writes.push([key, new Uint8Array(Uint32Array.from(words).buffer)])
-      this.#blockDays.set(key, day)
-    }
-    this.#fresh = new Map()
-    for (const [key, day] of this.#blockDays) {
-      // Blocks come in the order of their days.
-      if (day * 86_400_000 >= watermark - TTL_MS - 2 * 86_400_000) break
-      writes.push([key, undefined])
-      this.#blockDays.delete(key)
-    }
+    const writes = [...this.visits.takeWrites(), ...this.queries.takeWrites(), ...this.#idBlocks.takeWrites(watermark - TTL_MS - EXPIRY_SLACK_MS)]
     const visits = this.visits.expired(watermark - EXPIRY_SLACK_MS, this.#expiryAt.visits, EXPIRY_SCAN_MAX)
     const queries = this.queries.expired(watermark - EXPIRY_SLACK_MS, this.#expiryAt.queries, EXPIRY_SCAN_MAX)
     this.#expiryAt = { visits: visits.last, queries: queries.last }

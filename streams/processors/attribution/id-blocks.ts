@@ -1,0 +1,97 @@
+/**
+ * Event ids in the store: blocks of fingerprints, cut by the day they were admitted. A snapshot adds what is new as one
+ * block, together with the day's blocks that are not much larger, so that a day keeps few blocks however many snapshots
+ * it saw, and an id is written again only some times. Blocks of days behind the window go.
+ */
+import { FINGERPRINT_WORDS } from "../../../src/ports/fingerprint.ts"
+import type { StateStore } from "../../state.ts"
+
+const DAY_MS = 86_400_000
+const BLOCK_BYTES_MAX = 1024 * 1024
+
+/**
+ * How many of a day's newest blocks a fresh block takes in. `sizes` and `fresh` in bytes, oldest first. Each block that
+ * stays is more than twice the next, or full with it: at most log2(BLOCK_BYTES_MAX / bytes of an id) blocks and two a megabyte.
+ */
+export const absorbedBlocks = (sizes: ReadonlyArray<number>, fresh: number): number => {
+  let merged = fresh
+  let count = 0
+  for (let i = sizes.length - 1; i >= 0; i--) {
+    const size = sizes[i]!
+    if (size > 2 * merged || size + merged > BLOCK_BYTES_MAX) break
+    merged += size
+    count++
+  }
+  return count
+}
+
+interface Block {
+  readonly key: string
+  readonly bytes: number
+}
+
+export class IdBlocks {
+  readonly #store: StateStore
+  readonly #prefix: string
+  /** In the store, oldest first, by day. */
+  readonly #days = new Map<number, Array<Block>>()
+  /** Words admitted since the last snapshot, by day. */
+  #fresh = new Map<number, Array<number>>()
+  #next = 0
+
+  /** `admit` is told every stored id: its words lie in `words` from `at` on, and `day_at` (ms) is when its day began. */
+  constructor(store: StateStore, prefix: string, admit: (words: Uint32Array, at: number, day_at: number) => void) {
+    this.#store = store
+    this.#prefix = prefix
+    for (const [key, value] of store.scan(prefix)) {
+      const [day, block] = key.slice(prefix.length).split(".").map(Number)
+      this.#next = Math.max(this.#next, block! + 1)
+      this.#blocksOf(day!).push({ key, bytes: value.length })
+      const words = new Uint32Array(value.slice().buffer)
+      for (let at = 0; at < words.length; at += FINGERPRINT_WORDS) admit(words, at, day! * DAY_MS)
+    }
+  }
+
+  get count(): number {
+    let count = 0
+    for (const blocks of this.#days.values()) count += blocks.length
+    return count
+  }
+
+  #blocksOf(day: number): Array<Block> {
+    let blocks = this.#days.get(day)
+    if (blocks === undefined) this.#days.set(day, blocks = [])
+    return blocks
+  }
+
+  /** Keeps the id in `word` with the next snapshot. */
+  add(word: Uint32Array, now: number): void {
+    const day = Math.floor(now / DAY_MS)
+    let fresh = this.#fresh.get(day)
+    if (fresh === undefined) this.#fresh.set(day, fresh = [])
+    for (let i = 0; i < FINGERPRINT_WORDS; i++) fresh.push(word[i]!)
+  }
+
+  /** What a snapshot writes. Days that ended before `keptFrom` (ms) go. O(new ids + the blocks they take in, at most 1 MB a day). */
+  takeWrites(keptFrom: number): Array<readonly [string, Uint8Array | undefined]> {
+    const writes: Array<readonly [string, Uint8Array | undefined]> = []
+    for (const [day, words] of this.#fresh) {
+      const blocks = this.#blocksOf(day)
+      const fresh = new Uint8Array(Uint32Array.from(words).buffer)
+      const absorbed = blocks.splice(blocks.length - absorbedBlocks(blocks.map(({ bytes }) => bytes), fresh.length))
+      const value = Buffer.concat([...absorbed.map(({ key }) => this.#store.get(key)!), fresh])
+      for (const { key } of absorbed) writes.push([key, undefined])
+      // Zero-padded so that key order is block order.
+      const key = `${this.#prefix}${day}.${String(this.#next++).padStart(12, "0")}`
+      writes.push([key, value])
+      blocks.push({ key, bytes: value.length })
+    }
+    this.#fresh = new Map()
+    for (const [day, blocks] of this.#days) {
+      if ((day + 1) * DAY_MS > keptFrom) continue
+      for (const { key } of blocks) writes.push([key, undefined])
+      this.#days.delete(day)
+    }
+    return writes
+  }
+}
