@@ -2,12 +2,13 @@
  * Reads of the rollups that the attribution processor writes (streams/processors/attribution/rollups.ts). A span of time
  * is read as its plan says (`grain.ts`): a few index ranges of rows, and at its ends the packed instants of two minutes.
  */
-import { Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { DateRange } from "./date-range.ts"
 import type { QuerySums } from "./formulas.ts"
 import { GRAINS, MINUTE_MS, type Span, spansOf } from "./grain.ts"
 import { type Instant, unpackMinute } from "./instants.ts"
+import { instantsKeptFrom, withoutOldInstants } from "./instants-retention.ts"
 import type { Segment } from "./schema.ts"
 
 export interface RollupFilter {
@@ -71,6 +72,11 @@ const keepsQuery = ({ collection, segment }: RollupFilter) => {
 export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/analytics/Rollups") {
   static readonly layerSql: Layer.Layer<Rollups, never, SqlClient.SqlClient> = Layer.effect(Rollups, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
+    const clock = yield* Clock.Clock
+    const planOf = (range: DateRange): ReadonlyArray<Span> => {
+      const { before, from } = withoutOldInstants(range, instantsKeptFrom(clock.currentTimeMillisUnsafe()))
+      return spansOf(from, before)
+    }
     // A driver failure is a defect here: no caller can act on it.
     const all = <A extends object>(text: string, parameters: ReadonlyArray<unknown>): Effect.Effect<ReadonlyArray<A>> =>
       Effect.orDie(sql.unsafe<A>(text, parameters) as Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>)
@@ -79,7 +85,7 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
     /** The instants of the ends of a range that are less than a minute; at most two minutes are read. */
     const instantsOf = Effect.fnUntraced(function*(organizationId: string, range: DateRange, table: "queries" | "events") {
       const found: Array<Instant> = []
-      for (const span of spansOf(range.from, range.before)) {
+      for (const span of planOf(range)) {
         if (span.grain !== GRAINS.instant) continue
         const minute_at = Math.floor(span.from / MINUTE_MS) * MINUTE_MS
         const rows = yield* all<{ packed: Uint8Array }>("SELECT packed FROM analytics_instants WHERE organization_id = $1 AND minute_at = $2::text::int8", [organizationId, String(minute_at)])
@@ -116,7 +122,7 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
     const querySource = (filter: RollupFilter) =>
       Effect.map(edgesOf(filter), (edges) => {
         const { collection, organizationId, range, segment } = filter
-        const spans = spansOf(range.from, range.before).filter(({ grain }) => grain !== GRAINS.instant)
+        const spans = planOf(range).filter(({ grain }) => grain !== GRAINS.instant)
         const parameters: Array<unknown> = [spanParameter(spans), organizationId]
         const conditions = [
           "t.organization_id = $2", "t.grain = s.grain", "t.bucket_at >= s.first", "t.bucket_at < s.behind",
@@ -167,7 +173,7 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
         const edges = yield* instantsOf(organizationId, range, "events")
         let events = 0
         for (const [key, , [count]] of edges) if (collection === undefined || key[0] === collection) events += count!
-        const spans = spansOf(range.from, range.before).filter(({ grain }) => grain !== GRAINS.instant)
+        const spans = planOf(range).filter(({ grain }) => grain !== GRAINS.instant)
         const row = yield* one<{ events: number }>(
           `SELECT coalesce(sum(t.events), 0)::float8 AS events FROM ${SPANS}
             JOIN analytics_event_rollup t ON t.organization_id = $2 AND t.grain = s.grain AND t.bucket_at >= s.first AND t.bucket_at < s.behind ${collection === undefined ? "" : "AND t.collection = $3"}`,

@@ -10,6 +10,7 @@ import ingestJobs from "./0003_ingest_jobs.ts"
 import streams from "./0010_streams.ts"
 import analytics from "./0011_analytics.ts"
 import streamSkipped from "./0012_stream_skipped.ts"
+import outboxSettled from "./0013_outbox_settled.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -17,7 +18,8 @@ const migrations = {
   "0003_ingest_jobs": ingestJobs,
   "0010_streams": streams,
   "0011_analytics": analytics,
-  "0012_stream_skipped": streamSkipped
+  "0012_stream_skipped": streamSkipped,
+  "0013_outbox_settled": outboxSettled
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -26,6 +26,7 @@ import { Identifiers } from "../ports/identifiers.ts"
 import { Search } from "../search/search.ts"
 import type { DataFolder } from "./data-folder.ts"
 import { type PostgresServer, startEmbeddedPostgres } from "./embedded-postgres.ts"
+import { layerHousekeeping } from "./housekeeping.ts"
 import { superviseEngine } from "./supervised-engine.ts"
 
 export const layerSql = (server: PostgresServer) =>
@@ -65,7 +66,7 @@ export const layerEmbedded = (folder: DataFolder) => Layer.unwrap(Effect.gen(fun
     SearchServed.layer({ visitorPartitions }),
     Analytics.layer
   )
-  return Layer.mergeAll(Search.layer, Ingest.layer, Demo.layer).pipe(
+  return Layer.mergeAll(Search.layer, Ingest.layer, Demo.layer, layerHousekeeping()).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries)),
     Layer.provideMerge(Layer.mergeAll(streams, CatalogResources.layer, Access.layer)),
     Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer)),

@@ -1,6 +1,6 @@
 /** A state folder that is lost, over a long log: rebuilt in bounded steps, by the log's time, through crashes, to the exact state. */
 import { assert, layer } from "@effect/vitest"
-import { Clock, Effect, Fiber, Layer } from "effect"
+import { Effect, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { rm } from "node:fs/promises"
 import { join } from "node:path"
@@ -12,6 +12,7 @@ import { type Progress, runPartition, type RunnerOptions } from "../../streams/r
 import type { Positions, StateStore } from "../../streams/state.ts"
 import { openStateStore } from "../../streams/state-lmdb.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../streams/topics.ts"
+import { atTime } from "../support/clock.ts"
 import { layerTestSql, temporaryFolder } from "../support/postgres.ts"
 
 const DAY = 86_400_000
@@ -20,11 +21,7 @@ const at = (day: number) => START + day * DAY
 
 /** Appends as the log would have at that moment. */
 const appendAt = (day: number, records: Parameters<EventLog["Service"]["append"]>[0]) =>
-  Effect.gen(function*() {
-    const log = yield* EventLog
-    const clock = yield* Clock.Clock
-    yield* log.append(records).pipe(Effect.provideService(Clock.Clock, { ...clock, currentTimeMillis: Effect.succeed(at(day)), currentTimeMillisUnsafe: () => at(day) }))
-  })
+  Effect.asVoid(atTime(at(day))(Effect.flatMap(EventLog, (log) => log.append(records))))
 const served = (organization_id: string, day: number, searches: ReadonlyArray<{ readonly id: string; readonly q: string; readonly session?: string }>) =>
   appendAt(day, [{
     topic: SEARCH_SERVED.name, partition: 0,

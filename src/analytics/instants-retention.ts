@@ -1,0 +1,35 @@
+/**
+ * How long single instants are kept: as long as a range that ends now can begin at one of them. Older ends of a range
+ * are answered to the minute they lie in, whose rows are kept for good.
+ *
+ * Decision: 400 days. A range is at most 366 days (spec part 8) and a late event may change instants of 30 days ago.
+ */
+import { Clock, Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import type { DateRange } from "./date-range.ts"
+import { DAY_MS, MINUTE_MS } from "./grain.ts"
+
+export const INSTANTS_KEPT_DAYS = 400
+
+/** Instants from here on (ms) can be asked for; whole days, so that the reads of one answer agree. */
+export const instantsKeptFrom = (now: number): number => Math.floor(now / DAY_MS) * DAY_MS - INSTANTS_KEPT_DAYS * DAY_MS
+
+/** The range with those of its ends that lie before `keptFrom` moved outwards to whole minutes. */
+export const withoutOldInstants = ({ before, from }: DateRange, keptFrom: number): DateRange => ({
+  from: from < keptFrom ? Math.floor(from / MINUTE_MS) * MINUTE_MS : from,
+  before: before < keptFrom ? Math.ceil(before / MINUTE_MS) * MINUTE_MS : before
+})
+
+/**
+ * Removes at most `rowsMax` packed minutes that no read asks for any more, a day after the last one did; answers how
+ * many. O(organizations) index probes beside the rows.
+ */
+export const expireInstants = Effect.fnUntraced(function*(rowsMax: number) {
+  const sql = yield* SqlClient.SqlClient
+  const before = instantsKeptFrom(yield* Clock.currentTimeMillis) - DAY_MS
+  const removed = yield* sql`DELETE FROM analytics_instants WHERE ctid = ANY(ARRAY(
+    SELECT old.place FROM organizations o CROSS JOIN LATERAL (
+      SELECT i.ctid AS place FROM analytics_instants i WHERE i.organization_id = o.id AND i.minute_at < ${String(before)}::text::int8 LIMIT ${rowsMax}::int4
+    ) AS old LIMIT ${rowsMax}::int4)) RETURNING minute_at`
+  return removed.length
+})

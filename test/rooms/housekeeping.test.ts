@@ -1,0 +1,80 @@
+/** Rows that nothing uses any more leave in bounded statements; what may still be asked for stays. */
+import { it } from "@effect/vitest"
+import { Effect, Layer } from "effect"
+import { SqlClient } from "effect/sql"
+import { describe, expect, it as plain } from "vitest"
+import { DAY_MS, MINUTE_MS } from "../../src/analytics/grain.ts"
+import { packMinute } from "../../src/analytics/instants.ts"
+import { expireInstants, instantsKeptFrom, withoutOldInstants } from "../../src/analytics/instants-retention.ts"
+import { Rollups } from "../../src/analytics/rollups-repository.ts"
+import { expireOutbox } from "../../src/outbox/outbox-retention.ts"
+import { layerHousekeeping, sweep } from "../../src/runtime/housekeeping.ts"
+import { atTime } from "../support/clock.ts"
+import { layerTestSql } from "../support/postgres.ts"
+
+const NOW = Date.UTC(2026, 5, 10, 13, 14, 15)
+const organization = (id: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => sql`INSERT INTO organizations (id, name, status, plan, created_at) VALUES (${id}, ${id}, 'active', 'standard', 0)`)
+
+describe("the ends of a range", () => {
+  plain("before the kept instants move outwards to whole minutes, others stay", () => {
+    const kept = instantsKeptFrom(NOW)
+    expect(kept).toBe(Date.UTC(2026, 5, 10) - 400 * DAY_MS)
+    expect(withoutOldInstants({ from: kept - 1, before: kept + 1 }, kept)).toEqual({ from: kept - MINUTE_MS, before: kept + 1 })
+    expect(withoutOldInstants({ from: kept - 90_001, before: kept - 1 }, kept)).toEqual({ from: kept - 120_000, before: kept })
+    expect(withoutOldInstants({ from: kept, before: kept + 5 }, kept)).toEqual({ from: kept, before: kept + 5 })
+  })
+})
+
+it.live("instants leave once no range can need them, and figures of old and new ranges stay right", () =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const kept = instantsKeptFrom(NOW)
+    for (const id of ["org_a", "org_b", "org_c"]) yield* organization(id)
+    /** One event at each of the two ends of a minute, as a flush writes it. */
+    const minute = (organizationId: string, minute_at: number) =>
+      Effect.gen(function*() {
+        const packed = packMinute({ queries: [], products: [], events: [[["c", "view"], 10, [1]], [["c", "view"], 50_000, [1]]] })
+        yield* sql`INSERT INTO analytics_instants (organization_id, minute_at, packed) VALUES (${organizationId}, ${String(minute_at)}::text::int8, decode(${Buffer.from(packed).toString("hex")}, 'hex'))`
+        yield* sql`INSERT INTO analytics_event_rollup (organization_id, collection, type, grain, bucket_at, events) VALUES (${organizationId}, 'c', 'view', 1, ${String(minute_at)}::text::int8, 2)
+          ON CONFLICT (organization_id, grain, bucket_at, collection, type) DO UPDATE SET events = analytics_event_rollup.events + 2`
+      })
+    const old = kept - 10 * DAY_MS
+    for (let i = 0; i < 30; i++) for (const id of ["org_a", "org_b"]) yield* minute(id, old + i * MINUTE_MS)
+    yield* minute("org_a", kept - DAY_MS - MINUTE_MS)
+    yield* minute("org_a", kept - DAY_MS)
+    yield* minute("org_c", kept + DAY_MS)
+
+    // A statement removes no more than it may.
+    expect(yield* atTime(NOW)(expireInstants(25))).toBe(25)
+    expect(yield* atTime(NOW)(sweep(25))).toBe(36)
+    expect(yield* atTime(NOW)(expireInstants(25))).toBe(0)
+    const left = yield* sql<{ organization_id: string; minute_at: number }>`SELECT organization_id, minute_at::float8 AS minute_at FROM analytics_instants ORDER BY minute_at`
+    expect(left.map((row) => [row.organization_id, row.minute_at])).toEqual([["org_a", kept - DAY_MS], ["org_c", kept + DAY_MS]])
+
+    const rollups = yield* atTime(NOW)(Effect.provide(Rollups, Layer.fresh(Rollups.layerSql)))
+    const events = (organizationId: string, from: number, before: number) => rollups.events({ organizationId, range: { from, before }, collection: undefined })
+    // Within the kept time to the millisecond; before it to the minute, never to nothing.
+    expect(yield* events("org_c", kept + DAY_MS + 11, kept + DAY_MS + 50_001)).toBe(1)
+    expect(yield* events("org_b", old + 11, old + 3 * MINUTE_MS + 1)).toBe(8)
+  }).pipe(Effect.provide(layerTestSql), Effect.scoped))
+
+it.live("outbound events leave a week after they were settled, or after thirty days that nothing settled them", () =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    yield* organization("org_o")
+    const put = (id: string, createdDaysAgo: number, settledDaysAgo?: number) =>
+      sql`INSERT INTO outbox (organization_id, delivery_id, event, data, created_at, settled_at) VALUES ('org_o', ${id}, 'api_key.created', '{}',
+        ${String(NOW - createdDaysAgo * DAY_MS)}::text::int8, ${settledDaysAgo === undefined ? null : String(NOW - settledDaysAgo * DAY_MS)}::text::int8)`
+    for (let i = 0; i < 7; i++) yield* put(`waiting too long ${i}`, 40 - i)
+    for (let i = 0; i < 7; i++) yield* put(`settled long ago ${i}`, 20, 8 + i)
+    yield* put("waiting", 29)
+    yield* put("settled of late", 35, 6)
+    yield* put("new", 0)
+    expect(yield* atTime(NOW)(expireOutbox(3))).toBe(6)
+    // As the program does it: by itself, in statements of three.
+    yield* Effect.scoped(Effect.gen(function*() {
+      yield* Layer.build(layerHousekeeping({ rowsMax: 3, firstAfter_ms: 0 }))
+      for (let waited = 0; waited < 5_000 && (yield* sql`SELECT 1 FROM outbox`).length > 3; waited += 20) yield* Effect.sleep(20)
+    })).pipe(atTime(NOW))
+    expect((yield* sql<{ delivery_id: string }>`SELECT delivery_id FROM outbox ORDER BY id`).map(({ delivery_id }) => delivery_id)).toEqual(["waiting", "settled of late", "new"])
+  }).pipe(Effect.provide(layerTestSql), Effect.scoped))
