@@ -4,7 +4,7 @@
  */
 import { Cause, Clock, Context, Deferred, Effect, Layer, Queue } from "effect"
 import { Worker } from "node:worker_threads"
-import { EventLog } from "../src/ports/event-log.ts"
+import { EventLog, type EventLogUnavailable } from "../src/ports/event-log.ts"
 import type { FromStreams, PartitionEnd, ToStreams, WorkerSettings } from "./messages.ts"
 import type { Progress } from "./runner.ts"
 import { partitionsOf, TOPICS } from "./topics.ts"
@@ -19,6 +19,8 @@ export interface StreamWorkerShape {
   readonly progress: Effect.Effect<ReadonlyArray<Progress>>
   /** How often the thread itself had to be started again. */
   readonly restarts: Effect.Effect<number>
+  /** Age (ms) of the oldest record that no figure shows yet, over all partitions; 0 when all is counted. A look at one record a partition. */
+  readonly lag_ms: Effect.Effect<number, EventLogUnavailable>
 }
 
 const HEAP_MB = 1_024
@@ -116,13 +118,33 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
     }
   })
 
+  const startedAt = clock.currentTimeMillisUnsafe()
+  const lag_ms = Effect.gen(function*() {
+    const now = clock.currentTimeMillisUnsafe()
+    let oldestAt = now
+    for (const { partition, topic } of partitions) {
+      if (!topic.waitsForConsumers) continue
+      const reports = [...progress.values()].filter((report) => report.partition === partition)
+      // Nothing heard yet: it may have counted everything, or hang before it has looked.
+      if (reports.length === 0) {
+        const { endOffset, startOffset } = yield* log.bounds(topic.name, partition)
+        if (endOffset > startOffset) oldestAt = Math.min(oldestAt, startedAt)
+        continue
+      }
+      const from = Math.min(...reports.map(({ committed }) => committed[topic.name] ?? 0))
+      const { records } = yield* log.read({ topic: topic.name, partition, from, recordsMax: 1, bytesMax: 1 })
+      if (records[0] !== undefined) oldestAt = Math.min(oldestAt, records[0].appendedAt)
+    }
+    return now - oldestAt
+  })
+
   yield* endsNow
   yield* Effect.forkScoped(supervise)
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(
     Effect.sleep(RETENTION_EVERY_MS),
     Effect.catch(retain, (error) => Effect.logError("Retention of the event log failed and is tried again later", error))
   )))
-  return StreamWorker.of({ progress: Effect.sync(() => [...progress.values()]), restarts: Effect.sync(() => restarts) })
+  return StreamWorker.of({ progress: Effect.sync(() => [...progress.values()]), restarts: Effect.sync(() => restarts), lag_ms })
 })
 
 /** A subscription holds 256 hints; this many at once may mean that older ones were dropped. */

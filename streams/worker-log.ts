@@ -58,6 +58,8 @@ export const layerWorkerLog = (options: { readonly path: string; readonly port: 
           return { startOffset: Math.min(environment.bounds(topic, partition).startOffset, endOffset), endOffset }
         }),
       offsetAt: (topic, partition, time) => attempt(() => offsetAtOrAfter(environment, topic, partition, time, endOf(topic, partition))),
+      // Whether the log still takes anything, the front knows: an append that it refuses says so.
+      health: Effect.void,
       trim: () => Effect.fail(new EventLogUnavailable({ message: "retention is the front's business" })),
       subscribe: Effect.acquireRelease(
         Effect.tap(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => Effect.sync(() => subscribers.add(queue))),

@@ -10,6 +10,7 @@ import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
 import { createKey, createOrganization, listOrganizations, pauseOrganization, resumeOrganization } from "./organizations.ts"
 import { start } from "./start.ts"
+import { status } from "./status.ts"
 
 const dataDirDefault = fileURLToPath(new URL("../../.dowser", import.meta.url))
 
@@ -71,6 +72,8 @@ const exportCommand = Command.make("export", {
 }, (flags) => exportFile({ ...targetOf(flags), key: flags.key, collection: flags.collection, file: flags.file, filterBy: Option.getOrUndefined(flags.filterBy) })).pipe(Command.withDescription("Export a collection as JSON Lines"))
 
 const doctorCommand = Command.make("doctor", { dataDir, json }, doctor).pipe(Command.withDescription("What this machine and this data folder can do"))
+
+const statusCommand = Command.make("status", { ...target, json }, (flags) => status({ ...targetOf(flags), json: flags.json })).pipe(Command.withDescription("How a running Dowser is: its parts, how far figures are behind, what was lost"))
 
 const kafkaCommand = Command.make("kafka", {
   json,
@@ -135,5 +138,5 @@ const benchCommand = Command.make("bench").pipe(
 
 export const command = Command.make("dowser").pipe(
   Command.withDescription("Hosted search that anyone can run: many tenants, one command"),
-  Command.withSubcommands([startCommand, orgCommand, keysCommand, importCommand, exportCommand, doctorCommand, benchCommand, kafkaCommand])
+  Command.withSubcommands([startCommand, orgCommand, keysCommand, importCommand, exportCommand, statusCommand, doctorCommand, benchCommand, kafkaCommand])
 )

@@ -1,4 +1,4 @@
-/** The probe of spec part 4: no key, no rate. */
+/** The probe of spec part 4: no key, no rate, and no details. They are the operator's (`getStatus`). */
 import { Schema } from "effect"
 import { operation } from "../wire/operation.ts"
 
@@ -10,4 +10,25 @@ export const getHealth = operation({
 /** The alias of contract part 0. */
 export const getHealthAlias = operation({
   id: "getHealthAlias", group: "health", summary: "Health probe (alias)", method: "GET", path: "/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
+})
+
+export const Status = Schema.Struct({
+  status: Schema.Literals(["ok", "degraded", "down"]),
+  version: Schema.String,
+  /** Unix milliseconds. */ checked_at: Schema.Int,
+  parts: Schema.Array(Schema.Struct({ name: Schema.String, ok: Schema.Boolean, detail: Schema.String })),
+  worker_restarts: Schema.Int,
+  processor_restarts: Schema.Int,
+  dead_letters: Schema.Int,
+  records_lost: Schema.Int,
+  /** Reports of answered searches that the log could not take. */ reports_dropped: Schema.Int,
+  /** Age of the oldest record that no figure shows yet. */ streams_lag_seconds: Schema.Finite,
+  /** Counts since the stream worker's thread began. */
+  partitions: Schema.Array(Schema.Struct({
+    group: Schema.String, partition: Schema.Int, records_behind: Schema.Int, entries: Schema.Int, dropped: Schema.Int, dead_letters: Schema.Int, restarts: Schema.Int, records_lost: Schema.Int, is_replaying: Schema.Boolean
+  }))
+}).annotate({ identifier: "Status" })
+
+export const getStatus = operation({
+  id: "getStatus", group: "health", summary: "Every part of the program, for the operator", method: "GET", path: "/console/v1/status", plane: "control", scope: "operator", success: Status
 })

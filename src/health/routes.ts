@@ -1,11 +1,33 @@
-/** The health probe. */
+/** The health probe and the operator's status: both show what `Health` found last. */
 import { Effect } from "effect"
 import { version } from "../config.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
+import { Unhealthy } from "./errors.ts"
+import { Health } from "./health.ts"
 
-const health = { ok: true, status: "ok" as const, version }
-export const routes = Effect.succeed([
-  implement(contract.getHealth, () => Effect.succeed(health)),
-  implement(contract.getHealthAlias, () => Effect.succeed(health))
-])
+/** Spec part 8. */
+const RETRY_AFTER_S = 10
+
+export const routes = Effect.gen(function*() {
+  const health = yield* Health
+  const probe = Effect.flatMap(health.latest, ({ verdict }) =>
+    verdict === "down"
+      ? Effect.fail(new Unhealthy({ message: "Searches cannot be answered at the moment.", retry_after_s: RETRY_AFTER_S }))
+      // A 200 says that searches are answered (reference engine: `ok` goes with the code); how well the rest does, `status` says.
+      : Effect.succeed({ ok: true, status: verdict, version }))
+  return [
+    implement(contract.getHealth, () => probe),
+    implement(contract.getHealthAlias, () => probe),
+    implement(contract.getStatus, () => Effect.map(health.latest, ({ checked_at, findings, lag_ms, losses, partitions, verdict }) => ({
+      status: verdict,
+      version,
+      checked_at,
+      parts: findings.map(({ detail, ok, part }) => ({ name: part, ok, detail })),
+      ...losses,
+      streams_lag_seconds: lag_ms / 1_000,
+      partitions: partitions.map(({ deadLetters, dropped, entries, group, isReplaying, lag, lost, partition, restarts }) =>
+        ({ group, partition, records_behind: lag, entries, dropped, dead_letters: deadLetters, restarts, records_lost: lost, is_replaying: isReplaying }))
+    })))
+  ]
+})

@@ -68,6 +68,10 @@ export const offsetAtOrAfter = (environment: LogEnvironment, topic: string, part
 
 const failed = (cause: unknown) => new EventLogUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
 
+/** What every append answers from then on. */
+const unsynced = (cause: unknown) =>
+  new EventLogUnavailable({ message: `the event log could not be brought to disk (${cause instanceof Error ? cause.message : String(cause)}) and takes nothing more until Dowser is started again` })
+
 class LmdbEventLog {
   readonly #environment: LogEnvironment
   readonly #now: () => number
@@ -79,7 +83,14 @@ class LmdbEventLog {
   #waiting: Array<Waiting> = []
   #pendingBytes = 0
   #draining: Promise<void> | undefined
-  /** Set for ever once a sync failed: what the file holds after that is unknown until it is opened again. */
+  /**
+   * Set for ever once a sync failed: what the file holds after that is unknown until a new process opens it.
+   *
+   * Decision: it is not opened again here. A second sync would succeed without the pages that the kernel gave up on, and
+   * LMDB shares one environment among the threads of a process, so that while the stream worker reads, opening again
+   * goes on with the unsynced transaction instead of going back to the newest synced one. A new process does go back
+   * (`safeRestore`), and every acknowledged record is in what it finds. Until then nothing is acknowledged and `health` tells.
+   */
   #broken: EventLogUnavailable | undefined
 
   constructor(environment: LogEnvironment, options: EmbeddedLogOptions, now: () => number, publish: (hint: AppendedHint) => void) {
@@ -96,6 +107,10 @@ class LmdbEventLog {
     // What an opened file holds has survived: it is durable by definition.
     if (end === undefined) this.#ends.set(name, end = this.#environment.bounds(topic, partition).endOffset)
     return end
+  }
+
+  get broken(): EventLogUnavailable | undefined {
+    return this.#broken
   }
 
   append(records: ReadonlyArray<AppendRecord>, done: AppendDone): void {
@@ -142,7 +157,7 @@ class LmdbEventLog {
     let failure: EventLogUnavailable | undefined = this.#broken
     if (failure === undefined) {
       failure = await this.#environment.commit(writes).then(() => undefined, failed)
-      if (failure === undefined) failure = this.#broken = await this.#environment.synced().then(() => undefined, failed)
+      if (failure === undefined) failure = this.#broken = await this.#environment.synced().then(() => undefined, unsynced)
     }
     if (failure === undefined) {
       for (const [name, hint] of ends) this.#ends.set(name, hint.endOffset)
@@ -192,6 +207,7 @@ const make = Effect.fnUntraced(function*(options: EmbeddedLogOptions) {
       }),
     offsetAt: (topic, partition, time) => attempt(() => offsetAtOrAfter(environment, topic, partition, time, log.endOf(topic, partition))),
     trim: (topic, partition, before) => Effect.tryPromise({ try: () => log.trim(topic, partition, before), catch: failed }),
+    health: Effect.suspend(() => log.broken === undefined ? Effect.void : Effect.fail(log.broken)),
     subscribe: Effect.acquireRelease(
       Effect.tap(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => Effect.sync(() => subscribers.add(queue))),
       (queue) => Effect.andThen(Effect.sync(() => subscribers.delete(queue)), Queue.shutdown(queue))

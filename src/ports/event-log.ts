@@ -78,6 +78,8 @@ export interface EventLogShape {
   readonly offsetAt: (topic: string, partition: number, time: number) => Effect.Effect<number, EventLogUnavailable>
   /** Drops the records below `before` and gives their space back, also while readers are open. Idempotent. */
   readonly trim: (topic: string, partition: number, before: number) => Effect.Effect<void, EventLogUnavailable>
+  /** Fails once nothing will be stored any more until the program is started again. Looks at what is known; costs nothing. */
+  readonly health: Effect.Effect<void, EventLogUnavailable>
   /** Hints for all partitions from now on, the newest kept when the subscriber is slow. Ends with the scope. */
   readonly subscribe: Effect.Effect<Queue.Dequeue<AppendedHint>, never, Scope.Scope>
 }
@@ -147,6 +149,7 @@ const makeMemory: Effect.Effect<EventLogShape> = Effect.sync(() => {
         p.records.splice(0, dropped)
         p.startOffset += dropped
       }),
+    health: Effect.void,
     subscribe: Effect.acquireRelease(
       Effect.tap(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => Effect.sync(() => subscribers.add(queue))),
       (queue) => Effect.andThen(Effect.sync(() => subscribers.delete(queue)), Queue.shutdown(queue))

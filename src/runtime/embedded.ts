@@ -16,6 +16,7 @@ import { CatalogResources } from "../catalog/resources.ts"
 import { Demo } from "../demo/demo.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import { Events } from "../events/service.ts"
+import { Health } from "../health/health.ts"
 import { Ingest } from "../ingest/ingest.ts"
 import { layer as layerMigrations } from "../migrations/index.ts"
 import { Outbox } from "../outbox/outbox.ts"
@@ -66,7 +67,7 @@ export const layerEmbedded = (folder: DataFolder) => Layer.unwrap(Effect.gen(fun
     SearchServed.layer({ visitorPartitions }),
     Analytics.layer
   )
-  return Layer.mergeAll(Search.layer, Ingest.layer, Demo.layer, layerHousekeeping()).pipe(
+  return Layer.mergeAll(Search.layer, Ingest.layer, Demo.layer, Health.layer(), layerHousekeeping()).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries)),
     Layer.provideMerge(Layer.mergeAll(streams, CatalogResources.layer, Access.layer)),
     Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer)),

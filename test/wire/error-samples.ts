@@ -1,6 +1,7 @@
 /** One sample, or several where a fact changes the answer, of every error that the source declares. */
 import * as access from "../../src/access/errors.ts"
 import * as events from "../../src/events/errors.ts"
+import * as health from "../../src/health/errors.ts"
 import * as ingest from "../../src/ingest/errors.ts"
 import * as wire from "../../src/wire/errors.ts"
 
@@ -31,6 +32,7 @@ export const samples: ReadonlyArray<readonly [name: string, error: { readonly _t
   ["KeyNotFound", new access.KeyNotFound({ message: "Not found." })],
   ["KeyValueTaken", new access.KeyValueTaken({ message: "API key generation conflict." })],
   ["EventsUnavailable", new events.EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: 1 })],
+  ["Unhealthy", new health.Unhealthy({ message: "Searches cannot be answered at the moment.", retry_after_s: 10 })],
   ["JobNotFound", new ingest.JobNotFound({ message: "Job job_1 does not exist." })],
   ["ReindexInProgress", new ingest.ReindexInProgress({ message: "A reindex of `products` is queued or running: job_1.", job_id: "job_1" })],
   ["CollectionMissing", new ingest.CollectionMissing({ message: "Collection not found" })]

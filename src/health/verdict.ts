@@ -1,0 +1,48 @@
+/**
+ * From what the probes found to one word. Pure.
+ *
+ *   ok        every part does what it is for
+ *   degraded  searches are answered, something else is not: events, figures, configuration
+ *   down      the engine does not answer
+ *
+ * Decision: only `down` is a 503. Searches need neither Postgres nor the log, so a load balancer that took the program
+ * out because of them would make a small failure a large one; `degraded` says it in a 200 (contract part 0: one shape).
+ */
+export interface Finding {
+  readonly part: "engine" | "event_log" | "streams" | "postgres" | "health"
+  readonly ok: boolean
+  /** One sentence. */
+  readonly detail: string
+}
+export type Verdict = "ok" | "degraded" | "down"
+
+export const verdictOf = (findings: ReadonlyArray<Finding>): Verdict => {
+  const failed = findings.filter(({ ok }) => !ok)
+  return failed.length === 0 ? "ok" : failed.some(({ part }) => part === "engine") ? "down" : "degraded"
+}
+
+/** Parts that changed between two looks, as lines for the log. */
+export const changesOf = (before: ReadonlyArray<Finding>, now: ReadonlyArray<Finding>): ReadonlyArray<Finding> =>
+  now.filter(({ ok, part }) => (before.find((finding) => finding.part === part)?.ok ?? true) !== ok)
+
+/** What was lost or had to be tried again so far: the operator hears of it when it grows. */
+export interface Losses {
+  readonly worker_restarts: number
+  readonly processor_restarts: number
+  readonly dead_letters: number
+  readonly records_lost: number
+  readonly reports_dropped: number
+}
+const sentences: Record<keyof Losses, string> = {
+  worker_restarts: "restarts of the stream worker",
+  processor_restarts: "restarts of processors",
+  dead_letters: "dead letters",
+  records_lost: "records that retention removed before they were counted",
+  reports_dropped: "reports of answered searches dropped because the log could not keep up"
+}
+
+/** Undefined when nothing grew. Counts of processors begin again at zero with the worker's thread. */
+export const growthOf = (before: Losses, now: Losses): string | undefined => {
+  const grown = (Object.keys(sentences) as Array<keyof Losses>).filter((name) => now[name] > before[name]).map((name) => `${now[name] - before[name]} ${sentences[name]}`)
+  return grown.length === 0 ? undefined : grown.join(", ")
+}
