@@ -3,7 +3,7 @@
  * answer gets its query_id, and a report of it goes to the log from a bounded buffer, so that no search waits for it.
  */
 import type { IncomingHttpHeaders } from "node:http"
-import { type Answered, type AnsweredSearch, MULTI_SEARCHES_MAX, multiSearch, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
+import { type Answered, type AnsweredSearch, multiSearch, multiSearchesLimit, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
@@ -125,9 +125,12 @@ export class Search extends Context.Service<Search, {
         const parsed = JSON.parse(body) as { readonly searches: ReadonlyArray<unknown>; readonly union?: unknown }
         if (callers.every((caller) => caller.key.id === callers[0].key.id && caller.embedded === undefined)) return yield* many({ ...request, caller: callers[0] }, body)
         if (parsed.union === true || parsed.union === "true") return yield* new EngineRefusal({ message: "Searches of a union must share one key.", status: 400 })
-        // One by one below, each entry would pass for a search of its own.
-        const limit = Math.min(MULTI_SEARCHES_MAX, ...callers.map(({ embedded }) => Number(embedded?.limit_multi_searches ?? MULTI_SEARCHES_MAX)))
-        if (keys.length > limit) return yield* new EngineRefusal({ message: "Number of multi searches exceeds `limit_multi_searches` parameter.", status: 400 })
+        // One by one below, each entry would pass for a search of its own: every key's limit counts them all.
+        for (const { embedded } of callers) {
+          const limit = multiSearchesLimit(contextOf(request.caller.organizationId), request.shared, embedded === undefined ? {} : { embedded })
+          if (!limit.ok) return yield* replyOf(limit)
+          if (keys.length > limit.value) return yield* new EngineRefusal({ message: "Number of multi searches exceeds `limit_multi_searches` parameter.", status: 400 })
+        }
         const results: Array<string> = []
         for (const [i, entry] of parsed.searches.entries()) {
           const reply = yield* many({ ...request, caller: callers[i] }, JSON.stringify({ searches: [entry] }))

@@ -5,7 +5,7 @@ export { createDocument, deleteDocument, deleteDocuments, getDocument, updateDoc
 export { exportDocuments, importDocuments } from "./import-export.ts"
 export { resolveCollection, type Answer, type Answered, type AnsweredSearch, type Caller, type OperationContext, type QueryParameters, type StreamAnswer } from "./operation.ts"
 export { memoryResources, searchResourcesOf, type Alias, type ResourceKind, type ResourceKinds, type Resources, type StemmingDictionary } from "./resources.ts"
-export { mergeSearchParameters, MULTI_SEARCHES_MAX, multiSearch, planSearch, search } from "./search.ts"
+export { mergeSearchParameters, multiSearch, multiSearchesLimit, planSearch, search } from "./search.ts"
 export { synonymSets } from "./synonym-sets.ts"
 export type { NamedSetOperations } from "./named-sets.ts"
 export * from "./text-resources.ts"

@@ -16,7 +16,7 @@ import { documentFieldContext } from "./documents.ts"
 import { COLLECTION_NOT_FOUND, parseBody, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
-export const MULTI_SEARCHES_MAX = 50
+const MULTI_SEARCHES_MAX = 50
 /** What `limit_multi_searches` may raise the limit to. */
 const MULTI_SEARCHES_CEILING = 1_000
 const PLACEHOLDER_ROUNDS_MAX = 16
@@ -141,6 +141,15 @@ export const search = async (context: OperationContext, collectionName: string, 
   return result.ok ? ok({ status: 200, text: annotated(context, collection, merged.value, result.value.found, answerToJson(result.value)) }) : result
 }
 
+/** How many searches one request may hold: as the scoped key says, else the request, else the host. Fails (400) on a limit that is no number. */
+export const multiSearchesLimit = (context: OperationContext, shared: QueryParameters, caller: Caller): Result<number> => {
+  const embedded = caller.embedded?.limit_multi_searches
+  const text = embedded === undefined ? shared.limit_multi_searches : String(embedded)
+  if (text === undefined) return ok(context.limits?.multi_searches_max ?? MULTI_SEARCHES_MAX)
+  if (!/^\d{1,9}$/.test(text)) return fail(invalid("Parameter `limit_multi_searches` must be an unsigned integer.", "limit_multi_searches"))
+  return ok(Math.min(Number(text), MULTI_SEARCHES_CEILING))
+}
+
 interface MultiSearch { readonly searches: ReadonlyArray<{ readonly [name: string]: unknown }>; readonly union: boolean; readonly removeDuplicates: boolean }
 /** The searches of a body, or of the preset that the query string names (then the body is not read). */
 const readMultiSearch = (context: OperationContext, text: string, shared: QueryParameters, caller: Caller): Result<MultiSearch> => {
@@ -153,11 +162,9 @@ const readMultiSearch = (context: OperationContext, text: string, shared: QueryP
     body = parsed.value
   }
   if (!isObject(body) || !Array.isArray(body.searches)) return missing
-  const embedded = caller.embedded?.limit_multi_searches
-  const limitText = embedded === undefined ? shared.limit_multi_searches : String(embedded)
-  if (limitText !== undefined && !/^\d{1,9}$/.test(limitText)) return fail(invalid("Parameter `limit_multi_searches` must be an unsigned integer.", "limit_multi_searches"))
-  const limit = limitText === undefined ? context.limits?.multi_searches_max ?? MULTI_SEARCHES_MAX : Math.min(Number(limitText), MULTI_SEARCHES_CEILING)
-  if (body.searches.length > limit) return fail(invalid("Number of multi searches exceeds `limit_multi_searches` parameter.", "searches"))
+  const limit = multiSearchesLimit(context, shared, caller)
+  if (!limit.ok) return limit
+  if (body.searches.length > limit.value) return fail(invalid("Number of multi searches exceeds `limit_multi_searches` parameter.", "searches"))
   if (!body.searches.every(isObject)) return fail(invalid("The value of `searches` must be an array of objects.", "searches"))
   return ok({ searches: body.searches, union: body.union === true || body.union === "true", removeDuplicates: body.remove_duplicates !== false && body.remove_duplicates !== "false" })
 }
