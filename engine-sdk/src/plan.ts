@@ -239,7 +239,7 @@ export interface Hit {
   highlight: Record<string, unknown>
   highlights?: ReadonlyArray<Record<string, unknown>>
   text_match?: bigint
-  text_match_info?: TextMatchInfo
+  /** Hits of one score may share it. */ text_match_info?: TextMatchInfo
   curated?: true
   /** Put there by a rule of the collection (contract part 1). */ pinned?: true
   sponsored?: { label: string; campaign_id: string }
@@ -250,8 +250,8 @@ export interface Hit {
   /** Union only. */ collection?: string
 }
 export interface TextMatchInfo {
-  score: string; tokens_matched: number; fields_matched: number; best_field_score: string; best_field_weight: number
-  num_tokens_dropped: number; typo_prefix_score: number
+  readonly score: string; readonly tokens_matched: number; readonly fields_matched: number; readonly best_field_score: string; readonly best_field_weight: number
+  readonly num_tokens_dropped: number; readonly typo_prefix_score: number
 }
 export interface FacetCount {
   field_name: string

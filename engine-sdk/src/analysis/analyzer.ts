@@ -14,6 +14,11 @@ export interface Analyzer {
   tokenize(text: string): string[]
   /** The same tokens with where they came from: dropped characters at the edges are outside, inside they are covered. */
   tokenizeWithOffsets(text: string): Array<TokenSpan>
+  /**
+   * The same spans for a caller that looks for few words: a token may be left empty where none of `wanted` can be it.
+   * Cost: one pass over the characters, without a string per token.
+   */
+  spansFor(text: string, wanted: WantedTokens): Array<TokenSpan>
   readonly typosAllowed: boolean
   readonly stems: boolean
   /** The same analysis without stemming: phrases of a query and words for highlighting. Itself when nothing is stemmed. */
@@ -22,6 +27,17 @@ export interface Analyzer {
   stem(token: string): string
   /** True when every character of `symbol` (one ASCII character) stays inside tokens. */
   indexesSymbol(symbol: string): boolean
+}
+/** Tokens that are looked for: which ASCII characters they begin with, capitals too; every token that begins otherwise is kept. */
+export type WantedTokens = Uint8Array
+export const wantedTokens = (tokens: Iterable<string>): WantedTokens => {
+  const firsts = new Uint8Array(128)
+  for (const token of tokens) {
+    const code = token.charCodeAt(0)
+    if (code < 128) firsts[code] = 1
+    if (code >= 97 && code < 123) firsts[code - 32] = 1
+  }
+  return firsts
 }
 export type Dictionaries = (name: string) => ReadonlyMap<string, string> | undefined
 
@@ -88,7 +104,10 @@ class DefaultAnalyzer implements Analyzer {
     if (pending !== "") this.#emit(tokens, pending, upper)
     return tokens
   }
-  tokenizeWithOffsets(text: string): Array<TokenSpan> {
+  tokenizeWithOffsets(text: string): Array<TokenSpan> { return this.#spans(text, undefined) }
+  // A root may begin with another letter than its word.
+  spansFor(text: string, wanted: WantedTokens): Array<TokenSpan> { return this.#spans(text, this.stems ? undefined : wanted) }
+  #spans(text: string, wanted: WantedTokens | undefined): Array<TokenSpan> {
     const spans: Array<TokenSpan> = []
     const classes = this.#classes
     const length = text.length
@@ -102,6 +121,12 @@ class DefaultAnalyzer implements Analyzer {
         if (kind === KEEP || kind === UPPER) {
           if (kind === UPPER) mayBeUpper = true
           if (from < 0) { from = i; if (pending === "") start = i }
+          continue
+        }
+        if (wanted !== undefined && kind === SPLIT && from >= 0 && pending === "" && wanted[text.charCodeAt(from)] === 0) {
+          spans.push({ token: "", start: from, end: i })
+          from = -1
+          mayBeUpper = false
           continue
         }
         if (from >= 0) { pending += text.slice(from, i); end = i; from = -1 }
@@ -167,6 +192,7 @@ class LocaleAnalyzer implements Analyzer {
     this.unstemmed = options.stems ? new LocaleAnalyzer({ ...options, stem: sameToken, stems: false }) : this
   }
   tokenize(text: string): string[] { return this.tokenizeWithOffsets(text).map((span) => span.token) }
+  spansFor(text: string): Array<TokenSpan> { return this.tokenizeWithOffsets(text) }
   tokenizeWithOffsets(text: string): Array<TokenSpan> {
     const spans: Array<TokenSpan> = []
     const segmented = this.#separate(text)

@@ -1,10 +1,14 @@
 /** Answers as JSON text. `text_match` exceeds 2^53 and is a bigint here: it is written as plain digits. */
-import { stringifyJson } from "../documents/mod.ts"
-import type { Hit, SearchAnswer, UnionAnswer } from "../plan.ts"
+import { stringifyJson, type StoredDocument } from "../documents/mod.ts"
+import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../plan.ts"
 
-const storedTexts = new WeakMap<object, string>()
-/** `text` is how this document is stored: as long as the object is shown unchanged, it need not be written again. */
-export const keepStoredText = (document: object, text: string): void => { storedTexts.set(document, text) }
+const storedOf = new WeakMap<Hit, StoredDocument>()
+/** A hit whose document is parsed only when it is read, and written as it is stored until then. */
+export const storedHit = (stored: StoredDocument, highlight: Record<string, unknown>): Hit => {
+  const hit: Hit = { get document() { return stored.value }, set document(value) { stored.value = value }, highlight }
+  storedOf.set(hit, stored)
+  return hit
+}
 
 /** Hits are written part by part, so that the native writer does everything but the scores. O(answer). */
 export const answerToJson = (answer: SearchAnswer | UnionAnswer): string => {
@@ -21,13 +25,18 @@ export const answerToJson = (answer: SearchAnswer | UnionAnswer): string => {
 }
 const hitsToJson = (hits: ReadonlyArray<Hit>): string => {
   let out = "["
+  let info: TextMatchInfo | undefined, infoText = ""
   for (let i = 0; i < hits.length; i++) {
-    const hit = hits[i] as unknown as Record<string, unknown>
-    let text = ""
-    for (const key in hit) {
+    const hit = hits[i]
+    const stored = storedOf.get(hit)?.text
+    let text = stored === undefined ? "" : `{"document":${stored}`
+    for (const key of Object.keys(hit) as Array<keyof Hit>) {
+      if (key === "document" && stored !== undefined) continue
       const value = hit[key]
       if (value === undefined) continue
-      text += `${text === "" ? "{" : ","}${JSON.stringify(key)}:${typeof value === "bigint" ? value.toString() : (typeof value === "object" && value !== null ? storedTexts.get(value) : undefined) ?? plain(value)}`
+      // Hits of one score share the object.
+      if (key === "text_match_info" && value !== info) infoText = plain(info = hit.text_match_info)
+      text += `${text === "" ? "{" : ","}"${key}":${key === "text_match_info" ? infoText : typeof value === "bigint" ? value.toString() : plain(value)}`
     }
     out += `${i === 0 ? "" : ","}${text === "" ? "{" : text}}`
   }

@@ -1,11 +1,11 @@
 /** From an execution to what the wire shows: hits with their scores and highlights, groups, facets, the envelope (engine-contract 6.5). */
-import { parseJson, select } from "../documents/mod.ts"
+import { parseJson, select, StoredDocument } from "../documents/mod.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
-import type { FacetCount, Filter, Hit, JoinInclude, SearchAnswer, SearchPlan, TextMatchInfo, UnionAnswer, UnionPlan } from "../plan.ts"
+import type { FacetCount, Filter, Hit, JoinInclude, SearchAnswer, SearchPlan, SortKey, TextMatchInfo, TextQuery, UnionAnswer, UnionPlan } from "../plan.ts"
 import { fieldNamed } from "../query/query-context.ts"
 import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import { keepStoredText } from "./answer-json.ts"
+import { storedHit } from "./answer-json.ts"
 import { Execution, type Placed } from "./execution.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
 import { FilterEvaluation } from "./filters.ts"
@@ -127,6 +127,8 @@ export class HitRenderer {
   private readonly highlighter: Highlighter | undefined
   private readonly showsTextMatch: boolean
   private readonly joins: ReadonlyArray<JoinInclude>
+  private readonly geoKeys: ReadonlyArray<Extract<SortKey, { kind: "geo" }>>
+  private readonly vectorKey: number
   constructor(execution: Execution) {
     this.execution = execution
     const { plan, reader, scope } = execution
@@ -134,8 +136,9 @@ export class HitRenderer {
       : execution.relevance === undefined ? new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text)
       : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords({ ...plan.text, tokens: [] }, []), plan.text, execution.relevance.marker())
     this.showsTextMatch = plan.sort.some(({ kind }) => kind === "text_match")
-
     this.joins = plan.selection.joins
+    this.geoKeys = plan.sort.filter((key) => key.kind === "geo")
+    this.vectorKey = plan.sort.findIndex(({ kind }) => kind === "vector_query")
   }
 
   /** undefined when the stored document is gone already. */
@@ -146,26 +149,24 @@ export class HitRenderer {
     const { segment } = view
     const text = reader.documents.text(segment.seqs[placed.doc])
     if (text === undefined) return undefined
-    const document = parseJson(text) as Json
-    const { highlight, highlights } = this.highlighter?.highlight(document, segment, placed.doc) ?? { highlight: {}, highlights: [] }
+    const stored = new StoredDocument(text)
+    const { highlight, highlights } = this.highlighter?.highlight(stored, segment, placed.doc) ?? { highlight: {}, highlights: [] }
     const isWhole = plan.selection.include.length === 0 && plan.selection.exclude.length === 0 && this.joins.length === 0
-    const shown: Json = isWhole ? document : { ...select(document, plan.selection) }
-    if (isWhole) keepStoredText(shown, text)
-    for (const join of this.joins) this.addJoined(shown, reader, view, placed.doc, join, plan.filter)
-    const hit: Hit = { document: shown, highlight }
+    const hit = isWhole ? storedHit(stored, highlight) : { document: { ...select(stored.value, plan.selection) }, highlight } as Hit
+    for (const join of this.joins) this.addJoined(hit.document, reader, view, placed.doc, join, plan.filter)
     if (plan.highlight.v1) hit.highlights = highlights
     if (placed.isCurated) hit.curated = true
-    const geo = plan.sort.filter((key) => key.kind === "geo")
+    const geo = this.geoKeys
     if (geo.length > 0) hit.geo_distance_meters = Object.fromEntries(geo.map((key) => [key.field, shownDistance_m(segment, key, placed.doc)]))
     const distance = execution.distances?.[placed.s][placed.doc]
     if (distance !== undefined && !Number.isNaN(distance) && !placed.isCurated) hit.vector_distance = distance
-    const vectorKey = plan.sort.findIndex(({ kind }) => kind === "vector_query")
+    const { vectorKey } = this
     if (vectorKey >= 0 && placed.ranked !== undefined) hit.vector_distance = -this.keyOf(placed.ranked, vectorKey)
     if (this.showsTextMatch && !placed.isCurated) {
-      const match = execution.matches[placed.s]
-      const score = scoreAsBigInt(match.high[placed.doc], match.low[placed.doc])
+      const { high, low } = execution.matches[placed.s]
+      const { info, score } = this.scoreOf(high[placed.doc], low[placed.doc])
       hit.text_match = score
-      hit.text_match_info = execution.relevance?.infoOf(score, placed.s, placed.doc) ?? this.infoOf(score)
+      hit.text_match_info = execution.relevance?.infoOf(score, placed.s, placed.doc) ?? info
     }
     if (execution.hybrid !== undefined && !placed.isCurated) hit.hybrid_search_info = { rank_fusion_score: execution.hybrid.fused[placed.s][placed.doc] }
     return hit
@@ -176,17 +177,14 @@ export class HitRenderer {
     return ranked.keys[at]
   }
 
-  /** The parts of a score (5.5). */
-  private infoOf(score: bigint): TextMatchInfo {
-    const { text } = this.execution.plan
-    const tokens = Number(score >> 59n)
-    const isWeight = text?.textMatchType === "max_weight", isSum = text?.textMatchType === "sum_score"
-    const best = isSum ? (score & ((1n << 59n) - 1n)) >> 3n : isWeight ? (score >> 3n) & 0xffffffffffffn : (score >> 11n) & 0xffffffffffffn
-    return {
-      best_field_score: best.toString(), best_field_weight: isSum ? 0 : isWeight ? Number((score >> 51n) & 0xffn) : Number((score >> 3n) & 0xffn),
-      fields_matched: Number(score & 7n), num_tokens_dropped: Math.max(0, (text?.tokens.length ?? 0) - tokens), score: score.toString(),
-      tokens_matched: tokens, typo_prefix_score: best === 0n ? 0 : 255 - Number((best >> 24n) & 0xffn),
+  private shared: { readonly high: number; readonly low: number; readonly score: bigint; readonly info: TextMatchInfo } | undefined
+  /** Neighbours in an answer often have one score. */
+  private scoreOf(high: number, low: number): { readonly score: bigint; readonly info: TextMatchInfo } {
+    if (this.shared === undefined || this.shared.high !== high || this.shared.low !== low) {
+      const score = scoreAsBigInt(high, low)
+      this.shared = { high, low, score, info: textMatchInfo(score, high, low, this.execution.plan.text) }
     }
+    return this.shared
   }
 
   /** Values of the group fields with their JSON types; missing ones are skipped (9.6). */
@@ -240,6 +238,22 @@ export class HitRenderer {
       return
     }
     into[name] = isList ? documents : documents[0]
+  }
+}
+
+const TWO_8 = 0x100, TWO_11 = 0x800, TWO_19 = 0x80000, TWO_21 = 0x200000, TWO_24 = 0x1000000, TWO_27 = 0x8000000, TWO_29 = 0x20000000
+/** The parts of a score (5.5), out of its upper and lower half; only a sum needs more than a double holds. */
+const textMatchInfo = (score: bigint, high: number, low: number, text: TextQuery | undefined): TextMatchInfo => {
+  const tokens = Math.floor(high / TWO_27)
+  const type = text?.textMatchType ?? "max_score"
+  const best = type === "max_weight" ? (high % TWO_19) * TWO_29 + Math.floor(low / 8) : (high % TWO_27) * TWO_21 + Math.floor(low / TWO_11)
+  const isNone = type === "sum_score" ? high % TWO_27 === 0 && low < 8 : best === 0
+  const typos = type === "sum_score" ? Number((score >> 27n) & 0xffn) : Math.floor(best / TWO_24) % TWO_8
+  return {
+    best_field_score: type === "sum_score" ? ((score & ((1n << 59n) - 1n)) >> 3n).toString() : String(best),
+    best_field_weight: type === "sum_score" ? 0 : type === "max_weight" ? Math.floor(high / TWO_19) % TWO_8 : (low >>> 3) % TWO_8,
+    fields_matched: low & 7, num_tokens_dropped: Math.max(0, (text?.tokens.length ?? 0) - tokens), score: score.toString(),
+    tokens_matched: tokens, typo_prefix_score: isNone ? 0 : 255 - typos,
   }
 }
 

@@ -43,36 +43,48 @@ export interface TextMatch { readonly offsets: ReadonlyArray<number>; readonly w
 /** The wanted word behind a token that stands at [start, end) of a text. */
 export type WordFinder = (token: string, text: string, start: number, end: number) => MarkedWord | undefined
 export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: WordFinder): TextMatch | undefined => {
-  const positions = new Map<string, number[]>()
+  const tokens: string[] = []
+  /** Places per token, in the order of the tokens' first places. */
+  const lists: number[][] = []
   for (let i = 0; i < spans.length; i++) {
     const { token, start, end } = spans[i]
-    if (find(token, text, start, end) === undefined) continue
-    const known = positions.get(token)
-    if (known === undefined) { if (positions.size < WINDOW) positions.set(token, [i]) } else known.push(i)
+    if (token === "" || find(token, text, start, end) === undefined) continue
+    const known = tokens.indexOf(token)
+    if (known >= 0) lists[known].push(i)
+    else if (tokens.length < WINDOW) { tokens.push(token); lists.push([i]) }
   }
-  if (positions.size === 0) return undefined
-  if (positions.size === 1) {
-    // One word: its first place is as good as any.
-    for (const [first] of positions.values()) return { offsets: [first], words: 1, distance: 0, present: 1, isWhole: spans.length === 1 }
-  }
-  const lists = [...positions.values()]
+  if (lists.length === 0) return undefined
+  // One word: its first place is as good as any.
+  if (lists.length === 1) return { offsets: [lists[0][0]], words: 1, distance: 0, present: 1, isWhole: spans.length === 1 }
   const heads = lists.map(() => 0)
   let best: number[] = [], bestDistance = 0
   for (;;) {
-    let first = -1
-    for (let t = 0; t < lists.length; t++) if (heads[t] < lists[t].length && (first < 0 || lists[t][heads[t]] < lists[first][heads[first]])) first = t
+    let first = -1, start = Infinity
+    for (let t = 0; t < lists.length; t++) if (heads[t] < lists[t].length && lists[t][heads[t]] < start) { first = t; start = lists[t][heads[t]] }
     if (first < 0) break
-    const start = lists[first][heads[first]]
-    const inside: number[] = []
-    for (let t = 0; t < lists.length; t++) if (heads[t] < lists[t].length && lists[t][heads[t]] - start <= WINDOW) inside.push(lists[t][heads[t]])
-    inside.sort((a, b) => a - b)
-    const distance = inside[inside.length - 1] - start
-    if (inside.length > best.length || (inside.length === best.length && distance < bestDistance)) { best = inside; bestDistance = distance }
+    let words = 0, last = start
+    for (let t = 0; t < lists.length; t++) {
+      const at = heads[t] < lists[t].length ? lists[t][heads[t]] : Infinity
+      if (at - start <= WINDOW) { words++; if (at > last) last = at }
+    }
+    if (words > best.length || (words === best.length && last - start < bestDistance)) { best = placesWithin(lists, heads, start); bestDistance = last - start }
     if (best.length === lists.length && bestDistance === lists.length - 1) break
     heads[first]++
   }
   const isWhole = spans.length === lists.length && best.length === lists.length && lists.some((list) => list[list.length - 1] === spans.length - 1)
   return { offsets: best, words: best.length, distance: bestDistance, present: lists.length, isWhole }
+}
+/** The tokens' next places in the window from `start`, ascending. */
+const placesWithin = (lists: ReadonlyArray<ReadonlyArray<number>>, heads: ReadonlyArray<number>, start: number): number[] => {
+  const places: number[] = []
+  for (let t = 0; t < lists.length; t++) {
+    if (heads[t] === lists[t].length || lists[t][heads[t]] - start > WINDOW) continue
+    const place = lists[t][heads[t]]
+    let at = places.length
+    for (; at > 0 && places[at - 1] > place; at--) places[at] = places[at - 1]
+    places[at] = place
+  }
+  return places
 }
 
 /** Cuts and marks one text. Token ends include dropped characters up to the next separator, as snippets end there. */
@@ -85,8 +97,8 @@ export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: 
   let index = 0
   for (; index < spans.length; index++) {
     const { token, start, end } = spans[index]
-    const isInWindow = (hasFirst && hits.has(token)) || (next < match.offsets.length && match.offsets[next] === index)
-    const word = find(token, text, start, end)
+    const isInWindow = token !== "" && ((hasFirst && hits.has(token)) || (next < match.offsets.length && match.offsets[next] === index))
+    const word = token === "" ? undefined : find(token, text, start, end)
     if (isInWindow || ((rules.isFull || isShort) && word !== undefined)) {
       marks.push({ start, end: markEnd(text, start, tokenEnd(text, end, spans[index + 1]?.start ?? text.length, rules.separators), token, word, rules.symbols) })
       hits.add(token)

@@ -1,6 +1,6 @@
 /** Highlights of one hit in both wire forms (engine-contract 10.3, 10.4), from the stored document. */
-import { analyzerOf, type Analyzer } from "../analysis/analyzer.ts"
-import { isSelected } from "../documents/mod.ts"
+import { analyzerOf, wantedTokens, type Analyzer, type WantedTokens } from "../analysis/analyzer.ts"
+import { isSelected, type StoredDocument } from "../documents/mod.ts"
 import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { Segment } from "../index/segment.ts"
@@ -25,7 +25,7 @@ export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combin
 }
 
 /** Longer texts are unlikely to repeat. */
-const REPEATED_TEXT_MAX = 64
+const REPEATED_TEXT_MAX = 24
 interface MarkedText { readonly made: Snippet; readonly match: TextMatch }
 interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly isInfix: boolean; readonly find: WordFinder; readonly rules: SnippetRules }
 
@@ -33,6 +33,7 @@ export class Highlighter {
   private readonly schema: CollectionSchema
   private readonly request: HighlightRequest
   private readonly words: ReadonlyMap<string, MarkedWord>
+  private readonly wanted: WantedTokens
   private readonly query: TextQuery
   private readonly scope: SearchScope
   /** Object fields that are highlighted whole. */ private readonly objects: string[][] = []
@@ -46,6 +47,7 @@ export class Highlighter {
     this.schema = schema
     this.request = request
     this.words = words
+    this.wanted = wantedTokens(words.keys())
     this.fields = request.fields.flatMap((name) => {
       const field = this.schema.fields.find((candidate) => candidate.name === name)
       if (field !== undefined && (field.type === "object" || field.type === "object[]")) { this.objects.push(name.split(".")); return [] }
@@ -75,13 +77,14 @@ export class Highlighter {
     return false
   }
 
-  highlight(document: Json, segment: Segment, doc: number): { highlight: Json; highlights: Json[] } {
+  highlight(document: StoredDocument, segment: Segment, doc: number): { highlight: Json; highlights: Json[] } {
     const highlight: Json = {}
     const flat: Array<{ entry: Json; score: number }> = []
-    for (const field of this.fields) {
-      if (!this.mayMatch(field, segment, doc)) continue
-      const literal = document[field.name]
-      if (literal === undefined && field.isNested) { this.nested(document, field, highlight); continue }
+    const fields = this.fields.filter((field) => this.mayMatch(field, segment, doc))
+    const values = document.pick(fields.map(({ name }) => name))
+    for (const [f, field] of fields.entries()) {
+      const literal = values[f]
+      if (literal === undefined && field.isNested) { this.nested(document.value, field, highlight); continue }
       const texts = typeof literal === "string" ? [literal] : Array.isArray(literal) ? literal : []
       const found = texts.map((text) => typeof text === "string" ? this.textOf(text, field) : undefined)
       if (found.every((one) => one === undefined)) continue
@@ -101,7 +104,7 @@ export class Highlighter {
         score: scoreOf(best[0].match),
       })
     }
-    for (const path of this.objects) this.whole(document, path, highlight)
+    for (const path of this.objects) this.whole(document.value, path, highlight)
     return { highlight, highlights: flat.sort((a, b) => b.score - a.score).map(({ entry }) => entry) }
   }
 
@@ -127,7 +130,7 @@ export class Highlighter {
   }
   private readonly repeated = new Map<HighlightedField, Map<string, MarkedText | undefined>>()
   private marked(text: string, field: HighlightedField): MarkedText | undefined {
-    const spans = field.analyzer.tokenizeWithOffsets(text)
+    const spans = field.isInfix || this.marker !== undefined ? field.analyzer.tokenizeWithOffsets(text) : field.analyzer.spansFor(text, this.wanted)
     const match = bestWindow(text, spans, field.find)
     // Marks go by the collection's own characters, even where the field indexes others (as recorded).
     return match === undefined ? undefined : { match, made: snippetOf(text, field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text), match, field.find, field.rules) }

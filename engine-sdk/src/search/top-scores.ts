@@ -265,17 +265,24 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
     let isFull = best.isFull
     let worstClass = classes === undefined || !isFull ? 0 : classOf(classes, best, s)
     if (++stamp === 0xffffffff) { stamps.fill(0); stamp = 1 }
+    let topHigh = -1, topLow = 0
     for (let i = 0; i < docs.length; i++) {
+      const mark = own[i]
+      if (stamps[mark] === stamp) continue
+      stamps[mark] = stamp
+      bound(one, mark, weights, countFields, held, 0)
+      plainHigh[mark] = scoreHigh
+      plainLow[mark] = scoreLow
+      if (scoreHigh > topHigh || (scoreHigh === topHigh && scoreLow > topLow)) { topHigh = scoreHigh; topLow = scoreLow }
+      bound(one, mark, weights, countFields, held, possiblyWhole(one, mark))
+      exactHigh[mark] = scoreHigh
+      exactLow[mark] = scoreLow
+    }
+    // The likeliest first: the more of the best are known, the fewer of the others need a score.
+    const likely = classes === undefined || docs.length <= best.most ? CLASSES : likelyClass(docs, classes, best.most, topHigh, topLow)
+    for (let pass = likely === CLASSES ? 1 : 0; pass < 2; pass++) for (let i = docs.length - 1; i >= 0; i--) {
       const doc = docs[i], mark = own[i]
-      if (stamps[mark] !== stamp) {
-        stamps[mark] = stamp
-        bound(one, mark, weights, countFields, held, 0)
-        plainHigh[mark] = scoreHigh
-        plainLow[mark] = scoreLow
-        bound(one, mark, weights, countFields, held, possiblyWhole(one, mark))
-        exactHigh[mark] = scoreHigh
-        exactLow[mark] = scoreLow
-      }
+      if (likely !== CLASSES && (classes![doc] >= likely && plainHigh[mark] === topHigh && plainLow[mark] === topLow) !== (pass === 0)) continue
       const h = isFull ? best.high[last] : -1, l = isFull ? best.low[last] : 0
       // Most documents of a large result lose by their bound and a glance at what decides ties.
       if (isFull && (exactHigh[mark] < h || (exactHigh[mark] === h && (exactLow[mark] < l || (exactLow[mark] === l && classes !== undefined && classes[doc] < worstClass))))) continue
@@ -313,6 +320,17 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
       if (classes !== undefined && isFull) worstClass = classOf(classes, best, s)
     }
   }
+}
+/** Classes are bytes. */
+const CLASSES = 256
+const histogram = new Uint32Array(CLASSES)
+/** The highest class from which up `most` documents have the highest bound; 0 when there are not as many. */
+const likelyClass = (docs: Uint32Array, classes: Uint8Array, most: number, topHigh: number, topLow: number): number => {
+  histogram.fill(0)
+  for (let i = 0; i < docs.length; i++) if (plainHigh[marks[i]] === topHigh && plainLow[marks[i]] === topLow) histogram[classes[docs[i]]]++
+  let above = 0
+  for (let c = CLASSES - 1; c > 0; c--) if ((above += histogram[c]) >= most) return c
+  return 0
 }
 /** Class of the worst of the best, where it is a document of this segment; 0 elsewhere, which rules nothing out. */
 const classOf = (classes: Uint8Array, best: BestScores, s: number): number => {
