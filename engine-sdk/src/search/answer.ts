@@ -133,7 +133,7 @@ export class HitRenderer {
     this.execution = execution
     const { plan, reader, scope } = execution
     this.highlighter = plan.text === undefined || (plan.text.tokens.length === 0 && plan.text.phrases.length === 0) ? undefined
-      : execution.relevance === undefined ? new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text)
+      : execution.relevance === undefined ? new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text, undefined, execution.knownTerms)
       : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords({ ...plan.text, tokens: [] }, []), plan.text, execution.relevance.marker())
     this.showsTextMatch = plan.sort.some(({ kind }) => kind === "text_match")
     this.joins = plan.selection.joins
@@ -150,7 +150,7 @@ export class HitRenderer {
     const text = reader.documents.text(segment.seqs[placed.doc])
     if (text === undefined) return undefined
     const stored = new StoredDocument(text)
-    const { highlight, highlights } = this.highlighter?.highlight(stored, segment, placed.doc) ?? { highlight: {}, highlights: [] }
+    const { highlight, highlights } = this.highlighter?.highlight(stored, segment, placed.s, placed.doc) ?? { highlight: {}, highlights: [] }
     const isWhole = plan.selection.include.length === 0 && plan.selection.exclude.length === 0 && this.joins.length === 0
     const hit = isWhole ? storedHit(stored, highlight) : { document: { ...select(stored.value, plan.selection) }, highlight } as Hit
     for (const join of this.joins) this.addJoined(hit.document, reader, view, placed.doc, join, plan.filter)

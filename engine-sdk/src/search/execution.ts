@@ -16,7 +16,7 @@ import { phraseBits } from "./places.ts"
 import { keyOffsets, rankMatches, sortRanked, type Ranked } from "./rank.ts"
 import type { SearchScope } from "./scope.ts"
 import { keyColumns, type KeyColumn } from "./sort-keys.ts"
-import { newMatches, TextSearch, type Combination, type SegmentMatches } from "./text-search.ts"
+import { newMatches, TextSearch, type Combination, type KnownTerms, type SegmentMatches } from "./text-search.ts"
 import type { Wanted } from "./top-scores.ts"
 import { distanceIn, type DistanceTable } from "./vectors.ts"
 
@@ -38,6 +38,7 @@ export class Execution {
   readonly matches: SegmentMatches[]
   readonly pinned: ReadonlyArray<{ s: number; doc: number; position: number }>
   combinations: ReadonlyArray<Combination> = []
+  knownTerms: KnownTerms | undefined
   /** Set when the words were matched and scored by a named ranking. */ relevance: RelevanceSearch | undefined
   isCutOff = false
   distances: ReadonlyArray<DistanceTable> | undefined
@@ -103,6 +104,7 @@ export class Execution {
       if (text.tokens.length > 0) search.run()
       else search.phrasesOnly()
       this.combinations = search.combinations
+      this.knownTerms = search.knownTerms
       this.isCutOff = search.isCutOff
       if (vector !== undefined) this.fuse()
     } else if (vector !== undefined) this.nearest()

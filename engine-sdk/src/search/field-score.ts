@@ -68,6 +68,9 @@ export const fieldScoreBound = (tokens: number, cost: number, repeats: boolean, 
   return compose(words, tokens, cost, repeats || tokens > WINDOW ? 0 : words - 1, isExact && rules.exactMatch, 0, rules)
 }
 
+/** The score of a field where `tokens` words stand once each within `distance` and the last of them at `last` (no synonym). */
+export const scoreOnce = (tokens: number, cost: number, distance: number, isExact: boolean, last: number, rules: ScoreRules): number => compose(tokens, tokens, cost, distance, isExact && rules.exactMatch, last, rules)
+
 /** One matched token in the field. `mayBeExact`: the query has one word and it matched without cost. */
 export const scoreSingle = (column: TextColumn, posting: number, doc: number, cost: number, mayBeExact: boolean, rules: ScoreRules): number => {
   let isExact = false

@@ -3,9 +3,10 @@ import { analyzerOf, wantedTokens, type Analyzer, type WantedTokens } from "../a
 import { isSelected, type StoredDocument } from "../documents/mod.ts"
 import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
+import type { TextColumn } from "../index/columns.ts"
 import type { Segment } from "../index/segment.ts"
 import type { SearchScope } from "./scope.ts"
-import type { Combination } from "./text-search.ts"
+import type { Combination, KnownTerms } from "./text-search.ts"
 import { bestWindow, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch, type WordFinder } from "./highlight-text.ts"
 
 const ARRAY_ELEMENTS_MAX = 5
@@ -39,8 +40,10 @@ export class Highlighter {
   /** Object fields that are highlighted whole. */ private readonly objects: string[][] = []
   private readonly fields: ReadonlyArray<HighlightedField>
   private readonly marker: ((written: string) => MarkedWord | undefined) | undefined
-  /** `marker`: how a named ranking says what it matched. */
-  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery, marker?: (written: string) => MarkedWord | undefined) {
+  private readonly known: KnownTerms | undefined
+  /** `marker`: how a named ranking says what it matched. `known`: terms that matching has looked up already. */
+  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery, marker?: (written: string) => MarkedWord | undefined, known?: KnownTerms) {
+    this.known = known
     this.query = query
     this.scope = scope
     this.marker = marker
@@ -64,23 +67,33 @@ export class Highlighter {
     })
   }
 
-  /** Terms of the marked words per segment and field: a field whose postings miss a document is not read at all. */
-  private readonly terms = new Map<Segment, Map<string, Int32Array>>()
-  private mayMatch(field: HighlightedField, segment: Segment, doc: number): boolean {
+  /** Terms of the marked words per segment, by field: a field whose postings miss a document is not read at all. */
+  private readonly terms = new Map<Segment, Array<Int32Array | undefined>>()
+  private mayMatch(field: HighlightedField, f: number, segment: Segment, s: number, doc: number): boolean {
     const column = segment.text(field.name)
     if (column === undefined || field.isInfix || this.marker !== undefined) return true
     let own = this.terms.get(segment)
-    if (own === undefined) this.terms.set(segment, own = new Map())
-    let terms = own.get(field.name)
-    if (terms === undefined) own.set(field.name, terms = Int32Array.from([...this.words.keys()].map((word) => column.terms.findText(word)).filter((term) => term >= 0)))
+    if (own === undefined) this.terms.set(segment, own = [])
+    const terms = own[f] ??= this.termsIn(field, column, s)
     for (let i = 0; i < terms.length; i++) if (column.posting(terms[i], doc) >= 0) return true
     return false
   }
+  private termsIn(field: HighlightedField, column: TextColumn, s: number): Int32Array {
+    const { fields } = this.query
+    const asked = fields.findIndex((one) => one.field === field.name)
+    const terms: number[] = []
+    for (const word of this.words.keys()) {
+      const known = asked < 0 ? undefined : this.known?.(word)
+      const term = known === undefined ? column.terms.findText(word) : known[s * fields.length + asked]
+      if (term >= 0) terms.push(term)
+    }
+    return Int32Array.from(terms)
+  }
 
-  highlight(document: StoredDocument, segment: Segment, doc: number): { highlight: Json; highlights: Json[] } {
+  highlight(document: StoredDocument, segment: Segment, s: number, doc: number): { highlight: Json; highlights: Json[] } {
     const highlight: Json = {}
     const flat: Array<{ entry: Json; score: number }> = []
-    const fields = this.fields.filter((field) => this.mayMatch(field, segment, doc))
+    const fields = this.fields.filter((field, f) => this.mayMatch(field, f, segment, s, doc))
     const values = document.pick(fields.map(({ name }) => name))
     for (const [f, field] of fields.entries()) {
       const literal = values[f]

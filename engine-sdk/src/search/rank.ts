@@ -4,7 +4,7 @@
  */
 import type { SortKey } from "../plan.ts"
 import { compareUtf8 } from "../index/bytes.ts"
-import type { Bits } from "../index/bits.ts"
+import { hasBit, type Bits } from "../index/bits.ts"
 import type { KeyColumn } from "./sort-keys.ts"
 import type { SegmentMatches } from "./text-search.ts"
 
@@ -104,10 +104,20 @@ export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: Readon
 }
 const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyArray<KeyColumn>, excluded: Bits | undefined, row: Float64Array): void => {
   const { seqs } = match.view.segment
+  const offer = (doc: number): void => {
+    let at = 0
+    for (let k = 0; k < own.length; k++) { own[k].write(doc, row, at); at += own[k].width }
+    row[at] = seqs[doc]
+    top.offer(s, doc, row)
+  }
+  // Where only the best were scored, they are all that can be among the best.
+  const { scored, scoredDocs } = match
+  if (scoredDocs !== undefined) {
+    for (const doc of scoredDocs) if (excluded === undefined || !hasBit(excluded, doc)) offer(doc)
+    return
+  }
   const arrays = own[0]?.arrays
   const has = arrays?.has, second = arrays?.second
-  // Where only the best were scored, they are all that can be among the best.
-  const { scored } = match
   for (let w = 0; w < scored.length; w++) {
     let word = scored[w]
     if (word === 0) continue
@@ -116,17 +126,12 @@ const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyA
       const low = word & -word
       word ^= low
       const doc = (w << 5) + 31 - Math.clz32(low)
-      let at = 0
-      if (own.length > 0) {
-        // Most documents of a large result already lose by their first key.
-        if (arrays !== undefined && top.isFull) {
-          const first = has !== undefined && (has[w] & low) === 0 ? arrays.absent : arrays.sign * arrays.first[doc]
-          if (first < top.rows[0] || (second !== undefined && first === top.rows[0] && arrays.sign * second[doc] < top.rows[1])) continue
-        }
-        for (let k = 0; k < own.length; k++) { own[k].write(doc, row, at); at += own[k].width }
+      // Most documents of a large result already lose by their first key.
+      if (arrays !== undefined && top.isFull) {
+        const first = has !== undefined && (has[w] & low) === 0 ? arrays.absent : arrays.sign * arrays.first[doc]
+        if (first < top.rows[0] || (second !== undefined && first === top.rows[0] && arrays.sign * second[doc] < top.rows[1])) continue
       }
-      row[at] = seqs[doc]
-      top.offer(s, doc, row)
+      offer(doc)
     }
   }
 }

@@ -26,6 +26,8 @@ const PHRASE_SCORE = 100_000
 
 /** A word that was looked up, and how it relates to what was typed. */
 export interface MatchedWord { readonly word: string; readonly typed: string; readonly cost: number; readonly isPrefix: boolean }
+/** Index of a word's term at `segment · fields + field`, -1 where absent; undefined for a word that was not looked up. */
+export type KnownTerms = (word: string) => Int32Array | undefined
 /** The words behind a score: highlighting marks them. */
 export interface Combination { readonly words: ReadonlyArray<MatchedWord>; readonly dropped: ReadonlyArray<string> }
 interface QueryToken { readonly text: string; readonly bytes: Uint8Array; readonly isLast: boolean }
@@ -38,6 +40,7 @@ export interface SegmentMatches {
   /** Documents a match may come from; undefined = all. */ readonly allowed: Bits | undefined
   readonly found: Bits
   /** Which score cells are valid: all of `found`, unless only the best were asked for; then every document that may be among them. */ scored: Bits
+  /** The same documents in no order, where only the best were asked for. */ scoredDocs?: number[] | undefined
   high: Float64Array
   low: Float64Array
   count: number
@@ -102,7 +105,7 @@ export class TextSearch {
     this.countResults = countResults
     this.deadline = deadline
     this.wanted = query.textMatchType === "max_score" ? wanted : undefined
-    if (this.wanted !== undefined) for (const match of matches) match.scored = emptyBits(match.view.segment.docs)
+    if (this.wanted !== undefined) for (const match of matches) { match.scored = emptyBits(match.view.segment.docs); match.scoredDocs = [] }
     this.fields = query.fields.map(({ field }) => fieldOf(reader.schema, field))
     this.columns = matches.map(({ view }) => query.fields.map(({ field }) => view.segment.text(field)))
     this.candidatesMax = query.maxCandidates ?? (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : reader.documentCount < LARGE_COLLECTION ? 10 : 4)
@@ -352,6 +355,7 @@ export class TextSearch {
     }
     return bits
   }
+  readonly knownTerms: KnownTerms = (word) => this.termCache.get(word)
   /** Index of the word's term per segment and field, -1 where absent. */
   private termsOf(word: string): Int32Array {
     let terms = this.termCache.get(word)
@@ -720,6 +724,7 @@ const record = (match: SegmentMatches, doc: number, high: number, low: number): 
     match.docs = undefined
   }
   if (isScored && (high < match.high[doc] || (high === match.high[doc] && low <= match.low[doc]))) return
+  if (!isScored) match.scoredDocs?.push(doc)
   match.scored[word] |= bit
   match.high[doc] = high
   match.low[doc] = low

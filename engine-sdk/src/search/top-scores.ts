@@ -4,8 +4,8 @@
  * order looks at next, beats the best ones known so far. Everything else is found and counted without a score.
  */
 import { andInto, bitsOf, countBits, type Bits } from "../index/bits.ts"
-import type { TextColumn } from "../index/columns.ts"
-import { composeMaxScore, fieldScoreBound, scoreHigh, scoreLow, WINDOW, type ScoreRules } from "./field-score.ts"
+import { SPILLED, type TextColumn } from "../index/columns.ts"
+import { composeMaxScore, fieldScoreBound, scoreHigh, scoreLow, scoreOnce, WINDOW, type ScoreRules } from "./field-score.ts"
 
 /** What decides between equal text scores in a segment: `sign · first[doc]`, `absent` where there is none. */
 export interface TieColumn { readonly sign: number; readonly first: ArrayLike<number>; readonly has?: Bits; readonly absent: number; /** A byte per document that grows with its value: most comparisons end there. */ readonly classes?: Uint8Array }
@@ -237,9 +237,11 @@ class BestScores {
 const BOUNDS = 1 << MARKS_MAX
 let stamps: Uint32Array | undefined
 const plainHigh = new Float64Array(BOUNDS), plainLow = new Float64Array(BOUNDS), exactHigh = new Float64Array(BOUNDS), exactLow = new Float64Array(BOUNDS)
+/** Where one plain field holds more of the words than any other, its lists by bit, and how many fields hold any; else 0. */
+const richest = new Uint16Array(BOUNDS), fieldCounts = new Uint8Array(BOUNDS)
 let stamp = 0
 
-export interface Scored { readonly high: Float64Array; readonly low: Float64Array; readonly scored: Bits }
+export interface Scored { readonly high: Float64Array; readonly low: Float64Array; readonly scored: Bits; /** Where only the best are scored: the documents of `scored`, in no order. */ readonly scoredDocs?: number[] | undefined }
 
 /**
  * Scores every pending document that may be among the `most` best into the segment's cells; `score` composes the score
@@ -273,6 +275,8 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
       bound(one, mark, weights, countFields, held, 0)
       plainHigh[mark] = scoreHigh
       plainLow[mark] = scoreLow
+      richest[mark] = richestField(one, mark, held)
+      fieldCounts[mark] = countFields ? Math.min(7, heldFields(held)) : 0
       if (scoreHigh > topHigh || (scoreHigh === topHigh && scoreLow > topLow)) { topHigh = scoreHigh; topLow = scoreLow }
       bound(one, mark, weights, countFields, held, possiblyWhole(one, mark))
       exactHigh[mark] = scoreHigh
@@ -304,7 +308,7 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
           if (wholeHigh < h || (wholeHigh === h && (wholeLow < l || (wholeLow === l && value < t)))) continue
         }
       }
-      score(one, i, mark)
+      if (richest[mark] === 0 || !scoreRichest(one, i, mark, weights)) score(one, i, mark)
       const high = scoreHigh, low = scoreLow
       // Certain to be worse than all of the best: its score is of no use.
       if (isFull && (high < h || (high === h && (low < l || (low === l && value < best.tie[last]))))) continue
@@ -312,6 +316,7 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
       const wasScored = (cells.scored[w] & bit) !== 0
       if (wasScored && (high < cells.high[doc] || (high === cells.high[doc] && low <= cells.low[doc]))) continue
       if (wasScored) best.remove(s, doc)
+      else cells.scoredDocs?.push(doc)
       cells.scored[w] |= bit
       cells.high[doc] = high
       cells.low[doc] = low
@@ -350,6 +355,42 @@ const bound = ({ lists, cost, mayBeExact, repeats, tokens, rules }: Pending, mar
     if (score > best || (score === best && weights[field] > weight)) { best = score; weight = weights[field] }
   }
   composeMaxScore(tokens, best, weight, countFields ? Math.min(7, fields) : 0)
+}
+const heldFields = (held: Int32Array): number => { let fields = 0; for (let field = 0; field < held.length; field++) if (held[field] > 0) fields++; return fields }
+const richestField = ({ lists }: Pending, mark: number, held: Int32Array): number => {
+  let most = 1, richestSoFar = -1
+  for (let field = 0; field < held.length; field++) {
+    if (held[field] > most) { most = held[field]; richestSoFar = field }
+    else if (held[field] === most) richestSoFar = -1
+  }
+  if (richestSoFar < 0 || most > WINDOW) return 0
+  let bits = 0
+  for (let bit = 0; bit < lists.length; bit++) {
+    if ((mark & (1 << bit)) === 0 || lists[bit].field !== richestSoFar) continue
+    if (lists[bit].column.isArray) return 0
+    bits |= 1 << bit
+  }
+  return bits
+}
+/**
+ * The record score out of the richest field alone, in `scoreHigh` and `scoreLow`: more words always beat fewer. False
+ * where a word stands there several times or not all words fit one window, which takes the whole computation.
+ */
+const scoreRichest = ({ cost, docs, lists, rules, tokens }: Pending, i: number, mark: number, weights: ReadonlyArray<number>): boolean => {
+  const bits = richest[mark], row = i * lists.length
+  let first = SPILLED, last = -1, words = 0, bit = 0
+  for (let rest = bits; rest !== 0; rest &= rest - 1) {
+    bit = 31 - Math.clz32(rest & -rest)
+    const loc = lists[bit].column.locs[postingRows[row + bit]]
+    if (loc >= SPILLED) return false
+    if (loc < first) first = loc
+    if (loc > last) last = loc
+    words++
+  }
+  if (last - first > WINDOW) return false
+  const { column, field } = lists[bit]
+  composeMaxScore(tokens, scoreOnce(words, cost, last - first, column.lengths![docs[i]] === words && last === words - 1, last, rules), weights[field], fieldCounts[mark])
+  return true
 }
 const ALL_FIELDS = -1
 /** Fields (by bit) where some document with the words may have a value of as many words as were found: a bound by the shortest values of each word. */
