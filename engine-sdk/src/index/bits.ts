@@ -13,7 +13,7 @@ export const clearBit = (bits: Bits, index: number): void => { bits[index >>> 5]
 export const popcount32 = (word: number): number => {
   let v = word - ((word >>> 1) & 0x55555555)
   v = (v & 0x33333333) + ((v >>> 2) & 0x33333333)
-  return (((v + (v >>> 4)) & 0x0f0f0f0f) * 0x01010101) >>> 24
+  return Math.imul((v + (v >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
 export const countBits = (bits: Bits): number => {
   let total = 0

@@ -76,8 +76,12 @@ export class Execution {
     const { plan, reader } = this
     const view = reader.views[s]
     const { segment } = view
-    let bits = filtered
-    const own = (): Bits => bits ??= fillBits(bitsOf(segment.docs), segment.docs)
+    // What passes the filter may be remembered by the segment: a change needs a copy.
+    let bits = filtered, isOwn = false
+    const own = (): Bits => {
+      if (!isOwn || bits === undefined) { bits = bits?.slice() ?? fillBits(bitsOf(segment.docs), segment.docs); isOwn = true }
+      return bits
+    }
     for (const id of plan.hidden) for (const doc of segment.docsOfId(id)) clearBit(own(), doc)
     if (plan.text !== undefined) {
       for (const phrase of plan.text.excluded) {

@@ -18,13 +18,13 @@ import { hasPlace, intersectTerms, isPhraseAt } from "./places.ts"
 
 const CACHED_LEAVES_MAX = 64
 
-/** Live documents of each view that pass; undefined = every live document and nothing is deleted. */
-export const allowedBits = (scope: SearchScope, reader: CollectionReader, filter: Filter | undefined): Array<Bits | undefined> => {
+/** Live documents of each view that pass, to be read only; undefined = every live document and nothing is deleted. */
+export const allowedBits = (scope: SearchScope, reader: CollectionReader, filter: Filter | undefined): Array<Readonly<Bits> | undefined> => {
   const evaluation = new FilterEvaluation(scope, reader)
   return reader.views.map((view) => {
     if (filter === undefined && view.deleted === undefined) return undefined
-    const bits = filter === undefined ? fillBits(bitsOf(view.segment.docs), view.segment.docs) : evaluation.bits(filter, view)
-    return view.deleted === undefined ? bits : andNotInto(bits, view.deleted)
+    if (view.deleted === undefined) return evaluation.shared(filter!, view)
+    return andNotInto(filter === undefined ? fillBits(bitsOf(view.segment.docs), view.segment.docs) : evaluation.bits(filter, view), view.deleted)
   })
 }
 
@@ -35,12 +35,23 @@ export class FilterEvaluation {
   private readonly completions = new Map<string, ReadonlyArray<Uint8Array>>()
   constructor(scope: SearchScope, reader: CollectionReader) { this.scope = scope; this.reader = reader }
 
+  /** A set that may be remembered and is only to be read. Deleted documents may be in it. */
+  shared(filter: Filter, view: SegmentView): Bits {
+    const { segment } = view
+    switch (filter.kind) {
+      case "string": return filter.values.some((value) => value.prefix) ? this.stringBits(filter, segment) : cachedLeaf(segment, filter, () => this.stringBits(filter, segment))
+      case "number": return cachedLeaf(segment, filter, () => numberBits(filter, segment))
+      case "bool": return cachedLeaf(segment, filter, () => boolBits(filter.field, filter.values, segment))
+      case "geo": return cachedLeaf(segment, filter, () => geoBits(filter, segment))
+      default: return this.bits(filter, view)
+    }
+  }
   /** A fresh set the caller may change. Deleted documents may be in it. */
   bits(filter: Filter, view: SegmentView): Bits {
     const { segment } = view
     switch (filter.kind) {
-      case "and": return andInto(this.bits(filter.left, view), this.bits(filter.right, view))
-      case "or": return orInto(this.bits(filter.left, view), this.bits(filter.right, view))
+      case "and": return andInto(this.bits(filter.left, view), this.shared(filter.right, view))
+      case "or": return orInto(this.bits(filter.left, view), this.shared(filter.right, view))
       case "not": return notInto(this.bits(filter.filter, view), segment.docs)
       case "all": return fillBits(bitsOf(segment.docs), segment.docs)
       case "none": return bitsOf(segment.docs)
@@ -49,10 +60,7 @@ export class FilterEvaluation {
         for (const id of filter.ids) for (const doc of segment.docsOfId(id)) setBit(bits, doc)
         return bits
       }
-      case "string": return filter.values.some((value) => value.prefix) ? this.stringBits(filter, segment) : cachedLeaf(segment, filter, () => this.stringBits(filter, segment))
-      case "number": return cachedLeaf(segment, filter, () => numberBits(filter, segment))
-      case "bool": return cachedLeaf(segment, filter, () => boolBits(filter.field, filter.values, segment))
-      case "geo": return cachedLeaf(segment, filter, () => geoBits(filter, segment))
+      case "string": case "number": case "bool": case "geo": return this.shared(filter, view).slice()
       case "geo_contains": {
         const bits = bitsOf(segment.docs), column = segment.geo(filter.field)
         if (column === undefined) return bits
@@ -116,14 +124,18 @@ const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits): Bits
   if (segment.docs < 256) return compute()
   let cache = segment.derived.get("filters") as Map<string, Bits> | undefined
   if (cache === undefined) segment.derived.set("filters", cache = new Map())
-  const key = JSON.stringify(filter, (_name, value) => typeof value === "bigint" ? `${value}n` : value)
+  const key = keyOf(filter)
   let bits = cache.get(key)
   if (bits === undefined) {
     bits = compute()
     if (cache.size >= CACHED_LEAVES_MAX) cache.delete(cache.keys().next().value!)
   } else cache.delete(key)
   cache.set(key, bits)
-  return bits.slice()
+  return bits
+}
+/** The plain writer is several times faster; it only refuses 64-bit integers, which are rare. */
+const keyOf = (filter: Filter): string => {
+  try { return JSON.stringify(filter) } catch { return JSON.stringify(filter, (_name, value) => typeof value === "bigint" ? `${value}n` : value) }
 }
 
 const matchTokens = (column: TextColumn, tokens: ReadonlyArray<Uint8Array>, match: "contains" | "equals" | "phrase" | "starts", into: Bits): void => {

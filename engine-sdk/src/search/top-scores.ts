@@ -54,7 +54,7 @@ export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, al
     unionInto(bits, lists, lead)
     if (allowed !== undefined) andInto(bits, allowed)
     for (let word = 0; word < words; word++) if (word !== lead && sizes[word] <= sizes[lead] * GALLOP_FACTOR) andInto(bits, unionInto(other, lists, word))
-    let docs = listOf(bits)
+    let docs = listOf(bits, Math.min(docsOfSegment, sizes[lead]))
     for (let word = 0; word < words; word++) if (word !== lead && sizes[word] > sizes[lead] * GALLOP_FACTOR) docs = docsWith(docs, lists, word, undefined)
     return docs.length === 0 ? undefined : docs
   }
@@ -75,9 +75,9 @@ const unionInto = (bits: Bits, lists: ReadonlyArray<MarkedList>, word: number): 
   }
   return bits
 }
-/** The numbers of the set bits, ascending. */
-export const listOf = (bits: Bits): Uint32Array => {
-  const docs = new Uint32Array(countBits(bits))
+/** The numbers of the set bits, ascending. `most`: there are not more. */
+export const listOf = (bits: Bits, most = countBits(bits)): Uint32Array => {
+  const docs = new Uint32Array(most)
   let n = 0
   for (let w = 0; w < bits.length; w++) {
     let word = bits[w]
@@ -87,7 +87,7 @@ export const listOf = (bits: Bits): Uint32Array => {
       docs[n++] = (w << 5) + 31 - Math.clz32(low)
     }
   }
-  return docs
+  return n === most ? docs : docs.subarray(0, n)
 }
 const sortedUnion = (lists: ReadonlyArray<MarkedList>, word: number): Uint32Array => {
   let all: Uint32Array | undefined
@@ -233,114 +233,171 @@ class BestScores {
   }
 }
 
-/** Bounds by mark of the combination at hand; a stamp says whose they are. */
+/** By mark of the combination at hand: bounds without and with whole fields, and what they are worth beside the worst of the best. */
 const BOUNDS = 1 << MARKS_MAX
-let stamps: Uint32Array | undefined
 const plainHigh = new Float64Array(BOUNDS), plainLow = new Float64Array(BOUNDS), exactHigh = new Float64Array(BOUNDS), exactLow = new Float64Array(BOUNDS)
 /** Where one plain field holds more of the words than any other, its lists by bit, and how many fields hold any; else 0. */
 const richest = new Uint16Array(BOUNDS), fieldCounts = new Uint8Array(BOUNDS)
-let stamp = 0
+const UNSEEN = 0, LOSES = 1, TIES = 2, WINS = 3
+const chances = new Uint8Array(BOUNDS), isTop = new Uint8Array(BOUNDS)
+/** The marks that are there: their cells are cleared when the combination is done. */
+const seen: number[] = []
 
 export interface Scored { readonly high: Float64Array; readonly low: Float64Array; readonly scored: Bits; /** Where only the best are scored: the documents of `scored`, in no order. */ readonly scoredDocs?: number[] | undefined }
+type Score = (pending: Pending, i: number, mark: number) => void
 
 /**
  * Scores every pending document that may be among the `most` best into the segment's cells; `score` composes the score
- * of one from its row of postings. What is left out is certain to be worse than `most` others.
+ * of one from its row of postings. What is left out is certain to be worse than `most` others. Cost: a pass over all
+ * documents for their marks, and one that drops nearly all of them by their mark alone.
  */
-export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, matches: ReadonlyArray<Scored>, weights: ReadonlyArray<number>, countFields: boolean, score: (pending: Pending, i: number, mark: number) => void): void => {
+export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, matches: ReadonlyArray<Scored>, weights: ReadonlyArray<number>, countFields: boolean, score: Score): void => {
   if (wanted.most === 0) return
-  stamps ??= new Uint32Array(BOUNDS)
   const best = new BestScores(wanted.most)
+  const last = best.most - 1
   const held = new Int32Array(weights.length)
   const bounded = pending.map((one) => { bound(one, (1 << one.lists.length) - 1, weights, countFields, held, ALL_FIELDS); return { one, high: scoreHigh, low: scoreLow } })
   for (const { one, high, low } of bounded.sort((a, b) => b.high - a.high || b.low - a.low)) {
-    const last = best.most - 1
     if (best.isFull && (high < best.high[last] || (high === best.high[last] && low < best.low[last]))) return
-    const { docs, s } = one
-    markDocs(one.lists, docs)
+    markDocs(one.lists, one.docs)
+    boundMarks(one, weights, countFields, held)
+    new Contest(one, best, wanted.ties[one.s], matches[one.s], weights, countFields, held, score).run()
+    for (const mark of seen) chances[mark] = isTop[mark] = 0
+    seen.length = 0
+  }
+}
+/** Bounds of every mark that is there; those with the highest are `isTop`. */
+const boundMarks = (one: Pending, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array): void => {
+  let topHigh = -1, topLow = 0
+  const own = marks
+  for (let i = 0, n = one.docs.length; i < n; i++) {
+    const mark = own[i]
+    if (chances[mark] !== UNSEEN) continue
+    chances[mark] = WINS
+    seen.push(mark)
+    bound(one, mark, weights, countFields, held, 0)
+    plainHigh[mark] = scoreHigh
+    plainLow[mark] = scoreLow
+    richest[mark] = richestField(one, mark, held)
+    fieldCounts[mark] = countFields ? Math.min(7, heldFields(held)) : 0
+    if (scoreHigh > topHigh || (scoreHigh === topHigh && scoreLow > topLow)) { topHigh = scoreHigh; topLow = scoreLow }
+    bound(one, mark, weights, countFields, held, possiblyWhole(one, mark))
+    exactHigh[mark] = scoreHigh
+    exactLow[mark] = scoreLow
+  }
+  for (const mark of seen) if (plainHigh[mark] === topHigh && plainLow[mark] === topLow) isTop[mark] = 1
+}
+
+/** The documents of one combination in one segment against the best so far. */
+class Contest {
+  private readonly one: Pending
+  private readonly best: BestScores
+  private readonly tie: TieColumn | undefined
+  private readonly cells: Scored
+  private readonly weights: ReadonlyArray<number>
+  private readonly countFields: boolean
+  private readonly held: Int32Array
+  private readonly score: Score
+  private readonly classes: Uint8Array | undefined
+  /** A class is below that of the worst of the best: its values are, too. */ private worstClass = 0
+  private worstHigh = -1
+  private worstLow = 0
+  private knownWhole = -1
+  private knownMark = -1
+  private wholeHigh = 0
+  private wholeLow = 0
+  constructor(one: Pending, best: BestScores, tie: TieColumn | undefined, cells: Scored, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array, score: Score) {
+    this.one = one
+    this.best = best
+    this.tie = tie
+    this.cells = cells
+    this.weights = weights
+    this.countFields = countFields
+    this.held = held
+    this.score = score
+    this.classes = tie?.classes
+    if (best.isFull) this.raise()
+  }
+
+  run(): void {
+    const { classes, one: { docs } } = this
     const own = marks
-    const tie = wanted.ties[s]
-    const cells = matches[s]
-    let knownWhole = -1, knownMark = -1, wholeHigh = 0, wholeLow = 0
-    // A class is below that of the worst of the best: its values are, too.
-    const classes = tie?.classes
-    let isFull = best.isFull
-    let worstClass = classes === undefined || !isFull ? 0 : classOf(classes, best, s)
-    if (++stamp === 0xffffffff) { stamps.fill(0); stamp = 1 }
-    let topHigh = -1, topLow = 0
-    for (let i = 0; i < docs.length; i++) {
-      const mark = own[i]
-      if (stamps[mark] === stamp) continue
-      stamps[mark] = stamp
-      bound(one, mark, weights, countFields, held, 0)
-      plainHigh[mark] = scoreHigh
-      plainLow[mark] = scoreLow
-      richest[mark] = richestField(one, mark, held)
-      fieldCounts[mark] = countFields ? Math.min(7, heldFields(held)) : 0
-      if (scoreHigh > topHigh || (scoreHigh === topHigh && scoreLow > topLow)) { topHigh = scoreHigh; topLow = scoreLow }
-      bound(one, mark, weights, countFields, held, possiblyWhole(one, mark))
-      exactHigh[mark] = scoreHigh
-      exactLow[mark] = scoreLow
-    }
     // The likeliest first: the more of the best are known, the fewer of the others need a score.
-    const likely = classes === undefined || docs.length <= best.most ? CLASSES : likelyClass(docs, classes, best.most, topHigh, topLow)
-    for (let pass = likely === CLASSES ? 1 : 0; pass < 2; pass++) for (let i = docs.length - 1; i >= 0; i--) {
-      const doc = docs[i], mark = own[i]
-      if (likely !== CLASSES && (classes![doc] >= likely && plainHigh[mark] === topHigh && plainLow[mark] === topLow) !== (pass === 0)) continue
-      const h = isFull ? best.high[last] : -1, l = isFull ? best.low[last] : 0
-      // Most documents of a large result lose by their bound and a glance at what decides ties.
-      if (isFull && (exactHigh[mark] < h || (exactHigh[mark] === h && (exactLow[mark] < l || (exactLow[mark] === l && classes !== undefined && classes[doc] < worstClass))))) continue
-      const value = tie === undefined ? Infinity : tie.has !== undefined && (tie.has[doc >>> 5] & (1 << (doc & 31))) === 0 ? tie.absent : tie.sign * tie.first[doc]
-      if (isFull) {
-        const t = best.tie[last]
-        if (exactHigh[mark] < h || (exactHigh[mark] === h && (exactLow[mark] < l || (exactLow[mark] === l && value < t)))) continue
-        // Only fields that are as long as their words are many get the exact bit.
-        if (plainHigh[mark] < h || (plainHigh[mark] === h && (plainLow[mark] < l || (plainLow[mark] === l && value < t)))) {
-          const whole = wholeFields(one, mark, doc)
-          if (whole === 0) continue
-          if (whole !== knownWhole || mark !== knownMark) {
-            bound(one, mark, weights, countFields, held, whole)
-            knownWhole = whole
-            knownMark = mark
-            wholeHigh = scoreHigh
-            wholeLow = scoreLow
-          }
-          if (wholeHigh < h || (wholeHigh === h && (wholeLow < l || (wholeLow === l && value < t)))) continue
-        }
+    const likely = classes === undefined || docs.length <= this.best.most ? CLASSES : likelyClass(docs, classes, this.best.most)
+    if (likely < CLASSES) for (let i = 0; i < docs.length; i++) if (isTop[own[i]] === 1 && classes![docs[i]] >= likely) this.consider(i)
+    for (let i = docs.length - 1; i >= 0; i--) {
+      const chance = chances[own[i]]
+      // Most documents of a large result lose by their mark and a glance at what decides ties.
+      if (chance === LOSES) continue
+      if (classes !== undefined) {
+        const ownClass = classes[docs[i]]
+        if ((chance === TIES && ownClass < this.worstClass) || (ownClass >= likely && isTop[own[i]] === 1)) continue
       }
-      if (richest[mark] === 0 || !scoreRichest(one, i, mark, weights)) score(one, i, mark)
-      const high = scoreHigh, low = scoreLow
-      // Certain to be worse than all of the best: its score is of no use.
-      if (isFull && (high < h || (high === h && (low < l || (low === l && value < best.tie[last]))))) continue
-      const w = doc >>> 5, bit = 1 << (doc & 31)
-      const wasScored = (cells.scored[w] & bit) !== 0
-      if (wasScored && (high < cells.high[doc] || (high === cells.high[doc] && low <= cells.low[doc]))) continue
-      if (wasScored) best.remove(s, doc)
-      else cells.scoredDocs?.push(doc)
-      cells.scored[w] |= bit
-      cells.high[doc] = high
-      cells.low[doc] = low
-      if (!best.offer(s, doc, high, low, tie === undefined ? -Infinity : value)) continue
-      isFull = best.isFull
-      if (classes !== undefined && isFull) worstClass = classOf(classes, best, s)
+      this.consider(i)
     }
+  }
+
+  private consider(i: number): void {
+    const { best, one, tie } = this
+    const doc = one.docs[i], mark = marks[i]
+    const value = tie === undefined ? Infinity : tie.has !== undefined && (tie.has[doc >>> 5] & (1 << (doc & 31))) === 0 ? tie.absent : tie.sign * tie.first[doc]
+    if (best.isFull && !this.mayBeat(exactHigh[mark], exactLow[mark], value)) return
+    // Only fields that are as long as their words are many get the exact bit.
+    if (best.isFull && !this.mayBeat(plainHigh[mark], plainLow[mark], value) && !this.mayBeatWhole(mark, doc, value)) return
+    if (richest[mark] === 0 || !scoreRichest(one, i, mark, this.weights)) this.score(one, i, mark)
+    const high = scoreHigh, low = scoreLow
+    // Certain to be worse than all of the best: its score is of no use.
+    if (best.isFull && !this.mayBeat(high, low, value)) return
+    const { cells } = this
+    const w = doc >>> 5, bit = 1 << (doc & 31)
+    const wasScored = (cells.scored[w] & bit) !== 0
+    if (wasScored && (high < cells.high[doc] || (high === cells.high[doc] && low <= cells.low[doc]))) return
+    if (wasScored) best.remove(one.s, doc)
+    else cells.scoredDocs?.push(doc)
+    cells.scored[w] |= bit
+    cells.high[doc] = high
+    cells.low[doc] = low
+    if (best.offer(one.s, doc, high, low, tie === undefined ? -Infinity : value) && best.isFull) this.raise()
+  }
+  private mayBeat(high: number, low: number, tie: number): boolean {
+    return high > this.worstHigh || (high === this.worstHigh && (low > this.worstLow || (low === this.worstLow && tie >= this.best.tie[this.best.most - 1])))
+  }
+  private mayBeatWhole(mark: number, doc: number, tie: number): boolean {
+    const whole = wholeFields(this.one, mark, doc)
+    if (whole === 0) return false
+    if (whole !== this.knownWhole || mark !== this.knownMark) {
+      bound(this.one, mark, this.weights, this.countFields, this.held, whole)
+      this.knownWhole = whole
+      this.knownMark = mark
+      this.wholeHigh = scoreHigh
+      this.wholeLow = scoreLow
+    }
+    return this.mayBeat(this.wholeHigh, this.wholeLow, tie)
+  }
+  /** The worst of the best has changed. */
+  private raise(): void {
+    const { best, classes, one } = this
+    const last = best.most - 1
+    const high = best.high[last], low = best.low[last]
+    // Its class is known where it is a document of this segment; 0 rules nothing out.
+    this.worstClass = classes !== undefined && best.segments[last] === one.s ? classes[best.docs[last]] : 0
+    if (high === this.worstHigh && low === this.worstLow) return
+    this.worstHigh = high
+    this.worstLow = low
+    for (const mark of seen) chances[mark] = exactHigh[mark] > high || (exactHigh[mark] === high && exactLow[mark] > low) ? WINS : exactHigh[mark] === high && exactLow[mark] === low ? TIES : LOSES
   }
 }
 /** Classes are bytes. */
 const CLASSES = 256
 const histogram = new Uint32Array(CLASSES)
-/** The highest class from which up `most` documents have the highest bound; 0 when there are not as many. */
-const likelyClass = (docs: Uint32Array, classes: Uint8Array, most: number, topHigh: number, topLow: number): number => {
+/** The highest class from which up `most` documents have a top mark; 0 when there are not as many. */
+const likelyClass = (docs: Uint32Array, classes: Uint8Array, most: number): number => {
   histogram.fill(0)
-  for (let i = 0; i < docs.length; i++) if (plainHigh[marks[i]] === topHigh && plainLow[marks[i]] === topLow) histogram[classes[docs[i]]]++
+  const own = marks
+  for (let i = 0; i < docs.length; i++) if (isTop[own[i]] === 1) histogram[classes[docs[i]]]++
   let above = 0
   for (let c = CLASSES - 1; c > 0; c--) if ((above += histogram[c]) >= most) return c
   return 0
-}
-/** Class of the worst of the best, where it is a document of this segment; 0 elsewhere, which rules nothing out. */
-const classOf = (classes: Uint8Array, best: BestScores, s: number): number => {
-  const last = best.most - 1
-  return best.segments[last] === s ? classes[best.docs[last]] : 0
 }
 
 /** The highest record score of a document with this mark whose `whole` fields (by bit) may consist of the words, in `scoreHigh` and `scoreLow`. */
