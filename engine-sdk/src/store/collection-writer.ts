@@ -25,7 +25,7 @@ import { VectorGraphs, type GraphOptions } from "./vector-graphs.ts"
 
 /** Work between two turns of the event loop, and documents that become one segment of an import: a single upsert that comes in between waits for one slice and for that segment. */
 const SLICE_ms = 2
-const CHUNK_DOCS = 512
+const CHUNK_DOCS = 1_024
 const MERGE_SLICE_ms = 0.5
 const REBUILD_DOCS = 4_096
 /** Segments of one size class that are merged into one of the next. */
@@ -243,7 +243,7 @@ export class CollectionWriter {
     const stored = flight === undefined ? this.journal.document(this.key, seq) : flight.text === undefined ? undefined : { seq, text: flight.text, ...(flight.unstored === undefined ? {} : { unstored: flight.unstored }) }
     return stored === undefined ? undefined : wholeDocument(stored)
   }
-  locate(id: string): { view: SegmentView; doc: number } | undefined {
+  locate(id: string): Place | undefined {
     const key = encodeUtf8(id), hash = hashBytes(key, 0, key.length)
     for (let at = this.views.length - 1; at >= 0; at--) {
       const view = this.views[at]
@@ -409,6 +409,8 @@ const withFields = (schema: CollectionSchema, detected: ReadonlyArray<Field>): C
   const known = new Set(schema.fields.filter((field) => !isDynamic(field)).map(({ name }) => name))
   return { ...schema, fields: [...schema.fields, ...detected.filter(({ name }) => !known.has(name))] }
 }
+/** Where a live document is indexed. */
+interface Place { readonly view: SegmentView; readonly doc: number }
 /** Operations that become one segment and one journal batch. */
 class Chunk {
   readonly builder: SegmentBuilder
@@ -428,6 +430,7 @@ class Chunk {
   apply(operation: WriteOperation, returnDocuments: boolean): WriteVerdict {
     if (operation.kind === "delete") return this.delete(operation.id, returnDocuments)
     const { writer } = this
+    this.located = undefined
     let source = operation
     if (operation.rewrite === true) {
       const id = operation.id ?? idOf(operation).id
@@ -457,8 +460,14 @@ class Chunk {
   private existing(id: string): Document | undefined {
     const own = this.ids.get(id)
     if (own !== undefined) return own.text === undefined ? undefined : wholeDocument({ seq: own.seq, text: own.text, ...(this.unstored.has(own.seq) ? { unstored: this.unstored.get(own.seq)! } : {}) })
-    const place = this.writer.locate(id)
+    const place = this.placeOf(id)
     return place === undefined ? undefined : this.writer.documentOf(place.view.segment.seqs[place.doc])
+  }
+  /** Checking and putting a document ask for the same id one after the other, with nothing in between. */
+  private located: { readonly id: string; readonly place: Place | undefined } | undefined
+  private placeOf(id: string): Place | undefined {
+    if (this.located?.id !== id) this.located = { id, place: this.writer.locate(id) }
+    return this.located.place
   }
   private put(prepared: Prepared): void {
     const { writer } = this
@@ -469,7 +478,7 @@ class Chunk {
       seq = own.text === undefined ? writer.takeSeq() : own.seq
       if (own.doc >= 0) this.replaced.push(own.doc)
     } else {
-      const place = writer.locate(id)
+      const place = this.placeOf(id)
       seq = place === undefined ? writer.takeSeq() : place.view.segment.seqs[place.doc]
       if (place !== undefined) this.remove(place)
     }
@@ -483,7 +492,7 @@ class Chunk {
     this.removes.delete(seq)
     this.ids.set(id, { seq, text, doc })
   }
-  private remove({ view, doc }: { view: SegmentView; doc: number }): void {
+  private remove({ view, doc }: Place): void {
     markDeleted(view, [doc])
     const list = this.deletions.get(view)
     if (list === undefined) this.deletions.set(view, [doc])

@@ -1,0 +1,76 @@
+/** Fields picked out of stored text are what a whole parse answers, and spans for few words are the spans for all. */
+import { describe, expect, it } from "vitest"
+import { analyzerOf, wantedTokens } from "../src/analysis/analyzer.ts"
+import { pickFields, StoredDocument } from "../src/documents/mod.ts"
+import { bestWindow, snippetOf } from "../src/search/highlight-text.ts"
+import { answerToJson, storedHit } from "../src/search/answer-json.ts"
+import { suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
+
+/** mulberry32 */
+const randomOf = (seed: number) => () => { seed = (seed + 0x6d2b79f5) | 0; let t = Math.imul(seed ^ (seed >>> 15), 1 | seed); t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t; return ((t ^ (t >>> 14)) >>> 0) / 4294967296 }
+const PIECES = ["a", "b", "\"", "\\", "\\\"", "{", "}", "[", "]", ",", ":", " ", "\n", "é", "日", "\u{1f600}", "name", "title"]
+const pick = <A>(random: () => number, from: ReadonlyArray<A>): A => from[Math.floor(random() * from.length)]
+const textOf = (random: () => number): string => Array.from({ length: Math.floor(random() * 8) }, () => pick(random, PIECES)).join("")
+const valueOf = (random: () => number, depth = 0): unknown => {
+  const roll = random()
+  if (roll < 0.4) return textOf(random)
+  if (roll < 0.55) return Math.floor(random() * 2e6) / 1000 - 1000
+  if (roll < 0.65) return pick(random, [true, false, null])
+  if (depth > 2) return "x"
+  if (roll < 0.85) return Array.from({ length: Math.floor(random() * 4) }, () => valueOf(random, depth + 1))
+  return Object.fromEntries(Array.from({ length: Math.floor(random() * 4) }, () => [textOf(random), valueOf(random, depth + 1)]))
+}
+
+describe("fields of a stored document", () => {
+  it("are those of a whole parse, whatever the text looks like", () => {
+    let walked = 0
+    for (let seed = 1; seed <= 3000; seed++) {
+      const random = randomOf(seed)
+      const document = Object.fromEntries(Array.from({ length: 1 + Math.floor(random() * 6) }, (): [string, unknown] => [random() < 0.6 ? pick(random, ["title", "name", "tags", "a.b"]) : textOf(random), valueOf(random)]))
+      const text = JSON.stringify(document, undefined, pick(random, [0, 0, 2, "\t"]))
+      const names = ["title", "name", "tags", "a.b", "missing"]
+      const picked = pickFields(text, names)
+      if (picked !== undefined) { walked++; expect(picked, text).toEqual(names.map((name) => document[name])) }
+      expect(new StoredDocument(text).pick(names), text).toEqual(names.map((name) => document[name]))
+    }
+    expect(walked).toBeGreaterThan(1000)
+  })
+  it("take the last of equal keys and leave escaped keys to the parser", () => {
+    expect(pickFields("{\"a\":1,\"a\":\"two\"}", ["a"])).toEqual(["two"])
+    expect(pickFields("{\"\\u0061\":1}", ["a"])).toBeUndefined()
+    expect(new StoredDocument("{\"\\u0061\":1}").pick(["a"])).toEqual([1])
+    expect(pickFields("{}", ["a"])).toEqual([undefined])
+  })
+  it("are written as stored until somebody has had the document in hand", () => {
+    const answerOf = (change: (hit: ReturnType<typeof storedHit>) => void): string => {
+      const hit = storedHit(new StoredDocument("{ \"id\": \"1\" }"), {})
+      change(hit)
+      return answerToJson({ hits: [hit] } as never)
+    }
+    expect(answerOf(() => {})).toBe("{\"hits\":[{\"document\":{ \"id\": \"1\" },\"highlight\":{}}]}")
+    expect(answerOf((hit) => { hit.document.price = 3 })).toBe("{\"hits\":[{\"document\":{\"id\":\"1\",\"price\":3},\"highlight\":{}}]}")
+    expect(answerOf((hit) => { hit.document = { id: "2" } })).toBe("{\"hits\":[{\"document\":{\"id\":\"2\"},\"highlight\":{}}]}")
+    const copy = { ...storedHit(new StoredDocument("{\"id\":\"1\"}"), {}), pinned: true }
+    expect(answerToJson({ hits: [copy] } as never)).toBe("{\"hits\":[{\"document\":{\"id\":\"1\"},\"highlight\":{},\"pinned\":true}]}")
+  })
+})
+
+describe("spans for few words", () => {
+  it("mark what the spans of every word mark", () => {
+    const schema = suiteSchema("c", [suiteField("v", "string")])
+    const analyzer = analyzerOf(schema, schema.fields[0])
+    const vocabulary = ["Wool", "wool", "O'Neil", "v-neck", "Été", "Straße", "ＡＢ", "x", "ONEIL", "28", "cm", "日本", "naïve", "-", "wo-ol"]
+    for (let seed = 1; seed <= 2000; seed++) {
+      const random = randomOf(seed)
+      const text = Array.from({ length: 1 + Math.floor(random() * 14) }, () => pick(random, vocabulary)).join(pick(random, [" ", " ", "\n", ", "]))
+      const words = new Map(analyzer.tokenize(Array.from({ length: 3 }, () => pick(random, vocabulary)).join(" ")).map((token) => [token, { typedLength: token.length, typos: 0, isPrefix: false }]))
+      const rules = { affixTokens: 2, threshold: 5, startTag: "<", endTag: ">", isFull: false, separators: "", symbols: "" }
+      const find = (token: string) => words.get(token)
+      const all = analyzer.tokenizeWithOffsets(text), few = analyzer.spansFor(text, wantedTokens(words.keys()))
+      expect(few.map(({ start, end }) => [start, end]), text).toEqual(all.map(({ start, end }) => [start, end]))
+      const expected = bestWindow(text, all, find), match = bestWindow(text, few, find)
+      expect(match, text).toEqual(expected)
+      if (match !== undefined) expect(snippetOf(text, few, match, find, rules), text).toEqual(snippetOf(text, all, match, find, rules))
+    }
+  })
+})
