@@ -1,4 +1,4 @@
 /** Names of the analysis folder that engines, compilers and rules use. */
 export { analyzerOf, createAnalyzer, sortKeyOfString, TRUNCATE_LENGTH } from "./analyzer.ts"
 export type { Analyzer, AnalyzerOptions, Dictionaries, TokenSpan } from "./analyzer.ts"
-export { hasStemmer } from "./stemmer.ts"
+export { hasStemmer, stemmerMissing } from "./stemmer.ts"

@@ -1,8 +1,8 @@
 /**
  * Snowball stemmers by field locale, loaded on first use and kept. English is written out here, the other languages come
- * from one library; this file knows which locales have one and bounds the memory of repeated words.
+ * from one optional library; this file knows which locales have one and bounds the memory of repeated words.
  */
-import { createRequire } from "node:module"
+import { hasOptionalPackage, optionalPackage } from "../optional-package.ts"
 import { stemEnglish } from "./english-stemmer.ts"
 
 const LANGUAGES: Readonly<Record<string, string>> = {
@@ -13,19 +13,23 @@ const LANGUAGES: Readonly<Record<string, string>> = {
 const CACHED_WORDS_MAX = 65_536
 
 export type Stem = (word: string) => string
-const require = createRequire(import.meta.url)
 const loaded = new Map<string, Stem>()
 
-/** Whether `stem: true` is allowed for a field of this locale. */
-export const hasStemmer = (locale: string): boolean => LANGUAGES[locale] !== undefined
+const STEMMERS = "@orama/stemmers"
 
-/** The stemmer of a locale; the first call per language loads it synchronously (about 2 ms). Throws for an unknown locale, which schemas cannot hold. */
+/** Whether the language of a locale has a stemmer; `false` refuses `stem: true` for it. */
+export const hasStemmer = (locale: string): boolean => LANGUAGES[locale] !== undefined
+/** Why words of a locale that has a stemmer cannot be stemmed in this program; undefined when they can. */
+export const stemmerMissing = (locale: string): string | undefined =>
+  LANGUAGES[locale] === "english" || hasOptionalPackage(`${STEMMERS}/${LANGUAGES[locale]}`) ? undefined : `Stemming for the locale \`${locale}\` needs the package \`${STEMMERS}\`.`
+
+/** The stemmer of a locale; the first call per language loads it synchronously (about 2 ms). Throws for an unknown locale, which schemas cannot hold, and PackageMissing without the library. */
 export const stemmerOf = (locale: string): Stem => {
   const language = LANGUAGES[locale]
   if (language === undefined) throw new Error(`no stemmer for locale ${locale}`)
   const known = loaded.get(language)
   if (known !== undefined) return known
-  const stemmer = language === "english" ? stemEnglish : (require(`@orama/stemmers/${language}`) as { stemmer: Stem }).stemmer
+  const stemmer = language === "english" ? stemEnglish : (optionalPackage(`${STEMMERS}/${language}`, `Stemming for the locale \`${locale}\``) as { stemmer: Stem }).stemmer
   const words = new Map<string, string>()
   const stem = (word: string): string => {
     const cached = words.get(word)

@@ -3,7 +3,7 @@
  * library `usearch`. Here a graph is built, measured and opened; when one is built is decided in `store/vector-graphs.ts`,
  * and how a search uses it in `search/nearest.ts`.
  */
-import { createRequire } from "node:module"
+import { hasOptionalPackage, optionalPackage } from "../optional-package.ts"
 import type { Field } from "../schema.ts"
 import { hasBit, type Bits } from "./bits.ts"
 import type { VectorColumn } from "./columns.ts"
@@ -39,7 +39,7 @@ let loaded: { readonly library: Library | undefined; readonly reason: string } |
 export const vectorLibrary = (): { readonly library: Library | undefined; readonly reason: string } => {
   if (loaded !== undefined) return loaded
   try {
-    loaded = { library: createRequire(import.meta.url)("usearch") as Library, reason: "" }
+    loaded = { library: optionalPackage("usearch", "The approximate vector index") as Library, reason: "" }
   } catch (error) {
     loaded = { library: undefined, reason: `The library of the approximate vector index cannot be loaded: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}` }
   }
@@ -49,10 +49,7 @@ export const vectorLibrary = (): { readonly library: Library | undefined; readon
 /** Whether it is installed, without loading it; false once loading has failed. */
 export const hasVectorLibrary = (): boolean => {
   if (loaded !== undefined) return loaded.library !== undefined
-  try { createRequire(import.meta.url).resolve("usearch"); return true } catch (error) {
-    if ((error as { code?: string }).code === "MODULE_NOT_FOUND") return false
-    throw error
-  }
+  return hasOptionalPackage("usearch")
 }
 
 const keyOf = (field: string): string => `graph|${field}`

@@ -4,7 +4,7 @@
  * (`analysis/`) keeps serving everything else.
  */
 import { createAnalyzer } from "../analysis/analyzer.ts"
-import { hasStemmer, stemmerOf, type Stem } from "../analysis/stemmer.ts"
+import { hasStemmer, stemmerMissing, stemmerOf, type Stem } from "../analysis/stemmer.ts"
 import { caseFold, foldCharacter } from "../analysis/transliterate.ts"
 
 /** Lucene's 33 English stop words, and the function words that verbose questions add. */
@@ -126,14 +126,15 @@ const hasDigit = (word: string): boolean => { for (let i = 0; i < word.length; i
 const analyzers = new Map<string, WordAnalyzer>()
 /**
  * The analyzer of a field's locale. Decision: fields without a locale are read as English, as the demo and most catalogues
- * are; other locales use their own segmentation and roots and have no stop words.
+ * are; other locales use their own segmentation and roots and have no stop words. Without the optional library of
+ * stemmers their words stay as they are: a ranking loses some recall, where refusing would lose the search.
  */
 export const wordAnalyzerOf = (locale: string): WordAnalyzer => {
   const known = analyzers.get(locale)
   if (known !== undefined) return known
   const isEnglish = locale === "" || locale === "en" || locale === "de_en"
   const stops = isEnglish ? STOP_WORDS : NO_STOP_WORDS
-  const root: Stem = hasStemmer(locale) ? stemmerOf(locale) : (word) => word
+  const root: Stem = hasStemmer(locale) && stemmerMissing(locale) === undefined ? stemmerOf(locale) : (word) => word
   const own = isEnglish ? undefined : createAnalyzer({ locale })
   const analyzer: WordAnalyzer = {
     words: (text) => joinUnits(own === undefined ? cut(text) : own.tokenize(text), stops),

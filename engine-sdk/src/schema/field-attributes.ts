@@ -2,7 +2,7 @@
  * One field of a schema as a caller writes it (engine-contract 2.4, 2.5, 2.7): types, defaults and every refusal. What a
  * reference points at is not looked up, because the target may be created later.
  */
-import { hasStemmer, TRUNCATE_LENGTH } from "../analysis/mod.ts"
+import { hasStemmer, stemmerMissing, TRUNCATE_LENGTH } from "../analysis/mod.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Field, FieldType, VectorParams } from "../schema.ts"
@@ -161,7 +161,11 @@ const problemOf = (field: Field, flags: Flags, options: FieldOptions): string | 
   if (flags.sort === false && type.startsWith("geo")) return `Field \`${name}\` must be a sortable field, because searches by distance need it.`
   if (field.range_index && !NUMERIC.test(type)) return "The `range_index` property is only allowed for the numerical fields`"
   if (field.stem && type !== "string" && type !== "string[]" && type !== "auto" && type !== "string*") return "The `stem` property is only allowed for string and string[] fields."
-  if (field.stem && field.stem_dictionary === "" && !hasStemmer(field.locale)) return `The \`locale\` value of the field \`${name}\` is not supported for stem.`
+  if (field.stem && field.stem_dictionary === "") {
+    if (!hasStemmer(field.locale)) return `The \`locale\` value of the field \`${name}\` is not supported for stem.`
+    const missing = stemmerMissing(field.locale)
+    if (missing !== undefined) return missing
+  }
   return referenceProblem(field, flags, options)
 }
 const referenceProblem = (field: Field, flags: Flags, options: FieldOptions): string | undefined => {

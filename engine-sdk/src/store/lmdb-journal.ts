@@ -9,6 +9,7 @@ import type { Database, RootDatabase } from "lmdb"
 import { stringifyJson } from "../documents/mod.ts"
 import type { Allocate, SegmentMeta } from "../index/sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
+import { missingPackage } from "../optional-package.ts"
 import type { CollectionRecord, Journal, JournalBatch, StoredDocument, StoredIndex, StoredSegment } from "./journal.ts"
 
 /** Layout of keys and segments; a folder of another version is refused. */
@@ -32,7 +33,7 @@ const json = (value: unknown): Buffer => Buffer.from(stringifyJson(value), "utf8
 const textOf = (bytes: Buffer): string => bytes.toString("utf8", 0, bytes.length)
 
 const openDatabases = async (path: string, readOnly: boolean): Promise<Databases> => {
-  const lmdb = await import("lmdb")
+  const lmdb = await import("lmdb").catch((error: unknown) => { throw missingPackage("lmdb", "Storage on disk", error) })
   const options = { encoding: "binary", keyEncoding: "binary" } as const
   // `safeRestore` (absent from the typings): after any crash go back to the newest synced transaction. By default LMDB asks the
   // machine's boot id whether the power was cut, and inside a virtual machine or a container that id can survive a cut.

@@ -5,8 +5,6 @@
  * waiting (a timer runs) -> building (slices) -> saved (file, where the journal has a folder) -> published. A segment that
  * a merge takes away meanwhile, or a collection that closes, ends the build and what it made is dropped.
  */
-import { open as openFile, rename, rm, stat } from "node:fs/promises"
-import { join } from "node:path"
 import { bitsOf, countBits, fillBits, andNotInto } from "../index/bits.ts"
 import type { PublishedGraph, SegmentView } from "../index/reader.ts"
 import { attachGraph, buildGraph, failedGraph, graphOf, vectorLibrary, type NativeIndex, type VectorGraph } from "../index/vector-graph.ts"
@@ -68,7 +66,7 @@ export class VectorGraphs {
     return segments.flatMap(({ id, graphs }) => graphs.map((record): PublishedGraph => {
       const view = this.owner.views().find(({ segment }) => segment.id === id)
       if (view !== undefined) attachGraph(view.segment, { record, index: undefined })
-      return { segment: id, record, file: join(folder, record.name) }
+      return { segment: id, record, file: `${folder}/${record.name}` }
     }))
   }
 
@@ -125,14 +123,16 @@ export class VectorGraphs {
     if (graph === undefined || isStale()) return
     const { record, index, failure } = graph
     attachGraph(segment, { record, index: undefined, failure })
-    this.owner.publish({ segment: segment.id, record, file: this.folder === undefined || index === undefined ? undefined : join(this.folder, name), index, failure })
+    this.owner.publish({ segment: segment.id, record, file: this.folder === undefined || index === undefined ? undefined : `${this.folder}/${name}`, index, failure })
   }
   /** On disk under its name only when it is whole. */
   private async saved({ record }: VectorGraph, index: NativeIndex, folder: string): Promise<VectorGraph> {
-    const file = join(folder, record.name), part = `${file}.new`
+    // Loaded here: an engine in memory has no files, and may run where there is no file system.
+    const { open, rename, rm, stat } = await import("node:fs/promises")
+    const file = `${folder}/${record.name}`, part = `${file}.new`
     try {
       index.save(part)
-      const handle = await openFile(part, "r+")
+      const handle = await open(part, "r+")
       await handle.sync()
       await handle.close()
       await rename(part, file)

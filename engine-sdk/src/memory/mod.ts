@@ -1,0 +1,4 @@
+/** The engines that run in this process. */
+export { createEngine } from "./create-engine.ts"
+export { LocalEngine } from "./local-engine.ts"
+export { openEngine, type OpenEngineOptions } from "./open-engine.ts"

@@ -1,0 +1,42 @@
+/**
+ * Packages that some features need and most programs do not have: `lmdb` (disk), `usearch` (approximate vectors),
+ * `@orama/stemmers` (roots of words in other languages than English). None is imported by name at load time, so that the
+ * engine in memory runs without any of them, and without Node's own modules.
+ */
+
+/** Thrown where a feature was asked for without its package. `message` names both and what to install. */
+export class PackageMissing extends Error {
+  override readonly name = "PackageMissing"
+  readonly package: string
+  constructor(specifier: string, purpose: string) {
+    const name = nameOf(specifier)
+    super(`${purpose} needs the package \`${name}\`: npm install ${name}`)
+    this.package = name
+  }
+}
+const nameOf = (specifier: string): string => specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/")
+
+/** Node's `require` from here, where there is one: looked up when asked, because a static import would shut out browsers. */
+const requireHere = (): NodeJS.Require | undefined =>
+  (globalThis as { readonly process?: Partial<NodeJS.Process> }).process?.getBuiltinModule?.("node:module").createRequire(import.meta.url)
+
+/** What to throw when loading failed: PackageMissing where the package itself is not there, else the failure as it came. */
+export const missingPackage = (specifier: string, purpose: string, error: unknown): unknown => {
+  const { code, message = "" } = error as { readonly code?: string; readonly message?: string }
+  return (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND") && message.includes(nameOf(specifier)) ? new PackageMissing(specifier, purpose) : error
+}
+/** The package, loaded synchronously. Throws PackageMissing where it is not installed, and its own error where it cannot be loaded. */
+export const optionalPackage = (specifier: string, purpose: string): unknown => {
+  const require = requireHere()
+  if (require === undefined) throw new PackageMissing(specifier, purpose)
+  try { return require(specifier) } catch (error) { throw missingPackage(specifier, purpose, error) }
+}
+/** Whether it is installed, without loading it. */
+export const hasOptionalPackage = (specifier: string): boolean => {
+  const require = requireHere()
+  if (require === undefined) return false
+  try { require.resolve(specifier); return true } catch (error) {
+    if ((error as { readonly code?: string }).code === "MODULE_NOT_FOUND") return false
+    throw error
+  }
+}
