@@ -28,7 +28,9 @@ const SPLIT_LENGTH_MIN = 6
 const SPLIT_PART_MIN = 3
 const SPELLING_LENGTH_MIN = 4
 const SPELLING_TWO_LENGTH_MIN = 8
+/** A word that one document has may be a misprint itself, unless the collection is so small that most words are in one. */
 const SPELLING_FREQUENCY_MIN = 2
+const SMALL_COLLECTION_DOCS = 1_000
 const COMPLETED_LENGTH_MIN = 2
 const COMPLETIONS_MAX = 64
 /** A last word that so few documents have may be unfinished although it is a word. */
@@ -181,13 +183,14 @@ export class TermResolver {
   /** Roots of the words at this distance, the likeliest first: same first letter, then more documents. */
   private spellings(surface: string, distance: number, prefix: boolean): string[] {
     const found = new Map<string, { readonly sharesFirst: boolean; readonly docs: number }>()
+    const docsMin = this.lexicon.docs < SMALL_COLLECTION_DOCS ? 1 : SPELLING_FREQUENCY_MIN
     this.lexicon.expand(surface, distance, prefix, (word, stem) => {
       if (word[0] !== surface[0] && word[1] !== surface[1]) return
       const sharesFirst = word[0] === surface[0]
       const known = found.get(stem)
       if (known !== undefined && (known.sharesFirst || !sharesFirst)) return
       const docs = this.lexicon.frequency(this.lexicon.places(stem)!)
-      if (docs >= SPELLING_FREQUENCY_MIN && LETTERS.test(word) && (prefix || editDistance(surface, word, distance) <= distance)) found.set(stem, { sharesFirst, docs })
+      if (docs >= docsMin && LETTERS.test(word) && (prefix || editDistance(surface, word, distance) <= distance)) found.set(stem, { sharesFirst, docs })
     })
     return [...found].sort(([a, x], [b, y]) => Number(y.sharesFirst) - Number(x.sharesFirst) || y.docs - x.docs || (a < b ? -1 : 1)).map(([stem]) => stem)
   }

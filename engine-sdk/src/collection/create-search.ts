@@ -1,0 +1,180 @@
+/**
+ * Search for a program in a few lines: one collection over an engine, opened when it is first used. What a request means
+ * and how it is answered is the engine's; here fields are inferred or declared, options become parameters, and results
+ * become values or one kind of error.
+ */
+import type { SearchEngine } from "../engine.ts"
+import type { EngineError, Result } from "../errors.ts"
+import { createEngine } from "../memory/create-engine.ts"
+import { mergeSearchParameters, planSearch, type OperationContext } from "../operations/mod.ts"
+import { memoryResources, type Resources } from "../operations/resources.ts"
+import { parseCreateBody } from "../schema/mod.ts"
+import type { CollectionInfo, CollectionSchema, DirtyValues, Document } from "../schema.ts"
+import { systemClock_s } from "./clock.ts"
+import type { DocumentOf, FieldSpecs, Given, Stored } from "./document-types.ts"
+import { openingFailure, SearchError } from "./failure.ts"
+import { inferFields, LATER_FIELDS, widenedFields } from "./infer-fields.ts"
+import { changeTo } from "./schema-change.ts"
+import { emptyAnswer, pageOf, parametersOf, type FacetName, type SearchOptions, type SearchPage } from "./search-options.ts"
+
+export interface CreateSearchOptions {
+  /** A folder that belongs to this program alone: documents and index survive there (needs the package `lmdb`). In memory where not given. */ readonly path?: string
+  /** An engine made by the program, in place of `path`; it stays open when the search is closed. */ readonly engine?: SearchEngine
+  /** Of the collection, where one engine holds several. Default `documents`. */ readonly name?: string
+  /** Tenant of the engine. Default `default`. */ readonly namespace?: string
+  /** Synonyms, curation sets, presets and stopwords that parameters may name. */ readonly resources?: Resources
+  /** Unix seconds. The system's clock where not given. */ readonly now_s?: () => number
+}
+export interface Search<D> {
+  /**
+   * Stores documents, each whole; one with a known `id` is replaced. Visible to the next search when it settles. Throws
+   * DocumentsRefused for those that do not fit their fields; the others of the batch are stored. `dirtyValues` says what
+   * becomes of values of another type; they are refused where it is not given.
+   */
+  add(documents: Given<D> | ReadonlyArray<Given<D>>, options?: { readonly dirtyValues?: DirtyValues }): Promise<void>
+  /** Hits for words; `""` or `"*"` finds everything. Throws Invalid for options that cannot be understood. */
+  search<const F extends string = never>(q: string, options?: SearchOptions<D, F>): Promise<SearchPage<D, FacetName<F>>>
+  /** undefined where there is none. */
+  get(id: string | number): Promise<Stored<D> | undefined>
+  /** How many of the ids were there. */
+  delete(ids: string | number | ReadonlyArray<string | number>): Promise<number>
+  /** How many documents there are. */
+  count(): Promise<number>
+  /** The engine below and the collection's name there, for everything that is not here. */
+  open(): Promise<{ readonly engine: SearchEngine; readonly namespace: string; readonly collection: string }>
+  /** Waits for additions that are under way. Later calls throw Unavailable. */
+  close(): Promise<void>
+}
+
+/**
+ * A search over documents. With `fields`, those are indexed and the type of a document follows from them; without, the
+ * first batch of documents says what there is (`createSearch<Product>()` gives them a type). Nothing happens before the
+ * first call, so a folder that cannot be opened fails there.
+ */
+export function createSearch<const F extends FieldSpecs>(options: CreateSearchOptions & { readonly fields: F }): Search<DocumentOf<F>>
+export function createSearch<D extends object = Document>(options?: CreateSearchOptions & { readonly fields?: undefined }): Search<D>
+export function createSearch(options: CreateSearchOptions & { readonly fields?: FieldSpecs } = {}): Search<Document> {
+  return new EngineSearch(options)
+}
+
+class EngineSearch implements Search<Document> {
+  readonly #options: CreateSearchOptions & { readonly fields?: FieldSpecs }
+  readonly #name: string
+  readonly #namespace: string
+  readonly #resources: Resources
+  #engine: Promise<SearchEngine> | undefined
+  #isClosed = false
+  /** Additions run one after another: the first ones decide the fields of those that follow. */
+  #turn: Promise<unknown> = Promise.resolve()
+  constructor(options: CreateSearchOptions & { readonly fields?: FieldSpecs }) {
+    this.#options = options
+    this.#name = options.name ?? "documents"
+    this.#namespace = options.namespace ?? "default"
+    this.#resources = options.resources ?? memoryResources()
+  }
+
+  add(documents: Given<Document> | ReadonlyArray<Given<Document>>, { dirtyValues = "reject" }: { readonly dirtyValues?: DirtyValues } = {}): Promise<void> {
+    const batch = (Array.isArray(documents) ? documents as ReadonlyArray<Document> : [documents as Document]).map(withTextId)
+    const added = this.#turn.then(() => this.#addNow(batch, dirtyValues))
+    this.#turn = added.catch(() => {})
+    return added
+  }
+  async #addNow(batch: ReadonlyArray<Document>, dirtyValues: DirtyValues): Promise<void> {
+    const engine = await this.#opened()
+    if (batch.length === 0) return
+    const known = engine.describeCollection(this.#namespace, this.#name)
+    if (known === undefined) await this.#create(engine, this.#schemaOf([...inferFields(batch), LATER_FIELDS]))
+    else if (this.#options.fields === undefined) await this.#widen(engine, known, batch)
+    const verdicts = valueOf(await engine.write(this.#namespace, this.#name, batch.map((document) => ({ kind: "put", action: "upsert", dirtyValues, document }))))
+    const refused = verdicts.flatMap(({ id, result }, index) => result.ok ? [] : [{ index, id: id ?? idOf(batch[index]), error: result.error }])
+    if (refused.length === 0) return
+    const [{ error, id, index }] = refused
+    throw new SearchError({ kind: "DocumentsRefused", refused, stored: batch.length - refused.length, message: `${refused.length} of ${batch.length} documents were refused; the first, ${id === undefined ? `number ${index + 1}` : `\`${id}\``}: ${error.message}` })
+  }
+  async search<const F extends string = never>(q: string, options: SearchOptions<Document, F> = {}): Promise<SearchPage<Document, FacetName<F>>> {
+    const engine = await this.#opened()
+    const facets = options.facets ?? []
+    const collection = engine.describeCollection(this.#namespace, this.#name)
+    if (collection === undefined) return pageOf(emptyAnswer(this.#name, q, options.perPage ?? 10), {}, facets)
+    const context: OperationContext = { engine, resources: this.#resources, namespace: this.#namespace, now_s: this.#now_s() }
+    const parameters = valueOf(mergeSearchParameters(context, [parametersOf(q, options, collection.schema)], {}))
+    const plan = valueOf(await planSearch(context, collection, parameters))
+    const [answered] = await engine.search(this.#namespace, [plan])
+    return pageOf(valueOf(answered), parameters, facets)
+  }
+  async get(id: string | number): Promise<Stored<Document> | undefined> {
+    const engine = await this.#opened()
+    if (engine.describeCollection(this.#namespace, this.#name) === undefined) return undefined
+    const [document] = valueOf(await engine.get(this.#namespace, this.#name, [String(id)]))
+    return document as Stored<Document> | undefined
+  }
+  async delete(ids: string | number | ReadonlyArray<string | number>): Promise<number> {
+    const engine = await this.#opened()
+    if (engine.describeCollection(this.#namespace, this.#name) === undefined) return 0
+    const list = typeof ids === "object" ? ids : [ids]
+    const verdicts = valueOf(await engine.write(this.#namespace, this.#name, list.map((id) => ({ kind: "delete", id: String(id) }))))
+    const failed = verdicts.find(({ result }) => !result.ok && result.error.kind !== "NotFound")
+    if (failed !== undefined) valueOf(failed.result)
+    return verdicts.filter(({ result }) => result.ok).length
+  }
+  async count(): Promise<number> {
+    return (await this.#opened()).describeCollection(this.#namespace, this.#name)?.num_documents ?? 0
+  }
+  async open(): Promise<{ readonly engine: SearchEngine; readonly namespace: string; readonly collection: string }> {
+    return { engine: await this.#opened(), namespace: this.#namespace, collection: this.#name }
+  }
+  async close(): Promise<void> {
+    await this.#turn
+    this.#isClosed = true
+    const engine = this.#engine
+    this.#engine = undefined
+    if (engine === undefined || this.#options.engine !== undefined) return
+    // One that could not be opened has nothing to close; whoever used it was told.
+    await engine.then((opened) => opened.close(), () => {})
+  }
+
+  #now_s(): number { return (this.#options.now_s ?? systemClock_s)() }
+  #opened(): Promise<SearchEngine> {
+    if (this.#isClosed) return Promise.reject(new SearchError({ kind: "Unavailable", message: "The search is closed." }))
+    // What could not be opened may be tried again.
+    return this.#engine ??= this.#open().catch((error: unknown) => { this.#engine = undefined; throw error })
+  }
+  async #open(): Promise<SearchEngine> {
+    const { engine: given, path } = this.#options
+    const engine = given ?? (path === undefined ? createEngine() : await openFolder(path))
+    try { await this.#declare(engine) } catch (error) {
+      if (given === undefined) await engine.close()
+      throw error
+    }
+    return engine
+  }
+  async #declare(engine: SearchEngine): Promise<void> {
+    const { fields } = this.#options
+    if (fields === undefined) return
+    const declared = this.#schemaOf(Object.entries(fields).map(([name, spec]) => ({ name, ...(typeof spec === "string" ? { type: spec } : spec) })))
+    const stored = engine.describeCollection(this.#namespace, this.#name)
+    if (stored === undefined) return this.#create(engine, declared)
+    const change = changeTo(declared.fields, stored.schema)
+    if (change !== undefined) valueOf(await engine.alterCollection(this.#namespace, this.#name, change))
+  }
+  #schemaOf(fields: ReadonlyArray<object>): CollectionSchema {
+    return valueOf(parseCreateBody({ name: this.#name, fields, enable_nested_fields: true }, { hasSynonymSet: () => false, hasCurationSet: () => false }))
+  }
+  async #create(engine: SearchEngine, schema: CollectionSchema): Promise<void> { valueOf(await engine.createCollection(this.#namespace, schema, this.#now_s())) }
+  /** Reads every stored document again, once per field. */
+  async #widen(engine: SearchEngine, { schema }: CollectionInfo, batch: ReadonlyArray<Document>): Promise<void> {
+    const add = widenedFields(schema.fields, batch)
+    if (add.length > 0) valueOf(await engine.alterCollection(this.#namespace, this.#name, { drop: add.map(({ name }) => name), add }))
+  }
+}
+
+/** Loaded only where a folder is named, so that a program without one needs no file system. */
+const openFolder = async (path: string): Promise<SearchEngine> => {
+  try { return await (await import("../memory/open-engine.ts")).openEngine({ path }) } catch (error) { throw openingFailure(error) }
+}
+const valueOf = <A>(result: Result<A, EngineError>): A => {
+  if (result.ok) return result.value
+  throw new SearchError(result.error)
+}
+const withTextId = (document: Document): Document => typeof document.id === "number" ? { ...document, id: String(document.id) } : document
+const idOf = ({ id }: Document): string | undefined => typeof id === "string" ? id : undefined

@@ -1,0 +1,154 @@
+/** The package's front: fields from documents or declared, searches, refusals, and what survives on disk. */
+import { mkdtemp, rm } from "node:fs/promises"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { describe, expect, expectTypeOf, it } from "vitest"
+import { createEngine, createSearch, SearchError, type SearchFailure } from "../src/mod.ts"
+
+const SHOES = [
+  { id: 1, title: "Trail running shoe", brand: "Peak", price: 89, rating: 5, specs: { weight_g: 240, drop: 4 } },
+  { id: 2, title: "Road running shoe", brand: "Swift", price: 129.5, rating: 4.5, specs: { weight_g: 210, drop: 8.5 } },
+  { id: 3, title: "Hiking boot", brand: "Peak", price: 159, rating: 4 },
+]
+const failureOf = async (call: Promise<unknown>): Promise<SearchFailure> => {
+  const error: unknown = await call.then(() => { throw new Error("the call was answered") }, (failed: unknown) => failed)
+  if (error instanceof SearchError) return error.failure
+  throw error
+}
+
+describe("fields from documents", () => {
+  it("finds with a typo, a filter, facets and a sort", async () => {
+    const shoes = createSearch()
+    await shoes.add(SHOES)
+    const { facets, found, hits } = await shoes.search("runing shoe", { filter: "price:<150", facets: ["brand", "price(cheap:[0, 100], dear:[100, 500])"], sort: "price:desc" })
+    expect(found).toBe(2)
+    expect(hits.map(({ document }) => document.id)).toEqual(["2", "1"])
+    expect(hits[0].highlight).toMatchObject({ title: { snippet: "Road <mark>running</mark> <mark>shoe</mark>" } })
+    expect([...facets.brand].sort((a, b) => a.value < b.value ? -1 : 1)).toEqual([{ value: "Peak", count: 1 }, { value: "Swift", count: 1 }])
+    expect([...facets.price].sort((a, b) => a.value < b.value ? -1 : 1)).toEqual([{ value: "cheap", count: 1 }, { value: "dear", count: 1 }])
+    await shoes.close()
+  })
+  it("keeps fractions that come after whole numbers, in one batch and in a later one", async () => {
+    const shoes = createSearch()
+    await shoes.add(SHOES)
+    expect((await shoes.search("", { filter: "rating:>4.2 && specs.drop:>8.2" })).hits.map(({ document }) => document.id)).toEqual(["2"])
+    await shoes.add({ id: 4, title: "Sock", stock: 3, specs: { weight_g: 12 } })
+    await shoes.add({ id: 5, title: "Lace", stock: 3.5, specs: { weight_g: 1.5 } })
+    expect((await shoes.search("", { filter: "stock:>3.2" })).hits.map(({ document }) => document.id)).toEqual(["5"])
+    expect(await shoes.get(4)).toMatchObject({ id: "4", stock: 3 })
+    expect((await shoes.search("", { filter: "specs.weight_g:<2", facets: ["stock"] })).facets.stock).toEqual([{ value: "3.5", count: 1 }])
+    await shoes.close()
+  })
+  it("replaces by id, counts and deletes", async () => {
+    const shoes = createSearch()
+    expect(await shoes.search("anything", { facets: ["brand"] })).toMatchObject({ found: 0, hits: [], facets: { brand: [] } })
+    await Promise.all([shoes.add(SHOES), shoes.add({ id: "3", title: "Winter boot" })])
+    expect(await shoes.count()).toBe(3)
+    expect(await shoes.get(3)).toEqual({ id: "3", title: "Winter boot" })
+    expect(await shoes.delete(["1", 2, "77"])).toBe(2)
+    expect((await shoes.search("boot")).found).toBe(1)
+    await shoes.close()
+  })
+  it("corrects a word that only one of few documents has", async () => {
+    const shoes = createSearch()
+    await shoes.add(SHOES)
+    expect((await shoes.search("hikin bot")).hits.map(({ document }) => document.id)).toEqual(["3"])
+    await shoes.close()
+  })
+  it("ranks by relevance, or as the reference engine does; raw parameters go over both", async () => {
+    const shoes = createSearch()
+    await shoes.add(SHOES)
+    const [relevance] = (await shoes.search("running")).hits, [compatible] = (await shoes.search("running", { ranking: "compatible" })).hits
+    expect(relevance.score).toBeLessThan(100)
+    expect(compatible.score).toBeGreaterThan(1e15)
+    const { answer } = await shoes.search("*", { parameters: { group_by: "brand", group_limit: 1, include_fields: "title" } })
+    expect(answer.grouped_hits?.map(({ group_key, hits }) => [group_key, Object.keys(hits[0].document)])).toEqual([[["Peak"], ["title"]], [["Swift"], ["title"]]])
+    await shoes.close()
+  })
+})
+
+describe("declared fields", () => {
+  it("give documents their types", async () => {
+    const products = createSearch({ fields: { name: "string", price: "float", tags: "string[]", rating: { type: "float", optional: true }, place: "geopoint", year: { type: "int64", sort: true } } })
+    await products.add({ name: "Kettle", price: 40, tags: ["kitchen"], place: [46.9, 7.4], year: 2024 })
+    const { facets, hits } = await products.search("ketle")
+    expectTypeOf(hits[0].document.price).toEqualTypeOf<number>()
+    expectTypeOf(hits[0].document.tags).toEqualTypeOf<ReadonlyArray<string>>()
+    expectTypeOf(hits[0].document.rating).toEqualTypeOf<number | undefined>()
+    expectTypeOf(hits[0].document.place).toEqualTypeOf<readonly [lat: number, lng: number]>()
+    expectTypeOf(hits[0].document.year).toEqualTypeOf<number | bigint>()
+    expectTypeOf(hits[0].document.id).toEqualTypeOf<string>()
+    expectTypeOf(facets).toEqualTypeOf<{}>()
+    // @ts-expect-error: a price is a number
+    const refused = await failureOf(products.add({ name: "Pan", price: "40", tags: [], place: [0, 0], year: 1 }))
+    expect(refused).toMatchObject({ kind: "DocumentsRefused", stored: 0, refused: [{ index: 0, error: { kind: "Invalid", message: "Field `price` must be a float." } }] })
+    // @ts-expect-error: nothing of that name
+    expect(hits[0].document.colour).toBeUndefined()
+    await products.close()
+  })
+  it("take paths, patterns and interfaces", async () => {
+    interface Book { readonly title: string; readonly pages: number }
+    const books = createSearch<Book>()
+    expectTypeOf(books.get).returns.resolves.toEqualTypeOf<{ readonly title: string; readonly pages: number; readonly id: string } | undefined>()
+    const loose = createSearch({ fields: { title: "string", "specs.weight": "float", "label_.*": "string" } })
+    await loose.add({ title: "Lamp", specs: { weight: 1.5 }, label_de: "Lampe" })
+    const { document } = (await loose.search("lampe", { queryBy: ["label_de"], filter: "specs.weight:>1" })).hits[0]
+    expectTypeOf(document.title).toEqualTypeOf<string>()
+    expectTypeOf(document.specs).toEqualTypeOf<unknown>()
+    expect(document.label_de).toBe("Lampe")
+    const faceted = await loose.search("", { facets: ["title", "specs.weight(light:[0, 2])"] }).catch((error: SearchError) => error.failure)
+    if ("kind" in faceted) expectTypeOf(faceted).toEqualTypeOf<SearchFailure>()
+    else expectTypeOf(faceted.facets).toEqualTypeOf<{ readonly title: ReadonlyArray<{ readonly value: string; readonly count: number }>; readonly "specs.weight": ReadonlyArray<{ readonly value: string; readonly count: number }> }>()
+    await Promise.all([books.close(), loose.close()])
+  })
+})
+
+describe("failures", () => {
+  it("are one closed union", async () => {
+    const text = (failure: SearchFailure): string => {
+      switch (failure.kind) {
+        case "Invalid": case "NotFound": case "Conflict": case "CapabilityMissing": case "Overloaded": case "Unavailable": case "TimedOut": return failure.message
+        case "DocumentsRefused": return failure.refused.map(({ error }) => error.message).join()
+        case "OptionalPackageMissing": return failure.package
+      }
+    }
+    const shoes = createSearch()
+    await shoes.add(SHOES)
+    expect(text(await failureOf(shoes.search("shoe", { filter: "colour:red" })))).toBe("Could not find a filter field named `colour` in the schema.")
+    const mixed = await failureOf(shoes.add([{ id: "8", title: "Sandal" }, { id: "9", title: "Clog", price: "free" }, { title: 7 }]))
+    expect(mixed).toMatchObject({ kind: "DocumentsRefused", stored: 1, refused: [{ index: 1, id: "9" }, { index: 2 }] })
+    expect(text(mixed)).toBe("Field `price` must be a float.,Field `title` must be a string.")
+    expect(await shoes.count()).toBe(4)
+    await shoes.close()
+    await shoes.close()
+    expect(await failureOf(shoes.search("shoe"))).toMatchObject({ kind: "Unavailable" })
+    expect(await failureOf(createSearch({ fields: { title: { type: "string", num_dim: 3 } } }).count())).toMatchObject({ kind: "Invalid", message: "Property `num_dim` is only allowed on a float array field." })
+  })
+})
+
+describe("where it lives", () => {
+  it("survives in a folder, and takes changed fields", async () => {
+    const path = await mkdtemp(join(tmpdir(), "engine-sdk-collection-"))
+    try {
+      const before = createSearch({ path, fields: { title: "string", brand: "string" } })
+      await before.add(SHOES.map(({ brand, id, price, title }) => ({ id, title, brand, price })))
+      expect(await failureOf(before.search("", { facets: ["brand"] }))).toMatchObject({ kind: "NotFound" })
+      await before.close()
+      const after = createSearch({ path, fields: { title: "string", brand: { type: "string", facet: true }, price: { type: "float", optional: true } } })
+      expect((await after.search("", { facets: ["brand"], filter: "price:>100" })).facets.brand).toHaveLength(2)
+      await after.close()
+      const narrower = createSearch({ path, fields: { title: "string", size: "int32" } })
+      expect(await failureOf(narrower.count())).toMatchObject({ kind: "Invalid" })
+      await narrower.close()
+    } finally { await rm(path, { recursive: true, force: true }) }
+  })
+  it("shares an engine and leaves it open", async () => {
+    const engine = createEngine()
+    const shoes = createSearch({ engine, name: "shoes" }), books = createSearch({ engine, name: "books" })
+    await Promise.all([shoes.add(SHOES), books.add({ title: "Shoe dog" })])
+    expect([(await shoes.search("shoe")).found, (await books.search("shoe")).found]).toEqual([2, 1])
+    await shoes.close()
+    expect((await books.search("shoe")).found).toBe(1)
+    await engine.close()
+  })
+})
