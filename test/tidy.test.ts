@@ -10,7 +10,7 @@ const root = resolve(new URL("..", import.meta.url).pathname)
 const walk = (folder: string): ReadonlyArray<string> =>
   !existsSync(folder) ? [] : readdirSync(folder).flatMap((entry) => {
     const path = join(folder, entry)
-    return entry === "node_modules" || entry.startsWith(".") ? [] : statSync(path).isDirectory() ? walk(path) : [path]
+    return entry === "node_modules" || entry === "dist" || entry.startsWith(".") ? [] : statSync(path).isDirectory() ? walk(path) : [path]
   })
 const folders = ["src", "streams", "engine-sdk", "fixtures", "bench", "test", "scripts"]
 const files = folders.flatMap((folder) => walk(join(root, folder))).filter((path) => /\.(ts|mjs|js)$/.test(path))
@@ -50,7 +50,7 @@ describe("import directions", () => {
 
 describe("time and chance", () => {
   /** Places that are services, adapters of the machine, or programs of their own. */
-  const allowed = /^(src\/ports\/|src\/runtime\/|src\/access\/seal\.ts|src\/cli\/|src\/wire\/edges\.ts|src\/demo\/page\/|src\/main\.ts|streams\/(worker|main|entry)|scripts\/|test\/|bench\/|fixtures\/random\.ts|engine-sdk\/(test|bench)\/)/
+  const allowed = /^(src\/ports\/|src\/runtime\/|src\/access\/seal\.ts|src\/cli\/|src\/wire\/edges\.ts|src\/demo\/page\/|src\/main\.ts|streams\/(worker|main|entry)|scripts\/|test\/|bench\/|fixtures\/random\.ts|engine-sdk\/src\/collection\/clock\.ts|engine-sdk\/(test|bench)\/)/
   it("are read through services only", () => {
     const reads = /\b(Date\.now|Math\.random|randomBytes|randomUUID|new Date\(\))\b|new Date\(\)/
     expect(files.filter((path) => !allowed.test(nameOf(path)) && reads.test(codeOf(path))).map(nameOf)).toEqual([])
@@ -72,8 +72,8 @@ describe("bounds", () => {
 describe("files", () => {
   it("none is an orphan", () => {
     const reached = new Set(files.flatMap((path) => importsOf(path)))
-    const entries = /(\.test\.ts|\.config\.ts|^scripts\/|^src\/main\.ts|^src\/demo\/page\/|^engine-sdk\/src\/mod\.ts|^engine-sdk\/examples\/|^fixtures\/main\.ts|^bench\/|^streams\/main\.ts)/
-    const exported = existsSync(join(root, "engine-sdk/package.json")) ? readFileSync(join(root, "engine-sdk/package.json"), "utf8") : ""
+    const entries = /(\.test\.ts|\.config\.ts|^(engine-sdk\/)?scripts\/|^src\/main\.ts|^src\/demo\/page\/|^engine-sdk\/src\/mod\.ts|^engine-sdk\/examples\/|^fixtures\/main\.ts|^bench\/|^streams\/main\.ts)/
+    const exported = readFileSync(join(root, "engine-sdk/deno.json"), "utf8")
     // A program of its own is named by the file that starts it.
     const isStarted = (name: string) => files.some((path) => nameOf(path) !== name && (text.get(path) ?? "").includes(`${name.split("/").pop()}"`))
     expect(files.map(nameOf).filter((name) => !reached.has(name) && !isStarted(name) && !entries.test(name) && !exported.includes(name.replace(/^engine-sdk\//, "./")))).toEqual([])
@@ -81,7 +81,7 @@ describe("files", () => {
   it("none names this machine or a registry", () => {
     const machine = new RegExp(["/wo" + "rk/", "/fa" + "rm/", "registry\\.npm" + "js", "repo1?\\.mav" + "en", "deb\\.deb" + "ian", "pypi\\.o" + "rg"].join("|"))
     expect(files.filter((path) => machine.test(text.get(path) ?? "")).map(nameOf)).toEqual([])
-    expect(/"resolved": "http/.test(readFileSync(join(root, "package-lock.json"), "utf8"))).toBe(false)
+    for (const lock of ["package-lock.json", "test/package/runtimes/package-lock.json"]) expect(/"resolved": "http/.test(readFileSync(join(root, lock), "utf8"))).toBe(false)
   })
   it("names no unit-less helper drawers", () => {
     expect(files.map(nameOf).filter((name) => /(^|\/)(utils?|helpers?|common|manager|data)(\.ts|\/)/.test(name))).toEqual([])
