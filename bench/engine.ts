@@ -6,7 +6,7 @@
  */
 import { createEngine } from "../engine-sdk/src/memory/create-engine.ts"
 import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../engine-sdk/src/operations/mod.ts"
-import { checksum, chunksOf, machine, percentiles, report, round, rssMb } from "./harness.ts"
+import { checksum, chunksOf, machine, percentiles, report, round, rssMb, writeFigures } from "./harness.ts"
 import { type InputOptions, type Inputs, loadInputs } from "./inputs.ts"
 import { javascriptPeers } from "./peers/javascript.ts"
 import { luceneMissing, runLucene } from "./peers/lucene.ts"
@@ -88,20 +88,26 @@ export const measureEngine = async (inputs: Inputs) => {
 export const benchEngine = async (options: EngineOptions): Promise<void> => {
   const inputs = await loadInputs(options)
   const { figures, queries } = await measureEngine(inputs)
-  report(`engine: ${inputs.documents.length} documents, ${inputs.queries.length} queries, one thread`, { ...figures, machine: machine(), queries }, options.out)
+  const all = { ...figures, machine: machine(), queries }
+  report(`engine: ${inputs.documents.length} documents, ${inputs.queries.length} queries, one thread`, all, undefined)
+  const peers: Record<string, unknown> = {}
   for (const name of options.peers) {
     if (name !== "lucene") {
       const peer = javascriptPeers[name]
-      report(`${peer.name} (cannot: ${peer.cannot})`, await peer.run(inputs), undefined)
+      const measured = await peer.run(inputs)
+      peers[name] = measured
+      report(`${peer.name} (cannot: ${peer.cannot})`, measured, undefined)
       continue
     }
     const missing = luceneMissing()
     if (missing !== undefined) {
+      peers.lucene = { skipped: missing }
       process.stdout.write(`\nSKIPPED PEER lucene: ${missing}\n`)
       continue
     }
     const peer = runLucene(inputs)
     const { queries: peerQueries, ...rest } = peer
+    peers.lucene = { ...rest, qps_ratio: round(figures.qps / peer.qps, 2) }
     report("lucene 9.12.1, the same work, one thread", { ...rest, none_found: peerQueries.filter(({ found }) => found === 0).length }, undefined)
     if (inputs.mistyped !== undefined) {
       const p99 = (all: ReadonlyArray<{ readonly ms: number }>) => percentiles(all.flatMap(({ ms }, i) => inputs.mistyped?.[i] === true ? [ms] : [])).p99_ms
@@ -109,4 +115,5 @@ export const benchEngine = async (options: EngineOptions): Promise<void> => {
     }
     process.stdout.write(`\nratios, ours / Lucene: queries/s ${round(figures.qps / peer.qps, 2)}, p50 ${round(figures.p50_ms / peer.p50_ms, 2)}, p99 ${round(figures.p99_ms / peer.p99_ms, 2)}, import and merge ${round(figures.import_and_merge_docs_per_s / peer.import_docs_per_s, 2)}\n`)
   }
+  writeFigures({ ...all, peers }, options.out)
 }

@@ -84,5 +84,7 @@ export const report = (title: string, figures: Readonly<Record<string, unknown>>
     if (Array.isArray(value)) continue
     process.stdout.write(`  ${name.padEnd(32)} ${typeof value === "object" ? JSON.stringify(value) : String(value)}\n`)
   }
-  if (out !== undefined) writeFileSync(out, `${JSON.stringify(figures)}\n`)
+  writeFigures(figures, out)
 }
+/** What every bench leaves for programs: one JSON object of all its figures, where a file was named. */
+export const writeFigures = (figures: Readonly<Record<string, unknown>>, out: string | undefined): void => { if (out !== undefined) writeFileSync(out, `${JSON.stringify(figures)}\n`) }

@@ -1,13 +1,17 @@
 /** `dowser bench …`: the benches of `bench/`, loaded only when asked for. */
 import { Effect } from "effect"
+import type { AllOptions } from "../../bench/all.ts"
 import type { EngineOptions } from "../../bench/engine.ts"
 import type { EventsOptions } from "../../bench/events.ts"
 import type { FixtureOptions } from "../../bench/fixtures.ts"
+import type { PackageOptions } from "../../bench/package.ts"
 import type { RelevanceOptions } from "../../bench/relevance.ts"
 import type { SearchOptions } from "../../bench/search.ts"
 import type { VectorsOptions } from "../../bench/vectors.ts"
 
 const running = <A>(load: () => Promise<A>, run: (module: A) => Promise<void>) => Effect.promise(async () => run(await load()))
+export const benchAll = (options: AllOptions) => running(() => import("../../bench/all.ts"), (module) => module.benchAll(options))
+export const benchPackage = (options: PackageOptions) => running(() => import("../../bench/package.ts"), (module) => module.benchPackage(options))
 export const benchEngine = (options: EngineOptions) => running(() => import("../../bench/engine.ts"), (module) => module.benchEngine(options))
 export const benchSearch = (options: SearchOptions) => running(() => import("../../bench/search.ts"), (module) => module.benchSearch(options))
 export const benchEvents = (options: EventsOptions) => running(() => import("../../bench/events.ts"), (module) => module.benchEvents(options))

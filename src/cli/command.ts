@@ -4,7 +4,7 @@ import { Argument, Command, Flag } from "effect/cli"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { portDefault } from "../config.ts"
-import { benchEngine, benchEvents, benchRelevance, benchSearch, benchVectors, writeFixtures } from "./bench.ts"
+import { benchAll, benchEngine, benchEvents, benchPackage, benchRelevance, benchSearch, benchVectors, writeFixtures } from "./bench.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
@@ -103,9 +103,12 @@ const load = {
   connections: Flag.Int("connections").pipe(Flag.withDefault(16)),
   rate: Flag.Int("rate").pipe(Flag.withDescription("Arrivals a second of the fixed-rate part (a share of the peak by default)"), Flag.optional)
 }
-const benchCommand = Command.make("bench").pipe(
-  Command.withDescription("Measure: engine in process, search and events over HTTP"),
+const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined, out: undefined })).pipe(
+  Command.withDescription("Measure: every lane small, beside the last run (without a name); or one bench at any size"),
   Command.withSubcommands([
+    Command.make("all", {
+      only: optionalText("only", "Only lanes whose name begins so"), out: optionalText("out", "File of the raw results (bench/results/<time>.json by default, where the next run looks)")
+    }, (flags) => benchAll({ only: Option.getOrUndefined(flags.only), out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Every lane small, one table, beside the last run on this machine")),
     Command.make("engine", { ...inputs, peer: Flag.Literals("peer", ["lucene", "sqlite", "minisearch", "orama"]).pipe(Flag.withDescription("Run a peer in the same run; may be repeated"), Flag.between(0, 4)) }, (flags) => benchEngine({ ...inputsOf(flags), peers: flags.peer })).pipe(Command.withDescription("The engine on one thread, in process")),
     Command.make("search", { ...inputs, ...load, mixed: Flag.Boolean("mixed").pipe(Flag.withDescription("Again while events and documents stream in"), Flag.withDefault(false)) },
       (flags) => benchSearch({ ...inputsOf(flags), seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), mixed: flags.mixed })).pipe(Command.withDescription("Searches over HTTP from a load process")),
@@ -129,6 +132,7 @@ const benchCommand = Command.make("bench").pipe(
     })).pipe(Command.withDescription("Quality on judged queries: nDCG@10, MRR, recall@100")),
     Command.make("events", { ...load, batch: Flag.Int("batch").pipe(Flag.withDefault(100)), seed: inputs.seed, out: inputs.out },
       (flags) => benchEvents({ seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), batch: flags.batch, seed: flags.seed, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Event batches over HTTP from a load process")),
+    Command.make("package", { out: inputs.out }, (flags) => benchPackage({ out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),
     Command.make("vectors", {
       vectors: Flag.Int("vectors").pipe(Flag.withDescription("Generated vectors of each kind"), Flag.withDefault(20_000)), dim: Flag.Int("dim").pipe(Flag.withDescription("Dimensions"), Flag.withDefault(384)),
       queryCount: Flag.Int("query-count").pipe(Flag.withDefault(200)), approximateFrom: Flag.Int("approximate-from").pipe(Flag.withDescription("Vectors from which a segment gets an approximate index"), Flag.withDefault(10_000)), seed: inputs.seed, out: inputs.out

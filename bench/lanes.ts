@@ -1,0 +1,63 @@
+/**
+ * The lanes of `npm run bench`: every bench with inputs so small that the whole run takes a few minutes, and the figures of
+ * its JSON that stand in the table. A lane is added here and nowhere else.
+ */
+import { existsSync } from "node:fs"
+import { join } from "node:path"
+import { luceneMissing } from "./peers/lucene.ts"
+
+export interface Figure { readonly name: string; readonly unit: string; /** Where it stands in what the bench wrote. */ readonly path: ReadonlyArray<string> }
+export interface Lane {
+  readonly name: string
+  /** Of `dowser bench`, without `--out`. `folder` is the lane's own, empty, and removed afterwards. */ readonly arguments: (folder: string) => ReadonlyArray<string>
+  readonly figures: ReadonlyArray<Figure>
+  /** Why it cannot run here. */ readonly missing?: () => string | undefined
+  /** Arguments of a run before it that writes the inputs. */ readonly prepare?: (folder: string) => ReadonlyArray<string>
+}
+
+const figure = (name: string, unit: string, ...path: ReadonlyArray<string>): Figure => ({ name, unit, path: path.length === 0 ? [name] : path })
+const data = new URL("../../shared/data/", import.meta.url).pathname
+const judgedSet = (name: string, queries: string, queryBy: string): Lane => ({
+  name: `relevance ${name}`,
+  missing: () => existsSync(join(data, name)) ? undefined : `the judged set ${name} is not beside the project (../shared/data)`,
+  arguments: () => ["relevance", "--docs", join(data, name, "docs.jsonl.gz"), "--queries", join(data, name, queries), "--qrels", join(data, name, "qrels.tsv"), "--query-by", queryBy],
+  figures: [figure("nDCG@10", ""), figure("recall@100", "")],
+})
+const engineInputs = ["engine", "--products", "20000", "--query-count", "500"]
+
+export const lanes: ReadonlyArray<Lane> = [
+  {
+    name: "engine", arguments: () => engineInputs,
+    figures: [figure("index", "bytes/document", "index_bytes_per_doc"), figure("import", "documents/s", "import_docs_per_s"), figure("queries", "/s", "qps"), figure("p50", "ms", "p50_ms"), figure("p99", "ms", "p99_ms")],
+  },
+  {
+    name: "engine beside Lucene", missing: luceneMissing, arguments: () => [...engineInputs, "--peer", "lucene"],
+    figures: [figure("queries, Lucene", "/s", "peers", "lucene", "qps"), figure("p99, Lucene", "ms", "peers", "lucene", "p99_ms"), figure("queries, ours / Lucene", "", "peers", "lucene", "qps_ratio")],
+  },
+  {
+    name: "search", arguments: () => ["search", "--products", "10000", "--query-count", "500", "--seconds", "3"],
+    figures: [figure("memory", "MB", "rss_mb"), figure("one connection, p50", "ms", "one_connection", "p50_ms"), figure("peak", "queries/s", "peak_qps"), figure("fixed rate, p99", "ms", "quiet", "p99_ms")],
+  },
+  {
+    name: "events", arguments: () => ["events", "--seconds", "3"],
+    figures: [figure("accepted", "events/s", "accepted_events_per_s"), figure("accepting thread", "events/processor s", "events_per_processor_s_first_thread"), figure("whole program", "events/processor s", "events_per_processor_s_all"), figure("fixed rate, p99", "ms", "fixed", "p99_ms")],
+  },
+  {
+    name: "relevance generated", prepare: (folder) => ["fixtures", folder, "--products", "2000", "--query-count", "200", "--sessions", "10"],
+    arguments: (folder) => ["relevance", "--docs", join(folder, "docs.jsonl"), "--queries", join(folder, "topics.jsonl"), "--qrels", join(folder, "qrels.tsv"), "--schema", join(folder, "schema.json"), "--query-by", "title,brand,category,attributes", "--compare"],
+    figures: [figure("nDCG@10", "", "relevance", "nDCG@10"), figure("nDCG@10, our BM25", "", "bm25", "nDCG@10"), figure("recall@100", "", "relevance", "recall@100"), figure("p50", "ms", "relevance", "p50_ms")],
+  },
+  judgedSet("cranfield", "queries.jsonl.gz", "title,text"),
+  judgedSet("chorus_icecat", "queries.jsonl", "title,supplier,short_description,attr_t_*"),
+  {
+    name: "vectors", arguments: () => ["vectors", "--vectors", "3000", "--dim", "64", "--query-count", "50", "--approximate-from", "1000"],
+    figures: [
+      figure("approximate, recall@10", "", "clustered", "approximate, 100 % pass", "recall_at_10"), figure("approximate, p50", "ms", "clustered", "approximate, 100 % pass", "p50_ms"),
+      figure("exact, p50", "ms", "clustered", "exact, 100 % pass", "p50_ms"), figure("graph", "bytes/vector", "clustered", "graph_bytes_per_vector"),
+    ],
+  },
+  {
+    name: "package", arguments: () => ["package"],
+    figures: [figure("createSearch, gzip", "kB", "{ createSearch }", "gzip_kb"), figure("./query, gzip", "kB", "./query", "gzip_kb")],
+  },
+]

@@ -1,0 +1,26 @@
+/** What a program gets for an import: small entries stay small, and nothing needs a runtime's own modules that can do without. */
+import { beforeAll, expect, it } from "vitest"
+import { type EntrySize, measurePackage, sizeOf } from "./package.ts"
+
+let sizes: Readonly<Record<string, EntrySize>>
+beforeAll(async () => { sizes = await measurePackage() })
+const within = (name: string, folders: ReadonlyArray<string>) => sizes[name].files.filter((file) => folders.some((folder) => file.startsWith(folder)))
+
+it("bundles every entry", () => {
+  for (const [name, { minified_bytes }] of Object.entries(sizes)) expect([name, minified_bytes > 500]).toEqual([name, true])
+})
+it("needs no module of a runtime before a folder is opened", () => {
+  expect(Object.entries(sizes).filter(([, { runtime_modules }]) => runtime_modules.length > 0).map(([name]) => name)).toEqual([".", "./memory"])
+  expect(sizes["{ createSearch }"].later_bytes).toBeGreaterThan(0)
+  expect(sizes["{ createSearch }"].files).not.toContain("store/lmdb-journal.ts")
+})
+it("keeps the index out of what only parses, checks or analyses", () => {
+  const engine = ["index/", "search/", "relevance/", "store/", "memory/"]
+  for (const name of ["./documents", "./schema", "./analysis"]) expect([name, within(name, engine)]).toEqual([name, []])
+  for (const [name, kB_max] of [["./documents", 30], ["./schema", 30], ["./analysis", 30], ["./query", 120], ["{ createSearch }", 400]] as const) expect([name, sizes[name].minified_bytes < kB_max * 1000]).toEqual([name, true])
+})
+it("shakes off what is not used", async () => {
+  const { files, minified_bytes } = await sizeOf(`export { ok } from "./src/mod.ts"`)
+  expect(files).toEqual(["errors.ts"])
+  expect(minified_bytes).toBeLessThan(100)
+})
