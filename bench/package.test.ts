@@ -1,4 +1,5 @@
 /** What a program gets for an import: small entries stay small, and nothing needs a runtime's own modules that can do without. */
+import { readFileSync } from "node:fs"
 import { beforeAll, expect, it } from "vitest"
 import { type EntrySize, measurePackage, sizeOf } from "./package.ts"
 
@@ -23,4 +24,11 @@ it("shakes off what is not used", async () => {
   const { files, minified_bytes } = await sizeOf(`export { ok } from "./src/mod.ts"`)
   expect(files).toEqual(["errors.ts"])
   expect(minified_bytes).toBeLessThan(100)
+})
+it("is as large as its README says", () => {
+  const readme = readFileSync(new URL("../engine-sdk/README.md", import.meta.url), "utf8")
+  const said = new Map([...readme.matchAll(/^\| `([^`]+)` \| ([\d.]+) \|/gm)].map(([, name, kB]) => [name, Number(kB)]))
+  // A fifth: the table need not follow every commit.
+  for (const [name, { gzip_bytes }] of Object.entries(sizes)) expect([name, Math.abs((said.get(name) ?? 0) * 1000 / gzip_bytes - 1) < 0.2]).toEqual([name, true])
+  expect([...said.keys()].sort()).toEqual(Object.keys(sizes).sort())
 })

@@ -20,26 +20,32 @@ export interface EntrySize {
 const sdk = new URL("../engine-sdk/", import.meta.url).pathname
 const PROGRAM = "program"
 
-/** Sizes of a program with this text; imports are relative to the package. */
-export const sizeOf = async (text: string): Promise<EntrySize> => {
+/** The chunks of a program with this text; imports of `./src` are relative to the package, and its own name leads there too. */
+export const bundleOf = async (text: string) => {
   const bundle = await rolldown({
     input: PROGRAM, external: /^(node:|lmdb$|usearch$)/, platform: "neutral", logLevel: "silent",
-    plugins: [{ name: PROGRAM, resolveId: (id) => id === PROGRAM ? join(sdk, "program.ts") : null, load: (id) => id === join(sdk, "program.ts") ? text : null }],
+    plugins: [{
+      name: PROGRAM, resolveId: (id) => id === PROGRAM ? join(sdk, "program.ts") : id === "@dowser/engine-sdk" ? join(sdk, "src/mod.ts") : null,
+      load: (id) => id === join(sdk, "program.ts") ? text : null,
+    }],
   })
   try {
     const { output } = await bundle.generate({ format: "esm", minify: true })
-    const chunks = output.flatMap((part) => part.type === "chunk" ? [part] : [])
-    // What the program's own chunk imports is loaded with it.
-    const atOnce = new Set(chunks.filter(({ isEntry }) => isEntry).map(({ fileName }) => fileName))
-    for (const name of atOnce) for (const other of chunks.find(({ fileName }) => fileName === name)?.imports ?? []) atOnce.add(other)
-    const first = chunks.filter(({ fileName }) => atOnce.has(fileName))
-    const bytes = (all: typeof chunks) => all.reduce((sum, { code }) => sum + Buffer.byteLength(code), 0)
-    return {
-      minified_bytes: bytes(first), gzip_bytes: first.reduce((sum, { code }) => sum + gzipSync(code).length, 0), later_bytes: bytes(chunks) - bytes(first),
-      runtime_modules: [...atOnce].filter((name) => name.startsWith("node:")).sort(),
-      files: first.flatMap(({ modules }) => Object.entries(modules).filter(([, { renderedLength }]) => renderedLength > 0).map(([id]) => id.slice(join(sdk, "src/").length))).filter((name) => name !== "").sort(),
-    }
+    return output.flatMap((part) => part.type === "chunk" ? [part] : [])
   } finally { await bundle.close() }
+}
+export const sizeOf = async (text: string): Promise<EntrySize> => {
+  const chunks = await bundleOf(text)
+  // What the program's own chunk imports is loaded with it.
+  const atOnce = new Set(chunks.filter(({ isEntry }) => isEntry).map(({ fileName }) => fileName))
+  for (const name of atOnce) for (const other of chunks.find(({ fileName }) => fileName === name)?.imports ?? []) atOnce.add(other)
+  const first = chunks.filter(({ fileName }) => atOnce.has(fileName))
+  const bytes = (all: typeof chunks) => all.reduce((sum, { code }) => sum + Buffer.byteLength(code), 0)
+  return {
+    minified_bytes: bytes(first), gzip_bytes: first.reduce((sum, { code }) => sum + gzipSync(code).length, 0), later_bytes: bytes(chunks) - bytes(first),
+    runtime_modules: [...atOnce].filter((name) => name.startsWith("node:")).sort(),
+    files: first.flatMap(({ modules }) => Object.entries(modules).filter(([, { renderedLength }]) => renderedLength > 0).map(([id]) => id.slice(join(sdk, "src/").length))).filter((name) => name !== "").sort(),
+  }
 }
 
 /** By what a program writes. */

@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { denoRuntime, environmentWithoutNpm, nodeRuntime, ownNodeRuntime, type Runtime } from "../support/node-binaries.ts"
+import { readmeExample } from "../support/readme-example.ts"
 
 const root = new URL("../..", import.meta.url).pathname
 const sdk = join(root, "engine-sdk")
@@ -31,13 +32,6 @@ beforeAll(() => {
   for (const name of readdirSync(programs)) copyFileSync(join(programs, name), join(project, name))
 }, 120_000)
 afterAll(() => rmSync(work, { recursive: true, force: true }))
-
-/** The first example of the README and the output it claims: the blocks marked `js` and `text`. */
-const readmeExample = (): { readonly program: string; readonly output: string } => {
-  const [, program, output] = /```js\n([\s\S]*?)```[\s\S]*?```text\n([\s\S]*?)```/.exec(readFileSync(join(sdk, "README.md"), "utf8")) ?? []
-  if (program === undefined || output === undefined) throw new Error("engine-sdk/README.md has no example with its output")
-  return { program, output }
-}
 
 describe("the packed engine-sdk", () => {
   it("holds JavaScript, declarations and what a reader needs, and nothing else", () => {
