@@ -147,6 +147,10 @@ export type SortKey = { readonly order: SortOrder } & (
   | { readonly kind: "group_found" }
   | { readonly kind: "random"; readonly seed: number }
   | { readonly kind: "seq" }
+  /** The sum of all cases whose filter a document passes: boosts of rules add up. */
+  | { readonly kind: "boosts"; readonly cases: ReadonlyArray<{ readonly filter: Filter; readonly score: number }> }
+  /** Documents of the list in its order, everything else behind them. */
+  | { readonly kind: "listed"; readonly ids: ReadonlyArray<string> }
   /** `$Collection(key)`: the best related value for the direction. */
   | { readonly kind: "join"; readonly collection: string; readonly key: SortKey }
 )
@@ -191,6 +195,26 @@ export interface HighlightRequest {
   readonly v1: boolean
 }
 
+// ---- what rules put into a list --------------------------------------------------------------------------------------
+
+/**
+ * A document that rules place whether or not it matches. It counts once in `found`, facets and paging and stands nowhere
+ * else. Of several for one position the first in the plan gets it, the next ones the next free positions.
+ */
+export interface Injection {
+  readonly kind: "pin" | "sponsored"
+  /** With a filter: the best-ranked match that passes it, else the best document that does. */ readonly target: { readonly id: string } | { readonly filter: Filter; readonly filter_by: string }
+  /** From 1. */ readonly position: number
+  /** It must pass `filter` (or `injectedFilter`); otherwise only `pinnedFilter`. */ readonly mustPassFilter: boolean
+  readonly sponsored?: { readonly label: string; readonly campaign_id: string }
+}
+
+/** A search whose hits are put into another order by its caller: all of them from the first, without what is pinned or injected. */
+export interface WindowRequest {
+  /** Hits, counted without pinned and injected ones. */ readonly size: number
+  /** Read with `HitWindow.value`. */ readonly fields: ReadonlyArray<string>
+}
+
 export interface SearchPlan {
   /** The real name, aliases resolved. */ readonly collection: string
   readonly text: TextQuery | undefined
@@ -198,6 +222,7 @@ export interface SearchPlan {
   readonly vector: VectorQuery | undefined
   readonly filter: Filter | undefined
   /** Effective keys of engine-contract 8.1, at most 3; the final tie (newest first) is implied. */ readonly sort: ReadonlyArray<SortKey>
+  /** Keys of `sort`, from the first, that the request or a curation named; the others are defaults. */ readonly givenSortKeys?: number
   readonly facets: ReadonlyArray<FacetRequest>
   readonly facetQuery: FacetQuery | undefined
   readonly facetValuesMax: number
@@ -207,6 +232,9 @@ export interface SearchPlan {
   readonly pinned: ReadonlyArray<{ readonly id: string; readonly position: number }>
   readonly hidden: ReadonlyArray<string>
   readonly filterCuratedHits: boolean
+  /** By precedence; set (if empty) where rules of the collection act. Hidden documents are never injected. */ readonly injected?: ReadonlyArray<Injection>
+  /** What an injection with `mustPassFilter` must pass where that is not `filter` (a fallback searches with another). */ readonly injectedFilter?: Filter
+  /** Asks for `SearchAnswer.window` instead of the page; not with `group`. */ readonly window?: WindowRequest
   /** What a pinned document must pass even without `filterCuratedHits` (restrictions of a key); already part of `filter`. */ readonly pinnedFilter?: Filter
   /** Maximal marginal relevance asked by a curation item (engine-contract 11.6). */
   readonly diversity: { readonly lambda: number; readonly metrics: ReadonlyArray<{ readonly field: string; readonly method: "equality" | "jaccard" | "vector_distance"; readonly weight: number }> } | undefined
@@ -243,6 +271,7 @@ export interface Hit {
   curated?: true
   /** Put there by a rule of the collection (contract part 1). */ pinned?: true
   sponsored?: { label: string; campaign_id: string }
+  /** Sum of boosts, where they are among the sort keys. For the pipeline, which takes it off before the wire. */ boosts?: number
   geo_distance_meters?: Record<string, number>
   vector_distance?: number
   hybrid_search_info?: { rank_fusion_score: number }
@@ -272,10 +301,25 @@ export interface SearchAnswer {
   search_time_ms?: number
   request_params: { collection_name: string; first_q: string; per_page: number; q: string }
   metadata?: Record<string, unknown>
+  /** Documents that matched, injected ones not counted. Only where the plan has `injected`; taken off before the wire. */ organic?: number
+  /** Only where the plan asked for it; `hits` is then empty. Taken off before the wire. */ window?: HitWindow
+}
+/**
+ * Hits before they are placed and paged. Documents, highlights and values are read when they are first looked at, from memory
+ * that the engine may use again once control has gone back to the event loop: whoever is about to wait calls `keep` first.
+ */
+export interface HitWindow {
+  readonly organic: ReadonlyArray<Hit>
+  /** Of `organic`, whatever of their documents is shown. */ readonly ids: ReadonlyArray<string>
+  /** Pinned and injected hits that exist and pass, each at a position of its own, ascending. */ readonly injected: ReadonlyArray<{ readonly id: string; readonly hit: Hit; /** From 1. */ readonly position: number }>
+  /** A field of `organic[i]`; undefined where the document has none. */
+  value(i: number, field: string): FieldValue | undefined
+  /** Reads everything now that may be looked at later: all hits, and the fields that the plan's `window` names. */
+  keep(): void
 }
 
 /** Union (engine-contract 6.10): one ranked list over several plans with the same sort shape. */
-export interface UnionPlan { readonly plans: ReadonlyArray<SearchPlan>; readonly removeDuplicates: boolean; readonly offset: number; readonly limit: number; readonly hits_max: number; readonly page?: number; readonly echoOffset?: number }
+export interface UnionPlan { readonly plans: ReadonlyArray<SearchPlan>; readonly removeDuplicates: boolean; readonly offset: number; readonly limit: number; readonly hits_max: number; readonly page?: number; readonly echoOffset?: number; /** As `SearchPlan.window`, of the merged list. */ readonly window?: WindowRequest }
 export interface UnionAnswer {
   found: number
   out_of: number
@@ -285,6 +329,8 @@ export interface UnionAnswer {
   grouped_hits?: Array<{ group_key: Array<unknown>; found: number; hits: Array<Hit> }>
   search_cutoff: boolean
   search_time_ms: number
+  /** As in `SearchAnswer`, by plan. */ organic?: ReadonlyArray<number>
+  /** As in `SearchAnswer`. */ window?: HitWindow
   union_request_params: Array<{ collection_name: string; first_q: string; found: number; per_page: number; q: string }>
 }
 

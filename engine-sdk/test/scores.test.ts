@@ -1,7 +1,7 @@
 /** The golden score values of engine-contract 5.4, produced by searches, and the incremental diversity against the naive one. */
 import { describe, expect, it } from "vitest"
 import { createEngine } from "../src/mod.ts"
-import { diversify } from "../src/search/diversity.ts"
+import { diversify } from "../src/diversity/mmr.ts"
 import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
 
 const scored = async (values: ReadonlyArray<string>, tokens: ReadonlyArray<string>, weight = 15): Promise<Array<[score: string, best: string]>> => {

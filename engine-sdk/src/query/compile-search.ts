@@ -140,6 +140,7 @@ class Compilation {
       vector,
       filter: allOf(parts.filter, this.#context.forcedFilter),
       sort: effectiveSort(parts.sort, !isMatchAll, vector !== undefined, this.#schema),
+      ...(parts.sort.length === 0 ? {} : { givenSortKeys: parts.sort.length }),
       facets: parts.facets,
       facetQuery: parts.facetQuery,
       facetValuesMax: this.#integers.max_facet_values,
@@ -409,15 +410,16 @@ const placePins = (outcome: CurationOutcome, pins: ReadonlyArray<{ readonly id: 
   return placed.sort((a, b) => a.position - b.position)
 }
 
+/** By the default sorting field, highest first; empty (newest first) without one. */
+export const defaultSort = (schema: CollectionSchema): ReadonlyArray<SortKey> => {
+  const field = schema.default_sorting_field === "" ? undefined : fieldNamed(schema, schema.default_sorting_field)
+  return field === undefined ? [] : [{ kind: "field", field: field.name, type: field.type.replace("[]", "") as "int32", missing: "normal", order: "desc" }]
+}
 /** Keys of engine-contract 8.1. */
 const effectiveSort = (given: ReadonlyArray<SortKey>, isText: boolean, isVector: boolean, schema: CollectionSchema): ReadonlyArray<SortKey> => {
   const relevance: SortKey[] = isText ? [{ kind: "text_match", order: "desc" }] : []
   if (isVector) relevance.push({ kind: "vector_distance", order: "asc" })
-  if (given.length === 0) {
-    const field = schema.default_sorting_field === "" ? undefined : fieldNamed(schema, schema.default_sorting_field)
-    const fallback: SortKey[] = field === undefined ? [] : [{ kind: "field", field: field.name, type: field.type.replace("[]", "") as "int32", missing: "normal", order: "desc" }]
-    return [...relevance, ...fallback].slice(0, 3)
-  }
+  if (given.length === 0) return [...relevance, ...defaultSort(schema)].slice(0, 3)
   const keys = [...given]
   for (const key of relevance) if (keys.length < 3 && !keys.some((known) => known.kind === key.kind)) keys.push(key)
   return keys

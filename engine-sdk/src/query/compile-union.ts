@@ -39,7 +39,8 @@ export const compileUnion = (plans: ReadonlyArray<SearchPlan>, paging: UnionPagi
   return ok({ plans: shared, removeDuplicates: removeDuplicates && grouped === 0, ...paging })
 }
 
-const nameOf = (key: SortKey): string => {
+/** A key as explanations write it. */
+export const sortKeyName = (key: SortKey): string => {
   switch (key.kind) {
     case "text_match": return "_text_match"
     case "vector_distance": return "_vector_distance"
@@ -48,7 +49,9 @@ const nameOf = (key: SortKey): string => {
     case "random": return "_rand"
     case "seq": return "_seq_id"
     case "eval": return "_eval"
-    case "join": return `$${key.collection}(${nameOf(key.key)})`
+    case "boosts": return "_boosts"
+    case "listed": return "_listed"
+    case "join": return `$${key.collection}(${sortKeyName(key.key)})`
     default: return key.field
   }
 }
@@ -63,7 +66,7 @@ const typeOf = (key: SortKey): string => {
   }
 }
 const shapeOf = (plan: SearchPlan): string => {
-  const keys = plan.sort.map((key) => `\`${nameOf(key)}: ${typeOf(key)}\``)
+  const keys = plan.sort.map((key) => `\`${sortKeyName(key)}: ${typeOf(key)}\``)
   if (keys.length <= 1) keys.push("`_union_search_index: union_query_order`", "`_seq_id: insertion_order`")
   return `{${keys.join(", ")}}`
 }
@@ -76,10 +79,10 @@ const differenceOf = (first: SearchPlan, other: SearchPlan, index: number): stri
     const expected = first.sort[i]
     if (expected === undefined) break
     if (typeOf(key) !== typeOf(expected)) {
-      return `Expected type of \`${nameOf(key)}\` sort_by (${typeOf(key)}) at search index \`${index}\` to be the same as the type of \`${nameOf(expected)}\` sort_by (${typeOf(expected)}) at search index \`0\`.`
+      return `Expected type of \`${sortKeyName(key)}\` sort_by (${typeOf(key)}) at search index \`${index}\` to be the same as the type of \`${sortKeyName(expected)}\` sort_by (${typeOf(expected)}) at search index \`0\`.`
     }
     if (key.order !== expected.order) {
-      return `Expected order of \`${nameOf(key)}\` sort_by (${key.order.toUpperCase()}) at search index \`${index}\` to be the same as the order of \`${nameOf(expected)}\` sort_by (${expected.order.toUpperCase()}) at search index \`0\`.`
+      return `Expected order of \`${sortKeyName(key)}\` sort_by (${key.order.toUpperCase()}) at search index \`${index}\` to be the same as the order of \`${sortKeyName(expected)}\` sort_by (${expected.order.toUpperCase()}) at search index \`0\`.`
     }
   }
   return undefined

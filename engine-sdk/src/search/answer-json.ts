@@ -10,6 +10,20 @@ export const storedHit = (stored: StoredDocument, highlight: Record<string, unkn
   return hit
 }
 
+/** The same for hits of which few are read: `content` is asked once, for whatever of it is read first. `stored` where the document is shown whole. */
+export const lazyHit = (stored: StoredDocument | undefined, content: () => Partial<Pick<Hit, "document" | "highlights">> & Pick<Hit, "highlight">): Hit => {
+  let known: ReturnType<typeof content> | undefined
+  const made = (): ReturnType<typeof content> => known ??= content()
+  const hit: Hit = {
+    get document() { return stored === undefined ? made().document! : stored.value },
+    set document(value) { if (stored === undefined) known = { ...made(), document: value }; else stored.value = value },
+    get highlight() { return made().highlight },
+    get highlights() { return made().highlights },
+  }
+  if (stored !== undefined) storedOf.set(hit, stored)
+  return hit
+}
+
 /** Hits are written part by part, so that the native writer does everything but the scores. O(answer). */
 export const answerToJson = (answer: SearchAnswer | UnionAnswer): string => {
   let out = ""

@@ -1,17 +1,19 @@
 /** From an execution to what the wire shows: hits with their scores and highlights, groups, facets, the envelope (engine-contract 6.5). */
 import { parseJson, select, StoredDocument } from "../documents/mod.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
-import type { FacetCount, Filter, Hit, JoinInclude, SearchAnswer, SearchPlan, SortKey, TextMatchInfo, TextQuery, UnionAnswer, UnionPlan } from "../plan.ts"
+import type { FacetCount, FieldValue, Filter, Hit, HitWindow, JoinInclude, SearchAnswer, SearchPlan, SortKey, TextMatchInfo, TextQuery, UnionAnswer, UnionPlan } from "../plan.ts"
 import { fieldNamed } from "../query/query-context.ts"
 import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import { storedHit } from "./answer-json.ts"
-import { Execution, type Placed } from "./execution.ts"
+import { lazyHit, storedHit } from "./answer-json.ts"
+import { Execution, fixedPlace, organicPlace, type Placed } from "./execution.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
 import { FilterEvaluation } from "./filters.ts"
 import { scoreAsBigInt } from "./field-score.ts"
+import { fieldReader, type FieldReader } from "./field-values.ts"
 import { Highlighter, markedWords } from "./highlight.ts"
 import { relatedDocs, relationOf } from "./joins.ts"
+import { interleave, settlePositions } from "./placement.ts"
 import type { SearchScope } from "./scope.ts"
 import { keyColumns, shownDistance_m } from "./sort-keys.ts"
 import { sortRanked, type Ranked } from "./rank.ts"
@@ -30,7 +32,12 @@ export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<Sear
   const render = new HitRenderer(execution)
   const facetSets = (): FacetedSet[] => execution.facetedSets
   let answer: SearchAnswer
-  if (execution.grouping === undefined) {
+  if (execution.grouping === undefined && plan.window !== undefined) {
+    const organic = execution.rank(plan.window.size).slice(0, plan.window.size).map(organicPlace)
+    const fixed = execution.pinned.map((pin) => ({ ...fixedPlace(pin), position: pin.position }))
+    answer = envelope(execution, execution.foundDocuments, started, { hits: [], facet_counts: facetsOf(execution, facetSets(), interleave(organic, fixed, end).slice(from)) })
+    answer.window = new RenderedWindow(plan.window.fields, organic.map((placed) => ({ placed, render })), fixed.map((placed) => ({ placed, render, position: placed.position })))
+  } else if (execution.grouping === undefined) {
     const placed = execution.page(from, end)
     answer = envelope(execution, execution.foundDocuments, started, { hits: placed.flatMap((one) => render.hit(one) ?? []), facet_counts: facetsOf(execution, facetSets(), placed) })
   } else {
@@ -38,6 +45,7 @@ export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<Sear
     const grouped = groups.map(({ members, found }) => ({ group_key: render.groupKey(members[0]), hits: members.flatMap((one) => render.hit(one) ?? []), found }))
     answer = envelope(execution, total, started, { found_docs: execution.foundDocuments, grouped_hits: grouped, facet_counts: facetsOf(execution, facetSets(), groups.flatMap(({ members }) => members)) })
   }
+  if (plan.injected !== undefined) answer.organic = execution.organicDocuments
   releaseMatches(execution.matches)
   return ok(answer)
 }
@@ -121,16 +129,53 @@ const innerFilter = (filter: Filter | undefined, collection: string): Filter | u
   return left !== undefined && right !== undefined ? { kind: "and", left, right } : left ?? right
 }
 
+interface WindowEntry { readonly placed: Placed; readonly render: HitRenderer; readonly more?: Pick<Hit, "search_index" | "collection"> }
+/** Hits of a window; documents that are gone by now are left out. */
+class RenderedWindow implements HitWindow {
+  readonly #entries: ReadonlyArray<WindowEntry & { readonly stored: StoredDocument }>
+  readonly organic: ReadonlyArray<Hit>
+  readonly ids: ReadonlyArray<string>
+  readonly injected: HitWindow["injected"]
+  readonly #fields: ReadonlyArray<string>
+  #kept: ReadonlyMap<string, ReadonlyArray<FieldValue | undefined>> | undefined
+  constructor(fields: ReadonlyArray<string>, organic: ReadonlyArray<WindowEntry>, injected: ReadonlyArray<WindowEntry & { readonly position: number }>) {
+    this.#fields = fields
+    this.#entries = withStored(organic)
+    this.organic = this.#entries.map(({ placed, render, stored, more = {} }) => render.lazyHit(placed, stored, more))
+    this.ids = this.#entries.map(({ placed, render }) => render.idOf(placed))
+    this.injected = withStored(injected).map(({ placed, position, render, stored, more = {} }) => ({ id: render.idOf(placed), hit: render.lazyHit(placed, stored, more), position }))
+  }
+  value(i: number, field: string): FieldValue | undefined {
+    const { placed, render, stored } = this.#entries[i]
+    return this.#kept === undefined ? render.value(placed, field, stored) : this.#kept.get(field)?.[i]
+  }
+  keep(): void {
+    if (this.#kept !== undefined) return
+    // Vectors are views into a segment.
+    const lasting = (value: FieldValue | undefined): FieldValue | undefined => value instanceof Float32Array ? value.slice() : value
+    const kept = new Map(this.#fields.map((field) => [field, this.#entries.map((_entry, i) => lasting(this.value(i, field)))]))
+    for (const hit of this.organic) void hit.highlight
+    for (const { hit } of this.injected) void hit.highlight
+    this.#kept = kept
+  }
+}
+const withStored = <A extends WindowEntry>(entries: ReadonlyArray<A>): Array<A & { readonly stored: StoredDocument }> =>
+  entries.flatMap((entry) => { const stored = entry.render.stored(entry.placed); return stored === undefined ? [] : [{ ...entry, stored }] })
+
 /** Turns ranked documents into hits; reads and parses JSON only for those. */
 export class HitRenderer {
   private readonly execution: Execution
+  /** Of the moment of the search: hits of a window are read later, when the reader may have others. */ private readonly views: ReadonlyArray<SegmentView>
   private readonly highlighter: Highlighter | undefined
   private readonly showsTextMatch: boolean
   private readonly joins: ReadonlyArray<JoinInclude>
   private readonly geoKeys: ReadonlyArray<Extract<SortKey, { kind: "geo" }>>
   private readonly vectorKey: number
+  private readonly boostsKey: number
+  /** By field and segment. */ private readonly fieldReaders = new Map<string, FieldReader[]>()
   constructor(execution: Execution) {
     this.execution = execution
+    this.views = execution.reader.views
     const { plan, reader, scope } = execution
     this.highlighter = plan.text === undefined || (plan.text.tokens.length === 0 && plan.text.phrases.length === 0) ? undefined
       : execution.relevance === undefined ? new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text, undefined, execution.knownTerms)
@@ -139,23 +184,49 @@ export class HitRenderer {
     this.joins = plan.selection.joins
     this.geoKeys = plan.sort.filter((key) => key.kind === "geo")
     this.vectorKey = plan.sort.findIndex(({ kind }) => kind === "vector_query")
+    this.boostsKey = plan.sort.findIndex(({ kind }) => kind === "boosts")
   }
 
   /** undefined when the stored document is gone already. */
   hit(placed: Placed): Hit | undefined {
+    const stored = this.stored(placed)
+    if (stored === undefined) return undefined
+    const { document, highlight, highlights } = this.content(placed, stored)
+    const hit = this.isWhole ? storedHit(stored, highlight) : { document, highlight } as Hit
+    if (highlights !== undefined) hit.highlights = highlights
+    return this.addFacts(hit, placed)
+  }
+  /** What is stored now: reading it can wait. */
+  stored(placed: Placed): StoredDocument | undefined {
+    const { reader } = this.execution
+    const text = reader.documents.text(this.views[placed.s].segment.seqs[placed.doc])
+    return text === undefined ? undefined : new StoredDocument(text)
+  }
+  /** The same hit for a window: document and highlights are made when they are read, everything else is taken now. */
+  lazyHit(placed: Placed, stored: StoredDocument, more: Pick<Hit, "search_index" | "collection">): Hit {
+    const hit = lazyHit(this.isWhole ? stored : undefined, () => this.content(placed, stored))
+    return Object.assign(this.addFacts(hit, placed), more)
+  }
+
+  private get isWhole(): boolean { const { selection } = this.execution.plan; return selection.include.length === 0 && selection.exclude.length === 0 && this.joins.length === 0 }
+  /** Document and highlights as the plan selects them; no document where it is shown whole, as it is stored. */
+  private content(placed: Placed, stored: StoredDocument): Partial<Pick<Hit, "document" | "highlights">> & Pick<Hit, "highlight"> {
+    const { plan, reader } = this.execution
+    const view = this.views[placed.s]
+    const { highlight, highlights } = this.highlighter?.highlight(stored, view.segment, placed.s, placed.doc) ?? { highlight: {}, highlights: [] }
+    const marked = plan.highlight.v1 ? { highlight, highlights } : { highlight }
+    if (this.isWhole) return marked
+    const document = { ...select(stored.value, plan.selection) }
+    for (const join of this.joins) this.addJoined(document, reader, view, placed.doc, join, plan.filter)
+    return { ...marked, document }
+  }
+  /** Everything of a hit that comes from the search itself. */
+  private addFacts(hit: Hit, placed: Placed): Hit {
     const { execution } = this
-    const { plan, reader } = execution
-    const view = reader.views[placed.s]
-    const { segment } = view
-    const text = reader.documents.text(segment.seqs[placed.doc])
-    if (text === undefined) return undefined
-    const stored = new StoredDocument(text)
-    const { highlight, highlights } = this.highlighter?.highlight(stored, segment, placed.s, placed.doc) ?? { highlight: {}, highlights: [] }
-    const isWhole = plan.selection.include.length === 0 && plan.selection.exclude.length === 0 && this.joins.length === 0
-    const hit = isWhole ? storedHit(stored, highlight) : { document: { ...select(stored.value, plan.selection) }, highlight } as Hit
-    for (const join of this.joins) this.addJoined(hit.document, reader, view, placed.doc, join, plan.filter)
-    if (plan.highlight.v1) hit.highlights = highlights
+    const { segment } = this.views[placed.s]
     if (placed.isCurated) hit.curated = true
+    if (placed.injection?.kind === "pin") hit.pinned = true
+    if (placed.injection?.sponsored !== undefined) hit.sponsored = { ...placed.injection.sponsored }
     const geo = this.geoKeys
     if (geo.length > 0) hit.geo_distance_meters = Object.fromEntries(geo.map((key) => [key.field, shownDistance_m(segment, key, placed.doc)]))
     const distance = execution.distances?.[placed.s][placed.doc]
@@ -169,7 +240,16 @@ export class HitRenderer {
       hit.text_match_info = execution.relevance?.infoOf(score, placed.s, placed.doc) ?? info
     }
     if (execution.hybrid !== undefined && !placed.isCurated) hit.hybrid_search_info = { rank_fusion_score: execution.hybrid.fused[placed.s][placed.doc] }
+    if (this.boostsKey >= 0 && placed.ranked !== undefined) hit.boosts = this.keyOf(placed.ranked, this.boostsKey)
     return hit
+  }
+  idOf(placed: Placed): string { return this.views[placed.s].segment.idOf(placed.doc) }
+  /** A field whatever is selected. */
+  value(placed: Placed, name: string, stored: StoredDocument): FieldValue | undefined {
+    const { reader } = this.execution
+    let readers = this.fieldReaders.get(name)
+    if (readers === undefined) this.fieldReaders.set(name, readers = [])
+    return (readers[placed.s] ??= fieldReader(this.views[placed.s].segment, name, fieldNamed(reader.schema, name)))(placed.doc, stored)
   }
   private keyOf(ranked: Ranked, k: number): number {
     let at = 0
@@ -190,7 +270,7 @@ export class HitRenderer {
   /** Values of the group fields with their JSON types; missing ones are skipped (9.6). */
   groupKey(placed: Placed): unknown[] {
     const { plan, reader } = this.execution
-    const { segment } = reader.views[placed.s]
+    const { segment } = this.views[placed.s]
     return plan.group!.fields.flatMap((name) => {
       const field = reader.schema.fields.find((candidate) => candidate.name === name)
       const column = segment.values(name)
@@ -288,19 +368,21 @@ export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<Union
   }
   const grouped = executions.every(({ grouping }) => grouping !== undefined)
   const renderers = executions.map((execution) => new HitRenderer(execution))
+  const reach = Math.max(end, union.window?.size ?? 0)
   // Removing duplicates needs the whole list of each plan, as `found` shrinks with them.
   const lists = executions.map((execution, at) => {
-    const size = Math.max(1, union.removeDuplicates || grouped ? execution.foundDocuments : Math.min(execution.foundDocuments, end))
-    const ranked = execution.rank(size)
-    return placePinsFirst(ranked, execution).map((placed) => ({ at, placed }))
+    const size = Math.max(1, union.removeDuplicates || grouped ? execution.foundDocuments : Math.min(execution.foundDocuments, reach))
+    return execution.rank(size).map((ranked): UnionPlaced => ({ at, placed: organicPlace(ranked) }))
   })
-  const merged = mergeLists(executions, lists)
+  const keyOf = ({ at, placed }: UnionPlaced): string => `${executions[at].plan.collection}\n${executions[at].reader.views[placed.s].segment.seqs[placed.doc]}`
+  const { fixed, repeated } = fixedOf(executions, keyOf)
   const seen = new Set<string>()
   const counted = new Set<string>()
-  let removed = 0
-  const unique = merged.filter(({ at, placed }) => {
-    if (!union.removeDuplicates || grouped || placed.isCurated) return true
-    const key = `${executions[at].plan.collection}\n${executions[at].reader.views[placed.s].segment.seqs[placed.doc]}`
+  for (const one of fixed) if (one.placed.injection !== undefined) { seen.add(keyOf(one)); counted.add(keyOf(one)) }
+  let removed = repeated
+  const unique = mergeLists(executions, lists).filter((one) => {
+    if (!union.removeDuplicates || grouped) return true
+    const key = keyOf(one)
     if (seen.has(key)) {
       // Decision: `found` shrinks only by repetitions of the best hits, as recorded.
       if (counted.has(key)) removed++
@@ -310,14 +392,15 @@ export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<Union
     seen.add(key)
     return true
   })
-  const show = ({ at, placed }: { at: number; placed: Placed }): Hit[] => {
+  const moreOf = (at: number): Pick<Hit, "search_index" | "collection"> => ({ collection: executions[at].plan.collection, search_index: at })
+  const show = ({ at, placed }: UnionPlaced): Hit[] => {
     const hit = renderers[at].hit(placed)
-    return hit === undefined ? [] : [{ ...hit, collection: executions[at].plan.collection, search_index: at }]
+    return hit === undefined ? [] : [{ ...hit, ...moreOf(at) }]
   }
   const collections = new Map(executions.map(({ plan, reader }) => [plan.collection, reader.documentCount]))
   const answer: UnionAnswer = {
     found: executions.reduce((total, execution) => total + execution.foundDocuments, 0) - removed,
-    ...(grouped ? {} : { hits: unique.slice(union.offset, end).flatMap(show) }),
+    ...(grouped ? {} : { hits: union.window === undefined ? interleave(unique, fixed, end).slice(union.offset).flatMap(show) : [] }),
     ...(union.echoOffset === undefined ? {} : { offset: union.echoOffset }),
     out_of: [...collections.values()].reduce((total, n) => total + n, 0),
     ...(union.page === undefined ? {} : { page: union.page }),
@@ -327,9 +410,14 @@ export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<Union
       collection_name: execution.plan.collection, first_q: execution.plan.echo.q, found: execution.foundDocuments, per_page: execution.plan.echo.per_page, q: execution.plan.echo.q,
     })),
   }
+  if (executions.some(({ plan }) => plan.injected !== undefined)) answer.organic = executions.map((execution) => execution.organicDocuments)
+  if (!grouped && union.window !== undefined) {
+    const entryOf = ({ at, placed }: UnionPlaced): WindowEntry => ({ placed, render: renderers[at], more: moreOf(at) })
+    answer.window = new RenderedWindow(union.window.fields, unique.slice(0, union.window.size).map(entryOf), fixed.map((one) => ({ ...entryOf(one), position: one.position })))
+  }
   if (grouped) {
     const groups = new Map<string, { key: unknown[]; members: Array<{ at: number; placed: Placed }>; found: number }>()
-    for (const one of unique) {
+    for (const one of interleave(unique, fixed, Infinity)) {
       const key = renderers[one.at].groupKey(one.placed)
       const text = JSON.stringify(key)
       let group = groups.get(text)
@@ -343,18 +431,27 @@ export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<Union
   for (const { matches } of executions) releaseMatches(matches)
   return ok(answer)
 }
-const placePinsFirst = (ranked: Ranked[], execution: Execution): Placed[] => [
-  ...execution.pinned.map(({ s, doc }): Placed => ({ s, doc, isCurated: true })),
-  ...ranked.map((entry): Placed => ({ s: entry.s, doc: entry.doc, ranked: entry, isCurated: false })),
-]
-const mergeLists = (executions: ReadonlyArray<Execution>, lists: ReadonlyArray<ReadonlyArray<{ at: number; placed: Placed }>>): Array<{ at: number; placed: Placed }> => {
+interface UnionPlaced { readonly at: number; readonly placed: Placed }
+/**
+ * What does not stand where its rank says: injected hits at their positions, the first plan's first, then curated ones in
+ * front of everything, as recorded. A document that several plans inject is shown and counted once (`repeated`: how often not).
+ */
+const fixedOf = (executions: ReadonlyArray<Execution>, keyOf: (one: UnionPlaced) => string): { readonly fixed: ReadonlyArray<UnionPlaced & { readonly position: number }>; readonly repeated: number } => {
+  const all = executions.flatMap((execution, at) => execution.pinned.map((pin) => ({ at, placed: fixedPlace(pin), position: pin.position })))
+  const shown = new Set<string>()
+  const injected = all.filter((one) => one.placed.injection !== undefined)
+  const once = injected.filter((one) => !shown.has(keyOf(one)) && shown.add(keyOf(one)).size > 0)
+  const curated = all.filter((one) => one.placed.injection === undefined).map((one, i) => ({ ...one, position: i + 1 }))
+  return { fixed: settlePositions([...once, ...curated]), repeated: injected.length - once.length }
+}
+/** One list in the order of the sort keys. */
+const mergeLists = (executions: ReadonlyArray<Execution>, lists: ReadonlyArray<ReadonlyArray<UnionPlaced>>): UnionPlaced[] => {
   const all = lists.flat()
   const keysOf = executions.map(({ plan }) => plan.sort)
   const texts = new Map<Placed, Array<string | undefined>>()
-  for (const { at, placed } of all) if (placed.ranked !== undefined) texts.set(placed, executions[at].columns[placed.s].map((column) => column.text?.(placed.doc)))
+  for (const { at, placed } of all) texts.set(placed, executions[at].columns[placed.s].map((column) => column.text?.(placed.doc)))
   return all.sort((a, b) => {
-    const x = a.placed.ranked, y = b.placed.ranked
-    if (x === undefined || y === undefined) return Number(x !== undefined) - Number(y !== undefined) || a.at - b.at
+    const x = a.placed.ranked!, y = b.placed.ranked!
     let at = 0
     for (let k = 0; k < keysOf[a.at].length; k++) {
       const s = texts.get(a.placed)![k], t = texts.get(b.placed)![k]

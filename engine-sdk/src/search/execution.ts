@@ -2,16 +2,18 @@
  * One search from plan to ranked documents: what may match, what does, how it is ordered. Rendering hits, facets and the
  * envelope lies in `answer.ts`; several executions together make a union.
  */
-import type { RelevanceQuery, SearchPlan, SortKey } from "../plan.ts"
+import type { Injection, RelevanceQuery, SearchPlan, SortKey } from "../plan.ts"
 import { RelevanceSearch } from "../relevance/relevance-search.ts"
 import { andInto, andNotInto, bitsOf, clearBit, countBits, fillBits, hasBit, setBit, type Bits } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
-import { diversify } from "./diversity.ts"
+import { diversify } from "../diversity/mmr.ts"
 import { eachOrdinal, type FacetedSet } from "./facets.ts"
 import { allowedBits } from "./filters.ts"
 import { Grouping } from "./groups.ts"
+import { Injecting, type FixedDocument } from "./injecting.ts"
 import { nearest, type Neighbour } from "./nearest.ts"
+import { interleave } from "./placement.ts"
 import { phraseBits } from "./places.ts"
 import { keyOffsets, rankMatches, sortRanked, type Ranked } from "./rank.ts"
 import type { SearchScope } from "./scope.ts"
@@ -27,7 +29,7 @@ const MATCH_ALL_SCORE = 100
 /** Beyond this many positions every match is scored. */
 const WANTED_MAX = 1_000
 
-export interface Placed { readonly s: number; readonly doc: number; /** Absent for curated hits. */ readonly ranked?: Ranked; readonly isCurated: boolean }
+export interface Placed { readonly s: number; readonly doc: number; /** Absent for curated hits. */ readonly ranked?: Ranked; readonly isCurated: boolean; /** What a rule put here. */ readonly injection?: Injection }
 export interface RankedGroup { readonly group: number; readonly found: number; readonly members: ReadonlyArray<Placed> }
 export interface HybridScores { readonly fused: ReadonlyArray<Float64Array>; /** NaN where a document has no distance. */ readonly distances: ReadonlyArray<DistanceTable> }
 
@@ -36,7 +38,7 @@ export class Execution {
   readonly reader: CollectionReader
   readonly plan: SearchPlan
   readonly matches: SegmentMatches[]
-  readonly pinned: ReadonlyArray<{ s: number; doc: number; position: number }>
+  /** Pinned and injected documents, ascending by position. */ readonly pinned: ReadonlyArray<FixedDocument>
   combinations: ReadonlyArray<Combination> = []
   knownTerms: KnownTerms | undefined
   /** Set when the words were matched and scored by a named ranking. */ relevance: RelevanceSearch | undefined
@@ -66,9 +68,13 @@ export class Execution {
       return place === undefined ? [] : [{ s: place.at, doc: place.doc, position }]
     }).filter((pin, i, all) => all.findIndex((other) => other.position === pin.position || (other.s === pin.s && other.doc === pin.doc)) === i)
     // Those that are filtered out give their positions to the ones behind them.
-    this.pinned = existing.filter(({ s, doc }) => pinnable[s] === undefined || hasBit(pinnable[s]!, doc)).map((pin, i) => ({ ...pin, position: existing[i].position }))
+    const curated = existing.filter(({ s, doc }) => pinnable[s] === undefined || hasBit(pinnable[s]!, doc)).map((pin, i) => ({ ...pin, position: existing[i].position }))
+    const injecting = plan.injected === undefined || plan.injected.length === 0 ? undefined : new Injecting(this, filtered)
+    this.pinned = injecting === undefined ? curated : injecting.documents(curated)
     this.matches = reader.views.map((view, s) => newMatches(view, this.narrowed(filtered[s], s)))
     this.collect()
+    // A slot for the best match is known once there are matches.
+    if (injecting?.asksForBest === true) this.pinned = injecting.withBest(curated)
   }
 
   /** The filter without hidden documents and exclusions, within the phrases. */
@@ -132,6 +138,7 @@ export class Execution {
     const { plan } = this
     const [first, second] = plan.sort
     if (first?.kind !== "text_match" || first.order !== "desc" || plan.vector !== undefined || this.grouping !== undefined) return undefined
+    if (plan.injected?.some(({ target }) => "filter" in target) === true) return undefined
     const most = this.windowOf(this.rankedMax) + this.pinned.length
     if (most > WANTED_MAX) return undefined
     if (second === undefined) return { most, ties: this.matches.map(({ view }) => ({ sign: 1, first: view.segment.seqs, absent: 0 })) }
@@ -211,10 +218,15 @@ export class Execution {
 
   // ---- order ---------------------------------------------------------------------------------------------------------
 
-  /** Documents that matched, pinned ones included once. */
-  get foundDocuments(): number {
+  /** Documents that matched. */
+  get organicDocuments(): number {
     let total = 0
     for (const { count } of this.matches) total += count
+    return total
+  }
+  /** The same, pinned ones included once. */
+  get foundDocuments(): number {
+    let total = this.organicDocuments
     for (const { s, doc } of this.pinned) if (!hasBit(this.matches[s].found, doc)) total++
     return total
   }
@@ -269,6 +281,21 @@ export class Execution {
     for (let k = 0; k < plan.sort.length; k++) if (isBucketed(plan.sort[k])) ranked = this.bucket(ranked, k)
     if (plan.diversity !== undefined && this.grouping === undefined) ranked = this.diversified(ranked)
     return ranked
+  }
+
+  /** The best of the matches that are in `within`, by the sort keys; undefined where none is. */
+  bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined {
+    this.prepareColumns()
+    return this.bestOf(this.matches.map((match, s) => { const found = andInto(match.found.slice(), within[s]); return { ...match, found, scored: found, docs: undefined, count: countBits(found) } }), this.plan.sort, this.columns)
+  }
+  /** The best document of `within` whether or not it matches: by those sort keys that need no match. */
+  bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined {
+    const sort = this.plan.sort.filter(({ kind }) => kind === "field" || kind === "boosts" || kind === "geo" || kind === "eval")
+    const matches = this.matches.map((match, s) => ({ ...match, found: within[s], scored: within[s], docs: undefined, count: countBits(within[s]) }))
+    return this.bestOf(matches, sort, keyColumns({ scope: this.scope, reader: this.reader, distances: undefined, fused: undefined, groupSize: undefined }, sort, matches))
+  }
+  private bestOf(matches: ReadonlyArray<SegmentMatches>, sort: ReadonlyArray<SortKey>, columns: KeyColumn[][]): Ranked | undefined {
+    return matches.every(({ count }) => count === 0) ? undefined : rankMatches(matches, sort, columns, 1).at(0)
   }
 
   /** Hits of one block tie on the key (8.2). */
@@ -327,7 +354,7 @@ export class Execution {
   /** Organic documents and pins of positions [from, end). */
   page(from: number, end: number): Placed[] {
     if (end <= from) return []
-    return placePins(this.rank(end), this.pinned, end).slice(from, end)
+    return placeAmong(this.rank(end), this.pinned, end).slice(from, end)
   }
 
   /** Groups of positions [from, end), and how many there are. */
@@ -335,7 +362,7 @@ export class Execution {
     const grouping = this.grouping!
     const limit = this.plan.group!.limit
     const all = this.rank(Math.max(1, this.foundDocuments))
-    const placed = placePins(all, this.pinned, Infinity)
+    const placed = placeAmong(all, this.pinned, Infinity)
     const sizes = this.sizesOfGroups()
     const order: Array<{ group: number; members: Placed[] }> = []
     const known = new Map<number, { group: number; members: Placed[] }>()
@@ -351,19 +378,10 @@ export class Execution {
 
 const isBucketed = (key: SortKey): boolean => (key.kind === "text_match" || key.kind === "vector_distance") && ((key.buckets ?? 0) > 0 || (key.bucketSize ?? 0) > 0)
 
-/** Pins at their positions (counted from 1), everything else around them; positions behind the end go to the end. */
-export const placePins = (ranked: ReadonlyArray<Ranked>, pinned: ReadonlyArray<{ s: number; doc: number; position: number }>, end: number): Placed[] => {
-  const organic = (entry: Ranked): Placed => ({ s: entry.s, doc: entry.doc, ranked: entry, isCurated: false })
-  if (pinned.length === 0) return ranked.map(organic)
-  const pins = [...pinned].sort((a, b) => a.position - b.position)
-  const placed: Placed[] = []
-  let r = 0, p = 0
-  while ((r < ranked.length || p < pins.length) && placed.length < end) {
-    if (p < pins.length && (pins[p].position <= placed.length + 1 || r >= ranked.length)) { placed.push({ s: pins[p].s, doc: pins[p].doc, isCurated: true }); p++ }
-    else placed.push(organic(ranked[r++]))
-  }
-  return placed
-}
+export const organicPlace = (entry: Ranked): Placed => ({ s: entry.s, doc: entry.doc, ranked: entry, isCurated: false })
+export const fixedPlace = ({ s, doc, injection }: FixedDocument): Placed => ({ s, doc, isCurated: true, ...(injection === undefined ? {} : { injection }) })
+const placeAmong = (ranked: ReadonlyArray<Ranked>, pinned: ReadonlyArray<FixedDocument>, end: number): Placed[] =>
+  pinned.length === 0 ? ranked.map(organicPlace) : interleave(ranked.map(organicPlace), pinned.map((pin) => ({ ...fixedPlace(pin), position: pin.position })), end)
 const cosine = (a: Float32Array, b: Float32Array): number => {
   let dot = 0, x = 0, y = 0
   for (let i = 0; i < a.length; i++) { dot += a[i] * b[i]; x += a[i] * a[i]; y += b[i] * b[i] }

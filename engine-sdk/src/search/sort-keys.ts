@@ -6,6 +6,7 @@ import type { Decay, SortKey } from "../plan.ts"
 import { hasBit, type Bits } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
+import { boostSums } from "./boosts.ts"
 import { FilterEvaluation } from "./filters.ts"
 import { distance_m } from "./geo.ts"
 import { relatedDocs, relationOf } from "./joins.ts"
@@ -63,11 +64,23 @@ const keyColumn = (inputs: SortInputs, evaluation: FilterEvaluation, key: SortKe
       const cases: Array<{ bits: Bits; score: number }> = key.cases.map(({ filter, score }) => ({ bits: evaluation.bits(filter, match.view), score }))
       return single((doc) => { for (const { bits, score } of cases) if (hasBit(bits, doc)) return sign * score; return 0 })
     }
+    case "boosts": {
+      const sums = boostSums(key.cases, evaluation, match.view)
+      return { width: 1, arrays: { sign, first: sums, absent: 0 }, write: (doc, into, at) => { into[at] = sign * sums[doc] } }
+    }
+    case "listed": return listedKey(segment, key.ids, sign)
     case "field": return fieldKey(segment, key, sign)
     case "join": return joinKey(inputs, key, match.view)
   }
 }
 const single = (value: (doc: number) => number): KeyColumn => ({ width: 1, write: (doc, into, at) => { into[at] = value(doc) } })
+
+/** Earlier in the list is higher; 0 = not in it. */
+const listedKey = (segment: Segment, ids: ReadonlyArray<string>, sign: number): KeyColumn => {
+  const places = new Map<number, number>()
+  ids.forEach((id, i) => { for (const doc of segment.docsOfId(id)) places.set(doc, ids.length - i) })
+  return single((doc) => sign * (places.get(doc) ?? 0))
+}
 
 const fieldKey = (segment: Segment, key: Extract<SortKey, { kind: "field" }>, sign: number): KeyColumn => {
   const first = key.missing === "first"

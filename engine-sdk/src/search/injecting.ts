@@ -1,0 +1,81 @@
+/**
+ * Which documents rules put into a list, and at which positions (contract part 1 and 2). Documents that are named are
+ * known before anything matched; the best match of a sponsored slot only afterwards.
+ */
+import { andInto, andNotInto, bitsOf, clearBit, fillBits, hasBit, setBit, type Bits } from "../index/bits.ts"
+import type { Filter, Injection } from "../plan.ts"
+import type { Execution } from "./execution.ts"
+import { allowedBits } from "./filters.ts"
+import { settlePositions } from "./placement.ts"
+
+/** A pinned or injected document and where it stands, from 1. */
+export interface FixedDocument { readonly s: number; readonly doc: number; readonly position: number; readonly injection?: Injection }
+type Chosen = FixedDocument | undefined
+
+export class Injecting {
+  readonly #execution: Execution
+  readonly #injected: ReadonlyArray<Injection>
+  /** The caller's filter; undefined = everything of a segment. */ readonly #filtered: ReadonlyArray<Bits | undefined>
+  #restricted: ReadonlyArray<Bits | undefined> | undefined
+  /** One per injection, in order; undefined where nothing is to be shown or is not known yet. */ #chosen: Chosen[] = []
+
+  constructor(execution: Execution, filtered: ReadonlyArray<Bits | undefined>) {
+    this.#execution = execution
+    this.#injected = execution.plan.injected ?? []
+    const { scope, reader, plan } = execution
+    this.#filtered = plan.injectedFilter === undefined ? filtered : allowedBits(scope, reader, plan.injectedFilter)
+  }
+  get asksForBest(): boolean { return this.#injected.some(({ target }) => "filter" in target) }
+
+  /** The named documents that exist and pass, with what is pinned behind them: rules get a contested position. */
+  documents(curated: ReadonlyArray<FixedDocument>): FixedDocument[] {
+    this.#chosen = this.#injected.map((injection) => "id" in injection.target ? this.#named(injection, injection.target.id) : undefined)
+    return this.#settled(curated)
+  }
+  #named(injection: Injection, id: string): Chosen {
+    const { reader, plan } = this.#execution
+    const place = plan.hidden.includes(id) ? undefined : reader.locate(id)
+    if (place === undefined) return undefined
+    const passing = this.#passing(injection)[place.at]
+    return passing === undefined || hasBit(passing, place.doc) ? { s: place.at, doc: place.doc, position: injection.position, injection } : undefined
+  }
+  #passing(injection: Injection): ReadonlyArray<Bits | undefined> {
+    const { scope, reader, plan } = this.#execution
+    return injection.mustPassFilter ? this.#filtered : this.#restricted ??= allowedBits(scope, reader, plan.pinnedFilter)
+  }
+
+  /** Slots for the best match filled, one after the other: no document fills two. O(documents / 32 + matches) a slot. */
+  withBest(curated: ReadonlyArray<FixedDocument>): FixedDocument[] {
+    this.#injected.forEach((injection, i) => { if ("filter" in injection.target) this.#chosen[i] = this.#best(injection, injection.target.filter) })
+    return this.#settled(curated)
+  }
+  #best(injection: Injection, filter: Filter): Chosen {
+    const within = this.#eligible(injection, filter)
+    const best = this.#execution.bestWithin(within) ?? this.#execution.bestAnywhere(within)
+    return best === undefined ? undefined : { s: best.s, doc: best.doc, position: injection.position, injection }
+  }
+  /** Live documents that pass both filters, are not hidden and not injected already. */
+  #eligible(injection: Injection, filter: Filter): Bits[] {
+    const { scope, reader, plan } = this.#execution
+    const passing = this.#passing(injection)
+    return allowedBits(scope, reader, filter).map((bits, s) => {
+      const { segment, deleted } = reader.views[s]
+      const own = bits ?? fillBits(bitsOf(segment.docs), segment.docs)
+      if (passing[s] !== undefined) andInto(own, passing[s]!)
+      if (deleted !== undefined) andNotInto(own, deleted)
+      for (const id of plan.hidden) for (const doc of segment.docsOfId(id)) clearBit(own, doc)
+      for (const chosen of this.#chosen) if (chosen !== undefined && chosen.s === s) clearBit(own, chosen.doc)
+      return own
+    })
+  }
+
+  #settled(curated: ReadonlyArray<FixedDocument>): FixedDocument[] {
+    const seen = this.#execution.reader.views.map(({ segment }) => bitsOf(segment.docs))
+    const claims = [...this.#chosen.flatMap((chosen) => chosen ?? []), ...curated].filter(({ s, doc }) => {
+      const isFirst = !hasBit(seen[s], doc)
+      setBit(seen[s], doc)
+      return isFirst
+    })
+    return settlePositions(claims)
+  }
+}
