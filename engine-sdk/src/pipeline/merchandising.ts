@@ -10,6 +10,7 @@ import type { Reranker } from "../rerank/reranker.ts"
 import type { CompiledRules } from "../rules/compile-rules.ts"
 import type { RuleRequest } from "../rules/matched-rules.ts"
 import type { Stage } from "./stage.ts"
+import type { Tape } from "./stored-run.ts"
 import type { Trace } from "./trace.ts"
 
 /** One search: its compiled plan and the rules of its collection. */
@@ -29,6 +30,7 @@ export interface MerchandiseEnvironment {
   /** Ids of the most popular documents, best first, for the zero-hits fallback; without it the default sorting field decides. */
   readonly popular?: (collection: string, limit: number) => Awaitable<ReadonlyArray<string>>
   readonly signal?: AbortSignal
+  /** Set by `recordRun` and `replayRun`. */ readonly tape?: Tape
   /** Moves and score parts are collected only where this is true; rules fired and times always. */ readonly explain?: boolean
 }
 /** What the envelope carries besides the engine's answer (contract part 1). Absent where no rule says anything. */

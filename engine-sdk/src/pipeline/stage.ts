@@ -24,6 +24,9 @@ export interface StageContext {
   /** Microseconds of an injected clock; only differences mean anything. */ now_us(): number
   /** Of this stage's budget; at most 0 once it is used up. Loops ask it and stop. */ timeLeft_ms(): number
   /** Aborts when the request is given up or the budget of this stage is used up. */ readonly signal: AbortSignal
+  /** For the trace: why this stage did nothing. */ skip(why: string): void
+  /** For the trace, e.g. what was left undone. */ note(text: string): void
+  /** For the trace: a part of a hit's score, by name. Absent where nobody reads it. */ readonly scored?: (id: string, name: string, value: number) => void
   /** For the trace: positions from 0 before and after this stage. Absent where nobody reads it, so call it as `moved?.(…)`. */
   readonly moved?: (id: string, from: number, to: number, why: string) => void
 }
@@ -35,4 +38,9 @@ export interface Stage {
   /** Fields read with `Candidate.value`, so that an engine can hand them over without reading documents. */ readonly fields?: ReadonlyArray<string>
   /** The same candidates, each exactly once. Anything else is a fault of the stage and its fallback acts. */
   run(candidates: ReadonlyArray<Candidate>, context: StageContext): Awaitable<ReadonlyArray<Candidate>>
+}
+
+/** What a stage throws that has nothing to show for its time: its fallback acts and the trace says `late`. */
+export class StageLate extends Error {
+  override readonly name = "StageLate"
 }

@@ -42,6 +42,7 @@ export interface HitTrace {
 export interface Trace {
   /** False when the window, device, language or country of the set did not hold. */ readonly active: boolean
   readonly fired: ReadonlyArray<FiredRule>
+  /** Rules that cannot act because their filter no longer parses. */ readonly inert?: ReadonlyArray<FiredRule>
   readonly plan?: PlanSummary
   readonly stages: ReadonlyArray<StageTrace>
   readonly fallback?: "drop_filters" | "popular"
