@@ -5,6 +5,7 @@ import type { EngineOptions } from "../../bench/engine.ts"
 import type { EventsOptions } from "../../bench/events.ts"
 import type { FixtureOptions } from "../../bench/fixtures.ts"
 import type { PackageOptions } from "../../bench/package.ts"
+import type { PipelineOptions } from "../../bench/pipeline.ts"
 import type { RelevanceOptions } from "../../bench/relevance.ts"
 import type { SearchOptions } from "../../bench/search.ts"
 import type { VectorsOptions } from "../../bench/vectors.ts"
@@ -16,5 +17,6 @@ export const benchEngine = (options: EngineOptions) => running(() => import("../
 export const benchSearch = (options: SearchOptions) => running(() => import("../../bench/search.ts"), (module) => module.benchSearch(options))
 export const benchEvents = (options: EventsOptions) => running(() => import("../../bench/events.ts"), (module) => module.benchEvents(options))
 export const writeFixtures = (options: FixtureOptions) => running(() => import("../../bench/fixtures.ts"), (module) => module.writeFixtures(options))
+export const benchPipeline = (options: PipelineOptions) => running(() => import("../../bench/pipeline.ts"), (module) => module.benchPipeline(options))
 export const benchRelevance = (options: RelevanceOptions) => running(() => import("../../bench/relevance.ts"), (module) => module.benchRelevance(options))
 export const benchVectors = (options: VectorsOptions) => running(() => import("../../bench/vectors.ts"), (module) => module.benchVectors(options))
