@@ -23,6 +23,12 @@ const judgedSet = (name: string, queries: string, queryBy: string): Lane => ({
   arguments: () => ["relevance", "--docs", join(data, name, "docs.jsonl.gz"), "--queries", join(data, name, queries), "--qrels", join(data, name, "qrels.tsv"), "--query-by", queryBy],
   figures: [figure("nDCG@10", ""), figure("recall@100", "")],
 })
+const pipelineFigures: ReadonlyArray<Figure> = [
+  figure("whole pipeline, p50", "ms", "p50_ms"), figure("whole pipeline, p99", "ms", "p99_ms"), figure("matching 10,000 rules, p99", "ms", "match_p99_ms"), figure("MMR, p50", "µs", "stages", "mmr", "p50_us"),
+  figure("nDCG@10 before", "", "quality", "ndcg_before"), figure("nDCG@10, rerank", "", "quality", "ndcg_rerank"), figure("nDCG@10, diversity", "", "quality", "ndcg_diversity"), figure("nDCG@10 after", "", "quality", "ndcg_after"),
+  figure("brands in ten before", "", "quality", "distinct_brands_before"), figure("brands in ten after", "", "quality", "distinct_brands_after"),
+  figure("intra-list distance before", "", "quality", "intra_list_distance_before"), figure("intra-list distance after", "", "quality", "intra_list_distance_after"),
+]
 const engineInputs = ["engine", "--products", "20000", "--query-count", "500"]
 
 export const lanes: ReadonlyArray<Lane> = [
@@ -49,6 +55,11 @@ export const lanes: ReadonlyArray<Lane> = [
   },
   judgedSet("cranfield", "queries.jsonl.gz", "title,text"),
   judgedSet("chorus_icecat", "queries.jsonl", "title,supplier,short_description,attr_t_*"),
+  { name: "pipeline", arguments: () => ["pipeline", "--products", "3000"], figures: pipelineFigures },
+  {
+    missing: judgedSet("chorus_icecat", "queries.jsonl", "").missing, name: "pipeline chorus_icecat", figures: pipelineFigures,
+    arguments: () => ["pipeline", "--docs", join(data, "chorus_icecat", "docs.jsonl.gz"), "--queries", join(data, "chorus_icecat", "queries.jsonl"), "--qrels", join(data, "chorus_icecat", "qrels.tsv")],
+  },
   {
     name: "vectors", arguments: () => ["vectors", "--vectors", "3000", "--dim", "64", "--query-count", "50", "--approximate-from", "1000"],
     figures: [

@@ -84,7 +84,7 @@ describe("merchandise", () => {
     }))
     it("reranks and diversifies what a fallback found", () => using(async (environment) => {
       const { trace } = await one(environment, search(rulesOf({ zero_hits_fallback: "drop_filters", diversity: [{ field: "brand", max: 1, from: 1 }] }), nothing))
-      expect(trace.stages.map(({ name }) => name)).toEqual(["rules", "engine", "fallback", "max_min", "place"])
+      expect(trace.stages.map(({ name }) => name)).toEqual(["rules", "engine", "fallback", "max_min", "place", "render"])
     }))
   })
 
@@ -92,7 +92,7 @@ describe("merchandise", () => {
     const own: Stage = { name: "own", budget_ms: 5, fallback: "keep_order", run: (given) => given }
     const rules = rulesOf({ rerank: { ...emptyRuleSet.rerank, enabled: true, fields: ["title"] }, diversity: [{ field: "brand", max: 2, from: 1, mmr: { lambda: 1, vector_field: "embedding", text_fields: [], k: 5 } }, { field: "", from: 1, near_duplicate: { fields: ["title"], threshold: 0.9 } }] })
     const { trace } = await one(environment, search(rules, { stages: [own] }))
-    expect(trace.stages.map(({ name }) => name)).toEqual(["rules", "engine", "rerank", "own", "near_duplicate", "max_min", "mmr", "place"])
+    expect(trace.stages.map(({ name }) => name)).toEqual(["rules", "engine", "rerank", "own", "near_duplicate", "max_min", "mmr", "place", "render"])
   }))
   it("diversifies by stored vectors, whatever of the document is shown", () => using(async (environment) => {
     const mmr = (lambda: number) => rulesOf({ diversity: [{ field: "", from: 1, mmr: { lambda, vector_field: "embedding", text_fields: [], k: 5 } }] })

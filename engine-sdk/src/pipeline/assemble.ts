@@ -47,7 +47,12 @@ export const pageOfEngine = (environment: MerchandiseEnvironment, prepared: Prep
 }
 
 /** Takes from hits what is not for the wire. They are read here: nobody knows when the caller looks at them (`HitWindow`). */
-export const shown = (hits: ReadonlyArray<PageHit>): Hit[] => hits.map(({ hit }) => { void hit.highlight; delete hit.boosts; return hit })
+export const shown = ({ lines, now_us }: Prepared, hits: ReadonlyArray<PageHit>): Hit[] => {
+  const started = now_us()
+  const rendered = hits.map(({ hit }) => { void hit.highlight; delete hit.boosts; return hit })
+  lines.push(line("render", now_us() - started))
+  return rendered
+}
 
 export const extrasOf = ({ banners, suggestions, facetSuggestions }: MatchedRules, plan: SearchPlan, counts: ReadonlyArray<FacetCount>): SearchExtras => ({
   ...(banners.length === 0 ? {} : { banners }),

@@ -83,7 +83,7 @@ const finish = (environment: MerchandiseEnvironment, prepared: ReadonlyArray<Pre
   return after(page, (shownPage): Result<Merchandised<UnionAnswer>, EngineError> => {
     if (shownPage.failure !== undefined) return fail(shownPage.failure)
     const traces = hitTraces(environment, shownPage.hits, union.offset)
-    const hits = shown(shownPage.hits)
+    const hits = shown(leading, shownPage.hits)
     return ok({
       answer: { ...rest, ...(rest.grouped_hits === undefined ? { hits } : {}) }, extras: extrasOf(prepared), asked: true,
       trace: traceOf(environment, leading, { ...union.plans[0], injected: union.plans.flatMap(({ injected }) => injected ?? []), ...(union.window === undefined ? {} : { window: union.window }) }, traces, fallback),

@@ -65,7 +65,7 @@ const finish = (environment: MerchandiseEnvironment, { prepared, plan, answer, f
     if (page.failure !== undefined) return fail<EngineError>(page.failure)
     const { window: _window, organic: _organic, ...rest } = answer.value
     const traces = hitTraces(environment, page.hits, plan.offset)
-    const hits = shown(page.hits)
+    const hits = shown(prepared, page.hits)
     return ok({
       answer: { ...rest, facet_counts: ownFacets(prepared.search.plan, rest.facet_counts), ...(rest.grouped_hits === undefined ? { hits } : {}) },
       extras: extrasOf(prepared.matched, plan, answer.value.facet_counts), asked: true, trace: traceOf(environment, prepared, plan, traces, fallback),
