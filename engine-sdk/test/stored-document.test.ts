@@ -1,6 +1,10 @@
 /** Fields picked out of stored text are what a whole parse answers, and spans for few words are the spans for all. */
 import { describe, expect, it } from "vitest"
 import { analyzerOf, wantedTokens } from "../src/analysis/analyzer.ts"
+import { AsciiTokens } from "../src/analysis/ascii-tokens.ts"
+import { encodeUtf8, hashBytes } from "../src/index/bytes.ts"
+import { TokenTable } from "../src/index/token-table.ts"
+import { IdFilter } from "../src/store/id-filter.ts"
 import { pickFields, StoredDocument } from "../src/documents/mod.ts"
 import { bestWindow, snippetOf } from "../src/search/highlight-text.ts"
 import { answerToJson, storedHit } from "../src/search/answer-json.ts"
@@ -72,5 +76,50 @@ describe("spans for few words", () => {
       expect(match, text).toEqual(expected)
       if (match !== undefined) expect(snippetOf(text, few, match, find, rules), text).toEqual(snippetOf(text, all, match, find, rules))
     }
+  })
+})
+
+describe("tokens as bytes", () => {
+  it("are the tokens, wherever they can be had", () => {
+    const pieces = ["Wool", "v-neck", "O'Neil", " ", "  ", "\n", "28", "cm,", "UPPER", "x", "é", "日本", "_", "a".repeat(130), "-", "."]
+    const into = new AsciiTokens()
+    let asBytes = 0
+    for (let seed = 1; seed <= 3000; seed++) {
+      const random = randomOf(seed)
+      const field = suiteField("v", "string", { symbols_to_index: random() < 0.3 ? ["-"] : [], token_separators: random() < 0.3 ? [".", "_"] : [], truncate_len: random() < 0.2 ? 5 : 100 })
+      const analyzer = analyzerOf(suiteSchema("c", [field]), field)
+      const text = Array.from({ length: Math.floor(random() * 12) }, () => pick(random, seed % 2 === 0 ? pieces.filter((piece) => /^[\x00-\x7f]*$/.test(piece)) : pieces)).join(random() < 0.5 ? " " : "")
+      if (!analyzer.asciiTokens(text, into)) { expect(/^[\x00-\x7f]*$/.test(text)).toBe(false); continue }
+      asBytes++
+      expect(Array.from({ length: into.count }, (_, i) => new TextDecoder().decode(into.bytes.subarray(i === 0 ? 0 : into.ends[i - 1], into.ends[i]))), text).toEqual(analyzer.tokenize(text))
+    }
+    expect(asBytes).toBeGreaterThan(1000)
+  })
+  it("are numbered alike whether they come as bytes or as text", () => {
+    const table = new TokenTable(), numbers = new Map<string, number>()
+    const analyzer = analyzerOf(suiteSchema("c", [suiteField("v", "string")]), suiteField("v", "string"))
+    const into = new AsciiTokens()
+    for (let seed = 1; seed <= 20_000; seed++) {
+      const random = randomOf(seed)
+      const word = `${pick(random, ["ab", "ba", "日", "x", ""])}${Math.floor(random() * 6000).toString(36)}`
+      const number = numbers.get(word) ?? numbers.size
+      numbers.set(word, number)
+      if (random() < 0.5 && analyzer.asciiTokens(word, into)) expect(table.idOf(into.bytes, 0, into.ends[0], into.hashes[0])).toBe(number)
+      else expect(table.idOfText(word)).toBe(number)
+    }
+    expect(table.texts()).toEqual([...numbers.keys()])
+  })
+})
+
+describe("the filter of ids", () => {
+  it("never denies an id that is there, and rarely lets through one that is not", () => {
+    const hashOf = (id: string): number => { const key = encodeUtf8(id); return hashBytes(key, 0, key.length) }
+    const filter = new IdFilter(1)
+    let added = 0
+    while (!filter.isFull) filter.add(hashOf(`sku-${added++}`))
+    for (let i = 0; i < added; i++) expect(filter.mayHold(hashOf(`sku-${i}`))).toBe(true)
+    let passed = 0
+    for (let i = 0; i < 10_000; i++) if (filter.mayHold(hashOf(`other-${i}`))) passed++
+    expect(passed).toBeLessThan(200)
   })
 })

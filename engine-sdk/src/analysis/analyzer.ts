@@ -4,6 +4,7 @@
  * stemming and romanisation come last. Offsets serve highlighting and are in UTF-16 units of the original text.
  */
 import type { CollectionSchema, Field } from "../schema.ts"
+import { type AsciiTokens, HASH_PRIME, HASH_SEED } from "./ascii-tokens.ts"
 import { caseFold, foldCharacter, foldKana, isCombiningMark, romanize } from "./transliterate.ts"
 import { simplify } from "./simplified-chinese.ts"
 import { stemmerOf } from "./stemmer.ts"
@@ -12,6 +13,8 @@ export interface TokenSpan { token: string; start: number; end: number }
 export interface Analyzer {
   /** Tokens in order; positions are indexes. O(text). */
   tokenize(text: string): string[]
+  /** The same as bytes, where the text is ASCII and words stay as they are written; false where `tokenize` has to do it. O(text). */
+  asciiTokens(text: string, into: AsciiTokens): boolean
   /** The same tokens with where they came from: dropped characters at the edges are outside, inside they are covered. */
   tokenizeWithOffsets(text: string): Array<TokenSpan>
   /**
@@ -104,6 +107,37 @@ class DefaultAnalyzer implements Analyzer {
     if (pending !== "") this.#emit(tokens, pending, upper)
     return tokens
   }
+  asciiTokens(text: string, into: AsciiTokens): boolean {
+    if (this.stems) return false
+    const { length } = text
+    into.reset(length)
+    const { bytes, ends, hashes } = into
+    const classes = this.#classes
+    let at = 0, start = 0, hash = HASH_SEED, count = 0
+    for (let i = 0; i < length; i++) {
+      let code = text.charCodeAt(i)
+      if (code >= 128) return false
+      const kind = classes[code]
+      if (kind === DROP) continue
+      if (kind === SPLIT) {
+        if (at === start) continue
+        ends[count] = start = at
+        hashes[count++] = hash >>> 0
+        hash = HASH_SEED
+        continue
+      }
+      if (at - start === this.#truncate) continue
+      if (kind === UPPER) code += 32
+      bytes[at++] = code
+      hash = Math.imul(hash ^ code, HASH_PRIME)
+    }
+    if (at > start) {
+      ends[count] = at
+      hashes[count++] = hash >>> 0
+    }
+    into.count = count
+    return true
+  }
   tokenizeWithOffsets(text: string): Array<TokenSpan> { return this.#spans(text, undefined) }
   // A root may begin with another letter than its word.
   spansFor(text: string, wanted: WantedTokens): Array<TokenSpan> { return this.#spans(text, this.stems ? undefined : wanted) }
@@ -192,6 +226,7 @@ class LocaleAnalyzer implements Analyzer {
     this.unstemmed = options.stems ? new LocaleAnalyzer({ ...options, stem: sameToken, stems: false }) : this
   }
   tokenize(text: string): string[] { return this.tokenizeWithOffsets(text).map((span) => span.token) }
+  asciiTokens(): boolean { return false }
   spansFor(text: string): Array<TokenSpan> { return this.tokenizeWithOffsets(text) }
   tokenizeWithOffsets(text: string): Array<TokenSpan> {
     const spans: Array<TokenSpan> = []

@@ -5,12 +5,14 @@
 import { analyzerOf, sortKeyOfString, type Analyzer, type Dictionaries } from "../analysis/analyzer.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import type { IndexValue } from "../documents/mod.ts"
+import { AsciiTokens } from "../analysis/ascii-tokens.ts"
 import { bitsOf, setBit } from "./bits.ts"
 import { ByteLog, sortUtf8, WordLog } from "./bytes.ts"
 import { SPILLED } from "./columns.ts"
 import { ordinalArray, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 import { idSlotsOf } from "./segment.ts"
 import { writeTable } from "./string-table.ts"
+import { TokenTable } from "./token-table.ts"
 
 const POSITION_MAX = 0xffff
 const ELEMENT_MAX = 0x7fff
@@ -42,8 +44,10 @@ export const putPostings = (out: SectionWriter, prefix: string, postings: { read
   out.put(prefix + "spill", postings.spill.done())
 }
 
+/** Builders fill one at a time. */
+const ascii = new AsciiTokens()
 class TextBuilder implements ColumnBuilder {
-  private readonly ids = new Map<string, number>()
+  private readonly ids = new TokenTable()
   private readonly log = new WordLog(1024)
   /** (document, tokens) for plain fields; per element for arrays, with a start per document. */
   private readonly lengths = new WordLog()
@@ -60,29 +64,31 @@ class TextBuilder implements ColumnBuilder {
     else if (Array.isArray(value)) for (let i = 0; i < value.length; i++) this.element(doc, Math.min(i, ELEMENT_MAX), String(value[i]))
   }
   private element(doc: number, element: number, text: string): void {
-    const tokens = this.analyzer.tokenize(text)
     const { ids, log } = this
-    log.reserve(tokens.length * 3)
+    const tokens = this.analyzer.asciiTokens(text, ascii) ? undefined : this.analyzer.tokenize(text)
+    const count = tokens === undefined ? ascii.count : tokens.length
+    log.reserve(count * 3)
     const { words } = log
+    const { bytes, ends, hashes } = ascii
     let at = log.length
-    for (let position = 0; position < tokens.length; position++) {
-      const token = tokens[position]
-      let id = ids.get(token)
-      if (id === undefined) ids.set(token, id = ids.size)
-      words[at] = id
+    for (let position = 0, start = 0; position < count; position++) {
+      if (tokens === undefined) {
+        words[at] = ids.idOf(bytes, start, ends[position], hashes[position])
+        start = ends[position]
+      } else words[at] = ids.idOfText(tokens[position])
       words[at + 1] = doc
       words[at + 2] = element * 0x10000 + (position < POSITION_MAX ? position : POSITION_MAX)
       at += 3
     }
     log.length = at
     this.lengths.push(doc)
-    this.lengths.push(Math.min(tokens.length, POSITION_MAX))
+    this.lengths.push(Math.min(count, POSITION_MAX))
   }
   finish(out: SectionWriter, at: number, docs: number): void {
     const prefix = `t${at}.`
-    const terms = sortUtf8([...this.ids.keys()])
+    const terms = sortUtf8(this.ids.texts())
     const rank = new Uint32Array(terms.length)
-    for (let i = 0; i < terms.length; i++) rank[this.ids.get(terms[i])!] = i
+    for (let i = 0; i < terms.length; i++) rank[this.ids.idOfText(terms[i])] = i
     const entries = this.log.length / 3
     const words = this.log.words
     // Counting sort by term; entries arrive in document order and stay in it.

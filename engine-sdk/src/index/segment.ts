@@ -55,6 +55,12 @@ export class Segment {
     }
     return found
   }
+  /** Of every id, as `docsOfKey` takes it. */
+  idHashes(): Uint32Array {
+    const hashes = new Uint32Array(this.docs)
+    for (let doc = 0; doc < hashes.length; doc++) hashes[doc] = hashBytes(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1])
+    return hashes
+  }
   /** Documents in ascending order of insertion number; computed once. */
   get insertionOrder(): Uint32Array {
     if (this.bySeq !== undefined) return this.bySeq

@@ -11,43 +11,39 @@ import { actionOf, batchSizeOf, dirtyValuesOf, filterOf, flagOf, selectionOf } f
 import { COLLECTION_NOT_FOUND, resolveCollection, type Caller, type OperationContext, type QueryParameters, type StreamAnswer } from "./operation.ts"
 
 const BATCH_LINES_MAX = 2_048
-const BATCH_BYTES_MAX = 4 * 1024 * 1024
+const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024
 const LINE_BYTES_MAX = 32 * 1024 * 1024
 const EXPORT_PAGE = 500
 const NEWLINE = 10
 
-/** Lines of a byte stream without their newline; blank lines are skipped. A line over the limit is answered as undefined and passed over. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array | undefined> {
-  let pieces: Uint8Array[] = []
-  let length = 0
-  let skipping = false
+/** Lines of a byte stream without their newline, as many at a time as a chunk completes; blank lines are skipped. A line over the limit is answered as undefined and passed over. Invalid UTF-8 becomes U+FFFD. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadonlyArray<string | undefined>> {
+  const decoder = new TextDecoder()
+  /** The line that is not complete yet, and its bytes. */
+  let open = "", openBytes = 0
+  let isTooLong = false
   for await (const chunk of chunks) {
+    const text = decoder.decode(chunk, { stream: true })
+    const lines: Array<string | undefined> = []
     let start = 0
-    for (let end = chunk.indexOf(NEWLINE); end >= 0; start = end + 1, end = chunk.indexOf(NEWLINE, start)) {
-      const line = pieces.length === 0 ? chunk.subarray(start, end) : joined([...pieces, chunk.subarray(start, end)], length + end - start)
-      if (skipping) yield undefined
-      else if (!isBlank(line)) yield line
-      pieces = []
-      length = 0
-      skipping = false
+    for (let end = text.indexOf("\n"); end >= 0; start = end + 1, end = text.indexOf("\n", start)) {
+      const line = open === "" ? text.slice(start, end) : open + text.slice(start, end)
+      if (isTooLong) lines.push(undefined)
+      else if (!isBlank(line)) lines.push(line)
+      open = ""
+      isTooLong = false
     }
-    if (start >= chunk.length || skipping) continue
-    // The chunk may be reused by its owner: what is kept is a copy.
-    pieces.push(chunk.slice(start))
-    length += chunk.length - start
-    if (length > LINE_BYTES_MAX) { pieces = []; length = 0; skipping = true }
+    const newline = chunk.lastIndexOf(NEWLINE)
+    openBytes = newline < 0 ? openBytes + chunk.length : chunk.length - newline - 1
+    if (!isTooLong) open += text.slice(start)
+    if (openBytes > LINE_BYTES_MAX) { open = ""; isTooLong = true }
+    if (lines.length > 0) yield lines
   }
-  if (skipping) yield undefined
-  else if (length > 0) { const line = joined(pieces, length); if (!isBlank(line)) yield line }
+  const last = open + decoder.decode()
+  if (isTooLong) yield [undefined]
+  else if (!isBlank(last)) yield [last]
 }
-const joined = (pieces: ReadonlyArray<Uint8Array>, length: number): Uint8Array => {
-  if (pieces.length === 1) return pieces[0]
-  const out = new Uint8Array(length)
-  let at = 0
-  for (const piece of pieces) { out.set(piece, at); at += piece.length }
-  return out
-}
-const isBlank = (line: Uint8Array): boolean => { for (const byte of line) if (byte !== 32 && byte !== 13 && byte !== 9) return false; return true }
+const isBlank = (line: string): boolean => line === "" || (line.charCodeAt(0) <= 32 && line.trim() === "")
 
 interface ImportSettings { readonly action: WriteAction; readonly dirtyValues: DirtyValues | undefined; readonly returnId: boolean; readonly returnDoc: boolean }
 /** Fails before reading where a parameter or the collection is wrong; afterwards every line has its own verdict. */
@@ -66,25 +62,25 @@ export const importDocuments = (context: OperationContext, collection: string, c
   return ok({ status: 200, lines: importLines(context, info, chunks, settings) })
 }
 async function* importLines(context: OperationContext, info: CollectionInfo, chunks: AsyncIterable<Uint8Array>, settings: ImportSettings): AsyncGenerator<string> {
-  let batch: Array<Uint8Array | undefined> = []
-  let bytes = 0
+  let batch: Array<string | undefined> = []
+  let characters = 0
   let first = true
   const flush = async (): Promise<string> => {
     const text = await writeBatch(context, info, batch, settings)
     const out = first ? text : `\n${text}`
     first = false
     batch = []
-    bytes = 0
+    characters = 0
     return out
   }
-  for await (const line of linesOf(chunks)) {
-    batch.push(line === undefined ? undefined : line.slice())
-    bytes += line?.length ?? 0
-    if (batch.length >= BATCH_LINES_MAX || bytes >= BATCH_BYTES_MAX) yield await flush()
+  for await (const lines of linesOf(chunks)) for (const line of lines) {
+    batch.push(line)
+    characters += line?.length ?? 0
+    if (batch.length >= BATCH_LINES_MAX || characters >= BATCH_CHARACTERS_MAX) yield await flush()
   }
   if (batch.length > 0) yield await flush()
 }
-const writeBatch = async (context: OperationContext, info: CollectionInfo, batch: ReadonlyArray<Uint8Array | undefined>, settings: ImportSettings): Promise<string> => {
+const writeBatch = async (context: OperationContext, info: CollectionInfo, batch: ReadonlyArray<string | undefined>, settings: ImportSettings): Promise<string> => {
   const lines = batch.filter((line) => line !== undefined)
   const operations = lines.map((document): WriteOperation => ({ kind: "put", action: settings.action, dirtyValues: settings.dirtyValues, document }))
   const written = await context.engine.write(context.namespace, info.schema.name, operations, { returnDocuments: settings.returnDoc })
@@ -95,10 +91,9 @@ const writeBatch = async (context: OperationContext, info: CollectionInfo, batch
     return resultLine(verdict, line, settings)
   }).join("\n")
 }
-const decoder = new TextDecoder()
-const resultLine = (verdict: WriteVerdict, line: Uint8Array, settings: ImportSettings): string => {
+const resultLine = (verdict: WriteVerdict, line: string, settings: ImportSettings): string => {
   const { result } = verdict
-  if (!result.ok) return failureLine(statusOf(result.error), result.error.message, settings.returnDoc ? decoder.decode(line) : undefined, settings.returnId ? verdict.id ?? idOf(line) : undefined)
+  if (!result.ok) return failureLine(statusOf(result.error), result.error.message, settings.returnDoc ? line : undefined, settings.returnId ? verdict.id ?? idOf(line) : undefined)
   if (!settings.returnId && !settings.returnDoc) return "{\"success\":true}"
   const document = settings.returnDoc ? `"document":${stringifyJson(result.value.document ?? {})},` : ""
   return `{${document}${settings.returnId ? `"id":${JSON.stringify(result.value.id)},` : ""}"success":true}`
@@ -106,9 +101,9 @@ const resultLine = (verdict: WriteVerdict, line: Uint8Array, settings: ImportSet
 const failureLine = (code: number, error: string, document: string | undefined, id: string | undefined): string =>
   JSON.stringify({ code, ...(document === undefined ? {} : { document }), error, ...(id === undefined ? {} : { id }), success: false })
 /** The id of a refused line, where it has one that can be read. */
-const idOf = (line: Uint8Array): string | undefined => {
+const idOf = (line: string): string | undefined => {
   try {
-    const value: unknown = JSON.parse(decoder.decode(line))
+    const value: unknown = JSON.parse(line)
     return isObject(value) && typeof value.id === "string" ? value.id : undefined
   } catch { return undefined }
 }

@@ -19,6 +19,7 @@ import { graphsOf } from "../index/vector-graph.ts"
 import type { WriteOperation } from "../plan.ts"
 import { hasPlace, intersectTerms } from "../search/places.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
+import { IdFilter } from "./id-filter.ts"
 import type { CollectionRecord, Journal, StoredDocument, StoredSegment } from "./journal.ts"
 import { inSlices, nextTurn } from "./turns.ts"
 import { VectorGraphs, type GraphOptions } from "./vector-graphs.ts"
@@ -137,7 +138,9 @@ export class CollectionWriter {
   }
   private adopt(builder: SegmentBuilder, deleted?: ReadonlyArray<number>): Publication["added"][number] {
     const { meta, region } = builder.finish(this.allocate)
-    return this.adoptRegion(meta, region, deleted)
+    const added = this.adoptRegion(meta, region, deleted)
+    if (this.idFilter !== undefined) for (const hash of this.views[this.views.length - 1].segment.idHashes()) this.idFilter.add(hash)
+    return added
   }
   private adoptRegion(meta: SegmentMeta, region: Region, deleted?: ReadonlyArray<number>): Publication["added"][number] {
     const id = this.nextSegment++
@@ -243,8 +246,17 @@ export class CollectionWriter {
     const stored = flight === undefined ? this.journal.document(this.key, seq) : flight.text === undefined ? undefined : { seq, text: flight.text, ...(flight.unstored === undefined ? {} : { unstored: flight.unstored }) }
     return stored === undefined ? undefined : wholeDocument(stored)
   }
+  /** Ids of all segments; made when first needed, and anew when it has grown full. */
+  private idFilter: IdFilter | undefined
+  private get knownIds(): IdFilter {
+    if (this.idFilter !== undefined && !this.idFilter.isFull) return this.idFilter
+    const filter = new IdFilter(this.views.reduce((total, { segment }) => total + segment.docs, 0))
+    for (const { segment } of this.views) for (const hash of segment.idHashes()) filter.add(hash)
+    return this.idFilter = filter
+  }
   locate(id: string): Place | undefined {
     const key = encodeUtf8(id), hash = hashBytes(key, 0, key.length)
+    if (!this.knownIds.mayHold(hash)) return undefined
     for (let at = this.views.length - 1; at >= 0; at--) {
       const view = this.views[at]
       for (const doc of view.segment.docsOfKey(key, hash)) if (view.deleted === undefined || !hasBit(view.deleted, doc)) return { view, doc }
