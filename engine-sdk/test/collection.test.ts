@@ -103,11 +103,66 @@ describe("declared fields", () => {
   })
 })
 
+describe("rules", () => {
+  const titles = ({ hits }: { readonly hits: ReadonlyArray<{ readonly document: Readonly<Record<string, unknown>> }> }) => hits.map(({ document }) => document.title)
+  it("place, lift and hide, and say so", async () => {
+    const shoes = createSearch({ rules: { boosts: [{ filter_by: "brand:Peak", weight: 1 }], pins: [{ query: "shoe", match: "partial", doc_id: "3", position: 2 }], banners: [{ id: "sale", content: { text: "Sale" } }] } })
+    await shoes.add(SHOES)
+    const page = await shoes.search("runing shoe", { explain: true })
+    expect(titles(page)).toEqual(["Trail running shoe", "Hiking boot", "Road running shoe"])
+    expect(page).toMatchObject({ found: 3, banners: [{ id: "sale", content: { text: "Sale" } }] })
+    expect(page.trace?.fired.map(({ kind }) => kind).sort()).toEqual(["banner", "boost", "pin"])
+    expect(titles(await shoes.search("runing shoe", { rules: false }))).toEqual(["Road running shoe", "Trail running shoe"])
+    // Even a pin must pass the caller's own filter.
+    expect(titles(await shoes.search("runing shoe", { filter: "price:<150" }))).toEqual(["Trail running shoe", "Road running shoe"])
+    await shoes.setRules({ exclusion_filter_by: "brand:Swift", redirects: [{ query: "returns", url: "/returns" }] })
+    expect(titles(await shoes.search("runing shoe"))).toEqual(["Trail running shoe"])
+    expect(await shoes.search("returns")).toMatchObject({ redirect: { url: "/returns" }, found: 0, hits: [] })
+    await shoes.close()
+  })
+  it("are for some visitors, and for some time", async () => {
+    let now_ms = Date.parse("2026-05-01T00:00:00Z")
+    const shoes = createSearch({ now_ms: () => now_ms, rules: { device: "mobile", country: "CH", ends_at: "2026-05-02T00:00:00Z", exclusion_filter_by: "brand:Peak" } })
+    await shoes.add(SHOES)
+    expect((await shoes.search("shoe", { device: "mobile", country: "CH" })).found).toBe(1)
+    expect((await shoes.search("shoe", { device: "desktop", country: "CH" })).found).toBe(2)
+    now_ms += 86_400_000
+    expect((await shoes.search("shoe", { device: "mobile", country: "CH" })).found).toBe(2)
+    await shoes.close()
+  })
+  it("diversify, rerank by a model of the program, and run its own stage", async () => {
+    const shoes = createSearch({
+      rules: { diversity: [{ field: "brand", max: 1 }], rerank: { enabled: true, model: "cheapest", fields: ["price"] } },
+      rerankers: { cheapest: { name: "cheapest", score: ({ candidates, scores }) => candidates.forEach((candidate, i) => { scores[i] = -Number(candidate.value("price")) }) } },
+      stages: [{ name: "reverse", budget_ms: 5, fallback: "keep_order", run: (candidates) => [...candidates].reverse() }],
+    })
+    await shoes.add([...SHOES, { id: 4, title: "Track shoe", brand: "Peak", price: 60, rating: 3 }])
+    const page = await shoes.search("", { explain: true })
+    // Cheapest first, reversed by the program's stage, then one of each brand before the second.
+    expect(titles(page)).toEqual(["Hiking boot", "Road running shoe", "Trail running shoe", "Track shoe"])
+    expect(page.trace?.stages.filter(({ budget_ms }) => budget_ms !== undefined).map(({ name, outcome }) => `${name} ${outcome}`)).toEqual(["rerank applied", "reverse applied", "max_min applied"])
+    await shoes.close()
+  })
+  it("are refused whole, with everything that is wrong", async () => {
+    const shoes = createSearch()
+    await shoes.add(SHOES)
+    await shoes.setRules({ exclusion_filter_by: "brand:Peak" })
+    const refused = await failureOf(shoes.setRules({ pins: [{ query: "shoe", doc_id: "1" }], boosts: [{ filter_by: "colour:red", weight: 1 }], diversity: [{ field: "colour", max: 1 }] }))
+    expect(refused).toMatchObject({ kind: "RulesRefused" })
+    expect(refused.kind === "RulesRefused" ? refused.issues.map(({ path }) => path) : []).toEqual(["boosts[0].filter_by", "pins[0].position", "diversity[0].field"])
+    expect((await shoes.search("")).found).toBe(1)
+    // @ts-expect-error: no such rule
+    expect(await failureOf(createSearch({ rules: { pinned: [] } }).count())).toMatchObject({ kind: "RulesRefused", issues: [{ path: "pinned" }] })
+    await shoes.close()
+  })
+})
+
 describe("failures", () => {
   it("are one closed union", async () => {
     const text = (failure: SearchFailure): string => {
       switch (failure.kind) {
         case "Invalid": case "NotFound": case "Conflict": case "CapabilityMissing": case "Overloaded": case "Unavailable": case "TimedOut": return failure.message
+        case "RulesRefused": return failure.issues.map(({ path }) => path).join()
         case "DocumentsRefused": return failure.refused.map(({ error }) => error.message).join()
         case "OptionalPackageMissing": return failure.package
       }

@@ -52,7 +52,7 @@ describe("the packed engine-sdk", () => {
     for (const source of Object.values(sources)) for (const ending of [".js", ".d.ts"]) expect(existsSync(join(project, "node_modules", "@dowser", "engine-sdk", built(source, ending)))).toBe(true)
   })
   it("types a program that has nothing but it", () => {
-    const flags = ["--noEmit", "--strict", "--target", "ES2022", "--module", "NodeNext", "--lib", "ES2023", "--types", "", "--skipLibCheck", "false"]
+    const flags = ["--noEmit", "--strict", "--target", "ES2022", "--module", "NodeNext", "--lib", "ES2023,DOM", "--types", "", "--skipLibCheck", "false"]
     expect(run(["node", join(root, "node_modules", "typescript", "bin", "tsc"), ...flags, "types.ts"], project)).toBe("")
   }, 60_000)
 })

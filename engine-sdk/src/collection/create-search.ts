@@ -1,21 +1,27 @@
 /**
  * Search for a program in a few lines: one collection over an engine, opened when it is first used. What a request means
- * and how it is answered is the engine's; here fields are inferred or declared, options become parameters, and results
- * become values or one kind of error.
+ * and how it is answered is the engine's, what rules make of it the pipeline's; here fields are inferred or declared,
+ * options become parameters, and results become values or one kind of error.
  */
-import type { SearchEngine } from "../engine.ts"
-import type { EngineError, Result } from "../errors.ts"
+import type { Awaitable, SearchEngine } from "../engine.ts"
+import { ok, type EngineError, type Result } from "../errors.ts"
 import { createEngine } from "../memory/create-engine.ts"
 import { mergeSearchParameters, planSearch, type OperationContext } from "../operations/mod.ts"
+import { documentFieldContext } from "../operations/documents.ts"
 import { memoryResources, type Resources } from "../operations/resources.ts"
+import { merchandise } from "../pipeline/merchandise.ts"
+import type { MerchandiseEnvironment, Stage } from "../pipeline/mod.ts"
+import { parseFilter } from "../query/mod.ts"
+import type { Reranker } from "../rerank/reranker.ts"
 import { parseCreateBody } from "../schema/mod.ts"
 import type { CollectionInfo, CollectionSchema, DirtyValues, Document } from "../schema.ts"
-import { systemClock_s } from "./clock.ts"
+import { monotonic_us, systemClock_ms } from "./clock.ts"
+import { checkedRules, CollectionRules, type ParseRuleFilter, type Rules } from "./collection-rules.ts"
 import type { DocumentOf, FieldSpecs, Given, Stored } from "./document-types.ts"
 import { openingFailure, SearchError } from "./failure.ts"
 import { inferFields, LATER_FIELDS, widenedFields } from "./infer-fields.ts"
 import { changeTo } from "./schema-change.ts"
-import { emptyAnswer, pageOf, parametersOf, type FacetName, type SearchOptions, type SearchPage } from "./search-options.ts"
+import { emptyParts, pageOf, parametersOf, type FacetName, type SearchOptions, type SearchPage } from "./search-options.ts"
 
 export interface CreateSearchOptions {
   /** A folder that belongs to this program alone: documents and index survive there (needs the package `lmdb`). In memory where not given. */ readonly path?: string
@@ -23,7 +29,11 @@ export interface CreateSearchOptions {
   /** Of the collection, where one engine holds several. Default `documents`. */ readonly name?: string
   /** Tenant of the engine. Default `default`. */ readonly namespace?: string
   /** Synonyms, curation sets, presets and stopwords that parameters may name. */ readonly resources?: Resources
-  /** Unix seconds. The system's clock where not given. */ readonly now_s?: () => number
+  /** Merchandising: pins, boosts, exclusions, banners, redirects, sponsored slots, rerank, diversity, fallbacks. */ readonly rules?: Rules
+  /** Models that `rules.rerank.model` may name, beside `none` and `linear`. */ readonly rerankers?: { readonly [model: string]: Reranker }
+  /** Stages of the program's own: after rerank, before diversity. */ readonly stages?: ReadonlyArray<Stage>
+  /** Ids of the most popular documents, best first, for `zero_hits_fallback: "popular"`. */ readonly popular?: (limit: number) => Awaitable<ReadonlyArray<string>>
+  /** Unix milliseconds. The system's clock where not given. */ readonly now_ms?: () => number
 }
 export interface Search<D> {
   /**
@@ -38,6 +48,8 @@ export interface Search<D> {
   get(id: string | number): Promise<Stored<D> | undefined>
   /** How many of the ids were there. */
   delete(ids: string | number | ReadonlyArray<string | number>): Promise<number>
+  /** Replaces all rules; the next search follows them. Throws RulesRefused with everything that is wrong, and then keeps the old ones. */
+  setRules(rules: Rules): Promise<void>
   /** How many documents there are. */
   count(): Promise<number>
   /** The engine below and the collection's name there, for everything that is not here. */
@@ -63,6 +75,7 @@ class EngineSearch implements Search<Document> {
   readonly #namespace: string
   readonly #resources: Resources
   #engine: Promise<SearchEngine> | undefined
+  #rules: CollectionRules | undefined
   #isClosed = false
   /** Additions run one after another: the first ones decide the fields of those that follow. */
   #turn: Promise<unknown> = Promise.resolve()
@@ -95,11 +108,16 @@ class EngineSearch implements Search<Document> {
     const engine = await this.#opened()
     const facets = options.facets ?? []
     const collection = engine.describeCollection(this.#namespace, this.#name)
-    if (collection === undefined) return pageOf(emptyAnswer(this.#name, q, options.perPage ?? 10), {}, facets)
-    const context: OperationContext = { engine, resources: this.#resources, namespace: this.#namespace, now_s: this.#now_s() }
+    if (collection === undefined) return pageOf(emptyParts(this.#name, q, options.perPage ?? 10), {}, facets)
+    const context = this.#context(engine)
     const parameters = valueOf(mergeSearchParameters(context, [parametersOf(q, options, collection.schema)], {}))
     const plan = valueOf(await planSearch(context, collection, parameters))
-    const [answered] = await engine.search(this.#namespace, [plan])
+    const { country, device, language, rules } = options
+    const [answered] = await merchandise(this.#environment(engine, options), [{
+      plan, rules: rules === false ? undefined : this.#rules?.for(collection.schema, this.#parseFilter(engine, collection)), stages: this.#options.stages,
+      request: { q: parameters.q, filter_by: parameters.filter_by, device, language, country, now_ms: this.#now_ms() },
+      ...(parameters.filter_curated_hits === undefined ? {} : { filterCuratedHits: parameters.filter_curated_hits === "true" }),
+    }])
     return pageOf(valueOf(answered), parameters, facets)
   }
   async get(id: string | number): Promise<Stored<Document> | undefined> {
@@ -117,6 +135,7 @@ class EngineSearch implements Search<Document> {
     if (failed !== undefined) valueOf(failed.result)
     return verdicts.filter(({ result }) => result.ok).length
   }
+  async setRules(rules: Rules): Promise<void> { this.#takeRules(await this.#opened(), rules) }
   async count(): Promise<number> {
     return (await this.#opened()).describeCollection(this.#namespace, this.#name)?.num_documents ?? 0
   }
@@ -133,7 +152,26 @@ class EngineSearch implements Search<Document> {
     await engine.then((opened) => opened.close(), () => {})
   }
 
-  #now_s(): number { return (this.#options.now_s ?? systemClock_s)() }
+  #now_ms(): number { return (this.#options.now_ms ?? systemClock_ms)() }
+  #now_s(): number { return Math.floor(this.#now_ms() / 1000) }
+  #context(engine: SearchEngine): OperationContext { return { engine, resources: this.#resources, namespace: this.#namespace, now_s: this.#now_s() } }
+  #environment(engine: SearchEngine, { explain = false, signal }: SearchOptions<Document>): MerchandiseEnvironment {
+    const { popular, rerankers } = this.#options
+    return {
+      engine, namespace: this.#namespace, now_us: monotonic_us, explain, signal,
+      reranker: (model) => rerankers?.[model], ...(popular === undefined ? {} : { popular: (_collection, limit) => popular(limit) }),
+    }
+  }
+  #parseFilter(engine: SearchEngine, collection: CollectionInfo): ParseRuleFilter {
+    const fields = documentFieldContext(this.#context(engine), collection, {})
+    return (text) => parseFilter(text, fields)
+  }
+  #takeRules(engine: SearchEngine, rules: Rules): void {
+    const collection = engine.describeCollection(this.#namespace, this.#name)
+    const checked = checkedRules(rules, collection?.schema, collection === undefined ? () => ok(undefined) : this.#parseFilter(engine, collection))
+    if (!checked.ok) throw new SearchError(checked.error)
+    this.#rules = new CollectionRules(checked.value)
+  }
   #opened(): Promise<SearchEngine> {
     if (this.#isClosed) return Promise.reject(new SearchError({ kind: "Unavailable", message: "The search is closed." }))
     // What could not be opened may be tried again.
@@ -142,7 +180,10 @@ class EngineSearch implements Search<Document> {
   async #open(): Promise<SearchEngine> {
     const { engine: given, path } = this.#options
     const engine = given ?? (path === undefined ? createEngine() : await openFolder(path))
-    try { await this.#declare(engine) } catch (error) {
+    try {
+      await this.#declare(engine)
+      if (this.#options.rules !== undefined && this.#rules === undefined) this.#takeRules(engine, this.#options.rules)
+    } catch (error) {
       if (given === undefined) await engine.close()
       throw error
     }

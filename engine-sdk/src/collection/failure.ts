@@ -6,10 +6,13 @@
  */
 import type { EngineError } from "../errors.ts"
 import { PackageMissing } from "../optional-package.ts"
+import type { RuleIssue } from "../rules/mod.ts"
 
-export type SearchFailure = EngineError | DocumentsRefused | OptionalPackageMissing
+export type SearchFailure = EngineError | DocumentsRefused | RulesRefused | OptionalPackageMissing
 /** Some documents of one `add` were refused; the others are stored. `index` counts in the list that was given. */
 export interface DocumentsRefused { readonly kind: "DocumentsRefused"; readonly message: string; readonly stored: number; readonly refused: ReadonlyArray<{ readonly index: number; readonly id: string | undefined; readonly error: EngineError }> }
+/** Rules are taken whole or not at all. `path` is like `pins[2].position`. */
+export interface RulesRefused { readonly kind: "RulesRefused"; readonly message: string; readonly issues: ReadonlyArray<RuleIssue> }
 /** A feature was asked for without the package that it needs. */
 export interface OptionalPackageMissing { readonly kind: "OptionalPackageMissing"; readonly message: string; readonly package: string }
 
