@@ -2,13 +2,16 @@
  * Question: what does a search cost over HTTP, and how much of it is not the engine?
  * Workload: the queries of `--queries` (one JSON object of search parameters a line) as multi-search requests of one, over
  * keep-alive sockets from a load process of its own; one connection (latency), a closed loop (peak), then a fixed arrival
- * rate. Excluded: TLS and the network. `--mixed` repeats the fixed rate while events and documents stream in.
+ * rate. Excluded: TLS and the network. `--mixed` repeats the fixed rate while events and documents stream in. `--rules` asks
+ * on one connection again with a thousand rules, a linear rerank and diversity, and says what they cost beyond the engine
+ * call: the median over HTTP less the median of the engine call, which `explain` tells of the same searches.
  */
-import { machine, percentiles, processorSeconds, report, rssMb } from "./harness.ts"
-import { loadInputs, type InputOptions } from "./inputs.ts"
+import { machine, percentiles, processorSeconds, report, round, rssMb } from "./harness.ts"
+import { type InputOptions, type Inputs, loadInputs } from "./inputs.ts"
 import { requestBytes, runLoad, startServer } from "./program.ts"
+import { ruleSetOf } from "./rules.ts"
 
-export interface SearchOptions extends InputOptions { readonly seconds: number; readonly connections: number; readonly rate: number | undefined; readonly mixed: boolean; readonly out: string | undefined }
+export interface SearchOptions extends InputOptions { readonly seconds: number; readonly connections: number; readonly rate: number | undefined; readonly mixed: boolean; readonly rules: boolean; readonly out: string | undefined }
 
 const post = async (url: string, key: string, body: string): Promise<string> => {
   const response = await fetch(url, { method: "POST", headers: { "x-svc-api-key": key }, body })
@@ -51,11 +54,48 @@ export const benchSearch = async (options: SearchOptions): Promise<void> => {
       fixed_rate_per_s: rate,
       quiet: percentiles(quiet.latencies_ms as Array<number>)
     }
+    if (options.rules) Object.assign(figures, await ruled(options, server, common, inputs, percentiles(single.latencies_ms as Array<number>).p50_ms))
     if (options.mixed) Object.assign(figures, await mixed(options, server, common, rate, inputs.documents))
     report("search", figures, options.out)
   } finally {
     await server.stop()
   }
+}
+
+const rulesCount = 1_000
+/** Requests whose explanation is read: enough for a median. */
+const explained = 300
+
+const ruled = async (options: SearchOptions, server: Awaited<ReturnType<typeof startServer>>, common: { readonly host: string; readonly port: number; readonly requests: ReadonlyArray<string>; readonly unique: boolean }, inputs: Inputs, plain_ms: number) => {
+  const engine = async () => percentiles(await engineCalls(server, inputs)).p50_ms
+  const plainEngine_ms = await engine()
+  const [first, ...more] = (inputs.queries[0].query_by as string).split(",").map((field) => field.trim())
+  const field = more.find((name) => (inputs.schema.fields as ReadonlyArray<{ readonly name: string; readonly facet?: boolean }> | undefined)?.some((own) => own.name === name && own.facet === true)) ?? first
+  const answer = await fetch(`${server.base}/collections/${inputs.schema.name}/search_rules`, { method: "PUT", headers: { "x-svc-api-key": server.full_key }, body: JSON.stringify(ruleSetOf(inputs, { rules: rulesCount, texts: [first, ...more], field })) })
+  if (!answer.ok) throw new Error(`The rules were refused: ${await answer.text()}`)
+  await runLoad({ ...common, connections: 4, seconds: 3, rate: 0 })
+  const single = await runLoad({ ...common, connections: 1, seconds: options.seconds, rate: 0 })
+  const ruledEngine_ms = await engine()
+  const latency = percentiles(single.latencies_ms as Array<number>)
+  // The mixed part that follows measures what it always did.
+  await fetch(`${server.base}/collections/${inputs.schema.name}/search_rules`, { method: "DELETE", headers: { "x-svc-api-key": server.full_key } })
+  return {
+    rules: rulesCount,
+    rules_one_connection: latency,
+    engine_call_p50_ms: { plain: plainEngine_ms, rules: ruledEngine_ms },
+    beyond_engine_p50_ms: { plain: round(plain_ms - plainEngine_ms), rules: round(latency.p50_ms - ruledEngine_ms) },
+    rules_statuses: single.statuses
+  }
+}
+/** Milliseconds of the engine call of each search, as its explanation tells. */
+const engineCalls = async (server: Awaited<ReturnType<typeof startServer>>, { queries, schema }: Inputs): Promise<Array<number>> => {
+  const calls: Array<number> = []
+  for (let i = 0; i < explained; i++) {
+    const text = await post(`${server.base}/multi_search`, server.full_key, JSON.stringify({ searches: [{ collection: schema.name, ...queries[i % queries.length], debug: true }] }))
+    const { explain } = (JSON.parse(text) as { readonly results: ReadonlyArray<{ readonly explain: { readonly stages: ReadonlyArray<{ readonly name: string; readonly us: number }> } }> }).results[0]
+    calls.push(explain.stages.filter(({ name }) => name === "engine").reduce((sum, { us }) => sum + us, 0) / 1_000)
+  }
+  return calls
 }
 
 /** 20,000 events/s and 2,000 documents/s beside the same fixed rate of searches. */

@@ -11,6 +11,7 @@ import * as events from "./events/routes.ts"
 import * as health from "./health/routes.ts"
 import * as ingest from "./ingest/routes.ts"
 import * as organizations from "./organizations/routes.ts"
+import * as rules from "./rules/routes.ts"
 import * as search from "./search/routes.ts"
 import type { Implemented } from "./wire/route.ts"
 
@@ -18,6 +19,7 @@ export const rooms = Effect.gen(function*() {
   const all: Array<Implemented> = [
     ...yield* catalog.routes,
     ...yield* search.routes,
+    ...yield* rules.routes,
     ...yield* ingest.routes,
     ...yield* events.routes,
     ...yield* analytics.routes,

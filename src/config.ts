@@ -5,6 +5,7 @@ export interface ServerConfig {
   /** Where everything that must survive lives. */ readonly dataDir: string
   /** Make the demo organization's catalogue and visitors on the first start. */ readonly demo: boolean
   /** One JSON line on standard output when ready; logs go to standard error. */ readonly json: boolean
+  /** Header in which a proxy in front names the visitor's country. */ readonly countryHeader: string | undefined
   /** Products of the demo catalogue. */ readonly demoProducts: number
 }
 

@@ -1,6 +1,7 @@
 /** Handlers of collections, documents and what belongs to them: unpack, call one operation of the engine package, answer. */
 import * as engine from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
+import { SearchRules } from "../rules/search-rules.ts"
 import { implement, type Input } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { answering, makeContexts, streaming } from "./engine-plane.ts"
@@ -10,6 +11,7 @@ const textOf = (input: Input<unknown, unknown>) => Effect.map(input.bytes, (byte
 
 export const routes = Effect.gen(function*() {
   const contextOf = yield* makeContexts
+  const rules = yield* SearchRules
   type AnyInput = Input<unknown, unknown>
   const own = (input: AnyInput) => contextOf(input.caller.organizationId)
   /** Operations without a body. */
@@ -39,7 +41,11 @@ export const routes = Effect.gen(function*() {
     implement(contract.createCollection, withText((context, { search }, text) => engine.createCollection(context, text, search))),
     implement(contract.getCollection, plain((context, { params }) => engine.getCollection(context, params.collectionName))),
     implement(contract.updateCollection, withText((context, { params }, text) => engine.updateCollection(context, params.collectionName, text))),
-    implement(contract.deleteCollection, plain((context, { params }) => engine.deleteCollection(context, params.collectionName))),
+    implement(contract.deleteCollection, (input) => Effect.suspend(() => {
+      const collection = engine.resolveCollection(own(input), input.params.collectionName)
+      const dropped = answering(() => engine.deleteCollection(own(input), input.params.collectionName))
+      return collection === undefined ? dropped : Effect.tap(dropped, () => rules.remove(input.caller.organizationId, collection.schema.name))
+    })),
 
     implement(contract.indexDocument, inCollection((context, { params, search }, text) => engine.createDocument(context, params.collectionName, text, search))),
     implement(contract.importDocuments, (input) => Effect.flatMap(input.stream, (stream) => streaming(engine.importDocuments(own(input), input.params.collectionName, stream, input.search)))),

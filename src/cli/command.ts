@@ -22,9 +22,10 @@ const startCommand = Command.make("start", {
   json,
   host: Flag.String("host").pipe(Flag.withDescription("Address to listen on"), Flag.withFallbackConfig(Config.String("DOWSER_HOST")), Flag.withDefault("127.0.0.1")),
   port: Flag.Int("port").pipe(Flag.withDescription("Port to listen on"), Flag.withFallbackConfig(Config.Int("DOWSER_PORT")), Flag.withDefault(portDefault)),
+  countryHeader: Flag.String("country-header").pipe(Flag.withDescription("Header in which a proxy in front names the visitor's country, e.g. cf-ipcountry"), Flag.withFallbackConfig(Config.String("DOWSER_COUNTRY_HEADER")), Flag.optional),
   demo: Flag.Boolean("demo").pipe(Flag.withDescription("Load the demo shop on the first start (--no-demo: one empty organization)"), Flag.withFallbackConfig(Config.Boolean("DOWSER_DEMO")), Flag.withDefault(true)),
   demoProducts: Flag.Int("demo-products").pipe(Flag.withDescription("Products of the demo shop"), Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")), Flag.withDefault(12_000))
-}, (config) => Effect.scoped(start(config))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
+}, (flags) => Effect.scoped(start({ ...flags, countryHeader: Option.getOrUndefined(flags.countryHeader) }))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
 
 const target = {
   dataDir,
@@ -110,8 +111,8 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       only: optionalText("only", "Only lanes whose name begins so"), out: optionalText("out", "File of the raw results (bench/results/<time>.json by default, where the next run looks)")
     }, (flags) => benchAll({ only: Option.getOrUndefined(flags.only), out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Every lane small, one table, beside the last run on this machine")),
     Command.make("engine", { ...inputs, peer: Flag.Literals("peer", ["lucene", "sqlite", "minisearch", "orama"]).pipe(Flag.withDescription("Run a peer in the same run; may be repeated"), Flag.between(0, 4)) }, (flags) => benchEngine({ ...inputsOf(flags), peers: flags.peer })).pipe(Command.withDescription("The engine on one thread, in process")),
-    Command.make("search", { ...inputs, ...load, mixed: Flag.Boolean("mixed").pipe(Flag.withDescription("Again while events and documents stream in"), Flag.withDefault(false)) },
-      (flags) => benchSearch({ ...inputsOf(flags), seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), mixed: flags.mixed })).pipe(Command.withDescription("Searches over HTTP from a load process")),
+    Command.make("search", { ...inputs, ...load, mixed: Flag.Boolean("mixed").pipe(Flag.withDescription("Again while events and documents stream in"), Flag.withDefault(false)), rules: Flag.Boolean("rules").pipe(Flag.withDescription("Again with 1,000 rules, rerank and diversity"), Flag.withDefault(false)) },
+      (flags) => benchSearch({ ...inputsOf(flags), seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), mixed: flags.mixed, rules: flags.rules })).pipe(Command.withDescription("Searches over HTTP from a load process")),
     Command.make("fixtures", {
       folder: Argument.String("folder"), products: inputs.products, queryCount: inputs.queryCount, seed: inputs.seed,
       sessions: Flag.Int("sessions").pipe(Flag.withDescription("Generated visitor sessions"), Flag.withDefault(1_000))

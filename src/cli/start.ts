@@ -83,7 +83,7 @@ export const start = Effect.fn("start")(function*(config: ServerConfig) {
     Effect.try({ try: () => openDataFolder(config.dataDir, dataVersion), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
     (opened) => Effect.sync(opened.release)
   )
-  const stack = yield* Layer.build(layerServer(config).pipe(Layer.provideMerge(layerEmbedded(folder))))
+  const stack = yield* Layer.build(layerServer(config).pipe(Layer.provideMerge(layerEmbedded(folder, { countryHeader: config.countryHeader?.toLowerCase() }))))
   const base = `http://${config.host === "0.0.0.0" || config.host === "::" ? "127.0.0.1" : config.host}:${config.port}`
   folder.announce(base)
   const prepared = yield* Effect.provide(Effect.gen(function*() {

@@ -64,6 +64,8 @@ export interface ServedSearch {
   readonly q: string
   readonly filter_by?: string
   readonly found: number
+  /** A rule sent the visitor elsewhere: nothing was searched, so nothing was missing. */
+  readonly isRedirected?: boolean
   readonly session_id?: string
   readonly user_id?: string
   readonly anonymous_id?: string

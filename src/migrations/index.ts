@@ -11,6 +11,7 @@ import streams from "./0010_streams.ts"
 import analytics from "./0011_analytics.ts"
 import streamSkipped from "./0012_stream_skipped.ts"
 import outboxSettled from "./0013_outbox_settled.ts"
+import searchRules from "./0014_search_rules.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -19,7 +20,8 @@ const migrations = {
   "0010_streams": streams,
   "0011_analytics": analytics,
   "0012_stream_skipped": streamSkipped,
-  "0013_outbox_settled": outboxSettled
+  "0013_outbox_settled": outboxSettled,
+  "0014_search_rules": searchRules
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -9,6 +9,7 @@ import { EVENT_FINGERPRINTS, VISITOR_PARTITIONS_EMBEDDED } from "../../streams/t
 import { Access } from "../access/access.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { Seal } from "../access/seal.ts"
+import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { Analytics } from "../analytics/service.ts"
 import { layerDictionaries } from "../catalog/dictionaries.ts"
 import { CatalogNames } from "../catalog/names.ts"
@@ -24,7 +25,8 @@ import { DedupeWindow } from "../ports/dedupe-window.ts"
 import { Engine } from "../ports/engine.ts"
 import { layerEmbedded as layerEmbeddedLog } from "../ports/event-log-lmdb.ts"
 import { Identifiers } from "../ports/identifiers.ts"
-import { Search } from "../search/search.ts"
+import { SearchRules } from "../rules/search-rules.ts"
+import { Search, type SearchLayerOptions } from "../search/search.ts"
 import type { DataFolder } from "./data-folder.ts"
 import { type PostgresServer, startEmbeddedPostgres } from "./embedded-postgres.ts"
 import { layerHousekeeping } from "./housekeeping.ts"
@@ -51,7 +53,7 @@ const layerEngine = (path: string) => Layer.effect(Engine, Effect.gen(function*(
   )
 }))
 
-export const layerEmbedded = (folder: DataFolder) => Layer.unwrap(Effect.gen(function*() {
+export const layerEmbedded = (folder: DataFolder, options: SearchLayerOptions = {}) => Layer.unwrap(Effect.gen(function*() {
   // The server lives as long as the layer's scope; it is stopped after everything that talks to it.
   const server = yield* Effect.acquireRelease(Effect.promise(() => startEmbeddedPostgres(join(folder.path, "postgres"))), (running) => Effect.promise(running.stop))
   const visitorPartitions = VISITOR_PARTITIONS_EMBEDDED
@@ -67,8 +69,9 @@ export const layerEmbedded = (folder: DataFolder) => Layer.unwrap(Effect.gen(fun
     SearchServed.layer({ visitorPartitions }),
     Analytics.layer
   )
-  return Layer.mergeAll(Search.layer, Ingest.layer, Demo.layer, Health.layer(), layerHousekeeping()).pipe(
-    Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries)),
+  return Layer.mergeAll(Search.layer(options), Ingest.layer, Demo.layer, Health.layer(), layerHousekeeping()).pipe(
+    Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
+    Layer.provideMerge(PopularDocuments.layer),
     Layer.provideMerge(Layer.mergeAll(streams, CatalogResources.layer, Access.layer)),
     Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer)),
     Layer.provideMerge(ports),

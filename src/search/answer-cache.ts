@@ -1,7 +1,8 @@
 /**
  * `use_cache` (reference contract 6.11): whole successful answers, least recently used first out, each for `cache_ttl`
- * seconds. Writes do not invalidate, as callers of this parameter expect. What is kept is keyed by organization, key and
- * embedded parameters, so that no restriction is ever answered from another key's entry; a hit still gets its own query_id.
+ * seconds. Writes of documents do not invalidate, as callers of this parameter expect; writes of rules do. What is kept is
+ * keyed by organization, key and embedded parameters, so that no restriction is ever answered from another key's entry, and
+ * by whatever rules tell requests apart; a hit still gets its own query_id.
  */
 import type { AnsweredSearch } from "../../engine-sdk/src/operations/mod.ts"
 

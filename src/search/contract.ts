@@ -29,6 +29,8 @@ const Hit = Schema.Struct({
   text_match: Schema.optionalKey(Schema.Number),
   text_match_info: Schema.optionalKey(anything),
   curated: Schema.optionalKey(Schema.Boolean),
+  pinned: Schema.optionalKey(Schema.Boolean),
+  sponsored: Schema.optionalKey(Schema.Struct({ label: Schema.String, campaign_id: Schema.String }).annotate({ identifier: "SponsoredHit" })),
   geo_distance_meters: Schema.optionalKey(anything),
   vector_distance: Schema.optionalKey(Schema.Number)
 }).annotate({ identifier: "SearchHit" })
@@ -56,7 +58,12 @@ export const SearchResponse = Schema.Struct({
   query_id: Schema.optionalKey(Schema.String),
   query_understanding: Schema.optionalKey(anything),
   correction: Schema.optionalKey(Correction),
-  refinements: Schema.optionalKey(Schema.Array(anything))
+  refinements: Schema.optionalKey(Schema.Array(anything)),
+  redirect: Schema.optionalKey(Schema.Struct({ url: Schema.String }).annotate({ identifier: "SearchRedirect" })),
+  banners: Schema.optionalKey(Schema.Array(Schema.Struct({ id: Schema.String, content: anything }).annotate({ identifier: "SearchBanner" }))),
+  suggestions: Schema.optionalKey(Schema.Array(Schema.String)),
+  facet_suggestions: Schema.optionalKey(Schema.Array(Schema.Struct({ field: Schema.String, values: Schema.Array(Schema.Struct({ value: Schema.String, count: Schema.Int }).annotate({ identifier: "FacetSuggestionValue" })) }).annotate({ identifier: "FacetSuggestion" }))),
+  explain: Schema.optionalKey(anything.annotate({ description: "With `debug` and a full key: rules that fired, what was sent to the engine, scores and moves of hits, microseconds of each stage." }))
 }).annotate({ identifier: "SearchResponse" })
 
 const at = { plane: "engine", scope: "search", payloadIsChecked: false, group: "search" } as const

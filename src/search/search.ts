@@ -1,21 +1,25 @@
 /**
- * Search and multi-search: the control plane's part around the engine call. Restrictions of the key go in as trees, every
- * answer gets its query_id, and a report of it goes to the log from a bounded buffer, so that no search waits for it.
+ * Search and multi-search: the control plane's part around the engine call. Restrictions of the key go in as trees, the
+ * rules of the collection act before and after it, every answer gets its query_id, and a report of it goes to the log from
+ * a bounded buffer, so that no search waits for it.
  */
 import type { IncomingHttpHeaders } from "node:http"
-import { type Answered, type AnsweredSearch, multiSearch, multiSearchesLimit, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
+import { type Answered, type AnsweredSearch, type Merchandising, multiSearch, multiSearchesLimit, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Access } from "../access/access.ts"
+import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Caller } from "../access/caller.ts"
 import { makeContexts, replyOf } from "../catalog/engine-plane.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import type { Engine } from "../ports/engine.ts"
+import { SearchRules } from "../rules/search-rules.ts"
 import { CollectionNotAllowed, EngineRefusal } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import type { Reply } from "../wire/reply.ts"
 import { type CachedSearch, cacheTtlDefault_s, makeAnswerCache, replayed } from "./answer-cache.ts"
 import { engineCallerOf } from "./engine-caller.ts"
+import { isOn, searchMerchandise } from "./search-merchandise.ts"
 import { visitorOf } from "./visitor.ts"
 
 /** What a request says beside its parameters. */
@@ -30,17 +34,25 @@ export interface SearchRequest {
 /** Bytes of a query string that GET takes (reference contract, section 1 item 9). */
 const queryStringBytesMax = 4000
 
+const now_us = () => Math.round(performance.now() * 1_000)
+
 const denied = () => new CollectionNotAllowed({ message: "This key does not reach the collection." })
+
+export interface SearchLayerOptions {
+  /** Lower case; absent = no proxy tells the country. */ readonly countryHeader?: string | undefined
+}
 
 export class Search extends Context.Service<Search, {
   /** Cost: one engine call; a reply is JSON text written once. */
   readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<Reply, DeclaredError>
   readonly multiSearch: (request: SearchRequest, body: string) => Effect.Effect<Reply, DeclaredError>
 }>()("dowser/search/Search") {
-  static readonly layer: Layer.Layer<Search, never, Access | CatalogResources | Engine | SearchServed> = Layer.effect(Search, Effect.gen(function*() {
+  static readonly layer = ({ countryHeader }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | PopularDocuments | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
     const contextOf = yield* makeContexts
     const access = yield* Access
     const served = yield* SearchServed
+    const rules = yield* SearchRules
+    const popular = yield* PopularDocuments
     const services = yield* Effect.context<never>()
     const mint = (organizationId: string, visitor: string | undefined) => Effect.runSyncWith(services)(served.mint(organizationId, visitor))
 
@@ -48,8 +60,8 @@ export class Search extends Context.Service<Search, {
     const cache = makeAnswerCache()
 
     /** Mints the query_id of one answered search and reports it. `named` is how the caller named the collection. */
-    const accountOf = ({ caller, headers }: SearchRequest, named: string | undefined) => ({ collection, found, parameters }: AnsweredSearch): string => {
-      const { anonymous_id, country, device, session_id, surface, user_id } = visitorOf(parameters, headers, caller.sessionId)
+    const accountOf = ({ caller, headers }: SearchRequest, named: string | undefined) => ({ asked, collection, found, parameters }: AnsweredSearch): string => {
+      const { anonymous_id, country, device, session_id, surface, user_id } = visitorOf(parameters, headers, caller.sessionId, countryHeader)
       const query_id = mint(caller.organizationId, session_id ?? user_id ?? anonymous_id)
       served.record({
         organization_id: caller.organizationId,
@@ -58,6 +70,7 @@ export class Search extends Context.Service<Search, {
         q: parameters.q ?? "",
         ...(parameters.filter_by === undefined ? {} : { filter_by: parameters.filter_by }),
         found,
+        ...(asked ? {} : { isRedirected: true }),
         ...(session_id === undefined ? {} : { session_id }),
         ...(user_id === undefined ? {} : { user_id }),
         ...(anonymous_id === undefined ? {} : { anonymous_id }),
@@ -69,6 +82,16 @@ export class Search extends Context.Service<Search, {
       return query_id
     }
 
+    /** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for keys signed with one. */
+    const mayExplain = ({ embedded, scope }: Caller): boolean => scope === "full" && embedded === undefined
+    const merchandisingOf = ({ caller, headers }: SearchRequest): Merchandising => ({
+      environment: { now_us, popular: (collection, limit) => popular.ids(caller.organizationId, collection).slice(0, limit) },
+      of: (collection, parameters) => searchMerchandise({
+        rules: rules.compiled(caller.organizationId, collection), parameters, visitor: () => visitorOf(parameters, headers, caller.sessionId, countryHeader),
+        now_ms: clock.currentTimeMillisUnsafe(), explain: isOn(parameters, "debug") && mayExplain(caller)
+      })
+    })
+
     /** Runs with an account of each answer; from the cache where the request asks for it and has it. */
     const answered = async (request: SearchRequest, named: string | undefined, body: string, run: (context: OperationContext) => Promise<Answered>): Promise<Answered> => {
       const { caller, shared } = request
@@ -76,16 +99,18 @@ export class Search extends Context.Service<Search, {
       const searches: Array<CachedSearch> = []
       const context: OperationContext = {
         ...contextOf(caller.organizationId),
-        annotate: (answeredSearch) => {
-          const query_id = account(answeredSearch)
-          searches.push({ search: answeredSearch, query_id })
-          return { query_id }
+        merchandising: merchandisingOf(request),
+        annotate: ({ trace, ...search }) => {
+          const query_id = account(search)
+          searches.push({ search, query_id })
+          return trace !== undefined && isOn(search.parameters, "debug") && mayExplain(caller) ? { query_id, explain: trace } : { query_id }
         }
       }
       if (shared.use_cache !== "true" && shared.use_cache !== "1") return run(context)
       const { use_cache: _flag, ...parameters } = shared
-      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body])
       const now_ms = clock.currentTimeMillisUnsafe()
+      const ruled = rules.answerKey(caller.organizationId, visitorOf(shared, request.headers, caller.sessionId, countryHeader), now_ms)
+      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body, ruled])
       const kept = cache.get(key, now_ms)
       if (kept !== undefined) return { ok: true, value: { status: 200, text: replayed(kept, account) } }
       const fresh = await run(context)

@@ -21,6 +21,7 @@ const fill = async (tenant: Tenant, word: string) => {
   await send("PUT", `/v1/synonym_sets/s-${word}`, { items: [{ id: "one", synonyms: [word, "same"] }] })
   await send("PUT", `/v1/curation_sets/c-${word}`, { items: [{ id: "one", rule: { query: word, match: "exact" }, includes: [{ id: `g-${word}`, position: 1 }] }] })
   await send("PUT", `/v1/stopwords/w-${word}`, { stopwords: [word] })
+  await send("PUT", "/v1/collections/goods/search_rules", { banners: [{ id: `b-${word}`, content: { text: word } }], pins: [{ doc_id: `g-${word}`, position: 1 }], suggestions: [{ suggestions: [word] }] })
   await program.request("POST", `/v1/stemming/dictionaries/import?id=d-${word}`, { key: tenant.full_key, body: `{"word":"${word}","root":"root"}` })
   await program.request("POST", "/v1/events", { key: tenant.full_key, body: { events: [{ type: "search", q: word, collection: "goods", event_id: "e1", session_id: "s", results_found: 1 }] } })
   const job = await send("POST", "/v1/collections/goods/reindex")
@@ -59,6 +60,8 @@ const bodies: Record<string, unknown> = {
   upsertCurationSet: { items: [{ id: "two", rule: { query: "x", match: "exact" }, excludes: [{ id: "x" }] }] },
   upsertCurationItem: { rule: { query: "x", match: "exact" }, excludes: [{ id: "x" }] },
   upsertStopwords: { stopwords: ["x"] },
+  upsertSearchRule: { exclusion_filter_by: "title:x", redirects: [{ query: "x", url: "/x" }] },
+  previewSearchRule: { search: { q: "*", query_by: "title" } },
   createKey: { description: "mine", scope: "search" },
   ingestEvents: { events: [{ type: "search", q: "mine", collection: "goods", event_id: "e1", session_id: "s" }] },
   multiSearch: { searches: [{ collection: "goods", q: "*", query_by: "title", facet_by: "title", include_fields: "*,$makers(*)" }, { collection: "goods", q: secret, query_by: "title" }, { collection: "goods", q: "*", filter_by: `$makers(code:=${secret})` }] }
@@ -75,7 +78,7 @@ const queries: Record<string, string> = {
 const everything = async (tenant: Tenant) => {
   const today = new Date().toISOString().slice(0, 10)
   const reads = [
-    "/v1/collections", "/v1/collections/goods", "/v1/collections/goods/documents/export", "/v1/collections/makers/documents/export", "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets",
+    "/v1/collections", "/v1/collections/goods", "/v1/collections/goods/documents/export", "/v1/collections/makers/documents/export", "/v1/collections/goods/search_rules", "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets",
     "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/ingest/jobs", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
     `/v1/collections/goods/documents/search?q=*&query_by=title&facet_by=title&enable_analytics=false&include_fields=${encodeURIComponent("*,$makers(*)")}`
   ]

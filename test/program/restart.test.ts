@@ -1,4 +1,4 @@
-/** What was stored comes back after a restart: schema, aliases, presets, synonyms, stemming dictionaries with their effect. */
+/** What was stored comes back after a restart: schema, aliases, presets, synonyms, stemming dictionaries and search rules with their effect. */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -20,6 +20,7 @@ it("named resources and their effect survive a restart", async () => {
     await send("PUT", "/aliases/current", { collection_name: "things" })
     await send("PUT", "/presets/titles", { value: { query_by: "title", synonym_sets: "words" } })
     await send("POST", "/collections/things/documents", { id: "before", title: "a person on a couch" })
+    const rules = (await send("PUT", "/collections/current/search_rules", { pins: [{ query: "couch", doc_id: "after", position: 1 }], starts_at: "2026-01-01" })).body
     process.kill(program.pid(), "SIGKILL")
     await program.exited
     program = await launch(join(folder, "data"))
@@ -29,6 +30,8 @@ it("named resources and their effect survive a restart", async () => {
     expect((await send("GET", "/collections/current/documents/search?q=people&preset=titles")).body.found).toBe(1)
     expect((await send("GET", "/collections/current/documents/search?q=mouse&preset=titles")).body.hits[0].document.id).toBe("after")
     expect((await send("GET", "/collections/current/documents/search?q=sofa&preset=titles")).body.found).toBe(1)
+    expect((await send("GET", "/collections/things/search_rules")).body).toEqual(rules)
+    expect((await send("GET", "/collections/things/documents/search?q=couch&query_by=title")).body.hits.map((hit: { document: { id: string } }) => hit.document.id)).toEqual(["after", "before"])
     program.signal("SIGTERM")
     expect(await program.exited).toBe(0)
   } finally {

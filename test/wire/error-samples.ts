@@ -3,6 +3,7 @@ import * as access from "../../src/access/errors.ts"
 import * as events from "../../src/events/errors.ts"
 import * as health from "../../src/health/errors.ts"
 import * as ingest from "../../src/ingest/errors.ts"
+import * as rules from "../../src/rules/errors.ts"
 import * as wire from "../../src/wire/errors.ts"
 
 export const samples: ReadonlyArray<readonly [name: string, error: { readonly _tag: string; readonly message: string }]> = [
@@ -35,5 +36,6 @@ export const samples: ReadonlyArray<readonly [name: string, error: { readonly _t
   ["Unhealthy", new health.Unhealthy({ message: "Searches cannot be answered at the moment.", retry_after_s: 10 })],
   ["JobNotFound", new ingest.JobNotFound({ message: "Job job_1 does not exist." })],
   ["ReindexInProgress", new ingest.ReindexInProgress({ message: "A reindex of `products` is queued or running: job_1.", job_id: "job_1" })],
-  ["CollectionMissing", new ingest.CollectionMissing({ message: "Collection not found" })]
+  ["CollectionMissing", new ingest.CollectionMissing({ message: "Collection not found" })],
+  ["SearchRulesNotFound", new rules.SearchRulesNotFound({ message: "`products` has no search rules." })]
 ]

@@ -5,10 +5,12 @@
 import { isTooDeep } from "../documents/json.ts"
 import type { Namespace, SearchEngine } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
+import type { Trace } from "../pipeline/trace.ts"
 import type { Filter } from "../plan.ts"
 import type { QueryLimits } from "../query/query-context.ts"
 import type { FieldOptions } from "../schema/field-attributes.ts"
 import type { CollectionInfo, Field } from "../schema.ts"
+import type { Merchandising } from "./merchandised.ts"
 import type { Resources } from "./resources.ts"
 
 export interface OperationContext {
@@ -18,6 +20,7 @@ export interface OperationContext {
   /** Unix seconds of this request. */ readonly now_s: number
   readonly limits?: Partial<QueryLimits> & { readonly multi_searches_max?: number }
   /** Dimensions of embedding models, for `embed` fields. */ readonly modelDimensions?: FieldOptions["modelDimensions"]
+  /** Rules and stages around the engine; without it every answer is the engine's own. */ readonly merchandising?: Merchandising
   /** Called once per answered search; what it answers is added to the envelope. */ readonly annotate?: (search: AnsweredSearch) => { readonly [key: string]: unknown } | undefined
   /** Embeds query texts for a field; without it such searches are refused. */
   readonly embedQuery?: (collection: CollectionInfo, field: Field, texts: ReadonlyArray<string>, weights: ReadonlyArray<number>) => Promise<Result<ReadonlyArray<number>>>
@@ -27,6 +30,8 @@ export interface AnsweredSearch {
   readonly collection: CollectionInfo
   /** Merged: request, scoped key, preset. */ readonly parameters: { readonly [name: string]: string }
   readonly found: number
+  /** False where a rule answered with a redirect: no search was made. */ readonly asked: boolean
+  /** Where rules or stages had a say: what they did. */ readonly trace?: Trace
 }
 /** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */
 export interface Answer { readonly status: number; readonly body?: unknown; readonly text?: string }

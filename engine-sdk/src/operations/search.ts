@@ -4,15 +4,16 @@
  */
 import { isObject, stringifyJson } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, statusOf, type EngineError, type Result } from "../errors.ts"
-import type { Filter, SearchAnswer, SearchPlan } from "../plan.ts"
+import type { Filter, SearchPlan, UnionAnswer } from "../plan.ts"
 import { compileSearch } from "../query/compile-search.ts"
-import { compileUnion, SHARED_PAGING, unionPaging } from "../query/compile-union.ts"
+import { SHARED_PAGING, unionPaging } from "../query/compile-union.ts"
 import { allOf, parseFilter } from "../query/filter-parser.ts"
 import { applyPreset, fillGaps, textParameters, type Parameters } from "../query/parameters.ts"
 import { fieldNamed, type SearchContext } from "../query/query-context.ts"
 import type { CollectionInfo } from "../schema.ts"
 import { answerToJson } from "../search/answer-json.ts"
 import { documentFieldContext } from "./documents.ts"
+import { answersOf, unionAnswerOf, type FoundAnswer, type PlannedSearch } from "./merchandised.ts"
 import { COLLECTION_NOT_FOUND, parseBody, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
@@ -122,10 +123,17 @@ const embedQuery = async (context: OperationContext, collection: CollectionInfo,
   return embedded.ok ? ok({ ...plan, vector: { ...vector, vector: embedded.value } }) : embedded
 }
 
-/** The envelope with what the host adds to it, spliced into the text so that hits are not written twice. */
-const annotated = (context: OperationContext, collection: CollectionInfo, parameters: Parameters, found: number, text: string): string => {
-  const extras = context.annotate?.({ collection, parameters: parameters as { readonly [name: string]: string }, found })
-  return extras === undefined ? text : `${text.slice(0, -1)},${stringifyJson(extras).slice(1)}`
+/** The envelope with what rules and the host add to it, spliced into the text so that hits are not written twice. */
+const enveloped = (context: OperationContext, { collection, parameters }: PlannedSearch, { answer, asked, extras, trace }: FoundAnswer | FoundAnswer<UnionAnswer>): string => {
+  const text = answerToJson(answer)
+  const added = context.annotate?.({ collection, parameters, found: answer.found, asked, ...(trace === undefined ? {} : { trace }) })
+  if (added === undefined && extras === undefined) return text
+  const more = stringifyJson(extras === undefined ? added : { ...extras, ...added })
+  return more === "{}" ? text : `${text.slice(0, -1)},${more.slice(1)}`
+}
+const planned = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller): Promise<Result<PlannedSearch>> => {
+  const plan = await planSearch(context, collection, parameters, caller)
+  return plan.ok ? ok({ plan: plan.value, collection, parameters, merchandise: context.merchandising?.of(collection, parameters) }) : plan
 }
 
 /** One search. The answer is JSON text. */
@@ -135,10 +143,10 @@ export const search = async (context: OperationContext, collectionName: string, 
   if (merged.value.q === undefined && merged.value.voice_query === undefined) return fail(invalid("Parameter `q` is required.", "q"))
   const collection = resolveCollection(context, collectionName)
   if (collection === undefined) return fail(COLLECTION_NOT_FOUND)
-  const plan = await planSearch(context, collection, merged.value, caller)
-  if (!plan.ok) return plan
-  const [result] = await context.engine.search(context.namespace, [plan.value])
-  return result.ok ? ok({ status: 200, text: annotated(context, collection, merged.value, result.value.found, answerToJson(result.value)) }) : result
+  const own = await planned(context, collection, merged.value, caller)
+  if (!own.ok) return own
+  const [result] = await answersOf(context, [own.value])
+  return result.ok ? ok({ status: 200, text: enveloped(context, own.value, result.value) }) : result
 }
 
 /** How many searches one request may hold: as the scoped key says, else the request, else the host. Fails (400) on a limit that is no number. */
@@ -194,30 +202,24 @@ export const multiSearch = async (context: OperationContext, text: string, share
 const failureText = (error: EngineError): string => JSON.stringify({ code: statusOf(error), error: error.message })
 const separateSearches = async (context: OperationContext, entries: ReadonlyArray<Entry>, caller: Caller): Promise<Answered> => {
   const plans = await Promise.all(entries.map((entry) => planEntry(context, entry, caller, COLLECTION_NOT_FOUND)))
-  const ready = plans.flatMap((plan) => plan.ok ? [plan.value] : [])
-  const answers: Array<Result<SearchAnswer>> = []
-  const perTrip = context.engine.capabilities().limits.plans_per_trip_max
-  for (let at = 0; at < ready.length; at += perTrip) answers.push(...await context.engine.search(context.namespace, ready.slice(at, at + perTrip)))
+  const answers = await answersOf(context, plans.flatMap((plan) => plan.ok ? [plan.value] : []))
   let at = 0
-  const results = plans.map((plan, i) => {
+  const results = plans.map((plan) => {
     if (!plan.ok) return failureText(plan.error)
     const result = answers[at++]
-    if (!result.ok) return failureText(result.error)
-    const collection = context.engine.describeCollection(context.namespace, plan.value.collection)
-    const text = answerToJson(result.value)
-    return collection === undefined ? text : annotated(context, collection, entries[i].parameters, result.value.found, text)
+    return result.ok ? enveloped(context, plan.value, result.value) : failureText(result.error)
   })
   return ok({ status: 200, text: `{"results":[${results.join(",")}]}` })
 }
-const planEntry = async (context: OperationContext, entry: Entry, caller: Caller, missing: EngineError): Promise<Result<SearchPlan>> => {
+const planEntry = async (context: OperationContext, entry: Entry, caller: Caller, missing: EngineError): Promise<Result<PlannedSearch>> => {
   const refusal = caller.refusalOf?.(entry.collection)
   if (refusal !== undefined) return fail(refusal)
   const collection = resolveCollection(context, entry.collection)
-  return collection === undefined ? fail(missing) : planSearch(context, collection, entry.parameters, caller)
+  return collection === undefined ? fail(missing) : planned(context, collection, entry.parameters, caller)
 }
 const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Entry>, shared: QueryParameters, removeDuplicates: boolean, caller: Caller): Promise<Answered> => {
   const failed = (error: EngineError): Answered => ok({ status: 200, text: failureText(error) })
-  const plans: SearchPlan[] = []
+  const searches: PlannedSearch[] = []
   for (const entry of entries) {
     if (resolveCollection(context, entry.collection) === undefined) return failed(notFound(`\`${entry.collection}\` collection not found.`))
   }
@@ -226,14 +228,9 @@ const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Ent
   for (const entry of entries) {
     const plan = await planEntry(context, entry, caller, notFound(`\`${entry.collection}\` collection not found.`))
     if (!plan.ok) return failed(plan.error)
-    plans.push(plan.value)
+    searches.push(plan.value)
   }
-  const union = compileUnion(plans, paging.value, removeDuplicates)
-  if (!union.ok) return failed(union.error)
-  const result = await context.engine.union(context.namespace, union.value)
-  if (!result.ok) return failed(result.error)
+  const result = await unionAnswerOf(context, searches, paging.value, removeDuplicates)
   // One answer, one account: the first entry's query over its collection stands for the whole.
-  const first = context.engine.describeCollection(context.namespace, plans[0].collection)
-  const text = answerToJson(result.value)
-  return ok({ status: 200, text: first === undefined ? text : annotated(context, first, entries[0].parameters, result.value.found, text) })
+  return result.ok ? ok({ status: 200, text: enveloped(context, searches[0], result.value) }) : failed(result.error)
 }

@@ -63,6 +63,7 @@ export const readIntegers = (parameters: Parameters): Result<Integers> => {
     if (!isUnsigned(text)) return fail(invalid(`Parameter \`${name}\` must be an unsigned integer.`, name))
     out[name] = Number(text)
   }
+  if (out.rerank_top_k === 0) return fail(invalid("Parameter `rerank_top_k` must be at least 1.", "rerank_top_k"))
   return ok(out as Integers)
 }
 /** A decimal within bounds; anything else is ignored. */

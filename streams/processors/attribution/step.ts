@@ -102,7 +102,7 @@ const stepServed = (state: AttributionState, served: ServedSearch, place: Place,
     return drop("enable_analytics=false")
   }
   return stepSearch(state, served.organization_id, served.query_id, "served", {
-    at: served.at, q: normalizeQuery(served.q), collection: cutBytes(storable(served.collection), NAME_BYTES_MAX), hasNoResults: served.found === 0,
+    at: served.at, q: normalizeQuery(served.q), collection: cutBytes(storable(served.collection), NAME_BYTES_MAX), hasNoResults: served.found === 0 && served.isRedirected !== true,
     visitor: visitorOf(served), device: dimension(served.device), country: dimension(served.country), surface: dimension(served.surface)
   }, now, rollups)
 }

@@ -1,0 +1,29 @@
+/** Rows of search rule sets. One function per statement. */
+import { emptyRuleSet, type RuleSet } from "../../engine-sdk/src/rules/mod.ts"
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+
+export interface StoredRuleSet {
+  readonly organization_id: string
+  /** The real name. */ readonly collection: string
+  /** Unix seconds, of the collection. */ readonly collection_created_at: number
+  readonly ruleSet: RuleSet
+  /** Unix milliseconds. */ readonly updated_at: number
+}
+interface Row { readonly organization_id: string; readonly collection: string; readonly collection_created_at: number; readonly rule_set: Partial<RuleSet>; readonly updated_at: number }
+
+export const makeRuleSetsRepository = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  return {
+    all: Effect.map(
+      sql<Row>`SELECT organization_id, collection, collection_created_at::float8 AS collection_created_at, rule_set, updated_at::float8 AS updated_at FROM search_rule_sets`,
+      // A set that an older program stored lacks the fields that came later.
+      (rows) => rows.map(({ rule_set, ...row }): StoredRuleSet => ({ ...row, ruleSet: { ...emptyRuleSet, ...rule_set } }))
+    ),
+    upsert: (stored: StoredRuleSet) =>
+      sql`INSERT INTO search_rule_sets (organization_id, collection, collection_created_at, rule_set, updated_at)
+        VALUES (${stored.organization_id}, ${stored.collection}, ${stored.collection_created_at}, ${JSON.stringify(stored.ruleSet)}::text::json, ${stored.updated_at})
+        ON CONFLICT (organization_id, collection) DO UPDATE SET collection_created_at = EXCLUDED.collection_created_at, rule_set = EXCLUDED.rule_set, updated_at = EXCLUDED.updated_at`,
+    remove: (organizationId: string, collection: string) => sql`DELETE FROM search_rule_sets WHERE organization_id = ${organizationId} AND collection = ${collection}`
+  }
+})

@@ -1,0 +1,123 @@
+/**
+ * Search rules of every collection of every organization: rows in Postgres, read once at start, in memory afterwards and
+ * compiled when first needed, so that a search makes no call for them. A write is durable before it is seen, and seen by
+ * the next search.
+ *
+ * Decision: rules belong to a collection, not to a name of it. An alias leads to the rules of the collection it points
+ * to; pointed elsewhere, it leads to that one's rules. A collection that is dropped takes its rules with it.
+ */
+import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
+import { parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
+import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
+import { checkRuleSet, type CompiledRules, type RuleSet } from "../../engine-sdk/src/rules/mod.ts"
+import { Clock, Context, Effect, Layer, Semaphore } from "effect"
+import type { SqlClient } from "effect/sql"
+import { PopularDocuments } from "../analytics/popular-documents.ts"
+import { makeContexts } from "../catalog/engine-plane.ts"
+import type { CatalogResources } from "../catalog/resources.ts"
+import { Engine } from "../ports/engine.ts"
+import { InputInvalid, NotFound } from "../wire/errors.ts"
+import { type AnswerGates, gatePart, gatesOf, type GateVisitor } from "./answer-gates.ts"
+import { type CompiledFor, compileFor, isCurrent, ruleFields } from "./compiled-for.ts"
+import { fieldTypeIssues } from "./field-types.ts"
+import { makeRuleSetsRepository, type StoredRuleSet } from "./rule-sets-repository.ts"
+
+interface Entry { readonly stored: StoredRuleSet; compiled: CompiledFor | undefined }
+interface OrganizationRules { readonly entries: Map<string, Entry>; gates: AnswerGates; /** Differs after every write. */ version: number }
+
+/** Decision: an answer may be changed and sent back: what the service itself adds to it is no unknown field. */
+const asWritten = (body: unknown): unknown => {
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return body
+  const { collection: _collection, updated_at: _updated, ...own } = body as Readonly<Record<string, unknown>>
+  return own
+}
+const isOf = ({ stored }: Entry, collection: CollectionInfo): boolean => stored.collection_created_at === collection.created_at
+
+export class SearchRules extends Context.Service<SearchRules, {
+  readonly get: (organizationId: string, collection: CollectionInfo) => StoredRuleSet | undefined
+  /** A body as a complete set, or one issue for each of its problems (at most 100). */
+  readonly checked: (organizationId: string, collection: CollectionInfo, body: unknown) => Effect.Effect<RuleSet, InputInvalid>
+  /** NotFound when the collection was dropped meanwhile. Of two at the same moment the later one stands, in memory and on disk. */
+  readonly replace: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => Effect.Effect<StoredRuleSet, NotFound>
+  /** Also for a collection that is gone, and where there was nothing. */
+  readonly remove: (organizationId: string, collection: string) => Effect.Effect<void>
+  /** Ready to match; undefined where the collection has none. O(1), and O(rules) after the set or a schema changed. */
+  readonly compiled: (organizationId: string, collection: CollectionInfo) => CompiledRules | undefined
+  /** A set that is not stored, under the schema of now. O(rules). */
+  readonly compile: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => CompiledRules
+  /** The part of a kept answer's key that rules ask for: differs after a write of rules and wherever a rule tells two requests apart. */
+  readonly answerKey: (organizationId: string, visitor: GateVisitor, now_ms: number) => ReadonlyArray<string | number | null>
+}>()("dowser/rules/SearchRules") {
+  static readonly layer: Layer.Layer<SearchRules, never, CatalogResources | Engine | PopularDocuments | SqlClient.SqlClient> = Layer.effect(SearchRules, Effect.gen(function*() {
+    const repository = yield* makeRuleSetsRepository
+    const contextOf = yield* makeContexts
+    const engine = yield* Engine
+    const popular = yield* PopularDocuments
+    const writing = yield* Semaphore.make(1)
+    const organizations = new Map<string, OrganizationRules>()
+    let writes = 0
+
+    const rulesOf = (organizationId: string): OrganizationRules => {
+      let own = organizations.get(organizationId)
+      if (own === undefined) organizations.set(organizationId, own = { entries: new Map(), gates: gatesOf([]), version: 0 })
+      return own
+    }
+    /** The one place where a change is made known. Embedded there is no other process that must hear of it. */
+    const changed = (own: OrganizationRules) => {
+      own.version = ++writes
+      own.gates = gatesOf([...own.entries.values()].map(({ stored }) => stored.ruleSet))
+    }
+    const compile = (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet): CompiledFor => {
+      // Known before somebody finds nothing: a search does not wait for it.
+      if (ruleSet.zero_hits_fallback === "popular") popular.ids(organizationId, collection.schema.name)
+      return compileFor(contextOf(organizationId), collection, ruleSet)
+    }
+    for (const stored of yield* Effect.orDie(repository.all)) rulesOf(stored.organization_id).entries.set(stored.collection, { stored, compiled: undefined })
+    for (const own of organizations.values()) changed(own)
+
+    return SearchRules.of({
+      get: (organizationId, collection) => {
+        const entry = organizations.get(organizationId)?.entries.get(collection.schema.name)
+        return entry !== undefined && isOf(entry, collection) ? entry.stored : undefined
+      },
+      checked: (organizationId, collection, body) => Effect.suspend(() => {
+        const fields = ruleFields(contextOf(organizationId), collection)
+        const checked = checkRuleSet(asWritten(body), { parseFilter: (text) => parseFilter(text, fields), hasField: (name) => fieldNamed(collection.schema, name) !== undefined })
+        const issues = checked.ok ? fieldTypeIssues(checked.value, collection.schema) : checked.issues
+        return checked.ok && issues.length === 0 ? Effect.succeed(checked.value) : Effect.fail(new InputInvalid({ message: "Input validation failed", issues }))
+      }),
+      replace: Effect.fn("SearchRules.replace")(function*(organizationId, { schema: { name } }, ruleSet) {
+        if (ruleSet.zero_hits_fallback === "popular") yield* popular.refresh(organizationId, name)
+        return yield* writing.withPermits(1)(Effect.gen(function*() {
+          const collection = engine.describeCollection(organizationId, name)
+          if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })
+          const stored: StoredRuleSet = { organization_id: organizationId, collection: name, collection_created_at: collection.created_at, ruleSet, updated_at: yield* Clock.currentTimeMillis }
+          const compiled = compile(organizationId, collection, ruleSet)
+          yield* Effect.orDie(repository.upsert(stored))
+          const own = rulesOf(organizationId)
+          own.entries.set(name, { stored, compiled })
+          changed(own)
+          return stored
+        }))
+      }),
+      remove: Effect.fn("SearchRules.remove")(function*(organizationId, collection) {
+        yield* writing.withPermits(1)(Effect.gen(function*() {
+          yield* Effect.orDie(repository.remove(organizationId, collection))
+          const own = organizations.get(organizationId)
+          if (own?.entries.delete(collection) === true) changed(own)
+        }))
+      }),
+      compiled: (organizationId, collection) => {
+        const entry = organizations.get(organizationId)?.entries.get(collection.schema.name)
+        if (entry === undefined || !isOf(entry, collection)) return undefined
+        if (entry.compiled === undefined || !isCurrent(entry.compiled, () => contextOf(organizationId), collection)) entry.compiled = compile(organizationId, collection, entry.stored.ruleSet)
+        return entry.compiled.rules
+      },
+      compile: (organizationId, collection, ruleSet) => compile(organizationId, collection, ruleSet).rules,
+      answerKey: (organizationId, visitor, now_ms) => {
+        const own = organizations.get(organizationId)
+        return own === undefined ? [] : [own.version, ...gatePart(own.gates, visitor, now_ms)]
+      }
+    })
+  }))
+}

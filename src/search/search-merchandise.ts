@@ -1,0 +1,39 @@
+/** What acts on one search around the engine: the rules of its collection, and what the request itself asks for. Pure. */
+import type { SearchMerchandise } from "../../engine-sdk/src/operations/mod.ts"
+import { WINDOW } from "../../engine-sdk/src/pipeline/mod.ts"
+import { linearReranker, noneReranker, type Reranker, rerankStage } from "../../engine-sdk/src/rerank/mod.ts"
+import { type CompiledRules, defaultRerank } from "../../engine-sdk/src/rules/mod.ts"
+import type { Visitor } from "./visitor.ts"
+
+type Parameters = Readonly<Record<string, string>>
+export const isOn = (parameters: Parameters, name: string): boolean => parameters[name] === "true" || parameters[name] === "1"
+
+export interface MerchandiseInput {
+  readonly rules: CompiledRules | undefined
+  readonly parameters: Parameters
+  /** Looked at only where something acts. */ readonly visitor: () => Pick<Visitor, "device" | "language" | "country">
+  readonly now_ms: number
+  /** `debug` of a caller who may ask for it. */ readonly explain: boolean
+}
+
+/** undefined: the engine's answer passes unchanged, which is what nearly every search without rules gets. */
+export const searchMerchandise = ({ explain, now_ms, parameters, rules, visitor }: MerchandiseInput): SearchMerchandise | undefined => {
+  // No parameter can switch off, or change, the rerank that the rules ask for.
+  const reranks = isOn(parameters, "rerank") && rules?.ruleSet.rerank.enabled !== true
+  if (rules === undefined && !reranks && !explain) return undefined
+  const { country, device, language } = visitor()
+  return { rules, request: { now_ms, device, language, country }, explain, ...(reranks ? { stages: [askedRerank(parameters)] } : {}) }
+}
+
+const models: Readonly<Record<string, Reranker>> = { linear: linearReranker(), none: noneReranker }
+/**
+ * Decision: `rerank=true` reranks also where no rules do: the first `rerank_top_k` hits (50, at most the window of 250) by
+ * `rerank_model` (`linear` by default) over the fields of `query_by`, within 50 ms. A model that does not exist leaves the
+ * engine's order and is told in `explain`, as an unknown preset is: an answer is worth more than its last refinement.
+ */
+const askedRerank = (parameters: Parameters) => {
+  const model = parameters.rerank_model ?? defaultRerank.model
+  const top_k = Math.min(WINDOW, Number(parameters.rerank_top_k ?? defaultRerank.top_k))
+  const fields = (parameters.query_by ?? "").split(",").map((field) => field.trim()).filter((field) => field !== "" && !field.includes("*"))
+  return rerankStage({ ...defaultRerank, enabled: true, model, top_k, fields }, Object.hasOwn(models, model) ? models[model] : undefined)
+}
