@@ -1,13 +1,14 @@
 /**
- * Fills the demo shop: a generated catalogue through the import operation and a day of visitors through the same door as
- * any shop's events. Running it again after an interruption changes nothing that was already there.
+ * Fills the demo shop: a generated catalogue through the import operation, a few search rules, and a day of visitors
+ * through the same door as any shop's events. Running it again after an interruption changes nothing that was already there.
  */
-import { createCollection, importDocuments, type OperationContext } from "../../engine-sdk/src/operations/mod.ts"
+import { createCollection, importDocuments, type OperationContext, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Effect } from "effect"
 import { generateCatalog, type Product, productSchema } from "../../fixtures/catalog/generate.ts"
 import { generateVisitors } from "../../fixtures/events/generate.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
 import { Events } from "../events/service.ts"
+import { SearchRules } from "../rules/search-rules.ts"
 
 export interface SeedOptions {
   readonly organizationId: string
@@ -46,11 +47,26 @@ const importAll = async (context: OperationContext, options: SeedOptions, produc
   }
 }
 
+/** What a merchandiser would begin with: the best-known headphones first, and something to say beside them. */
+const rulesOf = (products: ReadonlyArray<Product>) => {
+  const best = products.filter(({ stock, title }) => stock > 0 && /headphones/i.test(title)).sort((a, b) => b.popularity - a.popularity)[0]
+  return {
+    pins: best === undefined ? [] : [{ query: "headphones", doc_id: best.id, position: 1 }],
+    banners: [{ id: "audio-week", query: "headphones", match: "partial", content: { title: "Audio week", text: "Free returns on everything you can hear." } }],
+    facet_suggestions: { fields: ["brand"], limit: 5 }
+  }
+}
+
 export const seedDemo = Effect.fn("seedDemo")(function*(options: SeedOptions) {
   const contextOf = yield* makeContexts
   const events = yield* Events
   const products = [...generateCatalog({ seed, products: options.products })]
   yield* Effect.promise(() => importAll(contextOf(options.organizationId), options, products))
+  const rules = yield* SearchRules
+  const collection = resolveCollection(contextOf(options.organizationId), options.collection)
+  if (collection !== undefined && rules.get(options.organizationId, collection) === undefined) {
+    yield* Effect.orDie(Effect.flatMap(rules.checked(options.organizationId, collection, rulesOf(products)), (ruleSet) => rules.replace(options.organizationId, collection, ruleSet)))
+  }
   const now = yield* Clock.currentTimeMillis
   const sessions = Math.ceil(options.products * sessionsPerThousandProducts / 1000)
   const visitors = [...generateVisitors(products, { seed, sessions, collection: options.collection, from: now - dayMs, to: now, run: "demo" })]
