@@ -12,7 +12,7 @@ import type { Caller } from "../access/caller.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { declaredOf, forcedFilterParameter, makeContexts } from "../catalog/engine-plane.ts"
 import { engineCallerOf } from "../search/engine-caller.ts"
-import { searchMerchandise } from "../search/search-merchandise.ts"
+import { environmentOf, searchMerchandise } from "../search/search-merchandise.ts"
 import { visitorOf } from "../search/visitor.ts"
 import { InputInvalid, inputInvalid } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
@@ -45,7 +45,7 @@ export const makePreview = Effect.gen(function*() {
         return undefined
       },
       merchandising: {
-        environment: { now_us: () => Math.round(performance.now() * 1_000), popular: (name, limit) => popular.ids(caller.organizationId, name).slice(0, limit) },
+        environment: environmentOf(caller.organizationId, popular),
         of: (_collection, parameters) => searchMerchandise({ rules: own, parameters, now_ms, explain, visitor: () => {
           const { country, device, language } = visitorOf(parameters, {}, undefined)
           return { device: preview.device ?? device, language: preview.language ?? language, country: preview.country ?? country }

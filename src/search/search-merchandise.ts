@@ -1,8 +1,9 @@
-/** What acts on one search around the engine: the rules of its collection, and what the request itself asks for. Pure. */
-import type { SearchMerchandise } from "../../engine-sdk/src/operations/mod.ts"
+/** What acts on one search around the engine: the rules of its collection, and what the request itself asks for. */
+import type { Merchandising, SearchMerchandise } from "../../engine-sdk/src/operations/mod.ts"
 import { WINDOW } from "../../engine-sdk/src/pipeline/mod.ts"
 import { linearReranker, noneReranker, type Reranker, rerankStage } from "../../engine-sdk/src/rerank/mod.ts"
 import { type CompiledRules, defaultRerank } from "../../engine-sdk/src/rules/mod.ts"
+import type { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Visitor } from "./visitor.ts"
 
 type Parameters = Readonly<Record<string, string>>
@@ -15,6 +16,12 @@ export interface MerchandiseInput {
   readonly now_ms: number
   /** `debug` of a caller who may ask for it. */ readonly explain: boolean
 }
+
+/** What the pipeline gets from this program: its clock, and what visitors of the organization want most. */
+export const environmentOf = (organizationId: string, popular: PopularDocuments["Service"]): Merchandising["environment"] => ({
+  now_us: () => Math.round(performance.now() * 1_000),
+  popular: (collection, limit) => popular.ids(organizationId, collection).slice(0, limit)
+})
 
 /** undefined: the engine's answer passes unchanged, which is what nearly every search without rules gets. */
 export const searchMerchandise = ({ explain, now_ms, parameters, rules, visitor }: MerchandiseInput): SearchMerchandise | undefined => {

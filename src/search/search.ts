@@ -19,7 +19,7 @@ import type { DeclaredError } from "../wire/render.ts"
 import type { Reply } from "../wire/reply.ts"
 import { type CachedSearch, cacheTtlDefault_s, makeAnswerCache, replayed } from "./answer-cache.ts"
 import { engineCallerOf } from "./engine-caller.ts"
-import { isOn, searchMerchandise } from "./search-merchandise.ts"
+import { environmentOf, isOn, searchMerchandise } from "./search-merchandise.ts"
 import { visitorOf } from "./visitor.ts"
 
 /** What a request says beside its parameters. */
@@ -33,8 +33,6 @@ export interface SearchRequest {
 
 /** Bytes of a query string that GET takes (reference contract, section 1 item 9). */
 const queryStringBytesMax = 4000
-
-const now_us = () => Math.round(performance.now() * 1_000)
 
 const denied = () => new CollectionNotAllowed({ message: "This key does not reach the collection." })
 
@@ -85,7 +83,7 @@ export class Search extends Context.Service<Search, {
     /** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for keys signed with one. */
     const mayExplain = ({ embedded, scope }: Caller): boolean => scope === "full" && embedded === undefined
     const merchandisingOf = ({ caller, headers }: SearchRequest): Merchandising => ({
-      environment: { now_us, popular: (collection, limit) => popular.ids(caller.organizationId, collection).slice(0, limit) },
+      environment: environmentOf(caller.organizationId, popular),
       of: (collection, parameters) => searchMerchandise({
         rules: rules.compiled(caller.organizationId, collection), parameters, visitor: () => visitorOf(parameters, headers, caller.sessionId, countryHeader),
         now_ms: clock.currentTimeMillisUnsafe(), explain: isOn(parameters, "debug") && mayExplain(caller)

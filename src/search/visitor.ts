@@ -45,7 +45,8 @@ export const visitorOf = (parameters: Readonly<Record<string, unknown>>, headers
   user_id: text(parameters.x_user_id),
   anonymous_id: text(parameters.x_anonymous_id),
   device: text(parameters.x_device) ?? deviceOfAgent(headers),
-  language: text(parameters.x_language) ?? languageOf(headers["accept-language"]),
+  // Read where a rule or a cache asks for it.
+  get language() { return text(parameters.x_language) ?? languageOf(headers["accept-language"]) },
   country: (text(parameters.x_country) ?? (countryHeader === undefined ? undefined : text(headers[countryHeader])))?.toUpperCase(),
   surface: text(parameters.x_surface)
 })
