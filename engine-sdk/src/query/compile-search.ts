@@ -19,6 +19,7 @@ import { parseQueryWords, type QueryWords } from "./query-words.ts"
 import { parseSelection } from "./selection-parser.ts"
 import { parseSortClauses, resolveSort, type SortClause, type SortContext } from "./sort-parser.ts"
 import { expandSynonyms } from "./synonym-expansion.ts"
+import { TemplateCache, templateKey } from "./plan-templates.ts"
 import { listOf } from "./text-scanner.ts"
 import { DEFAULT_ALPHA, DEFAULT_EF, parseVectorQuery, type VectorRequest } from "./vector-parser.ts"
 
@@ -33,8 +34,19 @@ export const compileSearch = (raw: { readonly [name: string]: unknown }, context
   if (!text.ok) return text
   const preset = applyPreset(text.value, context.resources.preset)
   if (!preset.ok) return preset
-  return new Compilation(preset.value, context).run()
+  // Another caller's limits may refuse what is in a template.
+  const key = context.limits === undefined ? templateKey(context.collection.schema, preset.value) : undefined
+  const compilation = new Compilation(preset.value, context)
+  const template = key === undefined ? undefined : templates.get(key)
+  const known = template === undefined ? undefined : compilation.again(template)
+  if (known !== undefined) return ok(known)
+  const plan = compilation.run()
+  if (key !== undefined && plan.ok && compilation.template !== undefined) templates.put(key, compilation.template)
+  return plan
 }
+/** What compiling with other words gives again. */
+interface Template { readonly integers: Integers; readonly parts: Parts; readonly plan: SearchPlan }
+const templates = new TemplateCache<Template>()
 
 interface Paging { readonly offset: number; readonly limit: number; readonly page: number | undefined; readonly echoOffset: number | undefined }
 type Checked<A> = Result<A>
@@ -53,6 +65,20 @@ class Compilation {
     this.#schema = context.collection.schema
     this.#limits = { ...DEFAULT_LIMITS, ...context.limits }
     this.#validateNames = booleanOf(parameters, "validate_field_names", true)
+  }
+
+  /** Set where the plan is one of words and fields alone, so that the words may be others. */
+  template: Template | undefined
+  /** The plan that `run` would make, out of the template of the same parameters; undefined where these words need more. */
+  again({ integers, parts, plan }: Template): SearchPlan | undefined {
+    const q = this.#parameters.q
+    if (q === undefined || isEverything(q)) return undefined
+    this.#integers = integers
+    const { nothing, query } = this.#text({ ...parts, outcome: { ...parts.outcome, q } })
+    if (query === undefined) return undefined
+    const { forcedFilter } = this.#context
+    const { pinnedFilter: _theirs, ...shared } = plan
+    return { ...shared, text: query, matchesNothing: nothing || parts.found.group.nothing, filter: allOf(parts.filter, forcedFilter), ...(forcedFilter === undefined ? {} : { pinnedFilter: forcedFilter }), echo: { ...plan.echo, q } }
   }
 
   run(): Checked<SearchPlan> {
@@ -133,7 +159,7 @@ class Compilation {
     if (!diversity.ok) return diversity
     const excludes = new Set([...outcome.excludes, ...listOf(p.hidden_hits ?? "").map((id) => id.replaceAll("`", ""))])
     const { selection, excludeOutOf, excludeSearchTime } = parts.selection
-    return ok({
+    const plan: SearchPlan = {
       collection: this.#schema.name,
       text: text.query,
       matchesNothing: text.nothing || found.group.nothing,
@@ -159,7 +185,9 @@ class Compilation {
       cutoff_ms: this.#integers.search_cutoff_ms,
       ...(outcome.metadata === undefined || Object.keys(outcome.metadata).length === 0 ? {} : { metadata: outcome.metadata }),
       echo: { q: p.q ?? "", per_page: paging.limit, ...(paging.page === undefined ? {} : { page: paging.page }), ...(paging.echoOffset === undefined ? {} : { offset: paging.echoOffset }), excludeOutOf, excludeSearchTime },
-    })
+    }
+    if (text.query !== undefined && vector === undefined && !found.matchAll && outcome.words === undefined) this.template = { integers: this.#integers, parts, plan }
+    return ok(plan)
   }
 
   #stopwords(): Checked<ReadonlySet<string>> {
