@@ -232,7 +232,7 @@ export interface SearchPlan {
   readonly pinned: ReadonlyArray<{ readonly id: string; readonly position: number }>
   readonly hidden: ReadonlyArray<string>
   readonly filterCuratedHits: boolean
-  /** By precedence; set (if empty) where rules of the collection act. Hidden documents are never injected. */ readonly injected?: ReadonlyArray<Injection>
+  /** By precedence; set (if empty) where rules of the collection act. What the request hides does not hide those that are named. */ readonly injected?: ReadonlyArray<Injection>
   /** What an injection with `mustPassFilter` must pass where that is not `filter` (a fallback searches with another). */ readonly injectedFilter?: Filter
   /** Asks for `SearchAnswer.window` instead of the page; not with `group`. */ readonly window?: WindowRequest
   /** What a pinned document must pass even without `filterCuratedHits` (restrictions of a key); already part of `filter`. */ readonly pinnedFilter?: Filter

@@ -1,8 +1,8 @@
 /** Filters over columns against the plainest evaluation there is: document by document, after random writes and merges. */
 import { describe, expect, it } from "vitest"
 import { createEngine } from "../src/mod.ts"
-import type { Filter } from "../src/plan.ts"
-import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
+import type { Filter, SearchPlan } from "../src/plan.ts"
+import { putOf, suiteField, suitePlan, suiteSchema, suiteText } from "../src/testing/engine-suite.ts"
 
 interface Row { readonly id: string; readonly colour?: string; readonly tags?: ReadonlyArray<string>; readonly n?: number; readonly price?: number; readonly ok?: boolean }
 const seeded = (seed: number) => (): number => { seed = (seed + 0x6d2b79f5) | 0; let t = Math.imul(seed ^ (seed >>> 15), 1 | seed); t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t; return ((t ^ (t >>> 14)) >>> 0) / 4294967296 }
@@ -67,4 +67,26 @@ describe("filters", () => {
     }
     await engine.close()
   })
+})
+
+it("keeps what it remembers of a filter, whatever a search takes out of it", async () => {
+  const engine = createEngine()
+  await engine.createCollection("t", suiteSchema("c", [suiteField("title", "string"), suiteField("brand", "string", { facet: true })]), 1)
+  await engine.write("t", "c", Array.from({ length: 600 }, (_document, i) => putOf({ id: `d${i}`, title: i % 2 === 0 ? "red lamp" : "lamp", brand: i % 3 === 0 ? "acme" : "berg" })))
+  const acme: Filter = { kind: "string", field: "brand", values: [{ tokens: ["acme"], match: "equals", prefix: false }], prefixCandidates: 4 }
+  const found = async (more: Partial<SearchPlan>): Promise<number> => {
+    const [answer] = await engine.search("t", [suitePlan("c", { filter: acme, ...more })])
+    return answer.ok ? answer.value.found : -1
+  }
+  const all = await found({})
+  expect(all).toBe(200)
+  const text = suiteText(["lamp"], ["title"])
+  await found({ hidden: ["d0", "d3", "d6"] })
+  await found({ text: { ...text, excluded: [["red"]] } })
+  await found({ text: { ...text, phrases: [["red", "lamp"]] } })
+  await found({ text, injected: [{ kind: "sponsored", target: { filter: acme, filter_by: "brand:=acme" }, position: 1, mustPassFilter: true }, { kind: "sponsored", target: { filter: acme, filter_by: "brand:=acme" }, position: 2, mustPassFilter: false }], hidden: ["d9"] })
+  expect(await found({})).toBe(all)
+  expect(await found({ filter: { kind: "and", left: acme, right: acme } })).toBe(all)
+  expect(await found({ filter: { kind: "or", left: acme, right: acme } })).toBe(all)
+  await engine.close()
 })

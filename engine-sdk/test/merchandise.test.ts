@@ -105,6 +105,14 @@ describe("merchandise", () => {
   it("keeps the engine's order where no model is known, and fails where the rules say so", () => using(async (environment) => {
     const rerank = { ...emptyRuleSet.rerank, enabled: true, model: "nobody" }
     expect((await one(environment, search(rulesOf({ rerank })))).trace.stages[2]).toMatchObject({ name: "rerank", outcome: "failed", note: "no model `nobody`" })
+    // Without fields of its own a rerank looks where the words were looked for; a request's own acts where no rule says anything.
+    const seen: Array<ReadonlyArray<string>> = []
+    const spy: Reranker = { name: "spy", score: ({ fields, scores }) => { seen.push(fields); scores.fill(0) } }
+    const known = { ...environment, reranker: () => spy }
+    await one(known, search(rulesOf({ rerank: { ...emptyRuleSet.rerank, enabled: true } })))
+    await one(known, { ...search(undefined), rerank: { ...emptyRuleSet.rerank, enabled: true, fields: ["brand"] } })
+    await one(known, { ...search(rulesOf({ rerank: { ...emptyRuleSet.rerank, enabled: true, fields: ["title"] } })), rerank: { ...emptyRuleSet.rerank, enabled: true, fields: ["brand"] } })
+    expect(seen).toEqual([["title"], ["brand"], ["title"]])
     const [failed] = await merchandise(environment, [search(rulesOf({ rerank: { ...rerank, fallback: "error" } }))])
     expect(failed).toMatchObject({ ok: false, error: { kind: "Unavailable" } })
   }))

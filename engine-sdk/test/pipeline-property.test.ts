@@ -34,21 +34,24 @@ interface Asked { readonly rules: RuleSet; readonly filter: Known | undefined; r
 const obvious = (rows: ReadonlyArray<Row>, matching: ReadonlyArray<Row>, { rules, filter, forced, free, sort, hidden }: Asked): { readonly ids: ReadonlyArray<string>; readonly found: ReadonlyArray<Row> } => {
   const byPriority = <A extends { readonly priority: number }>(list: ReadonlyArray<A>): ReadonlyArray<A> => [...list].sort((a, b) => a.priority - b.priority)
   const exclusion = known(rules.exclusion_filter_by)
-  const allowed = (row: Row): boolean => !hidden.includes(row.id) && exclusion?.holds(row) !== true && forced?.holds(row) !== false
+  const permitted = (row: Row): boolean => exclusion?.holds(row) !== true && forced?.holds(row) !== false
   const sumOf = (row: Row): number => Math.round(rules.boosts.reduce((sum, boost) => sum + (known(boost.filter_by)!.holds(row) ? boost.weight : 0), 0) * 1e9) / 1e9
+  const allowed = (row: Row): boolean => !hidden.includes(row.id) && permitted(row)
   const priceFirst = sort[0]?.kind === "field"
   const ordered = (list: ReadonlyArray<Row>): ReadonlyArray<Row> => [...list].sort((a, b) => priceFirst && !rules.boosts_override_sort ? a.price - b.price || sumOf(b) - sumOf(a) : sumOf(b) - sumOf(a))
   const organic = ordered(matching.filter(allowed))
   const eligible = rows.filter((row) => allowed(row) && (free || filter?.holds(row) !== false))
+  // What the request hides is no best hit, but a document that is named is placed all the same.
+  const placeable = rows.filter((row) => permitted(row) && (free || filter?.holds(row) !== false))
   const newest = [...eligible].reverse()
   const chosen: Array<{ readonly row: Row; readonly position: number }> = []
   const take = (row: Row | undefined, position: number): void => { if (row !== undefined && !chosen.some((other) => other.row === row)) chosen.push({ row, position }) }
   const pins = byPriority(rules.pins), named = byPriority(rules.sponsored)
-  for (const pin of pins) take(eligible.find(({ id }) => id === pin.doc_id), pin.position)
+  for (const pin of pins) take(placeable.find(({ id }) => id === pin.doc_id), pin.position)
   // A named slot is settled before the best hit of another is looked for, but keeps its turn at a contested position.
-  const namedRows = named.filter(({ filter_by }) => filter_by === "").flatMap(({ id }) => eligible.find((row) => row.id === id) ?? [])
+  const namedRows = named.filter(({ filter_by }) => filter_by === "").flatMap(({ id }) => placeable.find((row) => row.id === id) ?? [])
   for (const slot of named) {
-    if (slot.filter_by === "") { take(eligible.find(({ id }) => id === slot.id), slot.position); continue }
+    if (slot.filter_by === "") { take(placeable.find(({ id }) => id === slot.id), slot.position); continue }
     const free = (row: Row): boolean => known(slot.filter_by)!.holds(row) && eligible.includes(row) && !namedRows.includes(row) && !chosen.some((other) => other.row === row)
     take(organic.find(free) ?? ordered(priceFirst ? [...newest].sort((a, b) => a.price - b.price) : newest).find(free), slot.position)
   }

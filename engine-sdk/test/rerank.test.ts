@@ -36,7 +36,7 @@ describe("rerank", () => {
     const dead: Reranker = { name: "dead", score: () => new Promise(() => {}) }
     const late = await rerank(four, { timeout_ms: 5 }, dead)
     expect([order(late), late.stages[0].outcome, late.failure]).toEqual(["0123", "late", undefined])
-    expect((await rerank(four, { timeout_ms: 5, fallback: "error" }, dead)).failure?.kind).toBe("TimedOut")
+    expect((await rerank(four, { timeout_ms: 5, fallback: "error" }, dead)).failure?.kind).toBe("Unavailable")
     expect((await rerank(four, { fallback: "error" }, undefined)).failure?.message).toContain("no model `linear`")
   })
 })

@@ -39,7 +39,7 @@ describe("runStages", () => {
     expect([ids(result), result.stages[0].outcome, aborted]).toEqual(["abc", "late", true])
   })
   it("fails the search where the stage's fallback says so", async () => {
-    expect((await runStages(candidates, [reverse({ fallback: "error", run: () => { throw new StageLate("nothing done") } })], environment())).failure).toEqual({ kind: "TimedOut", message: "The stage `reverse` took too long." })
+    expect((await runStages(candidates, [reverse({ fallback: "error", run: () => { throw new StageLate("nothing done") } })], environment())).failure).toEqual({ kind: "Unavailable", message: "The stage `reverse` took too long." })
     expect((await runStages(candidates, [reverse({ fallback: "error", run: () => { throw new Error("no model") } })], environment())).failure).toEqual({ kind: "Unavailable", message: "The stage `reverse` failed: no model." })
   })
   it("stops when the request is given up: before a stage and within one", async () => {

@@ -1,8 +1,7 @@
 /** What acts on one search around the engine: the rules of its collection, and what the request itself asks for. */
 import type { Merchandising, SearchMerchandise } from "../../engine-sdk/src/operations/mod.ts"
 import { WINDOW } from "../../engine-sdk/src/pipeline/mod.ts"
-import { linearReranker, noneReranker, type Reranker, rerankStage } from "../../engine-sdk/src/rerank/mod.ts"
-import { type CompiledRules, defaultRerank } from "../../engine-sdk/src/rules/mod.ts"
+import { type CompiledRules, defaultRerank, type RerankSettings } from "../../engine-sdk/src/rules/mod.ts"
 import type { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Visitor } from "./visitor.ts"
 
@@ -25,22 +24,21 @@ export const environmentOf = (organizationId: string, popular: PopularDocuments[
 
 /** undefined: the engine's answer passes unchanged, which is what nearly every search without rules gets. */
 export const searchMerchandise = ({ explain, now_ms, parameters, rules, visitor }: MerchandiseInput): SearchMerchandise | undefined => {
-  // No parameter can switch off, or change, the rerank that the rules ask for.
-  const reranks = isOn(parameters, "rerank") && rules?.ruleSet.rerank.enabled !== true
+  const reranks = isOn(parameters, "rerank")
   if (rules === undefined && !reranks && !explain) return undefined
   const { country, device, language } = visitor()
-  return { rules, request: { now_ms, device, language, country }, explain, ...(reranks ? { stages: [askedRerank(parameters)] } : {}) }
+  // No parameter can switch off, or change, the rerank that active rules ask for.
+  return { rules, request: { now_ms, device, language, country }, explain, ...(reranks ? { rerank: askedRerank(parameters) } : {}) }
 }
 
-const models: Readonly<Record<string, Reranker>> = { linear: linearReranker(), none: noneReranker }
 /**
  * Decision: `rerank=true` reranks also where no rules do: the first `rerank_top_k` hits (50, at most the window of 250) by
  * `rerank_model` (`linear` by default) over the fields of `query_by`, within 50 ms. A model that does not exist leaves the
  * engine's order and is told in `explain`, as an unknown preset is: an answer is worth more than its last refinement.
  */
-const askedRerank = (parameters: Parameters) => {
+const askedRerank = (parameters: Parameters): RerankSettings => {
   const model = parameters.rerank_model ?? defaultRerank.model
   const top_k = Math.min(WINDOW, Number(parameters.rerank_top_k ?? defaultRerank.top_k))
   const fields = (parameters.query_by ?? "").split(",").map((field) => field.trim()).filter((field) => field !== "" && !field.includes("*"))
-  return rerankStage({ ...defaultRerank, enabled: true, model, top_k, fields }, Object.hasOwn(models, model) ? models[model] : undefined)
+  return { ...defaultRerank, enabled: true, model, top_k, fields }
 }

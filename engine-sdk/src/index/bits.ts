@@ -3,9 +3,11 @@
  * name says so, because these loops run for every filter and every facet.
  */
 export type Bits = Uint32Array
+/** A set that somebody else may remember: to be read and copied only. */
+export interface ReadonlyBits { readonly length: number; readonly [word: number]: number; slice(): Bits }
 
 export const bitsOf = (size: number): Bits => new Uint32Array((size + 31) >>> 5)
-export const hasBit = (bits: Bits, index: number): boolean => (bits[index >>> 5] & (1 << (index & 31))) !== 0
+export const hasBit = (bits: ReadonlyBits, index: number): boolean => (bits[index >>> 5] & (1 << (index & 31))) !== 0
 export const setBit = (bits: Bits, index: number): void => { bits[index >>> 5] |= 1 << (index & 31) }
 export const clearBit = (bits: Bits, index: number): void => { bits[index >>> 5] &= ~(1 << (index & 31)) }
 
@@ -15,7 +17,7 @@ export const popcount32 = (word: number): number => {
   v = (v & 0x33333333) + ((v >>> 2) & 0x33333333)
   return Math.imul((v + (v >>> 4)) & 0x0f0f0f0f, 0x01010101) >>> 24
 }
-export const countBits = (bits: Bits): number => {
+export const countBits = (bits: ReadonlyBits): number => {
   let total = 0
   for (let i = 0; i < bits.length; i++) if (bits[i] !== 0) total += popcount32(bits[i])
   return total
@@ -26,9 +28,9 @@ export const fillBits = (bits: Bits, size: number): Bits => {
   if ((size & 31) !== 0 && bits.length > 0) bits[bits.length - 1] = (1 << (size & 31)) - 1 >>> 0
   return bits
 }
-export const andInto = (target: Bits, other: Bits): Bits => { for (let i = 0; i < target.length; i++) target[i] &= other[i]; return target }
-export const orInto = (target: Bits, other: Bits): Bits => { for (let i = 0; i < target.length; i++) target[i] |= other[i]; return target }
-export const andNotInto = (target: Bits, other: Bits): Bits => { for (let i = 0; i < target.length; i++) target[i] &= ~other[i]; return target }
+export const andInto = (target: Bits, other: ReadonlyBits): Bits => { for (let i = 0; i < target.length; i++) target[i] &= other[i]; return target }
+export const orInto = (target: Bits, other: ReadonlyBits): Bits => { for (let i = 0; i < target.length; i++) target[i] |= other[i]; return target }
+export const andNotInto = (target: Bits, other: ReadonlyBits): Bits => { for (let i = 0; i < target.length; i++) target[i] &= ~other[i]; return target }
 /** The complement within `size` documents, in place. */
 export const notInto = (target: Bits, size: number): Bits => {
   for (let i = 0; i < target.length; i++) target[i] = ~target[i]
@@ -36,7 +38,7 @@ export const notInto = (target: Bits, size: number): Bits => {
   return target
 }
 /** Calls `visit` with every set index, ascending. */
-export const eachBit = (bits: Bits, visit: (index: number) => void): void => {
+export const eachBit = (bits: ReadonlyBits, visit: (index: number) => void): void => {
   for (let w = 0; w < bits.length; w++) {
     let word = bits[w]
     while (word !== 0) {

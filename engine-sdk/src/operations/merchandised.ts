@@ -7,17 +7,17 @@ import type { Result } from "../errors.ts"
 import { ok } from "../errors.ts"
 import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
 import { after } from "../pipeline/awaitable.ts"
-import { merchandise, merchandiseUnion, type MerchandisedSearch, type MerchandiseEnvironment, type SearchExtras, type Stage, type Trace } from "../pipeline/mod.ts"
+import { merchandise, merchandiseUnion, type MerchandisedSearch, type MerchandiseEnvironment, type SearchExtras, type Trace } from "../pipeline/mod.ts"
 import { compileUnion, type UnionPaging } from "../query/compile-union.ts"
 import type { Parameters } from "../query/parameters.ts"
-import type { CompiledRules, RuleRequest } from "../rules/mod.ts"
+import type { CompiledRules, RerankSettings, RuleRequest } from "../rules/mod.ts"
 import type { CollectionInfo } from "../schema.ts"
 import type { OperationContext } from "./operation.ts"
 
 /** What a host has for one search. */
 export interface SearchMerchandise {
   readonly rules: CompiledRules | undefined
-  /** Run whether or not rules act. */ readonly stages?: ReadonlyArray<Stage>
+  /** Asked by the request, where no active rule asks for a rerank. */ readonly rerank?: RerankSettings
   /** Who searches, when. */ readonly request: Omit<RuleRequest, "q" | "filter_by">
   /** Collects moves and score parts for the trace. */ readonly explain: boolean
 }
@@ -62,6 +62,6 @@ const engineAnswers = (context: OperationContext, plans: ReadonlyArray<SearchPla
 
 /** A search without merchandise beside others that have some passes unchanged. */
 const merchandisedOf = ({ merchandise: own, parameters, plan }: PlannedSearch): MerchandisedSearch => ({
-  plan, rules: own?.rules, stages: own?.stages, filterCuratedHits: parameters.filter_curated_hits === "false" ? false : undefined,
+  plan, rules: own?.rules, ...(own?.rerank === undefined ? {} : { rerank: own.rerank }), filterCuratedHits: parameters.filter_curated_hits === "false" ? false : undefined,
   request: { now_ms: 0, ...own?.request, q: parameters.q ?? "", ...(parameters.filter_by === undefined ? {} : { filter_by: parameters.filter_by }) },
 })

@@ -32,7 +32,7 @@ export const merchandiseUnion: MerchandiseUnion = (environment, searches, page) 
 
 /** Decision: rerank and diversity see one list, so one set of rules must decide: that of the first search that has any. */
 const unionStages = (environment: MerchandiseEnvironment, first: MerchandisedSearch, prepared: ReadonlyArray<Prepared>): ReadonlyArray<Stage> => stagesOf(environment, first, {
-  rerank: prepared.find(({ matched }) => matched.rerank !== undefined)?.matched.rerank,
+  rerank: prepared.find(({ matched }) => matched.rerank !== undefined)?.matched.rerank ?? first.rerank,
   diversity: prepared.find(({ matched }) => matched.diversity.length > 0)?.matched.diversity ?? [],
 })
 /** Hits of different plans are compared key by key: where one has boosts, all have that key, at the place where the first that has boosts wants it. */

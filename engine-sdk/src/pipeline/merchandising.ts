@@ -7,6 +7,7 @@ import type { Awaitable, Namespace, SearchEngine } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
 import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
 import type { Reranker } from "../rerank/reranker.ts"
+import type { RerankSettings } from "../rules/rule-set.ts"
 import type { CompiledRules } from "../rules/compile-rules.ts"
 import type { RuleRequest } from "../rules/matched-rules.ts"
 import type { Stage } from "./stage.ts"
@@ -19,6 +20,7 @@ export interface MerchandisedSearch {
   /** undefined: the engine's answer passes unchanged. */ readonly rules: CompiledRules | undefined
   readonly request: RuleRequest
   /** What the request itself says; undefined when it says nothing. Only `false` frees rule pins from the caller's filter. */ readonly filterCuratedHits?: boolean
+  /** Asked by the request: acts where no rule that is active asks for a rerank. */ readonly rerank?: RerankSettings
   /** A tenant's own stages: run after rerank, before diversity. */ readonly stages?: ReadonlyArray<Stage>
 }
 export interface MerchandiseEnvironment {

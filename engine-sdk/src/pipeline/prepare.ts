@@ -7,6 +7,7 @@ import { noneReranker, type Reranker } from "../rerank/reranker.ts"
 import { applyToPlan } from "../rules/apply-to-plan.ts"
 import { queryWords } from "../rules/condition-index.ts"
 import { matchRules, noRules } from "../rules/match-rules.ts"
+import type { RerankSettings } from "../rules/rule-set.ts"
 import type { MatchedRules } from "../rules/matched-rules.ts"
 import type { MerchandisedSearch, MerchandiseEnvironment } from "./merchandising.ts"
 import type { Stage } from "./stage.ts"
@@ -38,17 +39,19 @@ export const prepare = (environment: MerchandiseEnvironment, search: Merchandise
   const matched = search.rules === undefined ? noRules : matchRules(search.rules, search.request, words)
   const plan = withFacetSuggestions(environment, applyToPlan(search.plan, matched, { filterCuratedHits: search.filterCuratedHits }), matched)
   const lines: StageTrace[] = [line("rules", now_us() - started_us)]
-  return { search, matched, words, plan, stages: stagesOf(environment, search, matched), now_us, tape, started_us, lines }
+  return { search, matched, words, plan, stages: stagesOf(environment, search, { rerank: matched.rerank ?? search.rerank, diversity: matched.diversity }), now_us, tape, started_us, lines }
 }
 /** A line of the trace for what is no stage of its own. */
 export const line = (name: string, us: number, more: Partial<StageTrace> = {}): StageTrace => ({ name, outcome: "applied", us, moved: [], ...more })
 
 /** In the contract's order (part 2). */
 export const stagesOf = (environment: MerchandiseEnvironment, search: MerchandisedSearch, { rerank, diversity }: Pick<MatchedRules, "rerank" | "diversity">): ReadonlyArray<Stage> => [
-  ...rerank === undefined ? [] : [rerankStage(rerank, rerankerOf(environment, rerank.model, search.plan.collection))],
+  ...rerank === undefined ? [] : [rerankStage(withFields(rerank, search.plan), rerankerOf(environment, rerank.model, search.plan.collection))],
   ...search.stages ?? [],
   ...diversityStages(diversity),
 ]
+/** Decision: a rerank that names no fields looks at those that the words were looked for in. */
+const withFields = (settings: RerankSettings, { text }: SearchPlan): RerankSettings => settings.fields.length > 0 || text === undefined ? settings : { ...settings, fields: text.fields.map(({ field }) => field) }
 /** What the host offers under a name goes before what the package has. */
 const rerankerOf = (environment: MerchandiseEnvironment, model: string, collection: string): Reranker | undefined =>
   environment.reranker?.(model, collection) ?? (model === "none" ? noneReranker : model === "linear" ? linearReranker() : undefined)

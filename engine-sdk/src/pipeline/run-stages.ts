@@ -40,7 +40,7 @@ export const runStages = (candidates: ReadonlyArray<Candidate>, stages: Readonly
       const { outcome, note } = ran.trace
       if (stages[at].fallback === "error" && (outcome === "late" || outcome === "failed")) {
         const message = `The stage \`${stages[at].name}\` ${outcome === "late" ? "took too long" : `failed: ${note ?? "no reason given"}`}.`
-        return { candidates: current, stages: traces, scores, failure: outcome === "late" ? { kind: "TimedOut", message } : { kind: "Unavailable", message } }
+        return { candidates: current, stages: traces, scores, failure: { kind: "Unavailable", message } }
       }
       return step(at + 1, ran.candidates)
     })

@@ -4,7 +4,7 @@
  */
 import type { Injection, RelevanceQuery, SearchPlan, SortKey } from "../plan.ts"
 import { RelevanceSearch } from "../relevance/relevance-search.ts"
-import { andInto, andNotInto, bitsOf, clearBit, countBits, fillBits, hasBit, setBit, type Bits } from "../index/bits.ts"
+import { andInto, andNotInto, bitsOf, clearBit, countBits, fillBits, hasBit, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
 import { diversify } from "../diversity/mmr.ts"
@@ -78,16 +78,13 @@ export class Execution {
   }
 
   /** The filter without hidden documents and exclusions, within the phrases. */
-  private narrowed(filtered: Bits | undefined, s: number): Bits | undefined {
+  private narrowed(filtered: ReadonlyBits | undefined, s: number): ReadonlyBits | undefined {
     const { plan, reader } = this
     const view = reader.views[s]
     const { segment } = view
     // What passes the filter may be remembered by the segment: a change needs a copy.
-    let bits = filtered, isOwn = false
-    const own = (): Bits => {
-      if (!isOwn || bits === undefined) { bits = bits?.slice() ?? fillBits(bitsOf(segment.docs), segment.docs); isOwn = true }
-      return bits
-    }
+    let changed: Bits | undefined
+    const own = (): Bits => changed ??= filtered?.slice() ?? fillBits(bitsOf(segment.docs), segment.docs)
     for (const id of plan.hidden) for (const doc of segment.docsOfId(id)) clearBit(own(), doc)
     if (plan.text !== undefined) {
       for (const phrase of plan.text.excluded) {
@@ -97,7 +94,7 @@ export class Execution {
       }
       if (plan.text.phrases.length > 0) andInto(own(), TextSearch.phraseMatches(reader, plan.text, view))
     }
-    return bits
+    return changed ?? filtered
   }
 
   private collect(): void {
@@ -119,7 +116,7 @@ export class Execution {
       if (vector !== undefined) this.fuse()
     } else if (vector !== undefined) this.nearest()
     else for (const match of this.matches) {
-      match.found.set(match.allowed ?? fillBits(bitsOf(match.view.segment.docs), match.view.segment.docs))
+      match.found.set(match.allowed as Bits | undefined ?? fillBits(bitsOf(match.view.segment.docs), match.view.segment.docs))
       match.count = countBits(match.found)
       match.high.fill(0, 0, match.view.segment.docs)
       match.low.fill(MATCH_ALL_SCORE, 0, match.view.segment.docs)
@@ -286,12 +283,12 @@ export class Execution {
   /** The best of the matches that are in `within`, by the sort keys; undefined where none is. */
   bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined {
     this.prepareColumns()
-    return this.bestOf(this.matches.map((match, s) => { const found = andInto(match.found.slice(), within[s]); return { ...match, found, scored: found, docs: undefined, count: countBits(found) } }), this.plan.sort, this.columns)
+    return this.bestOf(this.matches.map((match, s) => { const found = andInto(match.found.slice(), within[s]); return { ...match, found, scored: found, scoredDocs: undefined, docs: undefined, count: countBits(found) } }), this.plan.sort, this.columns)
   }
   /** The best document of `within` whether or not it matches: by those sort keys that need no match. */
   bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined {
     const sort = this.plan.sort.filter(({ kind }) => kind === "field" || kind === "boosts" || kind === "geo" || kind === "eval")
-    const matches = this.matches.map((match, s) => ({ ...match, found: within[s], scored: within[s], docs: undefined, count: countBits(within[s]) }))
+    const matches = this.matches.map((match, s) => ({ ...match, found: within[s], scored: within[s], scoredDocs: undefined, docs: undefined, count: countBits(within[s]) }))
     return this.bestOf(matches, sort, keyColumns({ scope: this.scope, reader: this.reader, distances: undefined, fused: undefined, groupSize: undefined }, sort, matches))
   }
   private bestOf(matches: ReadonlyArray<SegmentMatches>, sort: ReadonlyArray<SortKey>, columns: KeyColumn[][]): Ranked | undefined {

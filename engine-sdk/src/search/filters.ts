@@ -5,7 +5,7 @@
 import { analyzerOf } from "../analysis/analyzer.ts"
 import type { Filter, NumberFilter, StringFilter } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
-import { andInto, andNotInto, bitsOf, clearBit, eachBit, fillBits, hasBit, notInto, orInto, setBit, type Bits } from "../index/bits.ts"
+import { andInto, andNotInto, bitsOf, clearBit, eachBit, fillBits, hasBit, notInto, orInto, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
 import type { NumberColumn, TextColumn } from "../index/columns.ts"
 import { expandTerm } from "../index/expand.ts"
@@ -19,7 +19,7 @@ import { hasPlace, intersectTerms, isPhraseAt } from "./places.ts"
 const CACHED_LEAVES_MAX = 64
 
 /** Live documents of each view that pass, to be read only; undefined = every live document and nothing is deleted. */
-export const allowedBits = (scope: SearchScope, reader: CollectionReader, filter: Filter | undefined): Array<Readonly<Bits> | undefined> => {
+export const allowedBits = (scope: SearchScope, reader: CollectionReader, filter: Filter | undefined): Array<ReadonlyBits | undefined> => {
   const evaluation = new FilterEvaluation(scope, reader)
   return reader.views.map((view) => {
     if (filter === undefined && view.deleted === undefined) return undefined
@@ -36,7 +36,7 @@ export class FilterEvaluation {
   constructor(scope: SearchScope, reader: CollectionReader) { this.scope = scope; this.reader = reader }
 
   /** A set that may be remembered and is only to be read. Deleted documents may be in it. */
-  shared(filter: Filter, view: SegmentView): Bits {
+  shared(filter: Filter, view: SegmentView): ReadonlyBits {
     const { segment } = view
     switch (filter.kind) {
       case "string": return filter.values.some((value) => value.prefix) ? this.stringBits(filter, segment) : cachedLeaf(segment, filter, () => this.stringBits(filter, segment))
@@ -120,7 +120,7 @@ export class FilterEvaluation {
   }
 }
 
-const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits): Bits => {
+const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits): ReadonlyBits => {
   if (segment.docs < 256) return compute()
   let cache = segment.derived.get("filters") as Map<string, Bits> | undefined
   if (cache === undefined) segment.derived.set("filters", cache = new Map())

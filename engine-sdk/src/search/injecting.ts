@@ -2,7 +2,7 @@
  * Which documents rules put into a list, and at which positions (contract part 1 and 2). Documents that are named are
  * known before anything matched; the best match of a sponsored slot only afterwards.
  */
-import { andInto, andNotInto, bitsOf, clearBit, fillBits, hasBit, setBit, type Bits } from "../index/bits.ts"
+import { andInto, andNotInto, bitsOf, clearBit, fillBits, hasBit, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
 import type { Filter, Injection } from "../plan.ts"
 import type { Execution } from "./execution.ts"
 import { allowedBits } from "./filters.ts"
@@ -15,11 +15,11 @@ type Chosen = FixedDocument | undefined
 export class Injecting {
   readonly #execution: Execution
   readonly #injected: ReadonlyArray<Injection>
-  /** The caller's filter; undefined = everything of a segment. */ readonly #filtered: ReadonlyArray<Bits | undefined>
-  #restricted: ReadonlyArray<Bits | undefined> | undefined
+  /** The caller's filter; undefined = everything of a segment. */ readonly #filtered: ReadonlyArray<ReadonlyBits | undefined>
+  #restricted: ReadonlyArray<ReadonlyBits | undefined> | undefined
   /** One per injection, in order; undefined where nothing is to be shown or is not known yet. */ #chosen: Chosen[] = []
 
-  constructor(execution: Execution, filtered: ReadonlyArray<Bits | undefined>) {
+  constructor(execution: Execution, filtered: ReadonlyArray<ReadonlyBits | undefined>) {
     this.#execution = execution
     this.#injected = execution.plan.injected ?? []
     const { scope, reader, plan } = execution
@@ -32,14 +32,15 @@ export class Injecting {
     this.#chosen = this.#injected.map((injection) => "id" in injection.target ? this.#named(injection, injection.target.id) : undefined)
     return this.#settled(curated)
   }
+  /** Decision: what a request hides leaves its own hits; a rule that places a document cannot be bypassed by it (spec part 2). */
   #named(injection: Injection, id: string): Chosen {
-    const { reader, plan } = this.#execution
-    const place = plan.hidden.includes(id) ? undefined : reader.locate(id)
+    const { reader } = this.#execution
+    const place = reader.locate(id)
     if (place === undefined) return undefined
     const passing = this.#passing(injection)[place.at]
     return passing === undefined || hasBit(passing, place.doc) ? { s: place.at, doc: place.doc, position: injection.position, injection } : undefined
   }
-  #passing(injection: Injection): ReadonlyArray<Bits | undefined> {
+  #passing(injection: Injection): ReadonlyArray<ReadonlyBits | undefined> {
     const { scope, reader, plan } = this.#execution
     return injection.mustPassFilter ? this.#filtered : this.#restricted ??= allowedBits(scope, reader, plan.pinnedFilter)
   }
@@ -54,13 +55,13 @@ export class Injecting {
     const best = this.#execution.bestWithin(within) ?? this.#execution.bestAnywhere(within)
     return best === undefined ? undefined : { s: best.s, doc: best.doc, position: injection.position, injection }
   }
-  /** Live documents that pass both filters, are not hidden and not injected already. */
+  /** Live documents that pass both filters, are not hidden (a slot for the best takes another) and not injected already. */
   #eligible(injection: Injection, filter: Filter): Bits[] {
     const { scope, reader, plan } = this.#execution
     const passing = this.#passing(injection)
     return allowedBits(scope, reader, filter).map((bits, s) => {
       const { segment, deleted } = reader.views[s]
-      const own = bits ?? fillBits(bitsOf(segment.docs), segment.docs)
+      const own = bits?.slice() ?? fillBits(bitsOf(segment.docs), segment.docs)
       if (passing[s] !== undefined) andInto(own, passing[s]!)
       if (deleted !== undefined) andNotInto(own, deleted)
       for (const id of plan.hidden) for (const doc of segment.docsOfId(id)) clearBit(own, doc)

@@ -3,7 +3,7 @@
  * one and the filter leaves enough, else over every vector that counts. Distances always come from the stored vectors, so
  * only which documents are candidates is ever approximate.
  */
-import { countBits, hasBit, type Bits } from "../index/bits.ts"
+import { countBits, hasBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
 import type { VectorColumn } from "../index/columns.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
@@ -16,7 +16,7 @@ export interface NearestRequest {
   readonly query: VectorQuery
   readonly k: number
   readonly isFiltered: boolean
-  /** Per segment, what may be found (deleted documents are not in it); undefined = everything. */ readonly allowed: ReadonlyArray<Bits | undefined>
+  /** Per segment, what may be found (deleted documents are not in it); undefined = everything. */ readonly allowed: ReadonlyArray<ReadonlyBits | undefined>
   /** Documents that are shown otherwise, or not at all. */ readonly excluded: ReadonlyArray<{ readonly s: number; readonly doc: number }>
 }
 /** One candidate of a graph costs about as much as looking at this many vectors in a row (measured: 9 to 15 where 20,000 vectors are, 14 to 38 where 100,000 are). */

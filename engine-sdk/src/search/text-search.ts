@@ -5,7 +5,7 @@
  */
 import type { TextQuery } from "../plan.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
-import { andInto, andNotInto, bitsOf, hasBit, orInto, setBit, type Bits } from "../index/bits.ts"
+import { andInto, andNotInto, bitsOf, hasBit, orInto, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
 import { decodeUtf8, encodeUtf8 } from "../index/bytes.ts"
 import type { TextColumn } from "../index/columns.ts"
 import { expandTerm } from "../index/expand.ts"
@@ -37,7 +37,7 @@ interface List { readonly field: number; readonly column: TextColumn; at: number
 /** Result of the text part in one segment. */
 export interface SegmentMatches {
   readonly view: SegmentView
-  /** Documents a match may come from; undefined = all. */ readonly allowed: Bits | undefined
+  /** Documents a match may come from; undefined = all. */ readonly allowed: ReadonlyBits | undefined
   readonly found: Bits
   /** Which score cells are valid: all of `found`, unless only the best were asked for; then every document that may be among them. */ scored: Bits
   /** The same documents in no order, where only the best were asked for. */ scoredDocs?: number[] | undefined
@@ -47,7 +47,7 @@ export interface SegmentMatches {
   /** The found documents as numbers, ascending, where they are at hand that way. */ docs?: Uint32Array | undefined
 }
 
-export const newMatches = (view: SegmentView, allowed: Bits | undefined): SegmentMatches => {
+export const newMatches = (view: SegmentView, allowed: ReadonlyBits | undefined): SegmentMatches => {
   const n = view.segment.docs
   const cells = scratch.pop()
   const fits = cells !== undefined && cells.high.length >= n

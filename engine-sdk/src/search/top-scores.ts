@@ -3,7 +3,7 @@
  * bounds the score a document can reach, so positions are read for the few documents whose bound, together with what the
  * order looks at next, beats the best ones known so far. Everything else is found and counted without a score.
  */
-import { andInto, bitsOf, countBits, type Bits } from "../index/bits.ts"
+import { andInto, bitsOf, countBits, type Bits, type ReadonlyBits } from "../index/bits.ts"
 import { SPILLED, type TextColumn } from "../index/columns.ts"
 import { composeMaxScore, fieldScoreBound, scoreHigh, scoreLow, scoreOnce, WINDOW, type ScoreRules } from "./field-score.ts"
 
@@ -37,7 +37,7 @@ export interface Pending {
  * and sets of bits stay in the nearest caches, so nothing here touches memory at random. Cost: the postings of all words,
  * or of the rarest word alone where that is far shorter.
  */
-export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, allowed: Bits | undefined, docsOfSegment: number): Uint32Array | undefined => {
+export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, allowed: ReadonlyBits | undefined, docsOfSegment: number): Uint32Array | undefined => {
   const sizes = new Float64Array(words)
   for (const { column, term, word } of lists) sizes[word] += column.frequency(term)
   let lead = 0
@@ -113,7 +113,7 @@ const mergeSorted = (a: Uint32Array, b: Uint32Array): Uint32Array => {
   return merged.subarray(0, n)
 }
 /** Those of `docs` that are allowed and that one of the word's lists holds (word -1: no word is asked for). */
-const docsWith = (docs: Uint32Array, lists: ReadonlyArray<MarkedList>, word: number, allowed: Bits | undefined): Uint32Array => {
+const docsWith = (docs: Uint32Array, lists: ReadonlyArray<MarkedList>, word: number, allowed: ReadonlyBits | undefined): Uint32Array => {
   const kept = new Uint32Array(docs.length)
   const own = lists.filter((list) => list.word === word)
   const at = own.map(({ column, term }) => column.starts[term]), ends = own.map(({ column, term }) => column.starts[term + 1])
