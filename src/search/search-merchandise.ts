@@ -42,3 +42,9 @@ const askedRerank = (parameters: Parameters): RerankSettings => {
   const fields = (parameters.query_by ?? "").split(",").map((field) => field.trim()).filter((field) => field !== "" && !field.includes("*"))
   return { ...defaultRerank, enabled: true, model, top_k, fields }
 }
+
+/** What a request asks for and does not get without being refused (contract part 7): explained, so that nobody looks for it in vain. */
+export const ignoredOf = (parameters: Parameters): ReadonlyArray<{ readonly parameter: string; readonly value: string; readonly why: string }> => [
+  ...((parameters.preset ?? "") === "" ? [] : [{ parameter: "preset", value: String(parameters.preset), why: "there is no preset of this name" }]),
+  ...(parameters.sort === undefined ? [] : [{ parameter: "sort", value: parameters.sort, why: "sorts are picked by id from a profile, and none is named" }])
+]

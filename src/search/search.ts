@@ -19,7 +19,7 @@ import type { DeclaredError } from "../wire/render.ts"
 import type { Reply } from "../wire/reply.ts"
 import { type CachedSearch, cacheTtlDefault_s, makeAnswerCache, replayed } from "./answer-cache.ts"
 import { engineCallerOf } from "./engine-caller.ts"
-import { environmentOf, isOn, searchMerchandise } from "./search-merchandise.ts"
+import { environmentOf, isOn, ignoredOf, searchMerchandise } from "./search-merchandise.ts"
 import { visitorOf } from "./visitor.ts"
 
 /** What a request says beside its parameters. */
@@ -101,7 +101,7 @@ export class Search extends Context.Service<Search, {
         annotate: ({ trace, ...search }) => {
           const query_id = account(search)
           searches.push({ search, query_id })
-          return trace !== undefined && isOn(search.parameters, "debug") && mayExplain(caller) ? { query_id, explain: trace } : { query_id }
+          return trace !== undefined && isOn(search.parameters, "debug") && mayExplain(caller) ? { query_id, explain: { ...trace, ignored: ignoredOf(search.parameters) } } : { query_id }
         }
       }
       if (shared.use_cache !== "true" && shared.use_cache !== "1") return run(context)

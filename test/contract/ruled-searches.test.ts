@@ -249,6 +249,10 @@ describe("explain", () => {
   it("says what happened, and only to a full key", async () => {
     await rule({ pins: [{ query: "oak", doc_id: "6", position: 1 }], boosts: [{ filter_by: "brand:=acme", weight: 2, name: "house" }], diversity: [{ field: "brand", max: 1 }], rerank: { enabled: true, fields: ["title"] } })
     const { explain } = await find("q=oak&query_by=title&debug=true", tenant.full_key)
+    expect(explain.ignored).toEqual([])
+    const partial = await find("q=oak&query_by=title&debug=true&include_fields=title&preset=nowhere&sort=cheapest", tenant.full_key)
+    expect(partial.explain.ignored).toMatchObject([{ parameter: "preset", value: "nowhere" }, { parameter: "sort", value: "cheapest" }])
+    expect(partial.explain.hits.map(({ id }: { readonly id: string }) => id)).toEqual(explain.hits.map(({ id }: { readonly id: string }) => id))
     expect(explain).toMatchObject({
       active: true, fired: expect.arrayContaining([expect.objectContaining({ kind: "pin", id: "6" }), expect.objectContaining({ kind: "boost", id: "house" }), expect.objectContaining({ kind: "rerank" }), expect.objectContaining({ kind: "diversity" })]),
       plan: { collection: "goods", q: "oak", injected: [{ kind: "pin", id: "6", position: 1 }] }, total_us: expect.any(Number)

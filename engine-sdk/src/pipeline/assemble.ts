@@ -3,6 +3,7 @@ import type { Awaitable } from "../engine.ts"
 import type { EngineError } from "../errors.ts"
 import type { FacetCount, Hit, HitWindow, SearchAnswer, SearchPlan } from "../plan.ts"
 import { sortKeyName } from "../query/compile-union.ts"
+import { idOfHit } from "../search/answer-json.ts"
 import { interleave } from "../search/placement.ts"
 import type { MatchedRules } from "../rules/matched-rules.ts"
 import { after, beforeWaiting } from "./awaitable.ts"
@@ -41,7 +42,7 @@ const movesOf = (hits: ReadonlyArray<PageHit>, offset: number): Move[] =>
 
 /** Hits as the engine paged them. */
 export const pageOfEngine = (environment: MerchandiseEnvironment, prepared: Prepared, hits: ReadonlyArray<Hit>, offset: number): Page => {
-  const page = hits.map((hit): PageHit => ({ id: environment.explain === true ? String(hit.document.id ?? "") : "", hit }))
+  const page = hits.map((hit): PageHit => ({ id: environment.explain === true ? idOfHit(hit) : "", hit }))
   prepared.lines.push(line("place", 0, { note: "by the engine", moved: environment.explain === true ? movesOf(page, offset) : [] }))
   return { hits: page }
 }

@@ -31,11 +31,12 @@ const withFilter = (merged: Record<string, string>, first: string | undefined, s
   if (filter.value !== undefined) merged.filter_by = filter.value
   return ok(merged)
 }
-/** Fills gaps from the named preset; an unknown name is ignored (6.8). The result names no preset, so applying twice changes nothing. */
+/** Fills gaps from the named preset. Only an unknown name, which is ignored (6.8), stands in the result: applying twice changes nothing. */
 export const applyPreset = (parameters: Parameters, presetOf: (name: string) => Preset | undefined): Result<Parameters> => {
   const { preset: name, ...rest } = parameters
   const preset = name === undefined || name === "" ? undefined : presetOf(name)
-  if (preset === undefined || typeof preset.value !== "object" || preset.value === null || "searches" in preset.value) return ok(rest)
+  if (preset === undefined) return ok(parameters)
+  if (typeof preset.value !== "object" || preset.value === null || "searches" in preset.value) return ok(rest)
   const values = textParameters(preset.value as Record<string, unknown>)
   return values.ok ? fillGaps(rest, values.value) : values
 }

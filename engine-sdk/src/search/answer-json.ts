@@ -10,6 +10,19 @@ export const storedHit = (stored: StoredDocument, highlight: Record<string, unkn
   return hit
 }
 
+/** The stored document behind a hit that shows a part of it. */
+const sources = new WeakMap<Hit, StoredDocument>()
+export const partialHit = (stored: StoredDocument, document: Hit["document"], highlight: Record<string, unknown>): Hit => {
+  const hit: Hit = { document, highlight }
+  sources.set(hit, stored)
+  return hit
+}
+/** Also where the answer does not show the id. */
+export const idOfHit = (hit: Hit): string => {
+  const source = sources.get(hit)
+  return String((source === undefined ? hit.document.id : source.pick(["id"])[0]) ?? "")
+}
+
 /** The same for hits of which few are read: `content` is asked once, for whatever of it is read first. `stored` where the document is shown whole. */
 export const lazyHit = (stored: StoredDocument | undefined, content: () => Partial<Pick<Hit, "document" | "highlights">> & Pick<Hit, "highlight">): Hit => {
   let known: ReturnType<typeof content> | undefined

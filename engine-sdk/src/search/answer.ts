@@ -5,7 +5,7 @@ import type { FacetCount, FieldValue, Filter, Hit, HitWindow, JoinInclude, Searc
 import { fieldNamed } from "../query/query-context.ts"
 import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import { lazyHit, storedHit } from "./answer-json.ts"
+import { lazyHit, partialHit, storedHit } from "./answer-json.ts"
 import { Execution, fixedPlace, organicPlace, type Placed } from "./execution.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
 import { FilterEvaluation } from "./filters.ts"
@@ -192,7 +192,7 @@ export class HitRenderer {
     const stored = this.stored(placed)
     if (stored === undefined) return undefined
     const { document, highlight, highlights } = this.content(placed, stored)
-    const hit = this.isWhole ? storedHit(stored, highlight) : { document, highlight } as Hit
+    const hit = this.isWhole ? storedHit(stored, highlight) : partialHit(stored, document!, highlight)
     if (highlights !== undefined) hit.highlights = highlights
     return this.addFacts(hit, placed)
   }
