@@ -7,7 +7,7 @@ const BITS_PER_ID = 12
 const IDS_MIN = 4_096
 
 export class IdFilter {
-  private bits: Uint32Array
+  private readonly bits: Uint32Array
   private readonly most: number
   private size = 0
   /** `ids`: how many there will be at least. */
@@ -19,7 +19,6 @@ export class IdFilter {
   }
   /** Too many are in it: build a larger one. */
   get isFull(): boolean { return this.size >= this.most }
-  get bytes(): number { return this.bits.byteLength }
   add(hash: number): void {
     this.size++
     const mask = this.bits.length - 1
