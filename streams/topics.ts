@@ -8,6 +8,8 @@ export interface Topic {
   /** `visitor`: cut by what an event says about its visitor, so that searches and what follows them meet. `one`: a single partition. */
   readonly partitioning: "visitor" | "one"
   readonly retentionHours: number
+  /** The newest record of a key stays for ever, older ones may go; `retentionHours` says nothing then. */
+  readonly compaction: boolean
   /** Whether retention must wait for the slowest consumer. Derived data need not. */
   readonly waitsForConsumers: boolean
   readonly writtenBy: string
@@ -16,18 +18,18 @@ export interface Topic {
 const DAY = 24
 
 export const BEHAVIOUR_EVENTS: Topic = {
-  name: "behaviour.events.v1", partitioning: "visitor", retentionHours: 31 * DAY, waitsForConsumers: true, writtenBy: "POST /events"
+  name: "behaviour.events.v1", partitioning: "visitor", retentionHours: 31 * DAY, compaction: false, waitsForConsumers: true, writtenBy: "POST /events"
 }
 export const SEARCH_SERVED: Topic = {
-  name: "search.served.v1", partitioning: "visitor", retentionHours: 31 * DAY, waitsForConsumers: true, writtenBy: "every answered search"
+  name: "search.served.v1", partitioning: "visitor", retentionHours: 31 * DAY, compaction: false, waitsForConsumers: true, writtenBy: "every answered search"
 }
 /** Fingerprints of accepted event ids, one block per commit: what the dedupe window is rebuilt from. */
 export const EVENT_FINGERPRINTS: Topic = {
-  name: "behaviour.fingerprints.v1", partitioning: "one", retentionHours: 30 * DAY, waitsForConsumers: false, writtenBy: "POST /events"
+  name: "behaviour.fingerprints.v1", partitioning: "one", retentionHours: 30 * DAY, compaction: false, waitsForConsumers: false, writtenBy: "POST /events"
 }
 
 export const deadLettersOf = (topic: Topic): Topic => ({
-  name: `${topic.name}.dlq`, partitioning: "one", retentionHours: 31 * DAY, waitsForConsumers: false, writtenBy: "any processor"
+  name: `${topic.name}.dlq`, partitioning: "one", retentionHours: 31 * DAY, compaction: false, waitsForConsumers: false, writtenBy: "any processor"
 })
 
 export const TOPICS: ReadonlyArray<Topic> = [
@@ -41,4 +43,13 @@ export const TOPICS: ReadonlyArray<Topic> = [
  */
 export const VISITOR_PARTITIONS_EMBEDDED = 1
 
+/** Of an installation on Kafka that names no other number: as many stream processes can share the work. */
+export const VISITOR_PARTITIONS_DISTRIBUTED = 8
+
 export const partitionsOf = (topic: Topic, visitorPartitions: number): number => topic.partitioning === "visitor" ? visitorPartitions : 1
+
+const HOUR_MS = 3_600_000
+
+/** Every topic as brokers are asked to keep it. */
+export const topicSpecs = (visitorPartitions: number) =>
+  TOPICS.map((topic) => ({ name: topic.name, partitions: partitionsOf(topic, visitorPartitions), retention_ms: topic.retentionHours * HOUR_MS, compaction: topic.compaction }))

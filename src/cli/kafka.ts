@@ -52,19 +52,37 @@ const run = (file: string, args: ReadonlyArray<string>, cwd: string): string => 
 
 export interface Broker { readonly address: string; readonly pid: number; readonly stop: () => Promise<void>; readonly exited: Promise<number | null> }
 
-/** Resolves jars once per folder and version (13 s cold), formats once, starts (2-6 s), waits until ready. */
-export const startKafka = async (options: { readonly folder: string; readonly port: number; readonly version: string; readonly report: (text: string) => void }): Promise<Broker> => {
-  const folder = resolve(options.folder)
-  const jars = join(folder, `lib-${options.version}`)
+/** The folder under `folder` with the jars of a version, fetched (13 s) when it is not there. Throws `StartRefused`. */
+export const resolveJars = (folder: string, version: string, report: (text: string) => void): string => {
+  const jars = join(resolve(folder), `lib-${version}`)
+  if (existsSync(jars)) return jars
   mkdirSync(folder, { recursive: true })
-  if (!existsSync(jars)) {
-    options.report(`Fetching Kafka ${options.version} from Maven Central`)
-    const fresh = `${jars}.new`
-    rmSync(fresh, { recursive: true, force: true })
-    writeFileSync(join(folder, "pom.xml"), pom)
-    run("mvn", ["-B", "-ntp", "-q", `-Dkafka.version=${options.version}`, "dependency:copy-dependencies", "-DincludeScope=runtime", `-DoutputDirectory=${fresh}`], folder)
-    renameSync(fresh, jars)
-  }
+  report(`Fetching Kafka ${version} from Maven Central`)
+  // Of this process alone: two may fetch at once, and the one that comes second finds the first one's.
+  const fresh = `${jars}.${process.pid}`
+  mkdirSync(fresh)
+  writeFileSync(join(fresh, "pom.xml"), pom)
+  run("mvn", ["-B", "-ntp", "-q", `-Dkafka.version=${version}`, "dependency:copy-dependencies", "-DincludeScope=runtime", `-DoutputDirectory=${fresh}`], fresh)
+  if (existsSync(jars)) rmSync(fresh, { recursive: true, force: true })
+  else renameSync(fresh, jars)
+  return jars
+}
+
+export interface BrokerOptions {
+  /** Data, settings and log of this broker. */
+  readonly folder: string
+  /** Where jars are kept when not in `folder`, so that several brokers share them. */
+  readonly jarsFolder?: string
+  readonly port: number
+  readonly version: string
+  readonly report: (text: string) => void
+}
+
+/** Resolves jars once per folder and version, formats once, starts (2-6 s), waits until ready. */
+export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
+  const folder = resolve(options.folder)
+  mkdirSync(folder, { recursive: true })
+  const jars = resolveJars(options.jarsFolder ?? folder, options.version, options.report)
   const controller = await freePort()
   const port = options.port === 0 ? await freePort() : options.port
   const data = join(folder, "data")

@@ -123,20 +123,23 @@ class LmdbEventLog {
     }
     this.#pendingBytes += bytes
     this.#waiting.push({ records, bytes, done })
-    this.#draining ??= this.#drain().finally(() => {
-      this.#draining = undefined
-    })
+    this.#draining ??= this.#drain()
   }
 
   async #drain(): Promise<void> {
     // One turn of grace lets every append of this turn join the first group.
     await Promise.resolve()
-    while (this.#waiting.length > 0) {
-      let count = 0
-      for (let bytes = 0; count < this.#waiting.length && (count === 0 || bytes + this.#waiting[count]!.bytes <= this.#groupBytesMax); count++) {
-        bytes += this.#waiting[count]!.bytes
+    try {
+      while (this.#waiting.length > 0) {
+        let count = 0
+        for (let bytes = 0; count < this.#waiting.length && (count === 0 || bytes + this.#waiting[count]!.bytes <= this.#groupBytesMax); count++) {
+          bytes += this.#waiting[count]!.bytes
+        }
+        await this.#commit(this.#waiting.splice(0, count))
       }
-      await this.#commit(this.#waiting.splice(0, count))
+    } finally {
+      // In the same turn as the look that found nothing: an append between the two would wait for the next one.
+      this.#draining = undefined
     }
   }
 

@@ -1,7 +1,8 @@
 /**
  * The durable log under every stream: topics cut into partitions, records numbered by offset within a partition.
  * The port only stores and returns records; which offset a consumer has reached is the consumer's own fact and lies
- * in Postgres beside its aggregates. Adapters: `layerMemory` here, LMDB in `event-log-lmdb.ts`, Kafka later.
+ * in Postgres beside its aggregates. Adapters: `layerMemory` here, LMDB in
+ * `event-log-lmdb.ts`, Kafka in `event-log-kafka.ts`.
  */
 import { Clock, Context, Effect, Layer, Queue, Schema, Scope } from "effect"
 

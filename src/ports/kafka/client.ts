@@ -1,0 +1,143 @@
+/**
+ * `kafkajs` as we use it: its client with our time-outs, codecs and log, and the two inner parts that its public face
+ * does not offer. What the rules above it are for is told in `lane.ts` (writing) and `reader.ts` (reading).
+ */
+import { createRequire } from "node:module"
+import { constants, gunzipSync, gzipSync } from "node:zlib"
+import * as zlib from "node:zlib"
+import { CompressionCodecs, CompressionTypes, type ISocketFactory, Kafka, type LogEntry } from "kafkajs"
+
+export type Compression = "zstd" | "gzip" | "none"
+
+export interface KafkaSettings {
+  /** `host:port` of brokers to begin with. */
+  readonly brokers: ReadonlyArray<string>
+  readonly clientId: string
+  /** zstd where the runtime has it: as small as gzip for a fifth of the processor time. */
+  readonly compression?: Compression
+  /** How long a broker may take to answer one request before it is asked again. */
+  readonly requestTimeout_ms?: number
+  /** Receives what `kafkajs` logs. Most of it is one line a retry, which the callers tell once and better. */
+  readonly onLog?: (line: string) => void
+  /** How a connection is made; tests put a wire there that drops answers. */
+  readonly socketFactory?: ISocketFactory
+}
+
+const REQUEST_TIMEOUT_MS = 5_000
+const CONNECT_TIMEOUT_MS = 3_000
+
+/** The callers try again themselves and know until when: in here only what a blink of the network needs. */
+const retry = { initialRetryTime: 100, maxRetryTime: 1_000, retries: 3 }
+
+/** Of `node:zlib`, absent before Node 22.15 (and from the typings of older ones). */
+const { zstdCompressSync, zstdDecompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Buffer; zstdDecompressSync?: (bytes: Uint8Array) => Buffer }
+export const hasZstd = zstdCompressSync !== undefined && zstdDecompressSync !== undefined
+
+/** Level 1 costs a sixth of level 6 and gives 7.6-9.5 KB instead of 6.8 for a record of 100 events. */
+const gzipFast = { level: constants.Z_BEST_SPEED }
+
+/** Both codecs are for reading too, whatever is written: topics keep what older settings wrote. */
+const registerCodecs = (): void => {
+  CompressionCodecs[CompressionTypes.GZIP] = () => ({
+    compress: async ({ buffer }: { readonly buffer: Buffer }) => gzipSync(buffer, gzipFast),
+    decompress: async (bytes: Buffer) => gunzipSync(bytes)
+  })
+  if (zstdCompressSync === undefined || zstdDecompressSync === undefined) return
+  CompressionCodecs[CompressionTypes.ZSTD] = () => ({
+    compress: async ({ buffer }: { readonly buffer: Buffer }) => zstdCompressSync(buffer),
+    decompress: async (bytes: Buffer) => zstdDecompressSync(bytes)
+  })
+}
+
+export const compressionTypeOf = (compression: Compression = hasZstd ? "zstd" : "gzip"): CompressionTypes => {
+  if (compression === "zstd" && !hasZstd) throw new Error("This runtime has no zstd; choose gzip or none, or run on Deno or Node 22.15 and later.")
+  return compression === "zstd" ? CompressionTypes.ZSTD : compression === "gzip" ? CompressionTypes.GZIP : CompressionTypes.None
+}
+
+interface RequestQueue {
+  throttleCheckTimeoutId: ReturnType<typeof setTimeout> | null
+  readonly pending: ReadonlyArray<unknown>
+  readonly throttledUntil: number
+  checkPendingRequests(): void
+}
+
+/**
+ * As released, every answer arms a timer of negative length for a queue that is empty, which newer runtimes warn about
+ * and which costs a tenth of the processor time. It is armed only while something is pending.
+ */
+const calmRequestQueue = (): void => {
+  const { prototype } = createRequire(import.meta.url)("kafkajs/src/network/requestQueue/index.js") as { readonly prototype: RequestQueue & { scheduleCheckPendingRequests(): void } }
+  prototype.scheduleCheckPendingRequests = function(this: RequestQueue): void {
+    if (this.throttleCheckTimeoutId !== null || this.pending.length === 0) return
+    this.throttleCheckTimeoutId = setTimeout(() => {
+      this.throttleCheckTimeoutId = null
+      this.checkPendingRequests()
+    }, Math.max(10, this.throttledUntil - Date.now()))
+  }
+}
+
+let isPrepared = false
+
+export const makeKafka = (settings: KafkaSettings): Kafka => {
+  if (!isPrepared) {
+    registerCodecs()
+    calmRequestQueue()
+    isPrepared = true
+  }
+  const { brokers, clientId, onLog, requestTimeout_ms, socketFactory } = settings
+  return new Kafka({
+    brokers: [...brokers], clientId, connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: requestTimeout_ms ?? REQUEST_TIMEOUT_MS, retry,
+    logCreator: () => ({ label, log, namespace }: LogEntry) => onLog?.(`kafkajs ${label} ${namespace}: ${log.message}${typeof log.error === "string" ? ` (${log.error})` : ""}`),
+    ...(socketFactory === undefined ? {} : { socketFactory })
+  })
+}
+
+/** One record of a fetch answer. Offsets and times are decimal text. */
+export interface FetchedMessage {
+  readonly offset: string
+  readonly timestamp: string
+  readonly key: Buffer | null
+  readonly value: Buffer | null
+  readonly isControlRecord: boolean
+  readonly batchContext?: { readonly firstOffset: string; readonly lastOffsetDelta: number }
+}
+export interface FetchedPartition {
+  readonly partition: number
+  readonly highWatermark: string
+  /** The log's start; so spelled in there. */
+  readonly lastStartOffset?: string
+  readonly messages: ReadonlyArray<FetchedMessage>
+}
+interface TopicRequest<Partition> { readonly topic: string; readonly partitions: ReadonlyArray<Partition> }
+
+/** The part of a broker connection that reading by offset needs; the public consumer only reads as a member of a group. */
+export interface BrokerConnection {
+  fetch(request: {
+    readonly replicaId: -1; readonly isolationLevel: 0; readonly maxWaitTime: number; readonly minBytes: number; readonly maxBytes: number
+    readonly topics: ReadonlyArray<TopicRequest<{ readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }>>
+  }): Promise<{ readonly responses: ReadonlyArray<{ readonly topicName: string; readonly partitions: ReadonlyArray<FetchedPartition> }> }>
+  listOffsets(request: {
+    readonly replicaId: -1; readonly isolationLevel: 0; readonly topics: ReadonlyArray<TopicRequest<{ readonly partition: number; readonly timestamp: number | string }>>
+  }): Promise<{ readonly responses: ReadonlyArray<{ readonly topic: string; readonly partitions: ReadonlyArray<{ readonly partition: number; readonly offset: string }> }> }>
+  deleteRecords(request: { readonly topics: ReadonlyArray<TopicRequest<{ readonly partition: number; readonly offset: string }>> }): Promise<unknown>
+}
+/** Connections to all brokers, with what is known of topics and leaders. */
+export interface Cluster {
+  connect(): Promise<void>
+  disconnect(): Promise<void>
+  addMultipleTargetTopics(topics: ReadonlyArray<string>): Promise<void>
+  refreshMetadataIfNecessary(): Promise<void>
+  findLeaderForPartitions(topic: string, partitions: ReadonlyArray<number>): Readonly<Record<string, ReadonlyArray<number>>>
+  findBroker(broker: { readonly nodeId: string }): Promise<BrokerConnection>
+}
+
+/** How often leaders are asked for anew though nothing failed. */
+const METADATA_AGE_MAX_MS = 300_000
+
+/** The client keeps the maker of its clusters behind a symbol; the version is pinned, and the suite would notice. */
+export const makeCluster = (kafka: Kafka): Cluster => {
+  const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === "private:Kafka:createCluster")
+  if (symbol === undefined) throw new Error("kafkajs is not the version this program was made for: 2.2.4.")
+  const make = (kafka as unknown as Record<symbol, (options: { readonly metadataMaxAge: number; readonly allowAutoTopicCreation: boolean }) => Cluster>)[symbol]!
+  return make({ metadataMaxAge: METADATA_AGE_MAX_MS, allowAutoTopicCreation: false })
+}

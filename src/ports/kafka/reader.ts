@@ -1,0 +1,217 @@
+/**
+ * Reading partitions by offset, without a consumer group: where a consumer stands is written in Postgres beside its
+ * aggregates, so a group would only add memberships that end in the middle of a batch and consumers that stay silent
+ * afterwards. Every request here has a time-out, and whatever fails, the connections are thrown away and made anew.
+ */
+import type { Kafka } from "kafkajs"
+import type { LogRecord, PartitionBounds, ReadAnswer, ReadRequest } from "../event-log.ts"
+import { type BrokerConnection, type Cluster, type FetchedPartition, makeCluster } from "./client.ts"
+import { errorTypeOf, messageOf } from "./lane.ts"
+
+export interface ReaderOptions {
+  readonly kafka: Kafka
+  /** How long one read goes on trying before it fails. */
+  readonly giveUpAfter_ms: number
+  readonly onTrouble: (message: string) => void
+}
+
+/** What a broker is asked for at once: what a reader does not take is kept for its next read, so this bounds memory a partition. */
+const FETCH_BYTES_MAX = 1024 * 1024
+const LATEST = -1
+const EARLIEST = -2
+const AGAIN_AFTER_MS = 50
+const AGAIN_AFTER_MAX_MS = 1_000
+
+/** Records that were fetched and not taken yet: those from `from` on, up to `next`. */
+interface Ahead { readonly from: number; readonly records: ReadonlyArray<LogRecord>; readonly next: number; readonly startOffset: number }
+
+const keyOf = (topic: string, partition: number): string => `${topic}/${partition}`
+
+/** A fetch answer from `from` on. Brokers answer whole batches, so it may begin before, and offsets may have gaps. */
+const aheadOf = ({ lastStartOffset, messages }: FetchedPartition, from: number): Ahead => {
+  const records: Array<LogRecord> = []
+  let next = from
+  for (const { batchContext, isControlRecord, key, offset: text, timestamp, value } of messages) {
+    const offset = Number(text)
+    // Compaction may have removed the last records of a batch, whose offsets are passed all the same.
+    next = Math.max(next, offset + 1, batchContext === undefined ? 0 : Number(batchContext.firstOffset) + batchContext.lastOffsetDelta + 1)
+    if (offset < from || isControlRecord) continue
+    records.push({ offset, appendedAt: Number(timestamp), key: key?.toString("utf8"), value: value ?? new Uint8Array(0) })
+  }
+  return { from, records, next, startOffset: Number(lastStartOffset ?? 0) }
+}
+
+/** Takes from what was fetched as much as the reader wants. */
+const take = ({ records, next, startOffset }: Ahead, { bytesMax, from, recordsMax }: ReadRequest): ReadAnswer => {
+  const taken: Array<LogRecord> = []
+  for (let bytes = 0, i = 0; i < records.length && taken.length < recordsMax && bytes < bytesMax; i++) {
+    bytes += records[i]!.value.length
+    taken.push(records[i]!)
+  }
+  return { records: taken, startOffset, nextOffset: taken.length === records.length ? next : taken.length === 0 ? from : taken.at(-1)!.offset + 1 }
+}
+
+const pause = (ms: number): Promise<void> => new Promise((settle) => setTimeout(settle, ms))
+
+export class KafkaReader {
+  readonly #options: ReaderOptions
+  readonly #ahead = new Map<string, Ahead>()
+  #cluster: Cluster | undefined
+  #connecting: Promise<Cluster> | undefined
+  #isFailing = false
+  #isClosed = false
+
+  constructor(options: ReaderOptions) {
+    this.#options = options
+  }
+
+  async read(request: ReadRequest): Promise<ReadAnswer> {
+    const { from, partition, topic } = request
+    const key = keyOf(topic, partition)
+    let ahead = this.#ahead.get(key)
+    if (ahead === undefined || ahead.from !== from || ahead.records.length === 0) ahead = await this.#fetch(topic, partition, from)
+    const answer = take(ahead, request)
+    if (answer.records.length === ahead.records.length) this.#ahead.delete(key)
+    else this.#ahead.set(key, { ...ahead, from: answer.nextOffset, records: ahead.records.slice(answer.records.length) })
+    return answer
+  }
+
+  async bounds(topic: string, partition: number): Promise<PartitionBounds> {
+    const [startOffset, endOffset] = await this.#tried(topic, partition, (broker) => Promise.all([this.#offsetBy(broker, topic, partition, EARLIEST), this.#offsetBy(broker, topic, partition, LATEST)]))
+    return { startOffset: Math.min(startOffset, endOffset), endOffset }
+  }
+
+  /** Ends of many partitions, one request a broker. One look: fails as soon as a broker does not answer. */
+  async ends(partitions: ReadonlyArray<{ readonly topic: string; readonly partition: number }>): Promise<ReadonlyArray<{ readonly topic: string; readonly partition: number; readonly endOffset: number }>> {
+    const cluster = await this.#connected()
+    try {
+      const topics = [...new Set(partitions.map(({ topic }) => topic))]
+      await cluster.addMultipleTargetTopics(topics)
+      const wanted = new Map<string, Map<string, Array<{ readonly partition: number; readonly timestamp: number }>>>()
+      for (const topic of topics) {
+        const leaders = cluster.findLeaderForPartitions(topic, partitions.filter((each) => each.topic === topic).map(({ partition }) => partition))
+        for (const [nodeId, led] of Object.entries(leaders)) {
+          const ofNode = wanted.get(nodeId) ?? new Map()
+          wanted.set(nodeId, ofNode.set(topic, led.map((partition) => ({ partition, timestamp: LATEST }))))
+        }
+      }
+      const answers = await Promise.all([...wanted].map(async ([nodeId, byTopic]) => {
+        const broker = await cluster.findBroker({ nodeId })
+        return broker.listOffsets({ replicaId: -1, isolationLevel: 0, topics: [...byTopic].map(([topic, asked]) => ({ topic, partitions: asked })) })
+      }))
+      return answers.flatMap(({ responses }) => responses.flatMap(({ partitions: found, topic }) => found.map(({ offset, partition }) => ({ topic, partition, endOffset: Number(offset) }))))
+    } catch (error) {
+      this.#drop(cluster)
+      throw error
+    }
+  }
+
+  async offsetAt(topic: string, partition: number, time: number): Promise<number> {
+    return this.#tried(topic, partition, async (broker) => {
+      const found = await this.#offsetBy(broker, topic, partition, Math.max(0, Math.ceil(time)))
+      return found >= 0 ? found : this.#offsetBy(broker, topic, partition, LATEST)
+    })
+  }
+
+  async trim(topic: string, partition: number, before: number): Promise<void> {
+    await this.#tried(topic, partition, async (broker) => {
+      const start = await this.#offsetBy(broker, topic, partition, EARLIEST)
+      const stop = Math.min(before, await this.#offsetBy(broker, topic, partition, LATEST))
+      if (stop > start) await broker.deleteRecords({ topics: [{ topic, partitions: [{ partition, offset: String(stop) }] }] })
+    })
+    this.#ahead.delete(keyOf(topic, partition))
+  }
+
+  async #offsetBy(broker: BrokerConnection, topic: string, partition: number, timestamp: number): Promise<number> {
+    const { responses } = await broker.listOffsets({ replicaId: -1, isolationLevel: 0, topics: [{ topic, partitions: [{ partition, timestamp }] }] })
+    const offset = responses[0]?.partitions[0]?.offset
+    if (offset === undefined) throw new Error(`the broker answers nothing about ${topic}/${partition}`)
+    return Number(offset)
+  }
+
+  #fetch(topic: string, partition: number, from: number): Promise<Ahead> {
+    return this.#tried(topic, partition, async (broker) => {
+      for (let at = from;;) {
+        const answer = await broker.fetch({
+          replicaId: -1, isolationLevel: 0, maxWaitTime: 0, minBytes: 0, maxBytes: FETCH_BYTES_MAX,
+          topics: [{ topic, partitions: [{ partition, fetchOffset: String(at), maxBytes: FETCH_BYTES_MAX }] }]
+        }).catch((error: unknown) => {
+          if (errorTypeOf(error) === "OFFSET_OUT_OF_RANGE") return undefined
+          throw error
+        })
+        if (answer === undefined) {
+          const startOffset = await this.#offsetBy(broker, topic, partition, EARLIEST)
+          // Past the end: nothing is there, and the reader must hear where the log begins. Before the start: from there.
+          if (at >= startOffset) return { from, records: [], next: from, startOffset }
+          at = startOffset
+          continue
+        }
+        const fetched = answer.responses[0]?.partitions[0]
+        if (fetched === undefined) throw new Error(`the broker answers nothing about ${topic}/${partition}`)
+        const ahead = aheadOf(fetched, at)
+        // Never passed over in silence: what is before the watermark is either read or reported.
+        if (ahead.next === at && Number(fetched.highWatermark) > at) throw new Error(`the broker gives no record of ${topic}/${partition} from ${at} on, though it ends at ${fetched.highWatermark}`)
+        return ahead
+      }
+    })
+  }
+
+  async #tried<A>(topic: string, partition: number, use: (broker: BrokerConnection) => Promise<A>): Promise<A> {
+    const stopAt = Date.now() + this.#options.giveUpAfter_ms
+    for (let again_ms = AGAIN_AFTER_MS;; again_ms = Math.min(AGAIN_AFTER_MAX_MS, 2 * again_ms)) {
+      let cluster: Cluster | undefined
+      try {
+        cluster = await this.#connected()
+        await cluster.addMultipleTargetTopics([topic])
+        await cluster.refreshMetadataIfNecessary()
+        const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]))
+        if (nodeId === undefined) throw new Error(`the brokers know no partition ${partition} of ${topic}`)
+        const result = await use(await cluster.findBroker({ nodeId }))
+        this.#isFailing = false
+        return result
+      } catch (error) {
+        this.#drop(cluster)
+        if (!this.#isFailing) this.#options.onTrouble(`reading ${topic}/${partition} failed and is tried again: ${messageOf(error)}`)
+        this.#isFailing = true
+        if (this.#isClosed || Date.now() + again_ms > stopAt) throw error
+        await pause(again_ms)
+      }
+    }
+  }
+
+  async #connected(): Promise<Cluster> {
+    if (this.#isClosed) throw new Error("the event log is closed")
+    if (this.#cluster !== undefined) return this.#cluster
+    return this.#connecting ??= (async () => {
+      const cluster = makeCluster(this.#options.kafka)
+      try {
+        await cluster.connect()
+        return this.#cluster = cluster
+      } catch (error) {
+        this.#disconnect(cluster)
+        throw error
+      } finally {
+        this.#connecting = undefined
+      }
+    })()
+  }
+
+  /** Another reader may have made new connections already; only the failed ones go. */
+  #drop(cluster: Cluster | undefined): void {
+    if (cluster === undefined) return
+    if (this.#cluster === cluster) this.#cluster = undefined
+    this.#disconnect(cluster)
+  }
+
+  /** Not waited for: it would wait for answers of the broker that does not answer. */
+  #disconnect(cluster: Cluster): void {
+    cluster.disconnect().catch((error: unknown) => this.#options.onTrouble(`a connection could not be closed: ${messageOf(error)}`))
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    const cluster = this.#cluster
+    this.#cluster = undefined
+    if (cluster !== undefined) this.#disconnect(cluster)
+  }
+}

@@ -1,0 +1,87 @@
+/**
+ * Topics as they must be, made when missing and compared when present. A difference is refused by name and not repaired:
+ * partitions cannot be taken back, shorter retention loses what was promised, and both are somebody's decision.
+ */
+import { ConfigResourceTypes, type Kafka } from "kafkajs"
+
+export interface TopicSpec {
+  readonly name: string
+  readonly partitions: number
+  readonly retention_ms: number
+  readonly compaction: boolean
+}
+
+/** What a broker says of a topic; settings by their Kafka names. */
+export interface FoundTopic { readonly partitions: number; readonly settings: Readonly<Record<string, string>> }
+
+/** One record holds one request's events; the limit is on a whole send, compressed. */
+export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
+
+const settingsOf = ({ compaction, retention_ms }: TopicSpec): Readonly<Record<string, string>> => ({
+  "cleanup.policy": compaction ? "compact" : "delete",
+  // Compacted topics keep the newest record of a key for as long as there is one.
+  "retention.ms": compaction ? "-1" : String(retention_ms),
+  // The log's own clock at the append: consumers bring topics into one order by it, and offsets are found by it.
+  "message.timestamp.type": "LogAppendTime",
+  "max.message.bytes": String(MESSAGE_BYTES_MAX)
+})
+
+/** How a topic differs from what it must be, in words; empty when it may be used. More of a thing than wanted is fine. */
+export const differencesOf = (spec: TopicSpec, found: FoundTopic): ReadonlyArray<string> => {
+  const differences: Array<string> = []
+  if (found.partitions !== spec.partitions) differences.push(`it has ${found.partitions} partition${found.partitions === 1 ? "" : "s"}, not ${spec.partitions}`)
+  for (const [name, wanted] of Object.entries(settingsOf(spec))) {
+    const actual = found.settings[name]
+    const isLimit = name === "retention.ms" || name === "max.message.bytes"
+    const size = (text: string) => Number(text) < 0 ? Number.POSITIVE_INFINITY : Number(text)
+    const isGood = actual !== undefined && (isLimit ? size(actual) >= size(wanted) : actual === wanted)
+    if (!isGood) differences.push(`${name} is ${actual ?? "unknown"}, not ${wanted}`)
+  }
+  return differences
+}
+
+/** The installation cannot run on the topics that are there. */
+export class KafkaTopicsDiffer extends Error {
+  override readonly name = "KafkaTopicsDiffer"
+}
+
+/**
+ * Makes what is missing (idempotent, also when processes start together) and checks everything. Rejects with
+ * `KafkaTopicsDiffer`, or with the broker's error.
+ */
+export const ensureTopics = async (kafka: Kafka, specs: ReadonlyArray<TopicSpec>, replication?: number): Promise<void> => {
+  const admin = kafka.admin()
+  await admin.connect()
+  try {
+    const missing = async () => {
+      const present = new Set(await admin.listTopics())
+      return specs.filter(({ name }) => !present.has(name))
+    }
+    const absent = await missing()
+    if (absent.length > 0) {
+      // False when somebody else was quicker, with some of them or all.
+      await admin.createTopics({
+        waitForLeaders: true,
+        topics: absent.map((spec) => ({
+          topic: spec.name, numPartitions: spec.partitions, ...(replication === undefined ? {} : { replicationFactor: replication }),
+          configEntries: Object.entries(settingsOf(spec)).map(([name, value]) => ({ name, value }))
+        }))
+      })
+      for (let waited_ms = 0; (await missing()).length > 0; waited_ms += 100) {
+        if (waited_ms > 15_000) throw new KafkaTopicsDiffer(`Topic ${(await missing())[0]?.name} was asked for and does not appear; look at the broker's log.`)
+        await new Promise((settle) => setTimeout(settle, 100))
+      }
+    }
+    const names = specs.map(({ name }) => name)
+    const { topics } = await admin.fetchTopicMetadata({ topics: names })
+    const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames: Object.keys(settingsOf(specs[0]!)) })) })
+    const complaints = specs.flatMap((spec) => {
+      const settings = Object.fromEntries(resources.find(({ resourceName }) => resourceName === spec.name)?.configEntries.map(({ configName, configValue }) => [configName, configValue]) ?? [])
+      const differences = differencesOf(spec, { partitions: topics.find(({ name }) => name === spec.name)?.partitions.length ?? 0, settings })
+      return differences.length === 0 ? [] : [`Topic ${spec.name} is not as this program needs it: ${differences.join("; ")}.`]
+    })
+    if (complaints.length > 0) throw new KafkaTopicsDiffer(complaints.join(" "))
+  } finally {
+    await admin.disconnect()
+  }
+}
