@@ -7,9 +7,9 @@ import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import { readFingerprintKey } from "./fingerprint-key.ts"
 import type { StreamsPort, WorkerSettings } from "./messages.ts"
-import { makeAttribution } from "./processors/attribution/processor.ts"
-import { runPartition } from "./runner.ts"
+import { makeProcessors } from "./runnable.ts"
 import { openStateStore } from "./state-lmdb.ts"
+import { partitionsOf } from "./topics.ts"
 import { layerWorkerLog } from "./worker-log.ts"
 
 /** Partitions take turns on one connection each; the rest serves replays and reports. */
@@ -22,14 +22,13 @@ export const runStreams = (settings: WorkerSettings, port: StreamsPort) => {
   return Effect.gen(function*() {
     const fingerprintKey = yield* readFingerprintKey
     port.send({ kind: "ready" })
-    const attribution = makeAttribution({ fingerprintKey })
     yield* Effect.all(
-      Array.from({ length: settings.visitorPartitions }, (_, partition) =>
-        runPartition(attribution, {
+      makeProcessors(fingerprintKey).flatMap(({ inputs, name, run }) => Array.from({ length: partitionsOf(inputs[0]!, settings.visitorPartitions) }, (_, partition) =>
+        run({
           partition,
-          openStore: () => openStateStore(join(settings.statePath, `${attribution.name}-${partition}`)),
+          openStore: () => openStateStore(join(settings.statePath, `${name}-${partition}`)),
           report: (progress) => port.send({ kind: "progress", progress })
-        })),
+        }))),
       { concurrency: "unbounded", discard: true }
     )
   }).pipe(Effect.provide(Layer.mergeAll(sql, layerWorkerLog({ path: settings.logPath, port, ends: settings.ends }))))

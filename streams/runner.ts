@@ -10,6 +10,7 @@
  *   failed    an error: back to opening after a backoff; an entry that threw twice is a dead letter from then on. When
  *             Postgres refused the batch for good, back at once and with more care (`refusal.ts`): smaller flushes, down
  *             to one record, whose entries are then tried one by one; what is refused becomes a dead letter
+ *   ended     the lease of the partition is somebody else's (`ownership.ts`): nothing of this life was written since
  */
 import { Cause, Clock, Data, Duration, Effect, Option, Queue, Random, Schedule } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -28,6 +29,8 @@ import { deadLettersOf, type Topic } from "./topics.ts"
 export interface RunnerOptions {
   readonly partition: number
   readonly openStore: () => StateStore
+  /** Of the lease under which this partition is run, where several processes share the work; the runner ends when it is lost. */
+  readonly fence?: number
   readonly report?: (progress: Progress) => void
   /** Entries in the mailboxes before fetching stops. */
   readonly entriesMax?: number
@@ -278,7 +281,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
         if (redirects.length > 0) yield* log.append(redirects).pipe(told("Redirected entries could not be appended"), Effect.retry(backoff))
         redirects.length = 0
       })
-      yield* untilAnswered(withSql(commitWith(processor.name, partition, committed, target, write))).pipe(
+      yield* untilAnswered(withSql(commitWith(processor.name, partition, committed, target, write, options.fence))).pipe(
         Effect.catchIf((error) => error._tag === "SqlError" && isRefused(error), (error) => {
           care = afterRefusal(records)
           return Effect.fail(new FlushRefused({ message: `a flush of ${records} records: ${refusalReason(error as SqlError.SqlError)}` }))
@@ -394,6 +397,8 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
   for (let delay_ms = restartAfter_ms;; delay_ms = Math.min(delay_ms * 2, RESTART_AFTER_MAX_MS)) {
     const bornAt = clock.currentTimeMillisUnsafe()
     const cause = yield* Effect.flip(Effect.sandbox(Effect.scoped(life)))
+    // Another process counts on from the last flush; what this life did since is nobody's.
+    if (Cause.findErrorOption(cause).pipe(Option.exists((error) => error._tag === "LeaseLost"))) return
     const refusal = Cause.findErrorOption(cause).pipe(Option.filter((error) => error._tag === "FlushRefused"))
     if (refusal._tag === "Some") {
       // Each of them halves the batch or passes an entry over, so the pause does not grow.

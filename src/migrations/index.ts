@@ -12,6 +12,7 @@ import analytics from "./0011_analytics.ts"
 import streamSkipped from "./0012_stream_skipped.ts"
 import outboxSettled from "./0013_outbox_settled.ts"
 import searchRules from "./0014_search_rules.ts"
+import streamLeases from "./0015_stream_leases.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -21,9 +22,11 @@ const migrations = {
   "0011_analytics": analytics,
   "0012_stream_skipped": streamSkipped,
   "0013_outbox_settled": outboxSettled,
-  "0014_search_rules": searchRules
+  "0014_search_rules": searchRules,
+  "0015_stream_leases": streamLeases
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
 
-export const layer = Layer.effectDiscard(Effect.orDie(Migrator.make({})({ loader: Migrator.fromRecord(migrations) })))
+/** Tried again because of processes that start together: making the table of migrations twice at once fails for one of them. */
+export const layer = Layer.effectDiscard(Effect.orDie(Effect.retry(Migrator.make({})({ loader: Migrator.fromRecord(migrations) }), { times: 2 })))

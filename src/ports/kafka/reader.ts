@@ -17,6 +17,8 @@ export interface ReaderOptions {
 
 /** What a broker is asked for at once: what a reader does not take is kept for its next read, so this bounds memory a partition. */
 const FETCH_BYTES_MAX = 1024 * 1024
+/** Asked for even by who wants one record: a broker gives whole batches. */
+const FETCH_BYTES_MIN = 16 * 1024
 const LATEST = -1
 const EARLIEST = -2
 const AGAIN_AFTER_MS = 50
@@ -69,7 +71,7 @@ export class KafkaReader {
     const { from, partition, topic } = request
     const key = keyOf(topic, partition)
     let ahead = this.#ahead.get(key)
-    if (ahead === undefined || ahead.from !== from || ahead.records.length === 0) ahead = await this.#fetch(topic, partition, from)
+    if (ahead === undefined || ahead.from !== from || ahead.records.length === 0) ahead = await this.#fetch(topic, partition, from, Math.min(FETCH_BYTES_MAX, Math.max(FETCH_BYTES_MIN, request.bytesMax)))
     const answer = take(ahead, request)
     if (answer.records.length === ahead.records.length) this.#ahead.delete(key)
     else this.#ahead.set(key, { ...ahead, from: answer.nextOffset, records: ahead.records.slice(answer.records.length) })
@@ -129,12 +131,12 @@ export class KafkaReader {
     return Number(offset)
   }
 
-  #fetch(topic: string, partition: number, from: number): Promise<Ahead> {
+  #fetch(topic: string, partition: number, from: number, maxBytes: number): Promise<Ahead> {
     return this.#tried(topic, partition, async (broker) => {
       for (let at = from;;) {
         const answer = await broker.fetch({
-          replicaId: -1, isolationLevel: 0, maxWaitTime: 0, minBytes: 0, maxBytes: FETCH_BYTES_MAX,
-          topics: [{ topic, partitions: [{ partition, fetchOffset: String(at), maxBytes: FETCH_BYTES_MAX }] }]
+          replicaId: -1, isolationLevel: 0, maxWaitTime: 0, minBytes: 0, maxBytes,
+          topics: [{ topic, partitions: [{ partition, fetchOffset: String(at), maxBytes }] }]
         }).catch((error: unknown) => {
           if (errorTypeOf(error) === "OFFSET_OUT_OF_RANGE") return undefined
           throw error

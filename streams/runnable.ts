@@ -1,0 +1,20 @@
+/** Every processor there is, by name, closed over its own types: what runs them needs only their topics. */
+import type { Effect } from "effect"
+import type { SqlClient } from "effect/sql"
+import type { EventLog, EventLogUnavailable } from "../src/ports/event-log.ts"
+import type { FingerprintKey } from "../src/ports/fingerprint.ts"
+import type { Processor } from "./processor.ts"
+import { makeAttribution } from "./processors/attribution/processor.ts"
+import { runPartition, type RunnerOptions } from "./runner.ts"
+import type { Topic } from "./topics.ts"
+
+export interface Runnable {
+  readonly name: string
+  readonly inputs: ReadonlyArray<Topic>
+  readonly run: (options: RunnerOptions) => Effect.Effect<void, never, EventLog | SqlClient.SqlClient>
+}
+
+export const runnable = <Body, State, Emitted>(processor: Processor<Body, State, Emitted>): Runnable =>
+  ({ name: processor.name, inputs: processor.inputs, run: (options) => runPartition(processor, options) })
+
+export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Runnable> => [runnable(makeAttribution({ fingerprintKey }))]
