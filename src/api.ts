@@ -11,9 +11,14 @@ import * as events from "./events/routes.ts"
 import * as health from "./health/routes.ts"
 import * as ingest from "./ingest/routes.ts"
 import * as organizations from "./organizations/routes.ts"
+import { EngineAbsence } from "./ports/engine.ts"
 import * as rules from "./rules/routes.ts"
 import * as search from "./search/routes.ts"
+import { EngineUnavailable } from "./wire/errors.ts"
 import type { Implemented } from "./wire/route.ts"
+
+/** Groups whose every operation asks the engine, be it only whether the collection exists. */
+const engineGroups: ReadonlySet<string> = new Set(["collections", "documents", "search", "search rules"])
 
 export const rooms = Effect.gen(function*() {
   const all: Array<Implemented> = [
@@ -28,5 +33,9 @@ export const rooms = Effect.gen(function*() {
     ...yield* organizations.routes,
     ...yield* demo.routes
   ]
-  return all
+  // Asked for its collections, an engine that is not there could only say that there are none.
+  const absence = yield* EngineAbsence
+  if (absence === undefined) return all
+  const refuse = () => Effect.fail(new EngineUnavailable({ message: absence }))
+  return all.map(({ handler, operation }) => ({ operation, handler: engineGroups.has(operation.group) ? refuse : handler }))
 })

@@ -7,6 +7,18 @@ export interface ServerConfig {
   /** One JSON line on standard output when ready; logs go to standard error. */ readonly json: boolean
   /** Header in which a proxy in front names the visitor's country. */ readonly countryHeader: string | undefined
   /** Products of the demo catalogue. */ readonly demoProducts: number
+  /** `embedded`: everything in this program. `distributed`: over Kafka and a Postgres that are there already. */ readonly mode: "embedded" | "distributed"
+  /** `none`: another process has the engine. Distributed mode only. */ readonly engine: "embedded" | "none"
+}
+
+/** Where an installation of several processes meets. */
+export interface DistributedConfig {
+  /** `host:port` of Kafka brokers, separated by commas. */ readonly brokers: string
+  readonly databaseUrl: string
+  /** Put before every topic's name, for installations that share brokers. */ readonly topicPrefix: string
+  /** The same number in every process of an installation; the topics remember it. */ readonly visitorPartitions: number
+  readonly compression: "zstd" | "gzip" | "none" | undefined
+  /** Replicas of topics made here; the brokers' default when undefined. */ readonly replication: number | undefined
 }
 
 export const portDefault = 3100

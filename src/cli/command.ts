@@ -3,7 +3,8 @@ import { Config, Effect, Option } from "effect"
 import { Argument, Command, Flag } from "effect/cli"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
-import { portDefault } from "../config.ts"
+import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../streams/topics.ts"
+import { type DistributedConfig, portDefault } from "../config.ts"
 import { benchAll, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchSearch, benchVectors, writeFixtures } from "./bench.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
@@ -11,21 +12,46 @@ import { kafka, kafkaVersionDefault } from "./kafka.ts"
 import { createKey, createOrganization, listOrganizations, pauseOrganization, resumeOrganization } from "./organizations.ts"
 import { start } from "./start.ts"
 import { status } from "./status.ts"
+import { streams } from "./streams.ts"
 
 const dataDirDefault = fileURLToPath(new URL("../../.dowser", import.meta.url))
 
 const dataDir = Flag.String("data-dir").pipe(Flag.withDescription("Folder that holds everything"), Flag.withFallbackConfig(Config.String("DOWSER_DATA_DIR")), Flag.withDefault(dataDirDefault))
 const json = Flag.Boolean("json").pipe(Flag.withDescription("One JSON line on standard output"), Flag.withFallbackConfig(Config.Boolean("DOWSER_JSON")), Flag.withDefault(false))
 
+/** Only in distributed mode must the first two be there; their absence is told then. */
+const meeting = {
+  brokers: Flag.String("kafka-brokers").pipe(Flag.withDescription("Kafka brokers, host:port, separated by commas"), Flag.withFallbackConfig(Config.String("KAFKA_BROKERS")), Flag.withDefault("")),
+  databaseUrl: Flag.String("database-url").pipe(Flag.withDescription("Postgres of the installation"), Flag.withFallbackConfig(Config.String("DATABASE_URL")), Flag.withDefault("")),
+  topicPrefix: Flag.String("topic-prefix").pipe(Flag.withDescription("Put before every topic's name, for installations that share brokers"), Flag.withFallbackConfig(Config.String("DOWSER_TOPIC_PREFIX")), Flag.withDefault("")),
+  visitorPartitions: Flag.Int("visitor-partitions").pipe(Flag.withDescription("Partitions of the visitor topics; the same in every process"), Flag.withFallbackConfig(Config.Int("DOWSER_VISITOR_PARTITIONS")), Flag.withDefault(VISITOR_PARTITIONS_DISTRIBUTED)),
+  compression: Flag.Literals("compression", ["zstd", "gzip", "none"]).pipe(Flag.withDescription("Of records on their way to Kafka (zstd where the runtime has it, else gzip)"), Flag.optional),
+  replication: Flag.Int("replication").pipe(Flag.withDescription("Replicas of topics made here (the brokers' default otherwise)"), Flag.withFallbackConfig(Config.Int("DOWSER_REPLICATION")), Flag.optional)
+}
+type MeetingFlags = Pick<DistributedConfig, "brokers" | "databaseUrl" | "topicPrefix" | "visitorPartitions"> & { readonly compression: Option.Option<"zstd" | "gzip" | "none">; readonly replication: Option.Option<number> }
+const meetingOf = ({ brokers, compression, databaseUrl, replication, topicPrefix, visitorPartitions }: MeetingFlags): DistributedConfig =>
+  ({ brokers, databaseUrl, topicPrefix, visitorPartitions, compression: Option.getOrUndefined(compression), replication: Option.getOrUndefined(replication) })
+
 const startCommand = Command.make("start", {
   dataDir,
   json,
+  mode: Flag.Literals("mode", ["embedded", "distributed"]).pipe(Flag.withDescription("Everything in this program, or over a Kafka and a Postgres that are there already"), Flag.withDefault("embedded" as const)),
+  engine: Flag.Literals("engine", ["embedded", "none"]).pipe(Flag.withDescription("none: another process has the search engine (distributed mode)"), Flag.withDefault("embedded" as const)),
+  ...meeting,
+  operatorKey: Flag.String("operator-key").pipe(Flag.withDescription("64 hexadecimal digits, the same in every process (else the data folder's own)"), Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_KEY")), Flag.optional),
+  operatorToken: Flag.String("operator-token").pipe(Flag.withDescription("Token of the operator (else the data folder's own)"), Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_TOKEN")), Flag.optional),
   host: Flag.String("host").pipe(Flag.withDescription("Address to listen on"), Flag.withFallbackConfig(Config.String("DOWSER_HOST")), Flag.withDefault("127.0.0.1")),
   port: Flag.Int("port").pipe(Flag.withDescription("Port to listen on"), Flag.withFallbackConfig(Config.Int("DOWSER_PORT")), Flag.withDefault(portDefault)),
   countryHeader: Flag.String("country-header").pipe(Flag.withDescription("Header in which a proxy in front names the visitor's country, e.g. cf-ipcountry"), Flag.withFallbackConfig(Config.String("DOWSER_COUNTRY_HEADER")), Flag.optional),
   demo: Flag.Boolean("demo").pipe(Flag.withDescription("Load the demo shop on the first start (--no-demo: one empty organization)"), Flag.withFallbackConfig(Config.Boolean("DOWSER_DEMO")), Flag.withDefault(true)),
   demoProducts: Flag.Int("demo-products").pipe(Flag.withDescription("Products of the demo shop"), Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")), Flag.withDefault(12_000))
-}, (flags) => Effect.scoped(start({ ...flags, countryHeader: Option.getOrUndefined(flags.countryHeader) }))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
+}, (flags) => Effect.scoped(start({ ...flags, countryHeader: Option.getOrUndefined(flags.countryHeader) }, meetingOf(flags), { operatorKey: Option.getOrUndefined(flags.operatorKey), operatorToken: Option.getOrUndefined(flags.operatorToken) }))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
+
+const streamsCommand = Command.make("streams", {
+  dataDir, json, ...meeting,
+  lease_ms: Flag.Int("lease-ms").pipe(Flag.withDescription("How long a silent process keeps its partitions"), Flag.withFallbackConfig(Config.Int("DOWSER_LEASE_MS")), Flag.withDefault(6_000)),
+  names: Argument.String("names").pipe(Argument.between(0, 50))
+}, (flags) => Effect.scoped(streams({ ...flags, config: meetingOf(flags) }))).pipe(Command.withDescription("Run stream processors alone: those named, or all, sharing partitions with every other such process"))
 
 const target = {
   dataDir,
@@ -152,5 +178,5 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
 
 export const command = Command.make("dowser").pipe(
   Command.withDescription("Hosted search that anyone can run: many tenants, one command"),
-  Command.withSubcommands([startCommand, orgCommand, keysCommand, importCommand, exportCommand, statusCommand, doctorCommand, benchCommand, kafkaCommand])
+  Command.withSubcommands([startCommand, streamsCommand, orgCommand, keysCommand, importCommand, exportCommand, statusCommand, doctorCommand, benchCommand, kafkaCommand])
 )

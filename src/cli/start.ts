@@ -1,14 +1,15 @@
-/** `dowser start`: boots the embedded stack, fills the demo once, prints where it listens, and runs until it is told to stop. */
+/** `dowser start`: boots the embedded stack, or one process of a distributed one, fills the demo once, prints where it listens, and runs until it is told to stop. */
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
 import { Access } from "../access/access.ts"
-import type { ServerConfig } from "../config.ts"
+import type { DistributedConfig, ServerConfig } from "../config.ts"
 import { Demo, readDemoRecord, writeDemoRecord } from "../demo/demo.ts"
 import { seedDemo } from "../demo/seed.ts"
 import { dataVersion } from "../migrations/index.ts"
 import { createWithKeys } from "../organizations/routes.ts"
-import { type DataFolder, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
+import { type DataFolder, type GivenSecrets, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
+import { claimFirstOrganization, layerDistributed } from "../runtime/distributed.ts"
 import { layerEmbedded } from "../runtime/embedded.ts"
 import { layerServer } from "../server.ts"
 import { makeProgress } from "./progress.ts"
@@ -25,7 +26,7 @@ const assertPortFree = (host: string, port: number) =>
 const say = (text: string) => Effect.sync(() => { process.stderr.write(`${text}\n`) })
 const demoCollection = "products"
 
-interface Prepared { readonly organization_id: string; readonly full_key?: string; readonly search_key?: string }
+interface Prepared { readonly organization_id?: string; readonly full_key?: string; readonly search_key?: string }
 
 /** The first start makes the organization and shows its keys; later ones only find it. */
 const prepareOrganization = Effect.fnUntraced(function*(folder: DataFolder, isDemo: boolean) {
@@ -38,6 +39,14 @@ const prepareOrganization = Effect.fnUntraced(function*(folder: DataFolder, isDe
   return made
 })
 
+/** Several processes start over one database: what is there is left alone, and one of them makes the first organization. */
+const prepareShared = Effect.gen(function*() {
+  const existing = (yield* Access).organizations()[0]
+  if (existing !== undefined) return { organization_id: existing.id } satisfies Prepared
+  const made: Prepared = (yield* claimFirstOrganization) ? yield* createWithKeys("Main", "unlimited", 0) : {}
+  return made
+})
+
 const prepareDemo = Effect.fnUntraced(function*(folder: DataFolder, config: ServerConfig, prepared: Prepared) {
   const demo = yield* Demo
   const file = join(folder.path, "demo.json")
@@ -45,6 +54,7 @@ const prepareDemo = Effect.fnUntraced(function*(folder: DataFolder, config: Serv
   const isWanted = record !== undefined || (prepared.full_key !== undefined && config.demo)
   if (!isWanted) return
   const organizationId = record?.is_seeded === true ? record.organization_id : prepared.organization_id
+  if (organizationId === undefined) return
   if (record?.is_seeded !== true) {
     writeDemoRecord(file, { organization_id: organizationId, collection: demoCollection, is_seeded: false })
     const started = performance.now()
@@ -59,7 +69,7 @@ const prepareDemo = Effect.fnUntraced(function*(folder: DataFolder, config: Serv
 const readyLine = (config: ServerConfig, base: string, prepared: Prepared) =>
   JSON.stringify({
     ready: true, base_url: `${base}/v1`, gateway_url: `${base}/api/v1`, console_url: `${base}/console`, ...prepared,
-    ...(prepared.full_key === undefined ? { keys_hint: `dowser keys create --organization ${prepared.organization_id} --scope full --data-dir ${config.dataDir}` } : {})
+    ...(prepared.full_key === undefined && prepared.organization_id !== undefined ? { keys_hint: `dowser keys create --organization ${prepared.organization_id} --scope full --data-dir ${config.dataDir}` } : {})
   })
 
 const welcome = (base: string, prepared: Prepared, hasDemo: boolean): string => {
@@ -74,19 +84,24 @@ const welcome = (base: string, prepared: Prepared, hasDemo: boolean): string => 
     `  curl '${base}/v1/events' -H 'X-SVC-API-KEY: ${searchable}' -d '{"events":[{"type":"click","collection":"${demoCollection}","document_id":"p1","q":"headphones","session_id":"me"}]}'`,
     `  curl "${base}/v1/analytics/metrics/queries?from=$(date -u +%F)&to=$(date -u +%F)&limit=5" -H 'X-SVC-API-KEY: ${secret}'`
   ].join("\n\n")
-  return `\nDowser is ready.\n\n${hasDemo ? `  Demo page    ${base}/\n` : ""}  API          ${base}/v1\n  Reference    ${base}/docs\n  Organization ${organization_id}\n${keys}\n\nTry:\n\n${curl}\n`
+  return `\nDowser is ready.\n\n${hasDemo ? `  Demo page    ${base}/\n` : ""}  API          ${base}/v1\n  Reference    ${base}/docs\n  Organization ${organization_id ?? "another process is making the first one"}\n${keys}\n\nTry:\n\n${curl}\n`
 }
 
-export const start = Effect.fn("start")(function*(config: ServerConfig) {
+export const start = Effect.fn("start")(function*(config: ServerConfig, distributed: DistributedConfig, secrets: GivenSecrets) {
+  if (config.mode === "embedded" && config.engine === "none") return yield* Effect.fail(new StartRefused("--engine none is for --mode distributed, where another process has the engine."))
   yield* assertPortFree(config.host, config.port)
   const folder = yield* Effect.acquireRelease(
-    Effect.try({ try: () => openDataFolder(config.dataDir, dataVersion), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
+    Effect.try({ try: () => openDataFolder(config.dataDir, dataVersion, secrets), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
     (opened) => Effect.sync(opened.release)
   )
-  const stack = yield* Layer.build(layerServer(config).pipe(Layer.provideMerge(layerEmbedded(folder, { countryHeader: config.countryHeader?.toLowerCase() }))))
+  const searching = { countryHeader: config.countryHeader?.toLowerCase() }
+  const stack = yield* config.mode === "embedded"
+    ? Layer.build(layerServer(config).pipe(Layer.provideMerge(layerEmbedded(folder, searching))))
+    : Layer.build(layerServer(config).pipe(Layer.provideMerge(layerDistributed(folder, distributed, config.engine, searching))))
   const base = `http://${config.host === "0.0.0.0" || config.host === "::" ? "127.0.0.1" : config.host}:${config.port}`
   folder.announce(base)
   const prepared = yield* Effect.provide(Effect.gen(function*() {
+    if (config.mode === "distributed") return yield* prepareShared
     const organization = yield* prepareOrganization(folder, config.demo)
     yield* prepareDemo(folder, config, organization)
     return organization

@@ -7,7 +7,7 @@
 import type { WriteAction } from "../../engine-sdk/src/mod.ts"
 import { Clock, Context, Effect, FiberMap, Layer, Semaphore } from "effect"
 import type { SqlClient } from "effect/sql"
-import { Engine } from "../ports/engine.ts"
+import { Engine, EngineAbsence } from "../ports/engine.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { CollectionMissing, JobNotFound, ReindexInProgress } from "./errors.ts"
 import { makeJobsRepository, type StoredJob } from "./jobs-repository.ts"
@@ -86,7 +86,8 @@ export class Ingest extends Context.Service<Ingest, {
     })
     const launch = (stored: StoredJob) => FiberMap.run(running, stored.job.id, workers.withPermits(1)(Effect.catchCause(runJob(stored), (cause) => Effect.andThen(Effect.logError(`job ${stored.job.id} stopped`, cause), finish(stored.job, "failed", "Unexpected error.")))))
 
-    for (const stored of yield* Effect.orDie(repository.unfinished)) yield* launch(stored)
+    // Jobs go on where the engine is; a process without one would only fail them.
+    if ((yield* EngineAbsence) === undefined) for (const stored of yield* Effect.orDie(repository.unfinished)) yield* launch(stored)
 
     return Ingest.of({
       reindex: Effect.fn("Ingest.reindex")(function*(organizationId, collection, action) {

@@ -64,8 +64,11 @@ const secret = (path: string, name: string, make: () => string): string => {
   return readFileSync(file, "utf8").trim()
 }
 
+/** Secrets that come from outside, where several processes with folders of their own must agree on them. Hex and text. */
+export interface GivenSecrets { readonly operatorKey: string | undefined; readonly operatorToken: string | undefined }
+
 /** Takes the folder for this process, making it when missing. Throws `StartRefused`. */
-export const openDataFolder = (given: string, dataVersion: number): DataFolder => {
+export const openDataFolder = (given: string, dataVersion: number, secrets?: GivenSecrets): DataFolder => {
   const path = resolve(given)
   try {
     mkdirSync(path, { recursive: true })
@@ -83,8 +86,9 @@ export const openDataFolder = (given: string, dataVersion: number): DataFolder =
   const owner = readRunning(path)
   if (owner !== undefined) throw new StartRefused(`The data folder ${path} is in use by a running Dowser (process ${owner.pid}${owner.url === "" ? "" : `, ${owner.url}`}).`)
   writeWhole(versionFile, JSON.stringify({ data_version: dataVersion }))
-  const operatorKey = Buffer.from(secret(path, "operator.key", () => randomBytes(32).toString("hex")), "hex")
-  const operatorToken = secret(path, "operator.token", () => randomBytes(24).toString("hex"))
+  if (secrets?.operatorKey !== undefined && !/^[0-9a-f]{64}$/i.test(secrets.operatorKey)) throw new StartRefused("DOWSER_OPERATOR_KEY must be 64 hexadecimal digits: the content of another process's operator.key.")
+  const operatorKey = Buffer.from(secrets?.operatorKey ?? secret(path, "operator.key", () => randomBytes(32).toString("hex")), "hex")
+  const operatorToken = secrets?.operatorToken ?? secret(path, "operator.token", () => randomBytes(24).toString("hex"))
   const announce = (url: string) => writeWhole(runningFile(path), JSON.stringify({ pid: process.pid, url, operator_token: operatorToken } satisfies RunningProgram))
   announce("")
   const initialized = join(path, "initialized")

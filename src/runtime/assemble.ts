@@ -1,0 +1,52 @@
+/** What every mode is made of, once somebody has chosen the database, the log, the engine and who runs the processors. */
+import { Effect, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
+import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
+import type { StreamWorker } from "../../streams/host.ts"
+import { EVENT_FINGERPRINTS } from "../../streams/topics.ts"
+import { Access } from "../access/access.ts"
+import { OperatorAuth } from "../access/operator.ts"
+import { Seal } from "../access/seal.ts"
+import { PopularDocuments } from "../analytics/popular-documents.ts"
+import { Analytics } from "../analytics/service.ts"
+import { layerDictionaries } from "../catalog/dictionaries.ts"
+import { CatalogNames } from "../catalog/names.ts"
+import { CatalogResources } from "../catalog/resources.ts"
+import { Demo } from "../demo/demo.ts"
+import { SearchServed } from "../events/serve-log.ts"
+import { Events } from "../events/service.ts"
+import { Health } from "../health/health.ts"
+import { Ingest } from "../ingest/ingest.ts"
+import { layer as layerMigrations } from "../migrations/index.ts"
+import { Outbox } from "../outbox/outbox.ts"
+import { DedupeWindow } from "../ports/dedupe-window.ts"
+import type { Engine } from "../ports/engine.ts"
+import type { EventLog } from "../ports/event-log.ts"
+import { Identifiers } from "../ports/identifiers.ts"
+import { SearchRules } from "../rules/search-rules.ts"
+import { Search, type SearchLayerOptions } from "../search/search.ts"
+import { layerHousekeeping } from "./housekeeping.ts"
+
+export interface Parts<PortsE, SqlE, StreamsE> {
+  readonly sql: Layer.Layer<SqlClient.SqlClient, SqlE>
+  readonly ports: Layer.Layer<Engine | EventLog, PortsE, SqlClient.SqlClient>
+  readonly streams: Layer.Layer<StreamWorker, StreamsE, EventLog | SqlClient.SqlClient>
+  readonly searching: SearchLayerOptions
+  readonly visitorPartitions: number
+  readonly operatorKey: Uint8Array
+  readonly operatorToken: string
+}
+
+export const assemble = <PortsE, SqlE, StreamsE>({ operatorKey, operatorToken, searching, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE>) => {
+  const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), parts.ports)
+  const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerEmbedded({ key, topic: EVENT_FINGERPRINTS.name })))
+  const events = Layer.mergeAll(streams, Events.layer({ visitorPartitions }), SearchServed.layer({ visitorPartitions }), Analytics.layer)
+  return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Health.layer(), layerHousekeeping()).pipe(
+    Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
+    Layer.provideMerge(PopularDocuments.layer),
+    Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layer)),
+    Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer)),
+    Layer.provideMerge(ports),
+    Layer.provideMerge(Layer.provideMerge(layerMigrations, sql))
+  )
+}

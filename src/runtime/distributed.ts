@@ -1,0 +1,103 @@
+/**
+ * One of several processes: Postgres and Kafka are servers of their own, found by their addresses. API processes accept
+ * and answer; processors run in `dowser streams`, so that no search shares a thread with them. One process owns the
+ * embedded engine; the others say so.
+ */
+import { PgClient } from "@effect/sql-pg"
+import { createHmac } from "node:crypto"
+import { Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
+import { join } from "node:path"
+import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
+import { layerObserved } from "../../streams/observer.ts"
+import { type OwnershipOptions, runOwned } from "../../streams/ownership.ts"
+import { makeProcessors } from "../../streams/runnable.ts"
+import { openStateStore } from "../../streams/state-lmdb.ts"
+import { topicSpecs } from "../../streams/topics.ts"
+import type { DistributedConfig } from "../config.ts"
+import { layer as layerMigrations } from "../migrations/index.ts"
+import { Engine, EngineAbsence } from "../ports/engine.ts"
+import type { EventLog } from "../ports/event-log.ts"
+import { layerKafka } from "../ports/event-log-kafka.ts"
+import type { SearchLayerOptions } from "../search/search.ts"
+import { assemble } from "./assemble.ts"
+import { type DataFolder, StartRefused } from "./data-folder.ts"
+import { layerEngine } from "./embedded.ts"
+import { engineAbsence, noEngine } from "./no-engine.ts"
+
+const API_CONNECTIONS_MAX = 8
+/** Partitions take turns; one is kept busy by leases. */
+const STREAM_CONNECTIONS_MAX = 6
+
+/** A server that cannot be used is one sentence for a person, not a defect. */
+const refusing = (sentence: (error: { readonly message: string }) => string) => <A, E extends { readonly message: string }, R>(layer: Layer.Layer<A, E, R>): Layer.Layer<A, StartRefused, R> =>
+  Layer.catch(layer, (error) => Layer.unwrap(Effect.fail(new StartRefused(sentence(error)))))
+
+const layerDatabase = (databaseUrl: string, applicationName: string, maxConnections: number): Layer.Layer<SqlClient.SqlClient, StartRefused> =>
+  /^postgres(ql)?:\/\//.test(databaseUrl)
+    ? PgClient.layer({ url: Redacted.make(databaseUrl), applicationName, maxConnections }).pipe(refusing(({ message }) => `The database at DATABASE_URL cannot be used: ${message}.`))
+    : Layer.unwrap(Effect.fail(new StartRefused("DATABASE_URL must name a Postgres database: postgres://user:password@host:port/database.")))
+
+const layerBrokers = ({ brokers, compression, replication, topicPrefix, visitorPartitions }: DistributedConfig, clientId: string): Layer.Layer<EventLog, StartRefused> => {
+  const addresses = brokers.split(",").map((address) => address.trim()).filter((address) => address !== "")
+  return addresses.length === 0
+    ? Layer.unwrap(Effect.fail(new StartRefused("KAFKA_BROKERS must name brokers: host:port, separated by commas.")))
+    : layerKafka({ brokers: addresses, clientId, prefix: topicPrefix, compression, replication, topics: topicSpecs(visitorPartitions) }).pipe(refusing(({ message }) => `The brokers at KAFKA_BROKERS (${brokers}) cannot be used: ${message}`))
+}
+
+/**
+ * Every process must seal with the same key, or one could not open what another stored. The first leaves a mark of its
+ * key in the database, from which the key does not follow.
+ */
+const checkOperatorKey = (operatorKey: Uint8Array) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const mark = createHmac("sha256", operatorKey).update("dowser operator key").digest()
+    yield* Effect.orDie(sql`INSERT INTO stream_settings (name, value) VALUES ('operator_key_mark', decode(${mark.toString("hex")}, 'hex')) ON CONFLICT DO NOTHING`)
+    const [row] = yield* Effect.orDie(sql<{ value: string }>`SELECT encode(value, 'hex') AS value FROM stream_settings WHERE name = 'operator_key_mark'`)
+    if (row?.value !== mark.toString("hex")) return yield* Effect.fail(new StartRefused("This installation is sealed with another operator's key; give its content as DOWSER_OPERATOR_KEY (it is in the first process's data folder, operator.key)."))
+  })
+
+/**
+ * True for one process of an installation, once: that one makes the first organization. Should it die before it has, the
+ * operator makes one (`dowser org create`).
+ */
+export const claimFirstOrganization = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  return (yield* sql`INSERT INTO stream_settings (name, value) VALUES ('first_organization', '') ON CONFLICT DO NOTHING RETURNING name`).length > 0
+}).pipe(Effect.orDie)
+
+export const layerDistributed = (folder: DataFolder, config: DistributedConfig, engine: "embedded" | "none", searching: SearchLayerOptions = {}) => {
+  const { visitorPartitions } = config
+  const chosen: Layer.Layer<Engine> = engine === "none" ? Layer.mergeAll(Layer.succeed(Engine, noEngine), Layer.succeed(EngineAbsence, engineAbsence)) : layerEngine(join(folder.path, "engine"))
+  const sql = layerDatabase(config.databaseUrl, "dowser", API_CONNECTIONS_MAX)
+  const ports = Layer.mergeAll(chosen, layerBrokers(config, "dowser-api"), Layer.effectDiscard(checkOperatorKey(folder.operatorKey)))
+  return assemble({ sql, ports, streams: layerObserved({ visitorPartitions }), searching, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
+}
+
+export interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms" | "report"> {
+  readonly config: DistributedConfig
+  /** Names of processors to run; all when empty. */
+  readonly names: ReadonlyArray<string>
+  /** Folder for the snapshots of keyed state, this process's own. */
+  readonly statePath: string
+  /** Called once servers have answered and partitions will be taken. */
+  readonly ready: Effect.Effect<void>
+}
+
+/** Processors alone, until interrupted. Fails with `StartRefused` when a server does not answer or a name is unknown. */
+export const runStreamsProcess = ({ config, names, ready, statePath, ...options }: StreamsProcess) =>
+  Effect.gen(function*() {
+    const all = makeProcessors(yield* Effect.orDie(readFingerprintKey))
+    const unknown = names.find((name) => !all.some((processor) => processor.name === name))
+    if (unknown !== undefined) return yield* Effect.fail(new StartRefused(`There is no processor ${unknown}; there are: ${all.map(({ name }) => name).join(", ")}.`))
+    yield* ready
+    return yield* runOwned({
+      ...options, visitorPartitions: config.visitorPartitions,
+      processors: names.length === 0 ? all : all.filter(({ name }) => names.includes(name)),
+      openStore: ({ group, partition }) => openStateStore(join(statePath, `${group}-${partition}`))
+    })
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(Layer.provideMerge(layerBrokers(config, "dowser-streams"), Layer.provideMerge(layerMigrations, layerDatabase(config.databaseUrl, "dowser-streams", STREAM_CONNECTIONS_MAX))))
+  )

@@ -1,0 +1,179 @@
+/**
+ * An installation of several processes over a real Kafka and a real Postgres: API processes with an engine and without,
+ * stream processes that come, freeze, die and go while events arrive. Every event is counted exactly once.
+ */
+import { assert, describe, it } from "@effect/vitest"
+import { type ChildProcess, spawn } from "node:child_process"
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { Effect, Fiber, Layer, Redacted, type Scope } from "effect"
+import { PgClient } from "@effect/sql-pg"
+import { SqlClient } from "effect/sql"
+import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION } from "../../src/events/schema.ts"
+import { layer as layerMigrations } from "../../src/migrations/index.ts"
+import { EventLog } from "../../src/ports/event-log.ts"
+import { layerKafka } from "../../src/ports/event-log-kafka.ts"
+import { freePort } from "../../src/runtime/free-port.ts"
+import { readLeases } from "../../streams/leases.ts"
+import { encodeRecord } from "../../streams/record.ts"
+import { partitionOfEvent } from "../../streams/routing.ts"
+import { BEHAVIOUR_EVENTS, deadLettersOf, topicSpecs } from "../../streams/topics.ts"
+import { kafkaMissing, startTestBroker, type TestBroker } from "../support/kafka.ts"
+import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
+
+const PARTITIONS = 4
+const LEASE_MS = 2_000
+const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
+const runtimeFlags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : ["run", "-A", "--no-prompt", "--quiet"]
+
+interface Process { readonly child: ChildProcess; readonly ready: Readonly<Record<string, string>>; readonly exited: Promise<number | null>; readonly said: () => string }
+interface Place { readonly databaseUrl: string; readonly broker: TestBroker; readonly folder: string }
+
+/** A command of ours as a process of its own, ended with the scope; resolves with its ready line. */
+const run = (place: Place, name: string, args: ReadonlyArray<string>) =>
+  Effect.acquireRelease(
+    Effect.promise(async (): Promise<Process> => {
+      const environment = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith("DOWSER_")))
+      const child = spawn(process.execPath, [...runtimeFlags, main, ...args, "--json", "--data-dir", join(place.folder, name), "--visitor-partitions", String(PARTITIONS)], {
+        stdio: ["ignore", "pipe", "pipe"], env: { ...environment, KAFKA_BROKERS: place.broker.address(), DATABASE_URL: place.databaseUrl }
+      })
+      let errors = ""
+      child.stderr!.on("data", (chunk: Buffer) => { errors = (errors + chunk.toString()).slice(-6_000) })
+      const exited = new Promise<number | null>((settle) => child.once("exit", (code) => settle(code)))
+      const ready = await new Promise<Record<string, string>>((settle, reject) => {
+        let text = ""
+        child.stdout!.on("data", (chunk: Buffer) => {
+          text += chunk.toString()
+          if (text.includes("\n")) settle(JSON.parse(text.slice(0, text.indexOf("\n"))) as Record<string, string>)
+        })
+        void exited.then((code) => reject(new Error(`${name} ended while starting (exit code ${code}): ${errors}`)))
+      })
+      return { child, ready, exited, said: () => errors }
+    }),
+    ({ child, exited }) => Effect.promise(() => {
+      if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL")
+      return exited
+    })
+  )
+const streamsProcess = (place: Place, name: string) => run(place, name, ["streams", "--lease-ms", String(LEASE_MS)])
+
+const until = <A, E, R>(what: string, within_ms: number, look: Effect.Effect<A, E, R>, holds: (found: A) => boolean) =>
+  Effect.gen(function*() {
+    let found = yield* look
+    for (let waited = 0; waited < within_ms && !holds(found); waited += 100) {
+      yield* Effect.sleep(100)
+      found = yield* look
+    }
+    if (!holds(found)) return assert.fail(`not within ${within_ms} ms: ${what}; found ${JSON.stringify(found)}`)
+    return found
+  })
+/** Partitions by owner; a lease without a living owner counts for nobody. */
+const owned = Effect.map(readLeases, (leases) => {
+  const counts: Record<string, number> = {}
+  for (const { owner = "nobody" } of leases) counts[owner] = (counts[owner] ?? 0) + 1
+  return counts
+})
+const counted = Effect.fnUntraced(function*(organizationId: string) {
+  const sql = yield* SqlClient.SqlClient
+  const [row] = yield* sql<{ n: number }>`SELECT coalesce(sum(events), 0)::float8 AS n FROM analytics_event_rollup WHERE organization_id = ${organizationId} AND grain = 3`
+  return row!.n
+})
+
+const missing = kafkaMissing()
+if (missing !== undefined) it("several processes over Kafka", (ctx) => ctx.skip(missing))
+else describe("several processes over Kafka", () => {
+  const scenario = (title: string, within_ms: number, body: (place: Place) => Effect.Effect<void, unknown, EventLog | SqlClient.SqlClient | Scope.Scope>) =>
+    it.live(title, () =>
+      Effect.scoped(Effect.gen(function*() {
+        const server = yield* acquireTestPostgres
+        const broker = yield* Effect.acquireRelease(Effect.promise(startTestBroker), (started) => Effect.promise(started.stop))
+        const place = { databaseUrl: `postgres://${server.username}:${server.password}@${server.host}:${server.port}/${server.database}`, broker, folder: yield* temporaryFolder("distributed") }
+        const sql = Layer.provideMerge(layerMigrations, PgClient.layer({ url: Redacted.make(place.databaseUrl), maxConnections: 2 }))
+        yield* body(place).pipe(Effect.provide(Layer.mergeAll(sql, layerKafka({ brokers: [broker.address()], clientId: "test", topics: topicSpecs(PARTITIONS) }))))
+      })), within_ms)
+
+  scenario("counts every event once while stream processes join, freeze, die and leave", 150_000, (place) =>
+    Effect.gen(function*() {
+      const log = yield* EventLog
+      const a = yield* streamsProcess(place, "a")
+      yield* until("a owns everything", 10_000, owned, (counts) => counts[a.ready.member!] === PARTITIONS)
+      const b = yield* streamsProcess(place, "b")
+      const isShared = (one: Process, other: Process) => (counts: Record<string, number>) => counts[one.ready.member!] === 2 && counts[other.ready.member!] === 2
+      let appended = 0
+      let isOver = false
+      const load = yield* Effect.forkChild(Effect.gen(function*() {
+        for (let i = 0; !isOver; i++) {
+          const parts = new Map<number, Array<BehaviouralEvent>>()
+          for (let j = 0; j < 20; j++) {
+            const event = { type: "click", collection: "products", document_id: `p${j}`, q: "shoes", session_id: `s${i}-${j % 5}`, event_id: `e${i}-${j}`, timestamp: Date.now() } as unknown as BehaviouralEvent
+            const partition = partitionOfEvent("org_x", event, PARTITIONS)
+            parts.set(partition, [...parts.get(partition) ?? [], event])
+          }
+          const records = [...parts].map(([partition, events]) => ({
+            topic: BEHAVIOUR_EVENTS.name, partition, key: "org_x",
+            value: encodeRecord({ schema_version: EVENTS_SCHEMA_VERSION, organization_id: "org_x", occurred_at: Date.now(), payload: { events } })
+          }))
+          yield* log.append(records)
+          // As a sender does that heard no answer.
+          if (i % 7 === 0) yield* log.append(records)
+          appended += 20
+          yield* Effect.sleep(15)
+        }
+      }))
+      yield* until("a and b share", 10_000, owned, isShared(a, b))
+      // Longer than its session in the middle of its work: b takes over, a comes back with what it had not flushed.
+      process.kill(a.child.pid!, "SIGSTOP")
+      yield* until("b owns everything", 15_000, owned, (counts) => counts[b.ready.member!] === PARTITIONS)
+      yield* Effect.sleep(2_000)
+      process.kill(a.child.pid!, "SIGCONT")
+      yield* until("a and b share again", 15_000, owned, isShared(a, b))
+      process.kill(b.child.pid!, "SIGKILL")
+      yield* until("a owns everything again", 15_000, owned, (counts) => counts[a.ready.member!] === PARTITIONS)
+      const c = yield* streamsProcess(place, "c")
+      yield* until("a and c share", 15_000, owned, isShared(a, c))
+      yield* Effect.sleep(1_000)
+      isOver = true
+      yield* Fiber.join(load)
+      yield* until("everything is counted", 20_000, counted("org_x"), (n) => n >= appended)
+      yield* Effect.sleep(1_500)
+      assert.strictEqual(yield* counted("org_x"), appended)
+      assert.isTrue(appended > 5_000, `only ${appended} events were appended`)
+      assert.deepStrictEqual(yield* log.bounds(deadLettersOf(BEHAVIOUR_EVENTS).name, 0), { startOffset: 0, endOffset: 0 })
+      for (const { child } of [a, c]) process.kill(child.pid!, "SIGTERM")
+      assert.deepStrictEqual(yield* Effect.promise(() => Promise.all([a.exited, c.exited])), [0, 0], a.said())
+      assert.deepStrictEqual(yield* owned, { nobody: PARTITIONS })
+    }))
+
+  scenario("accepts at one process what is counted by another, and tells where the engine is not", 120_000, (place) =>
+    Effect.gen(function*() {
+      const ports = yield* Effect.promise(() => Promise.all([freePort(), freePort()]))
+      const first = yield* run(place, "first", ["start", "--mode", "distributed", "--port", String(ports[0])])
+      const key = readFileSync(join(place.folder, "first", "operator.key"), "utf8").trim()
+      const refused = yield* Effect.exit(Effect.scoped(run(place, "stranger", ["start", "--mode", "distributed", "--engine", "none", "--port", String(ports[1])])))
+      assert.match(String(refused), /sealed with another operator's key; give its content as DOWSER_OPERATOR_KEY/)
+      const second = yield* run(place, "second", ["start", "--mode", "distributed", "--engine", "none", "--port", String(ports[1]), "--operator-key", key])
+      yield* streamsProcess(place, "streams")
+      const call = (process: Process, method: string, path: string, body?: unknown) =>
+        Effect.promise(async () => {
+          const response = await fetch(`${process.ready.base_url}${path}`, { method, headers: { "x-svc-api-key": first.ready.full_key! }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+          return { status: response.status, body: await response.json() as Record<string, unknown> }
+        })
+      assert.strictEqual((yield* call(first, "POST", "/collections", { name: "shoes", fields: [{ name: "title", type: "string" }] })).status, 201)
+      for (const [method, path, body] of [["GET", "/collections", undefined], ["GET", "/collections/shoes/documents/search?q=x&query_by=title", undefined], ["POST", "/collections/shoes/documents", { id: "1", title: "x" }]] as const) {
+        assert.deepStrictEqual(yield* call(second, method, path, body), { status: 502, body: { message: "This process runs without a search engine (--engine none); send the request to the process that has it." } })
+      }
+      const events = Array.from({ length: 100 }, (_, i) => ({ type: "click", collection: "shoes", document_id: "1", q: "boots", session_id: `s${i}`, event_id: `e${i}` }))
+      assert.deepStrictEqual((yield* call(second, "POST", "/events", { events })).body, { accepted: 100, deduplicated: 0, rejected: [] })
+      yield* call(first, "POST", "/events", { events })
+      const organization = first.ready.organization_id!
+      yield* until("everything is counted", 15_000, counted(organization), (n) => n >= 100)
+      yield* Effect.sleep(1_500)
+      assert.strictEqual(yield* counted(organization), 100)
+      const today = new Date().toISOString().slice(0, 10)
+      const metrics = yield* call(second, "GET", `/analytics/metrics/queries?from=${today}&to=${today}`)
+      assert.deepStrictEqual([metrics.status, metrics.body.events], [200, 100])
+      for (const { child } of [first, second]) process.kill(child.pid!, "SIGTERM")
+      assert.deepStrictEqual(yield* Effect.promise(() => Promise.all([first.exited, second.exited])), [0, 0], second.said())
+    }))
+})
