@@ -166,8 +166,8 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       docs: Option.getOrUndefined(flags.docs), queries: Option.getOrUndefined(flags.queries), qrels: Option.getOrUndefined(flags.qrels), rules: Option.getOrUndefined(flags.rules), queryBy: Option.getOrUndefined(flags.queryBy),
       ranking: flags.ranking, products: flags.products, queryCount: flags.queryCount, seed: flags.seed, out: Option.getOrUndefined(flags.out)
     })).pipe(Command.withDescription("Rules, rerank and diversity around the engine: time and quality")),
-    Command.make("events", { ...load, batch: Flag.Int("batch").pipe(Flag.withDefault(100)), seed: inputs.seed, out: inputs.out },
-      (flags) => benchEvents({ seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), batch: flags.batch, seed: flags.seed, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Event batches over HTTP from a load process")),
+    Command.make("events", { ...load, batch: Flag.Int("batch").pipe(Flag.withDefault(100)), seed: inputs.seed, out: inputs.out, kafka: Flag.Boolean("kafka").pipe(Flag.withDescription("Over a real broker, with a stream process beside the API"), Flag.withDefault(false)) },
+      (flags) => benchEvents({ seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), batch: flags.batch, seed: flags.seed, out: Option.getOrUndefined(flags.out), kafka: flags.kafka })).pipe(Command.withDescription("Event batches over HTTP from a load process")),
     Command.make("package", { out: inputs.out }, (flags) => benchPackage({ out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),
     Command.make("vectors", {
       vectors: Flag.Int("vectors").pipe(Flag.withDescription("Generated vectors of each kind"), Flag.withDefault(20_000)), dim: Flag.Int("dim").pipe(Flag.withDescription("Dimensions"), Flag.withDefault(384)),

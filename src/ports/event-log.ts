@@ -79,7 +79,7 @@ export interface EventLogShape {
   readonly offsetAt: (topic: string, partition: number, time: number) => Effect.Effect<number, EventLogUnavailable>
   /** Drops the records below `before` and gives their space back, also while readers are open. Idempotent. */
   readonly trim: (topic: string, partition: number, before: number) => Effect.Effect<void, EventLogUnavailable>
-  /** Fails once nothing will be stored any more until the program is started again. Looks at what is known; costs nothing. */
+  /** Fails while nothing is stored: for good after a failed sync, for as long as the brokers are away. Looks at what is known; costs nothing. */
   readonly health: Effect.Effect<void, EventLogUnavailable>
   /** Hints for all partitions from now on, the newest kept when the subscriber is slow. Ends with the scope. */
   readonly subscribe: Effect.Effect<Queue.Dequeue<AppendedHint>, never, Scope.Scope>

@@ -1,9 +1,10 @@
 /** The event log suite on a real Kafka broker, the topics' table, and what only brokers do: lose answers, die, freeze. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Queue, type Scope } from "effect"
+import { Partitioners } from "kafkajs"
 import { EventLog } from "../../src/ports/event-log.ts"
 import { type KafkaLogOptions, layerKafka } from "../../src/ports/event-log-kafka.ts"
-import { hasZstd } from "../../src/ports/kafka/client.ts"
+import { hasZstd, makeKafka } from "../../src/ports/kafka/client.ts"
 import { differencesOf, type TopicSpec } from "../../src/ports/kafka/topics.ts"
 import { kafkaMissing, kafkaVersion, startTestBroker, type TestBroker } from "../support/kafka.ts"
 import { openWire } from "../support/kafka-wire.ts"
@@ -185,6 +186,30 @@ else {
           })))
         assert.isTrue(wire.answers().lost >= 10, `${wire.answers().lost} answers were lost`)
         expectWhole(found, 100)
+      }).pipe(Effect.scoped), 60_000)
+
+    it.live("would be caught if sends of one producer overlapped", () =>
+      Effect.gen(function*() {
+        const wire = yield* Effect.acquireRelease(Effect.promise(() => openWire(broker.port())), (opened) => Effect.promise(opened.close))
+        yield* withLog({ prefix: "overlap." }, (log) =>
+          Effect.gen(function*() {
+            const kafka = makeKafka({ brokers: [broker.address()], clientId: "overlapping", requestTimeout_ms: 500, socketFactory: wire.socketFactory })
+            const producer = kafka.producer({ idempotent: true, retry: { retries: 20, initialRetryTime: 50, maxRetryTime: 200 }, createPartitioner: Partitioners.DefaultPartitioner })
+            yield* Effect.promise(() => producer.connect())
+            wire.lose = (answer) => answer % 11 === 3 ? "cut" : "no"
+            const acknowledged: Array<string> = []
+            yield* Effect.promise(() => Promise.all(Array.from({ length: 4 }, async (_, id) => {
+              for (let i = 0; i < 50; i++) {
+                const value = `${id}:${String(i).padStart(3, "0")}`
+                // A send that fails is one more way to be caught.
+                await producer.send({ acks: -1, topic: "overlap.t.v1", messages: [{ partition: 0, value }] }).then(() => acknowledged.push(value), () => acknowledged.push(`${value} failed`))
+              }
+            })))
+            yield* Effect.promise(() => producer.disconnect())
+            const stored = (yield* readAll(log))[0]!.map(([, id]) => id)
+            const lost = acknowledged.filter((id) => !stored.includes(id)).length
+            assert.isTrue(lost + stored.length - new Set(stored).size > 0, "neither lost nor repeated: the wire shows nothing")
+          }))
       }).pipe(Effect.scoped), 60_000)
 
     it.live("loses and repeats nothing when the broker is killed and started again, twice", () =>

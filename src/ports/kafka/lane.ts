@@ -19,7 +19,7 @@ export interface LaneAppend {
   readonly done: (result: { readonly baseOffset: number } | LaneFailure) => void
 }
 
-/** `isStored` is unknown when the lane is closed while its batch may be under way. */
+/** Nothing was stored when the broker refused or the batch was never sent; when the lane was closed under way, nobody knows. */
 export interface LaneFailure { readonly message: string }
 
 export interface LaneOptions {
@@ -58,6 +58,7 @@ export class ProducerLane {
   #producer: Producer | undefined
   /** By `topic/partition`; the first to wait is the next to go. Bounded by the log above. */
   readonly #waiting = new Map<string, Array<LaneAppend>>()
+  #underWay: Array<LaneAppend> = []
   #draining: Promise<void> | undefined
   #isClosed = false
   #failingSince: number | undefined
@@ -94,9 +95,11 @@ export class ProducerLane {
         // What is left goes behind the other partitions, which have waited longer.
         if (waiting.length > 0) this.#waiting.set(key, waiting)
         const { partition, topic } = group[0]!
+        this.#underWay = group
         const result = await this.#sendUntilAcknowledged(topic, partition, group.flatMap(({ messages }) => messages))
         let offset = "baseOffset" in result ? result.baseOffset : 0
-        for (const { done, messages } of group) {
+        // Empty when the lane was closed meanwhile and has answered them.
+        for (const { done, messages } of this.#underWay.splice(0)) {
           done("baseOffset" in result ? { baseOffset: offset } : result)
           offset += messages.length
         }
@@ -153,16 +156,14 @@ export class ProducerLane {
 
   /** Sends what waits, for at most `within_ms`; what is not acknowledged by then is answered as failed. */
   async close(within_ms: number): Promise<void> {
-    const timer = setTimeout(() => this.#giveUp(), within_ms)
-    await this.#draining
+    let timer: ReturnType<typeof setTimeout> | undefined
+    await Promise.race([this.#draining, new Promise((settle) => { timer = setTimeout(settle, within_ms) })])
     clearTimeout(timer)
-    this.#giveUp()
-    await this.#dropProducer()
-  }
-
-  #giveUp(): void {
     this.#isClosed = true
+    for (const { done } of this.#underWay.splice(0)) done({ message: `not acknowledged before closing: ${this.#failure || "the broker does not answer"}` })
     for (const waiting of this.#waiting.values()) for (const { done } of waiting) done({ message: "not sent before closing" })
     this.#waiting.clear()
+    // Not waited for: it would wait for the answer that does not come.
+    void this.#dropProducer()
   }
 }
