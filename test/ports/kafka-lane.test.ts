@@ -69,8 +69,10 @@ describe("a producer lane", () => {
   })
   it("fails what the broker refuses for good, wherever the client has wrapped the reason, and goes on", async () => {
     const wrapped = Object.assign(new Error("gave up"), { cause: new BrokerError("MESSAGE_TOO_LARGE") })
-    const { append } = scripted((send) => send === 0 ? wrapped : send)
-    expect(await Promise.all([append(0, "a"), append(1, "b")])).toEqual([{ message: "the broker refuses a record of t: gave up" }, { baseOffset: 1 }])
+    const { append, lane } = scripted((send) => send === 0 ? new BrokerError("REQUEST_TIMED_OUT") : send === 1 ? wrapped : send)
+    expect(await append(0, "a")).toEqual({ message: "the broker refuses a record of t: gave up" })
+    expect(lane.trouble).toBeUndefined()
+    expect(await append(1, "b")).toEqual({ baseOffset: 2 })
   })
   it("answers everything when it is closed, sent or not", async () => {
     const { append, lane } = scripted(() => new Error("away"))

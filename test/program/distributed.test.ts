@@ -1,6 +1,6 @@
 /**
  * An installation of several processes over a real Kafka and a real Postgres: API processes with an engine and without,
- * stream processes that come, freeze, die and go while events arrive. Every event is counted exactly once.
+ * stream processes that come, freeze, die and go, and a broker that dies, while events arrive. Every event is counted exactly once.
  */
 import { assert, describe, it } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
@@ -93,7 +93,7 @@ else describe("several processes over Kafka", () => {
         yield* body(place).pipe(Effect.provide(Layer.mergeAll(sql, layerKafka({ brokers: [broker.address()], clientId: "test", topics: topicSpecs(PARTITIONS) }))))
       })), within_ms)
 
-  scenario("counts every event once while stream processes join, freeze, die and leave", 150_000, (place) =>
+  scenario("counts every event once while stream processes join, freeze, die and leave, and the broker is killed", 150_000, (place) =>
     Effect.gen(function*() {
       const log = yield* EventLog
       const a = yield* streamsProcess(place, "a")
@@ -132,7 +132,11 @@ else describe("several processes over Kafka", () => {
       yield* until("a owns everything again", 15_000, owned, (counts) => counts[a.ready.member!] === PARTITIONS)
       const c = yield* streamsProcess(place, "c")
       yield* until("a and c share", 15_000, owned, isShared(a, c))
+      // Then the broker itself, under everybody.
+      yield* Effect.promise(place.broker.kill)
       yield* Effect.sleep(1_000)
+      yield* Effect.promise(place.broker.restart)
+      yield* Effect.sleep(1_500)
       isOver = true
       yield* Fiber.join(load)
       yield* until("everything is counted", 20_000, counted("org_x"), (n) => n >= appended)

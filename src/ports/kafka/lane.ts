@@ -121,7 +121,10 @@ export class ProducerLane {
         return { baseOffset }
       } catch (error) {
         const type = errorTypeOf(error)
-        if (REFUSALS.has(type)) return { message: `the broker refuses a record of ${topic}: ${messageOf(error)}` }
+        if (REFUSALS.has(type)) {
+          this.#failingSince = undefined
+          return { message: `the broker refuses a record of ${topic}: ${messageOf(error)}` }
+        }
         // The new producer sends the batch under a new id. Whether it is stored already the broker could no longer say:
         // it may stand twice in the partition then, and the processors' look at event_id counts it once.
         if (DISAGREEMENTS.has(type)) await this.#dropProducer()
