@@ -9,7 +9,6 @@ import { seedDemo } from "../demo/seed.ts"
 import { dataVersion } from "../migrations/index.ts"
 import { createWithKeys } from "../organizations/routes.ts"
 import { type DataFolder, type GivenSecrets, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
-import { claimFirstOrganization, layerDistributed } from "../runtime/distributed.ts"
 import { layerEmbedded } from "../runtime/embedded.ts"
 import { layerServer } from "../server.ts"
 import { makeProgress } from "./progress.ts"
@@ -39,10 +38,14 @@ const prepareOrganization = Effect.fnUntraced(function*(folder: DataFolder, isDe
   return made
 })
 
+/** Loaded only when asked for: the embedded stack needs no Kafka client. */
+const distributedRuntime = Effect.promise(() => import("../runtime/distributed.ts"))
+
 /** Several processes start over one database: what is there is left alone, and one of them makes the first organization. */
 const prepareShared = Effect.gen(function*() {
   const existing = (yield* Access).organizations()[0]
   if (existing !== undefined) return { organization_id: existing.id } satisfies Prepared
+  const { claimFirstOrganization } = yield* distributedRuntime
   const made: Prepared = (yield* claimFirstOrganization) ? yield* createWithKeys("Main", "unlimited", 0) : {}
   return made
 })
@@ -97,7 +100,7 @@ export const start = Effect.fn("start")(function*(config: ServerConfig, distribu
   const searching = { countryHeader: config.countryHeader?.toLowerCase() }
   const stack = yield* config.mode === "embedded"
     ? Layer.build(layerServer(config).pipe(Layer.provideMerge(layerEmbedded(folder, searching))))
-    : Layer.build(layerServer(config).pipe(Layer.provideMerge(layerDistributed(folder, distributed, config.engine, searching))))
+    : Layer.build(layerServer(config).pipe(Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, searching))))
   const base = `http://${config.host === "0.0.0.0" || config.host === "::" ? "127.0.0.1" : config.host}:${config.port}`
   folder.announce(base)
   const prepared = yield* Effect.provide(Effect.gen(function*() {

@@ -5,7 +5,6 @@ import type { DistributedConfig } from "../config.ts"
 import { dataVersion } from "../migrations/index.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { openDataFolder, StartRefused } from "../runtime/data-folder.ts"
-import { runStreamsProcess } from "../runtime/distributed.ts"
 
 export const streams = Effect.fn("cli.streams")(function*(flags: { readonly dataDir: string; readonly json: boolean; readonly lease_ms: number; readonly names: ReadonlyArray<string>; readonly config: DistributedConfig }) {
   // For the snapshots of its state; held like any data folder, since two processes would write into each other's.
@@ -15,6 +14,8 @@ export const streams = Effect.fn("cli.streams")(function*(flags: { readonly data
   )
   const identifiers = yield* Identifiers
   const member = yield* identifiers.make("strm")
+  // Loaded only when asked for, like the benches.
+  const { runStreamsProcess } = yield* Effect.promise(() => import("../runtime/distributed.ts"))
   const ready = Effect.sync(() => {
     if (flags.json) process.stdout.write(`${JSON.stringify({ ready: true, member })}\n`)
     else process.stderr.write(`Processors run here as ${member}.\n`)

@@ -1,7 +1,7 @@
 /** The event log suite on a real Kafka broker, the topics' table, and what only brokers do: lose answers, die, freeze. */
 import { afterAll, assert, beforeAll, describe, it } from "@effect/vitest"
 import { Effect, Fiber, Layer, Queue, type Scope } from "effect"
-import { Partitioners } from "kafkajs"
+import kafkajs from "kafkajs"
 import { EventLog } from "../../src/ports/event-log.ts"
 import { type KafkaLogOptions, layerKafka } from "../../src/ports/event-log-kafka.ts"
 import { hasZstd, makeKafka } from "../../src/ports/kafka/client.ts"
@@ -194,7 +194,7 @@ else {
         yield* withLog({ prefix: "overlap." }, (log) =>
           Effect.gen(function*() {
             const kafka = makeKafka({ brokers: [broker.address()], clientId: "overlapping", requestTimeout_ms: 500, socketFactory: wire.socketFactory })
-            const producer = kafka.producer({ idempotent: true, retry: { retries: 20, initialRetryTime: 50, maxRetryTime: 200 }, createPartitioner: Partitioners.DefaultPartitioner })
+            const producer = kafka.producer({ idempotent: true, retry: { retries: 20, initialRetryTime: 50, maxRetryTime: 200 }, createPartitioner: kafkajs.Partitioners.DefaultPartitioner })
             yield* Effect.promise(() => producer.connect())
             wire.lose = (answer) => answer % 11 === 3 ? "cut" : "no"
             const acknowledged: Array<string> = []

@@ -5,7 +5,8 @@
 import { createRequire } from "node:module"
 import { constants, gunzipSync, gzipSync } from "node:zlib"
 import * as zlib from "node:zlib"
-import { CompressionCodecs, CompressionTypes, type ISocketFactory, Kafka, type LogEntry } from "kafkajs"
+// By its default: Node does not find the names in this CommonJS module, Deno does.
+import kafkajs, { type CompressionTypes, type ISocketFactory, type Kafka, type LogEntry } from "kafkajs"
 
 export type Compression = "zstd" | "gzip" | "none"
 
@@ -38,12 +39,12 @@ const gzipFast = { level: constants.Z_BEST_SPEED }
 
 /** Both codecs are for reading too, whatever is written: topics keep what older settings wrote. */
 const registerCodecs = (): void => {
-  CompressionCodecs[CompressionTypes.GZIP] = () => ({
+  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({
     compress: async ({ buffer }: { readonly buffer: Buffer }) => gzipSync(buffer, gzipFast),
     decompress: async (bytes: Buffer) => gunzipSync(bytes)
   })
   if (zstdCompressSync === undefined || zstdDecompressSync === undefined) return
-  CompressionCodecs[CompressionTypes.ZSTD] = () => ({
+  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
     compress: async ({ buffer }: { readonly buffer: Buffer }) => zstdCompressSync(buffer),
     decompress: async (bytes: Buffer) => zstdDecompressSync(bytes)
   })
@@ -51,7 +52,7 @@ const registerCodecs = (): void => {
 
 export const compressionTypeOf = (compression: Compression = hasZstd ? "zstd" : "gzip"): CompressionTypes => {
   if (compression === "zstd" && !hasZstd) throw new Error("This runtime has no zstd; choose gzip or none, or run on Deno or Node 22.15 and later.")
-  return compression === "zstd" ? CompressionTypes.ZSTD : compression === "gzip" ? CompressionTypes.GZIP : CompressionTypes.None
+  return compression === "zstd" ? kafkajs.CompressionTypes.ZSTD : compression === "gzip" ? kafkajs.CompressionTypes.GZIP : kafkajs.CompressionTypes.None
 }
 
 interface RequestQueue {
@@ -85,7 +86,7 @@ export const makeKafka = (settings: KafkaSettings): Kafka => {
     isPrepared = true
   }
   const { brokers, clientId, onLog, requestTimeout_ms, socketFactory } = settings
-  return new Kafka({
+  return new kafkajs.Kafka({
     brokers: [...brokers], clientId, connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: requestTimeout_ms ?? REQUEST_TIMEOUT_MS, retry,
     logCreator: () => ({ label, log, namespace }: LogEntry) => onLog?.(`kafkajs ${label} ${namespace}: ${log.message}${typeof log.error === "string" ? ` (${log.error})` : ""}`),
     ...(socketFactory === undefined ? {} : { socketFactory })

@@ -7,7 +7,7 @@
  * A send carries one partition's records. With several, `kafkajs` forgets a partition whose leader moves, between two
  * tries, to a broker that has answered already.
  */
-import { type CompressionTypes, type Kafka, type Message, Partitioners, type Producer } from "kafkajs"
+import kafkajs, { type CompressionTypes, type Kafka, type Message, type Producer } from "kafkajs"
 
 /** Records of one append that go to one partition. `done` is called exactly once. */
 export interface LaneAppend {
@@ -140,7 +140,7 @@ export class ProducerLane {
   async #connected(): Promise<Producer> {
     if (this.#producer !== undefined) return this.#producer
     const producer = this.#options.kafka.producer({
-      idempotent: true, allowAutoTopicCreation: false, maxInFlightRequests: 1, createPartitioner: Partitioners.DefaultPartitioner
+      idempotent: true, allowAutoTopicCreation: false, maxInFlightRequests: 1, createPartitioner: kafkajs.Partitioners.DefaultPartitioner
     })
     try {
       await producer.connect()

@@ -2,7 +2,7 @@
  * Topics as they must be, made when missing and compared when present. A difference is refused by name and not repaired:
  * partitions cannot be taken back, shorter retention loses what was promised, and both are somebody's decision.
  */
-import { ConfigResourceTypes, type Kafka } from "kafkajs"
+import kafkajs, { type Kafka } from "kafkajs"
 
 export interface TopicSpec {
   readonly name: string
@@ -74,7 +74,7 @@ export const ensureTopics = async (kafka: Kafka, specs: ReadonlyArray<TopicSpec>
     }
     const names = specs.map(({ name }) => name)
     const { topics } = await admin.fetchTopicMetadata({ topics: names })
-    const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: names.map((name) => ({ type: ConfigResourceTypes.TOPIC, name, configNames: Object.keys(settingsOf(specs[0]!)) })) })
+    const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: Object.keys(settingsOf(specs[0]!)) })) })
     const complaints = specs.flatMap((spec) => {
       const settings = Object.fromEntries(resources.find(({ resourceName }) => resourceName === spec.name)?.configEntries.map(({ configName, configValue }) => [configName, configValue]) ?? [])
       const differences = differencesOf(spec, { partitions: topics.find(({ name }) => name === spec.name)?.partitions.length ?? 0, settings })
