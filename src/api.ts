@@ -14,6 +14,7 @@ import * as organizations from "./organizations/routes.ts"
 import { EngineAbsence } from "./ports/engine.ts"
 import * as rules from "./rules/routes.ts"
 import * as search from "./search/routes.ts"
+import * as webhooks from "./webhooks/routes.ts"
 import { EngineUnavailable } from "./wire/errors.ts"
 import type { Implemented } from "./wire/route.ts"
 
@@ -29,6 +30,7 @@ export const rooms = Effect.gen(function*() {
     ...yield* events.routes,
     ...yield* analytics.routes,
     ...yield* access.routes,
+    ...yield* webhooks.routes,
     ...yield* health.routes,
     ...yield* organizations.routes,
     ...yield* demo.routes

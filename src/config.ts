@@ -7,6 +7,7 @@ export interface ServerConfig {
   /** One JSON line on standard output when ready; logs go to standard error. */ readonly json: boolean
   /** Header in which a proxy in front names the visitor's country. */ readonly countryHeader: string | undefined
   /** Products of the demo catalogue. */ readonly demoProducts: number
+  /** Outbound calls may reach private and loopback addresses. */ readonly allowPrivateAddresses: boolean
   /** `embedded`: everything in this program. `distributed`: over Kafka and a Postgres that are there already. */ readonly mode: "embedded" | "distributed"
   /** `none`: another process has the engine. Distributed mode only. */ readonly engine: "embedded" | "none"
 }

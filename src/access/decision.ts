@@ -2,7 +2,7 @@
  * The ordered check of contract part 0 as one pure function: the first refusal that holds answers. What comes after it
  * (resource, session, body, plan) needs the resource and belongs to the use case.
  */
-import { isIP } from "node:net"
+import { isInCidrs } from "../ports/network-address.ts"
 import { AddressNotAllowed, CollectionNotAllowed, OrganizationPaused, OriginNotAllowed, ScopeDenied, Throttled } from "../wire/errors.ts"
 import type { Scope } from "../wire/operation.ts"
 import type { KeyRecord } from "./key-record.ts"
@@ -20,54 +20,6 @@ export interface DecisionInput {
 }
 
 export type Refusal = OrganizationPaused | AddressNotAllowed | OriginNotAllowed | ScopeDenied | Throttled | CollectionNotAllowed
-
-const ipv4Bits = (text: string): bigint | undefined => {
-  const parts = text.split(".").map(Number)
-  return parts.length === 4 && parts.every((part) => Number.isInteger(part) && part >= 0 && part <= 255)
-    ? parts.reduce((bits, part) => (bits << 8n) | BigInt(part), 0n)
-    : undefined
-}
-
-/** Address as 128 bits; IPv4 sits in ::ffff:0:0/96, so that a mapped address and its IPv4 form are one. */
-export const addressBits = (text: string): bigint | undefined => {
-  const bare = text.replace(/%.*$/, "")
-  if (isIP(bare) === 4) {
-    const v4 = ipv4Bits(bare)
-    return v4 === undefined ? undefined : (0xffffn << 32n) | v4
-  }
-  if (isIP(bare) !== 6) return undefined
-  const dotted = /^(.*:)(\d+\.\d+\.\d+\.\d+)$/.exec(bare)
-  let words = bare
-  if (dotted !== null) {
-    const v4 = ipv4Bits(dotted[2])
-    if (v4 === undefined) return undefined
-    words = `${dotted[1]}${(v4 >> 16n).toString(16)}:${(v4 & 0xffffn).toString(16)}`
-  }
-  const [head, tail] = words.split("::")
-  const left = head === "" ? [] : head.split(":")
-  const right = tail === undefined || tail === "" ? [] : tail.split(":")
-  const middle = tail === undefined ? [] : Array<string>(8 - left.length - right.length).fill("0")
-  const all = [...left, ...middle, ...right]
-  return all.length === 8 ? all.reduce((bits, word) => (bits << 16n) | BigInt(parseInt(word, 16)), 0n) : undefined
-}
-
-/** `10.0.0.0/8`, `2001:db8::/32` or a single address. */
-export const parseCidr = (text: string): { readonly bits: bigint; readonly length: number } | undefined => {
-  const [address, suffix] = text.split("/")
-  const bits = addressBits(address)
-  if (bits === undefined) return undefined
-  const width = isIP(address) === 4 ? 32 : 128
-  const length = suffix === undefined ? width : /^\d{1,3}$/.test(suffix) ? Number(suffix) : -1
-  return length < 0 || length > width ? undefined : { bits, length: length + (128 - width) }
-}
-
-export const isInCidrs = (address: string, cidrs: ReadonlyArray<string>): boolean => {
-  const bits = addressBits(address)
-  return bits !== undefined && cidrs.some((text) => {
-    const cidr = parseCidr(text)
-    return cidr !== undefined && (cidr.length === 0 || (bits >> BigInt(128 - cidr.length)) === (cidr.bits >> BigInt(128 - cidr.length)))
-  })
-}
 
 /** `https://shop.example`, or `*.shop.example` for every subdomain. */
 export const originMatches = (origin: string, allowed: ReadonlyArray<string>): boolean => {

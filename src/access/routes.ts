@@ -1,10 +1,10 @@
 /** Handlers of `/keys`. */
 import { Effect } from "effect"
+import { parseCidr } from "../ports/network-address.ts"
 import { inputInvalid } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import { Access, type NewKey, neverExpires, rateLimitDefault } from "./access.ts"
 import * as contract from "./contract.ts"
-import { parseCidr } from "./decision.ts"
 import type { KeyRecord, KeyScope } from "./key-record.ts"
 
 /** A key as answers show it: never its value. */

@@ -44,6 +44,7 @@ const startCommand = Command.make("start", {
   port: Flag.Int("port").pipe(Flag.withDescription("Port to listen on"), Flag.withFallbackConfig(Config.Int("DOWSER_PORT")), Flag.withDefault(portDefault)),
   countryHeader: Flag.String("country-header").pipe(Flag.withDescription("Header in which a proxy in front names the visitor's country, e.g. cf-ipcountry"), Flag.withFallbackConfig(Config.String("DOWSER_COUNTRY_HEADER")), Flag.optional),
   demo: Flag.Boolean("demo").pipe(Flag.withDescription("Load the demo shop on the first start (--no-demo: one empty organization)"), Flag.withFallbackConfig(Config.Boolean("DOWSER_DEMO")), Flag.withDefault(true)),
+  allowPrivateAddresses: Flag.Boolean("allow-private-addresses").pipe(Flag.withDescription("Outbound calls (webhooks) may reach private and loopback addresses"), Flag.withFallbackConfig(Config.Boolean("DOWSER_ALLOW_PRIVATE_ADDRESSES")), Flag.withDefault(false)),
   demoProducts: Flag.Int("demo-products").pipe(Flag.withDescription("Products of the demo shop"), Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")), Flag.withDefault(12_000))
 }, (flags) => Effect.scoped(start({ ...flags, countryHeader: Option.getOrUndefined(flags.countryHeader) }, meetingOf(flags), { operatorKey: Option.getOrUndefined(flags.operatorKey), operatorToken: Option.getOrUndefined(flags.operatorToken) }))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
 

@@ -97,10 +97,10 @@ export const start = Effect.fn("start")(function*(config: ServerConfig, distribu
     Effect.try({ try: () => openDataFolder(config.dataDir, dataVersion, secrets), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
     (opened) => Effect.sync(opened.release)
   )
-  const searching = { countryHeader: config.countryHeader?.toLowerCase() }
+  const options = { searching: { countryHeader: config.countryHeader?.toLowerCase() }, allowPrivateAddresses: config.allowPrivateAddresses }
   const stack = yield* config.mode === "embedded"
-    ? Layer.build(layerServer(config).pipe(Layer.provideMerge(layerEmbedded(folder, searching))))
-    : Layer.build(layerServer(config).pipe(Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, searching))))
+    ? Layer.build(layerServer(config).pipe(Layer.provideMerge(layerEmbedded(folder, options))))
+    : Layer.build(layerServer(config).pipe(Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, options))))
   const base = `http://${config.host === "0.0.0.0" || config.host === "::" ? "127.0.0.1" : config.host}:${config.port}`
   folder.announce(base)
   const prepared = yield* Effect.provide(Effect.gen(function*() {

@@ -13,6 +13,7 @@ import streamSkipped from "./0012_stream_skipped.ts"
 import outboxSettled from "./0013_outbox_settled.ts"
 import searchRules from "./0014_search_rules.ts"
 import streamLeases from "./0015_stream_leases.ts"
+import webhooks from "./0016_webhooks.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -23,7 +24,8 @@ const migrations = {
   "0012_stream_skipped": streamSkipped,
   "0013_outbox_settled": outboxSettled,
   "0014_search_rules": searchRules,
-  "0015_stream_leases": streamLeases
+  "0015_stream_leases": streamLeases,
+  "0016_webhooks": webhooks
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -1,4 +1,5 @@
 /** What every mode is made of, once somebody has chosen the database, the log, the engine and who runs the processors. */
+import type { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
@@ -24,24 +25,34 @@ import type { Engine } from "../ports/engine.ts"
 import type { EventLog } from "../ports/event-log.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { SearchRules } from "../rules/search-rules.ts"
+import { layer as layerOutboundHttp } from "../ports/outbound-http-node.ts"
 import { Search, type SearchLayerOptions } from "../search/search.ts"
+import { layerDispatcher } from "../webhooks/dispatcher.ts"
+import { Webhooks } from "../webhooks/webhooks.ts"
 import { layerHousekeeping } from "./housekeeping.ts"
 
+/** What the person who starts the program chooses, whatever the mode. */
+export interface RuntimeOptions {
+  readonly searching?: SearchLayerOptions
+  /** Contract part 7; false when absent. */ readonly allowPrivateAddresses?: boolean
+}
+
 export interface Parts<PortsE, SqlE, StreamsE> {
-  readonly sql: Layer.Layer<SqlClient.SqlClient, SqlE>
+  readonly sql: Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, SqlE>
   readonly ports: Layer.Layer<Engine | EventLog, PortsE, SqlClient.SqlClient>
   readonly streams: Layer.Layer<StreamWorker, StreamsE, EventLog | SqlClient.SqlClient>
-  readonly searching: SearchLayerOptions
+  readonly options: RuntimeOptions
+  /** No other process uses this database. */ readonly isAlone: boolean
   readonly visitorPartitions: number
   readonly operatorKey: Uint8Array
   readonly operatorToken: string
 }
 
-export const assemble = <PortsE, SqlE, StreamsE>({ operatorKey, operatorToken, searching, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE>) => {
-  const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), parts.ports)
+export const assemble = <PortsE, SqlE, StreamsE>({ isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE>) => {
+  const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerEmbedded({ key, topic: EVENT_FINGERPRINTS.name })))
   const events = Layer.mergeAll(streams, Events.layer({ visitorPartitions }), SearchServed.layer({ visitorPartitions }), Analytics.layer)
-  return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Health.layer(), layerHousekeeping()).pipe(
+  return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
     Layer.provideMerge(PopularDocuments.layer),
     Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layer)),

@@ -19,8 +19,7 @@ import { layer as layerMigrations } from "../migrations/index.ts"
 import { Engine, EngineAbsence } from "../ports/engine.ts"
 import type { EventLog } from "../ports/event-log.ts"
 import { layerKafka } from "../ports/event-log-kafka.ts"
-import type { SearchLayerOptions } from "../search/search.ts"
-import { assemble } from "./assemble.ts"
+import { assemble, type RuntimeOptions } from "./assemble.ts"
 import { type DataFolder, StartRefused } from "./data-folder.ts"
 import { layerEngine } from "./embedded.ts"
 import { engineAbsence, noEngine } from "./no-engine.ts"
@@ -33,7 +32,7 @@ const STREAM_CONNECTIONS_MAX = 6
 const refusing = (sentence: (error: { readonly message: string }) => string) => <A, E extends { readonly message: string }, R>(layer: Layer.Layer<A, E, R>): Layer.Layer<A, StartRefused, R> =>
   Layer.catch(layer, (error) => Layer.unwrap(Effect.fail(new StartRefused(sentence(error)))))
 
-const layerDatabase = (databaseUrl: string, applicationName: string, maxConnections: number): Layer.Layer<SqlClient.SqlClient, StartRefused> =>
+const layerDatabase = (databaseUrl: string, applicationName: string, maxConnections: number): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, StartRefused> =>
   /^postgres(ql)?:\/\//.test(databaseUrl)
     ? PgClient.layer({ url: Redacted.make(databaseUrl), applicationName, maxConnections }).pipe(refusing(({ message }) => `The database at DATABASE_URL cannot be used: ${message}.`))
     : Layer.unwrap(Effect.fail(new StartRefused("DATABASE_URL must name a Postgres database: postgres://user:password@host:port/database.")))
@@ -67,12 +66,12 @@ export const claimFirstOrganization = Effect.gen(function*() {
   return (yield* sql`INSERT INTO stream_settings (name, value) VALUES ('first_organization', '') ON CONFLICT DO NOTHING RETURNING name`).length > 0
 }).pipe(Effect.orDie)
 
-export const layerDistributed = (folder: DataFolder, config: DistributedConfig, engine: "embedded" | "none", searching: SearchLayerOptions = {}) => {
+export const layerDistributed = (folder: DataFolder, config: DistributedConfig, engine: "embedded" | "none", options: RuntimeOptions = {}) => {
   const { visitorPartitions } = config
   const chosen: Layer.Layer<Engine> = engine === "none" ? Layer.mergeAll(Layer.succeed(Engine, noEngine), Layer.succeed(EngineAbsence, engineAbsence)) : layerEngine(join(folder.path, "engine"))
   const sql = layerDatabase(config.databaseUrl, "dowser", API_CONNECTIONS_MAX)
   const ports = Layer.mergeAll(chosen, layerBrokers(config, "dowser-api"), Layer.effectDiscard(checkOperatorKey(folder.operatorKey)))
-  return assemble({ sql, ports, streams: layerObserved({ visitorPartitions }), searching, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
+  return assemble({ sql, ports, streams: layerObserved({ visitorPartitions }), options, isAlone: false, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
 }
 
 export interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms" | "report"> {

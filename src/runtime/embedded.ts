@@ -7,8 +7,7 @@ import { StreamWorker } from "../../streams/host.ts"
 import { VISITOR_PARTITIONS_EMBEDDED } from "../../streams/topics.ts"
 import { Engine } from "../ports/engine.ts"
 import { layerEmbedded as layerEmbeddedLog } from "../ports/event-log-lmdb.ts"
-import type { SearchLayerOptions } from "../search/search.ts"
-import { assemble } from "./assemble.ts"
+import { assemble, type RuntimeOptions } from "./assemble.ts"
 import type { DataFolder } from "./data-folder.ts"
 import { type PostgresServer, startEmbeddedPostgres } from "./embedded-postgres.ts"
 import { superviseEngine } from "./supervised-engine.ts"
@@ -34,7 +33,7 @@ export const layerEngine = (path: string) => Layer.effect(Engine, Effect.gen(fun
   )
 }))
 
-export const layerEmbedded = (folder: DataFolder, options: SearchLayerOptions = {}) => Layer.unwrap(Effect.gen(function*() {
+export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) => Layer.unwrap(Effect.gen(function*() {
   // The server lives as long as the layer's scope; it is stopped after everything that talks to it.
   const server = yield* Effect.acquireRelease(Effect.promise(() => startEmbeddedPostgres(join(folder.path, "postgres"))), (running) => Effect.promise(running.stop))
   const visitorPartitions = VISITOR_PARTITIONS_EMBEDDED
@@ -43,5 +42,5 @@ export const layerEmbedded = (folder: DataFolder, options: SearchLayerOptions = 
 
   const ports = Layer.mergeAll(layerEngine(join(folder.path, "engine")), layerEmbeddedLog({ path: logPath }))
   const streams = StreamWorker.layer({ logPath, statePath: join(folder.path, "streams"), sql: { host, port, username, password, database }, visitorPartitions })
-  return assemble({ sql: layerSql(server), ports, streams, searching: options, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
+  return assemble({ sql: layerSql(server), ports, streams, options, isAlone: true, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
 }))

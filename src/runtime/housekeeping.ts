@@ -6,6 +6,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { expireInstants } from "../analytics/instants-retention.ts"
 import { expireOutbox } from "../outbox/outbox-retention.ts"
+import { expireDeliveries } from "../webhooks/deliveries-retention.ts"
 
 /** Rows of one statement, some milliseconds of work. */
 const ROWS_MAX = 2_000
@@ -19,7 +20,7 @@ export interface HousekeepingOptions {
   readonly firstAfter_ms?: number
 }
 
-const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [expireInstants, expireOutbox]
+const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [expireInstants, expireOutbox, expireDeliveries]
 
 /** One sweep: every table until a statement finds nothing more; answers the rows removed. */
 export const sweep = Effect.fnUntraced(function*(rowsMax: number) {

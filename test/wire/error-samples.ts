@@ -4,6 +4,7 @@ import * as events from "../../src/events/errors.ts"
 import * as health from "../../src/health/errors.ts"
 import * as ingest from "../../src/ingest/errors.ts"
 import * as rules from "../../src/rules/errors.ts"
+import * as webhooks from "../../src/webhooks/errors.ts"
 import * as wire from "../../src/wire/errors.ts"
 
 export const samples: ReadonlyArray<readonly [name: string, error: { readonly _tag: string; readonly message: string }]> = [
@@ -37,5 +38,10 @@ export const samples: ReadonlyArray<readonly [name: string, error: { readonly _t
   ["JobNotFound", new ingest.JobNotFound({ message: "Job job_1 does not exist." })],
   ["ReindexInProgress", new ingest.ReindexInProgress({ message: "A reindex of `products` is queued or running: job_1.", job_id: "job_1" })],
   ["CollectionMissing", new ingest.CollectionMissing({ message: "Collection not found" })],
-  ["SearchRulesNotFound", new rules.SearchRulesNotFound({ message: "`products` has no search rules." })]
+  ["SearchRulesNotFound", new rules.SearchRulesNotFound({ message: "`products` has no search rules." })],
+  ["WebhookNotFound", new webhooks.WebhookNotFound({ message: "Webhook whk_1 does not exist." })],
+  ["DeliveryNotFound", new webhooks.DeliveryNotFound({ message: "Delivery dlv_1 does not exist." })],
+  ["WebhookDisabled", new webhooks.WebhookDisabled({ message: "Webhook whk_1 is disabled." })],
+  ["WebhooksExhausted", new webhooks.WebhooksExhausted({ message: "The organization has 100 webhooks." })],
+  ["SecretsExhausted", new webhooks.SecretsExhausted({ message: "4 secrets are still valid." })]
 ]

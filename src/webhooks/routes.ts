@@ -1,0 +1,59 @@
+/** Handlers of `/webhooks`. */
+import { Effect } from "effect"
+import { InputInvalid, inputInvalid } from "../wire/errors.ts"
+import { implement } from "../wire/route.ts"
+import * as contract from "./contract.ts"
+import { endpointFields } from "./endpoint-input.ts"
+import { deliveriesListed, type WebhookBody } from "./schema.ts"
+import { Webhooks } from "./webhooks.ts"
+
+const limitOf = (text: string | undefined, limitDefault: number) => {
+  if (text === undefined) return Effect.succeed(limitDefault)
+  const value = Number(text)
+  return /^\d{1,3}$/.test(text) && value >= 1 && value <= 250 ? Effect.succeed(value) : Effect.fail(inputInvalid("limit", "A whole number from 1 to 250"))
+}
+const fieldsOf = (body: WebhookBody) => {
+  const fields = endpointFields(body)
+  return fields instanceof InputInvalid ? Effect.fail(fields) : Effect.succeed(fields)
+}
+/** One more than asked for was read: whether there is a next page. */
+const pageOf = <A extends { readonly id: string }>(data: ReadonlyArray<A>, limit: number) => ({ data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1].id } : {}) })
+
+export const routes = Effect.gen(function*() {
+  const webhooks = yield* Webhooks
+  return [
+    implement(contract.listWebhooks, ({ caller, query }) => Effect.gen(function*() {
+      const { cursor, limit: given } = yield* query
+      const limit = yield* limitOf(given, 50)
+      return pageOf(yield* webhooks.list(caller.organizationId, { cursor, limit: limit + 1 }), limit)
+    })),
+    implement(contract.createWebhook, ({ caller, payload }) => Effect.gen(function*() {
+      return yield* webhooks.create(caller.organizationId, yield* fieldsOf(yield* payload))
+    })),
+    implement(contract.getWebhook, ({ caller, params }) => Effect.gen(function*() {
+      const endpoint = yield* webhooks.get(caller.organizationId, params.webhookId)
+      return { ...endpoint, deliveries: yield* webhooks.newestDeliveries(endpoint.id) }
+    })),
+    implement(contract.updateWebhook, ({ caller, params, payload }) => Effect.gen(function*() {
+      yield* webhooks.get(caller.organizationId, params.webhookId)
+      return yield* webhooks.replace(caller.organizationId, params.webhookId, yield* fieldsOf(yield* payload))
+    })),
+    implement(contract.deleteWebhook, ({ caller, params }) => webhooks.remove(caller.organizationId, params.webhookId)),
+    implement(contract.rotateWebhookSecret, ({ caller, params }) => webhooks.rotateSecret(caller.organizationId, params.webhookId)),
+    implement(contract.testWebhook, ({ caller, params }) => webhooks.sendTest(caller.organizationId, params.webhookId)),
+    implement(contract.listWebhookDeliveries, ({ caller, params, query }) => Effect.gen(function*() {
+      yield* webhooks.get(caller.organizationId, params.webhookId)
+      const { cursor, limit: given } = yield* query
+      const limit = yield* limitOf(given, deliveriesListed)
+      return pageOf(yield* webhooks.deliveries(caller.organizationId, params.webhookId, { cursor, limit: limit + 1 }), limit)
+    })),
+    implement(contract.getWebhookDelivery, ({ caller, params }) => webhooks.delivery(caller.organizationId, params.webhookId, params.deliveryId)),
+    implement(contract.redeliverWebhookDelivery, ({ caller, params }) => webhooks.redeliver(caller.organizationId, params.webhookId, params.deliveryId)),
+    implement(contract.recoverWebhook, ({ caller, params, payload }) => Effect.gen(function*() {
+      yield* webhooks.get(caller.organizationId, params.webhookId)
+      const { since } = yield* payload
+      if (since < 0) return yield* inputInvalid("since", "Unix milliseconds, 0 or more")
+      return yield* webhooks.recover(caller.organizationId, params.webhookId, since)
+    }))
+  ]
+})

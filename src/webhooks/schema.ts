@@ -1,0 +1,54 @@
+/** Endpoints and deliveries as the API shows them (spec parts 2, 3 and 6), and their limits (part 8). */
+import { Schema } from "effect"
+
+export const nameLengthMax = 120
+export const urlLengthMax = 2_048
+/** Decision: the specification names no limit; without one, one event could become any number of deliveries. */
+export const endpointsMax = 100
+/** Spec part 6, rule 7. */
+export const deliveriesListed = 100
+
+const strings = Schema.Array(Schema.String)
+export const WebhookBody = Schema.Struct({
+  name: Schema.String,
+  url: Schema.String,
+  /** Names of the event table, or `*`. */ events: strings,
+  enabled: Schema.optionalKey(Schema.Boolean)
+}).annotate({ identifier: "WebhookBody" })
+export type WebhookBody = typeof WebhookBody.Type
+
+const endpointFields = {
+  id: Schema.String,
+  name: Schema.String,
+  url: Schema.String,
+  events: strings,
+  enabled: Schema.Boolean,
+  /** Unix milliseconds of the first failed attempt since the last success. */ failing_since: Schema.optionalKey(Schema.Int),
+  /** Set when the program disabled the endpoint itself, with the reason. */ disabled_at: Schema.optionalKey(Schema.Int),
+  disabled_reason: Schema.optionalKey(Schema.String),
+  /** Until then deliveries are also signed with the secret before the last rotation. */ previous_secret_valid_until: Schema.optionalKey(Schema.Int),
+  created_at: Schema.Int,
+  updated_at: Schema.Int
+}
+export const WebhookEndpoint = Schema.Struct(endpointFields).annotate({ identifier: "WebhookEndpoint" })
+export type WebhookEndpoint = typeof WebhookEndpoint.Type
+
+/** The answer to creation and rotation: the only two moments at which the secret is shown. */
+export const WebhookEndpointWithSecret = Schema.Struct({ ...endpointFields, secret: Schema.String }).annotate({ identifier: "WebhookEndpointWithSecret" })
+
+export const WebhookDelivery = Schema.Struct({
+  /** Also in `X-SVC-Delivery`, `webhook-id` and the body; the same for every attempt and redelivery. */ id: Schema.String,
+  event: Schema.String,
+  status: Schema.Literals(["pending", "success", "failed"]),
+  /** The receiver's last answer; absent when there was none. */ http_code: Schema.optionalKey(Schema.Int),
+  /** Of all rounds: a redelivery begins a new round of six. */ attempts: Schema.Int,
+  error: Schema.optionalKey(Schema.String),
+  /** The exact text that is sent. */ body: Schema.String,
+  created_at: Schema.Int,
+  last_attempt_at: Schema.optionalKey(Schema.Int),
+  next_attempt_at: Schema.optionalKey(Schema.Int),
+  finished_at: Schema.optionalKey(Schema.Int)
+}).annotate({ identifier: "WebhookDelivery" })
+export type WebhookDelivery = typeof WebhookDelivery.Type
+
+export const WebhookEndpointDetail = Schema.Struct({ ...endpointFields, deliveries: Schema.Array(WebhookDelivery) }).annotate({ identifier: "WebhookEndpointDetail" })

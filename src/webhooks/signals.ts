@@ -1,0 +1,25 @@
+/**
+ * How whoever delivers hears of work at once, in this process or another: Postgres' notifications, which arrive when the
+ * transaction that caused them commits. An empty text says that the outbox has rows (a trigger sends it), another names an
+ * endpoint with something due. A lost signal costs time, never a delivery.
+ */
+import { PgClient } from "@effect/sql-pg"
+import { Effect, Queue } from "effect"
+import { SqlClient } from "effect/sql"
+
+const channel = "dowser_webhooks"
+/** After a lost connection. */
+const AGAIN_MS = 1_000
+
+export const signalDue = (endpointId: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify(${channel}, ${endpointId})`)
+
+/** Calls back for each signal, and with undefined whenever some may have been missed. Holds one connection. Never ends. */
+export const listenSignals = (onSignal: (endpointId: string | undefined) => void) => Effect.flatMap(PgClient.PgClient, (pg) =>
+  Effect.forever(Effect.andThen(
+    Effect.ignore(Effect.scoped(Effect.gen(function*() {
+      const signals = yield* pg.listen(channel)
+      onSignal(undefined)
+      for (;;) for (const { payload } of yield* Queue.takeAll(signals)) onSignal(payload ?? "")
+    }))),
+    Effect.sleep(AGAIN_MS)
+  )))
