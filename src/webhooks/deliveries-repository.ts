@@ -41,7 +41,8 @@ type DeliveryRow = { readonly [K in keyof Required<WebhookDelivery>]: Required<W
 type ClaimedRow = Omit<ClaimedDelivery, "secrets"> & { readonly secrets: unknown }
 
 const deliveryOf = (row: DeliveryRow): WebhookDelivery => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as WebhookDelivery
-const text = (value: number | undefined): string | null => value === undefined ? null : String(value)
+/** For arrays of texts: the driver cannot name the type of one that holds only null, so an absent value is the empty text. */
+const text = (value: number | string | undefined): string => value === undefined ? "" : String(value)
 
 export const makeDeliveriesRepository = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
@@ -55,8 +56,8 @@ export const makeDeliveriesRepository = Effect.gen(function*() {
     /** Due at once. An event that has a row at the endpoint already keeps that one. */
     insert: (rows: ReadonlyArray<NewDelivery>) =>
       sql`INSERT INTO webhook_deliveries (endpoint_id, id, organization_id, outbox_id, event, body, created_at, due_at)
-        SELECT endpoint_id, id, organization_id, outbox_id, event, body, created_at, created_at FROM unnest(${rows.map(({ endpoint_id }) => endpoint_id)}::text[], ${rows.map(({ id }) => id)}::text[],
-          ${rows.map(({ organization_id }) => organization_id)}::text[], ${rows.map(({ outbox_id }) => text(outbox_id))}::text[]::int8[], ${rows.map(({ event }) => event)}::text[],
+        SELECT endpoint_id, id, organization_id, nullif(outbox_id, '')::int8, event, body, created_at, created_at FROM unnest(${rows.map(({ endpoint_id }) => endpoint_id)}::text[], ${rows.map(({ id }) => id)}::text[],
+          ${rows.map(({ organization_id }) => organization_id)}::text[], ${rows.map(({ outbox_id }) => text(outbox_id))}::text[], ${rows.map(({ event }) => event)}::text[],
           ${rows.map(({ body }) => body)}::text[], ${rows.map(({ created_at }) => String(created_at))}::text[]::int8[]) AS new (endpoint_id, id, organization_id, outbox_id, event, body, created_at)
         ON CONFLICT DO NOTHING`,
     /** Newest first: an id begins with its time. */
@@ -110,11 +111,11 @@ export const makeDeliveriesRepository = Effect.gen(function*() {
     record: (results: ReadonlyArray<DeliveryResult>) =>
       Effect.map(
         sql<{ outbox_id: number | null; status: string }>`WITH r AS (SELECT * FROM unnest(${results.map(({ endpoint_id }) => endpoint_id)}::text[], ${results.map(({ id }) => id)}::text[], ${results.map(({ claim }) => claim)}::int4[], ${results.map(({ status }) => status)}::text[],
-            ${results.map(({ http_code }) => text(http_code))}::text[]::int4[], ${results.map(({ error }) => error ?? null)}::text[], ${results.map(({ ended_at }) => String(ended_at))}::text[]::int8[], ${results.map(({ due_at }) => text(due_at))}::text[]::int8[])
+            ${results.map(({ http_code }) => text(http_code))}::text[], ${results.map(({ error }) => text(error))}::text[], ${results.map(({ ended_at }) => String(ended_at))}::text[]::int8[], ${results.map(({ due_at }) => text(due_at))}::text[])
             AS result (endpoint_id, id, claim, status, http_code, error, ended_at, due_at)),
           locked AS (SELECT d.endpoint_id, d.id FROM webhook_deliveries AS d JOIN r ON d.endpoint_id = r.endpoint_id AND d.id = r.id AND d.claim = r.claim WHERE d.status = 'pending' AND d.is_claimed ORDER BY d.endpoint_id, d.id FOR UPDATE OF d)
-          UPDATE webhook_deliveries AS d SET status = r.status, attempts = d.attempts + 1, round_attempts = d.round_attempts + 1, http_code = r.http_code, error = r.error,
-            last_attempt_at = r.ended_at, due_at = r.due_at, is_claimed = false, finished_at = CASE WHEN r.status <> 'pending' THEN r.ended_at END
+          UPDATE webhook_deliveries AS d SET status = r.status, attempts = d.attempts + 1, round_attempts = d.round_attempts + 1, http_code = nullif(r.http_code, '')::int4, error = nullif(r.error, ''),
+            last_attempt_at = r.ended_at, due_at = nullif(r.due_at, '')::int8, is_claimed = false, finished_at = CASE WHEN r.status <> 'pending' THEN r.ended_at END
           FROM r JOIN locked ON locked.endpoint_id = r.endpoint_id AND locked.id = r.id
           WHERE d.endpoint_id = r.endpoint_id AND d.id = r.id RETURNING d.outbox_id::float8 AS outbox_id, d.status`,
         (rows) => rows.flatMap(({ outbox_id, status }) => outbox_id === null || status === "pending" ? [] : [outbox_id])

@@ -121,7 +121,8 @@ const make = Effect.fnUntraced(function*({ attemptTimeout_ms = ATTEMPT_TIMEOUT_M
   /** Everything that ended so far; what cannot be written stays and keeps its places. */
   const recording = yield* Semaphore.make(1)
   const recordAll = recording.withPermits(1)(Effect.gen(function*() {
-    const batch = results
+    // A copy: attempts that end while this is written are of the next batch.
+    const batch = [...results]
     if (batch.length === 0) return
     yield* recordAttempts(batch.map(({ recorded }) => recorded), now())
     results = results.slice(batch.length)
