@@ -30,7 +30,7 @@ export const startReceiver = async (answer: number | Behaviour = 200): Promise<R
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {
       const body = Buffer.concat(chunks).toString("utf8")
-      const one: Received = { at: Date.now(), headers: request.headers as Record<string, string>, body, json: body === "" ? undefined : JSON.parse(body) }
+      const one: Received = { at: Date.now(), headers: request.headers as Record<string, string>, body, json: body.startsWith("{") ? JSON.parse(body) : undefined }
       receiver.received.push(one)
       if (typeof receiver.answer === "number") response.writeHead(receiver.answer).end()
       else receiver.answer(response, one, request)
