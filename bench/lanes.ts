@@ -49,6 +49,10 @@ export const lanes: ReadonlyArray<Lane> = [
     figures: [figure("accepted", "events/s", "accepted_events_per_s"), figure("accepting thread", "events/processor s", "events_per_processor_s_first_thread"), figure("whole program", "events/processor s", "events_per_processor_s_all"), figure("fixed rate, p99", "ms", "fixed", "p99_ms")],
   },
   {
+    name: "webhooks", arguments: () => ["webhooks", "--events", "200", "--endpoints", "5", "--seconds", "2"],
+    figures: [figure("one endpoint", "deliveries/s", "one_endpoint", "per_s"), figure("many endpoints", "deliveries/s", "many_endpoints", "per_s"), figure("whole program", "deliveries/processor s", "many_endpoints", "per_processor_s"), figure("beside a hanging one, p99", "ms", "beside_a_hanging_endpoint", "p99_ms")],
+  },
+  {
     name: "relevance generated", prepare: (folder) => ["fixtures", folder, "--products", "2000", "--query-count", "200", "--sessions", "10"],
     arguments: (folder) => ["relevance", "--docs", join(folder, "docs.jsonl"), "--queries", join(folder, "topics.jsonl"), "--qrels", join(folder, "qrels.tsv"), "--schema", join(folder, "schema.json"), "--query-by", "title,brand,category,attributes", "--compare"],
     figures: [figure("nDCG@10", "", "relevance", "nDCG@10"), figure("nDCG@10, our BM25", "", "bm25", "nDCG@10"), figure("recall@100", "", "relevance", "recall@100"), figure("p50", "ms", "relevance", "p50_ms")],

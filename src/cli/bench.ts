@@ -9,6 +9,7 @@ import type { PipelineOptions } from "../../bench/pipeline.ts"
 import type { RelevanceOptions } from "../../bench/relevance.ts"
 import type { SearchOptions } from "../../bench/search.ts"
 import type { VectorsOptions } from "../../bench/vectors.ts"
+import type { WebhooksOptions } from "../../bench/webhooks.ts"
 
 const running = <A>(load: () => Promise<A>, run: (module: A) => Promise<void>) => Effect.promise(async () => run(await load()))
 export const benchAll = (options: AllOptions) => running(() => import("../../bench/all.ts"), (module) => module.benchAll(options))
@@ -20,3 +21,4 @@ export const writeFixtures = (options: FixtureOptions) => running(() => import("
 export const benchPipeline = (options: PipelineOptions) => running(() => import("../../bench/pipeline.ts"), (module) => module.benchPipeline(options))
 export const benchRelevance = (options: RelevanceOptions) => running(() => import("../../bench/relevance.ts"), (module) => module.benchRelevance(options))
 export const benchVectors = (options: VectorsOptions) => running(() => import("../../bench/vectors.ts"), (module) => module.benchVectors(options))
+export const benchWebhooks = (options: WebhooksOptions) => running(() => import("../../bench/webhooks.ts"), (module) => module.benchWebhooks(options))

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../streams/topics.ts"
 import { type DistributedConfig, portDefault } from "../config.ts"
-import { benchAll, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchSearch, benchVectors, writeFixtures } from "./bench.ts"
+import { benchAll, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchSearch, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
@@ -169,6 +169,10 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
     })).pipe(Command.withDescription("Rules, rerank and diversity around the engine: time and quality")),
     Command.make("events", { ...load, batch: Flag.Int("batch").pipe(Flag.withDefault(100)), seed: inputs.seed, out: inputs.out, kafka: Flag.Boolean("kafka").pipe(Flag.withDescription("Over a real broker, with a stream process beside the API"), Flag.withDefault(false)) },
       (flags) => benchEvents({ seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), batch: flags.batch, seed: flags.seed, out: Option.getOrUndefined(flags.out), kafka: flags.kafka })).pipe(Command.withDescription("Event batches over HTTP from a load process")),
+    Command.make("webhooks", {
+      events: Flag.Int("events").pipe(Flag.withDescription("Events, each delivered to every endpoint"), Flag.withDefault(500)), endpoints: Flag.Int("endpoints").pipe(Flag.withDefault(10)),
+      seconds: load.seconds, rate: Flag.Int("rate").pipe(Flag.withDescription("Events a second of the part beside a hanging endpoint"), Flag.withDefault(20)), out: inputs.out
+    }, (flags) => benchWebhooks({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Deliveries a second to fast receivers, and latency beside one that hangs")),
     Command.make("package", { out: inputs.out }, (flags) => benchPackage({ out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),
     Command.make("vectors", {
       vectors: Flag.Int("vectors").pipe(Flag.withDescription("Generated vectors of each kind"), Flag.withDefault(20_000)), dim: Flag.Int("dim").pipe(Flag.withDescription("Dimensions"), Flag.withDefault(384)),

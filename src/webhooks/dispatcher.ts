@@ -30,6 +30,7 @@ const LOOK_EVERY_MS = 60_000
 const AGAIN_MS = 1_000
 /** A stop waits that long for attempts on their way (design part 7: exit within 10 s); the rest is given back. */
 const DRAIN_MS = 3_000
+const STOP_MS = 6_000
 
 /** What an attempt writes. `chance` is uniform in [0, 1). */
 const resultOf = ({ claim, endpoint_id, id, round_attempts }: ClaimedDelivery, { ended_at, verdict }: Attempt, chance: number) => {
@@ -154,7 +155,7 @@ const make = Effect.fnUntraced(function*({ attemptTimeout_ms = ATTEMPT_TIMEOUT_M
     yield* FiberSet.clear(sending)
     yield* recordAll
     if (held.size > 0) yield* deliveries.giveBack([...held], now())
-  }).pipe(Effect.catchCause((cause) => Effect.logError("Webhooks: what was on its way is sent again when its claims end", cause))))
+  }).pipe(Effect.timeout(STOP_MS), Effect.catchCause((cause) => Effect.logError("Webhooks: what was on its way is sent again when its claims end", cause))))
 })
 
 /** Delivers as long as the layer lives. */

@@ -26,10 +26,12 @@ const fill = async (tenant: Tenant, word: string) => {
   await program.request("POST", "/v1/events", { key: tenant.full_key, body: { events: [{ type: "search", q: word, collection: "goods", event_id: "e1", session_id: "s", results_found: 1 }] } })
   const job = await send("POST", "/v1/collections/goods/reindex")
   const key = (await send("POST", "/v1/keys", { description: word, scope: "search" })).body.id as string
-  return { jobId: job.body.id as string, keyId: key }
+  const webhookId = (await send("POST", "/v1/webhooks", { name: word, url: `http://127.0.0.1:9/${word}`, events: ["*"] })).body.id as string
+  const deliveryId = (await send("POST", `/v1/webhooks/${webhookId}/test`)).body.id as string
+  return { jobId: job.body.id as string, keyId: key, webhookId, deliveryId }
 }
 
-let ids: { readonly jobId: string; readonly keyId: string }
+let ids: Awaited<ReturnType<typeof fill>>
 beforeAll(async () => {
   program = await startProgram()
   first = await program.tenant("First")
@@ -45,7 +47,7 @@ const values: Record<string, string> = {
   collectionName: "goods", documentId: `g-${secret}`, aliasName: "shop", presetId: `p-${secret}`, setId: `w-${secret}`, itemId: "one", dictionaryId: `d-${secret}`, file: "config.json"
 }
 const pathOf = (path: string, operationId: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(
-  name === "setName" ? (operationId.includes("Synonym") ? `s-${secret}` : `c-${secret}`) : name === "jobId" ? ids.jobId : name === "keyId" ? ids.keyId : name === "organizationId" ? first.organization_id : values[name] ?? secret
+  name === "setName" ? (operationId.includes("Synonym") ? `s-${secret}` : `c-${secret}`) : name === "jobId" ? ids.jobId : name === "keyId" ? ids.keyId : name === "webhookId" ? ids.webhookId : name === "deliveryId" ? ids.deliveryId : name === "organizationId" ? first.organization_id : values[name] ?? secret
 ))
 const bodies: Record<string, unknown> = {
   createCollection: { name: "goods", fields: [{ name: "title", type: "string" }] },
@@ -63,6 +65,9 @@ const bodies: Record<string, unknown> = {
   upsertSearchRule: { exclusion_filter_by: "title:x", redirects: [{ query: "x", url: "/x" }] },
   previewSearchRule: { search: { q: "*", query_by: "title" } },
   createKey: { description: "mine", scope: "search" },
+  createWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
+  updateWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
+  recoverWebhook: { since: 0 },
   ingestEvents: { events: [{ type: "search", q: "mine", collection: "goods", event_id: "e1", session_id: "s" }] },
   multiSearch: { searches: [{ collection: "goods", q: "*", query_by: "title", facet_by: "title", include_fields: "*,$makers(*)" }, { collection: "goods", q: secret, query_by: "title" }, { collection: "goods", q: "*", filter_by: `$makers(code:=${secret})` }] }
 }
@@ -79,7 +84,7 @@ const everything = async (tenant: Tenant) => {
   const today = new Date().toISOString().slice(0, 10)
   const reads = [
     "/v1/collections", "/v1/collections/goods", "/v1/collections/goods/documents/export", "/v1/collections/makers/documents/export", "/v1/collections/goods/search_rules", "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets",
-    "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/ingest/jobs", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
+    "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/webhooks", "/v1/ingest/jobs", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
     `/v1/collections/goods/documents/search?q=*&query_by=title&facet_by=title&enable_analytics=false&include_fields=${encodeURIComponent("*,$makers(*)")}`
   ]
   const answers = []
@@ -110,8 +115,10 @@ describe("isolation", () => {
       // A refusal may repeat the id that was asked for; nothing else may show it.
       if (!address.includes(ids.jobId)) expect(answer.text, `${method} ${address}`).not.toContain(ids.jobId)
       else expect(answer.status, `${method} ${address}`).toBe(404)
-      if (!address.includes(ids.keyId)) expect(answer.text, `${method} ${address}`).not.toContain(ids.keyId)
-      else expect(answer.status, `${method} ${address}`).toBe(404)
+      for (const id of [ids.keyId, ids.webhookId, ids.deliveryId]) {
+        if (!address.includes(id)) expect(answer.text, `${method} ${address}`).not.toContain(id)
+        else expect(answer.status, `${method} ${address}`).toBe(404)
+      }
       expect(answer.text, `${method} ${address}`).not.toContain(first.organization_id)
       walked++
     }

@@ -42,7 +42,7 @@ describe("addresses", () => {
     }
     expect((yield* Effect.flip(call(`http://localhost:${port}/`))).message).toMatch(/^localhost is at (127\.0\.0\.1|::1), a private or reserved address/)
     expect(target.received).toEqual([])
-  }).pipe(Effect.provide(strict), Effect.scoped))
+  }).pipe(Effect.scoped, Effect.provide(strict)))
 })
 
 describe("answers", () => {
@@ -69,7 +69,7 @@ describe("answers", () => {
     target.answer = (response) => { response.writeHead(202); response.write("part") }
     const hanging = yield* call(target.url, 300)
     expect([hanging.status, Buffer.from(hanging.body).toString(), hanging.isTruncated]).toEqual([202, "part", true])
-  }).pipe(Effect.provide(allowing), Effect.scoped) as Effect.Effect<void>)
+  }).pipe(Effect.scoped, Effect.provide(allowing)))
   it.live("that never come are failures of a kind, in time", () => Effect.gen(function*() {
     const kindOf = (url: string, timeout_ms?: number) => Effect.map(Effect.flip(call(url, timeout_ms)), ({ kind }) => kind)
     const silent = yield* receiver(() => {})
@@ -83,12 +83,12 @@ describe("answers", () => {
     expect(yield* kindOf("http://127.0.0.1:1/")).toBe("connection")
     expect(yield* kindOf("http://no-such-name.invalid/")).toBe("name")
     expect(["certificate", "connection"]).toContain(yield* kindOf((yield* receiver()).url.replace("http:", "https:")))
-  }).pipe(Effect.provide(allowing), Effect.scoped) as Effect.Effect<void>)
+  }).pipe(Effect.scoped, Effect.provide(allowing)))
   it.live("of a receiver that closed a kept connection meanwhile cost no attempt", () => Effect.gen(function*() {
     const target = yield* receiver((response) => { response.end("ok"); setTimeout(() => response.socket?.destroy(), 5) })
     for (let i = 0; i < 40; i++) {
       expect((yield* call(target.url)).status).toBe(200)
       yield* Effect.sleep(i % 10)
     }
-  }).pipe(Effect.provide(Layer.fresh(allowing)), Effect.scoped) as Effect.Effect<void>)
+  }).pipe(Effect.scoped, Effect.provide(Layer.fresh(allowing))))
 })
