@@ -28,6 +28,8 @@ const measuredOf = (ms: number, text: string): Measured => {
 
 const SETTLE_MAX_ms = 120_000
 const POLL_ms = 100
+/** As many as the peer has. */
+const WARM_ROUNDS = 3
 /** Longer than the rest after which an engine starts to merge everything into one. */
 const REST_ms = 2_000
 /** Until background merging has come to rest (one segment, or no work for a while), as the peer's forced merge does. Answers the seconds since `from`. */
@@ -59,7 +61,7 @@ export const measureEngine = async (inputs: Inputs) => {
     if (!answered.ok) throw new Error(`${JSON.stringify(parameters)}: ${answered.error.message}`)
     return answered.value.text ?? ""
   }
-  for (let round = 0; round < 2; round++) for (const query of inputs.warm) await run(query)
+  for (let round = 0; round < WARM_ROUNDS; round++) for (const query of inputs.warm) await run(query)
   const times = new Float64Array(inputs.queries.length)
   const texts: Array<string> = []
   const started = performance.now()

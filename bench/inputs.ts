@@ -35,7 +35,7 @@ export const loadInputs = async (options: InputOptions): Promise<Inputs> => {
   }
   const products = [...generateCatalog({ seed: options.seed, products: options.products })]
   const measured = [...generateQueries(products, { seed: options.seed, queries: options.queryCount })]
-  const warm = [...generateQueries(products, { seed: options.seed + 1, queries: Math.min(options.queryCount, 500) })]
+  const warm = [...generateQueries(products, { seed: options.seed + 1, queries: Math.min(options.queryCount, 2_000) })]
   const parameters = (generated: ReadonlyArray<GeneratedQuery>) => generated.map((each) => ({
     q: each.q, query_by: "title,brand,category,attributes", facet_by: "brand,category", per_page: 10, ...(each.filter_by === undefined ? {} : { filter_by: each.filter_by })
   }))
