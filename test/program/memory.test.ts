@@ -48,7 +48,8 @@ describe("constant memory", () => {
     await fetch(`${program.ready.base_url}/collections`, { method: "POST", headers: { "x-svc-api-key": program.ready.full_key }, body: JSON.stringify({ name: "lines", fields: [{ name: "title", type: "string" }] }) })
     // Lines that are refused leave nothing behind, so whatever grows is the stream itself.
     const chunk = Buffer.from(`{"id":1,"padding":"${"x".repeat(200)}"}\n`.repeat(250))
-    const warm = await stream("/v1/collections/lines/documents/import", chunk, 8_000_000, "text/plain")
+    // Long enough for the heap to find its size.
+    const warm = await stream("/v1/collections/lines/documents/import", chunk, 24_000_000, "text/plain")
     const before = Math.max(rssMb(), warm.peakMb)
     const answer = await stream("/v1/collections/lines/documents/import", chunk, 120_000_000, "text/plain")
     expect(answer.status).toBe(200)

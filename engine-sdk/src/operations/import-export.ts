@@ -10,7 +10,7 @@ import type { CollectionInfo, DirtyValues, WriteAction } from "../schema.ts"
 import { actionOf, batchSizeOf, dirtyValuesOf, filterOf, flagOf, selectionOf } from "./documents.ts"
 import { COLLECTION_NOT_FOUND, resolveCollection, type Caller, type OperationContext, type QueryParameters, type StreamAnswer } from "./operation.ts"
 
-const BATCH_LINES_MAX = 2_048
+const BATCH_LINES_MAX = 1_024
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024
 const LINE_BYTES_MAX = 32 * 1024 * 1024
 const EXPORT_PAGE = 500
