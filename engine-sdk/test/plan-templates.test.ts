@@ -34,6 +34,14 @@ describe("templates of plans", () => {
       }
     }
   })
+  it("cannot be taken for each other by what stands in a value", () => {
+    const context = contextOf({ ...schema })
+    // A line break and a name inside one value, where the other request has two parameters.
+    const odd = { q: "shoe", query_by: "title", highlight_start_tag: "<b>\nsort_by\tprice:asc" }
+    expect(compileSearch(odd, context).ok).toBe(true)
+    const plain = { q: "shoe", query_by: "title", highlight_start_tag: "<b>", sort_by: "price:asc" }
+    expect(compileSearch(plain, context)).toEqual(compileSearch(plain, contextOf({ ...schema })))
+  })
   it("know nothing of another caller's limits", () => {
     const parameters = { q: "shoe", query_by: "title", per_page: "200" }
     expect(compileSearch(parameters, contextOf(schema)).ok).toBe(true)

@@ -20,7 +20,8 @@ export const templateKey = (schema: CollectionSchema, parameters: Parameters): s
   for (const name of EXPRESSIONS) if (parameters[name]?.includes("$") === true) return undefined
   if (parameters.sort_by?.includes("_rand") === true) return undefined
   let key = `${number}`
-  for (const name in parameters) if (name !== "q") key += `\n${name}\t${parameters[name]}`
+  // With lengths, so that no value can be taken for another parameter.
+  for (const name in parameters) if (name !== "q") key += `\n${name.length} ${parameters[name].length} ${name}${parameters[name]}`
   return key
 }
 

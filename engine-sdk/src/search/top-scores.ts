@@ -259,11 +259,15 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
   const bounded = pending.map((one) => { bound(one, (1 << one.lists.length) - 1, weights, countFields, held, ALL_FIELDS); return { one, high: scoreHigh, low: scoreLow } })
   for (const { one, high, low } of bounded.sort((a, b) => b.high - a.high || b.low - a.low)) {
     if (best.isFull && (high < best.high[last] || (high === best.high[last] && low < best.low[last]))) return
-    markDocs(one.lists, one.docs)
-    boundMarks(one, weights, countFields, held)
-    new Contest(one, best, wanted.ties[one.s], matches[one.s], weights, countFields, held, score).run()
-    for (const mark of seen) chances[mark] = isTop[mark] = 0
-    seen.length = 0
+    try {
+      markDocs(one.lists, one.docs)
+      boundMarks(one, weights, countFields, held)
+      new Contest(one, best, wanted.ties[one.s], matches[one.s], weights, countFields, held, score).run()
+    } finally {
+      // The tables are everybody's: a search that failed must leave nothing to the next.
+      for (const mark of seen) chances[mark] = isTop[mark] = 0
+      seen.length = 0
+    }
   }
 }
 /** Bounds of every mark that is there; those with the highest are `isTop`. */
