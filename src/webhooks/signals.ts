@@ -4,7 +4,7 @@
  * endpoint with something due. A lost signal costs time, never a delivery.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Effect, Queue } from "effect"
+import { Cause, Effect, Queue } from "effect"
 import { SqlClient } from "effect/sql"
 
 const channel = "dowser_webhooks"
@@ -16,10 +16,10 @@ export const signalDue = (endpointId: string) => Effect.flatMap(SqlClient.SqlCli
 /** Calls back for each signal, and with undefined whenever some may have been missed. Holds one connection. Never ends. */
 export const listenSignals = (onSignal: (endpointId: string | undefined) => void) => Effect.flatMap(PgClient.PgClient, (pg) =>
   Effect.forever(Effect.andThen(
-    Effect.ignore(Effect.scoped(Effect.gen(function*() {
+    Effect.catchCause(Effect.scoped(Effect.gen(function*() {
       const signals = yield* pg.listen(channel)
       onSignal(undefined)
       for (;;) for (const { payload } of yield* Queue.takeAll(signals)) onSignal(payload ?? "")
-    }))),
+    })), (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logWarning("Webhooks: Postgres no longer tells of new work; asked again, meanwhile the tables are looked at once a minute", cause)),
     Effect.sleep(AGAIN_MS)
   )))
