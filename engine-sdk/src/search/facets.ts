@@ -43,8 +43,13 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
     if (stats !== undefined) stats = { ...stats, ...sumOf(rows) }
     if (request.ranges.length > 0) rows = inRanges(request, rows)
   }
-  rows.sort((a, b) => compareCounts(a.value, a.counted.count, b.value, b.counted.count))
-  const picked = rows.slice(0, plan.facetValuesMax)
+  const total_values = rows.length
+  // Of equally frequent numbers the larger make the cut (recorded), whatever order they are then shown in.
+  const picked = isNumeric && !byTopValues && request.ranges.length === 0 && rows.length > plan.facetValuesMax
+    ? rows.toSorted((a, b) => b.counted.count - a.counted.count || Number(b.value) - Number(a.value)).slice(0, plan.facetValuesMax)
+    : rows
+  picked.sort((a, b) => compareCounts(a.value, a.counted.count, b.value, b.counted.count))
+  picked.splice(plan.facetValuesMax)
   const { order } = request
   if (order.kind === "alpha") picked.sort((a, b) => order.order === "asc" ? compareUtf8(a.value, b.value) : compareUtf8(b.value, a.value))
   else if (order.kind === "field") {
@@ -58,7 +63,7 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
       value, highlighted, count: counted.count,
       ...(request.returnParent ? parentOf(reader, request.field, value, counted) : {}),
     })),
-    stats: { ...stats, total_values: rows.length },
+    stats: { ...stats, total_values },
   }
 }
 /** The common facet (by count over all values, no query, no groups, no numbers) needs no row per value. */
