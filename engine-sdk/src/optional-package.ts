@@ -31,8 +31,15 @@ export const optionalPackage = (specifier: string, purpose: string): unknown => 
   if (require === undefined) throw new PackageMissing(specifier, purpose)
   try { return require(specifier) } catch (error) { throw missingPackage(specifier, purpose, error) }
 }
-/** Whether it is installed, without loading it. */
+/** By name: looking costs several calls to the file system, and searches ask. At most one entry a package named in the source. */
+const installed = new Map<string, boolean>()
+/** Whether it is installed, without loading it. Looked up once a program. */
 export const hasOptionalPackage = (specifier: string): boolean => {
+  let known = installed.get(specifier)
+  if (known === undefined) installed.set(specifier, known = canResolve(specifier))
+  return known
+}
+const canResolve = (specifier: string): boolean => {
   const require = requireHere()
   if (require === undefined) return false
   try { require.resolve(specifier); return true } catch (error) {
