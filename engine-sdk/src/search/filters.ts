@@ -17,6 +17,8 @@ import { joinBits } from "./joins.ts"
 import { hasPlace, intersectTerms, isPhraseAt } from "./places.ts"
 
 const CACHED_LEAVES_MAX = 64
+/** Keys of sets that were asked for once, and how long one may be: 256 kB a segment at most, in practice a tenth. */
+const ASKED_MAX = 256, ASKED_LENGTH_MAX = 1_024
 
 /** Live documents of each view that pass, to be read only; undefined = every live document and nothing is deleted. */
 export const allowedBits = (scope: SearchScope, reader: CollectionReader, filter: Filter | undefined): Array<ReadonlyBits | undefined> => {
@@ -120,17 +122,28 @@ export class FilterEvaluation {
   }
 }
 
+/** Sets of a segment, least recently used first, and what was asked once: a range that never comes again must not push out a category. */
+interface LeafCache { readonly sets: Map<string, Bits>; readonly asked: Set<string> }
 const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits): ReadonlyBits => {
   if (segment.docs < 256) return compute()
-  let cache = segment.derived.get("filters") as Map<string, Bits> | undefined
-  if (cache === undefined) segment.derived.set("filters", cache = new Map())
+  let cache = segment.derived.get("filters") as LeafCache | undefined
+  if (cache === undefined) segment.derived.set("filters", cache = { sets: new Map(), asked: new Set() })
+  const { asked, sets } = cache
   const key = keyOf(filter)
-  let bits = cache.get(key)
-  if (bits === undefined) {
-    bits = compute()
-    if (cache.size >= CACHED_LEAVES_MAX) cache.delete(cache.keys().next().value!)
-  } else cache.delete(key)
-  cache.set(key, bits)
+  const known = sets.get(key)
+  if (known !== undefined) {
+    sets.delete(key)
+    sets.set(key, known)
+    return known
+  }
+  const bits = compute()
+  if (asked.delete(key)) {
+    if (sets.size >= CACHED_LEAVES_MAX) sets.delete(sets.keys().next().value!)
+    sets.set(key, bits)
+  } else if (key.length <= ASKED_LENGTH_MAX) {
+    if (asked.size >= ASKED_MAX) asked.delete(asked.keys().next().value!)
+    asked.add(key)
+  }
   return bits
 }
 /** The plain writer is several times faster; it only refuses 64-bit integers, which are rare. */
