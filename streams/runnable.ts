@@ -5,6 +5,7 @@ import type { EventLog, EventLogUnavailable } from "../src/ports/event-log.ts"
 import type { FingerprintKey } from "../src/ports/fingerprint.ts"
 import type { Processor } from "./processor.ts"
 import { makeAttribution } from "./processors/attribution/processor.ts"
+import { rejections } from "./processors/rejections/processor.ts"
 import { runPartition, type RunnerOptions } from "./runner.ts"
 import type { Topic } from "./topics.ts"
 
@@ -17,4 +18,4 @@ export interface Runnable {
 export const runnable = <Body, State, Emitted>(processor: Processor<Body, State, Emitted>): Runnable =>
   ({ name: processor.name, inputs: processor.inputs, run: (options) => runPartition(processor, options) })
 
-export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Runnable> => [runnable(makeAttribution({ fingerprintKey }))]
+export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Runnable> => [runnable(makeAttribution({ fingerprintKey })), runnable(rejections)]

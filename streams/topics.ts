@@ -28,12 +28,17 @@ export const EVENT_FINGERPRINTS: Topic = {
   name: "behaviour.fingerprints.v1", partitioning: "one", retentionHours: 30 * DAY, compaction: false, waitsForConsumers: false, writtenBy: "POST /events"
 }
 
+/** Entries of `POST /events` that were refused, with the reason; the `rejections` processor makes a list of them. */
+export const BEHAVIOUR_REJECTED: Topic = {
+  name: "behaviour.rejected.v1", partitioning: "one", retentionHours: 7 * DAY, compaction: false, waitsForConsumers: true, writtenBy: "POST /events"
+}
+
 export const deadLettersOf = (topic: Topic): Topic => ({
   name: `${topic.name}.dlq`, partitioning: "one", retentionHours: 31 * DAY, compaction: false, waitsForConsumers: false, writtenBy: "any processor"
 })
 
 export const TOPICS: ReadonlyArray<Topic> = [
-  BEHAVIOUR_EVENTS, SEARCH_SERVED, EVENT_FINGERPRINTS, deadLettersOf(BEHAVIOUR_EVENTS), deadLettersOf(SEARCH_SERVED)
+  BEHAVIOUR_EVENTS, SEARCH_SERVED, EVENT_FINGERPRINTS, BEHAVIOUR_REJECTED, deadLettersOf(BEHAVIOUR_EVENTS), deadLettersOf(SEARCH_SERVED), deadLettersOf(BEHAVIOUR_REJECTED)
 ]
 
 /**

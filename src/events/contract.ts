@@ -1,10 +1,20 @@
-/** `POST /events` (contract part 3): reachable with a search key, one JSON batch or NDJSON of any length. */
+/** `POST /events` (contract part 3): reachable with a search key, one JSON batch or NDJSON of any length. What it refused: full key. */
+import { Schema } from "effect"
 import { operation } from "../wire/operation.ts"
-import { BATCH_BYTES_MAX, EventBatch, EventBatchAnswer } from "./schema.ts"
+import { BATCH_BYTES_MAX, EventBatch, EventBatchAnswer, FailedEventList, RetryAnswer, RetryBody } from "./schema.ts"
 
 export const ingestEvents = operation({
   id: "ingestEvents", group: "events", plane: "control", scope: "search", method: "POST", path: "/v1/events",
   summary: "Report behavioural events; also one event a line as application/x-ndjson",
   // Entries are judged one by one and answered by index, so the schema stands for the document only.
   payload: EventBatch, payloadIsChecked: false, success: EventBatchAnswer, bodyBytesMax: BATCH_BYTES_MAX, errors: [503]
+})
+
+export const listFailedEvents = operation({
+  id: "listFailedEvents", group: "events", plane: "control", scope: "full", method: "GET", path: "/v1/events/failed", summary: "List refused entries of the last seven days with their reasons",
+  query: Schema.Struct({ collection: Schema.optionalKey(Schema.String), limit: Schema.optionalKey(Schema.String), cursor: Schema.optionalKey(Schema.String) }), success: FailedEventList
+})
+export const retryFailedEvents = operation({
+  id: "retryFailedEvents", group: "events", plane: "control", scope: "full", method: "POST", path: "/v1/events/failed/retry", summary: "Send refused entries through again after a fix",
+  payload: RetryBody, success: RetryAnswer, errors: [503]
 })

@@ -1,14 +1,17 @@
-/** Handler of `POST /events`, in both its forms. */
+/** Handlers of `POST /events`, in both its forms, and of what it refused. */
 import { Effect, Schedule } from "effect"
 import type { Readable } from "node:stream"
 import type { Caller } from "../access/caller.ts"
 import { collectionMatches } from "../access/decision.ts"
+import { storable } from "../analytics/normalize-query.ts"
 import { nestsTooDeep } from "../wire/body.ts"
-import { inputInvalid } from "../wire/errors.ts"
+import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
+import { FailedEvents } from "./failed.ts"
 import { eachChunk } from "./ndjson.ts"
-import { BATCH_BYTES_MAX, EVENTS_PER_BATCH_MAX, REJECTIONS_LISTED_MAX, type Rejection } from "./schema.ts"
+import { type KeptRejection, keptLine } from "./rejections.ts"
+import { BATCH_BYTES_MAX, EVENTS_PER_BATCH_MAX, FAILED_PAGE_MAX, REJECTIONS_LISTED_MAX, RETRIES_MAX, type Rejection } from "./schema.ts"
 import { Events, type EventsShape } from "./service.ts"
 
 /** What the key may write; undefined for a key without a limit, so that the common case costs nothing. */
@@ -51,12 +54,17 @@ const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Cal
     const readable: Array<unknown> = []
     const numbers: Array<number> = []
     const bad: Array<Rejection> = []
+    const unreadable: Array<KeptRejection> = []
     parsed.forEach((line, i) => {
-      if ("reason" in line) return bad.push({ index: index + i, reason: line.reason })
+      if ("reason" in line) {
+        bad.push({ index: index + i, reason: line.reason })
+        unreadable.push(keptLine(lines[i] ?? "", line.reason))
+        return
+      }
       readable.push(line.entry)
       numbers.push(index + i)
     })
-    const answer = yield* Effect.retry(events.ingestEvents(caller.organizationId, readable, { reaches }), { schedule: whileBusy, while: (error) => error._tag === "Throttled" })
+    const answer = yield* Effect.retry(events.ingestEvents(caller.organizationId, readable, { reaches, unreadable }), { schedule: whileBusy, while: (error) => error._tag === "Throttled" })
     totals.accepted += answer.accepted
     totals.deduplicated += answer.deduplicated
     reject([...bad, ...answer.rejected.map((rejection) => ({ index: numbers[rejection.index]!, reason: rejection.reason }))].sort((a, b) => a.index - b.index))
@@ -65,8 +73,19 @@ const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Cal
   return { ...totals, rejected, ...(rejectedTotal > rejected.length ? { rejected_total: rejectedTotal } : {}) }
 })
 
+/** A key that reaches some collections sees what was meant for one of those. */
+const checkReach = (caller: Caller, collection: string | undefined) => {
+  const reaches = reachOf(caller)
+  if (reaches === undefined) return Effect.void
+  if (collection === undefined) return Effect.fail(new RestrictionNotApplicable({ message: "This key reaches only some collections; name one of them in `collection`." }))
+  return reaches(collection) ? Effect.void : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
+}
+/** Empty counts as absent; a text that Postgres cannot hold names nothing there. */
+const given = (text: string | undefined): string | undefined => text === undefined || text === "" ? undefined : storable(text)
+
 export const routes = Effect.gen(function*() {
   const events = yield* Events
+  const failed = yield* FailedEvents
   return [
     implement(contract.ingestEvents, ({ caller, headers, payload, stream }) =>
       Effect.gen(function*() {
@@ -75,6 +94,22 @@ export const routes = Effect.gen(function*() {
         if (entries === undefined) return yield* inputInvalid("events", "`events` must be a list of events")
         if (entries.length > EVENTS_PER_BATCH_MAX) return yield* inputInvalid("events", `A batch has at most ${EVENTS_PER_BATCH_MAX} events`)
         return yield* events.ingestEvents(caller.organizationId, entries, { reaches: reachOf(caller) })
+      })),
+    implement(contract.listFailedEvents, ({ caller, query }) =>
+      Effect.gen(function*() {
+        const { collection, cursor, limit: text = "50" } = yield* query
+        const limit = Number(text)
+        if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > FAILED_PAGE_MAX) return yield* inputInvalid("limit", `A whole number from 1 to ${FAILED_PAGE_MAX}`)
+        yield* checkReach(caller, given(collection))
+        const data = yield* failed.list(caller.organizationId, { collection: given(collection), cursor: given(cursor), limit: limit + 1 })
+        return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
+      })),
+    implement(contract.retryFailedEvents, ({ caller, payload }) =>
+      Effect.gen(function*() {
+        const { collection, cursor, ids, set } = yield* payload
+        if (ids !== undefined && (ids.length === 0 || ids.length > RETRIES_MAX)) return yield* inputInvalid("ids", `1 to ${RETRIES_MAX} ids`)
+        yield* checkReach(caller, given(collection))
+        return yield* failed.retry(caller.organizationId, { collection: given(collection), cursor: given(cursor), ids: ids?.map(storable), set, limit: RETRIES_MAX, reaches: reachOf(caller) })
       }))
   ]
 })

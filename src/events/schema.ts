@@ -115,3 +115,32 @@ export const EventBatchAnswer = Schema.Struct({
 /** Rejections listed for one NDJSON request, whose answer must not grow with its length. */
 export const REJECTIONS_LISTED_MAX = 10_000
 export interface Rejection { readonly index: number; readonly reason: string }
+
+/** Of `GET /events/failed` and of one retry. */
+export const FAILED_PAGE_MAX = 250
+export const RETRIES_MAX = 1_000
+
+export const FailedEvent = Schema.Struct({
+  id: Schema.String,
+  /** Unix milliseconds. */ received_at: Schema.Int,
+  reason: Schema.String,
+  /** As it was sent. */ entry: Schema.optionalKey(Schema.Unknown),
+  /** In its place where the entry was no JSON or longer than 8,192 characters: what was kept of it. */ text: Schema.optionalKey(Schema.String),
+  /** Retries that failed. */ attempts: Schema.Int,
+  last_retried_at: Schema.optionalKey(Schema.Int)
+}).annotate({ identifier: "FailedEvent" })
+export const FailedEventList = Schema.Struct({ data: Schema.Array(FailedEvent), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier: "FailedEventList", description: "Newest first, of the last seven days." })
+
+export const RetryBody = Schema.Struct({
+  ids: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Without `ids`: where the answer before ended. */ cursor: Schema.optionalKey(Schema.String),
+  /** Keys laid over every entry before it is judged again; null takes a key away. */ set: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  collection: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "RetryFailedEvents", description: "Without `ids` every failed entry, 1,000 at a time, oldest first." })
+export const RetryAnswer = Schema.Struct({
+  retried: Schema.Int,
+  accepted: Schema.Int,
+  deduplicated: Schema.Int,
+  /** These stay in the list, with the new reason. */ rejected: Schema.Array(Schema.Struct({ id: Schema.String, reason: Schema.String })),
+  next_cursor: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "RetriedEvents" })

@@ -6,12 +6,13 @@
 import { Clock, Context, Deferred, Effect, Latch, Layer } from "effect"
 import { encodeRecord } from "../../streams/record.ts"
 import { partitionOfEvent } from "../../streams/routing.ts"
-import { BEHAVIOUR_EVENTS, EVENT_FINGERPRINTS } from "../../streams/topics.ts"
+import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, EVENT_FINGERPRINTS } from "../../streams/topics.ts"
 import { type Admission, DedupeWindow } from "../ports/dedupe-window.ts"
 import { type AppendRecord, EventLog } from "../ports/event-log.ts"
 import { Throttled } from "../wire/errors.ts"
 import { acceptBatch, type AcceptOptions } from "./accept-batch.ts"
 import { EventsUnavailable } from "./errors.ts"
+import { keptEntry, type KeptRejection, RejectionBudget, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "./rejections.ts"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, type EventsPayload, type Rejection } from "./schema.ts"
 
 export interface IngestAnswer {
@@ -24,11 +25,17 @@ export type IngestFailure = Throttled | EventsUnavailable
 export interface EventsShape {
   /**
    * Takes decoded entries of one organization. Idempotent for entries with an event_id. Fails with 429 at once, storing
-   * nothing, when too much waits already.
+   * nothing, when too much waits already. Refused entries are kept for a week with their reasons.
    */
-  readonly ingestEvents: (organizationId: string, entries: ReadonlyArray<unknown>, options?: AcceptOptions) => Effect.Effect<IngestAnswer, IngestFailure>
+  readonly ingestEvents: (organizationId: string, entries: ReadonlyArray<unknown>, options?: IngestOptions) => Effect.Effect<IngestAnswer, IngestFailure>
 }
 
+export interface IngestOptions extends AcceptOptions {
+  /** Refused before they could be judged: lines that were no JSON. Kept beside the others. */
+  readonly unreadable?: ReadonlyArray<KeptRejection>
+  /** False where the entries are kept already. */
+  readonly keepsRejected?: boolean
+}
 export interface EventsOptions {
   readonly visitorPartitions: number
 }
@@ -36,6 +43,7 @@ export interface EventsOptions {
 interface Waiting {
   readonly organizationId: string
   readonly events: ReadonlyArray<BehaviouralEvent>
+  readonly rejections: ReadonlyArray<KeptRejection>
   /** Answers how many of the events were duplicates. */
   readonly done: Deferred.Deferred<number, IngestFailure>
 }
@@ -49,10 +57,13 @@ const GROUP_EVENTS_MAX = 20_000
 const SLICE_EVENTS_MAX = 2_000
 const RETRY_AFTER_S = 1
 
+/** What counts against the bounds: both are stored. */
+const sizeOf = ({ events, rejections }: Waiting): number => events.length + rejections.length
+
 /** How many requests from `from` on make up about `events_max` events; at least one when there is one. */
 const requestsWithin = (requests: ReadonlyArray<Waiting>, from: number, events_max: number): number => {
   let count = 0
-  for (let events = 0; from + count < requests.length && events < events_max; count++) events += requests[from + count]!.events.length
+  for (let events = 0; from + count < requests.length && events < events_max; count++) events += sizeOf(requests[from + count]!)
   return count
 }
 
@@ -66,6 +77,15 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
   const waiting: Array<Waiting> = []
   let waitingEvents = 0
   const filled = yield* Latch.make()
+
+  const budget = new RejectionBudget()
+  /** What of the refused is kept: nothing of the common request, which has none. */
+  const keptOf = (organizationId: string, entries: ReadonlyArray<unknown>, rejected: ReadonlyArray<Rejection>, { indexFrom = 0, keepsRejected = true, unreadable = [] }: IngestOptions = {}, now: number): ReadonlyArray<KeptRejection> => {
+    const wanted = rejected.length + unreadable.length
+    if (wanted === 0 || !keepsRejected) return []
+    const kept = budget.take(organizationId, wanted, now)
+    return [...unreadable.slice(0, kept), ...rejected.slice(0, Math.max(0, kept - unreadable.length)).map(({ index, reason }) => keptEntry(entries[index - indexFrom], reason))]
+  }
 
   const takeGroup = (): ReadonlyArray<Waiting> => waiting.splice(0, requestsWithin(waiting, 0, GROUP_EVENTS_MAX))
 
@@ -97,6 +117,13 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
       let id = 0
       const fresh = seen.includes(1) ? events.filter(({ event_id }) => event_id === undefined || seen[id++] === 0) : events
       if (fresh.length > 0) records.push(...recordsOf(organizationId, fresh, now))
+      const { rejections } = slice[i]!
+      if (rejections.length > 0) {
+        records.push({
+          topic: BEHAVIOUR_REJECTED.name, partition: 0, key: organizationId,
+          value: encodeRecord<RejectionsPayload>({ schema_version: REJECTIONS_SCHEMA_VERSION, organization_id: organizationId, occurred_at: now, payload: { rejections } })
+        })
+      }
       return events.length - fresh.length
     })
     if (admission.block.length > 0) records.push({ topic: EVENT_FINGERPRINTS.name, partition: 0, value: admission.block })
@@ -124,7 +151,7 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
 
   /** Answers every request of the group, whatever happens: a defect is theirs to hear of, and must not end the loop below. */
   const store = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>) {
-    for (const { events } of group) waitingEvents -= events.length
+    for (const one of group) waitingEvents -= sizeOf(one)
     const admissions: Array<Admission> = []
     yield* storeAdmitting(group, admissions).pipe(
       Effect.map((result) => group.forEach(({ done }, i) => Deferred.doneUnsafe(done, "_tag" in result ? Effect.fail(result) : Effect.succeed(result[i]!)))),
@@ -148,12 +175,15 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
 
   return Events.of({
     ingestEvents: Effect.fnUntraced(function*(organizationId, entries, options) {
-      const { accepted, rejected } = acceptBatch(entries, clock.currentTimeMillisUnsafe(), options)
-      if (accepted.length === 0) return { accepted: 0, deduplicated: 0, rejected }
+      const now = clock.currentTimeMillisUnsafe()
+      const { accepted, rejected } = acceptBatch(entries, now, options)
+      const rejections = keptOf(organizationId, entries, rejected, options, now)
+      if (accepted.length + rejections.length === 0) return { accepted: 0, deduplicated: 0, rejected }
       const done = Deferred.makeUnsafe<number, IngestFailure>()
-      if (waiting.length >= WAITING_REQUESTS_MAX || (waitingEvents > 0 && waitingEvents + accepted.length > WAITING_EVENTS_MAX)) return yield* overloaded()
-      waiting.push({ organizationId, events: accepted, done })
-      waitingEvents += accepted.length
+      const size = accepted.length + rejections.length
+      if (waiting.length >= WAITING_REQUESTS_MAX || (waitingEvents > 0 && waitingEvents + size > WAITING_EVENTS_MAX)) return yield* overloaded()
+      waiting.push({ organizationId, events: accepted, rejections, done })
+      waitingEvents += size
       filled.openUnsafe()
       const deduplicated = yield* Deferred.await(done)
       return { accepted: accepted.length - deduplicated, deduplicated, rejected }

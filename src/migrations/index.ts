@@ -14,6 +14,7 @@ import outboxSettled from "./0013_outbox_settled.ts"
 import searchRules from "./0014_search_rules.ts"
 import streamLeases from "./0015_stream_leases.ts"
 import webhooks from "./0016_webhooks.ts"
+import eventRejections from "./0021_event_rejections.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -25,7 +26,8 @@ const migrations = {
   "0013_outbox_settled": outboxSettled,
   "0014_search_rules": searchRules,
   "0015_stream_leases": streamLeases,
-  "0016_webhooks": webhooks
+  "0016_webhooks": webhooks,
+  "0021_event_rejections": eventRejections
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -14,6 +14,7 @@ import { layerDictionaries } from "../catalog/dictionaries.ts"
 import { CatalogNames } from "../catalog/names.ts"
 import { CatalogResources } from "../catalog/resources.ts"
 import { Demo } from "../demo/demo.ts"
+import { FailedEvents } from "../events/failed.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import { Events } from "../events/service.ts"
 import { Health } from "../health/health.ts"
@@ -51,7 +52,7 @@ export interface Parts<PortsE, SqlE, StreamsE> {
 export const assemble = <PortsE, SqlE, StreamsE>({ isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE>) => {
   const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerEmbedded({ key, topic: EVENT_FINGERPRINTS.name })))
-  const events = Layer.mergeAll(streams, Events.layer({ visitorPartitions }), SearchServed.layer({ visitorPartitions }), Analytics.layer)
+  const events = Layer.mergeAll(streams, Layer.provideMerge(FailedEvents.layer, Events.layer({ visitorPartitions })), SearchServed.layer({ visitorPartitions }), Analytics.layer)
   return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
     Layer.provideMerge(PopularDocuments.layer),

@@ -5,6 +5,7 @@
 import { Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { expireInstants } from "../analytics/instants-retention.ts"
+import { expireRejections } from "../events/failed-repository.ts"
 import { expireOutbox } from "../outbox/outbox-retention.ts"
 import { expireDeliveries } from "../webhooks/deliveries-retention.ts"
 
@@ -20,7 +21,7 @@ export interface HousekeepingOptions {
   readonly firstAfter_ms?: number
 }
 
-const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [expireInstants, expireOutbox, expireDeliveries]
+const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [expireInstants, expireOutbox, expireDeliveries, expireRejections]
 
 /** One sweep: every table until a statement finds nothing more; answers the rows removed. */
 export const sweep = Effect.fnUntraced(function*(rowsMax: number) {

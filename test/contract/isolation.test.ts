@@ -84,7 +84,7 @@ const everything = async (tenant: Tenant) => {
   const today = new Date().toISOString().slice(0, 10)
   const reads = [
     "/v1/collections", "/v1/collections/goods", "/v1/collections/goods/documents/export", "/v1/collections/makers/documents/export", "/v1/collections/goods/search_rules", "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets",
-    "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/webhooks", "/v1/ingest/jobs", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
+    "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/webhooks", "/v1/ingest/jobs", "/v1/events/failed", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
     `/v1/collections/goods/documents/search?q=*&query_by=title&facet_by=title&enable_analytics=false&include_fields=${encodeURIComponent("*,$makers(*)")}`
   ]
   const answers = []

@@ -1,6 +1,7 @@
 /** The judge of event batches: every rule of contract part 3, and the property that each entry has exactly one fate. */
 import { describe, expect, it } from "vitest"
 import { acceptBatch } from "../../src/events/accept-batch.ts"
+import { keptEntry, keptLine, RejectionBudget } from "../../src/events/rejections.ts"
 import { EVENT_AGE_MAX_MS, EVENT_AHEAD_MAX_MS, EVENT_TYPES } from "../../src/events/schema.ts"
 import { decodeRecord, encodeRecord } from "../../streams/record.ts"
 import { seeded } from "../support/attribution-oracle.ts"
@@ -68,5 +69,27 @@ describe("a batch of anything", () => {
         for (const key of ["type", "collection", "event_id", "session_id", "timestamp", "revenue", "q"]) expect(event[key]).toEqual(sent[key])
       })
     }
+  })
+})
+
+describe("what is kept of refused entries", () => {
+  it("is bounded by organization: a burst, then a slow refill, and nobody pays for another", () => {
+    const budget = new RejectionBudget()
+    expect(budget.take("a", 9_000, NOW)).toBe(9_000)
+    expect(budget.take("a", 9_000, NOW)).toBe(1_000)
+    expect(budget.take("a", 1, NOW)).toBe(0)
+    expect(budget.take("b", 5, NOW)).toBe(5)
+    expect(budget.take("a", 9_000, NOW + 3_600_000)).toBe(2_000)
+    expect(budget.take("a", 20_000, NOW + 86_400_000)).toBe(10_000)
+    // A clock that is put back gives nothing.
+    expect(budget.take("a", 1, NOW)).toBe(0)
+  })
+  it("is text that Postgres holds, cut where it is long, readable where it is whole", () => {
+    expect(keptEntry({ collection: "c", q: "a\u0000b\ud800" }, "why")).toMatchObject({ collection: "c", isUnreadable: false, reason: "why" })
+    expect(JSON.parse(keptEntry({ q: "a\u0000b\ud800" }, "why").entry)).toEqual({ q: "a\u0000b\ud800" })
+    expect(keptEntry({ q: "x".repeat(9_000) }, "why")).toMatchObject({ isUnreadable: true, entry: expect.stringMatching(/^.{8192}$/) })
+    expect(keptLine("a\u0000b\ud800", "why").entry).toBe("a b\ufffd")
+    expect(keptEntry(null, "why")).toEqual({ entry: "null", isUnreadable: false, reason: "why" })
+    expect(keptEntry({ collection: "x".repeat(300) }, "why").collection).toBeUndefined()
   })
 })

@@ -1,0 +1,50 @@
+/** Refused entries of `POST /events` become rows, each once: the offset moves in the transaction that writes them. */
+import { Effect } from "effect"
+import { SqlClient } from "effect/sql"
+import { type KeptRejection, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "../../../src/events/rejections.ts"
+import { ulid } from "../../../src/ports/identifiers.ts"
+import { OK } from "../../outcome.ts"
+import type { Place, Processor } from "../../processor.ts"
+import { BEHAVIOUR_REJECTED } from "../../topics.ts"
+
+interface Rejected { readonly organizationId: string; readonly rejection: KeptRejection; readonly at: number }
+interface Row { readonly id: string; readonly organizationId: string; readonly rejection: KeptRejection; readonly at: number }
+
+/** From the entry's place alone, so that a second stepping names it the same: a ULID whose random part is the place. */
+const idOf = ({ index, offset }: Place, at: number): string => {
+  const place = new DataView(new ArrayBuffer(10))
+  place.setBigUint64(0, BigInt(offset))
+  place.setUint16(8, index)
+  return `rej_${ulid(at, new Uint8Array(place.buffer))}`
+}
+
+const rowsPerStatement = 1_000
+const write = Effect.fnUntraced(function*(rows: ReadonlyArray<Row>) {
+  const sql = yield* SqlClient.SqlClient
+  for (let from = 0; from < rows.length; from += rowsPerStatement) {
+    const some = rows.slice(from, from + rowsPerStatement)
+    yield* sql`INSERT INTO event_rejections (organization_id, id, collection, received_at, reason, entry, is_unreadable)
+      SELECT organization_id, id, collection, received_at::int8, reason, entry, is_unreadable FROM unnest(${some.map((row) => row.organizationId)}::text[], ${some.map((row) => row.id)}::text[],
+        ${some.map((row) => row.rejection.collection ?? null)}::text[], ${some.map((row) => String(row.at))}::text[], ${some.map((row) => row.rejection.reason)}::text[],
+        ${some.map((row) => row.rejection.entry)}::text[], ${some.map((row) => row.rejection.isUnreadable)}::bool[]) AS t (organization_id, id, collection, received_at, reason, entry, is_unreadable)
+      ON CONFLICT DO NOTHING`
+  }
+})
+
+export const rejections: Processor<Rejected, undefined, Array<Row>> = {
+  name: "rejections",
+  inputs: [BEHAVIOUR_REJECTED],
+  entriesOf: (topic, { occurred_at, organization_id, payload, schema_version }) => {
+    if (schema_version !== REJECTIONS_SCHEMA_VERSION) throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
+    return (payload as RejectionsPayload).rejections.map((rejection) => ({ key: organization_id, body: { organizationId: organization_id, rejection, at: occurred_at } }))
+  },
+  open: () => undefined,
+  step: (_state, { at, organizationId, rejection }, place, emitted) => {
+    emitted.push({ id: idOf(place, at), organizationId, rejection, at })
+    return OK
+  },
+  newEmitted: () => [],
+  sizeOf: (emitted) => emitted.length,
+  write,
+  snapshot: () => ({ writes: [], stored: () => {} })
+}
