@@ -6,6 +6,7 @@ import { Cause, Clock, Context, Deferred, Effect, Layer, Queue } from "effect"
 import { Worker } from "node:worker_threads"
 import { EventLog, type EventLogUnavailable } from "../src/ports/event-log.ts"
 import type { FromStreams, PartitionEnd, ToStreams, WorkerSettings } from "./messages.ts"
+import { readersOf } from "./runnable.ts"
 import type { Progress } from "./runner.ts"
 import { partitionsOf, TOPICS } from "./topics.ts"
 
@@ -105,16 +106,15 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
     }
   })
 
+  const reportOf = (group: string, partition: number): Progress | undefined => [...progress.values()].find((report) => report.group === group && report.partition === partition)
+
   /** Records past their time go, but none that a consumer has not committed. */
   const retain = Effect.gen(function*() {
     const now = clock.currentTimeMillisUnsafe()
     for (const { partition, topic } of partitions) {
       const past = yield* log.offsetAt(topic.name, partition, now - topic.retentionHours * HOUR_MS)
-      const consumed = topic.waitsForConsumers
-        ? Math.min(Number.POSITIVE_INFINITY, ...[...progress.values()].filter((p) => p.partition === partition).map((p) => p.committed[topic.name] ?? 0))
-        : Number.POSITIVE_INFINITY
-      if (topic.waitsForConsumers && progress.size === 0) continue
-      yield* log.trim(topic.name, partition, Math.min(past, consumed))
+      const consumed = topic.waitsForConsumers ? readersOf(topic).map((group) => reportOf(group, partition)?.committed[topic.name] ?? 0) : []
+      yield* log.trim(topic.name, partition, Math.min(past, ...consumed))
     }
   })
 
@@ -124,14 +124,15 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
     let oldestAt = now
     for (const { partition, topic } of partitions) {
       if (!topic.waitsForConsumers) continue
-      const reports = [...progress.values()].filter((report) => report.partition === partition)
+      const reports = readersOf(topic).map((group) => reportOf(group, partition))
       // Nothing heard yet: it may have counted everything, or hang before it has looked.
-      if (reports.length === 0) {
+      if (reports.includes(undefined)) {
         const { endOffset, startOffset } = yield* log.bounds(topic.name, partition)
         if (endOffset > startOffset) oldestAt = Math.min(oldestAt, startedAt)
-        continue
       }
-      const from = Math.min(...reports.map(({ committed }) => committed[topic.name] ?? 0))
+      const known = reports.flatMap((report) => report === undefined ? [] : [report.committed[topic.name] ?? 0])
+      if (known.length === 0) continue
+      const from = Math.min(...known)
       const { records } = yield* log.read({ topic: topic.name, partition, from, recordsMax: 1, bytesMax: 1 })
       if (records[0] !== undefined) oldestAt = Math.min(oldestAt, records[0].appendedAt)
     }

@@ -7,6 +7,7 @@ import type { SqlClient } from "effect/sql"
 import { EventLog } from "../src/ports/event-log.ts"
 import { StreamWorker } from "./host.ts"
 import { readLeases } from "./leases.ts"
+import { readersOf } from "./runnable.ts"
 import { partitionsOf, TOPICS } from "./topics.ts"
 
 const LOOK_EVERY_MS = 1_000
@@ -27,8 +28,8 @@ const make = Effect.fnUntraced(function*(visitorPartitions: number) {
     for (const topic of TOPICS) {
       if (!topic.waitsForConsumers) continue
       for (let partition = 0; partition < partitionsOf(topic, visitorPartitions); partition++) {
-        const reached = progress.filter((report) => report.partition === partition).map(({ committed }) => committed[topic.name] ?? 0)
-        const from = reached.length === 0 ? 0 : Math.min(...reached)
+        const reached = readersOf(topic).map((group) => progress.find((report) => report.group === group && report.partition === partition)?.committed[topic.name] ?? 0)
+        const from = Math.min(...reached)
         if ((yield* log.bounds(topic.name, partition)).endOffset <= from) continue
         const { records } = yield* log.read({ topic: topic.name, partition, from, recordsMax: 1, bytesMax: 1 })
         if (records[0] !== undefined) oldestAt = Math.min(oldestAt, records[0].appendedAt)

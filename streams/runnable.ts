@@ -19,3 +19,7 @@ export const runnable = <Body, State, Emitted>(processor: Processor<Body, State,
   ({ name: processor.name, inputs: processor.inputs, run: (options) => runPartition(processor, options) })
 
 export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Runnable> => [runnable(makeAttribution({ fingerprintKey })), runnable(rejections)]
+
+/** Groups that read a topic: what none of them has passed is neither counted nor to be removed. A key changes nothing of that. */
+const readers = makeProcessors([0, 0, 0, 0])
+export const readersOf = (topic: Topic): ReadonlyArray<string> => readers.filter(({ inputs }) => inputs.includes(topic)).map(({ name }) => name)

@@ -196,7 +196,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a partition
       const progress = yield* runUntilCaughtUp("stuck", { openStore, recordsPerFetch: 5, snapshotEvery_ms: 0, restartAfter_ms: 1 })
       yield* Fiber.join(writer)
       yield* runUntilCaughtUp("stuck", { openStore, snapshotEvery_ms: 0 })
-      assert.isTrue(failedCommits >= 2 && failedCloses >= 1 && progress.restarts >= 1, `${failedCommits} commits and ${failedCloses} closes failed, ${progress.restarts} restarts`)
+      assert.isTrue(failedCommits >= 1 && failedCloses >= 1 && progress.restarts >= 1, `${failedCommits} commits and ${failedCloses} closes failed, ${progress.restarts} restarts`)
       assert.deepStrictEqual(yield* countedRows(input.organizationId), expectedRows(input))
       assert.strictEqual(yield* countedEvents(input.organizationId), distinctEvents(input))
     }))), 30_000)
