@@ -1,10 +1,13 @@
 /**
- * Keys and organizations as every request sees them: one in-process snapshot, changed by the writes that commit it.
+ * Keys and organizations as every request sees them: one in-process snapshot, read again where a write of any process
+ * changed it (`Configuration`).
  * Creating and revoking happen here; what a key may do is `decision.ts`.
  */
 import { createHash, timingSafeEqual } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
-import type { SqlClient } from "effect/sql"
+import type { SqlClient, SqlError } from "effect/sql"
+import { Configuration } from "../configuration/configuration.ts"
+import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Outbox } from "../outbox/outbox.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { NotFound, Unauthorized } from "../wire/errors.ts"
@@ -53,20 +56,20 @@ export const rateLimitDefault = 600
 export const neverExpires = 64_723_363_199
 
 export class Access extends Context.Service<Access, {
-  /** The first refusal in the contract's order, or who asks. O(1) for plain keys; O(parents with the same prefix) for secured ones. */
-  readonly check: (presented: Presented) => Effect.Effect<Caller, Unauthorized | Refusal>
-  readonly createOrganization: (name: string, plan: string) => Effect.Effect<OrganizationRecord>
-  readonly organizations: () => ReadonlyArray<OrganizationRecord>
-  readonly organization: (id: string) => OrganizationRecord | undefined
-  readonly setOrganization: (id: string, change: Partial<Pick<OrganizationRecord, "status" | "paused_reason" | "plan" | "name">>) => Effect.Effect<OrganizationRecord, NotFound>
+  /** The first refusal in the contract's order, or who asks. O(1) for plain keys; O(parents with the same prefix) for secured ones. Also makes sure that all configuration is of now. */
+  readonly check: (presented: Presented) => Effect.Effect<Caller, Unauthorized | Refusal | ConfigurationUnavailable>
+  readonly createOrganization: (name: string, plan: string) => Effect.Effect<OrganizationRecord, ConfigurationUnavailable>
+  readonly organizations: Effect.Effect<ReadonlyArray<OrganizationRecord>, ConfigurationUnavailable>
+  readonly setOrganization: (id: string, change: Partial<Pick<OrganizationRecord, "status" | "paused_reason" | "plan" | "name">>) => Effect.Effect<OrganizationRecord, NotFound | ConfigurationUnavailable>
   /** The only moment at which the plaintext exists. */
-  readonly createKey: (key: NewKey) => Effect.Effect<{ readonly key: KeyRecord; readonly value: string }, KeyValueTaken | NotFound>
+  readonly createKey: (key: NewKey) => Effect.Effect<{ readonly key: KeyRecord; readonly value: string }, KeyValueTaken | NotFound | ConfigurationUnavailable>
   readonly listKeys: (organizationId: string) => ReadonlyArray<KeyRecord>
   readonly getKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound>
   /** The next request with the key is refused; the row and its hash stay for audit. */
-  readonly revokeKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound>
+  readonly revokeKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound | ConfigurationUnavailable>
 }>()("dowser/access/Access") {
-  static readonly layer: Layer.Layer<Access, never, SqlClient.SqlClient | Identifiers | Outbox | Seal> = Layer.effect(Access, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<Access, never, Configuration | SqlClient.SqlClient | Identifiers | Outbox | Seal> = Layer.effect(Access, Effect.gen(function*() {
+    const configuration = yield* Configuration
     const repository = yield* makeKeysRepository
     const identifiers = yield* Identifiers
     const outbox = yield* Outbox
@@ -92,8 +95,12 @@ export class Access extends Context.Service<Access, {
       siblings.set(key.id, { key, digest: seal.open(key.sealed_digest) })
       parents.set(key.value_prefix, siblings)
     }
-    for (const organization of yield* Effect.orDie(repository.allOrganizations)) organizations.set(organization.id, organization)
-    for (const key of yield* Effect.orDie(repository.allKeys)) remember(key)
+    yield* configuration.keep("organization", (subjects) => Effect.map(repository.organizations(subjects), (rows) => {
+      if (subjects === "all") organizations.clear()
+      for (const organization of rows) organizations.set(organization.id, organization)
+    }))
+    // Rows of keys stay for audit, so none has to be forgotten by its absence.
+    yield* configuration.keep("api_key", (subjects) => Effect.map(repository.keys(subjects), (rows) => { for (const key of rows) remember(key) }))
 
     const rejected = new Unauthorized({ message: "Forbidden - a valid `x-svc-api-key` header must be sent.", reason: "rejected" })
     const missing = new Unauthorized({ message: "Forbidden - a valid `x-svc-api-key` header must be sent.", reason: "missing" })
@@ -116,6 +123,7 @@ export class Access extends Context.Service<Access, {
     }
 
     const check = Effect.fnUntraced(function*(presented: Presented) {
+      if (!configuration.isCurrent()) yield* configuration.current
       if (presented.key === undefined || presented.key === "") return yield* missing
       if (presented.key.length > securedKeyLengthMax) return yield* rejected
       const now_ms = yield* Clock.currentTimeMillis
@@ -143,29 +151,32 @@ export class Access extends Context.Service<Access, {
       return { organizationId: key.organization_id, key, scope: key.scope === "full" ? "full" as const : "search" as const, embedded, sessionId: presented.sessionId, rate }
     })
 
+    /** A statement that fails is a defect. */
+    const stored = <A, E extends { readonly _tag: string }>(write: Effect.Effect<A, E | SqlError.SqlError>) => Effect.catchTag(write, "SqlError", Effect.die) as Effect.Effect<A, Exclude<E, SqlError.SqlError>>
+
     const createOrganization = Effect.fn("Access.createOrganization")(function*(name: string, plan: string) {
       const organization: OrganizationRecord = { id: yield* identifiers.make("org"), name, status: "active", paused_reason: undefined, plan, created_at: yield* Clock.currentTimeMillis }
-      yield* Effect.orDie(repository.insertOrganization(organization))
-      organizations.set(organization.id, organization)
+      yield* stored(configuration.write({ kind: "organization", organizationId: organization.id, id: organization.id }, repository.insertOrganization(organization)))
       return organization
     })
 
     const setOrganization = Effect.fn("Access.setOrganization")(function*(id: string, change: Partial<OrganizationRecord>) {
-      const current = organizations.get(id)
-      if (current === undefined) return yield* new NotFound({ message: `Organization ${id} does not exist.` })
-      const next: OrganizationRecord = { ...current, ...change }
-      yield* Effect.orDie(repository.updateOrganization(next))
-      organizations.set(id, next)
-      return next
+      return yield* stored(configuration.write({ kind: "organization", organizationId: id, id }, Effect.gen(function*() {
+        const found = yield* repository.lockOrganization(id)
+        if (found === undefined) return yield* new NotFound({ message: `Organization ${id} does not exist.` })
+        const next: OrganizationRecord = { ...found, ...change }
+        yield* repository.updateOrganization(next)
+        return next
+      })))
     })
 
     const createKey = Effect.fn("Access.createKey")(function*(request: NewKey) {
+      yield* configuration.current
       if (!organizations.has(request.organization_id)) return yield* new NotFound({ message: `Organization ${request.organization_id} does not exist.` })
       const prefix = request.scope === "connector_write" ? "ss_connector_" : request.isGateway ? "ss_search_" : ""
       const value = request.value ?? prefix + (yield* identifiers.secret(parentLengthMin + 4))
       const digest = sha256(value)
       const lookup_hash = digest.toString("hex")
-      if (byHash.has(lookup_hash)) return yield* new KeyValueTaken({ message: "API key generation conflict." })
       const canSign = request.scope === "search" && prefix === "" && value.length >= parentLengthMin
       const now = yield* Clock.currentTimeMillis
       const key: KeyRecord = {
@@ -186,11 +197,11 @@ export class Access extends Context.Service<Access, {
         created_at: now,
         revoked_at: undefined
       }
-      yield* Effect.orDie(repository.transaction(Effect.andThen(
-        repository.insertKey(key),
+      yield* stored(configuration.write({ kind: "api_key", organizationId: key.organization_id, id: key.id }, Effect.andThen(
+        // A value that any key has or had, of whatever organization and process.
+        Effect.catchTag(repository.insertKey(key), "SqlError", (error): Effect.Effect<never, KeyValueTaken | SqlError.SqlError> => Effect.fail(error.reason._tag === "UniqueViolation" ? new KeyValueTaken({ message: "API key generation conflict." }) : error)),
         outbox.put(key.organization_id, "api_key.created", { key_id: key.id, scope: key.scope, description: key.description })
       )))
-      remember(key)
       return { key, value }
     })
 
@@ -205,19 +216,18 @@ export class Access extends Context.Service<Access, {
     const revokeKey = Effect.fn("Access.revokeKey")(function*(organizationId: string, id: string) {
       const key = yield* getKey(organizationId, id)
       const revoked: KeyRecord = { ...key, revoked_at: yield* Clock.currentTimeMillis }
-      yield* Effect.orDie(repository.transaction(Effect.andThen(
-        repository.revokeKey(id, revoked.revoked_at ?? 0),
-        outbox.put(organizationId, "api_key.revoked", { key_id: id, scope: key.scope, description: key.description })
-      )))
-      remember(revoked)
+      yield* stored(configuration.write({ kind: "api_key", organizationId, id }, Effect.gen(function*() {
+        // Another process was quicker.
+        if (!(yield* repository.revokeKey(id, revoked.revoked_at ?? 0))) return yield* new KeyNotFound({ message: "Not found." })
+        yield* outbox.put(organizationId, "api_key.revoked", { key_id: id, scope: key.scope, description: key.description })
+      })))
       return revoked
     })
 
     return Access.of({
       check,
       createOrganization,
-      organizations: () => [...organizations.values()],
-      organization: (id) => organizations.get(id),
+      organizations: Effect.map(configuration.current, () => [...organizations.values()]),
       setOrganization,
       createKey,
       listKeys: (organizationId) => [...byId.values()].filter((key) => key.organization_id === organizationId && key.revoked_at === undefined),

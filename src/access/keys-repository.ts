@@ -1,6 +1,7 @@
-/** Rows of organizations and keys. Everything is read once at start and kept in memory: a request never waits for a look-up. */
+/** Rows of organizations and keys, which `Access` keeps in memory: a request never waits for a look-up. */
 import { Effect, Schema } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Subject } from "../configuration/change.ts"
 import type { KeyRecord } from "./key-record.ts"
 
 export interface OrganizationRecord {
@@ -45,19 +46,26 @@ const keyOfRow = (row: KeyRow): KeyRecord => ({
   revoked_at: row.revoked_at ?? undefined
 })
 
+const organizationOfRow = (row: OrganizationRow): OrganizationRecord => ({ ...row, paused_reason: row.paused_reason ?? undefined })
+
 /** One function per statement. Times are cast to float8 so that they arrive as numbers. */
 export const makeKeysRepository = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
+  const named = (subjects: ReadonlyArray<Subject> | "all") => subjects === "all" ? sql`true` : sql`id = ANY(${subjects.map(({ id }) => id)}::text[])`
   return {
-    transaction: sql.withTransaction,
-    allOrganizations: Effect.map(
-      sql<OrganizationRow>`SELECT id, name, status, paused_reason, plan, created_at::float8 AS created_at FROM organizations ORDER BY created_at, id`,
-      (rows) => rows.map((row): OrganizationRecord => ({ ...row, paused_reason: row.paused_reason ?? undefined }))
+    organizations: (subjects: ReadonlyArray<Subject> | "all") => Effect.map(
+      sql<OrganizationRow>`SELECT id, name, status, paused_reason, plan, created_at::float8 AS created_at FROM organizations WHERE ${named(subjects)} ORDER BY created_at, id`,
+      (rows) => rows.map(organizationOfRow)
     ),
-    allKeys: Effect.map(
+    keys: (subjects: ReadonlyArray<Subject> | "all") => Effect.map(
       sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
-        expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at FROM api_keys ORDER BY created_at, id`,
+        expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at FROM api_keys WHERE ${named(subjects)} ORDER BY created_at, id`,
       (rows) => rows.map(keyOfRow)
+    ),
+    /** Locked until the transaction ends. */
+    lockOrganization: (id: string) => Effect.map(
+      sql<OrganizationRow>`SELECT id, name, status, paused_reason, plan, created_at::float8 AS created_at FROM organizations WHERE id = ${id} FOR UPDATE`,
+      ([row]) => row === undefined ? undefined : organizationOfRow(row)
     ),
     insertOrganization: (organization: OrganizationRecord) =>
       sql`INSERT INTO organizations (id, name, status, paused_reason, plan, created_at)
@@ -69,6 +77,7 @@ export const makeKeysRepository = Effect.gen(function*() {
         VALUES (${key.id}, ${key.organization_id}, ${key.scope}, ${key.description}, ${JSON.stringify(key.actions)}::text::jsonb, ${JSON.stringify(key.collections)}::text::jsonb,
           ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by })}::text::jsonb,
           ${key.rate_limit_per_minute}, ${key.expires_at}, ${key.created_at})`,
-    revokeKey: (id: string, at: number) => sql`UPDATE api_keys SET revoked_at = ${at} WHERE id = ${id} AND revoked_at IS NULL`
+    /** False when it was revoked already. */
+    revokeKey: (id: string, at: number) => Effect.map(sql`UPDATE api_keys SET revoked_at = ${at} WHERE id = ${id} AND revoked_at IS NULL RETURNING id`, (rows) => rows.length > 0)
   }
 })

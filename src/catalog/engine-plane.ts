@@ -7,6 +7,7 @@ import type { Answered, OperationContext, StreamAnswer } from "../../engine-sdk/
 import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
 import type { EngineError, Result } from "../../engine-sdk/src/mod.ts"
 import { Clock, Effect } from "effect"
+import { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Engine } from "../ports/engine.ts"
 import { EngineOverloaded, EngineRefusal, EngineUnavailable, RestrictionNotApplicable, SearchTimedOut } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
@@ -34,11 +35,13 @@ export const declaredOf = (error: EngineError): DeclaredError => {
 export const replyOf = (answered: Answered): Effect.Effect<Reply, DeclaredError> =>
   answered.ok ? Effect.succeed(new Reply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body))) : Effect.fail(declaredOf(answered.error))
 
-/** Runs an operation that may answer at once or later; a rejection is a defect. */
+/** Runs an operation that may answer at once or later; a rejection is a defect, but for a write that not everybody confirmed. */
 export const answering = (run: () => Answered | Promise<Answered>): Effect.Effect<Reply, DeclaredError> =>
   Effect.suspend(() => {
     const answered = run()
-    return answered instanceof Promise ? Effect.flatMap(Effect.promise(() => answered), replyOf) : replyOf(answered)
+    return answered instanceof Promise
+      ? Effect.flatMap(Effect.catch(Effect.tryPromise({ try: () => answered, catch: (error) => error }), (error) => error instanceof ConfigurationUnavailable ? Effect.fail(error) : Effect.die(error)), replyOf)
+      : replyOf(answered)
   })
 
 /** JSON Lines as they come; a failure in the middle breaks the stream off, because the status is sent by then. */

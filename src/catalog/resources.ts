@@ -1,11 +1,12 @@
 /**
  * Aliases, presets, synonym and curation sets, stopwords and stemming dictionaries of every organization: rows in
- * Postgres, read once at start, in memory afterwards, because every search needs several. A write is durable before it
- * is seen.
+ * Postgres, kept in memory because every search needs several, read again where a write of any process changed them
+ * (`Configuration`). A write is durable before it is seen.
  */
 import { memoryResources, type ResourceKind, type ResourceKinds, type Resources } from "../../engine-sdk/src/operations/mod.ts"
 import { Context, Effect, Layer } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
+import { Configuration } from "../configuration/configuration.ts"
 
 /** What a row holds: only stemming dictionaries are not JSON as they stand. */
 const toRow = (kind: ResourceKind, value: unknown): unknown => kind === "stemming_dictionary" ? { ...value as ResourceKinds["stemming_dictionary"], words: [...(value as ResourceKinds["stemming_dictionary"]).words] } : value
@@ -13,33 +14,57 @@ const fromRow = (kind: ResourceKind, value: unknown): unknown => kind === "stemm
 
 interface Row { readonly organization_id: string; readonly kind: ResourceKind; readonly name: string; readonly value: unknown }
 
+/** The subject of a change: kinds have no slash. */
+const subjectOf = (kind: ResourceKind, name: string): string => `${kind}/${name}`
+export const resourceOf = (subject: string): readonly [kind: ResourceKind, name: string] => {
+  const slash = subject.indexOf("/")
+  return [subject.slice(0, slash) as ResourceKind, subject.slice(slash + 1)]
+}
+
 export interface CatalogResourcesShape extends Resources {
-  /** Organizations that had any resource at the start. */ readonly stored: ReadonlyArray<string>
+  /** Organizations that have any resource, or had since the start. */ readonly organizations: () => ReadonlyArray<string>
 }
 
 export class CatalogResources extends Context.Service<CatalogResources, CatalogResourcesShape>()("dowser/catalog/CatalogResources") {
-  static readonly layer: Layer.Layer<CatalogResources, never, SqlClient.SqlClient> = Layer.effect(CatalogResources, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<CatalogResources, never, Configuration | SqlClient.SqlClient> = Layer.effect(CatalogResources, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
-    const seen = memoryResources()
-    const rows = yield* Effect.orDie(sql<Row>`SELECT organization_id, kind, name, value FROM engine_resources`)
-    yield* Effect.promise(async () => { for (const row of rows) await seen.put(row.organization_id, row.kind, row.name, fromRow(row.kind, row.value) as ResourceKinds[ResourceKind]) })
-    const stored = [...new Set(rows.map((row) => row.organization_id))]
+    const configuration = yield* Configuration
+    let seen = memoryResources()
+    const organizations = new Set<string>()
+
+    /** Memory's own puts take effect when called; that they settle says nothing more. */
+    const remember = (rows: ReadonlyArray<Row>) => {
+      for (const { kind, name, organization_id, value } of rows) {
+        organizations.add(organization_id)
+        void seen.put(organization_id, kind, name, fromRow(kind, value) as ResourceKinds[ResourceKind])
+      }
+    }
+    yield* configuration.keep("engine_resource", (subjects) => {
+      if (subjects === "all") return Effect.map(sql<Row>`SELECT organization_id, kind, name, value FROM engine_resources`, (rows) => {
+        seen = memoryResources()
+        remember(rows)
+      })
+      const named = subjects.map(({ id, organizationId }) => [organizationId, ...resourceOf(id)] as const)
+      return Effect.map(sql<Row>`SELECT r.organization_id, r.kind, r.name, r.value FROM engine_resources r
+        JOIN unnest(${named.map(([organizationId]) => organizationId)}::text[], ${named.map(([, kind]) => kind)}::text[], ${named.map(([, , name]) => name)}::text[]) AS t (organization_id, kind, name)
+          ON r.organization_id = t.organization_id AND r.kind = t.kind AND r.name = t.name`, (rows) => {
+        const there = new Set(rows.map(({ kind, name, organization_id }) => JSON.stringify([organization_id, kind, name])))
+        for (const [organizationId, kind, name] of named) if (!there.has(JSON.stringify([organizationId, kind, name]))) void seen.remove(organizationId, kind, name)
+        remember(rows)
+      })
+    })
 
     const context = yield* Effect.context<never>()
-    const run = (effect: Effect.Effect<unknown, unknown>) => Effect.runPromiseWith(context)(Effect.asVoid(Effect.orDie(effect)))
+    const write = (organizationId: string, kind: ResourceKind, name: string, statement: Effect.Effect<unknown, SqlError.SqlError>) =>
+      Effect.runPromiseWith(context)(Effect.asVoid(configuration.write({ kind: "engine_resource", organizationId, id: subjectOf(kind, name) }, statement)))
     return CatalogResources.of({
-      stored,
-      get: seen.get,
-      list: seen.list,
-      put: async (organizationId, kind, name, value) => {
-        await run(sql`INSERT INTO engine_resources (organization_id, kind, name, value) VALUES (${organizationId}, ${kind}, ${name}, ${JSON.stringify(toRow(kind, value))}::text::jsonb)
-          ON CONFLICT (organization_id, kind, name) DO UPDATE SET value = EXCLUDED.value`)
-        await seen.put(organizationId, kind, name, value)
-      },
-      remove: async (organizationId, kind, name) => {
-        await run(sql`DELETE FROM engine_resources WHERE organization_id = ${organizationId} AND kind = ${kind} AND name = ${name}`)
-        await seen.remove(organizationId, kind, name)
-      }
+      organizations: () => [...organizations],
+      get: (organizationId, kind, name) => seen.get(organizationId, kind, name),
+      list: (organizationId, kind) => seen.list(organizationId, kind),
+      put: (organizationId, kind, name, value) => write(organizationId, kind, name,
+        sql`INSERT INTO engine_resources (organization_id, kind, name, value) VALUES (${organizationId}, ${kind}, ${name}, ${JSON.stringify(toRow(kind, value))}::text::jsonb)
+          ON CONFLICT (organization_id, kind, name) DO UPDATE SET value = EXCLUDED.value`),
+      remove: (organizationId, kind, name) => write(organizationId, kind, name, sql`DELETE FROM engine_resources WHERE organization_id = ${organizationId} AND kind = ${kind} AND name = ${name}`)
     })
   }))
 }

@@ -30,7 +30,7 @@ interface Prepared { readonly organization_id?: string; readonly full_key?: stri
 /** The first start makes the organization and shows its keys; later ones only find it. */
 const prepareOrganization = Effect.fnUntraced(function*(folder: DataFolder, isDemo: boolean) {
   const access = yield* Access
-  const existing = access.organizations()[0]
+  const [existing] = yield* access.organizations
   if (!folder.isFresh() && existing !== undefined) return { organization_id: existing.id } satisfies Prepared
   // A start that was killed before it could show its keys left an organization whose keys nobody knows: begin again.
   for (const key of existing === undefined ? [] : access.listKeys(existing.id)) yield* Effect.orDie(access.revokeKey(key.organization_id, key.id))
@@ -43,7 +43,7 @@ const distributedRuntime = Effect.promise(() => import("../runtime/distributed.t
 
 /** Several processes start over one database: what is there is left alone, and one of them makes the first organization. */
 const prepareShared = Effect.gen(function*() {
-  const existing = (yield* Access).organizations()[0]
+  const [existing] = yield* (yield* Access).organizations
   if (existing !== undefined) return { organization_id: existing.id } satisfies Prepared
   const { claimFirstOrganization } = yield* distributedRuntime
   const made: Prepared = (yield* claimFirstOrganization) ? yield* createWithKeys("Main", "unlimited", 0) : {}

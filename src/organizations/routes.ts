@@ -42,7 +42,7 @@ export const createWithKeys = Effect.fn("organizations.createWithKeys")(function
 export const routes = Effect.gen(function*() {
   const access = yield* Access
   return [
-    implement(contract.listOrganizations, () => Effect.sync(() => ({ data: access.organizations().map(shown) }))),
+    implement(contract.listOrganizations, () => Effect.map(access.organizations, (organizations) => ({ data: organizations.map(shown) }))),
     implement(contract.createOrganization, ({ payload }) => Effect.gen(function*() {
       const { name, plan } = yield* payload
       if (name.trim() === "" || name.length > 200) return yield* inputInvalid("name", "1 to 200 characters")

@@ -2,6 +2,7 @@
 import { emptyRuleSet, type RuleSet } from "../../engine-sdk/src/rules/mod.ts"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import type { Subject } from "../configuration/change.ts"
 
 export interface StoredRuleSet {
   readonly organization_id: string
@@ -15,11 +16,15 @@ interface Row { readonly organization_id: string; readonly collection: string; r
 export const makeRuleSetsRepository = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   return {
-    all: Effect.map(
-      sql<Row>`SELECT organization_id, collection, collection_created_at::float8 AS collection_created_at, rule_set, updated_at::float8 AS updated_at FROM search_rule_sets`,
+    /** `id` of a subject: the collection. */
+    read: (subjects: ReadonlyArray<Subject> | "all") => Effect.map(
+      sql<Row>`SELECT organization_id, collection, collection_created_at::float8 AS collection_created_at, rule_set, updated_at::float8 AS updated_at FROM search_rule_sets
+        WHERE ${subjects === "all" ? sql`true` : sql`(organization_id, collection) IN (SELECT * FROM unnest(${subjects.map(({ organizationId }) => organizationId)}::text[], ${subjects.map(({ id }) => id)}::text[]))`}`,
       // A set that an older program stored lacks the fields that came later.
       (rows) => rows.map(({ rule_set, ...row }): StoredRuleSet => ({ ...row, ruleSet: { ...emptyRuleSet, ...rule_set } }))
     ),
+    /** Until the transaction ends nobody else stores or removes the rules of the collection. */
+    lock: (organizationId: string, collection: string) => sql`SELECT pg_advisory_xact_lock(hashtextextended(${`search rules of ${organizationId}/${collection}`}, 0))`,
     upsert: (stored: StoredRuleSet) =>
       sql`INSERT INTO search_rule_sets (organization_id, collection, collection_created_at, rule_set, updated_at)
         VALUES (${stored.organization_id}, ${stored.collection}, ${stored.collection_created_at}, ${JSON.stringify(stored.ruleSet)}::text::json, ${stored.updated_at})

@@ -1,7 +1,7 @@
 /**
- * Search rules of every collection of every organization: rows in Postgres, read once at start, in memory afterwards and
- * compiled when first needed, so that a search makes no call for them. A write is durable before it is seen, and seen by
- * the next search.
+ * Search rules of every collection of every organization: rows in Postgres, kept in memory and compiled when first needed,
+ * so that a search makes no call for them; read again where a write of any process changed them (`Configuration`). A write
+ * is durable before it is seen, and seen by the next search.
  *
  * Decision: rules belong to a collection, not to a name of it. An alias leads to the rules of the collection it points
  * to; pointed elsewhere, it leads to that one's rules. A collection that is dropped takes its rules with it.
@@ -10,11 +10,13 @@ import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
 import { parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
 import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
 import { checkRuleSet, type CompiledRules, type RuleSet } from "../../engine-sdk/src/rules/mod.ts"
-import { Clock, Context, Effect, Layer, Semaphore } from "effect"
+import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
+import { Configuration } from "../configuration/configuration.ts"
+import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Engine } from "../ports/engine.ts"
 import { InputInvalid, NotFound } from "../wire/errors.ts"
 import { type AnswerGates, gatePart, gatesOf, type GateVisitor } from "./answer-gates.ts"
@@ -37,10 +39,10 @@ export class SearchRules extends Context.Service<SearchRules, {
   readonly get: (organizationId: string, collection: CollectionInfo) => StoredRuleSet | undefined
   /** A body as a complete set, or one issue for each of its problems (at most 100). */
   readonly checked: (organizationId: string, collection: CollectionInfo, body: unknown) => Effect.Effect<RuleSet, InputInvalid>
-  /** NotFound when the collection was dropped meanwhile. Of two at the same moment the later one stands, in memory and on disk. */
-  readonly replace: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => Effect.Effect<StoredRuleSet, NotFound>
+  /** NotFound when the collection was dropped meanwhile. Of two at the same moment the later one stands. */
+  readonly replace: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => Effect.Effect<StoredRuleSet, NotFound | ConfigurationUnavailable>
   /** Also for a collection that is gone, and where there was nothing. */
-  readonly remove: (organizationId: string, collection: string) => Effect.Effect<void>
+  readonly remove: (organizationId: string, collection: string) => Effect.Effect<void, ConfigurationUnavailable>
   /** Ready to match; undefined where the collection has none. O(1), and O(rules) after the set or a schema changed. */
   readonly compiled: (organizationId: string, collection: CollectionInfo) => CompiledRules | undefined
   /** A set that is not stored, under the schema of now. O(rules). */
@@ -48,23 +50,22 @@ export class SearchRules extends Context.Service<SearchRules, {
   /** The part of a kept answer's key that rules ask for: differs after a write of rules and wherever a rule tells two requests apart. */
   readonly answerKey: (organizationId: string, visitor: GateVisitor, now_ms: number) => ReadonlyArray<string | number | null>
 }>()("dowser/rules/SearchRules") {
-  static readonly layer: Layer.Layer<SearchRules, never, CatalogResources | Engine | PopularDocuments | SqlClient.SqlClient> = Layer.effect(SearchRules, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<SearchRules, never, CatalogResources | Configuration | Engine | PopularDocuments | SqlClient.SqlClient> = Layer.effect(SearchRules, Effect.gen(function*() {
+    const configuration = yield* Configuration
     const repository = yield* makeRuleSetsRepository
     const contextOf = yield* makeContexts
     const engine = yield* Engine
     const popular = yield* PopularDocuments
-    const writing = yield* Semaphore.make(1)
     const organizations = new Map<string, OrganizationRules>()
-    let writes = 0
+    let changes = 0
 
     const rulesOf = (organizationId: string): OrganizationRules => {
       let own = organizations.get(organizationId)
       if (own === undefined) organizations.set(organizationId, own = { entries: new Map(), gates: gatesOf([]), version: 0 })
       return own
     }
-    /** The one place where a change is made known. Embedded there is no other process that must hear of it. */
     const changed = (own: OrganizationRules) => {
-      own.version = ++writes
+      own.version = ++changes
       own.gates = gatesOf([...own.entries.values()].map(({ stored }) => stored.ruleSet))
     }
     const compile = (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet): CompiledFor => {
@@ -72,8 +73,21 @@ export class SearchRules extends Context.Service<SearchRules, {
       if (ruleSet.zero_hits_fallback === "popular") popular.ids(organizationId, collection.schema.name)
       return compileFor(contextOf(organizationId), collection, ruleSet)
     }
-    for (const stored of yield* Effect.orDie(repository.all)) rulesOf(stored.organization_id).entries.set(stored.collection, { stored, compiled: undefined })
-    for (const own of organizations.values()) changed(own)
+    yield* configuration.keep("search_rule_set", (subjects) => Effect.map(repository.read(subjects), (rows) => {
+      const touched = new Set<OrganizationRules>()
+      const forget = (own: OrganizationRules, forgotten: (entries: Map<string, Entry>) => void) => {
+        forgotten(own.entries)
+        touched.add(own)
+      }
+      if (subjects === "all") for (const own of organizations.values()) forget(own, (entries) => entries.clear())
+      else for (const { id, organizationId } of subjects) forget(rulesOf(organizationId), (entries) => entries.delete(id))
+      for (const stored of rows) {
+        const own = rulesOf(stored.organization_id)
+        own.entries.set(stored.collection, { stored, compiled: undefined })
+        touched.add(own)
+      }
+      for (const own of touched) changed(own)
+    }))
 
     return SearchRules.of({
       get: (organizationId, collection) => {
@@ -88,24 +102,18 @@ export class SearchRules extends Context.Service<SearchRules, {
       }),
       replace: Effect.fn("SearchRules.replace")(function*(organizationId, { schema: { name } }, ruleSet) {
         if (ruleSet.zero_hits_fallback === "popular") yield* popular.refresh(organizationId, name)
-        return yield* writing.withPermits(1)(Effect.gen(function*() {
+        return yield* configuration.write({ kind: "search_rule_set", organizationId, id: name }, Effect.gen(function*() {
+          yield* repository.lock(organizationId, name)
           const collection = engine.describeCollection(organizationId, name)
           if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })
           const stored: StoredRuleSet = { organization_id: organizationId, collection: name, collection_created_at: collection.created_at, ruleSet, updated_at: yield* Clock.currentTimeMillis }
-          const compiled = compile(organizationId, collection, ruleSet)
-          yield* Effect.orDie(repository.upsert(stored))
-          const own = rulesOf(organizationId)
-          own.entries.set(name, { stored, compiled })
-          changed(own)
+          yield* repository.upsert(stored)
           return stored
-        }))
+        })).pipe(Effect.catchTag("SqlError", Effect.die))
       }),
       remove: Effect.fn("SearchRules.remove")(function*(organizationId, collection) {
-        yield* writing.withPermits(1)(Effect.gen(function*() {
-          yield* Effect.orDie(repository.remove(organizationId, collection))
-          const own = organizations.get(organizationId)
-          if (own?.entries.delete(collection) === true) changed(own)
-        }))
+        // Behind one that is being stored: it would outlive its collection.
+        yield* configuration.write({ kind: "search_rule_set", organizationId, id: collection }, Effect.andThen(repository.lock(organizationId, collection), repository.remove(organizationId, collection))).pipe(Effect.catchTag("SqlError", Effect.die))
       }),
       compiled: (organizationId, collection) => {
         const entry = organizations.get(organizationId)?.entries.get(collection.schema.name)

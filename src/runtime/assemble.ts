@@ -13,6 +13,7 @@ import { Analytics } from "../analytics/service.ts"
 import { layerDictionaries } from "../catalog/dictionaries.ts"
 import { CatalogNames } from "../catalog/names.ts"
 import { CatalogResources } from "../catalog/resources.ts"
+import type { Configuration } from "../configuration/configuration.ts"
 import { Demo } from "../demo/demo.ts"
 import { FailedEvents } from "../events/failed.ts"
 import { SearchServed } from "../events/serve-log.ts"
@@ -38,10 +39,11 @@ export interface RuntimeOptions {
   /** Contract part 7; false when absent. */ readonly allowPrivateAddresses?: boolean
 }
 
-export interface Parts<PortsE, SqlE, StreamsE> {
+export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly sql: Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, SqlE>
   readonly ports: Layer.Layer<Engine | EventLog, PortsE, SqlClient.SqlClient>
   readonly streams: Layer.Layer<StreamWorker, StreamsE, EventLog | SqlClient.SqlClient>
+  readonly configuration: Layer.Layer<Configuration, ConfigurationE, Identifiers | SqlClient.SqlClient>
   readonly options: RuntimeOptions
   /** No other process uses this database. */ readonly isAlone: boolean
   readonly visitorPartitions: number
@@ -49,7 +51,7 @@ export interface Parts<PortsE, SqlE, StreamsE> {
   readonly operatorToken: string
 }
 
-export const assemble = <PortsE, SqlE, StreamsE>({ isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE>) => {
+export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration, isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE, ConfigurationE>) => {
   const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerEmbedded({ key, topic: EVENT_FINGERPRINTS.name })))
   const events = Layer.mergeAll(streams, Layer.provideMerge(FailedEvents.layer, Events.layer({ visitorPartitions })), SearchServed.layer({ visitorPartitions }), Analytics.layer)
@@ -57,7 +59,7 @@ export const assemble = <PortsE, SqlE, StreamsE>({ isAlone, operatorKey, operato
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
     Layer.provideMerge(PopularDocuments.layer),
     Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layer)),
-    Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer)),
+    Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer, configuration)),
     Layer.provideMerge(ports),
     Layer.provideMerge(Layer.provideMerge(layerMigrations, sql))
   )

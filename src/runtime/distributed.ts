@@ -15,6 +15,7 @@ import { makeProcessors } from "../../streams/runnable.ts"
 import { openStateStore } from "../../streams/state-lmdb.ts"
 import { topicSpecs } from "../../streams/topics.ts"
 import type { DistributedConfig } from "../config.ts"
+import { layerPostgres } from "../configuration/configuration-postgres.ts"
 import { layer as layerMigrations } from "../migrations/index.ts"
 import { Engine, EngineAbsence } from "../ports/engine.ts"
 import type { EventLog } from "../ports/event-log.ts"
@@ -25,6 +26,8 @@ import { layerEngine } from "./embedded.ts"
 import { engineAbsence, noEngine } from "./no-engine.ts"
 
 const API_CONNECTIONS_MAX = 8
+/** Of each process that keeps configuration: one listens, one renews, one reads. */
+const CONFIGURATION_CONNECTIONS = 3
 /** Partitions take turns; one is kept busy by leases. */
 const STREAM_CONNECTIONS_MAX = 6
 
@@ -66,12 +69,15 @@ export const claimFirstOrganization = Effect.gen(function*() {
   return (yield* sql`INSERT INTO stream_settings (name, value) VALUES ('first_organization', '') ON CONFLICT DO NOTHING RETURNING name`).length > 0
 }).pipe(Effect.orDie)
 
+/** For every process that remembers configuration, whatever else it does. */
+const layerConfiguration = (config: DistributedConfig) => layerPostgres(layerDatabase(config.databaseUrl, "dowser-configuration", CONFIGURATION_CONNECTIONS))
+
 export const layerDistributed = (folder: DataFolder, config: DistributedConfig, engine: "embedded" | "none", options: RuntimeOptions = {}) => {
   const { visitorPartitions } = config
   const chosen: Layer.Layer<Engine> = engine === "none" ? Layer.mergeAll(Layer.succeed(Engine, noEngine), Layer.succeed(EngineAbsence, engineAbsence)) : layerEngine(join(folder.path, "engine"))
   const sql = layerDatabase(config.databaseUrl, "dowser", API_CONNECTIONS_MAX)
   const ports = Layer.mergeAll(chosen, layerBrokers(config, "dowser-api"), Layer.effectDiscard(checkOperatorKey(folder.operatorKey)))
-  return assemble({ sql, ports, streams: layerObserved({ visitorPartitions }), options, isAlone: false, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
+  return assemble({ sql, ports, streams: layerObserved({ visitorPartitions }), configuration: layerConfiguration(config), options, isAlone: false, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
 }
 
 export interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms" | "report"> {

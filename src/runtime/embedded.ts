@@ -5,6 +5,7 @@ import { join } from "node:path"
 import { openEngine } from "../../engine-sdk/src/memory/open-engine.ts"
 import { StreamWorker } from "../../streams/host.ts"
 import { VISITOR_PARTITIONS_EMBEDDED } from "../../streams/topics.ts"
+import { Configuration } from "../configuration/configuration.ts"
 import { Engine } from "../ports/engine.ts"
 import { layerEmbedded as layerEmbeddedLog } from "../ports/event-log-lmdb.ts"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
@@ -42,5 +43,5 @@ export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) 
 
   const ports = Layer.mergeAll(layerEngine(join(folder.path, "engine")), layerEmbeddedLog({ path: logPath }))
   const streams = StreamWorker.layer({ logPath, statePath: join(folder.path, "streams"), sql: { host, port, username, password, database }, visitorPartitions })
-  return assemble({ sql: layerSql(server), ports, streams, options, isAlone: true, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
+  return assemble({ sql: layerSql(server), ports, streams, configuration: Configuration.layerEmbedded, options, isAlone: true, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
 }))

@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { Access, neverExpires } from "../../src/access/access.ts"
+import { Configuration } from "../../src/configuration/configuration.ts"
 import { Seal } from "../../src/access/seal.ts"
 import { Outbox } from "../../src/outbox/outbox.ts"
 import { Identifiers } from "../../src/ports/identifiers.ts"
@@ -11,7 +12,7 @@ import { layerTestSql } from "../support/postgres.ts"
 
 const layer = Access.layer.pipe(
   Layer.provideMerge(Outbox.layer),
-  Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7)))),
+  Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7)), Configuration.layerEmbedded)),
   Layer.provideMerge(layerTestSql)
 )
 const newKey = (organization_id: string, description: string) => ({

@@ -1,5 +1,6 @@
 /** One sample, or several where a fact changes the answer, of every error that the source declares. */
 import * as access from "../../src/access/errors.ts"
+import * as configuration from "../../src/configuration/errors.ts"
 import * as events from "../../src/events/errors.ts"
 import * as health from "../../src/health/errors.ts"
 import * as ingest from "../../src/ingest/errors.ts"
@@ -33,6 +34,7 @@ export const samples: ReadonlyArray<readonly [name: string, error: { readonly _t
   ["InternalError", new wire.InternalError({ message: "Unexpected error.", requestId: "req_1" })],
   ["KeyNotFound", new access.KeyNotFound({ message: "Not found." })],
   ["KeyValueTaken", new access.KeyValueTaken({ message: "API key generation conflict." })],
+  ["ConfigurationUnavailable", new configuration.ConfigurationUnavailable({ message: "The configuration cannot be read at the moment.", retry_after_s: 5 })],
   ["EventsUnavailable", new events.EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: 1 })],
   ["Unhealthy", new health.Unhealthy({ message: "Searches cannot be answered at the moment.", retry_after_s: 10 })],
   ["JobNotFound", new ingest.JobNotFound({ message: "Job job_1 does not exist." })],
