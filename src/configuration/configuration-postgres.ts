@@ -25,8 +25,9 @@ import { makeRooms } from "./rooms.ts"
 const RENEWALS = 3
 /** A read-through waits this long for Postgres, and the next ones no more. */
 const AWAY_AFTER_MS = 1_000
-/** Between attempts to read; to listen again. */
+/** Between attempts to read, doubling; to listen again. */
 const AGAIN_MS = 50
+const AGAIN_MAX_MS = 400
 const LISTEN_AGAIN_MS = 200
 /** Statements here are point reads; one that takes longer is on a connection that is dead and does not know it. */
 const STATEMENT_MAX_MS = 3_000
@@ -38,13 +39,14 @@ const LEAVE_WITHIN_MS = 1_000
 
 export interface ConfigurationOptions {
   readonly lease_ms?: number
+  readonly servedWithoutPostgres_ms?: number
 }
 
 const unconfirmedWrite = () => new ConfigurationUnavailable({ message: "The change is stored, but not every server could be asked whether it has it; send it again to be sure.", retry_after_s: 1 })
 
 interface Waiting { readonly arrivedAt: number; readonly done: Deferred.Deferred<void> }
 
-const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LEASE_MS }: ConfigurationOptions) {
+const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LEASE_MS, servedWithoutPostgres_ms = SERVED_WITHOUT_POSTGRES_MS }: ConfigurationOptions) {
   const sql = yield* SqlClient.SqlClient
   const scope = yield* Effect.scope
   const member = yield* (yield* Identifiers).make("cfg")
@@ -99,9 +101,12 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
     // A failure costs the writer the time until the next renewal, which tells the same.
     if (isNews && holding !== undefined) yield* Effect.ignore(timely(repository.confirm(holding, version)))
   }))
-  const reader = Effect.forever(Effect.andThen(Queue.take(wanted), Effect.suspend(function attempt(): Effect.Effect<void> {
-    return Effect.catchCause(read, (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.andThen(away("changes could not be read", cause), Effect.andThen(Effect.sleep(AGAIN_MS), Effect.suspend(attempt))))
-  })))
+  const reader = Effect.forever(Effect.andThen(Queue.take(wanted), Effect.suspend(() => attempt(AGAIN_MS))))
+  const attempt = (again_ms: number): Effect.Effect<void> => Effect.catchCause(read, (cause) => {
+    if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
+    behindSince ??= now()
+    return Effect.andThen(away("changes could not be read", cause), Effect.andThen(Effect.sleep(again_ms), Effect.suspend(() => attempt(Math.min(2 * again_ms, AGAIN_MAX_MS)))))
+  })
   /** Settles once a reading that began after the call is done. */
   const freshly = Effect.suspend(() => {
     const one: Waiting = { arrivedAt: now(), done: Deferred.makeUnsafe() }
@@ -130,7 +135,7 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
     const renewed = yield* timely(repository.renew(holding, applied))
     if (renewed === undefined) return yield* join
     validUntil = leaseEnd(sentAt, lease_ms)
-    back()
+    if (behindSince === undefined) back()
     if (renewed.version > applied) {
       behindSince ??= sentAt
       Queue.offerUnsafe(wanted, undefined)
@@ -153,13 +158,20 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
     told = Deferred.makeUnsafe()
     Deferred.doneUnsafe(before, Effect.void)
   }
+  let isDeaf = false
+  const deaf = (cause: Cause.Cause<unknown>) => Effect.suspend(() => {
+    const isNew = !isDeaf
+    isDeaf = true
+    return isNew ? Effect.logWarning("Configuration: Postgres no longer tells of changes; listened again, meanwhile renewals of the lease ask", cause) : Effect.void
+  })
   const listening = Effect.forever(Effect.andThen(
     Effect.catchCause(Effect.scoped(Effect.gen(function*() {
       const notifications = yield* own.listen(channel)
+      isDeaf = false
       // Whatever was told while nobody listened.
       Queue.offerUnsafe(wanted, undefined)
       for (;;) for (const { payload } of yield* Queue.takeAll(notifications)) onNotification(payload ?? "")
-    })), (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logWarning("Configuration: Postgres no longer tells of changes; listened again, meanwhile renewals of the lease ask", cause)),
+    })), (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : deaf(cause)),
     Effect.sleep(LISTEN_AGAIN_MS)
   ))
 
@@ -178,7 +190,7 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
       yield* Effect.andThen(endSilent, look)
     }
   })
-  const degraded = Effect.suspend(() => now() - Math.max(readAt, validUntil) < SERVED_WITHOUT_POSTGRES_MS ? Effect.void : Effect.fail(unreadable()))
+  const degraded = Effect.suspend(() => now() - Math.max(readAt, validUntil) < servedWithoutPostgres_ms ? Effect.void : Effect.fail(unreadable()))
 
   yield* Effect.addFinalizer(() => Effect.suspend(() => {
     const process = holding

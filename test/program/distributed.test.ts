@@ -3,15 +3,11 @@
  * stream processes that come, freeze, die and go, and a broker that dies, while events arrive. Every event is counted exactly once.
  */
 import { assert, describe, it } from "@effect/vitest"
-import { type ChildProcess, spawn } from "node:child_process"
 import { readFileSync } from "node:fs"
 import { join } from "node:path"
-import { fileURLToPath } from "node:url"
-import { Effect, Fiber, Layer, Redacted, type Scope } from "effect"
-import { PgClient } from "@effect/sql-pg"
+import { Effect, Fiber, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION } from "../../src/events/schema.ts"
-import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { EventLog } from "../../src/ports/event-log.ts"
 import { layerKafka } from "../../src/ports/event-log-kafka.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
@@ -19,43 +15,11 @@ import { readLeases } from "../../streams/leases.ts"
 import { encodeRecord } from "../../streams/record.ts"
 import { partitionOfEvent } from "../../streams/routing.ts"
 import { BEHAVIOUR_EVENTS, deadLettersOf, topicSpecs } from "../../streams/topics.ts"
-import { kafkaMissing, startTestBroker, type TestBroker } from "../support/kafka.ts"
-import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
+import { kafkaMissing } from "../support/kafka.ts"
+import { inInstallation, type Place, type Process, run } from "../support/installation.ts"
 
 const PARTITIONS = 4
 const LEASE_MS = 2_000
-const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
-const runtimeFlags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : ["run", "-A", "--no-prompt", "--quiet"]
-
-interface Process { readonly child: ChildProcess; readonly ready: Readonly<Record<string, string>>; readonly exited: Promise<number | null>; readonly said: () => string }
-interface Place { readonly databaseUrl: string; readonly broker: TestBroker; readonly folder: string }
-
-/** A command of ours as a process of its own, ended with the scope; resolves with its ready line. */
-const run = (place: Place, name: string, args: ReadonlyArray<string>) =>
-  Effect.acquireRelease(
-    Effect.promise(async (): Promise<Process> => {
-      const environment = Object.fromEntries(Object.entries(process.env).filter(([key]) => !key.startsWith("DOWSER_")))
-      const child = spawn(process.execPath, [...runtimeFlags, main, ...args, "--json", "--data-dir", join(place.folder, name), "--visitor-partitions", String(PARTITIONS)], {
-        stdio: ["ignore", "pipe", "pipe"], env: { ...environment, KAFKA_BROKERS: place.broker.address(), DATABASE_URL: place.databaseUrl }
-      })
-      let errors = ""
-      child.stderr!.on("data", (chunk: Buffer) => { errors = (errors + chunk.toString()).slice(-6_000) })
-      const exited = new Promise<number | null>((settle) => child.once("exit", (code) => settle(code)))
-      const ready = await new Promise<Record<string, string>>((settle, reject) => {
-        let text = ""
-        child.stdout!.on("data", (chunk: Buffer) => {
-          text += chunk.toString()
-          if (text.includes("\n")) settle(JSON.parse(text.slice(0, text.indexOf("\n"))) as Record<string, string>)
-        })
-        void exited.then((code) => reject(new Error(`${name} ended while starting (exit code ${code}): ${errors}`)))
-      })
-      return { child, ready, exited, said: () => errors }
-    }),
-    ({ child, exited }) => Effect.promise(() => {
-      if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL")
-      return exited
-    })
-  )
 const streamsProcess = (place: Place, name: string) => run(place, name, ["streams", "--lease-ms", String(LEASE_MS)])
 
 const until = <A, E, R>(what: string, within_ms: number, look: Effect.Effect<A, E, R>, holds: (found: A) => boolean) =>
@@ -84,14 +48,8 @@ const missing = kafkaMissing()
 if (missing !== undefined) it("several processes over Kafka", (ctx) => ctx.skip(missing))
 else describe("several processes over Kafka", () => {
   const scenario = (title: string, within_ms: number, body: (place: Place) => Effect.Effect<void, unknown, EventLog | SqlClient.SqlClient | Scope.Scope>) =>
-    it.live(title, () =>
-      Effect.scoped(Effect.gen(function*() {
-        const server = yield* acquireTestPostgres
-        const broker = yield* Effect.acquireRelease(Effect.promise(startTestBroker), (started) => Effect.promise(started.stop))
-        const place = { databaseUrl: `postgres://${server.username}:${server.password}@${server.host}:${server.port}/${server.database}`, broker, folder: yield* temporaryFolder("distributed") }
-        const sql = Layer.provideMerge(layerMigrations, PgClient.layer({ url: Redacted.make(place.databaseUrl), maxConnections: 2 }))
-        yield* body(place).pipe(Effect.provide(Layer.mergeAll(sql, layerKafka({ brokers: [broker.address()], clientId: "test", topics: topicSpecs(PARTITIONS) }))))
-      })), within_ms)
+    it.live(title, () => inInstallation(PARTITIONS, (place) =>
+      Effect.provide(body(place), layerKafka({ brokers: [place.broker.address()], clientId: "test", topics: topicSpecs(PARTITIONS) }))), within_ms)
 
   scenario("counts every event once while stream processes join, freeze, die and leave, and the broker is killed", 150_000, (place) =>
     Effect.gen(function*() {
