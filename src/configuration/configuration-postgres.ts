@@ -6,9 +6,10 @@
  *   held     the lease is renewed; memory has every write that was answered: requests are answered from it
  *   silent   the lease may be over (this process stood still, or Postgres does not answer): each request first reads what
  *            changed. Nobody waits for this process
- *   away     Postgres has not answered for a while: memory as it is, for SERVED_WITHOUT_POSTGRES_MS; then refused
+ *   away     Postgres has not answered anything for a while: memory as it is, for SERVED_WITHOUT_POSTGRES_MS; then refused
+ *   unread   Postgres answers and what changed cannot be read: refused. The lease is let go
  *
- * From silent and away a new lease leads back to held: the row first, then whatever was written until it was there.
+ * From all of them a new lease leads back to held: the row first, then whatever was written until it was there.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Cause, Deferred, Effect, Layer, Queue, Semaphore } from "effect"
@@ -53,7 +54,6 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
   const writing = makeLeasesRepository(sql)
   const repository = makeLeasesRepository(own)
   const rooms = makeRooms()
-  const timely = <A>(effect: Effect.Effect<A, SqlError.SqlError>) => Effect.timeout(effect, STATEMENT_MAX_MS)
   const now = () => performance.now()
 
   /** Memory has every change up to this version. */
@@ -64,8 +64,10 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
   let holding: string | undefined
   let joins = 0
   let behindSince: number | undefined
-  /** First and newest failure since something was read. */
+  let answeredAt = now()
+  /** First and newest failure of Postgres since it answered. */
   let awaySince: number | undefined, failedAt = -Infinity
+  let isUnreadTold = false
   let observed: ReadonlyMap<string, Observed> = new Map()
   /** Newest versions told by other processes, at most one for each lease. */
   const heard = new Map<string, number>()
@@ -74,24 +76,36 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
   const waiting = new Set<Waiting>()
   const wanted = yield* Queue.sliding<void>(1)
 
-  const away = (what: string, cause: Cause.Cause<unknown>) => Effect.suspend(() => {
-    const isNew = awaySince === undefined
-    failedAt = now()
-    awaySince ??= failedAt
-    return isNew && !Cause.hasInterruptsOnly(cause) ? Effect.logWarning(`Configuration: ${what}; tried again`, cause) : Effect.void
-  })
-  const back = () => { awaySince = undefined }
+  /** A statement of ours, which also tells whether Postgres is there. */
+  const timely = <A>(statement: Effect.Effect<A, SqlError.SqlError>) => Effect.timeout(statement, STATEMENT_MAX_MS).pipe(
+    Effect.tap(() => Effect.sync(() => {
+      answeredAt = now()
+      awaySince = undefined
+    })),
+    Effect.tapCause((cause) => Effect.suspend(() => {
+      if (Cause.hasInterruptsOnly(cause)) return Effect.void
+      const isNew = awaySince === undefined
+      failedAt = now()
+      awaySince ??= failedAt
+      return isNew ? Effect.logWarning("Configuration: Postgres does not answer; asked again", cause) : Effect.void
+    }))
+  )
 
+  const unread = (cause: Cause.Cause<unknown>) => Effect.suspend(() => {
+    if (isUnreadTold || Cause.hasInterruptsOnly(cause)) return Effect.void
+    isUnreadTold = true
+    return Effect.logError("Configuration: what changed cannot be read; tried again", cause)
+  })
   const reading = yield* Semaphore.make(1)
   const read = reading.withPermits(1)(Effect.gen(function*() {
     const startedAt = now()
     const { changes, version } = yield* timely(repository.changesSince(applied))
-    if (changes === "all" || changes.length > 0) yield* rooms.load(changes)
+    if (changes === "all" || changes.length > 0) yield* Effect.tapCause(rooms.load(changes), unread)
     const isNews = version > applied
     applied = version
     readAt = startedAt
     behindSince = undefined
-    back()
+    isUnreadTold = false
     for (const one of waiting) {
       if (one.arrivedAt > startedAt) continue
       waiting.delete(one)
@@ -105,7 +119,7 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
   const attempt = (again_ms: number): Effect.Effect<void> => Effect.catchCause(read, (cause) => {
     if (Cause.hasInterruptsOnly(cause)) return Effect.interrupt
     behindSince ??= now()
-    return Effect.andThen(away("changes could not be read", cause), Effect.andThen(Effect.sleep(again_ms), Effect.suspend(() => attempt(Math.min(2 * again_ms, AGAIN_MAX_MS)))))
+    return Effect.andThen(Effect.sleep(again_ms), Effect.suspend(() => attempt(Math.min(2 * again_ms, AGAIN_MAX_MS))))
   })
   /** Settles once a reading that began after the call is done. */
   const freshly = Effect.suspend(() => {
@@ -135,7 +149,6 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
     const renewed = yield* timely(repository.renew(holding, applied))
     if (renewed === undefined) return yield* join
     validUntil = leaseEnd(sentAt, lease_ms)
-    if (behindSince === undefined) back()
     if (renewed.version > applied) {
       behindSince ??= sentAt
       Queue.offerUnsafe(wanted, undefined)
@@ -144,7 +157,8 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
     for (const process of heard.keys()) if (!observed.has(process)) heard.delete(process)
     yield* endSilent
   })
-  const renewing = Effect.forever(Effect.andThen(Effect.catchCause(renew, (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : away("the lease could not be renewed", cause)), Effect.sleep(lease_ms / RENEWALS)))
+  // What fails was told where it was asked; the next renewal tries again.
+  const renewing = Effect.forever(Effect.andThen(Effect.catchCause(renew, (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.void), Effect.sleep(lease_ms / RENEWALS)))
 
   const onNotification = (payload: string) => {
     if (payload === "") {
@@ -205,7 +219,8 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
       if (now() < validUntil) return Effect.void
       // Failures that lasted, not one that a frozen process remembers.
       if (awaySince !== undefined && failedAt - awaySince >= AWAY_AFTER_MS) return degraded
-      return Effect.timeoutOrElse(freshly, { duration: AWAY_AFTER_MS, orElse: () => Effect.andThen(away("nothing was read in time", Cause.empty), degraded) })
+      const arrivedAt = now()
+      return Effect.timeoutOrElse(freshly, { duration: AWAY_AFTER_MS, orElse: () => answeredAt >= arrivedAt ? Effect.fail(unreadable()) : degraded })
     }),
     keep: (kind, load) => reading.withPermits(1)(Effect.orDie(rooms.keep(kind, load))),
     write: Effect.fnUntraced(function*<A, E>(change: Change, effect: Effect.Effect<A, E>) {

@@ -173,7 +173,7 @@ scenario("a process that stands still with the next version in its hand lets oth
 scenario("a member that cannot read its rows gives its lease up: a write waits two leases at most, and its own reads are refused", (address) =>
   Effect.gen(function*() {
     const one = yield* makeMember(address)
-    const broken = yield* makeMember(address, { servedWithoutPostgres_ms: 500 })
+    const broken = yield* makeMember(address)
     yield* one.write("a", "x")
     broken.breakWith("a row that nobody can decode")
     const held = yield* timed(one.write("a", "x"))
@@ -184,6 +184,26 @@ scenario("a member that cannot read its rows gives its lease up: a write waits t
     assert.strictEqual(yield* readable(broken.read("a", "x")), held.answer)
     const next = yield* broken.write("a", "x")
     assert.strictEqual(yield* one.read("a", "x"), next)
+  }))
+
+scenario("a lease that was lost does not hold again before everything written meanwhile is read", (address) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const [one, other] = yield* Effect.all([makeMember(address), makeMember(address)])
+    yield* one.write("a", "x")
+    while (!one.configuration.isCurrent() || !other.configuration.isCurrent()) yield* Effect.sleep(10)
+    const lost = (yield* sql<{ process: string }>`SELECT process FROM configuration_leases`).map(({ process }) => process)
+    assert.strictEqual(lost.length, 2)
+    const gate = yield* Deferred.make<void>()
+    for (const member of [one, other]) member.slowDown(Deferred.await(gate))
+    // As if both had been frozen until another member gave them up and wrote.
+    const third = yield* makeMember(address)
+    yield* sql`DELETE FROM configuration_leases WHERE process = ANY(${lost}::text[])`
+    yield* third.write("a", "x")
+    yield* Effect.sleep(1_200)
+    assert.deepStrictEqual([one.configuration.isCurrent(), other.configuration.isCurrent(), third.configuration.isCurrent()], [false, false, true])
+    yield* Deferred.succeed(gate, undefined)
+    for (const member of [one, other]) assert.strictEqual(yield* member.read("a", "x"), 2)
   }))
 
 scenario("a member that missed more than is kept reads everything", (address) =>

@@ -18,16 +18,17 @@ export const makeRoom = Effect.gen(function*() {
   const keyOf = (organizationId: string, id: string) => `${organizationId}/${id}`
   /** Instead of reading, for a room whose rows cannot be read. */
   let broken: string | undefined
+  let slowness: Effect.Effect<void> = Effect.void
   let loads = 0
   yield* configuration.keep("engine_resource", (subjects) => Effect.suspend(() => {
     loads++
     if (broken !== undefined) return Effect.die(new Error(broken))
-    return Effect.map(sql<{ organization_id: string; id: string; value: number }>`SELECT * FROM test_settings WHERE
+    return Effect.andThen(slowness, Effect.map(sql<{ organization_id: string; id: string; value: number }>`SELECT * FROM test_settings WHERE
       ${subjects === "all" ? sql`true` : sql`(organization_id, id) IN (SELECT * FROM unnest(${subjects.map(({ organizationId }) => organizationId)}::text[], ${subjects.map(({ id }) => id)}::text[]))`}`, (rows) => {
       if (subjects === "all") settings.clear()
       else for (const { id, organizationId } of subjects) settings.delete(keyOf(organizationId, id))
       for (const { id, organization_id, value } of rows) settings.set(keyOf(organization_id, id), value)
-    })
+    }))
   }))
   return {
     configuration,
@@ -37,6 +38,8 @@ export const makeRoom = Effect.gen(function*() {
     /** As a request reads. */
     read: (organizationId: string, id: string) => Effect.suspend(() => configuration.isCurrent() ? Effect.succeed(settings.get(keyOf(organizationId, id))) : Effect.map(configuration.current, () => settings.get(keyOf(organizationId, id)))),
     breakWith: (message: string | undefined) => { broken = message },
+    /** Before each reading. */
+    slowDown: (effect: Effect.Effect<void>) => { slowness = effect },
     loads: () => loads
   }
 })
