@@ -12,7 +12,7 @@
  * From all of them a new lease leads back to held: the row first, then whatever was written until it was there.
  */
 import { PgClient } from "@effect/sql-pg"
-import { Cause, Deferred, Effect, Layer, Queue, Semaphore } from "effect"
+import { Cause, Context, Deferred, Effect, Layer, Queue, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "../ports/identifiers.ts"
 import type { Change } from "./change.ts"
@@ -238,4 +238,5 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
 
 /** `connection`: a client for leases and notifications alone, at least three connections, so that no queue of a pool makes a lease end. */
 export const layerPostgres = <E>(connection: Layer.Layer<PgClient.PgClient, E>, options: ConfigurationOptions = {}): Layer.Layer<Configuration, E, Identifiers | SqlClient.SqlClient> =>
-  Layer.effect(Configuration, Effect.flatMap(PgClient.PgClient, (own) => make(own, options))).pipe(Layer.provide(Layer.fresh(connection)))
+  // Built beside and not provided: the transactions of writes are those of the rooms' client.
+  Layer.effect(Configuration, Effect.flatMap(Layer.build(Layer.fresh(connection)), (own) => make(Context.get(own, PgClient.PgClient), options)))

@@ -93,6 +93,17 @@ scenario("a read after a write's answer sees it, at every member, for two organi
     assert.strictEqual(yield* leases, 4)
   }))
 
+scenario("a write that fails has written nothing, nowhere, and no version is spent on it", (address) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const [one, other] = yield* Effect.all([makeMember(address), makeMember(address)])
+    yield* one.write("a", "x")
+    assert.deepStrictEqual(yield* Effect.exit(other.writeAndFail("a", "x")), Exit.fail("refused" as const))
+    for (const member of [one, other]) assert.strictEqual(yield* member.read("a", "x"), 1)
+    assert.deepStrictEqual(yield* sql`SELECT value FROM test_settings`, [{ value: 1 }])
+    assert.deepStrictEqual(yield* sql`SELECT version::int4 AS version FROM configuration_version`, [{ version: 1 }])
+  }))
+
 scenario("a row is read once for a change, and nothing is read while nothing changes", (address) =>
   Effect.gen(function*() {
     const [one, other] = yield* Effect.all([makeMember(address), makeMember(address)])

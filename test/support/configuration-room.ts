@@ -35,6 +35,9 @@ export const makeRoom = Effect.gen(function*() {
     write: (organizationId: string, id: string) => configuration.write({ kind: "engine_resource", organizationId, id }, Effect.map(
       sql<{ value: number }>`INSERT INTO test_settings VALUES (${organizationId}, ${id}, 1) ON CONFLICT (organization_id, id) DO UPDATE SET value = test_settings.value + 1 RETURNING value`, ([row]) => row!.value)),
     remove: (organizationId: string, id: string) => configuration.write({ kind: "engine_resource", organizationId, id }, sql`DELETE FROM test_settings WHERE organization_id = ${organizationId} AND id = ${id}`),
+    /** Fails after it has written. */
+    writeAndFail: (organizationId: string, id: string) => configuration.write({ kind: "engine_resource", organizationId, id }, Effect.andThen(
+      sql`INSERT INTO test_settings VALUES (${organizationId}, ${id}, 1000) ON CONFLICT (organization_id, id) DO UPDATE SET value = 1000`, Effect.fail("refused" as const))),
     /** As a request reads. */
     read: (organizationId: string, id: string) => Effect.suspend(() => configuration.isCurrent() ? Effect.succeed(settings.get(keyOf(organizationId, id))) : Effect.map(configuration.current, () => settings.get(keyOf(organizationId, id)))),
     breakWith: (message: string | undefined) => { broken = message },

@@ -1,0 +1,115 @@
+/** The rooms that remember configuration, twice over one Postgres and one engine: what one writes, the other has when it is answered. */
+import { assert, it } from "@effect/vitest"
+import { createHash, createHmac } from "node:crypto"
+import { Context, Effect, Layer, Redacted } from "effect"
+import { PgClient } from "@effect/sql-pg"
+import { createCollection, search, upsertPreset, deletePreset } from "../../engine-sdk/src/operations/mod.ts"
+import { openEngine } from "../../engine-sdk/src/memory/open-engine.ts"
+import { Access, neverExpires } from "../../src/access/access.ts"
+import { Seal } from "../../src/access/seal.ts"
+import { PopularDocuments } from "../../src/analytics/popular-documents.ts"
+import { layerDictionaries } from "../../src/catalog/dictionaries.ts"
+import { makeContexts } from "../../src/catalog/engine-plane.ts"
+import { CatalogResources } from "../../src/catalog/resources.ts"
+import { layerPostgres } from "../../src/configuration/configuration-postgres.ts"
+import { layer as layerMigrations } from "../../src/migrations/index.ts"
+import { Outbox } from "../../src/outbox/outbox.ts"
+import { Engine } from "../../src/ports/engine.ts"
+import { Identifiers } from "../../src/ports/identifiers.ts"
+import { SearchRules } from "../../src/rules/search-rules.ts"
+import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
+
+const presented = (key: string) => ({ key, scope: "search" as const, address: "127.0.0.1", origin: undefined, collection: undefined, sessionId: undefined, isRateFree: false })
+const newKey = (organization_id: string, value?: string) => ({
+  organization_id, scope: "search" as const, description: "k", actions: ["documents:search"], collections: ["*"], ...(value === undefined ? {} : { value }),
+  isGateway: false, cidrs: [], origins: [], filter_by: {}, rate_limit_per_minute: 0, expires_at: neverExpires
+})
+const statusOf = <A, E extends { readonly _tag: string }>(effect: Effect.Effect<A, E>) => Effect.match(effect, { onFailure: ({ _tag }) => _tag as string, onSuccess: () => "ok" })
+
+it.live("keys, organizations, resources, dictionaries and rules of one process are those of the other", () => Effect.scoped(Effect.gen(function*() {
+  const server = yield* acquireTestPostgres
+  const folder = yield* temporaryFolder("engine")
+  const engine = yield* Effect.acquireRelease(Effect.promise(() => openEngine({ path: folder })), (opened) => Effect.promise(() => opened.close()))
+  const client = (maxConnections: number) => Layer.fresh(PgClient.layer({ host: server.host, port: server.port, username: server.username, password: Redacted.make(server.password), database: server.database, maxConnections }))
+  const told: Array<string> = []
+  /** One process; what its engine is told of dictionaries is written down. */
+  const member = (name: string) => Effect.gen(function*() {
+    const listening = new Proxy(engine, {
+      get: (target, property) => property === "setDictionary"
+        ? (organizationId: string, id: string, words: ReadonlyMap<string, string> | undefined) => { told.push(`${name} ${id} ${words?.size ?? "none"}`); return target.setDictionary(organizationId, id, words) }
+        : typeof Reflect.get(target, property) === "function" ? (Reflect.get(target, property) as () => unknown).bind(target) : Reflect.get(target, property)
+    })
+    const layer = Layer.mergeAll(SearchRules.layer, layerDictionaries).pipe(
+      Layer.provideMerge(PopularDocuments.layer),
+      Layer.provideMerge(Layer.mergeAll(CatalogResources.layer, Access.layer)),
+      Layer.provideMerge(Layer.mergeAll(Outbox.layer, layerPostgres(client(3)))),
+      Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7)), Layer.succeed(Engine, listening))),
+      Layer.provideMerge(Layer.provideMerge(layerMigrations, client(4)))
+    )
+    const context = yield* Layer.build(Layer.fresh(layer))
+    return { access: Context.get(context, Access), rules: Context.get(context, SearchRules), resources: Context.get(context, CatalogResources), contextOf: yield* Effect.provide(makeContexts, context) }
+  })
+  const [a, b] = [yield* member("a"), yield* member("b")]
+
+  // Keys and organizations.
+  const organization = yield* a.access.createOrganization("One", "standard")
+  const other = yield* b.access.createOrganization("Two", "standard")
+  assert.deepStrictEqual((yield* b.access.organizations).map(({ id }) => id), (yield* a.access.organizations).map(({ id }) => id))
+  const { key, value } = yield* b.access.createKey(newKey(organization.id))
+  assert.strictEqual(yield* statusOf(a.access.check(presented(value))), "ok")
+  // A key that the other process made can sign here.
+  const parameters = JSON.stringify({ filter_by: "a:1" })
+  const secured = Buffer.from(`${createHmac("sha256", value).update(parameters).digest("base64")}${value.slice(0, 4)}${parameters}`).toString("base64")
+  const asSecured = yield* statusOf(a.access.check(presented(secured)))
+  assert.deepStrictEqual([asSecured, yield* statusOf(b.access.check(presented(secured)))], ["ok", "ok"])
+  // The same value at the same time at both: one of them has it.
+  const twice = yield* Effect.forEach([a, b], ({ access }) => statusOf(access.createKey(newKey(other.id, "a-value-of-the-callers-own-choice"))), { concurrency: 2 })
+  assert.deepStrictEqual(twice.sort(), ["KeyValueTaken", "ok"])
+  // Two changes at the same time, of different fields: neither is lost.
+  yield* Effect.all([a.access.setOrganization(organization.id, { plan: "unlimited" }), b.access.setOrganization(organization.id, { status: "paused", paused_reason: "payment" })], { concurrency: 2 })
+  for (const { access } of [a, b]) {
+    assert.deepStrictEqual((yield* access.organizations).filter(({ id }) => id === organization.id).map(({ plan, status }) => [plan, status]), [["unlimited", "paused"]])
+    assert.strictEqual(yield* statusOf(access.check(presented(value))), "OrganizationPaused")
+  }
+  yield* b.access.setOrganization(organization.id, { status: "active", paused_reason: undefined })
+  const revoked = yield* Effect.forEach([a, b], ({ access }) => statusOf(access.revokeKey(organization.id, key.id)), { concurrency: 2 })
+  assert.deepStrictEqual(revoked.sort(), ["KeyNotFound", "ok"])
+  for (const { access } of [a, b]) {
+    assert.strictEqual(yield* statusOf(access.check(presented(value))), "Unauthorized")
+    assert.strictEqual(yield* statusOf(access.check(presented(secured))), "Unauthorized")
+    assert.deepStrictEqual(access.listKeys(organization.id), [])
+  }
+  assert.strictEqual(createHash("sha256").update(value).digest("hex"), key.lookup_hash)
+
+  // Resources, and the dictionaries that the engine is told.
+  const own = organization.id
+  yield* Effect.promise(() => upsertPreset(a.contextOf(own), "front", JSON.stringify({ value: { per_page: 3 } })))
+  assert.strictEqual(JSON.stringify(b.resources.get(own, "preset", "front")), JSON.stringify(a.resources.get(own, "preset", "front")))
+  assert.isUndefined(b.resources.get(other.id, "preset", "front"))
+  yield* Effect.promise(() => deletePreset(b.contextOf(own), "front"))
+  assert.isUndefined(a.resources.get(own, "preset", "front"))
+  yield* Effect.promise(() => a.resources.put(own, "stemming_dictionary", "plurals", { id: "plurals", words: new Map([["mice", "mouse"]]) }))
+  assert.deepStrictEqual(told.splice(0).sort(), ["a plurals 1", "b plurals 1"])
+  yield* Effect.promise(() => b.resources.remove(own, "stemming_dictionary", "plurals"))
+  assert.deepStrictEqual(told.splice(0).sort(), ["a plurals none", "b plurals none"])
+
+  // Rules, and what they make of a kept answer.
+  assert.isTrue((yield* Effect.promise(async () => createCollection(a.contextOf(own), JSON.stringify({ name: "shoes", fields: [{ name: "title", type: "string" }] })))).ok)
+  const collection = engine.describeCollection(own, "shoes")!
+  const visitor = { device: undefined, country: undefined, language: undefined, segment: undefined } as never
+  const before = JSON.stringify(b.rules.answerKey(own, visitor, 0))
+  yield* a.rules.replace(own, collection, yield* a.rules.checked(own, collection, { pins: [{ query: "boots", doc_id: "1", position: 1 }] }))
+  assert.deepStrictEqual(b.rules.get(own, collection)?.ruleSet.pins.map(({ doc_id }) => doc_id), ["1"])
+  assert.isDefined(b.rules.compiled(own, collection))
+  assert.notStrictEqual(JSON.stringify(b.rules.answerKey(own, visitor, 0)), before)
+  assert.isUndefined(b.rules.get(other.id, collection))
+  // At the same time at both: the later one stands at both.
+  yield* Effect.forEach([a, b], ({ rules }, i) => Effect.flatMap(rules.checked(own, collection, { pins: [{ query: "boots", doc_id: `by ${i}`, position: 1 }] }), (set) => rules.replace(own, collection, set)), { concurrency: 2 })
+  assert.deepStrictEqual(a.rules.get(own, collection), b.rules.get(own, collection))
+  yield* b.rules.remove(own, "shoes")
+  for (const { rules } of [a, b]) {
+    assert.isUndefined(rules.get(own, collection))
+    assert.isUndefined(rules.compiled(own, collection))
+  }
+  assert.isTrue((yield* Effect.promise(async () => search(b.contextOf(own), "shoes", { q: "boots", query_by: "title" }))).ok)
+})), 60_000)
