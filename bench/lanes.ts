@@ -49,6 +49,10 @@ export const lanes: ReadonlyArray<Lane> = [
     figures: [figure("accepted", "events/s", "accepted_events_per_s"), figure("accepting thread", "events/processor s", "events_per_processor_s_first_thread"), figure("whole program", "events/processor s", "events_per_processor_s_all"), figure("fixed rate, p99", "ms", "fixed", "p99_ms")],
   },
   {
+    name: "configuration", arguments: () => ["configuration", "--writes", "100", "--seconds", "3"],
+    figures: [figure("write, embedded, p50", "ms", "embedded_write", "p50_ms"), figure("write, five processes, p50", "ms", "several_write", "p50_ms"), figure("write, five processes, p99", "ms", "several_write", "p99_ms"), figure("read", "ns", "read_ns"), figure("idle", "statements/s and process", "idle_statements_per_s_and_process")],
+  },
+  {
     name: "webhooks", arguments: () => ["webhooks", "--events", "200", "--endpoints", "5", "--seconds", "2"],
     figures: [figure("one endpoint", "deliveries/s", "one_endpoint", "per_s"), figure("many endpoints", "deliveries/s", "many_endpoints", "per_s"), figure("whole program", "deliveries/processor s", "many_endpoints", "per_processor_s"), figure("beside a hanging one, p99", "ms", "beside_a_hanging_endpoint", "p99_ms")],
   },

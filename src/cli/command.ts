@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../streams/topics.ts"
 import { type DistributedConfig, portDefault } from "../config.ts"
-import { benchAll, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchSearch, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
+import { benchAll, benchConfiguration, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchSearch, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
@@ -173,6 +173,9 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       events: Flag.Int("events").pipe(Flag.withDescription("Events, each delivered to every endpoint"), Flag.withDefault(500)), endpoints: Flag.Int("endpoints").pipe(Flag.withDefault(10)),
       seconds: load.seconds, rate: Flag.Int("rate").pipe(Flag.withDescription("Events a second of the part beside a hanging endpoint"), Flag.withDefault(20)), out: inputs.out
     }, (flags) => benchWebhooks({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Deliveries a second to fast receivers, and latency beside one that hangs")),
+    Command.make("configuration", {
+      processes: Flag.Int("processes").pipe(Flag.withDefault(5)), writes: Flag.Int("writes").pipe(Flag.withDefault(300)), seconds: Flag.Int("seconds").pipe(Flag.withDescription("Seconds of doing nothing"), Flag.withDefault(10)), out: inputs.out
+    }, (flags) => benchConfiguration({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("What a configuration write costs that every process sees, a read, and doing nothing")),
     Command.make("package", { out: inputs.out }, (flags) => benchPackage({ out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),
     Command.make("vectors", {
       vectors: Flag.Int("vectors").pipe(Flag.withDescription("Generated vectors of each kind"), Flag.withDefault(20_000)), dim: Flag.Int("dim").pipe(Flag.withDescription("Dimensions"), Flag.withDefault(384)),

@@ -69,7 +69,7 @@ export const claimFirstOrganization = Effect.gen(function*() {
   return (yield* sql`INSERT INTO stream_settings (name, value) VALUES ('first_organization', '') ON CONFLICT DO NOTHING RETURNING name`).length > 0
 }).pipe(Effect.orDie)
 
-/** For every process that remembers configuration, whatever else it does. */
+/** For processes that remember configuration. Stream processes remember none: a lease of theirs would only be waited for. */
 const layerConfiguration = (config: DistributedConfig) => layerPostgres(layerDatabase(config.databaseUrl, "dowser-configuration", CONFIGURATION_CONNECTIONS))
 
 export const layerDistributed = (folder: DataFolder, config: DistributedConfig, engine: "embedded" | "none", options: RuntimeOptions = {}) => {
