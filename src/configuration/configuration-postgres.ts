@@ -130,7 +130,7 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
   })
 
   const endSilent = Effect.suspend(() => Effect.forEach(ended(observed, now(), lease_ms).filter(({ process }) => process !== holding), (lease) => timely(repository.end(lease)), { discard: true }))
-  const look = Effect.flatMap(timely(repository.leases), (leases) => Effect.sync(() => { observed = observe(observed, leases, now()) }))
+  const look = Effect.map(timely(repository.leases), (leases) => observed = observe(observed, leases, now()))
   const join = Effect.gen(function*() {
     holding = undefined
     validUntil = -Infinity
@@ -192,16 +192,18 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
   /** Until every lease has the version or has ended. */
   const confirmed = Effect.fnUntraced(function*(version: number) {
     if (applied < version) yield* freshly
-    yield* look
+    // Kept here: a renewal that was sent earlier may answer later, with leases of before the commit.
+    let after = yield* look
     for (;;) {
       // Taken before looking, so that what is told meanwhile is not missed.
       const next = told
-      const missing = unconfirmed(observed, heard, version).filter(({ process }) => process !== holding)
+      const missing = unconfirmed(after, heard, version).filter(({ process }) => process !== holding)
       if (missing.length === 0) return
       const over_ms = Math.min(...missing.map(({ seenAt }) => seenAt + lease_ms - now()))
       const isTold = over_ms > 0 && (yield* Effect.timeoutOption(Deferred.await(next), Math.min(over_ms, LOOK_AGAIN_MS)))._tag === "Some"
       if (isTold) continue
-      yield* Effect.andThen(endSilent, look)
+      yield* endSilent
+      after = yield* look
     }
   })
   const degraded = Effect.suspend(() => now() - Math.max(readAt, validUntil) < servedWithoutPostgres_ms ? Effect.void : Effect.fail(unreadable()))
