@@ -20,7 +20,8 @@ import { inInstallation, type Place, type Process, run } from "../support/instal
 
 const PARTITIONS = 4
 const LEASE_MS = 2_000
-const streamsProcess = (place: Place, name: string) => run(place, name, ["streams", "--lease-ms", String(LEASE_MS)])
+/** Of the processor whose partitions are counted here. */
+const streamsProcess = (place: Place, name: string) => run(place, name, ["streams", "attribution", "--lease-ms", String(LEASE_MS)])
 
 const until = <A, E, R>(what: string, within_ms: number, look: Effect.Effect<A, E, R>, holds: (found: A) => boolean) =>
   Effect.gen(function*() {
