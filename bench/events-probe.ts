@@ -119,7 +119,7 @@ const folder = mkdtempSync(join(tmpdir(), "dowser-probe-"))
 const server = await startEmbeddedPostgres(join(folder, "postgres"))
 const logPath = join(folder, "log")
 const stores = Layer.provideMerge(layerMigrations, layerSql(server))
-const window = Layer.unwrap(Effect.map(readFingerprintKey, (key) => DedupeWindow.layerEmbedded({ key, topic: EVENT_FINGERPRINTS.name })))
+const window = Layer.unwrap(Effect.map(readFingerprintKey, (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: join(folder, "dedupe") })))
 const { database, host, password, port, username } = server
 const stack = Layer.mergeAll(
   Events.layer({ visitorPartitions: 1 }).pipe(Layer.provide(window)),

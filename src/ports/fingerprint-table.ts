@@ -14,6 +14,8 @@ const FILLED_AFTER_EXPIRY_MAX = SLOTS * 0.6
 export const SEGMENT_BYTES = SLOTS * (FINGERPRINT_WORDS * 4 + 2)
 /** Hours are counted from here, so that they fit 16 bits until 2031; 0 marks an empty slot, 1 a forgotten one. */
 const EPOCH_HOURS = Date.UTC(2024, 0, 1) / 3_600_000 - 2
+/** The hour of a time (ms), as tables and sealed runs keep it. */
+export const hourOf = (now: number): number => Math.floor(now / 3_600_000) - EPOCH_HOURS
 const EMPTY = 0
 const FORGOTTEN = 1
 
@@ -58,7 +60,7 @@ export class FingerprintTable {
    * already there keeps its first hour: a window is measured from the first time an id is seen.
    */
   admit(words: Uint32Array, at: number, now: number): boolean {
-    const hour = Math.floor(now / 3_600_000) - EPOCH_HOURS
+    const hour = hourOf(now)
     const oldest = Math.max(FORGOTTEN + 1, hour - this.#windowHours)
     let segment = this.#segmentOf(words[at]!)
     if (segment.filled >= FILLED_MAX) {
@@ -73,6 +75,13 @@ export class FingerprintTable {
     }
     put(segment, words, at, hour)
     return true
+  }
+
+  /** Whether the fingerprint is in the window; changes nothing. */
+  has(words: Uint32Array, at: number, now: number): boolean {
+    const segment = this.#segmentOf(words[at]!)
+    const found = find(segment, words, at)
+    return found >= 0 && segment.hours[found]! >= Math.max(FORGOTTEN + 1, hourOf(now) - this.#windowHours)
   }
 
   /** Takes an admission back, as if it had not happened. */

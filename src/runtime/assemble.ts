@@ -45,15 +45,16 @@ export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly streams: Layer.Layer<StreamWorker, StreamsE, EventLog | SqlClient.SqlClient>
   readonly configuration: Layer.Layer<Configuration, ConfigurationE, Identifiers | SqlClient.SqlClient>
   readonly options: RuntimeOptions
+  /** Folder of the dedupe window's runs, this process's own. */ readonly dedupePath: string
   /** No other process uses this database. */ readonly isAlone: boolean
   readonly visitorPartitions: number
   readonly operatorKey: Uint8Array
   readonly operatorToken: string
 }
 
-export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration, isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE, ConfigurationE>) => {
+export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration, dedupePath, isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE, ConfigurationE>) => {
   const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
-  const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerEmbedded({ key, topic: EVENT_FINGERPRINTS.name })))
+  const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })))
   const events = Layer.mergeAll(streams, Layer.provideMerge(FailedEvents.layer, Events.layer({ visitorPartitions })), SearchServed.layer({ visitorPartitions }), Analytics.layer)
   return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),

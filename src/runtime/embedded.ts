@@ -43,5 +43,5 @@ export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) 
 
   const ports = Layer.mergeAll(layerEngine(join(folder.path, "engine")), layerEmbeddedLog({ path: logPath }))
   const streams = StreamWorker.layer({ logPath, statePath: join(folder.path, "streams"), sql: { host, port, username, password, database }, visitorPartitions })
-  return assemble({ sql: layerSql(server), ports, streams, configuration: Configuration.layerEmbedded, options, isAlone: true, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
+  return assemble({ sql: layerSql(server), ports, streams, configuration: Configuration.layerEmbedded, options, dedupePath: join(folder.path, "dedupe"), isAlone: true, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
 }))

@@ -1,11 +1,22 @@
-/** Fingerprints, their table, and the window over both: exact within its bounds, honest past them, rebuilt from the log. */
+/** Fingerprints, their table, and the windows of every kind: exact within their bounds, honest past them, made again from the log. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
-import { TestClock } from "effect/testing"
+import { Clock, Effect, Layer, type Scope } from "effect"
+import { spawn } from "node:child_process"
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { makeRandom } from "../../fixtures/random.ts"
+import { type SealedWindowOptions } from "../../src/ports/dedupe/sealed-window.ts"
+import { RUN_SUFFIX } from "../../src/ports/dedupe/run-format.ts"
 import { DEDUPE_WINDOW_HOURS, DedupeWindow } from "../../src/ports/dedupe-window.ts"
 import { EventLog } from "../../src/ports/event-log.ts"
+import { layerEmbedded as layerLog } from "../../src/ports/event-log-lmdb.ts"
 import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "../../src/ports/fingerprint.ts"
 import { FingerprintTable, SEGMENT_BYTES } from "../../src/ports/fingerprint-table.ts"
+import { runtimeCommand } from "../../bench/program.ts"
+import { makeSetClock } from "../support/clock.ts"
+import { temporaryFolder } from "../support/postgres.ts"
+import { admitAndStore, againstModel, dedupeWindowSuite, HOUR, Model, request, START, TOPIC } from "./dedupe-window.suite.ts"
 
 const key: FingerprintKey = [11, 22, 33, 44]
 const print = (text: string, of: FingerprintKey = key) => {
@@ -13,8 +24,6 @@ const print = (text: string, of: FingerprintKey = key) => {
   fingerprintInto(of, text, words, 0)
   return words
 }
-const HOUR = 3_600_000
-const START = Date.UTC(2026, 0, 1)
 
 describe("a fingerprint", () => {
   it("depends on every character, its place, the length, the key and the organization", () => {
@@ -67,57 +76,277 @@ describe("the table", () => {
   })
 })
 
-describe("the window", () => {
-  const request = (organizationId: string, ...eventIds: ReadonlyArray<string>) => ({ organizationId, eventIds })
-  it.effect("tells seen from new, within a call and across calls, apart for each organization", () =>
-    Effect.gen(function*() {
-      yield* TestClock.setTime(START)
-      const window = yield* DedupeWindow
-      const first = yield* window.admit([request("one", "a", "b", "a"), request("two", "a"), request("one", "b", "c")])
-      assert.deepStrictEqual(first.seen.map((flags) => [...flags]), [[0, 0, 1], [0], [1, 0]])
-      assert.strictEqual(first.block.byteLength, 4 * 16)
-      yield* window.forget(first)
-      const again = yield* window.admit([request("one", "a", "c"), request("two", "a")])
-      assert.deepStrictEqual(again.seen.map((flags) => [...flags]), [[0, 0], [0]])
-    }).pipe(Effect.provide(DedupeWindow.layerMemory({ key }))))
 
-  it.effect("is rebuilt from the blocks in the log, without what is older than 30 days", () =>
-    Effect.gen(function*() {
-      const log = yield* EventLog
-      yield* TestClock.setTime(START)
-      const embedded = Layer.fresh(DedupeWindow.layerEmbedded({ key, topic: "blocks" }))
-      const admit = (...ids: ReadonlyArray<string>) =>
-        Effect.gen(function*() {
-          const window = yield* DedupeWindow
-          const admission = yield* window.admit([request("one", ...ids)])
-          if (admission.block.length > 0) yield* log.append([{ topic: "blocks", partition: 0, value: admission.block }])
-          return [...admission.seen[0]!]
-        }).pipe(Effect.provide(embedded))
-      assert.deepStrictEqual(yield* admit("old"), [0])
-      yield* TestClock.adjust(DEDUPE_WINDOW_HOURS * HOUR)
-      assert.deepStrictEqual(yield* admit("new", "old"), [0, 1])
-      yield* TestClock.adjust(2 * HOUR)
-      assert.deepStrictEqual(yield* admit("new", "old"), [1, 0])
-    }).pipe(Effect.provide(EventLog.layerMemory)))
+/** So small that a test crosses every boundary. */
+const SMALL = { key, topic: TOPIC, sealIds: 64, fanout: 2, runIdsMax: 1_500 }
+const sealed = (folder: string, over: Partial<SealedWindowOptions> = {}) => Layer.fresh(DedupeWindow.layerSealed({ ...SMALL, folder, ...over }))
 
-  it.live("is rebuilt from a log of many blocks, the last ones first", () =>
-    Effect.gen(function*() {
-      const log = yield* EventLog
-      for (let block = 0; block < 700; block++) {
-        const words = new Uint32Array(50 * FINGERPRINT_WORDS)
-        for (let i = 0; i < 50; i++) fingerprintInto(narrowKey(key, "one"), `${block}-${i}`, words, i * FINGERPRINT_WORDS)
-        yield* log.append([{ topic: "blocks", partition: 0, value: new Uint8Array(words.buffer) }])
+dedupeWindowSuite("the window in memory", Effect.succeed(DedupeWindow.layerMemory({ key })))
+dedupeWindowSuite("the window over sealed runs", Effect.map(temporaryFolder("dedupe"), (folder) => sealed(folder)))
+dedupeWindowSuite("the window over runs of the size they have", Effect.map(temporaryFolder("dedupe"), (folder) => DedupeWindow.layerSealed({ key, topic: TOPIC, folder })))
+
+const runsIn = (folder: string) => readdirSync(folder).filter((name) => name.endsWith(RUN_SUFFIX)).sort((a, b) => Number.parseInt(a) - Number.parseInt(b))
+/** Up to which offset runs cover the log. */
+const coveredIn = (folder: string) => Math.max(0, ...runsIn(folder).map((name) => Number(name.split("-")[1]!.split(".")[0])))
+const generationOf = (name: string) => Number(name.split(".")[1])
+const until = (isSo: () => boolean, what: string) =>
+  Effect.gen(function*() {
+    for (let waited = 0; waited < 20_000; waited += 5) {
+      if (isSo()) return
+      yield* Effect.sleep(5)
+    }
+    assert.fail(what)
+  })
+const ids = (prefix: string, count: number) => Array.from({ length: count }, (_, i) => `${prefix}-${i}`)
+const seenOf = (window: DedupeWindow["Service"], organizationId: string, asked: ReadonlyArray<string>) =>
+  Effect.gen(function*() {
+    const admission = yield* window.admit([request(organizationId, ...asked)])
+    yield* window.forget(admission)
+    return admission.seen[0]!.reduce((sum, flag) => sum + flag, 0)
+  })
+/** Until the window has read again what it must. */
+const untilSeen = (window: DedupeWindow["Service"], organizationId: string, asked: ReadonlyArray<string>) =>
+  Effect.gen(function*() {
+    for (let waited = 0; waited < 20_000; waited += 10) {
+      if ((yield* seenOf(window, organizationId, asked)) === asked.length) return
+      yield* Effect.sleep(10)
+    }
+    assert.fail(`the window knows ${yield* seenOf(window, organizationId, asked)} of ${asked.length}`)
+  })
+/** Stores ids in calls of 50, so that seals come in between. */
+const store = Effect.fnUntraced(function*(window: DedupeWindow["Service"], organizationId: string, all: ReadonlyArray<string>) {
+  for (let from = 0; from < all.length; from += 50) yield* admitAndStore(window, [request(organizationId, ...all.slice(from, from + 50))])
+})
+const withWindow = <A, E, R>(folder: string, body: (window: DedupeWindow["Service"]) => Effect.Effect<A, E, R>, over: Partial<SealedWindowOptions> = {}) =>
+  Effect.flatMap(DedupeWindow, body).pipe(Effect.provide(sealed(folder, over)))
+const overMemoryLog = <A, E>(body: (time: { readonly now: () => number; readonly forward: (ms: number) => void }) => Effect.Effect<A, E, EventLog | Scope.Scope>) =>
+  Effect.scoped(Effect.flatMap(makeSetClock(START), (time) => body(time).pipe(Effect.provide(EventLog.layerMemory), Effect.provideService(Clock.Clock, time.clock))))
+
+describe("sealed runs", () => {
+  it.live("answer as a map with time does through seals, merges, expiry and new starts", () =>
+    overMemoryLog((time) => Effect.gen(function*() {
+      for (const seed of [1, 2, 3, 4]) {
+        const folder = yield* temporaryFolder("dedupe")
+        const log = yield* EventLog
+        // Each seed has ids of its own: what is before is no longer in the log.
+        yield* log.trim(TOPIC, 0, (yield* log.bounds(TOPIC, 0)).endOffset)
+        const model = new Model()
+        let checked = 0
+        const names = new Set<string>()
+        for (let life = 0; life < 5; life++) {
+          yield* withWindow(folder, (window) =>
+            againstModel({
+              seed: seed * 100 + life, calls: 60, ids: 8_000, ...time, model, window: Effect.succeed(window),
+              between: (call) => Effect.gen(function*() {
+                // Some calls bring more rows than a seal takes: the next ones find it done, or on its way.
+                if (call % 12 === 11) {
+                  yield* until(() => coveredIn(folder) >= checked, "no run was made of what was stored")
+                  checked = (yield* log.bounds(TOPIC, 0)).endOffset - 3
+                }
+                for (const name of runsIn(folder)) names.add(name)
+              })
+            }))
+          // Hours pass between two lives as well.
+          time.forward(40 * HOUR)
+        }
+        assert.isTrue([...names].some((name) => generationOf(name) > 1), `seed ${seed}: no merge of merges among ${[...names].join(" ")}`)
       }
-      yield* Effect.gen(function*() {
-        const window = yield* DedupeWindow
-        const ids = Array.from({ length: 700 }, (_, block) => `${block}-${block % 50}`)
-        for (let waited = 0; waited < 3_000; waited += 20) {
-          const admission = yield* window.admit([request("one", ...ids)])
-          yield* window.forget(admission)
-          if (!admission.seen[0]!.includes(0)) return
+    })), 120_000)
+
+  it.live("are opened again: after a new start only what came after the last one is read", () =>
+    overMemoryLog(() => Effect.gen(function*() {
+      const folder = yield* temporaryFolder("dedupe")
+      const log = yield* EventLog
+      yield* withWindow(folder, (window) => Effect.gen(function*() {
+        yield* store(window, "one", ids("a", 1_000))
+        yield* until(() => runsIn(folder).length > 0, "no run")
+      }))
+      const covered = coveredIn(folder)
+      // One record of each run is looked at, by which it is known to belong to this log.
+      let reads: Array<number> = []
+      const watched = EventLog.of({ ...log, read: (asked) => Effect.suspend(() => { reads.push(asked.from); return log.read(asked) }) })
+      yield* withWindow(folder, (window) => Effect.gen(function*() {
+        assert.strictEqual(yield* seenOf(window, "one", ids("a", 1_000)), 1_000)
+        assert.strictEqual(yield* seenOf(window, "two", ids("a", 1_000)), 0)
+      })).pipe(Effect.provideService(EventLog, watched))
+      const runs = runsIn(folder).length
+      assert.isTrue(reads.length > 0 && reads.filter((from) => from < covered - 1).length <= runs + 4, `reads from ${reads.join(" ")}, covered up to ${covered}`)
+    })))
+
+  it.live("keep what was admitted and taken back out, also when a seal came in between", () =>
+    overMemoryLog(() => Effect.gen(function*() {
+      const folder = yield* temporaryFolder("dedupe")
+      yield* withWindow(folder, (window) => Effect.gen(function*() {
+        const log = yield* EventLog
+        const refused = yield* window.admit([request("one", ...ids("refused", 30))])
+        const slow = yield* window.admit([request("one", ...ids("slow", 30))])
+        // Seals that neither of the two is part of, since the log has neither.
+        yield* store(window, "one", ids("other", 500))
+        yield* until(() => runsIn(folder).length > 0, "no run")
+        assert.strictEqual(yield* seenOf(window, "one", ids("refused", 30)), 30)
+        assert.strictEqual(yield* seenOf(window, "one", ids("slow", 30)), 30)
+        yield* window.forget(refused)
+        yield* log.append([{ topic: TOPIC, partition: 0, value: slow.block }])
+        yield* store(window, "one", ids("more", 500))
+        assert.strictEqual(yield* seenOf(window, "one", ids("refused", 30)), 0)
+        assert.strictEqual(yield* seenOf(window, "one", ids("slow", 30)), 30)
+      }))
+      yield* withWindow(folder, (window) => Effect.gen(function*() {
+        assert.strictEqual(yield* seenOf(window, "one", ids("refused", 30)), 0)
+        assert.strictEqual(yield* seenOf(window, "one", [...ids("slow", 30), ...ids("other", 500), ...ids("more", 500)]), 1_030)
+      }))
+    })))
+
+  it.live("are made again from the log when the folder is lost", () =>
+    overMemoryLog(() => Effect.gen(function*() {
+      const folder = yield* temporaryFolder("dedupe")
+      const all = ids("a", 3_000)
+      yield* withWindow(folder, (window) => Effect.andThen(store(window, "one", all), until(() => runsIn(folder).length > 0, "no run")))
+      rmSync(folder, { recursive: true })
+      yield* withWindow(folder, (window) => Effect.gen(function*() {
+        // The newest at once, the rest in the background.
+        assert.strictEqual(yield* seenOf(window, "one", all.slice(-50)), 50)
+        yield* untilSeen(window, "one", all)
+        assert.strictEqual(yield* seenOf(window, "one", ids("b", 3_000)), 0)
+      }))
+    })))
+
+  it.live("that are damaged anywhere are thrown away and made again, and never answer wrongly", () =>
+    overMemoryLog(() => Effect.gen(function*() {
+      const folder = yield* temporaryFolder("dedupe")
+      const all = ids("a", 2_000)
+      yield* withWindow(folder, (window) => Effect.andThen(store(window, "one", all), until(() => runsIn(folder).length > 0, "no run")))
+      const chance = makeRandom(5)
+      for (let round = 0; round < 12; round++) {
+        const name = chance.pick(runsIn(folder))
+        const bytes = readFileSync(join(folder, name))
+        // A page that never reached the disk, a byte that turned, an end that is missing.
+        const at = chance.below(bytes.length)
+        if (round % 3 === 0) bytes.fill(0, Math.floor(at / 4_096) * 4_096, Math.min(bytes.length, (Math.floor(at / 4_096) + 1) * 4_096))
+        else if (round % 3 === 1) bytes[at] = bytes[at]! ^ 0x10
+        writeFileSync(join(folder, name), round % 3 === 2 ? bytes.subarray(0, at) : bytes)
+        yield* withWindow(folder, (window) => Effect.gen(function*() {
+          assert.strictEqual(yield* seenOf(window, "one", ids("b", 2_000)), 0, `round ${round}`)
+          yield* untilSeen(window, "one", all)
+          yield* until(() => runsIn(folder).length > 0, "no run")
+        }))
+      }
+    })), 120_000)
+
+  it.live("of another log, another key or another topic are thrown away", () =>
+    overMemoryLog(() => Effect.gen(function*() {
+      const folder = yield* temporaryFolder("dedupe")
+      const log = yield* EventLog
+      const kept = ids("kept", 200), lost = ids("lost", 500)
+      const fill = (all: ReadonlyArray<string>) => (window: DedupeWindow["Service"]) => Effect.andThen(store(window, "one", all), until(() => runsIn(folder).length > 0, "no run"))
+      yield* withWindow(folder, fill([...kept, ...lost]))
+      const records = (yield* log.read({ topic: TOPIC, partition: 0, from: 0, recordsMax: 1_000, bytesMax: 1e9 })).records
+      /** A log that a backup brought back: its first records, then others. */
+      const restored = (others: number) => Effect.gen(function*() {
+        const again = yield* EventLog
+        for (const { value } of records.slice(0, 4)) yield* again.append([{ topic: TOPIC, partition: 0, value }])
+        yield* withWindow(yield* temporaryFolder("dedupe"), (window) => store(window, "two", ids("others", others)))
+        yield* withWindow(folder, (window) => Effect.gen(function*() {
+          yield* untilSeen(window, "one", kept)
+          yield* untilSeen(window, "two", ids("others", others))
+          assert.strictEqual(yield* seenOf(window, "one", lost), 0)
+        }))
+      }).pipe(Effect.provide(Layer.fresh(EventLog.layerMemory)))
+      yield* restored(0)
+      yield* withWindow(folder, (window) => untilSeen(window, "one", [...kept, ...lost]))
+      yield* restored(3_000)
+      yield* withWindow(folder, (window) => untilSeen(window, "one", [...kept, ...lost]))
+      yield* withWindow(folder, (window) => Effect.gen(function*() {
+        assert.strictEqual(yield* seenOf(window, "one", kept), 0)
+      }), { key: [5, 6, 7, 8] })
+      yield* withWindow(folder, (window) => Effect.gen(function*() {
+        assert.strictEqual(yield* seenOf(window, "one", kept), 0)
+      }), { topic: "others" })
+    })))
+
+  it.live("past the bound take from the organization that floods, its oldest first, and from nobody else", () =>
+    overMemoryLog(() => Effect.gen(function*() {
+      const folder = yield* temporaryFolder("dedupe")
+      const small = ids("small", 500), flood = ids("flood", 12_000)
+      yield* withWindow(folder, (window) => Effect.gen(function*() {
+        yield* store(window, "small", small)
+        yield* store(window, "flood", flood)
+        yield* store(window, "late", small)
+        for (let waited = 0; (yield* seenOf(window, "flood", flood.slice(0, 6_000))) > 0; waited += 20) {
+          assert.isTrue(waited < 20_000, "the oldest of the flood stay")
           yield* Effect.sleep(20)
         }
-        assert.fail("the window never had all ids")
-      }).pipe(Effect.provide(DedupeWindow.layerEmbedded({ key, topic: "blocks" })))
-    }).pipe(Effect.provide(EventLog.layerMemory)))
+        assert.strictEqual(yield* seenOf(window, "small", small), 500)
+        assert.strictEqual(yield* seenOf(window, "late", small), 500)
+        assert.strictEqual(yield* seenOf(window, "flood", flood.slice(-1_500)), 1_500)
+      }), { idsMax: 4_000 })
+    })))
+
+  it.live("tell what another process admitted to the same log, each with a folder of its own", () =>
+    overMemoryLog(() => Effect.gen(function*() {
+      const [left, right] = [yield* temporaryFolder("dedupe"), yield* temporaryFolder("dedupe")]
+      yield* withWindow(left, (a) => withWindow(right, (b) => Effect.gen(function*() {
+        for (let round = 0; round < 10; round++) {
+          const mine = ids(`a${round}`, 100), theirs = ids(`b${round}`, 100)
+          yield* store(a, "one", mine)
+          yield* store(b, "one", theirs)
+          yield* untilSeen(b, "one", mine)
+          yield* untilSeen(a, "one", theirs)
+          assert.strictEqual(yield* seenOf(a, "two", theirs), 0)
+        }
+        yield* until(() => runsIn(left).length > 0 && runsIn(right).length > 0, "no run")
+        // Both admitted the same ids before either could know: later ones are told by both, and rows stand twice in the log.
+        const raced = ids("raced", 100)
+        const [first, second] = [yield* a.admit([request("one", ...raced)]), yield* b.admit([request("one", ...raced)])]
+        assert.strictEqual(first.seen[0]!.includes(1) || second.seen[0]!.includes(1), false)
+        const log = yield* EventLog
+        yield* log.append([{ topic: TOPIC, partition: 0, value: first.block }, { topic: TOPIC, partition: 0, value: second.block }])
+        for (const window of [a, b]) assert.strictEqual(yield* seenOf(window, "one", raced), 100)
+      })))
+    })))
+
+  it.live("bring no more memory than they say, and say what they take", () =>
+    overMemoryLog(() => Effect.gen(function*() {
+      const folder = yield* temporaryFolder("dedupe")
+      yield* withWindow(folder, (window) => Effect.gen(function*() {
+        const empty = yield* window.bytes
+        yield* store(window, "one", ids("a", 20_000))
+        const full = yield* window.bytes
+        assert.isTrue(full > empty && full < empty + 20_000 * 64 + 4 * SEGMENT_BYTES, `${empty} to ${full}`)
+      }))
+    })))
+})
+
+describe("a program that is killed", () => {
+  it.live("in the middle of seals and merges loses no id that was stored, and invents none", () =>
+    Effect.scoped(Effect.gen(function*() {
+      const folder = yield* temporaryFolder("dedupe-kill")
+      const stored = new Set<string>()
+      const chance = makeRandom(9)
+      for (let life = 0; life < 6; life++) {
+        const [binary, ...flags] = runtimeCommand()
+        const child = spawn(binary!, [...flags, fileURLToPath(new URL("../support/dedupe-appender.ts", import.meta.url)), folder, String(life)], { stdio: ["ignore", "pipe", "inherit"] })
+        let text = ""
+        let lines = 0
+        const killAfter = 20 + chance.below(150)
+        yield* Effect.callback<void>((resume) => {
+          child.stdout.on("data", (bytes: Buffer) => {
+            text += bytes.toString()
+            for (let end = text.indexOf("\n"); end >= 0; end = text.indexOf("\n")) {
+              const [from, to] = text.slice(0, end).split(" ").map(Number)
+              for (let i = from!; i < to!; i++) stored.add(`${life}-${i}`)
+              text = text.slice(end + 1)
+              if (++lines === killAfter) child.kill("SIGKILL")
+            }
+          })
+          child.on("exit", () => resume(Effect.void))
+        })
+        assert.isTrue(lines >= killAfter, `life ${life} ended by itself after ${lines} batches`)
+        yield* Effect.flatMap(DedupeWindow, (window) => Effect.gen(function*() {
+          yield* untilSeen(window, "one", [...stored])
+          assert.strictEqual(yield* seenOf(window, "one", ids("never", 5_000)), 0)
+        })).pipe(Effect.provide(sealed(join(folder, "runs"))), Effect.provide(Layer.fresh(layerLog({ path: join(folder, "log") }))))
+      }
+      assert.isTrue(runsIn(join(folder, "runs")).some((name) => generationOf(name) > 1), "nothing was merged")
+    })), 120_000)
 })

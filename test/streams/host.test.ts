@@ -26,7 +26,7 @@ const stack = (visitorPartitions: number, entry?: URL) =>
     const logPath = join(folder, "log")
     const parts = { visitorPartitions }
     return Layer.mergeAll(
-      Events.layer(parts).pipe(Layer.provide(DedupeWindow.layerEmbedded({ key: [1, 2, 3, 4], topic: EVENT_FINGERPRINTS.name }))),
+      Events.layer(parts).pipe(Layer.provide(DedupeWindow.layerSealed({ key: [1, 2, 3, 4], topic: EVENT_FINGERPRINTS.name, folder: join(folder, "dedupe") }))),
       SearchServed.layer(parts),
       Analytics.layer,
       StreamWorker.layer({ logPath, statePath: join(folder, "streams"), sql: { host, port, username, password, database }, ...parts, ...(entry === undefined ? {} : { entry }) })

@@ -12,3 +12,11 @@ export const makeShiftedClock = Effect.map(Clock.Clock, (clock) => {
   const shifted = Object.assign(Object.create(clock) as Clock.Clock, { currentTimeMillis: Effect.sync(now), currentTimeMillisUnsafe: now })
   return { clock: shifted, now, forward: (ms: number) => { ahead_ms += ms } }
 })
+
+/** A clock that stands still until it is put forward; sleeps and measured times are the real one's. */
+export const makeSetClock = (start: number) =>
+  Effect.map(Clock.Clock, (clock) => {
+    let at = start
+    const set = Object.assign(Object.create(clock) as Clock.Clock, { currentTimeMillis: Effect.sync(() => at), currentTimeMillisUnsafe: () => at })
+    return { clock: set, now: () => at, forward: (ms: number) => { at += ms } }
+  })

@@ -1,0 +1,48 @@
+/**
+ * A block is what one admission leaves in the log: rows of 16 bytes, the fingerprints of the new ids, in sections by
+ * organization. A section begins with a row that no fingerprint is taken for (64 fixed bits), names the organization by a
+ * tag and counts its rows. Rows before any section belong to no organization known (blocks of earlier versions).
+ */
+import { FINGERPRINT_WORDS, type FingerprintKey } from "../fingerprint.ts"
+
+const MARK_0 = 0xd0e5b10c
+const MARK_1 = 0x5ec7104d
+/** Organization of rows that name none, and of what a run's table has no room for. */
+export const TAG_UNKNOWN = 0
+
+/** 32 bits that stand for an organization. Two that share a tag share one bound, nothing else. */
+export const organizationTag = ([a, b, c, d]: FingerprintKey): number => {
+  const mixed = Math.imul(a ^ Math.imul(b ^ (b >>> 15), 0x9e3779b1), 0x85ebca6b) ^ Math.imul(c ^ (d >>> 13), 0xc2b2ae35)
+  return (mixed ^ (mixed >>> 16)) >>> 0
+}
+
+/** Writes the row that begins a section at `at`. */
+export const beginSection = (words: Uint32Array, at: number, tag: number, rows: number): void => {
+  words[at] = MARK_0
+  words[at + 1] = MARK_1
+  words[at + 2] = tag
+  words[at + 3] = rows
+}
+
+/** The words of a block; copied only when the bytes are not aligned to words. Bytes behind the last whole row are ignored. */
+export const wordsOf = (block: Uint8Array): Uint32Array => {
+  const rows = Math.floor(block.byteLength / (4 * FINGERPRINT_WORDS))
+  return block.byteOffset % 4 === 0
+    ? new Uint32Array(block.buffer, block.byteOffset, rows * FINGERPRINT_WORDS)
+    // Not `slice`: a Buffer's is a view of the same bytes.
+    : new Uint32Array(Uint8Array.from(block.subarray(0, rows * 4 * FINGERPRINT_WORDS)).buffer)
+}
+
+/** Calls `visit` for each fingerprint row of `words[from..to]`, in order; answers how many there were. */
+export const eachRow = (words: Uint32Array, from: number, to: number, visit: (words: Uint32Array, at: number, tag: number) => void): number => {
+  let tag = TAG_UNKNOWN
+  let rows = 0
+  for (let at = from; at + FINGERPRINT_WORDS <= to; at += FINGERPRINT_WORDS) {
+    if (words[at] === MARK_0 && words[at + 1] === MARK_1) tag = words[at + 2]!
+    else {
+      visit(words, at, tag)
+      rows++
+    }
+  }
+  return rows
+}

@@ -1,0 +1,216 @@
+/**
+ * The window in layers, newest first: the table that ids are admitted to (hot), the one whose rows are on their way into a
+ * run (sealing), and the sealed runs behind their filters. No effects but reading pages of runs.
+ */
+import type { Admission, AdmitRequest } from "../dedupe-window.ts"
+import { FINGERPRINT_WORDS, type FingerprintKey } from "../fingerprint.ts"
+import { FingerprintTable, hourOf } from "../fingerprint-table.ts"
+import { answerOf, type Asked, fingerprintsOf } from "./admission.ts"
+import { eachRow, wordsOf } from "./block.ts"
+import { SealedRun } from "./run-file.ts"
+import type { OpenedRun } from "./run-writer.ts"
+
+export interface LayersOptions {
+  readonly key: FingerprintKey
+  readonly folder: string
+  readonly windowHours: number
+  readonly hotBytesMax: number
+  /** A run could not be read: its ids are taken for new until it is made again. */
+  readonly onDamaged: (run: string, error: Error) => void
+}
+
+/** An admission that the log has not shown yet: in the table of its generation, in no run. */
+interface Outstanding {
+  readonly block: Uint8Array
+  readonly now: number
+  generation: number
+}
+
+/** One call on its way: between its look at the filters and its answer no run is put in or taken out. */
+export interface Look {
+  readonly asked: Asked
+  readonly now: number
+  /** What a filter says maybe to: pairs of id and index of run. */
+  readonly maybes: Array<number>
+  next: number
+  /** By id: 1 when a run has it. */
+  readonly found: Uint8Array
+}
+
+/** Blocks kept for the tail to recognise; the log takes no more that are not yet stored. Past it the oldest are forgotten, and taken for another process's. */
+const OUTSTANDING_BYTES_MAX = 64 * 1024 * 1024
+/** Reads between two looks at the clock. */
+const READS_A_CLOCK = 16
+
+/** The first fingerprint of a block (behind its section's row) as a number: own blocks are found again by it. */
+const identityOf = (words: Uint32Array): number => words[FINGERPRINT_WORDS]! * 2 ** 21 + (words[FINGERPRINT_WORDS + 1]! >>> 11)
+
+export class Layers {
+  readonly #options: LayersOptions
+  #hot: FingerprintTable
+  #sealing: FingerprintTable | undefined
+  #generation = 0
+  /** Newest first: what is sent again was mostly sent a moment ago. */
+  #runs: ReadonlyArray<SealedRun> = []
+  readonly #outstanding = new Map<number, Outstanding>()
+  #outstandingBytes = 0
+  #active = 0
+  readonly #waiting: Array<() => void> = []
+
+  constructor(options: LayersOptions) {
+    this.#options = options
+    this.#hot = this.#newTable()
+  }
+  #newTable(): FingerprintTable {
+    return new FingerprintTable({ windowHours: this.#options.windowHours, bytesMax: this.#options.hotBytesMax })
+  }
+
+  get bytes(): number {
+    return this.#hot.bytes + (this.#sealing?.bytes ?? 0) + this.#outstandingBytes + this.#runs.reduce((sum, run) => sum + run.bytes, 0)
+  }
+  get runs(): ReadonlyArray<SealedRun> {
+    return this.#runs
+  }
+  get isSealing(): boolean {
+    return this.#sealing !== undefined
+  }
+
+  /** Fingerprints, and which runs may have them: run after run, so that the misses of many ids overlap. About 20 ns an id and run. */
+  begin(requests: ReadonlyArray<AdmitRequest>, now: number): Look {
+    const asked = fingerprintsOf(this.#options.key, requests)
+    const { total, words } = asked
+    const maybes: Array<number> = []
+    for (let index = 0; index < this.#runs.length; index++) {
+      const run = this.#runs[index]!
+      for (let id = 0; id < total; id++) if (run.mayHave(words, id * FINGERPRINT_WORDS)) maybes.push(id, index)
+    }
+    this.#active++
+    return { asked, now, maybes, next: 0, found: new Uint8Array(maybes.length > 0 ? total : 0) }
+  }
+
+  /** Looks into files until it is done (true) or `until` (of `performance.now()`) has passed. */
+  confirm(look: Look, until: number): boolean {
+    const { asked: { words }, found, maybes, now } = look
+    const oldest = this.oldestHour(now)
+    for (let reads = 0; look.next < maybes.length; look.next += 2) {
+      const id = maybes[look.next]!
+      const at = id * FINGERPRINT_WORDS
+      // A page is read only for what memory does not know.
+      if (found[id] === 1 || this.#hot.has(words, at, now) || this.#sealing?.has(words, at, now) === true) continue
+      const run = this.#runs[maybes[look.next + 1]!]!
+      try {
+        if (run.hourOf(words, at) >= oldest) found[id] = 1
+      } catch (error) {
+        // Its ids are new until it has been made again; nobody asks it twice.
+        this.whenIdle(() => this.changed([run.name], undefined))
+        this.#options.onDamaged(run.name, error as Error)
+      }
+      if (++reads % READS_A_CLOCK === 0 && performance.now() >= until) {
+        look.next += 2
+        return look.next >= maybes.length
+      }
+    }
+    return true
+  }
+
+  /** Admits what no layer has. */
+  answer({ asked, found, now }: Look): Admission {
+    const hot = this.#hot, sealing = this.#sealing
+    const admission = answerOf(asked, (words, at, id) => found[id] !== 1 && sealing?.has(words, at, now) !== true && hot.admit(words, at, now))
+    if (admission.block.length > 0) this.#remember(admission.block, now)
+    return admission
+  }
+  /** After every `begin`, whatever came of it. */
+  end(): void {
+    if (--this.#active === 0) for (const change of this.#waiting.splice(0)) change()
+  }
+  /** Now, or when no call is between its look and its answer; in order. */
+  whenIdle(change: () => void): void {
+    if (this.#active === 0) change()
+    else this.#waiting.push(change)
+  }
+
+  #remember(block: Uint8Array, now: number): void {
+    this.#outstanding.set(identityOf(wordsOf(block)), { block, now, generation: this.#generation })
+    this.#outstandingBytes += block.byteLength
+    for (const [identity, { block: oldest }] of this.#outstanding) {
+      if (this.#outstandingBytes <= OUTSTANDING_BYTES_MAX) break
+      this.#outstanding.delete(identity)
+      this.#outstandingBytes -= oldest.byteLength
+    }
+  }
+  /** The own admission that this block of the log is, taken off the list. */
+  #recognise(words: Uint32Array): Outstanding | undefined {
+    if (words.length < 2 * FINGERPRINT_WORDS) return undefined
+    const identity = identityOf(words)
+    const own = this.#outstanding.get(identity)
+    if (own === undefined || own.block.byteLength !== words.byteLength) return undefined
+    this.#outstanding.delete(identity)
+    this.#outstandingBytes -= own.block.byteLength
+    return own
+  }
+
+  /** Takes an admission back. What is in a run already came out of the log, and stays. */
+  forget(block: Uint8Array): void {
+    const words = wordsOf(block)
+    this.#recognise(words)
+    eachRow(words, 0, words.length, (row, at) => {
+      this.#hot.forget(row, at)
+      this.#sealing?.forget(row, at)
+    })
+  }
+
+  /** A block that stands in the log: own ones are there already, others' are admitted. */
+  tailed(words: Uint32Array, appendedAt: number): void {
+    if (this.#recognise(words)?.generation === this.#generation) return
+    this.restored(words, appendedAt)
+  }
+  restored(words: Uint32Array, appendedAt: number): number {
+    return eachRow(words, 0, words.length, (row, at) => void this.#hot.admit(row, at, appendedAt))
+  }
+
+  /** From now on a new table takes ids; the old one is asked until its rows are in a run. */
+  swap(): void {
+    this.#sealing = this.#hot
+    this.#hot = this.#newTable()
+    this.#generation++
+  }
+
+  /** All runs there are, instead of those there were. */
+  install(runs: ReadonlyArray<OpenedRun>): void {
+    for (const run of this.#runs) run.close()
+    this.#runs = []
+    this.#runs = this.#ordered(runs.map((run) => new SealedRun(this.#options.folder, run)))
+  }
+  #ordered(runs: ReadonlyArray<SealedRun>): ReadonlyArray<SealedRun> {
+    return [...runs].sort((a, b) => b.header.from - a.header.from)
+  }
+
+  /** A run was sealed. `isCovering`: every row of the sealing table that the log has is in runs now. */
+  sealed(run: OpenedRun, isCovering: boolean): void {
+    this.#runs = this.#ordered([...this.#runs, new SealedRun(this.#options.folder, run)])
+    if (!isCovering || this.#sealing === undefined) return
+    this.#sealing = undefined
+    // What the log has not shown yet is in no run: it moves to the table that stays.
+    for (const own of this.#outstanding.values()) {
+      if (own.generation === this.#generation) continue
+      own.generation = this.#generation
+      this.restored(wordsOf(own.block), own.now)
+    }
+  }
+
+  changed(removed: ReadonlyArray<string>, added: OpenedRun | undefined): void {
+    const fresh = added === undefined ? [] : [new SealedRun(this.#options.folder, added)]
+    for (const run of this.#runs) if (removed.includes(run.name)) run.close()
+    this.#runs = this.#ordered([...this.#runs.filter(({ name }) => !removed.includes(name)), ...fresh])
+  }
+
+  /** The first hour that is in the window. */
+  oldestHour(now: number): number {
+    return hourOf(now) - this.#options.windowHours
+  }
+  close(): void {
+    for (const run of this.#runs) run.close()
+    this.#runs = []
+  }
+}

@@ -1,0 +1,30 @@
+/** What the front and the thread that keeps the runs say to each other. Buffers are transferred, not copied. */
+import type { LogRange } from "./run-format.ts"
+import type { RunStoreOptions } from "./run-store.ts"
+import type { OpenedRun } from "./run-writer.ts"
+
+export interface RunThreadSettings extends RunStoreOptions {
+  /** Hours before this have left the window; told again with every seal. */
+  readonly oldestHour: number
+}
+
+export type ToRuns =
+  /** Blocks one after the other; `parts`: hour and words of each. Answered by `took`. */
+  | { readonly kind: "add"; readonly buffer: ArrayBuffer; readonly parts: ReadonlyArray<number> }
+  | { readonly kind: "seal"; readonly range: LogRange; readonly oldestHour: number }
+  /** The opened runs are taken: from now on they may become fewer. */
+  | { readonly kind: "begin" }
+  /** Nobody reads these files any more. */
+  | { readonly kind: "release"; readonly names: ReadonlyArray<string> }
+  /** These runs are not to be trusted; answered by `discarded`. */
+  | { readonly kind: "discard"; readonly names: ReadonlyArray<string> }
+  | { readonly kind: "stop" }
+
+export type FromRuns =
+  | { readonly kind: "opened"; readonly runs: ReadonlyArray<OpenedRun>; readonly discarded: ReadonlyArray<string> }
+  | { readonly kind: "took"; readonly bytes: number }
+  | { readonly kind: "sealed"; readonly run: OpenedRun }
+  | { readonly kind: "changed"; readonly removed: ReadonlyArray<string>; readonly added: OpenedRun | undefined }
+  | { readonly kind: "discarded" }
+  /** The thread ends after this. `run`: the damaged file that is the reason, already removed. */
+  | { readonly kind: "failed"; readonly message: string; readonly run: string | undefined }

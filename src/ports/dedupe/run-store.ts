@@ -1,0 +1,196 @@
+/**
+ * The folder of sealed runs, as its only writer sees it: rows come in, become a run when told to, and runs become fewer.
+ * Lives in a thread of its own (`run-worker.ts`); every step is synchronous, and a merge can be left between its steps.
+ *
+ * Whatever moment the program dies in: a file that bears a run's name is whole, since it was synced before it was renamed.
+ * A merge whose inputs are still there covers their range and replaces them. Files that are not whole are thrown away.
+ */
+import { mkdirSync, readdirSync, rmSync } from "node:fs"
+import { join } from "node:path"
+import { eachRow } from "./block.ts"
+import { chooseMerge, choosePrune, type CompactionLimits, replacedRuns } from "./compaction.ts"
+import { openRun, RunCursor } from "./run-file.ts"
+import { type LogRange, ORGANIZATIONS_MAX, ROW_WORDS, RUN_SUFFIX, type RunHeader } from "./run-format.ts"
+import { type OpenedRun, RunWriter, syncFolder } from "./run-writer.ts"
+import { compareRows, sortRows } from "./sort-rows.ts"
+
+export interface RunStoreOptions extends CompactionLimits {
+  readonly folder: string
+  /** Of the installation's key and the topic: runs of another are thrown away. */
+  readonly mark: string
+  /** Ids of all runs together; past it the organizations with the most lose their oldest. */
+  readonly idsMax: number
+}
+
+/** One step that changed which runs there are. */
+export interface Change {
+  readonly removed: ReadonlyArray<string>
+  readonly added: OpenedRun | undefined
+}
+
+interface KnownRun {
+  readonly name: string
+  readonly header: RunHeader
+  readonly organizations: ReadonlyMap<number, number>
+}
+
+/** Rows merged between two looks at what else there is to do: some milliseconds. */
+const STEP_ROWS = 20_000
+
+export class RunStore {
+  readonly #options: RunStoreOptions
+  #runs: Array<KnownRun> = []
+  #rows = new Uint32Array(1_024 * ROW_WORDS)
+  #count = 0
+  /** Organizations of the rows that wait, by the index that rows name them with. */
+  #indexes = new Map<number, number>([[0, 0]])
+
+  constructor(options: RunStoreOptions) {
+    this.#options = options
+    mkdirSync(options.folder, { recursive: true })
+  }
+
+  /** All usable runs, oldest first; what is not usable is removed and told. Reads 1.8 bytes an id. */
+  open(): { readonly runs: ReadonlyArray<OpenedRun>; readonly discarded: ReadonlyArray<string> } {
+    const { folder, mark } = this.#options
+    const discarded: Array<string> = []
+    const opened = readdirSync(folder).flatMap((name) => {
+      try {
+        if (!name.endsWith(RUN_SUFFIX)) throw new Error(`${name} was not finished`)
+        const run = openRun(folder, name)
+        if (run.header.mark !== mark) throw new Error(`${name} belongs to another installation`)
+        return [{ ...run, from: run.header.from, to: run.header.to, generation: run.header.generation }]
+      } catch (error) {
+        // An unfinished file is what any stop in the middle of a seal leaves; nobody needs to hear of it.
+        if (name.endsWith(RUN_SUFFIX)) discarded.push((error as Error).message)
+        rmSync(join(folder, name), { force: true, recursive: true })
+        return []
+      }
+    })
+    for (const { name } of replacedRuns(opened)) rmSync(join(folder, name), { force: true })
+    const replaced = new Set(replacedRuns(opened))
+    const kept = opened.filter((run) => !replaced.has(run)).sort((a, b) => a.from - b.from)
+    this.#runs = kept.map(({ header, name, organizations }) => ({ name, header, organizations }))
+    return { runs: kept.map(({ fences, filter, header, name }) => ({ name, header, fences, filter })), discarded }
+  }
+
+  /** Removes runs that are not to be trusted. */
+  discard(names: ReadonlyArray<string>): void {
+    this.#runs = this.#runs.filter(({ name }) => !names.includes(name))
+    this.release(names)
+  }
+  /** Removes files that nobody reads any more. */
+  release(names: ReadonlyArray<string>): void {
+    for (const name of names) rmSync(join(this.#options.folder, name), { force: true })
+    if (names.length > 0) syncFolder(this.#options.folder)
+  }
+
+  /** Rows that wait for the next seal, duplicates included. */
+  get waiting(): number {
+    return this.#count
+  }
+
+  /** Takes blocks (`block.ts`), one after the other in `words`: pairs of hour and number of words in `parts`. */
+  add(words: Uint32Array, parts: ReadonlyArray<number>): void {
+    let from = 0
+    for (let part = 0; part < parts.length; part += 2) {
+      const hour = parts[part]!
+      const to = from + parts[part + 1]!
+      eachRow(words, from, to, (row, at, tag) => {
+        if ((this.#count + 1) * ROW_WORDS > this.#rows.length) {
+          const larger = new Uint32Array(this.#rows.length * 2)
+          larger.set(this.#rows)
+          this.#rows = larger
+        }
+        const out = this.#count++ * ROW_WORDS
+        for (let i = 0; i < 4; i++) this.#rows[out + i] = row[at + i]!
+        this.#rows[out + 4] = ((hour << 16) | this.#indexOf(tag)) >>> 0
+      })
+      from = to
+    }
+  }
+  #indexOf(tag: number): number {
+    let index = this.#indexes.get(tag)
+    if (index === undefined) {
+      if (this.#indexes.size >= ORGANIZATIONS_MAX) return 0
+      this.#indexes.set(tag, index = this.#indexes.size)
+    }
+    return index
+  }
+
+  /** Makes a run of the rows that wait. About half a second a million, most of it sorting and the disk. */
+  seal(range: LogRange): OpenedRun {
+    const sorted = sortRows(this.#rows, this.#count)
+    const tags = [...this.#indexes.keys()]
+    const writer = new RunWriter(this.#options.folder, { ...range, mark: this.#options.mark, generation: 0 }, this.#count)
+    for (let row = 0; row < sorted.length; row += ROW_WORDS) writer.add(sorted, row, tags[sorted[row + 4]! & 0xffff]!)
+    const organizations = writer.organizations
+    const run = writer.finish()
+    this.#runs = [...this.#runs, { name: run.name, header: run.header, organizations }].sort((a, b) => a.header.from - b.header.from)
+    this.#count = 0
+    this.#indexes = new Map([[0, 0]])
+    return run
+  }
+
+  /**
+   * Brings the runs to where nothing is left to merge, expire or prune. Yields between slices of work (undefined), and
+   * each change once it is on disk; files that a change removed stay until `release`. Throws `RunCorrupt`.
+   */
+  *compact(oldestHour: () => number): Generator<Change | undefined, void> {
+    for (;;) {
+      const expired = this.#runs.filter(({ header }) => header.hourLast < oldestHour())
+      if (expired.length > 0) {
+        this.#runs = this.#runs.filter((run) => !expired.includes(run))
+        yield { removed: expired.map(({ name }) => name), added: undefined }
+      }
+      const prune = choosePrune(this.#runs.map(({ organizations }) => organizations), this.#options.idsMax)
+      if (prune.size > 0) {
+        const chosen = [...prune].map(([index, shares]) => [this.#runs[index]!, shares] as const)
+        for (const [run, shares] of chosen) yield* this.#merge([run], oldestHour(), shares)
+        continue
+      }
+      const merge = chooseMerge(this.#runs.map(({ header }) => header), this.#options)
+      if (merge === undefined) return
+      yield* this.#merge(this.#runs.slice(merge.first, merge.first + merge.length), oldestHour(), new Map())
+    }
+  }
+
+  /** One run of several neighbours, without what expired and without the shares of organizations that are to lose. */
+  *#merge(inputs: ReadonlyArray<KnownRun>, oldestHour: number, lost: ReadonlyMap<number, number>): Generator<Change | undefined, void> {
+    const first = inputs[0]!.header, last = inputs.at(-1)!.header
+    const idsMax = inputs.reduce((sum, { header, organizations }) => sum + header.count - [...lost].reduce((gone, [tag, share]) => gone + (share >= 1 ? organizations.get(tag) ?? 0 : 0), 0), 0)
+    const identity = {
+      from: first.from, to: last.to, lastOffset: last.lastOffset, digest: last.digest, mark: this.#options.mark,
+      generation: 1 + Math.max(...inputs.map(({ header }) => header.generation))
+    }
+    const writer = new RunWriter(this.#options.folder, identity, idsMax, Math.max(...inputs.map(({ header }) => header.hourLast)))
+    const cursors: Array<RunCursor> = []
+    let isFinished = false
+    try {
+      for (const { header, name } of inputs) cursors.push(new RunCursor(this.#options.folder, name, header))
+      for (let step = 0;; step++) {
+        if (step % STEP_ROWS === STEP_ROWS - 1) yield undefined
+        let least: RunCursor | undefined
+        for (const cursor of cursors) {
+          if (!cursor.isAtEnd && (least === undefined || compareRows(cursor.words, cursor.at, least.words, least.at) < 0)) least = cursor
+        }
+        if (least === undefined) break
+        const { at, words } = least
+        // The last word of a fingerprint has no part in its place, so that a share of it is spread evenly.
+        if (words[at + 4]! >>> 16 >= oldestHour && !(words[at + 3]! < (lost.get(least.tag) ?? 0) * 2 ** 32)) writer.add(words, at, least.tag)
+        least.next()
+      }
+      // Something was thrown away meanwhile: what this one covers would hide the gap.
+      if (!inputs.every((run) => this.#runs.includes(run))) return
+      const organizations = writer.organizations
+      const run = writer.finish()
+      isFinished = true
+      this.#runs = this.#runs.filter((each) => !inputs.includes(each))
+      this.#runs = [...this.#runs, { name: run.name, header: run.header, organizations }].sort((a, b) => a.header.from - b.header.from)
+      yield { removed: inputs.map(({ name }) => name), added: run }
+    } finally {
+      if (!isFinished) writer.abandon()
+      for (const cursor of cursors) cursor.close()
+    }
+  }
+}
