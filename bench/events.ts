@@ -4,16 +4,29 @@
  * loop for the peak, then a fixed arrival rate at 70 % of it. Excluded: TLS. Read `events_per_processor_s_first_thread`
  * (the accepting thread) and `_all` (the whole program, aggregation included) before wall-clock rates. With `kafka` the
  * log is a broker of this run, whose own processor time is not ours, and aggregation is a process of its own, counted in `_all`.
+ * With `known` the program starts over that many ids in sealed runs (about 22 bytes of temporary disk each); `window_share` is
+ * the cost of `admit` for new ids, measured alone over the same runs, in the accepting thread's time.
  */
+import { Effect } from "effect"
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { generateCatalog } from "../fixtures/catalog/generate.ts"
 import { generateVisitors } from "../fixtures/events/generate.ts"
+import { DedupeWindow } from "../src/ports/dedupe-window.ts"
+import { layerEmbedded as layerLog } from "../src/ports/event-log-lmdb.ts"
+import { layerSql } from "../src/runtime/embedded.ts"
+import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres.ts"
+import { readFingerprintKey } from "../streams/fingerprint-key.ts"
+import { EVENT_FINGERPRINTS } from "../streams/topics.ts"
 import { machine, percentiles, processorSeconds, report, round, rssMb } from "./harness.ts"
 import { startInstallation } from "./kafka.ts"
+import { admitCost, writeKnownIds } from "./known-ids.ts"
 import { requestBytes, runLoad, startServer } from "./program.ts"
 
 const KAFKA_PARTITIONS = 4
 
-export interface EventsOptions { readonly batch: number; readonly seconds: number; readonly connections: number; readonly rate: number | undefined; readonly out: string | undefined; readonly seed: number; readonly kafka: boolean }
+export interface EventsOptions { readonly batch: number; readonly seconds: number; readonly connections: number; readonly rate: number | undefined; readonly out: string | undefined; readonly seed: number; readonly kafka: boolean; readonly known: number }
 
 const batches = (options: EventsOptions, key: string, count: number): ReadonlyArray<string> => {
   const products = [...generateCatalog({ seed: options.seed, products: 2000 })]
@@ -34,9 +47,40 @@ const batches = (options: EventsOptions, key: string, count: number): ReadonlyAr
   return made
 }
 
+/** A program over known ids: started once for its key and keys of the API, then again over the runs that were written meanwhile. */
+const startKnown = async (count: number) => {
+  const folder = mkdtempSync(join(tmpdir(), "dowser-bench-known-"))
+  const remove = () => rmSync(folder, { recursive: true, force: true })
+  try {
+    const first = await startServer([], folder)
+    await first.stop()
+    const data = join(folder, "data")
+    const postgres = await startEmbeddedPostgres(join(data, "postgres"))
+    const key = await Effect.runPromise(Effect.provide(readFingerprintKey, layerSql(postgres))).finally(() => postgres.stop())
+    const runs = { folder: join(data, "dedupe"), key, topic: EVENT_FINGERPRINTS.name }
+    const began = performance.now()
+    const cost = await Effect.runPromise(Effect.andThen(writeKnownIds({ ...runs, count }), Effect.suspend(() => {
+      const written_s = round((performance.now() - began) / 1_000, 1)
+      return Effect.map(Effect.provide(admitCost(count), DedupeWindow.layerSealed(runs)), (figures) => ({ known_ids: count, known_written_s: written_s, ...figures }))
+    })).pipe(Effect.provide(layerLog({ path: join(data, "log") }))))
+    const starting = performance.now()
+    const server = await startServer([], folder)
+    return {
+      figures: { ...cost, start_s: round((performance.now() - starting) / 1_000, 2) },
+      server: { ...server, full_key: first.full_key, search_key: first.search_key },
+      stop: () => server.stop().finally(remove)
+    }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
 export const benchEvents = async (options: EventsOptions): Promise<void> => {
+  if (options.kafka && options.known > 0) throw new Error("--known is for the embedded log only.")
   const installation = options.kafka ? await startInstallation(KAFKA_PARTITIONS) : undefined
-  const server = installation?.server ?? await startServer()
+  const known = options.known > 0 ? await startKnown(options.known) : undefined
+  const server = installation?.server ?? known?.server ?? await startServer()
   const processorSecondsNow = () => {
     const program = processorSeconds(server.pid)
     const streams = installation === undefined ? 0 : processorSeconds(installation.streamsPid).process
@@ -60,6 +104,7 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
       accepted_events_per_s: Math.round(peak.accepted / peak.seconds),
       events_per_processor_s_first_thread: Math.round(peak.accepted / Math.max(0.01, after.firstThread - before.firstThread)),
       events_per_processor_s_all: Math.round(peak.accepted / Math.max(0.01, after.process - before.process)),
+      ...(known === undefined ? {} : { ...known.figures, window_share: round(known.figures.new_id_ns * peak.accepted / 1e9 / Math.max(0.01, after.firstThread - before.firstThread)) }),
       ...(installation === undefined ? {} : { events_per_processor_s_streams: Math.round(peak.accepted / Math.max(0.01, after.streams - before.streams)) }),
       peak: percentiles(peak.latencies_ms as Array<number>),
       statuses: peak.statuses,
@@ -70,6 +115,6 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
       load_processor_s: round(peak.processor_s)
     }, options.out)
   } finally {
-    await (installation ?? server).stop()
+    await (installation ?? known ?? server).stop()
   }
 }

@@ -21,8 +21,10 @@ export interface RunningProgram {
 export const runtimeCommand = (): ReadonlyArray<string> =>
   (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [process.execPath, "--disable-warning=ExperimentalWarning"] : [process.execPath, "run", "-A", "--no-prompt", "--quiet"]
 
-export const startServer = async (extra: ReadonlyArray<string> = []): Promise<RunningProgram> => {
-  const folder = mkdtempSync(join(tmpdir(), "dowser-bench-"))
+/** `kept`: folder of an earlier start, which stays when this one stops; otherwise a new one, removed with it. */
+export const startServer = async (extra: ReadonlyArray<string> = [], kept?: string): Promise<RunningProgram> => {
+  const folder = kept ?? mkdtempSync(join(tmpdir(), "dowser-bench-"))
+  const remove = () => { if (kept === undefined) rmSync(folder, { recursive: true, force: true }) }
   const port = await freePort()
   const [binary, ...flags] = runtimeCommand()
   const main = fileURLToPath(new URL("../src/main.ts", import.meta.url))
@@ -35,7 +37,7 @@ export const startServer = async (extra: ReadonlyArray<string> = []): Promise<Ru
       if (end >= 0) settle(JSON.parse(text.slice(0, end)) as Record<string, string>)
     })
     child.once("exit", (code) => {
-      rmSync(folder, { recursive: true, force: true })
+      remove()
       reject(new Error(`The program ended while starting (exit code ${code}).`))
     })
   })
@@ -45,7 +47,7 @@ export const startServer = async (extra: ReadonlyArray<string> = []): Promise<Ru
       const gone = new Promise<void>((settle) => child.once("exit", () => settle()))
       child.kill("SIGTERM")
       await gone
-      rmSync(folder, { recursive: true, force: true })
+      remove()
     }
   }
 }
