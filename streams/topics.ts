@@ -23,7 +23,10 @@ export const BEHAVIOUR_EVENTS: Topic = {
 export const SEARCH_SERVED: Topic = {
   name: "search.served.v1", partitioning: "visitor", retentionHours: 31 * DAY, compaction: false, waitsForConsumers: true, writtenBy: "every answered search"
 }
-/** Fingerprints of accepted event ids, one block per commit: what the dedupe window is rebuilt from. */
+/**
+ * Fingerprints of accepted event ids, one block per slice of a commit: what the dedupe window is made of. Kept as long as
+ * the window although sealed runs cover most of it: a process that has lost its runs, or is new, makes them from this.
+ */
 export const EVENT_FINGERPRINTS: Topic = {
   name: "behaviour.fingerprints.v1", partitioning: "one", retentionHours: 30 * DAY, compaction: false, waitsForConsumers: false, writtenBy: "POST /events"
 }

@@ -1,7 +1,7 @@
 /**
  * Which event ids the front door has taken in the last 30 days. It feeds the `deduplicated` count of an answer and
  * keeps most repetitions out of the log; exactness does not rest on it, since each partition's processor looks at
- * event_id again. Derived data: rebuilt at start from blocks of fingerprints that ride in the log beside the events.
+ * event_id again. Derived data: made from blocks of fingerprints that ride in the log beside the events (`dedupe/`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { answerOf, fingerprintsOf } from "./dedupe/admission.ts"

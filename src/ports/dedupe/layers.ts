@@ -9,6 +9,7 @@ import { answerOf, type Asked, fingerprintsOf } from "./admission.ts"
 import { eachRow, wordsOf } from "./block.ts"
 import { SealedRun } from "./run-file.ts"
 import type { OpenedRun } from "./run-writer.ts"
+import { filterMayHave } from "./split-block-filter.ts"
 
 export interface LayersOptions {
   readonly key: FingerprintKey
@@ -81,8 +82,10 @@ export class Layers {
     const { total, words } = asked
     const maybes: Array<number> = []
     for (let index = 0; index < this.#runs.length; index++) {
-      const run = this.#runs[index]!
-      for (let id = 0; id < total; id++) if (run.mayHave(words, id * FINGERPRINT_WORDS)) maybes.push(id, index)
+      const { filter, scale } = this.#runs[index]!
+      for (let at = 0; at < words.length; at += FINGERPRINT_WORDS) {
+        if (filterMayHave(filter, scale, words[at]!, words[at + 1]!)) maybes.push(at / FINGERPRINT_WORDS, index)
+      }
     }
     this.#active++
     return { asked, now, maybes, next: 0, found: new Uint8Array(maybes.length > 0 ? total : 0) }
