@@ -217,14 +217,16 @@ describe("sealed runs", () => {
       const all = ids("a", 2_000)
       yield* withWindow(folder, (window) => Effect.andThen(store(window, "one", all), until(() => runsIn(folder).length > 0, "no run")))
       const chance = makeRandom(5)
-      for (let round = 0; round < 12; round++) {
+      for (let round = 0; round < 16; round++) {
         const name = chance.pick(runsIn(folder))
         const bytes = readFileSync(join(folder, name))
-        // A page that never reached the disk, a byte that turned, an end that is missing.
+        // A page that never reached the disk, a byte that turned, an end that is missing, a whole page of another place.
         const at = chance.below(bytes.length)
-        if (round % 3 === 0) bytes.fill(0, Math.floor(at / 4_096) * 4_096, Math.min(bytes.length, (Math.floor(at / 4_096) + 1) * 4_096))
-        else if (round % 3 === 1) bytes[at] = bytes[at]! ^ 0x10
-        writeFileSync(join(folder, name), round % 3 === 2 ? bytes.subarray(0, at) : bytes)
+        const page = Math.floor(at / 4_096) * 4_096
+        if (round % 4 === 0) bytes.fill(0, page, Math.min(bytes.length, page + 4_096))
+        else if (round % 4 === 1) bytes[at] = bytes[at]! ^ 0x10
+        else if (round % 4 === 3) bytes.copyWithin(4_096, page === 4_096 ? 8_192 : page, (page === 4_096 ? 8_192 : page) + 4_096)
+        writeFileSync(join(folder, name), round % 4 === 2 ? bytes.subarray(0, at) : bytes)
         yield* withWindow(folder, (window) => Effect.gen(function*() {
           assert.strictEqual(yield* seenOf(window, "one", ids("b", 2_000)), 0, `round ${round}`)
           yield* untilSeen(window, "one", all)

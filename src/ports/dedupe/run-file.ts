@@ -2,7 +2,7 @@
 import { closeSync, fstatSync, openSync, readSync } from "node:fs"
 import { join } from "node:path"
 import { FINGERPRINT_WORDS } from "../fingerprint.ts"
-import { checkedRows, checksumOf, decodeHeader, PAGE_BYTES, PAGE_WORDS, ROW_WORDS, RunCorrupt, type RunHeader, sectionsOf } from "./run-format.ts"
+import { checkedRows, checksumOf, decodeHeader, PAGE_BYTES, PAGE_WORDS, pageSeed, ROW_WORDS, RunCorrupt, type RunHeader, sectionsOf } from "./run-format.ts"
 import type { OpenedRun } from "./run-writer.ts"
 import { filterMayHave, filterScale } from "./split-block-filter.ts"
 
@@ -56,7 +56,7 @@ const CHUNK_PAGES = 256
 export class RunCursor {
   readonly #fd: number
   readonly #name: string
-  readonly #pages: number
+  readonly #header: RunHeader
   readonly #tags: Uint32Array
   readonly #chunk = new Uint32Array(CHUNK_PAGES * PAGE_WORDS)
   #nextPage = 0
@@ -67,7 +67,7 @@ export class RunCursor {
 
   constructor(folder: string, name: string, header: RunHeader) {
     this.#name = name
-    this.#pages = header.pages
+    this.#header = header
     this.#fd = openSync(join(folder, name), "r")
     this.#tags = tagsOf(this.#fd, header, name)
     this.#page = -1
@@ -94,13 +94,13 @@ export class RunCursor {
     this.#row = 0
     this.#rows = 0
     if (++this.#page >= this.#inChunk) {
-      this.#inChunk = Math.min(CHUNK_PAGES, this.#pages - this.#nextPage)
+      this.#inChunk = Math.min(CHUNK_PAGES, this.#header.pages - this.#nextPage)
       this.#page = 0
       if (this.#inChunk <= 0) return
       readAll(this.#fd, new Uint8Array(this.#chunk.buffer, 0, this.#inChunk * PAGE_BYTES), PAGE_BYTES * (1 + this.#nextPage), this.#name)
       this.#nextPage += this.#inChunk
     }
-    this.#rows = checkedRows(this.#chunk, this.#page * PAGE_WORDS, this.#name)
+    this.#rows = checkedRows(this.#chunk, this.#page * PAGE_WORDS, this.#name, pageSeed(this.#header, this.#nextPage - this.#inChunk + this.#page))
   }
   close(): void {
     closeSync(this.#fd)
@@ -153,7 +153,7 @@ export class SealedRun {
   }
   #hourIn(index: number, words: Uint32Array, at: number): number {
     readAll(this.#fd, pageBytes, PAGE_BYTES * (1 + index), this.name)
-    const rows = checkedRows(page, 0, this.name)
+    const rows = checkedRows(page, 0, this.name, pageSeed(this.header, index))
     let low = 0
     for (let high = rows; low < high;) {
       const middle = (low + high) >>> 1

@@ -52,8 +52,8 @@ export class RunCorrupt extends Error {
 }
 
 /** Of words; not cryptographic. About 1 ns a word. */
-export const checksumOf = (words: Uint32Array, from = 0, to = words.length): number => {
-  let a = 0x243f6a88
+export const checksumOf = (words: Uint32Array, from = 0, to = words.length, seed = 0): number => {
+  let a = 0x243f6a88 ^ seed
   for (let i = from; i < to; i++) {
     a = Math.imul(a ^ words[i]!, 0x9e3779b1)
     a ^= a >>> 15
@@ -68,15 +68,19 @@ export const digestOf = (appendedAt: number, value: Uint8Array): number => {
   return (a ^ (a >>> 16)) >>> 0
 }
 
+/** Part of a page's checksum: a whole page that belongs elsewhere is not taken for the one asked for. `index`: among the run's pages. */
+export const pageSeed = ({ from, generation, to }: Pick<RunHeader, "from" | "to" | "generation">, index: number): number =>
+  Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(to | 0, 0x85ebca6b) ^ Math.imul(from | 0, 0xc2b2ae35) ^ generation
+
 /** `words` is the page's own, or a larger chunk with the page at `at`. */
-export const finishPage = (words: Uint32Array, at: number, rows: number): void => {
+export const finishPage = (words: Uint32Array, at: number, rows: number, seed: number): void => {
   words[at + ROWS_AT] = rows
-  words[at + CHECKSUM_AT] = checksumOf(words, at, at + CHECKSUM_AT)
+  words[at + CHECKSUM_AT] = checksumOf(words, at, at + CHECKSUM_AT, seed)
 }
 /** Rows of the page at `at`; throws `RunCorrupt`. */
-export const checkedRows = (words: Uint32Array, at: number, run: string): number => {
+export const checkedRows = (words: Uint32Array, at: number, run: string, seed: number): number => {
   const rows = words[at + ROWS_AT]!
-  if (rows > PAGE_ROWS || words[at + CHECKSUM_AT] !== checksumOf(words, at, at + CHECKSUM_AT)) throw new RunCorrupt(run, "a page does not match its checksum")
+  if (rows > PAGE_ROWS || words[at + CHECKSUM_AT] !== checksumOf(words, at, at + CHECKSUM_AT, seed)) throw new RunCorrupt(run, "a page does not match its checksum")
   return rows
 }
 

@@ -3,7 +3,7 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "n
 import { join } from "node:path"
 import { FINGERPRINT_WORDS } from "../fingerprint.ts"
 import {
-  checksumOf, encodeHeader, finishPage, type LogRange, ORGANIZATIONS_MAX, PAGE_BYTES, PAGE_ROWS, PAGE_WORDS, ROW_WORDS, type RunHeader, runName
+  checksumOf, encodeHeader, finishPage, type LogRange, ORGANIZATIONS_MAX, PAGE_BYTES, PAGE_ROWS, PAGE_WORDS, pageSeed, ROW_WORDS, type RunHeader, runName
 } from "./run-format.ts"
 import { filterAdd, filterScale, filterWords } from "./split-block-filter.ts"
 import { compareRows } from "./sort-rows.ts"
@@ -119,7 +119,7 @@ export class RunWriter {
   #finishPage(): void {
     const at = this.#inChunk * PAGE_WORDS
     this.#chunk.fill(0, at + this.#inPage * ROW_WORDS, at + PAGE_WORDS)
-    finishPage(this.#chunk, at, this.#inPage)
+    finishPage(this.#chunk, at, this.#inPage, pageSeed(this.#identity, this.#pages))
     this.#inPage = 0
     this.#pages++
     if (++this.#inChunk === CHUNK_PAGES) this.#flushChunk()
