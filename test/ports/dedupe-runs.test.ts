@@ -1,8 +1,11 @@
 /** What sealed runs are made of: blocks, filters, sorted files, and the decisions which of them become one. */
 import { assert, describe, it } from "vitest"
-import { mkdtempSync, readdirSync, rmSync } from "node:fs"
+import { execFileSync } from "node:child_process"
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
+import { runtimeCommand } from "../../bench/program.ts"
 import { makeRandom } from "../../fixtures/random.ts"
 import { answerOf, fingerprintsOf } from "../../src/ports/dedupe/admission.ts"
 import { eachRow, organizationTag, wordsOf } from "../../src/ports/dedupe/block.ts"
@@ -13,6 +16,7 @@ import { RunStore, type RunStoreOptions } from "../../src/ports/dedupe/run-store
 import { compareRows, sortRows } from "../../src/ports/dedupe/sort-rows.ts"
 import { filterAdd, filterMayHave, filterScale, filterWords } from "../../src/ports/dedupe/split-block-filter.ts"
 import { type FingerprintKey, narrowKey } from "../../src/ports/fingerprint.ts"
+import { simulatedDiskMissing } from "../support/simulated-disk.ts"
 
 const key: FingerprintKey = [1, 2, 3, 4]
 const inFolder = (body: (folder: string) => void) => {
@@ -122,6 +126,25 @@ describe("the store of runs", () => {
     opened.forEach((run) => run.close())
   }))
 
+  it("keeps its bound through seal after seal, and ends", () => inFolder((folder) => {
+    const store = new RunStore(options(folder, { idsMax: 10_000, runIdsMax: 4_000 }))
+    const held = new Map<string, number>()
+    for (let seal = 0; seal < 60; seal++) {
+      const words = printsOf(`s${seal}`, 500)
+      store.add(words, [10, words.length])
+      const run = store.seal(range(seal))
+      held.set(run.name, run.header.count)
+      for (const change of store.compact(() => 0)) {
+        if (change === undefined) continue
+        for (const name of change.removed) held.delete(name)
+        store.release(change.removed)
+        if (change.added !== undefined) held.set(change.added.name, change.added.header.count)
+      }
+      const total = [...held.values()].reduce((sum, count) => sum + count, 0)
+      assert.isTrue(total <= 10_500 && (seal < 25 || total > 8_500), `${total} after seal ${seal}`)
+    }
+  }))
+
   it("leaves only whole runs behind whenever a merge is left, and opens to the same ids", () => inFolder((folder) => {
     const words = printsOf("a", 60_000)
     const fill = new RunStore(options(folder))
@@ -144,6 +167,38 @@ describe("the store of runs", () => {
       assert.strictEqual(readdirSync(folder).length, runs.length)
     }
   }))
+})
+
+describe("a disk that drops what was not synced", () => {
+  it("keeps a whole run under every name, and removes none before what replaces it is kept", (ctx) => {
+    const reason = simulatedDiskMissing()
+    if (reason !== undefined) return ctx.skip(reason)
+    inFolder((work) => {
+      const support = (name: string) => fileURLToPath(new URL(`../support/${name}`, import.meta.url))
+      execFileSync("cc", ["-shared", "-fPIC", "-O1", "-o", join(work, "order.so"), support("run-order.c"), "-ldl"])
+      const [binary, ...flags] = runtimeCommand()
+      execFileSync(binary!, [...flags, support("run-writer.ts"), join(work, "runs")], { env: { ...process.env, LD_PRELOAD: join(work, "order.so"), RUN_TRACE: join(work, "trace") } })
+      const trace = readFileSync(join(work, "trace"), "utf8").trim().split("\n").map((line) => line.split(" ") as [string, string])
+      const isSynced = new Map<string, boolean>()
+      let unkept = 0, renames = 0, removals = 0
+      for (const [what, name] of trace) {
+        if (what === "write") isSynced.set(name, false)
+        if (what === "sync") isSynced.set(name, true)
+        if (what === "folder") unkept = 0
+        if (what === "rename") {
+          assert.isTrue(isSynced.get(name), `${name} got its name before its bytes were kept`)
+          renames++
+          unkept++
+        }
+        if (what === "remove") {
+          assert.strictEqual(unkept, 0, `${name} went before the name of its successor was kept`)
+          removals++
+        }
+      }
+      assert.isTrue(renames > 12 && removals > 5, `${renames} renames, ${removals} removals`)
+      assert.strictEqual(unkept, 0)
+    })
+  }, 60_000)
 })
 
 describe("which runs are merged", () => {

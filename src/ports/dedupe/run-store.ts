@@ -137,14 +137,16 @@ export class RunStore {
    * each change once it is on disk; files that a change removed stay until `release`. Throws `RunCorrupt`.
    */
   *compact(oldestHour: () => number): Generator<Change | undefined, void> {
-    for (;;) {
+    // Once a call: what chance left above the bound goes with the next seal.
+    for (let isPruned = false;;) {
       const expired = this.#runs.filter(({ header }) => header.hourLast < oldestHour())
       if (expired.length > 0) {
         this.#runs = this.#runs.filter((run) => !expired.includes(run))
         yield { removed: expired.map(({ name }) => name), added: undefined }
       }
-      const prune = choosePrune(this.#runs.map(({ organizations }) => organizations), this.#options.idsMax)
+      const prune = isPruned ? new Map<number, ReadonlyMap<number, number>>() : choosePrune(this.#runs.map(({ organizations }) => organizations), this.#options.idsMax)
       if (prune.size > 0) {
+        isPruned = true
         const chosen = [...prune].map(([index, shares]) => [this.#runs[index]!, shares] as const)
         for (const [run, shares] of chosen) yield* this.#merge([run], oldestHour(), shares)
         continue
@@ -176,8 +178,9 @@ export class RunStore {
         }
         if (least === undefined) break
         const { at, words } = least
-        // The last word of a fingerprint has no part in its place, so that a share of it is spread evenly.
-        if (words[at + 4]! >>> 16 >= oldestHour && !(words[at + 3]! < (lost.get(least.tag) ?? 0) * 2 ** 32)) writer.add(words, at, least.tag)
+        // Mixed with the generation: of a run that is pruned again, others must go than went the first time.
+        const lot = Math.imul(words[at + 3]! ^ Math.imul(identity.generation, 0x9e3779b1), 0x85ebca6b)
+        if (words[at + 4]! >>> 16 >= oldestHour && !(((lot ^ (lot >>> 15)) >>> 0) < (lost.get(least.tag) ?? 0) * 2 ** 32)) writer.add(words, at, least.tag)
         least.next()
       }
       // Something was thrown away meanwhile: what this one covers would hide the gap.

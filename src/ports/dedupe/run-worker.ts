@@ -21,9 +21,12 @@ process.on("unhandledRejection", fail)
 const store = new RunStore(settings)
 let oldestHour = settings.oldestHour
 let isCompacting = false
+/** A seal came while it was compacting. */
+let isAsked = false
 
 /** One slice a turn, so that what was sent meanwhile comes in between. */
 const compact = () => {
+  isAsked = isCompacting
   if (isCompacting) return
   isCompacting = true
   const steps = store.compact(() => oldestHour)
@@ -31,7 +34,7 @@ const compact = () => {
     const { done, value } = steps.next()
     if (done === true) {
       isCompacting = false
-      return
+      return isAsked ? compact() : undefined
     }
     if (value !== undefined) send({ kind: "changed", ...value }, value.added === undefined ? [] : [value.added])
     setImmediate(step)
