@@ -53,6 +53,10 @@ export const lanes: ReadonlyArray<Lane> = [
     figures: [figure("write, embedded, p50", "ms", "embedded_write", "p50_ms"), figure("write, five processes, p50", "ms", "several_write", "p50_ms"), figure("write, five processes, p99", "ms", "several_write", "p99_ms"), figure("read", "ns", "read_ns"), figure("idle", "statements/s and process", "idle_statements_per_s_and_process")],
   },
   {
+    name: "analytics", arguments: () => ["analytics", "--events", "200000", "--queries", "20000", "--reads", "50"],
+    figures: [figure("differences from a recount", "", "differences"), figure("query pages, p95", "ms", "query_pages", "p95_ms"), figure("overview, p95", "ms", "overview", "p95_ms"), figure("counting", "entries/processor s", "entries_per_processor_s_of_the_other_threads")],
+  },
+  {
     name: "webhooks", arguments: () => ["webhooks", "--events", "200", "--endpoints", "5", "--seconds", "2"],
     figures: [figure("one endpoint", "deliveries/s", "one_endpoint", "per_s"), figure("many endpoints", "deliveries/s", "many_endpoints", "per_s"), figure("whole program", "deliveries/processor s", "many_endpoints", "per_processor_s"), figure("beside a hanging one, p99", "ms", "beside_a_hanging_endpoint", "p99_ms")],
   },

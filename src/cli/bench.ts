@@ -1,6 +1,7 @@
 /** `dowser bench …`: the benches of `bench/`, loaded only when asked for. */
 import { Effect } from "effect"
 import type { AllOptions } from "../../bench/all.ts"
+import type { AnalyticsOptions } from "../../bench/analytics.ts"
 import type { ConfigurationOptions } from "../../bench/configuration.ts"
 import type { EngineOptions } from "../../bench/engine.ts"
 import type { EventsOptions } from "../../bench/events.ts"
@@ -14,6 +15,7 @@ import type { WebhooksOptions } from "../../bench/webhooks.ts"
 
 const running = <A>(load: () => Promise<A>, run: (module: A) => Promise<void>) => Effect.promise(async () => run(await load()))
 export const benchAll = (options: AllOptions) => running(() => import("../../bench/all.ts"), (module) => module.benchAll(options))
+export const benchAnalytics = (options: AnalyticsOptions) => running(() => import("../../bench/analytics.ts"), (module) => module.benchAnalytics(options))
 export const benchConfiguration = (options: ConfigurationOptions) => running(() => import("../../bench/configuration.ts"), (module) => module.benchConfiguration(options))
 export const benchPackage = (options: PackageOptions) => running(() => import("../../bench/package.ts"), (module) => module.benchPackage(options))
 export const benchEngine = (options: EngineOptions) => running(() => import("../../bench/engine.ts"), (module) => module.benchEngine(options))
