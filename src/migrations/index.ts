@@ -14,7 +14,7 @@ import outboxSettled from "./0013_outbox_settled.ts"
 import searchRules from "./0014_search_rules.ts"
 import streamLeases from "./0015_stream_leases.ts"
 import webhooks from "./0016_webhooks.ts"
-import configuration from "./0017_configuration.ts"
+import queryPopularity from "./0019_query_popularity.ts"
 import eventRejections from "./0021_event_rejections.ts"
 
 const migrations = {
@@ -28,7 +28,7 @@ const migrations = {
   "0014_search_rules": searchRules,
   "0015_stream_leases": streamLeases,
   "0016_webhooks": webhooks,
-  "0017_configuration": configuration,
+  "0019_query_popularity": queryPopularity,
   "0021_event_rejections": eventRejections
 }
 

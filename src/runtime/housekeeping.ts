@@ -7,6 +7,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { expireInstants } from "../analytics/instants-retention.ts"
 import { expireRejections } from "../events/failed-repository.ts"
 import { expireOutbox } from "../outbox/outbox-retention.ts"
+import { expireQueries } from "../suggestions/queries-retention.ts"
 import { expireDeliveries } from "../webhooks/deliveries-retention.ts"
 
 /** Rows of one statement, some milliseconds of work. */
@@ -21,7 +22,7 @@ export interface HousekeepingOptions {
   readonly firstAfter_ms?: number
 }
 
-const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [expireInstants, expireOutbox, expireDeliveries, expireRejections]
+const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [expireInstants, expireOutbox, expireDeliveries, (rowsMax) => expireQueries(rowsMax), expireRejections]
 
 /** One sweep: every table until a statement finds nothing more; answers the rows removed. */
 export const sweep = Effect.fnUntraced(function*(rowsMax: number) {

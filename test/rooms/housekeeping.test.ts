@@ -9,6 +9,8 @@ import { expireInstants, instantsKeptFrom, withoutOldInstants } from "../../src/
 import { Rollups } from "../../src/analytics/rollups-repository.ts"
 import { expireOutbox } from "../../src/outbox/outbox-retention.ts"
 import { layerHousekeeping, sweep } from "../../src/runtime/housekeeping.ts"
+import { weightOf } from "../../src/suggestions/recency.ts"
+import { expireQueries } from "../../src/suggestions/queries-retention.ts"
 import { atTime } from "../support/clock.ts"
 import { layerTestSql } from "../support/postgres.ts"
 
@@ -77,4 +79,25 @@ it.live("outbound events leave a week after they were settled, or after thirty d
       for (let waited = 0; waited < 5_000 && (yield* sql`SELECT 1 FROM outbox`).length > 3; waited += 20) yield* Effect.sleep(20)
     })).pipe(atTime(NOW))
     expect((yield* sql<{ delivery_id: string }>`SELECT delivery_id FROM outbox ORDER BY id`).map(({ delivery_id }) => delivery_id)).toEqual(["waiting", "settled of late", "new"])
+  }).pipe(Effect.provide(layerTestSql), Effect.scoped))
+
+it.live("queries leave when their use has faded or was taken back, and beyond a collection's bound the least used first", () =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const put = (organizationId: string, collection: string, q: string, searches: number, daysAgo: number) =>
+      Effect.gen(function*() {
+        yield* sql`INSERT INTO query_popularity (organization_id, collection, q, searches, weight, zero_weight, click_weight, changed)
+          VALUES (${organizationId}, ${collection}, ${q}, ${searches}, ${String(searches * weightOf(NOW - daysAgo * DAY_MS))}::text::float8, 0, 0, 1)`
+        yield* sql`INSERT INTO query_makers (organization_id, collection, q, person, anonymous, session, searches) VALUES (${organizationId}, ${collection}, ${q}, 1, 0, 0, 1)`
+      })
+    yield* put("org_q", "c", "faded", 1, 57)
+    yield* put("org_q", "c", "faded slowly", 50, 100)
+    yield* put("org_q", "c", "old and still used", 50, 80)
+    yield* put("org_q", "c", "taken back", 0, 0)
+    for (let i = 1; i <= 5; i++) yield* put("org_q", "full", `q${i}`, i, 0)
+    expect(yield* atTime(NOW)(expireQueries(2, 3))).toBe(4)
+    while ((yield* atTime(NOW)(expireQueries(2, 3))) > 0);
+    const left = (table: string) => Effect.map(sql.unsafe<{ q: string }>(`SELECT q FROM ${table} ORDER BY q`), (rows) => rows.map(({ q }) => q))
+    expect(yield* left("query_popularity")).toEqual(["old and still used", "q3", "q4", "q5"])
+    expect(yield* left("query_makers")).toEqual(yield* left("query_popularity"))
   }).pipe(Effect.provide(layerTestSql), Effect.scoped))

@@ -23,8 +23,8 @@ const normal = (q: string) => q.trim().toLowerCase().replace(/\s+/g, " ")
 
 interface OracleSearch { id: string; at: number; q: string; collection: string; visitor: string; zero: boolean; events: Array<BehaviouralEvent> }
 
-/** Rows by `collection|q`, over all time. */
-export const oracleRows = ({ events, served }: OracleInput): Map<string, OracleRow> => {
+/** Rows by `collection|q`, over all time. `counted` hears of each search that counts. */
+export const oracleRows = ({ events, served }: OracleInput, counted: (key: string, visitor: string) => void = () => {}): Map<string, OracleRow> => {
   const seen = new Set<string>()
   const unique = events.filter(({ event_id }) => event_id === undefined || (!seen.has(event_id) && seen.add(event_id) !== undefined))
   const searches: Array<OracleSearch> = []
@@ -70,6 +70,7 @@ export const oracleRows = ({ events, served }: OracleInput): Map<string, OracleR
       const key = `${search.collection}|${search.q}`
       const row = rows.get(key) ?? { searches: 0, zero_results: 0, searches_with_click: 0, searches_with_purchase: 0, clicks: 0, add_to_carts: 0, purchases: 0, revenue: 0 }
       rows.set(key, row)
+      counted(key, search.visitor)
       row.searches++
       if (search.zero) row.zero_results++
       if (carried.some(({ type }) => type === "click")) row.searches_with_click++

@@ -7,6 +7,9 @@ import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { DAY_MS, GRAINS, HOUR_MS, MINUTE_MS } from "../../../src/analytics/grain.ts"
 import { type Instant, packMinute } from "../../../src/analytics/instants.ts"
+import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
+import { Makers } from "./makers.ts"
+import { writePopularity } from "./popularity.ts"
 
 /** The organization first, then the other parts of a row's key. */
 export type Key = ReadonlyArray<string>
@@ -174,22 +177,15 @@ export interface Rollups {
   readonly queries: Deltas
   readonly products: Deltas
   readonly events: Deltas
+  readonly makers: Makers
 }
 export const newRollups = (): Rollups => ({
+  makers: new Makers(),
   queries: new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS),
   products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS),
   events: new Deltas(EVENT_MEASURES.length, 0)
 })
 export const sizeOfRollups = ({ events, products, queries }: Rollups): number => queries.size + products.size + events.size
-
-const ROWS_PER_STATEMENT = 10_000
-
-/**
- * Array literals rather than arrays: the driver looks at every element of an array to find its type, which costs more
- * than writing the text ourselves.
- */
-const numbersLiteral = (values: ReadonlyArray<number | string>): string => `{${values.join(",")}}`
-const textsLiteral = (values: ReadonlyArray<string>): string => `{${values.map((value) => `"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`).join(",")}}`
 
 /** One upsert per 10,000 rows. */
 const upsert = (table: string, keyColumns: ReadonlyArray<string>, measures: ReadonlyArray<string>, deltas: Deltas) =>
@@ -252,4 +248,5 @@ export const writeRollups = (rollups: Rollups): Effect.Effect<void, SqlError.Sql
     yield* upsert("analytics_product_rollup", ["organization_id", "collection", "document_id"], PRODUCT_MEASURES, rollups.products)
     yield* upsert("analytics_event_rollup", ["organization_id", "collection", "type"], EVENT_MEASURES, rollups.events)
     yield* insertInstants(rollups)
+    yield* writePopularity(rollups)
   })

@@ -103,7 +103,8 @@ const stepServed = (state: AttributionState, served: ServedSearch, place: Place,
   }
   return stepSearch(state, served.organization_id, served.query_id, "served", {
     at: served.at, q: normalizeQuery(served.q), collection: cutBytes(storable(served.collection), NAME_BYTES_MAX), hasNoResults: served.found === 0 && served.isRedirected !== true,
-    visitor: visitorOf(served), device: dimension(served.device), country: dimension(served.country), surface: dimension(served.surface)
+    visitor: visitorOf(served), device: dimension(served.device), country: dimension(served.country), surface: dimension(served.surface),
+    who: state.who(served.organization_id, served)
   }, now, rollups)
 }
 
@@ -114,7 +115,8 @@ const stepServed = (state: AttributionState, served: ServedSearch, place: Place,
 const stepSearchEvent = (state: AttributionState, organizationId: string, event: BehaviouralEvent, place: Place, rollups: Rollups): Outcome => {
   const said: SearchFacts = {
     at: event.timestamp, q: normalizeQuery(event.q ?? ""), collection: event.collection, hasNoResults: event.results_found === 0,
-    visitor: visitorOf(event), device: dimension(event.device), country: dimension(event.country), surface: dimension(event.surface)
+    visitor: visitorOf(event), device: dimension(event.device), country: dimension(event.country), surface: dimension(event.surface),
+    who: state.who(organizationId, event)
   }
   if (event.query_id !== undefined) return stepSearch(state, organizationId, event.query_id, "event", said, place.appendedAt, rollups)
   const search = newSearch(`@${place.offset}.${place.index}`, undefined, said)

@@ -8,6 +8,7 @@
  * A run is a row of keystrokes: each query a prefix of the next, less than 4 s apart (contract part 3). A run counts as
  * one search, its last; what followed any of its searches belongs to that last one.
  */
+import { NOBODY, together, type Who } from "./makers.ts"
 import { type DeltaRow, type Money, NO_MONEY, type Rollups } from "./rollups.ts"
 
 /** Contract part 3. */
@@ -28,6 +29,7 @@ export interface SearchFacts {
   readonly device: string
   readonly country: string
   readonly surface: string
+  readonly who: Who
 }
 
 export type InteractionKind = "click" | "add_to_cart" | "purchase"
@@ -77,6 +79,8 @@ export const facts = (served: SearchFacts | undefined, event: SearchFacts | unde
     device: base.device || (other?.device ?? ""),
     country: base.country || (other?.country ?? ""),
     surface: base.surface || (other?.surface ?? ""),
+    // What an older program stored does not say.
+    who: together(base.who ?? NOBODY, other?.who ?? NOBODY),
     row: undefined
   }
 }
@@ -163,6 +167,7 @@ const countRun = (visit: Visit, [first, last]: readonly [number, number], rollup
   }
   const row = rowOf(rollups, organizationId, root)
   row.add(root.at, SEARCHES, sign)
+  rollups.makers.add(row, root.who, sign)
   if (root.hasNoResults) row.add(root.at, ZERO_RESULTS, sign)
   if (hasClick) row.add(root.at, WITH_CLICK, sign)
   if (hasPurchase) row.add(root.at, WITH_PURCHASE, sign)

@@ -1,0 +1,134 @@
+/**
+ * The query rollup once more, as what suggestions need: one row a query, its recent use, and how many visitors made it.
+ *
+ * Decision: this is part of attribution and no processor of its own. Which search counts (one of answer and event, the last
+ * keystroke, no repeated event) is decided there, with state of thirty days behind it; a second reader of the topics would
+ * decode every record and keep that state again. So it costs nothing for an event that is no search, what is taken back
+ * is taken back here too, and visitors of several partitions meet in one place.
+ *
+ * Fewer than three visitors are never called three: a row of `query_makers` stands for a visitor with at least one counted
+ * search. When one of the eight that are kept takes his search back, a ninth who was not kept is missed until he comes again.
+ */
+import { Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { isCandidate, MAKERS_MAX, VISITORS_MIN } from "../../../src/suggestions/bounds.ts"
+import { weightOf } from "../../../src/suggestions/recency.ts"
+import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
+import type { Key, Rollups } from "./rollups.ts"
+
+export interface PopularityRow {
+  readonly organizationId: string
+  readonly collection: string
+  readonly q: string
+  searches: number
+  weight: number
+  zeroWeight: number
+  clickWeight: number
+}
+export interface MakerRow extends Pick<PopularityRow, "organizationId" | "collection" | "q"> {
+  person: number
+  anonymous: number
+  session: number
+  searches: number
+}
+
+// Places in a key of the query rollup, and of its sums.
+const ORGANIZATION = 0, COLLECTION = 1, QUERY = 2
+const SEARCHES = 0, ZERO_RESULTS = 1, WITH_CLICK = 2, WITH_PURCHASE = 3
+
+const byKey = (a: MakerRow | PopularityRow, b: MakerRow | PopularityRow): number =>
+  a.organizationId !== b.organizationId ? (a.organizationId < b.organizationId ? -1 : 1) : a.collection !== b.collection ? (a.collection < b.collection ? -1 : 1) : a.q !== b.q ? (a.q < b.q ? -1 : 1) : 0
+
+/** Rows in key order, so that two writers never deadlock. O(instants of searches). */
+export const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "makers">): ReadonlyArray<PopularityRow> => {
+  const rows = new Map<string, PopularityRow>()
+  const rowOf = (organizationId: string, collection: string, q: string): PopularityRow => {
+    const id = `${organizationId}\n${collection}\n${q}`
+    let row = rows.get(id)
+    if (row === undefined) rows.set(id, row = { organizationId, collection, q, searches: 0, weight: 0, zeroWeight: 0, clickWeight: 0 })
+    return row
+  }
+  queries.eachInstant((organizationId, minute_at, [rest, after_ms, sums]) => {
+    const [collection, q] = rest as readonly [string, string]
+    const searches = sums[SEARCHES]!, zero = sums[ZERO_RESULTS]!, clicked = sums[WITH_CLICK]! + sums[WITH_PURCHASE]!
+    if ((searches === 0 && zero === 0 && clicked === 0) || !isCandidate(q)) return
+    const row = rowOf(organizationId, collection, q)
+    const weight = weightOf(minute_at + after_ms)
+    row.searches += searches
+    row.weight += (searches - zero) * weight
+    row.zeroWeight += zero * weight
+    row.clickWeight += clicked * weight
+  })
+  // One visitor more and one fewer is no search more, but the row is to be locked while they are counted.
+  makers.each(({ key: [organizationId, collection, q] }) => { if (isCandidate(q!)) rowOf(organizationId!, collection!, q!) })
+  return [...rows.values()].sort(byKey)
+}
+
+/** Rows in key order. O(visitors of the flush). */
+export const makersOf = ({ makers }: Pick<Rollups, "makers">): ReadonlyArray<MakerRow> => {
+  const rows = new Map<string, MakerRow>()
+  makers.each(({ key }: { readonly key: Key }, person, { searches, who: [, anonymous, session] }) => {
+    const q = key[QUERY]!
+    if (!isCandidate(q)) return
+    const id = `${key[ORGANIZATION]}\n${key[COLLECTION]}\n${q}\n${person}`
+    const row = rows.get(id)
+    if (row === undefined) rows.set(id, { organizationId: key[ORGANIZATION]!, collection: key[COLLECTION]!, q, person, anonymous, session, searches })
+    else row.searches += searches
+  })
+  return [...rows.values()].filter(({ searches }) => searches !== 0).sort((a, b) => byKey(a, b) || a.person - b.person)
+}
+
+const keyLiterals = (rows: ReadonlyArray<MakerRow | PopularityRow>): ReadonlyArray<string> =>
+  [textsLiteral(rows.map((row) => row.organizationId)), textsLiteral(rows.map((row) => row.collection)), textsLiteral(rows.map((row) => row.q))]
+const KEYS = "$1::text::text[], $2::text::text[], $3::text::text[]"
+const SAME_QUERY = (a: string, b: string): string => `${a}.organization_id = ${b}.organization_id AND ${a}.collection = ${b}.collection AND ${a}.q = ${b}.q`
+
+/** Also locks the rows, so that two partitions never count one query's visitors at once. */
+const UPSERT = `INSERT INTO query_popularity (organization_id, collection, q, searches, weight, zero_weight, click_weight, changed)
+  SELECT o, c, q, n, w, z, k, pg_current_xact_id()::text::int8 FROM unnest(${KEYS}, $4::text::int8[], $5::text::float8[], $6::text::float8[], $7::text::float8[]) AS t (o, c, q, n, w, z, k)
+  ON CONFLICT (organization_id, collection, q) DO UPDATE SET searches = query_popularity.searches + EXCLUDED.searches, weight = query_popularity.weight + EXCLUDED.weight,
+    zero_weight = query_popularity.zero_weight + EXCLUDED.zero_weight, click_weight = query_popularity.click_weight + EXCLUDED.click_weight, changed = EXCLUDED.changed
+  RETURNING organization_id, collection, q, makers`
+const GIVEN = `given AS (SELECT * FROM unnest(${KEYS}, $4::text::int8[], $5::text::int8[], $6::text::int8[], $7::text::int8[]) AS t (organization_id, collection, q, person, anonymous, session, searches))`
+const MAKE = `WITH ${GIVEN}, known AS (
+    UPDATE query_makers m SET searches = m.searches + g.searches FROM given g WHERE ${SAME_QUERY("m", "g")} AND m.person = g.person
+  ), fresh AS (
+    SELECT g.*, p.makers, row_number() OVER (PARTITION BY g.organization_id, g.collection, g.q ORDER BY g.person) AS place
+    FROM given g JOIN query_popularity p ON ${SAME_QUERY("p", "g")}
+    WHERE g.searches > 0 AND NOT EXISTS (SELECT 1 FROM query_makers m WHERE ${SAME_QUERY("m", "g")} AND m.person = g.person)
+  )
+  INSERT INTO query_makers (organization_id, collection, q, person, anonymous, session, searches)
+  SELECT organization_id, collection, q, person, anonymous, session, searches FROM fresh WHERE makers + place <= ${MAKERS_MAX}`
+const UNMAKE = `DELETE FROM query_makers m USING unnest(${KEYS}, $4::text::int8[]) AS g (organization_id, collection, q, person) WHERE ${SAME_QUERY("m", "g")} AND m.person = g.person AND m.searches <= 0`
+const COUNT = `UPDATE query_popularity p SET makers = c.makers, visitors = c.visitors, is_known = p.is_known OR c.visitors >= ${VISITORS_MIN}, changed = pg_current_xact_id()::text::int8
+  FROM (SELECT d.organization_id, d.collection, d.q, count(m.person)::int4 AS makers,
+      least(count(m.person), count(DISTINCT coalesce(nullif(m.session, 0), -m.person)), count(DISTINCT coalesce(nullif(m.anonymous, 0), -m.person)))::int4 AS visitors
+    FROM (SELECT DISTINCT * FROM unnest(${KEYS}) AS t (organization_id, collection, q)) d LEFT JOIN query_makers m ON ${SAME_QUERY("m", "d")} GROUP BY 1, 2, 3) c
+  WHERE ${SAME_QUERY("p", "c")} AND (p.makers, p.visitors) IS DISTINCT FROM (c.makers, c.visitors)`
+
+/** Runs in the flush's transaction. Four statements at most per 10,000 queries, one where every query has enough visitors. */
+export const writePopularity = (rollups: Rollups): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const popularity = popularityOf(rollups)
+    const full = new Set<string>()
+    const idOf = (row: Pick<PopularityRow, "organizationId" | "collection" | "q">) => `${row.organizationId}\n${row.collection}\n${row.q}`
+    for (let from = 0; from < popularity.length; from += ROWS_PER_STATEMENT) {
+      const part = popularity.slice(from, from + ROWS_PER_STATEMENT)
+      const answered = yield* sql.unsafe<{ organization_id: string; collection: string; q: string; makers: number }>(UPSERT, [
+        ...keyLiterals(part), numbersLiteral(part.map(({ searches }) => searches)), numbersLiteral(part.map(({ weight }) => weight)),
+        numbersLiteral(part.map(({ zeroWeight }) => zeroWeight)), numbersLiteral(part.map(({ clickWeight }) => clickWeight))
+      ])
+      for (const { makers, organization_id, ...row } of answered) if (makers >= MAKERS_MAX) full.add(idOf({ ...row, organizationId: organization_id }))
+    }
+    // Enough visitors are known: one more changes nothing, one who takes his search back does.
+    const made = makersOf(rollups).filter((row) => row.searches < 0 || !full.has(idOf(row)))
+    for (let from = 0; from < made.length; from += ROWS_PER_STATEMENT) {
+      const part = made.slice(from, from + ROWS_PER_STATEMENT)
+      const keys = keyLiterals(part)
+      yield* sql.unsafe(MAKE, [...keys, ...(["person", "anonymous", "session", "searches"] as const).map((name) => numbersLiteral(part.map((row) => row[name])))])
+      const fewer = part.filter(({ searches }) => searches < 0)
+      if (fewer.length > 0) yield* sql.unsafe(UNMAKE, [...keyLiterals(fewer), numbersLiteral(fewer.map(({ person }) => person))])
+      yield* sql.unsafe(COUNT, keys)
+    }
+  })
