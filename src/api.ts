@@ -14,12 +14,13 @@ import * as organizations from "./organizations/routes.ts"
 import { EngineAbsence } from "./ports/engine.ts"
 import * as rules from "./rules/routes.ts"
 import * as search from "./search/routes.ts"
+import * as suggestions from "./suggestions/routes.ts"
 import * as webhooks from "./webhooks/routes.ts"
 import { EngineUnavailable } from "./wire/errors.ts"
 import type { Implemented } from "./wire/route.ts"
 
 /** Groups whose every operation asks the engine, be it only whether the collection exists. */
-const engineGroups: ReadonlySet<string> = new Set(["collections", "documents", "search", "search rules"])
+const engineGroups: ReadonlySet<string> = new Set(["collections", "documents", "search", "search rules", "suggestions"])
 
 export const rooms = Effect.gen(function*() {
   const all: Array<Implemented> = [
@@ -29,6 +30,7 @@ export const rooms = Effect.gen(function*() {
     ...yield* ingest.routes,
     ...yield* events.routes,
     ...yield* analytics.routes,
+    ...yield* suggestions.routes,
     ...yield* access.routes,
     ...yield* webhooks.routes,
     ...yield* health.routes,

@@ -29,6 +29,8 @@ import { Identifiers } from "../ports/identifiers.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { layer as layerOutboundHttp } from "../ports/outbound-http-node.ts"
 import { Search, type SearchLayerOptions } from "../search/search.ts"
+import { PopularQueries } from "../suggestions/popular-queries.ts"
+import { Suggestions } from "../suggestions/service.ts"
 import { layerDispatcher } from "../webhooks/dispatcher.ts"
 import { Webhooks } from "../webhooks/webhooks.ts"
 import { layerHousekeeping } from "./housekeeping.ts"
@@ -56,9 +58,9 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration
   const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })))
   const events = Layer.mergeAll(streams, Layer.provideMerge(FailedEvents.layer, Events.layer({ visitorPartitions })), SearchServed.layer({ visitorPartitions }), Analytics.layer)
-  return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
+  return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Suggestions.layer, Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
-    Layer.provideMerge(PopularDocuments.layer),
+    Layer.provideMerge(Layer.mergeAll(PopularDocuments.layer, PopularQueries.layer)),
     Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layer)),
     Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer, configuration)),
     Layer.provideMerge(ports),

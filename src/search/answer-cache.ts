@@ -11,8 +11,10 @@ export const cacheEntriesMax = 1_000
 export const cacheBytesMax = 64 * 1024 * 1024
 export const cacheTtlDefault_s = 60
 
+/** Without what the answer holds anyway. */
+export type AccountedSearch = Omit<AnsweredSearch, "facet_counts" | "trace">
 /** One search inside an answer, and the query_id it was given there. */
-export interface CachedSearch { readonly search: AnsweredSearch; readonly query_id: string }
+export interface CachedSearch { readonly search: AccountedSearch; readonly query_id: string }
 export interface CachedAnswer { readonly text: string; readonly searches: ReadonlyArray<CachedSearch>; readonly expiresAt: number }
 
 export interface AnswerCache {
@@ -52,5 +54,5 @@ export const makeAnswerCache = (): AnswerCache => {
 }
 
 /** The answer with fresh query ids: `fresh` accounts each search again and answers its new id. */
-export const replayed = ({ searches, text }: CachedAnswer, fresh: (search: AnsweredSearch) => string): string =>
+export const replayed = ({ searches, text }: CachedAnswer, fresh: (search: AccountedSearch) => string): string =>
   searches.reduce((answer, { query_id, search }) => answer.replace(`"query_id":"${query_id}"`, `"query_id":"${fresh(search)}"`), text)

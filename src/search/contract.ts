@@ -42,6 +42,10 @@ const FacetCounts = Schema.Struct({
 }).annotate({ identifier: "FacetCounts" })
 const Correction = Schema.NullOr(Schema.Struct({ q: Schema.String, type: Schema.Literals(["typo", "layout", "translit", "split"]) }).annotate({ identifier: "Correction" }))
 
+const Refinement = Schema.Struct({
+  type: Schema.Literals(["query", "facet"]), label: Schema.String, q: Schema.optionalKey(Schema.String), filter_by: Schema.optionalKey(Schema.String), count: Schema.Int
+}).annotate({ identifier: "Refinement", description: "Absent with `refinements=off`." })
+
 export const SearchResponse = Schema.Struct({
   found: Schema.Int,
   found_docs: Schema.optionalKey(Schema.Int),
@@ -58,7 +62,7 @@ export const SearchResponse = Schema.Struct({
   query_id: Schema.optionalKey(Schema.String),
   query_understanding: Schema.optionalKey(anything),
   correction: Schema.optionalKey(Correction),
-  refinements: Schema.optionalKey(Schema.Array(anything)),
+  refinements: Schema.optionalKey(Schema.Array(Refinement)),
   redirect: Schema.optionalKey(Schema.Struct({ url: Schema.String }).annotate({ identifier: "SearchRedirect" })),
   banners: Schema.optionalKey(Schema.Array(Schema.Struct({ id: Schema.String, content: anything }).annotate({ identifier: "SearchBanner" }))),
   suggestions: Schema.optionalKey(Schema.Array(Schema.String)),

@@ -6,7 +6,7 @@ import { isTooDeep } from "../documents/json.ts"
 import type { Namespace, SearchEngine } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { Trace } from "../pipeline/trace.ts"
-import type { Filter } from "../plan.ts"
+import type { FacetCount, Filter } from "../plan.ts"
 import type { QueryLimits } from "../query/query-context.ts"
 import type { FieldOptions } from "../schema/field-attributes.ts"
 import type { CollectionInfo, Field } from "../schema.ts"
@@ -31,6 +31,7 @@ export interface AnsweredSearch {
   /** Merged: request, scoped key, preset. */ readonly parameters: { readonly [name: string]: string }
   readonly found: number
   /** False where a rule answered with a redirect: no search was made. */ readonly asked: boolean
+  /** As the request asked for them; none in a union. */ readonly facet_counts: ReadonlyArray<FacetCount>
   /** Where rules or stages had a say: what they did. */ readonly trace?: Trace
 }
 /** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */

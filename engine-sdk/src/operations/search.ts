@@ -126,7 +126,7 @@ const embedQuery = async (context: OperationContext, collection: CollectionInfo,
 /** The envelope with what rules and the host add to it, spliced into the text so that hits are not written twice. */
 const enveloped = (context: OperationContext, { collection, parameters }: PlannedSearch, { answer, asked, extras, trace }: FoundAnswer | FoundAnswer<UnionAnswer>): string => {
   const text = answerToJson(answer)
-  const added = context.annotate?.({ collection, parameters, found: answer.found, asked, ...(trace === undefined ? {} : { trace }) })
+  const added = context.annotate?.({ collection, parameters, found: answer.found, asked, facet_counts: "facet_counts" in answer ? answer.facet_counts : [], ...(trace === undefined ? {} : { trace }) })
   if (added === undefined && extras === undefined) return text
   const more = stringifyJson(extras === undefined ? added : { ...extras, ...added })
   return more === "{}" ? text : `${text.slice(0, -1)},${more.slice(1)}`

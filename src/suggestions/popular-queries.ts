@@ -1,0 +1,116 @@
+/**
+ * The popular queries of the collections that are asked for, in memory and ready to complete. Read from Postgres when a
+ * collection is asked for the first time, brought up to date in the background while it is asked for: a look at what
+ * changed after a second, after up to eight while nothing does. Only that first request waits, and not for long.
+ */
+import { Clock, Context, Deferred, Effect, FiberSet, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
+import { makePopularQueriesRepository } from "./popular-queries-repository.ts"
+import { inSlices } from "./sliced.ts"
+import { type Completable, Typeahead } from "./typeahead.ts"
+
+/** Of all indexes together, about 250 a query; the collection that was not asked for longest leaves. */
+const BYTES_MAX = 256 * 1024 * 1024
+const COLLECTIONS_MAX = 10_000
+const LOOK_EVERY_MS = 1_000
+const LOOK_EVERY_MAX_MS = 8_000
+/** Queries that a sweep removed leave an index with the next whole reading. */
+const READ_WHOLE_EVERY_MS = 6 * 3_600_000
+/** Words of a query that is new are corrected to at the latest after this. */
+const BUILD_WITHIN_MS = 10 * 60_000
+const FIRST_WAIT_MS = 2_000
+
+interface Held {
+  index: Typeahead<Completable>
+  /** Undefined until it was read. */ horizon: string | undefined
+  bytes: number
+  read_at: number
+  built_at: number
+  looked_at: number
+  lookEvery_ms: number
+  isBusy: boolean
+  readonly first: Deferred.Deferred<void>
+}
+
+export class PopularQueries extends Context.Service<PopularQueries, {
+  /** Of the collection by that name (a caller's name for it, also an alias). Waits for the first reading, at most two seconds. */
+  readonly index: (organizationId: string, name: string) => Effect.Effect<Typeahead<Completable>>
+  /** What is there now; never waits. Undefined until it was read once, which this starts. */
+  readonly known: (organizationId: string, name: string) => Typeahead<Completable> | undefined
+}>()("dowser/suggestions/PopularQueries") {
+  static readonly layer: Layer.Layer<PopularQueries, never, SqlClient.SqlClient> = Layer.effect(PopularQueries, Effect.gen(function*() {
+    const repository = yield* makePopularQueriesRepository
+    const clock = yield* Clock.Clock
+    const fork = yield* FiberSet.makeRuntime<never>()
+    /** In order of use: the first was not asked for longest. */
+    const held = new Map<string, Held>()
+    let bytes = 0
+
+    const resize = (key: string, collection: Held) => {
+      if (held.get(key) !== collection) return
+      bytes += collection.index.bytes - collection.bytes
+      collection.bytes = collection.index.bytes
+      for (const [oldest, { bytes: freed }] of held) {
+        if ((bytes <= BYTES_MAX && held.size <= COLLECTIONS_MAX) || oldest === key) break
+        held.delete(oldest)
+        bytes -= freed
+      }
+    }
+    const build = (items: ReadonlyArray<Completable>) => inSlices(Typeahead.build(items))
+
+    const look = Effect.fnUntraced(function*(organizationId: string, name: string, collection: Held) {
+      const now = clock.currentTimeMillisUnsafe()
+      const horizon = yield* repository.horizon
+      if (collection.horizon === undefined || now - collection.read_at > READ_WHOLE_EVERY_MS) {
+        collection.index = yield* build(yield* repository.all(organizationId, name))
+        collection.read_at = collection.built_at = now
+        collection.lookEvery_ms = LOOK_EVERY_MS
+      } else {
+        const changed = yield* repository.changed(organizationId, name, collection.horizon)
+        for (const item of changed) collection.index.put(item)
+        if (collection.index.wantsBuild || (collection.index.fresh > 0 && now - collection.built_at > BUILD_WITHIN_MS)) {
+          collection.index = yield* build(collection.index.items().filter(({ score }) => score > 0))
+          collection.built_at = now
+        }
+        collection.lookEvery_ms = changed.length > 0 ? LOOK_EVERY_MS : Math.min(2 * collection.lookEvery_ms, LOOK_EVERY_MAX_MS)
+      }
+      collection.horizon = horizon
+    })
+    const refresh = (key: string, organizationId: string, name: string, collection: Held) =>
+      look(organizationId, name, collection).pipe(
+        Effect.catch((error) => Effect.logError("Popular queries could not be read; the ones of before are suggested meanwhile", error)),
+        Effect.ensuring(Effect.sync(() => {
+          collection.isBusy = false
+          collection.looked_at = clock.currentTimeMillisUnsafe()
+          resize(key, collection)
+          Deferred.doneUnsafe(collection.first, Effect.void)
+        }))
+      )
+
+    const asked = (organizationId: string, name: string): Held => {
+      const key = `${organizationId}\n${name}`
+      let collection = held.get(key)
+      if (collection === undefined) {
+        collection = { index: Typeahead.of<Completable>([]), horizon: undefined, bytes: 0, read_at: 0, built_at: 0, looked_at: Number.NEGATIVE_INFINITY, lookEvery_ms: LOOK_EVERY_MS, isBusy: false, first: Deferred.makeUnsafe() }
+      } else held.delete(key)
+      held.set(key, collection)
+      if (!collection.isBusy && clock.currentTimeMillisUnsafe() - collection.looked_at >= collection.lookEvery_ms) {
+        collection.isBusy = true
+        fork(refresh(key, organizationId, name, collection))
+      }
+      return collection
+    }
+    return PopularQueries.of({
+      index: (organizationId, name) => Effect.suspend(() => {
+        const collection = asked(organizationId, name)
+        return collection.horizon !== undefined
+          ? Effect.succeed(collection.index)
+          : Effect.map(Effect.timeoutOption(Deferred.await(collection.first), FIRST_WAIT_MS), () => collection.index)
+      }),
+      known: (organizationId, name) => {
+        const { horizon, index } = asked(organizationId, name)
+        return horizon === undefined ? undefined : index
+      }
+    })
+  }))
+}

@@ -1,0 +1,36 @@
+/** Handlers of suggestions and prompts. The collection is looked for before the parameters are read. */
+import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import { Effect } from "effect"
+import { makeContexts } from "../catalog/engine-plane.ts"
+import { inputInvalid, NotFound } from "../wire/errors.ts"
+import { implement } from "../wire/route.ts"
+import * as contract from "./contract.ts"
+import { LIMIT_DEFAULT, LIMIT_MAX, TYPED_CHARACTERS_MAX } from "./schema.ts"
+import { Suggestions } from "./service.ts"
+
+const limitOf = (text: string | undefined) => {
+  if (text === undefined) return Effect.succeed(LIMIT_DEFAULT)
+  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
+  return limit < 1 || limit > LIMIT_MAX ? Effect.fail(inputInvalid("limit", `A whole number from 1 to ${LIMIT_MAX}`)) : Effect.succeed(limit)
+}
+
+export const routes = Effect.gen(function*() {
+  const contextOf = yield* makeContexts
+  const suggestions = yield* Suggestions
+  const collectionOf = (organizationId: string, name: string) => Effect.suspend(() => {
+    const collection = resolveCollection(contextOf(organizationId), name)
+    return collection === undefined ? Effect.fail(new NotFound({ message: "Collection not found" })) : Effect.succeed(collection)
+  })
+  return [
+    implement(contract.getSuggestions, ({ caller, params, query }) => Effect.gen(function*() {
+      const collection = yield* collectionOf(caller.organizationId, params.collectionName)
+      const { limit, q } = yield* query
+      return { data: yield* suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), yield* limitOf(limit)) }
+    })),
+    implement(contract.getPrompts, ({ caller, params, query }) => Effect.gen(function*() {
+      const collection = yield* collectionOf(caller.organizationId, params.collectionName)
+      const { limit } = yield* query
+      return { data: yield* suggestions.suggest(caller, collection, "", yield* limitOf(limit)) }
+    }))
+  ]
+})

@@ -1,0 +1,52 @@
+/** Work in slices: generators that yield where they may be interrupted, and how they are driven beside requests. */
+import { Clock, Effect } from "effect"
+
+const CHUNK = 512
+const COMPARISONS_PER_SLICE = 1_024
+
+/** Sorts by merging, with a yield after every few thousand comparisons. O(n log n), the size of the input beside it. */
+export function* sortSliced<A>(items: ReadonlyArray<A>, compare: (a: A, b: A) => number): Generator<void, ReadonlyArray<A>> {
+  let from: Array<A> = []
+  for (let at = 0; at < items.length; at += CHUNK) {
+    for (const item of items.slice(at, at + CHUNK).sort(compare)) from.push(item)
+    yield
+  }
+  let compared = 0
+  for (let size = CHUNK; size < from.length; size *= 2) {
+    const into: Array<A> = []
+    for (let start = 0; start < from.length; start += 2 * size) {
+      const middle = Math.min(start + size, from.length), end = Math.min(start + 2 * size, from.length)
+      let a = start, b = middle
+      while (a < middle || b < end) {
+        into.push(b >= end || (a < middle && compare(from[a]!, from[b]!) <= 0) ? from[a++]! : from[b++]!)
+        if (++compared % COMPARISONS_PER_SLICE === 0) yield
+      }
+    }
+    from = into
+  }
+  return from
+}
+
+/** How long requests wait for a slice at most, beside one step of the generator. */
+const SLICE_MS = 2
+
+/** Drives a generator to its end, giving way to requests between slices. */
+export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
+  Effect.gen(function*() {
+    const clock = yield* Clock.Clock
+    for (;;) {
+      for (const until = clock.currentTimeMillisUnsafe() + SLICE_MS; clock.currentTimeMillisUnsafe() < until;) {
+        const step = steps.next()
+        if (step.done === true) return step.value
+      }
+      yield* Effect.sleep(0)
+    }
+  })
+
+/** Drives it at once, where nobody waits. */
+export const atOnce = <A>(steps: Generator<void, A>): A => {
+  for (;;) {
+    const step = steps.next()
+    if (step.done === true) return step.value
+  }
+}
