@@ -23,6 +23,7 @@ const judgedSet = (name: string, queries: string, queryBy: string): Lane => ({
   arguments: () => ["relevance", "--docs", join(data, name, "docs.jsonl.gz"), "--queries", join(data, name, queries), "--qrels", join(data, name, "qrels.tsv"), "--query-by", queryBy],
   figures: [figure("nDCG@10", ""), figure("recall@100", "")],
 })
+const popularQueries = join(data, "query_suggestions_bestbuy", "suggestions.jsonl.gz")
 const pipelineFigures: ReadonlyArray<Figure> = [
   figure("whole pipeline, p50", "ms", "p50_ms"), figure("whole pipeline, p99", "ms", "p99_ms"), figure("matching 10,000 rules, p99", "ms", "match_p99_ms"), figure("MMR, p50", "µs", "stages", "mmr", "p50_us"),
   figure("nDCG@10 before", "", "quality", "ndcg_before"), figure("nDCG@10, rerank", "", "quality", "ndcg_rerank"), figure("nDCG@10, diversity", "", "quality", "ndcg_diversity"), figure("nDCG@10 after", "", "quality", "ndcg_after"),
@@ -59,6 +60,15 @@ export const lanes: ReadonlyArray<Lane> = [
   {
     name: "webhooks", arguments: () => ["webhooks", "--events", "200", "--endpoints", "5", "--seconds", "2"],
     figures: [figure("one endpoint", "deliveries/s", "one_endpoint", "per_s"), figure("many endpoints", "deliveries/s", "many_endpoints", "per_s"), figure("whole program", "deliveries/processor s", "many_endpoints", "per_processor_s"), figure("beside a hanging one, p99", "ms", "beside_a_hanging_endpoint", "p99_ms")],
+  },
+  {
+    name: "suggestions", arguments: () => ["suggestions", "--query-count", "5000", "--products", "2000", "--seconds", "2"],
+    figures: [figure("index", "bytes/query", "in_process", "bytes_per_query"), figure("completion, p99", "ms", "in_process", "p99_ms"), figure("one connection, p99", "ms", "http", "one_connection", "p99_ms"), figure("fixed rate, p99", "ms", "http", "fixed", "p99_ms")],
+  },
+  {
+    name: "suggestions bestbuy", missing: () => existsSync(popularQueries) ? undefined : "the popular queries query_suggestions_bestbuy are not beside the project (../shared/data)",
+    arguments: () => ["suggestions", "--query-count", "500", "--products", "200", "--seconds", "1", "--queries-file", popularQueries],
+    figures: [figure("success@10, 3 letters", "", "quality", "success_3"), figure("MRR, 3 letters", "", "quality", "mrr_3"), figure("success@10, 6 letters, one wrong", "", "quality", "error_success_6"), figure("the same, plain popularity", "", "quality", "plain_error_success_6")],
   },
   {
     name: "relevance generated", prepare: (folder) => ["fixtures", folder, "--products", "2000", "--query-count", "200", "--sessions", "10"],
