@@ -10,15 +10,17 @@ export interface PackedMinute {
   readonly queries: ReadonlyArray<Instant>
   readonly products: ReadonlyArray<Instant>
   readonly events: ReadonlyArray<Instant>
+  readonly filters: ReadonlyArray<Instant>
 }
 
 const packr = new Packr({ useRecords: false })
-const VERSION = 1
+/** Version 1 had no filters, and keys of products ended with the document. */
+const VERSION = 2
 
-export const packMinute = ({ events, products, queries }: PackedMinute): Uint8Array => packr.pack([VERSION, queries, products, events])
+export const packMinute = ({ events, filters, products, queries }: PackedMinute): Uint8Array => packr.pack([VERSION, queries, products, events, filters])
 
 export const unpackMinute = (bytes: Uint8Array): PackedMinute => {
-  const [version, queries, products, events] = packr.unpack(bytes) as [number, ReadonlyArray<Instant>, ReadonlyArray<Instant>, ReadonlyArray<Instant>]
-  if (version !== VERSION) throw new TypeError(`instants of version ${version} are not known`)
-  return { queries, products, events }
+  const [version, queries, products, events, filters = []] = packr.unpack(bytes) as [number, ReadonlyArray<Instant>, ReadonlyArray<Instant>, ReadonlyArray<Instant>, ReadonlyArray<Instant>?]
+  if (version > VERSION) throw new TypeError(`instants of version ${version} are not known`)
+  return { queries, products, events, filters }
 }

@@ -47,6 +47,8 @@ export const routes = Effect.gen(function*() {
   return [
     implement(contract.getQueryMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getQueryMetrics)),
     implement(contract.getZeroResultMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getZeroResultMetrics)),
-    implement(contract.getOverviewMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getOverviewMetrics))
+    implement(contract.getOverviewMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getOverviewMetrics)),
+    implement(contract.getProductMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getProductMetrics)),
+    implement(contract.getFilterMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getFilterMetrics))
   ]
 })

@@ -29,6 +29,14 @@ export const QueryRow = Schema.Struct({
 
 export const ZeroResultRow = Schema.Struct({ q: Schema.String, ...dimensions, searches: count, zero_results: count, zero_result_rate: rate }).annotate({ identifier: "ZeroResultRow" })
 
+export const ProductRow = Schema.Struct({
+  document_id: Schema.String, ...dimensions, views: count, clicks: count, add_to_carts: count, purchases: count, revenue: rate, cart_value: rate
+}).annotate({ identifier: "ProductAnalyticsRow" })
+
+export const FilterRow = Schema.Struct({
+  type: Schema.Literals(["filter", "facet"]), field: Schema.String, value: text, ...dimensions, searches: count, zero_results: count, results_found_rate: rate, ctr: rate, conversion_rate: rate
+}).annotate({ identifier: "FilterAnalyticsRow", description: "A `filter` with its value, before which an operator other than equality stands; a `facet` that searches asked for has none." })
+
 const envelope = {
   /** The first and the last instant that are counted. */
   from: Schema.String, to: Schema.String,
@@ -37,6 +45,9 @@ const envelope = {
 }
 export const QueryMetrics = Schema.Struct({ ...envelope, data: Schema.Array(QueryRow) }).annotate({ identifier: "QueryMetrics" })
 export const ZeroResultMetrics = Schema.Struct({ ...envelope, organization_zero_result_rate: rate, data: Schema.Array(ZeroResultRow) }).annotate({ identifier: "ZeroResultMetrics" })
+
+export const ProductMetrics = Schema.Struct({ ...envelope, data: Schema.Array(ProductRow) }).annotate({ identifier: "ProductMetrics" })
+export const FilterMetrics = Schema.Struct({ ...envelope, data: Schema.Array(FilterRow) }).annotate({ identifier: "FilterMetrics" })
 
 const totals = {
   searches: count, zero_results: count, clicks: count, add_to_carts: count, purchases: count, revenue: rate, cart_value: rate,

@@ -1,10 +1,10 @@
 /** The metrics of contract part 3, from the rollups: paging, formulas and envelopes. */
 import { Context, Effect, Layer } from "effect"
 import type { DateRange } from "./date-range.ts"
-import { type QuerySums, ratesOf, zeroResultRate } from "./formulas.ts"
+import { type QuerySums, ratesOf, searchRates, zeroResultRate } from "./formulas.ts"
 import { DAY_MS } from "./grain.ts"
-import { type RollupFilter, type RollupRow, Rollups } from "./rollups-repository.ts"
-import type { OverviewMetrics, QueryMetrics, Segment, ZeroResultMetrics } from "./schema.ts"
+import { type Grouped, type RollupFilter, Rollups } from "./rollups-repository.ts"
+import type { FilterMetrics, OverviewMetrics, ProductMetrics, QueryMetrics, Segment, ZeroResultMetrics } from "./schema.ts"
 
 export interface MetricsRequest extends RollupFilter {
   readonly limit: number
@@ -14,11 +14,13 @@ export interface MetricsRequest extends RollupFilter {
 export interface AnalyticsShape {
   readonly getQueryMetrics: (request: MetricsRequest) => Effect.Effect<typeof QueryMetrics.Type>
   readonly getZeroResultMetrics: (request: MetricsRequest) => Effect.Effect<typeof ZeroResultMetrics.Type>
+  readonly getProductMetrics: (request: MetricsRequest) => Effect.Effect<typeof ProductMetrics.Type>
+  readonly getFilterMetrics: (request: MetricsRequest) => Effect.Effect<typeof FilterMetrics.Type>
   readonly getOverviewMetrics: (request: RollupFilter) => Effect.Effect<typeof OverviewMetrics.Type>
 }
 
 const iso = (at: number): string => new Date(at).toISOString()
-const dimensionOf = (segment: Segment | undefined, { dimension }: RollupRow) => segment !== undefined && segment.value === undefined ? { [segment.dimension]: dimension ?? "" } : {}
+const dimensionOf = (segment: Segment | undefined, { dimension }: Grouped) => segment !== undefined && segment.value === undefined ? { [segment.dimension]: dimension ?? "" } : {}
 
 const totalsOf = (sums: QuerySums) => ({
   searches: sums.searches, zero_results: sums.zero_results, clicks: sums.clicks, add_to_carts: sums.add_to_carts, purchases: sums.purchases,
@@ -70,6 +72,24 @@ export class Analytics extends Context.Service<Analytics, AnalyticsShape>()("dow
           ...envelope(request, events, total),
           organization_zero_result_rate: zeroResultRate(all),
           data: rows.map((row) => ({ q: row.q, ...dimensionOf(request.segment, row), searches: row.searches, zero_results: row.zero_results, zero_result_rate: zeroResultRate(row) }))
+        }
+      }),
+      getProductMetrics: Effect.fn("analytics/Analytics.getProductMetrics")(function*(request) {
+        const [{ rows, total }, events] = yield* rollups.atOneMoment(Effect.all([rollups.productPage(request, request), rollups.events(request)]))
+        return {
+          ...envelope(request, events, total),
+          data: rows.map((row) => ({
+            document_id: row.document_id, ...dimensionOf(request.segment, row), views: row.views, clicks: row.clicks, add_to_carts: row.add_to_carts, purchases: row.purchases, revenue: row.revenue, cart_value: row.cart_value
+          }))
+        }
+      }),
+      getFilterMetrics: Effect.fn("analytics/Analytics.getFilterMetrics")(function*(request) {
+        const [{ rows, total }, events] = yield* rollups.atOneMoment(Effect.all([rollups.filterPage(request, request), rollups.events(request)]))
+        return {
+          ...envelope(request, events, total),
+          data: rows.map((row) => ({
+            type: row.type, field: row.field, ...(row.type === "facet" ? {} : { value: row.value }), ...dimensionOf(request.segment, row), searches: row.searches, zero_results: row.zero_results, ...searchRates(row)
+          }))
         }
       }),
       getOverviewMetrics: Effect.fn("analytics/Analytics.getOverviewMetrics")(function*(request) {

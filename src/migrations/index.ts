@@ -15,6 +15,7 @@ import searchRules from "./0014_search_rules.ts"
 import streamLeases from "./0015_stream_leases.ts"
 import webhooks from "./0016_webhooks.ts"
 import queryPopularity from "./0019_query_popularity.ts"
+import filterRollup from "./0020_filter_rollup.ts"
 import eventRejections from "./0021_event_rejections.ts"
 
 const migrations = {
@@ -29,6 +30,7 @@ const migrations = {
   "0015_stream_leases": streamLeases,
   "0016_webhooks": webhooks,
   "0019_query_popularity": queryPopularity,
+  "0020_filter_rollup": filterRollup,
   "0021_event_rejections": eventRejections
 }
 

@@ -70,6 +70,7 @@ export class Search extends Context.Service<Search, {
         collection: named ?? parameters.collection ?? collection.schema.name,
         q: parameters.q ?? "",
         ...(parameters.filter_by === undefined ? {} : { filter_by: parameters.filter_by }),
+        ...(parameters.facet_by === undefined ? {} : { facet_by: parameters.facet_by }),
         found,
         ...(asked ? {} : { isRedirected: true }),
         ...(session_id === undefined ? {} : { session_id }),

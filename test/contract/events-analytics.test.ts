@@ -193,3 +193,54 @@ describe("a key that reaches some collections", () => {
     expect((await program.request("GET", `/v1/analytics/metrics/queries?${range}&collection=shop`, { key })).status).toBe(200)
   })
 })
+
+describe("figures of products, filters and facets", () => {
+  it("per document, by revenue, with segments, to the millisecond, and of one tenant", async () => {
+    const shop = await program.tenant("Products")
+    const at = now - HOUR
+    const on = { collection: "shop", timestamp: at }
+    await post([
+      { type: "view", document_id: "a", device: "mobile", ...on }, { type: "view", document_id: "a", device: "desktop", ...on }, { type: "click", document_id: "a", device: "mobile", ...on, timestamp: at + 1 },
+      { type: "add_to_cart", document_id: "b", revenue: 5.5, ...on }, { type: "purchase", items: [{ document_id: "b", quantity: 2, price: 0.1 }, { document_id: "c", quantity: 1, price: 9 }], device: "mobile", country: "CH", ...on },
+      { type: "view", document_id: "z", collection: "elsewhere", timestamp: at }, { type: "search", q: "hats", ...on }
+    ], shop.search_key)
+    const { answer } = await eventually(() => metrics("products", range, shop.full_key), (body) => body.events === 7 && body.total === 4)
+    const nothing = { views: 0, clicks: 0, add_to_carts: 0, purchases: 0, revenue: 0, cart_value: 0 }
+    expect(answer).toMatchObject({ collection: null, truncated: false, next_offset: null, data: [
+      { document_id: "c", ...nothing, purchases: 1, revenue: 9 }, { document_id: "b", ...nothing, add_to_carts: 1, purchases: 1, revenue: 0.2, cart_value: 5.5 },
+      { document_id: "a", ...nothing, views: 2, clicks: 1 }, { document_id: "z", ...nothing, views: 1 }
+    ] })
+    expect(await metrics("products", `${range}&collection=shop&limit=1&offset=2`, shop.full_key)).toMatchObject({ total: 3, next_offset: null, data: [{ document_id: "a" }] })
+    expect((await metrics("products", `${range}&collection=shop&segment=device`, shop.full_key)).data.map((row: any) => [row.document_id, row.device, row.views, row.clicks, row.purchases])).toEqual([
+      ["c", "mobile", 0, 0, 1], ["b", "mobile", 0, 0, 1], ["b", "", 0, 0, 0], ["a", "mobile", 1, 1, 0], ["a", "desktop", 1, 0, 0]
+    ])
+    expect((await metrics("products", `${range}&segment=country:CH`, shop.full_key)).data.map(({ document_id }: any) => document_id)).toEqual(["c", "b"])
+    // The ends of a range, from single instants.
+    const iso = (ms: number) => new Date(ms).toISOString()
+    expect((await metrics("products", `from=${iso(at + 1)}&to=${iso(at + 1)}&segment=device:mobile`, shop.full_key)).data).toEqual([{ document_id: "a", ...nothing, clicks: 1 }])
+    expect(await metrics("products", range, other.full_key)).not.toMatchObject({ data: [{ document_id: "c" }] })
+    for (const path of ["products", "filters"]) {
+      expect(await metrics(path, "from=x&to=2026-01-01", shop.full_key)).toMatchObject({ code: "BAD_REQUEST", data: { issues: [{ path: "from" }] } })
+      expect(await metrics(path, `${range}&segment=shoe`, shop.full_key)).toMatchObject({ data: { issues: [{ path: "segment" }] } })
+      expect((await program.request("GET", `/v1/analytics/metrics/${path}?${range}`, { key: shop.search_key })).status).toBe(403)
+    }
+  })
+  it("per filter value and facet, from events and from our own answers", async () => {
+    const shop = await program.tenant("Filters")
+    const on = (q: string, filter_by: string, over = {}) => ({ type: "search", collection: "shop", q, filter_by, results_found: 3, timestamp: now - HOUR, ...over })
+    await program.request("POST", "/v1/collections", { key: shop.full_key, body: { name: "shop", fields: [{ name: "title", type: "string" }, { name: "brand", type: "string", facet: true }] } })
+    await post([
+      on("a", "brand:=Sony", { query_id: "x1" }), on("b", "brand:=[Sony,LG] && price:<10", { results_found: 0, device: "mobile" }), on("c", ""),
+      { type: "click", collection: "shop", document_id: "1", query_id: "x1", timestamp: now - HOUR + 1_000 }
+    ], shop.search_key)
+    const searched = await program.request("GET", "/v1/collections/shop/documents/search?q=*&facet_by=brand&filter_by=brand:=LG&x_device=mobile", { key: shop.search_key })
+    expect(searched.status).toBe(200)
+    const { answer } = await eventually(() => metrics("filters", range, shop.full_key), (body) => body.total === 4 && body.data[0].searches === 2 && body.data[1].searches === 2 && body.data[1].ctr > 0)
+    const of = (searches: number, zero_results: number, ctr: number) => ({ searches, zero_results, results_found_rate: 1 - zero_results / searches, ctr, conversion_rate: 0 })
+    expect(answer.data).toEqual([
+      { type: "filter", field: "brand", value: "LG", ...of(2, 2, 0) }, { type: "filter", field: "brand", value: "Sony", ...of(2, 1, 0.5) },
+      { type: "facet", field: "brand", ...of(1, 1, 0) }, { type: "filter", field: "price", value: "<10", ...of(1, 1, 0) }
+    ])
+    expect((await metrics("filters", `${range}&segment=device:mobile&limit=1`, shop.full_key))).toMatchObject({ total: 4, next_offset: 1, data: [{ field: "brand", value: "LG", searches: 2 }] })
+  })
+})

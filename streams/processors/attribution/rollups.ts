@@ -20,6 +20,8 @@ export type Sums = Array<number>
 export const QUERY_MEASURES = [
   "searches", "zero_results", "searches_with_click", "searches_with_purchase", "clicks", "add_to_carts", "purchases", "cart_value_micros", "revenue_micros"
 ] as const
+/** Of `analytics_filter_rollup`: the first ones of the query rollup, in the same slots. */
+export const FILTER_MEASURES = ["searches", "zero_results", "searches_with_click", "searches_with_purchase"] as const
 export const PRODUCT_MEASURES = ["views", "clicks", "add_to_carts", "purchases", "quantity_micros", "cart_value_micros", "revenue_micros"] as const
 export const EVENT_MEASURES = ["events"] as const
 export const QUERY_AMOUNTS = 2
@@ -177,15 +179,17 @@ export interface Rollups {
   readonly queries: Deltas
   readonly products: Deltas
   readonly events: Deltas
+  readonly filters: Deltas
   readonly makers: Makers
 }
 export const newRollups = (): Rollups => ({
   makers: new Makers(),
   queries: new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS),
   products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS),
-  events: new Deltas(EVENT_MEASURES.length, 0)
+  events: new Deltas(EVENT_MEASURES.length, 0),
+  filters: new Deltas(FILTER_MEASURES.length, 0)
 })
-export const sizeOfRollups = ({ events, products, queries }: Rollups): number => queries.size + products.size + events.size
+export const sizeOfRollups = ({ events, filters, products, queries }: Rollups): number => queries.size + products.size + events.size + filters.size
 
 /** One upsert per 10,000 rows. */
 const upsert = (table: string, keyColumns: ReadonlyArray<string>, measures: ReadonlyArray<string>, deltas: Deltas) =>
@@ -218,17 +222,18 @@ interface Minute {
   readonly queries: Array<Instant>
   readonly products: Array<Instant>
   readonly events: Array<Instant>
+  readonly filters: Array<Instant>
 }
 
 const insertInstants = (rollups: Rollups) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const minutes = new Map<string, Minute>()
-    for (const table of ["queries", "products", "events"] as const) {
+    for (const table of ["queries", "products", "events", "filters"] as const) {
       rollups[table].eachInstant((organizationId, minute_at, instant) => {
         const id = `${organizationId} ${minute_at}`
         let minute = minutes.get(id)
-        if (minute === undefined) minutes.set(id, minute = { organizationId, minute_at, queries: [], products: [], events: [] })
+        if (minute === undefined) minutes.set(id, minute = { organizationId, minute_at, queries: [], products: [], events: [], filters: [] })
         minute[table].push(instant)
       })
     }
@@ -245,8 +250,9 @@ const insertInstants = (rollups: Rollups) =>
 export const writeRollups = (rollups: Rollups): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
     yield* upsert("analytics_query_rollup", ["organization_id", "collection", "q", "device", "country", "surface"], QUERY_MEASURES, rollups.queries)
-    yield* upsert("analytics_product_rollup", ["organization_id", "collection", "document_id"], PRODUCT_MEASURES, rollups.products)
+    yield* upsert("analytics_product_rollup", ["organization_id", "collection", "document_id", "device", "country", "surface"], PRODUCT_MEASURES, rollups.products)
     yield* upsert("analytics_event_rollup", ["organization_id", "collection", "type"], EVENT_MEASURES, rollups.events)
+    yield* upsert("analytics_filter_rollup", ["organization_id", "collection", "type", "field", "value", "device", "country", "surface"], FILTER_MEASURES, rollups.filters)
     yield* insertInstants(rollups)
     yield* writePopularity(rollups)
   })

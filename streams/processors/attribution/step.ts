@@ -3,6 +3,7 @@
  * Clicks, carts and purchases belong to the query of their query id, else to the visitor's last search of that collection
  * within 30 minutes, else to no query; products count them in any case (contract part 3).
  */
+import { usesOf } from "../../../src/analytics/filter-uses.ts"
 import { cutBytes, normalizeQuery, storable } from "../../../src/analytics/normalize-query.ts"
 import type { BehaviouralEvent, ServedSearch } from "../../../src/events/schema.ts"
 import { drop, OK, type Outcome } from "../../outcome.ts"
@@ -104,7 +105,7 @@ const stepServed = (state: AttributionState, served: ServedSearch, place: Place,
   return stepSearch(state, served.organization_id, served.query_id, "served", {
     at: served.at, q: normalizeQuery(served.q), collection: cutBytes(storable(served.collection), NAME_BYTES_MAX), hasNoResults: served.found === 0 && served.isRedirected !== true,
     visitor: visitorOf(served), device: dimension(served.device), country: dimension(served.country), surface: dimension(served.surface),
-    who: state.who(served.organization_id, served)
+    who: state.who(served.organization_id, served), uses: usesOf(served.filter_by, served.facet_by)
   }, now, rollups)
 }
 
@@ -116,7 +117,7 @@ const stepSearchEvent = (state: AttributionState, organizationId: string, event:
   const said: SearchFacts = {
     at: event.timestamp, q: normalizeQuery(event.q ?? ""), collection: event.collection, hasNoResults: event.results_found === 0,
     visitor: visitorOf(event), device: dimension(event.device), country: dimension(event.country), surface: dimension(event.surface),
-    who: state.who(organizationId, event)
+    who: state.who(organizationId, event), uses: usesOf(event.filter_by, undefined)
   }
   if (event.query_id !== undefined) return stepSearch(state, organizationId, event.query_id, "event", said, place.appendedAt, rollups)
   const search = newSearch(`@${place.offset}.${place.index}`, undefined, said)
@@ -170,8 +171,9 @@ const VIEWS = 0, CLICKS = 1, CARTS = 2, PURCHASES = 3, QUANTITY_UNITS = 4, CART_
 const countProducts = (organizationId: string, event: BehaviouralEvent, rollups: Rollups): void => {
   const slot = event.type === "view" ? VIEWS : event.type === "click" ? CLICKS : event.type === "add_to_cart" ? CARTS : event.type === "purchase" ? PURCHASES : -1
   if (slot < 0) return
+  const device = dimension(event.device), country = dimension(event.country), surface = dimension(event.surface)
   const count = (documentId: string, quantity: number, money: Money) => {
-    const row = rollups.products.row(`${organizationId}\n${event.collection}\n${documentId}`, () => [organizationId, event.collection, documentId])
+    const row = rollups.products.row(`${organizationId}\n${event.collection}\n${documentId}\n${device}\n${country}\n${surface}`, () => [organizationId, event.collection, documentId, device, country, surface])
     row.add(event.timestamp, slot, 1)
     if (slot < CARTS) return
     const amount = moneyOf(quantity)

@@ -8,6 +8,7 @@
  * A run is a row of keystrokes: each query a prefix of the next, less than 4 s apart (contract part 3). A run counts as
  * one search, its last; what followed any of its searches belongs to that last one.
  */
+import type { FilterUse } from "../../../src/analytics/filter-uses.ts"
 import { NOBODY, together, type Who } from "./makers.ts"
 import { type DeltaRow, type Money, NO_MONEY, type Rollups } from "./rollups.ts"
 
@@ -30,6 +31,8 @@ export interface SearchFacts {
   readonly country: string
   readonly surface: string
   readonly who: Who
+  /** Filters and facets it used; undefined for none. */
+  readonly uses: ReadonlyArray<FilterUse> | undefined
 }
 
 export type InteractionKind = "click" | "add_to_cart" | "purchase"
@@ -80,6 +83,7 @@ export const facts = (served: SearchFacts | undefined, event: SearchFacts | unde
     country: base.country || (other?.country ?? ""),
     surface: base.surface || (other?.surface ?? ""),
     // What an older program stored does not say.
+    uses: base.uses ?? other?.uses,
     who: together(base.who ?? NOBODY, other?.who ?? NOBODY),
     row: undefined
   }
@@ -120,6 +124,16 @@ const rowOf = (rollups: Rollups, organizationId: string, f: Derived): DeltaRow =
   f.row?.generation === rollups.queries.generation
     ? f.row
     : f.row = rollups.queries.row(idOf(organizationId, f), () => [organizationId, f.collection, f.q, f.device, f.country, f.surface])
+
+/** Counts what a search has once, with the filters and facets it used. */
+const countSearch = (rollups: Rollups, organizationId: string, f: Derived, slot: number, sign: number): void => {
+  rowOf(rollups, organizationId, f).add(f.at, slot, sign)
+  if (f.uses === undefined) return
+  for (const [type, field, value] of f.uses) {
+    rollups.filters.row(`${organizationId}\n${f.collection}\n${type}\n${field}\n${value}\n${f.device}\n${f.country}\n${f.surface}`, () => [organizationId, f.collection, type, field, value, f.device, f.country, f.surface])
+      .add(f.at, slot, sign)
+  }
+}
 
 const countInteraction = (rollups: Rollups, organizationId: string, f: Derived, { at, kind, money }: Interaction, sign: number): void => {
   const row = rowOf(rollups, organizationId, f)
@@ -165,12 +179,11 @@ const countRun = (visit: Visit, [first, last]: readonly [number, number], rollup
       if (owner >= first) count(interaction)
     }
   }
-  const row = rowOf(rollups, organizationId, root)
-  row.add(root.at, SEARCHES, sign)
-  rollups.makers.add(row, root.who, sign)
-  if (root.hasNoResults) row.add(root.at, ZERO_RESULTS, sign)
-  if (hasClick) row.add(root.at, WITH_CLICK, sign)
-  if (hasPurchase) row.add(root.at, WITH_PURCHASE, sign)
+  rollups.makers.add(rowOf(rollups, organizationId, root), root.who, sign)
+  countSearch(rollups, organizationId, root, SEARCHES, sign)
+  if (root.hasNoResults) countSearch(rollups, organizationId, root, ZERO_RESULTS, sign)
+  if (hasClick) countSearch(rollups, organizationId, root, WITH_CLICK, sign)
+  if (hasPurchase) countSearch(rollups, organizationId, root, WITH_PURCHASE, sign)
 }
 
 /** Counts the distinct runs that hold any of the given indexes. */
@@ -259,7 +272,7 @@ const countOneMore = (visit: Visit, run: readonly [number, number], interaction:
   countInteraction(rollups, visit.organizationId, root, interaction, 1)
   const { kind } = interaction
   if (kind === "add_to_cart" || hasKind(visit, run, kind)) return
-  rowOf(rollups, visit.organizationId, root).add(root.at, kind === "click" ? WITH_CLICK : WITH_PURCHASE, 1)
+  countSearch(rollups, visit.organizationId, root, kind === "click" ? WITH_CLICK : WITH_PURCHASE, 1)
 }
 
 /** An interaction that named a search of this visit. */
@@ -302,9 +315,8 @@ export const removeLoose = (visit: Visit, id: string, rollups: Rollups): void =>
 export const addSettled = (organizationId: string, search: Search, interaction: Interaction, rollups: Rollups): void => {
   const f = search.derived
   countInteraction(rollups, organizationId, f, interaction, 1)
-  const row = rowOf(rollups, organizationId, f)
-  if (interaction.kind === "click" && !search.hadClick) row.add(f.at, WITH_CLICK, 1)
-  if (interaction.kind === "purchase" && !search.hadPurchase) row.add(f.at, WITH_PURCHASE, 1)
+  if (interaction.kind === "click" && !search.hadClick) countSearch(rollups, organizationId, f, WITH_CLICK, 1)
+  if (interaction.kind === "purchase" && !search.hadPurchase) countSearch(rollups, organizationId, f, WITH_PURCHASE, 1)
   markKind(search, interaction.kind)
 }
 
