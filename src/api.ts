@@ -4,6 +4,7 @@
  */
 import { Effect } from "effect"
 import * as access from "./access/routes.ts"
+import * as analyticsRules from "./analytics-rules/routes.ts"
 import * as analytics from "./analytics/routes.ts"
 import * as catalog from "./catalog/routes.ts"
 import * as demo from "./demo/routes.ts"
@@ -20,7 +21,7 @@ import { EngineUnavailable } from "./wire/errors.ts"
 import type { Implemented } from "./wire/route.ts"
 
 /** Groups whose every operation asks the engine, be it only whether the collection exists. */
-const engineGroups: ReadonlySet<string> = new Set(["collections", "documents", "search", "search rules", "suggestions"])
+const engineGroups: ReadonlySet<string> = new Set(["collections", "documents", "search", "search rules", "suggestions", "analytics rules"])
 
 export const rooms = Effect.gen(function*() {
   const all: Array<Implemented> = [
@@ -30,6 +31,7 @@ export const rooms = Effect.gen(function*() {
     ...yield* ingest.routes,
     ...yield* events.routes,
     ...yield* analytics.routes,
+    ...yield* analyticsRules.routes,
     ...yield* suggestions.routes,
     ...yield* access.routes,
     ...yield* webhooks.routes,

@@ -64,6 +64,7 @@ export interface ServedSearch {
   readonly q: string
   readonly filter_by?: string
   readonly facet_by?: string
+  readonly analytics_tag?: string
   readonly found: number
   /** A rule sent the visitor elsewhere: nothing was searched, so nothing was missing. */
   readonly isRedirected?: boolean

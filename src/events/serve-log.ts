@@ -103,7 +103,7 @@ const make = Effect.fnUntraced(function*(options: SearchServedOptions) {
       }
       buffer.push({
         ...served, at: clock.currentTimeMillisUnsafe(),
-        q: served.q.slice(0, QUERY_CHARACTERS_MAX), filter_by: served.filter_by?.slice(0, TEXT_CHARACTERS_MAX), facet_by: served.facet_by?.slice(0, TEXT_CHARACTERS_MAX),
+        q: served.q.slice(0, QUERY_CHARACTERS_MAX), filter_by: served.filter_by?.slice(0, TEXT_CHARACTERS_MAX), facet_by: served.facet_by?.slice(0, TEXT_CHARACTERS_MAX), analytics_tag: served.analytics_tag?.slice(0, TEXT_CHARACTERS_MAX),
         session_id: identifier(served.session_id), user_id: identifier(served.user_id), anonymous_id: identifier(served.anonymous_id)
       })
       filled.openUnsafe()

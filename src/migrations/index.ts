@@ -14,8 +14,8 @@ import outboxSettled from "./0013_outbox_settled.ts"
 import searchRules from "./0014_search_rules.ts"
 import streamLeases from "./0015_stream_leases.ts"
 import webhooks from "./0016_webhooks.ts"
-import queryPopularity from "./0019_query_popularity.ts"
-import filterRollup from "./0020_filter_rollup.ts"
+import queryFigures from "./0019_query_figures.ts"
+import analyticsRules from "./0020_analytics_rules.ts"
 import eventRejections from "./0021_event_rejections.ts"
 
 const migrations = {
@@ -29,8 +29,8 @@ const migrations = {
   "0014_search_rules": searchRules,
   "0015_stream_leases": streamLeases,
   "0016_webhooks": webhooks,
-  "0019_query_popularity": queryPopularity,
-  "0020_filter_rollup": filterRollup,
+  "0019_query_figures": queryFigures,
+  "0020_analytics_rules": analyticsRules,
   "0021_event_rejections": eventRejections
 }
 

@@ -8,6 +8,7 @@ import { EVENT_FINGERPRINTS } from "../../streams/topics.ts"
 import { Access } from "../access/access.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { Seal } from "../access/seal.ts"
+import { layerRulesPublisher } from "../analytics-rules/publisher.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { Analytics } from "../analytics/service.ts"
 import { layerDictionaries } from "../catalog/dictionaries.ts"
@@ -58,7 +59,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration
   const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })))
   const events = Layer.mergeAll(streams, Layer.provideMerge(FailedEvents.layer, Events.layer({ visitorPartitions })), SearchServed.layer({ visitorPartitions }), Analytics.layer)
-  return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Suggestions.layer, Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
+  return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
     Layer.provideMerge(Layer.mergeAll(PopularDocuments.layer, PopularQueries.layer)),
     Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layer)),

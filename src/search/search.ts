@@ -71,6 +71,7 @@ export class Search extends Context.Service<Search, {
         q: parameters.q ?? "",
         ...(parameters.filter_by === undefined ? {} : { filter_by: parameters.filter_by }),
         ...(parameters.facet_by === undefined ? {} : { facet_by: parameters.facet_by }),
+        ...(parameters.analytics_tag === undefined ? {} : { analytics_tag: parameters.analytics_tag }),
         found,
         ...(asked ? {} : { isRedirected: true }),
         ...(session_id === undefined ? {} : { session_id }),

@@ -12,6 +12,7 @@ import type { Entry, Processor } from "../../processor.ts"
 import type { Envelope } from "../../record.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../topics.ts"
 import { newRollups, type Rollups, sizeOfRollups, writeRollups } from "./rollups.ts"
+import { LogKnowledge } from "./rules.ts"
 import { type AttributionOptions, AttributionState } from "./state.ts"
 import { type Body, step } from "./step.ts"
 
@@ -24,13 +25,13 @@ const entriesOf = (topic: string, { organization_id, payload, schema_version }: 
   return (payload as EventsPayload).events.map((event) => ({ key: organization_id, body: { kind: "event", organizationId: organization_id, event } }))
 }
 
-export const makeAttribution = (options: AttributionOptions): Processor<Body, AttributionState, Rollups> => ({
+export const makeAttribution = (options: AttributionOptions, knowledge = new LogKnowledge()): Processor<Body, AttributionState, Rollups> => ({
   name: "attribution",
   inputs: [SEARCH_SERVED, BEHAVIOUR_EVENTS],
   entriesOf,
   open: (store) => new AttributionState(store, options),
   step,
-  newEmitted: newRollups,
+  newEmitted: () => newRollups(knowledge),
   sizeOf: sizeOfRollups,
   write: writeRollups,
   snapshot: (state, watermark) => state.snapshot(watermark)

@@ -10,6 +10,7 @@ import { type Instant, packMinute } from "../../../src/analytics/instants.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
 import { Makers } from "./makers.ts"
 import { writePopularity } from "./popularity.ts"
+import { type LoggedEvent, LogKnowledge, writeRules } from "./rules.ts"
 
 /** The organization first, then the other parts of a row's key. */
 export type Key = ReadonlyArray<string>
@@ -22,6 +23,7 @@ export const QUERY_MEASURES = [
 ] as const
 /** Of `analytics_filter_rollup`: the first ones of the query rollup, in the same slots. */
 export const FILTER_MEASURES = ["searches", "zero_results", "searches_with_click", "searches_with_purchase"] as const
+export const ASKED_MEASURES = ["found", "missed"] as const
 export const PRODUCT_MEASURES = ["views", "clicks", "add_to_carts", "purchases", "quantity_micros", "cart_value_micros", "revenue_micros"] as const
 export const EVENT_MEASURES = ["events"] as const
 export const QUERY_AMOUNTS = 2
@@ -147,6 +149,10 @@ export class Deltas {
     return rows.sort(byPrimaryKey)
   }
 
+  eachKey(each: (key: Key) => void): void {
+    for (const { key } of this.#rows.values()) each(key)
+  }
+
   /** Calls `each` with every instant that did not cancel. */
   eachInstant(each: (organizationId: string, minute_at: number, instant: Instant) => void): void {
     for (const row of this.#rows.values()) {
@@ -181,15 +187,24 @@ export interface Rollups {
   readonly events: Deltas
   readonly filters: Deltas
   readonly makers: Makers
+  /** For analytics rules (`rules.ts`): searches with and without results, by how they were asked; events of documents that products do not count; events as they came. */
+  readonly asked: Deltas
+  readonly others: Deltas
+  readonly logged: Array<LoggedEvent>
+  readonly knowledge: LogKnowledge
 }
-export const newRollups = (): Rollups => ({
+export const newRollups = (knowledge = new LogKnowledge()): Rollups => ({
+  knowledge,
+  asked: new Deltas(ASKED_MEASURES.length, 0),
+  others: new Deltas(1, 0),
+  logged: [],
   makers: new Makers(),
   queries: new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS),
   products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS),
   events: new Deltas(EVENT_MEASURES.length, 0),
   filters: new Deltas(FILTER_MEASURES.length, 0)
 })
-export const sizeOfRollups = ({ events, filters, products, queries }: Rollups): number => queries.size + products.size + events.size + filters.size
+export const sizeOfRollups = ({ events, filters, logged, others, products, queries }: Rollups): number => queries.size + products.size + events.size + filters.size + others.size + logged.length
 
 /** One upsert per 10,000 rows. */
 const upsert = (table: string, keyColumns: ReadonlyArray<string>, measures: ReadonlyArray<string>, deltas: Deltas) =>
@@ -255,4 +270,5 @@ export const writeRollups = (rollups: Rollups): Effect.Effect<void, SqlError.Sql
     yield* upsert("analytics_filter_rollup", ["organization_id", "collection", "type", "field", "value", "device", "country", "surface"], FILTER_MEASURES, rollups.filters)
     yield* insertInstants(rollups)
     yield* writePopularity(rollups)
+    yield* writeRules(rollups, rollups.knowledge)
   })

@@ -9,6 +9,7 @@ import type { BehaviouralEvent, ServedSearch } from "../../../src/events/schema.
 import { drop, OK, type Outcome } from "../../outcome.ts"
 import type { Place } from "../../processor.ts"
 import { type Money, moneyOf, NO_MONEY, type Rollups } from "./rollups.ts"
+import { LOGGED_MAX } from "./rules.ts"
 import { type AttributionState, PENDING_MAX, type QueryReference } from "./state.ts"
 import {
   addLoose, addNamed, addSettled, dropOldest, earlier, facts, insertSearch, type Interaction, type InteractionKind, interactionMoney, newSearch,
@@ -21,6 +22,7 @@ export type Body =
 
 const DIMENSION_BYTES_MAX = 64
 const NAME_BYTES_MAX = 256
+const asText = (value: unknown): string => typeof value === "string" ? cutBytes(storable(value), NAME_BYTES_MAX) : ""
 const dimension = (value: string | undefined): string => value === undefined ? "" : cutBytes(storable(value), DIMENSION_BYTES_MAX)
 /** Without a session or user nothing is merged and nothing is attributed by session (contract part 3). */
 const visitorOf = (of: { readonly session_id?: string; readonly user_id?: string }): string => of.session_id || of.user_id || ""
@@ -102,11 +104,13 @@ const stepServed = (state: AttributionState, served: ServedSearch, place: Place,
     state.queries.put(key, reference, now)
     return drop("enable_analytics=false")
   }
-  return stepSearch(state, served.organization_id, served.query_id, "served", {
+  const outcome = stepSearch(state, served.organization_id, served.query_id, "served", {
     at: served.at, q: normalizeQuery(served.q), collection: cutBytes(storable(served.collection), NAME_BYTES_MAX), hasNoResults: served.found === 0 && served.isRedirected !== true,
     visitor: visitorOf(served), device: dimension(served.device), country: dimension(served.country), surface: dimension(served.surface),
-    who: state.who(served.organization_id, served), uses: usesOf(served.filter_by, served.facet_by)
+    who: state.who(served.organization_id, served), uses: usesOf(served.filter_by, served.facet_by), filter: asText(served.filter_by), tag: asText(served.analytics_tag)
   }, now, rollups)
+  if (outcome.kind === "ok") log(rollups, served.organization_id, () => eventOf(served))
+  return outcome
 }
 
 /**
@@ -117,7 +121,7 @@ const stepSearchEvent = (state: AttributionState, organizationId: string, event:
   const said: SearchFacts = {
     at: event.timestamp, q: normalizeQuery(event.q ?? ""), collection: event.collection, hasNoResults: event.results_found === 0,
     visitor: visitorOf(event), device: dimension(event.device), country: dimension(event.country), surface: dimension(event.surface),
-    who: state.who(organizationId, event), uses: usesOf(event.filter_by, undefined)
+    who: state.who(organizationId, event), uses: usesOf(event.filter_by, undefined), filter: asText(event.filter_by), tag: asText(event.metadata?.analytics_tag)
   }
   if (event.query_id !== undefined) return stepSearch(state, organizationId, event.query_id, "event", said, place.appendedAt, rollups)
   const search = newSearch(`@${place.offset}.${place.index}`, undefined, said)
@@ -125,6 +129,15 @@ const stepSearchEvent = (state: AttributionState, organizationId: string, event:
   else putSearch(state, organizationId, visitKey(organizationId, said.visitor, said.collection), search, place.appendedAt, rollups)
   return OK
 }
+
+/** Keeps an event whole where a log rule may want it. */
+const log = (rollups: Rollups, organizationId: string, event: () => BehaviouralEvent): void => {
+  if (rollups.logged.length < LOGGED_MAX && rollups.knowledge.mayLog(organizationId)) rollups.logged.push({ organizationId, event: event() })
+}
+/** An answer as the event that would tell of it. */
+const eventOf = ({ at, found, isCounted: _counted, isRedirected: _redirected, organization_id: _organization, ...said }: ServedSearch): BehaviouralEvent => ({ ...said, type: "search", timestamp: at, results_found: found })
+/** An answer was kept when it was served. */
+const namesAnswer = ({ query_id, type }: BehaviouralEvent): boolean => type === "search" && query_id?.startsWith("qry_") === true
 
 /** Amount of an event: its revenue, else price × quantity of the document, else of all items. */
 export const amountOf = (event: BehaviouralEvent): Money => {
@@ -190,12 +203,22 @@ const countProducts = (organizationId: string, event: BehaviouralEvent, rollups:
   for (const item of event.items) count(item.document_id, item.quantity ?? 1, moneyOf((item.price ?? 0) * (item.quantity ?? 1)))
 }
 
+/** Conversions and custom events of documents, which only rules count. */
+const countOthers = (organizationId: string, { collection, document_id, document_ids, items, timestamp, type }: BehaviouralEvent, rollups: Rollups): void => {
+  if (type !== "conversion" && type !== "custom") return
+  for (const id of new Set(document_id === undefined ? [...document_ids ?? [], ...(items ?? []).map((item) => item.document_id)] : [document_id])) {
+    rollups.others.row(`${organizationId}\n${collection}\n${type}\n${id}`, () => [organizationId, collection, type, id]).add(timestamp, 0, 1)
+  }
+}
+
 export const step = (state: AttributionState, body: Body, place: Place, rollups: Rollups): Outcome => {
   if (body.kind === "served") return stepServed(state, body.served, place, rollups)
   const { event, organizationId } = body
   if (event.event_id !== undefined && !state.admit(organizationId, event.event_id, place.appendedAt)) return drop("event_id already counted")
   rollups.events.row(`${organizationId}\n${event.collection}\n${event.type}`, () => [organizationId, event.collection, event.type]).add(event.timestamp, 0, 1)
   countProducts(organizationId, event, rollups)
+  countOthers(organizationId, event, rollups)
+  if (!namesAnswer(event)) log(rollups, organizationId, () => event)
   switch (event.type) {
     case "search": return stepSearchEvent(state, organizationId, event, place, rollups)
     case "click": case "add_to_cart": case "purchase": stepInteraction(state, organizationId, event.type, event, place, rollups)

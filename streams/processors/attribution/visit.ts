@@ -33,6 +33,9 @@ export interface SearchFacts {
   readonly who: Who
   /** Filters and facets it used; undefined for none. */
   readonly uses: ReadonlyArray<FilterUse> | undefined
+  /** The filter as it was asked for, and the search's tag: what rules may group by. */
+  readonly filter: string
+  readonly tag: string
 }
 
 export type InteractionKind = "click" | "add_to_cart" | "purchase"
@@ -60,7 +63,7 @@ export interface Search {
 }
 
 /** Facts with the row of the current rollups that they were counted in last, since finding it costs more than counting. */
-export type Derived = SearchFacts & { row?: DeltaRow }
+export type Derived = SearchFacts & { /** A `search` event told of it. */ readonly isExplicit: boolean; row?: DeltaRow }
 
 export interface Visit {
   readonly organizationId: string
@@ -84,6 +87,9 @@ export const facts = (served: SearchFacts | undefined, event: SearchFacts | unde
     surface: base.surface || (other?.surface ?? ""),
     // What an older program stored does not say.
     uses: base.uses ?? other?.uses,
+    filter: base.filter || (other?.filter ?? ""),
+    tag: base.tag || (other?.tag ?? ""),
+    isExplicit: event !== undefined,
     who: together(base.who ?? NOBODY, other?.who ?? NOBODY),
     row: undefined
   }
@@ -117,6 +123,9 @@ const runAround = (searches: ReadonlyArray<Search>, index: number): readonly [nu
 
 // Slots of `Deltas` for QUERY_MEASURES.
 const SEARCHES = 0, ZERO_RESULTS = 1, WITH_CLICK = 2, WITH_PURCHASE = 3, CLICKS = 4, CARTS = 5, PURCHASES = 6, CART_UNITS = 7, CART_MICROS = 8, REVENUE_UNITS = 9, REVENUE_MICROS = 10
+
+// Slots of `Deltas` for ASKED_MEASURES.
+const FOUND = 0, MISSED = 1
 
 const idOf = (organizationId: string, f: SearchFacts): string => `${organizationId}\n${f.collection}\n${f.device}\n${f.country}\n${f.surface}\n${f.q}`
 
@@ -180,6 +189,9 @@ const countRun = (visit: Visit, [first, last]: readonly [number, number], rollup
     }
   }
   rollups.makers.add(rowOf(rollups, organizationId, root), root.who, sign)
+  const isExplicit = root.isExplicit ? "1" : ""
+  rollups.asked.row(`${organizationId}\n${root.collection}\n${isExplicit}\n${root.filter}\n${root.tag}\n${root.q}`, () => [organizationId, root.collection, root.q, isExplicit, root.filter, root.tag])
+    .add(root.at, root.hasNoResults ? MISSED : FOUND, sign)
   countSearch(rollups, organizationId, root, SEARCHES, sign)
   if (root.hasNoResults) countSearch(rollups, organizationId, root, ZERO_RESULTS, sign)
   if (hasClick) countSearch(rollups, organizationId, root, WITH_CLICK, sign)

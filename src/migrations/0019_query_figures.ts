@@ -1,5 +1,8 @@
 /**
- * How much each query of a collection is used lately, and by whom as far as it takes to know that enough visitors made it.
+ * Figures of products by device, country and surface as well, which were not kept apart before: older ones have none. A
+ * rollup of the filters and facets that searches used; its measures are those of the query rollup that searches have.
+ *
+ * And how much each query of a collection is used lately, and by whom as far as it takes to know that enough visitors made it.
  * `weight` and its siblings are forward-decayed sums (src/suggestions/recency.ts), `is_known` stays true once three visitors
  * have made the query, so that the index also finds a query that has lost one of them. `changed` is the writer's
  * transaction: readers ask for what was written since the oldest one that was still open when they last looked.
@@ -41,4 +44,23 @@ export default Effect.gen(function*() {
       FROM (SELECT *, bucket_at / 86400000 - 20454::float8 AS d FROM analytics_query_rollup WHERE grain = 3) days) weighed
     WHERE q <> '' AND q <> '*' AND length(q) <= 100
     GROUP BY organization_id, collection, q HAVING sum(searches) > 0`
+  yield* sql`ALTER TABLE analytics_product_rollup ADD COLUMN device text NOT NULL DEFAULT '', ADD COLUMN country text NOT NULL DEFAULT '', ADD COLUMN surface text NOT NULL DEFAULT '',
+    DROP CONSTRAINT analytics_product_rollup_pkey, ADD PRIMARY KEY (organization_id, grain, bucket_at, collection, document_id, device, country, surface)`
+  yield* sql`CREATE TABLE analytics_filter_rollup (
+    organization_id text NOT NULL,
+    grain int2 NOT NULL,
+    bucket_at bigint NOT NULL,
+    collection text NOT NULL,
+    type text NOT NULL,
+    field text NOT NULL,
+    value text NOT NULL,
+    device text NOT NULL,
+    country text NOT NULL,
+    surface text NOT NULL,
+    searches bigint NOT NULL,
+    zero_results bigint NOT NULL,
+    searches_with_click bigint NOT NULL,
+    searches_with_purchase bigint NOT NULL,
+    PRIMARY KEY (organization_id, grain, bucket_at, collection, type, field, value, device, country, surface)
+  )`
 })

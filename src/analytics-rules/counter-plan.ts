@@ -1,0 +1,24 @@
+/**
+ * What one look at a counted document leads to. An increment must reach the document once, though it is stored elsewhere
+ * than the count: so what the field is and what it will be is kept first, and after a crash the field itself tells whether
+ * the write had happened. Pure.
+ *
+ *   no intent                     intend: before = the field, after = before + what is missing
+ *   intent, field = after         the write had happened: settled
+ *   intent, field = before        it had not: write
+ *   intent, field is otherwise    its owner has written the field since: their value stands, and holds what was meant
+ *   no document                   settled: unknown documents are skipped
+ */
+import type { Counter } from "./rules-repository.ts"
+
+export type CounterStep =
+  | { readonly kind: "intend"; readonly before: number; readonly after: number; readonly intended: number }
+  | { readonly kind: "write"; readonly after: number; readonly intended: number }
+  | { readonly kind: "settle"; readonly applied: number }
+
+/** `value`: the field, 0 where the document has none; undefined where there is no document. */
+export const counterStep = ({ after, applied, before, counted, intended }: Counter, value: number | undefined, weight: number): CounterStep => {
+  if (value === undefined) return { kind: "settle", applied: counted }
+  if (intended === null || after === null) return { kind: "intend", before: value, after: value + (counted - applied) * weight, intended: counted }
+  return value === before && value !== after ? { kind: "write", after, intended } : { kind: "settle", applied: intended }
+}

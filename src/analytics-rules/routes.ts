@@ -1,0 +1,82 @@
+/** Handlers of analytics rules: the rule is looked for before the body is read. */
+import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
+import { Clock, Effect } from "effect"
+import { makeContexts } from "../catalog/engine-plane.ts"
+import { InputInvalid, inputInvalid, NotFound } from "../wire/errors.ts"
+import { Reply } from "../wire/reply.ts"
+import { implement } from "../wire/route.ts"
+import * as contract from "./contract.ts"
+import { type Known, ruleOf } from "./rule-input.ts"
+import { makeRulesRepository, type StoredRule } from "./rules-repository.ts"
+import { EVENTS_READ_MAX, type Rule, RULES_MAX } from "./schema.ts"
+
+const BATCH_MAX = RULES_MAX
+const shown = ({ collection, event_type, name, params, rule_tag, type }: Rule): Rule => ({ name, type, collection, event_type, ...(rule_tag === undefined ? {} : { rule_tag }), params })
+const missing = () => new NotFound({ message: "Rule not found" })
+const isObject = (body: unknown): body is Readonly<Record<string, unknown>> => typeof body === "object" && body !== null && !Array.isArray(body)
+
+export const routes = Effect.gen(function*() {
+  const repository = yield* makeRulesRepository
+  const contextOf = yield* makeContexts
+  const knownOf = (organizationId: string): Known => {
+    const named = (name: string) => resolveCollection(contextOf(organizationId), name)
+    return {
+      hasCollection: (name) => named(name) !== undefined,
+      fieldType: (collection, field) => {
+        const found = named(collection)
+        return found === undefined ? undefined : fieldNamed(found.schema, field)?.type
+      }
+    }
+  }
+  const checked = (organizationId: string, body: unknown, existing?: StoredRule) => {
+    const rule = ruleOf(body, knownOf(organizationId), existing)
+    return "_tag" in rule ? Effect.fail(rule) : Effect.succeed(rule)
+  }
+  const create = Effect.fnUntraced(function*(organizationId: string, body: unknown) {
+    const rule = yield* checked(organizationId, body)
+    if ((yield* Effect.orDie(repository.list(organizationId, undefined))).length >= RULES_MAX) return yield* inputInvalid("name", `There are ${RULES_MAX} rules already`)
+    if (!(yield* Effect.orDie(repository.insert(organizationId, rule, yield* Clock.currentTimeMillis)))) return yield* inputInvalid("name", "Rule already exists")
+    return shown(rule)
+  })
+  const found = (organizationId: string, name: string) => Effect.flatMap(Effect.orDie(repository.get(organizationId, name)), (rule) => rule === undefined ? Effect.fail(missing()) : Effect.succeed(rule))
+
+  return [
+    implement(contract.listAnalyticsRules, ({ caller, query }) => Effect.gen(function*() {
+      const { rule_tag } = yield* query
+      return (yield* Effect.orDie(repository.list(caller.organizationId, rule_tag === undefined || rule_tag === "" ? undefined : rule_tag.replaceAll("\u0000", "")))).map(shown)
+    })),
+    implement(contract.createAnalyticsRule, ({ caller, payload }) => Effect.gen(function*() {
+      const body = yield* payload
+      if (!Array.isArray(body)) return yield* create(caller.organizationId, body)
+      if (body.length > BATCH_MAX) return yield* inputInvalid("body", `At most ${BATCH_MAX} rules at once`)
+      return yield* Effect.forEach(body, (one) => Effect.catch(create(caller.organizationId, one), ({ issues: [issue] }) => Effect.succeed({ error: issue === undefined ? "Input validation failed" : `${issue.path}: ${issue.message}` })))
+    })),
+    implement(contract.getAnalyticsRule, ({ caller, params }) => Effect.map(found(caller.organizationId, params.ruleName), shown)),
+    implement(contract.upsertAnalyticsRule, ({ caller, params, payload }) => Effect.gen(function*() {
+      const existing = yield* Effect.orDie(repository.get(caller.organizationId, params.ruleName))
+      const body = yield* payload
+      if (!isObject(body)) return yield* inputInvalid("body", "A rule is an object")
+      if (body.name !== undefined && body.name !== params.ruleName) return yield* inputInvalid("name", "The rule's name stands in the path")
+      const named = { ...body, name: params.ruleName }
+      if (existing === undefined) return new Reply(201, JSON.stringify(yield* create(caller.organizationId, named)))
+      const rule = yield* checked(caller.organizationId, named, existing)
+      if (!(yield* Effect.orDie(repository.update(caller.organizationId, rule, yield* Clock.currentTimeMillis)))) return yield* missing()
+      return shown(rule)
+    })),
+    implement(contract.deleteAnalyticsRule, ({ caller, params }) => Effect.gen(function*() {
+      const rule = yield* found(caller.organizationId, params.ruleName)
+      if (!(yield* Effect.orDie(repository.remove(caller.organizationId, rule.name)))) return yield* missing()
+      return shown(rule)
+    })),
+    implement(contract.getAnalyticsEvents, ({ caller, query }) => Effect.gen(function*() {
+      const { n = String(EVENTS_READ_MAX), name, user_id } = yield* query
+      if (user_id === undefined || user_id === "") return yield* inputInvalid("user_id", "Missing required parameter 'user_id'.")
+      if (name === undefined || name === "") return yield* inputInvalid("name", "Missing required parameter 'name'.")
+      if (!/^\d{1,9}$/.test(n) || Number(n) < 1) return yield* inputInvalid("n", "A whole number from 1 up")
+      if (Number(n) > EVENTS_READ_MAX) return yield* inputInvalid("n", `N cannot be greater than ${EVENTS_READ_MAX}`)
+      const rule = yield* found(caller.organizationId, name.replaceAll("\u0000", ""))
+      return { events: yield* Effect.orDie(repository.events(caller.organizationId, rule.name, user_id.replaceAll("\u0000", ""), Number(n))) }
+    }))
+  ]
+})

@@ -1,0 +1,48 @@
+/** Analytics rules as they are asked for and shown (reference contract section 17, contract part 7). */
+import { Schema } from "effect"
+
+export const RULE_TYPES = ["popular_queries", "nohits_queries", "counter", "log"] as const
+export type RuleType = (typeof RULE_TYPES)[number]
+export const META_FIELDS = ["filter_by", "analytics_tag"] as const
+export type MetaField = (typeof META_FIELDS)[number]
+
+/** Rules of one organization; each costs a little of every flush. */
+export const RULES_MAX = 100
+export const NAME_CHARACTERS_MAX = 200
+export const LIMIT_MAX = 10_000
+export const WEIGHT_MAX = 1_000_000
+export const EVENTS_READ_MAX = 1_000
+/** Events of one log rule that are kept, and for how long. */
+export const EVENTS_KEPT_MAX = 10_000
+export const EVENTS_KEPT_DAYS = 30
+
+const text = Schema.optionalKey(Schema.String)
+export interface RuleParams {
+  readonly destination_collection?: string
+  readonly limit?: number
+  readonly capture_search_requests?: boolean
+  readonly meta_fields?: ReadonlyArray<MetaField>
+  readonly expand_query?: boolean
+  readonly counter_field?: string
+  readonly weight?: number
+}
+export interface Rule {
+  readonly name: string
+  readonly type: RuleType
+  readonly collection: string
+  readonly event_type: string
+  readonly rule_tag?: string
+  readonly params: RuleParams
+}
+
+const Params = Schema.Struct({
+  destination_collection: text, limit: Schema.optionalKey(Schema.Int), capture_search_requests: Schema.optionalKey(Schema.Boolean), meta_fields: Schema.optionalKey(Schema.Array(Schema.Literals(META_FIELDS))),
+  expand_query: Schema.optionalKey(Schema.Boolean), counter_field: text, weight: Schema.optionalKey(Schema.Int)
+}).annotate({ identifier: "AnalyticsRuleParams" })
+export const AnalyticsRule = Schema.Struct({ name: Schema.String, type: Schema.Literals(RULE_TYPES), collection: Schema.String, event_type: Schema.String, rule_tag: text, params: Params }).annotate({ identifier: "AnalyticsRule" })
+export const AnalyticsRuleList = Schema.Array(AnalyticsRule).annotate({ identifier: "AnalyticsRuleList" })
+export const AnalyticsRulesBody = Schema.Unknown.annotate({ identifier: "AnalyticsRulesBody", description: "One rule, or an array of rules: then an array of results is answered, a failed one as `{error}`." })
+export const AnalyticsRulesAnswer = Schema.Unknown.annotate({ identifier: "AnalyticsRulesAnswer" })
+export const AnalyticsRuleReplacement = Schema.Unknown.annotate({ identifier: "AnalyticsRuleReplacement", description: "A rule without its name. Of a rule that exists only `rule_tag` and `params` change." })
+export const AnalyticsEventsQuery = Schema.Struct({ user_id: text, name: text, n: text }).annotate({ identifier: "AnalyticsEventsQuery" })
+export const AnalyticsEvents = Schema.Struct({ events: Schema.Array(Schema.Record(Schema.String, Schema.Unknown)) }).annotate({ identifier: "AnalyticsEvents" })
