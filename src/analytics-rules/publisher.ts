@@ -132,16 +132,23 @@ const make = Effect.gen(function*() {
     if (known.length > 0) yield* repository.forgetIntents(organization_id, name, known.map(({ document_id }) => document_id))
     if (settled.length > 0) yield* repository.settle(organization_id, name, settled)
   })
-  const applyCounters = Effect.fnUntraced(function*(rule: StoredRule) {
+  const applyCounters = Effect.fnUntraced(function*(rule: StoredRule, onlyIntended: boolean) {
     const collection = resolveCollection(contextOf(rule.organization_id), rule.collection)
     if (collection === undefined) return
     for (let after = "";;) {
-      const rows = yield* repository.waitingCounters(rule.organization_id, rule.name, after, DOCUMENTS_PER_WRITE)
+      const rows = yield* repository.waitingCounters(rule.organization_id, rule.name, after, DOCUMENTS_PER_WRITE, onlyIntended)
       if (rows.length > 0) yield* applyBatch(rule, collection.schema.name, rows)
       if (rows.length < DOCUMENTS_PER_WRITE) return
       after = rows[rows.length - 1]!.document_id
     }
   })
+
+  /**
+   * The counters of one organization. Several may count in one field: what an earlier round left half done comes first, and
+   * whoever fails ends the round for all, or the next one's write would hide whether its own had happened.
+   */
+  const applyAll = (rules: ReadonlyArray<StoredRule>) =>
+    Effect.forEach([true, false], (onlyIntended) => Effect.forEach(rules, (rule) => applyCounters(rule, onlyIntended), { discard: true }), { discard: true })
 
   let rounds = 0
   /** One round over every rule of every organization. */
@@ -150,9 +157,14 @@ const make = Effect.gen(function*() {
     const rules = yield* repository.all
     const keys = new Set(rules.map(({ name, organization_id }) => `${organization_id}\n${name}`))
     for (const key of written.keys()) if (!keys.has(key)) written.delete(key)
+    const attempt = (what: string, work: Effect.Effect<void, SqlError.SqlError | { readonly message: string }>) =>
+      Effect.catch(work, (error) => Effect.logError(`${what} could not be carried out; tried again with the next round`, error))
     for (const rule of rules) {
-      const work: Effect.Effect<void, SqlError.SqlError | { readonly message: string }> = rule.type === "counter" ? applyCounters(rule) : rule.type === "log" ? Effect.void : publishQueries(rule)
-      yield* Effect.catch(work, (error) => Effect.logError(`The analytics rule ${rule.name} of ${rule.organization_id} could not be carried out; tried again with the next round`, error))
+      if (rule.type === "popular_queries" || rule.type === "nohits_queries") yield* attempt(`The analytics rule ${rule.name} of ${rule.organization_id}`, publishQueries(rule))
+    }
+    const counters = rules.filter(({ type }) => type === "counter")
+    for (const organizationId of new Set(counters.map(({ organization_id }) => organization_id))) {
+      yield* attempt(`The counters of ${organizationId}`, applyAll(counters.filter(({ organization_id }) => organization_id === organizationId)))
     }
   })
 })

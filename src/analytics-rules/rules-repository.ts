@@ -59,10 +59,10 @@ export const makeRulesRepository = Effect.gen(function*() {
       sql`DELETE FROM analytics_rule_queries WHERE ctid IN (SELECT ctid FROM analytics_rule_queries WHERE organization_id = ${organizationId} AND rule = ${rule} AND published_as IS NULL
         ORDER BY count DESC, q, filter_by, analytics_tag OFFSET ${kept}::int4 FOR UPDATE SKIP LOCKED)`,
 
-    /** Documents whose field does not show yet what was counted, at most `limit`, behind `after`. */
-    waitingCounters: (organizationId: string, rule: string, after: string, limit: number): Effect.Effect<ReadonlyArray<Counter>, SqlError.SqlError> => sql.unsafe<Counter>(
+    /** Documents whose field does not show yet what was counted, at most `limit`, behind `after`; or only those with an intent. */
+    waitingCounters: (organizationId: string, rule: string, after: string, limit: number, onlyIntended: boolean): Effect.Effect<ReadonlyArray<Counter>, SqlError.SqlError> => sql.unsafe<Counter>(
       `SELECT document_id, counted::float8 AS counted, applied::float8 AS applied, before, after, intended::float8 AS intended FROM analytics_rule_counters
-        WHERE organization_id = $1 AND rule = $2 AND document_id > $3 AND counted <> applied ORDER BY document_id LIMIT $4::int4`, [organizationId, rule, after, limit]
+        WHERE organization_id = $1 AND rule = $2 AND document_id > $3 AND counted <> applied ${onlyIntended ? "AND intended IS NOT NULL" : ""} ORDER BY document_id LIMIT $4::int4`, [organizationId, rule, after, limit]
     ),
     intend: (organizationId: string, rule: string, intents: ReadonlyArray<{ readonly document_id: string; readonly before: number; readonly after: number; readonly intended: number }>) =>
       sql`UPDATE analytics_rule_counters c SET before = t.before, after = t.after, intended = t.intended FROM json_to_recordset(${JSON.stringify(intents)}::text::json) AS t (document_id text, before float8, after float8, intended int8)
