@@ -14,9 +14,9 @@ import outboxSettled from "./0013_outbox_settled.ts"
 import searchRules from "./0014_search_rules.ts"
 import streamLeases from "./0015_stream_leases.ts"
 import webhooks from "./0016_webhooks.ts"
-import queryFigures from "./0019_query_figures.ts"
-import analyticsRules from "./0020_analytics_rules.ts"
 import eventRejections from "./0021_event_rejections.ts"
+import queryFigures from "./0022_query_figures.ts"
+import analyticsRules from "./0023_analytics_rules.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -29,9 +29,9 @@ const migrations = {
   "0014_search_rules": searchRules,
   "0015_stream_leases": streamLeases,
   "0016_webhooks": webhooks,
-  "0019_query_figures": queryFigures,
-  "0020_analytics_rules": analyticsRules,
-  "0021_event_rejections": eventRejections
+  "0021_event_rejections": eventRejections,
+  "0022_query_figures": queryFigures,
+  "0023_analytics_rules": analyticsRules
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
