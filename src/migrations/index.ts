@@ -14,6 +14,7 @@ import outboxSettled from "./0013_outbox_settled.ts"
 import searchRules from "./0014_search_rules.ts"
 import streamLeases from "./0015_stream_leases.ts"
 import webhooks from "./0016_webhooks.ts"
+import configuration from "./0017_configuration.ts"
 import eventRejections from "./0021_event_rejections.ts"
 import queryFigures from "./0022_query_figures.ts"
 import analyticsRules from "./0023_analytics_rules.ts"
@@ -29,6 +30,7 @@ const migrations = {
   "0014_search_rules": searchRules,
   "0015_stream_leases": streamLeases,
   "0016_webhooks": webhooks,
+  "0017_configuration": configuration,
   "0021_event_rejections": eventRejections,
   "0022_query_figures": queryFigures,
   "0023_analytics_rules": analyticsRules
