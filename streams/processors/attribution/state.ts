@@ -75,7 +75,7 @@ export class AttributionState {
     this.queries = new KeyedState<QueryReference>(store, {
       prefix: QUERIES, ttl_ms: TTL_MS, hotMax: options.hotQueriesMax ?? HOT_QUERIES_MAX,
       // A settled search answers as the one it counted as: what it was derived from is no longer asked for.
-      encode: (query) => [query.visit, query.settled === undefined ? undefined : packSearch({ ...query.settled, served: { ...query.settled.derived, row: undefined } as SearchFacts, event: undefined }), query.isUncounted, query.pending],
+      encode: (query) => [query.visit, query.settled === undefined ? undefined : packSearch({ ...query.settled, served: { ...query.settled.derived, row: undefined, asked: undefined } as SearchFacts, event: undefined }), query.isUncounted, query.pending],
       decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, QueryReference["pending"]]) =>
         ({ visit, settled: settled === undefined ? undefined : unpackSearch(settled), isUncounted, pending })
     })

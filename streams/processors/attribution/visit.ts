@@ -63,7 +63,7 @@ export interface Search {
 }
 
 /** Facts with the row of the current rollups that they were counted in last, since finding it costs more than counting. */
-export type Derived = SearchFacts & { /** A `search` event told of it. */ readonly isExplicit: boolean; row?: DeltaRow }
+export type Derived = SearchFacts & { /** A `search` event told of it. */ readonly isExplicit: boolean; row?: DeltaRow; asked?: DeltaRow }
 
 export interface Visit {
   readonly organizationId: string
@@ -91,7 +91,8 @@ export const facts = (served: SearchFacts | undefined, event: SearchFacts | unde
     tag: base.tag || (other?.tag ?? ""),
     isExplicit: event !== undefined,
     who: together(base.who ?? NOBODY, other?.who ?? NOBODY),
-    row: undefined
+    row: undefined,
+    asked: undefined
   }
 }
 
@@ -133,6 +134,12 @@ const rowOf = (rollups: Rollups, organizationId: string, f: Derived): DeltaRow =
   f.row?.generation === rollups.queries.generation
     ? f.row
     : f.row = rollups.queries.row(idOf(organizationId, f), () => [organizationId, f.collection, f.q, f.device, f.country, f.surface])
+
+const askedRowOf = (rollups: Rollups, organizationId: string, f: Derived): DeltaRow => {
+  if (f.asked?.generation === rollups.asked.generation) return f.asked
+  const isExplicit = f.isExplicit ? "1" : ""
+  return f.asked = rollups.asked.row(`${organizationId}\n${f.collection}\n${isExplicit}\n${f.filter}\n${f.tag}\n${f.q}`, () => [organizationId, f.collection, f.q, isExplicit, f.filter, f.tag])
+}
 
 /** Counts what a search has once, with the filters and facets it used. */
 const countSearch = (rollups: Rollups, organizationId: string, f: Derived, slot: number, sign: number): void => {
@@ -189,9 +196,7 @@ const countRun = (visit: Visit, [first, last]: readonly [number, number], rollup
     }
   }
   rollups.makers.add(rowOf(rollups, organizationId, root), root.who, sign)
-  const isExplicit = root.isExplicit ? "1" : ""
-  rollups.asked.row(`${organizationId}\n${root.collection}\n${isExplicit}\n${root.filter}\n${root.tag}\n${root.q}`, () => [organizationId, root.collection, root.q, isExplicit, root.filter, root.tag])
-    .add(root.at, root.hasNoResults ? MISSED : FOUND, sign)
+  askedRowOf(rollups, organizationId, root).add(root.at, root.hasNoResults ? MISSED : FOUND, sign)
   countSearch(rollups, organizationId, root, SEARCHES, sign)
   if (root.hasNoResults) countSearch(rollups, organizationId, root, ZERO_RESULTS, sign)
   if (hasClick) countSearch(rollups, organizationId, root, WITH_CLICK, sign)
@@ -253,7 +258,7 @@ export const dropOldest = (visit: Visit): Search | undefined => {
   while (loose.length > 0 && loose[0]!.at < searches[0]!.derived.at) loose.shift()
   const has = (kind: InteractionKind, flag: (search: Search) => boolean) => members.some((m) => flag(m) || m.named.some((n) => n.kind === kind))
   return {
-    ...oldest, named: [], derived: { ...root.derived, row: undefined },
+    ...oldest, named: [], derived: { ...root.derived, row: undefined, asked: undefined },
     hadClick: has("click", (m) => m.hadClick), hadPurchase: has("purchase", (m) => m.hadPurchase)
   }
 }
