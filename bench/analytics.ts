@@ -3,14 +3,15 @@
  * distinct queries (zipf), keystrokes, clicks that name their query or only their session, carts, purchases, records out
  * of order and sent twice, through the real log and the stream worker into an embedded Postgres. Every row that the
  * service then answers is compared with a recount of the same visits by brute force, which shares no code with the
- * processors; then pages of the month's table are read in process, one after the other. Excluded: HTTP, the front door.
- * A difference ends the bench with an error.
+ * processors; then pages of the month's table are read in process, one after the other: the first of each kind from
+ * Postgres, the others while new visits are counted. Excluded: HTTP, the front door. A difference ends the bench with an error.
  */
 import { Effect, Layer } from "effect"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { makeRandom, type Random } from "../fixtures/random.ts"
+import { Rollups } from "../src/analytics/rollups-repository.ts"
 import { Analytics } from "../src/analytics/service.ts"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION, type ServedSearch } from "../src/events/schema.ts"
 import { layer as layerMigrations } from "../src/migrations/index.ts"
@@ -50,7 +51,8 @@ function* visits({ events: wanted, queries, seed }: AnalyticsOptions, from: numb
     for (let v = 0; v < VISITS; v++) {
       const session_id = `s${block}-${v}`
       const collection = random.chance(0.8) ? "products" : "articles"
-      let at = from + Math.floor(random.next() * DAYS * DAY_MS)
+      // In the order of time, give or take some hours.
+      let at = from + Math.floor(Math.min(1, made / wanted) * DAYS * DAY_MS + random.next() * DAY_MS / 4)
       for (let s = 0, searches = 1 + random.below(3); s < searches; s++) {
         const q = query()
         // Keystrokes: one search, the last.
@@ -112,6 +114,17 @@ const fill = Effect.fnUntraced(function*(options: AnalyticsOptions, from: number
   return { rows, events, searches, records }
 })
 
+/** A visit's entries every tenth of a second. */
+const trickle = Effect.fnUntraced(function*(options: AnalyticsOptions, from: number) {
+  const log = yield* EventLog
+  for (const { sent } of visits(options, from)) {
+    for (const some of chunks(sent)) {
+      yield* log.append([{ topic: BEHAVIOUR_EVENTS.name, partition: 0, value: encodeRecord({ schema_version: EVENTS_SCHEMA_VERSION, organization_id: organizationId, occurred_at: from, payload: { events: some.map((event) => ({ ...event, event_id: `new ${event.event_id}` })) } }) }])
+      yield* Effect.sleep(100)
+    }
+  }
+})
+
 const untilCounted = Effect.gen(function*() {
   const log = yield* EventLog
   const worker = yield* StreamWorker
@@ -168,7 +181,7 @@ export const benchAnalytics = async (options: AnalyticsOptions): Promise<void> =
   const logPath = join(folder, "log")
   const { database, host, password, port, username } = server
   const stack = Layer.mergeAll(
-    StreamWorker.layer({ logPath, statePath: join(folder, "streams"), visitorPartitions: 1, sql: { host, port, username, password, database } }), Analytics.layer
+    StreamWorker.layer({ logPath, statePath: join(folder, "streams"), visitorPartitions: 1, sql: { host, port, username, password, database } }), Layer.provideMerge(Analytics.layerNoDeps, Rollups.layerSql)
   ).pipe(Layer.provideMerge(layerEmbedded({ path: logPath })), Layer.provideMerge(Layer.provideMerge(layerMigrations, layerSql(server))))
   const before = Math.floor(Date.now() / DAY_MS) * DAY_MS
   const range = { from: before - 30 * DAY_MS, before: before + DAY_MS }
@@ -180,8 +193,14 @@ export const benchAnalytics = async (options: AnalyticsOptions): Promise<void> =
     const seconds = (performance.now() - startedAt) / 1_000
     const { firstThread, process: all } = processorSeconds(process.pid)
     const workers = all - used.process - (firstThread - used.firstThread)
-    const compared = yield* compare(range, rows, events)
     const analytics = yield* Analytics
+    const { kept } = yield* Rollups
+    const first = yield* timed(1, () => analytics.getQueryMetrics({ organizationId, range, segment: undefined, collection: undefined, limit: 100, offset: 0 }))
+    const firstOverview = yield* timed(1, () => analytics.getOverviewMetrics({ organizationId, range, segment: undefined, collection: undefined }))
+    const compared = yield* compare(range, rows, events)
+    yield* analytics.getZeroResultMetrics({ organizationId, range, segment: undefined, collection: undefined, limit: 1, offset: 0 })
+    yield* kept.settled
+    yield* Effect.forkChild(trickle({ ...options, events: Number.POSITIVE_INFINITY, seed: options.seed + 1 }, range.from + (DAYS - 1) * DAY_MS))
     const at = { organizationId, range, segment: undefined, limit: 100 }
     const collectionOf = (i: number) => i % 2 === 0 ? undefined : "products"
     const pages = yield* timed(options.reads, (i) => analytics.getQueryMetrics({ ...at, collection: collectionOf(i), offset: i % 4 === 0 ? 0 : (i * 7_919) % rows.size }))
@@ -190,7 +209,7 @@ export const benchAnalytics = async (options: AnalyticsOptions): Promise<void> =
     report("analytics", {
       machine: machine(), rss_mb: rssMb(process.pid), entries: events + searches, records, distinct_queries: rows.size, rows_compared: compared, differences: 0,
       made_and_counted_seconds: round(seconds, 1), entries_per_processor_s_of_the_other_threads: Math.round((events + searches) / Math.max(0.01, workers)),
-      query_pages: pages, zero_result_pages: zero, overview
+      first_query_page_ms: first.p50_ms, first_overview_ms: firstOverview.p50_ms, kept_mb: round(kept.bytes() / 1e6, 1), query_pages: pages, zero_result_pages: zero, overview
     }, options.out)
   })
   try {

@@ -1,14 +1,17 @@
 /**
  * Reads of the rollups that the attribution processor writes (streams/processors/attribution/rollups.ts). A span of time
  * is read as its plan says (`grain.ts`): a few index ranges of rows, and at its ends the packed instants of two minutes.
+ * What takes long is kept in memory (`kept-tables.ts`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { DateRange } from "./date-range.ts"
 import type { ProductSums, QuerySums, SearchSums } from "./formulas.ts"
-import { GRAINS, MINUTE_MS, type Span, spansOf } from "./grain.ts"
+import { DAY_MS, GRAINS, MINUTE_MS, type Span, spansOf } from "./grain.ts"
 import { type Instant, type PackedMinute, unpackMinute } from "./instants.ts"
 import { instantsKeptFrom, withoutOldInstants } from "./instants-retention.ts"
+import { type KeptSource, type KeptTables, type KeptTablesOptions, makeKeptTables } from "./kept-tables.ts"
+import type { Ranking } from "./ranked-table.ts"
 import { type Segment, SEGMENT_DIMENSIONS } from "./schema.ts"
 
 export interface RollupFilter {
@@ -37,13 +40,13 @@ export interface RollupsShape {
   readonly productPage: (filter: RollupFilter, page: RollupPage) => Effect.Effect<RollupPageAnswer<ProductRollupRow>>
   /** Most searches first. */
   readonly filterPage: (filter: RollupFilter, page: RollupPage) => Effect.Effect<RollupPageAnswer<FilterRollupRow>>
-  readonly totals: (filter: RollupFilter) => Effect.Effect<QuerySums>
-  /** Totals of whole days (`from` and `before` at midnight), by the day's first instant; days without anything are absent. */
-  readonly wholeDays: (filter: RollupFilter) => Effect.Effect<ReadonlyMap<number, QuerySums>>
+  /** Sums of the whole range, and of its part of each UTC day by that day's first instant; days without anything are absent. */
+  readonly totals: (filter: RollupFilter) => Effect.Effect<{ readonly all: QuerySums; readonly days: ReadonlyMap<number, QuerySums> }>
   /** Accepted behavioural events of the range and collection, all types. */
   readonly events: (filter: Pick<RollupFilter, "organizationId" | "range" | "collection">) => Effect.Effect<number>
   /** Runs reads against one moment of the database, so that figures of one answer belong together. */
   readonly atOneMoment: <A>(reads: Effect.Effect<A>) => Effect.Effect<A>
+  readonly kept: Pick<KeptTables, "bytes" | "settled">
 }
 
 /** A table of rollups as it is read: key columns behind the organization, plain measures, then amounts, kept in millionths. */
@@ -73,23 +76,58 @@ const sumsOf = ({ amounts, measures }: Table): string => [
   ...measures.map((name) => `coalesce(sum(r.${name}), 0)::int8 AS ${name}`),
   ...amounts.map((name) => `coalesce(sum(r.${name}_micros), 0) / 1000000.0 AS ${name}`)
 ].join(", ")
-const sums = sumsOf(QUERIES)
+/** As instants hold them: an amount is its units, then its millionths, so that sums stay exact in doubles. */
+const partsOf = ({ amounts, measures }: Table): ReadonlyArray<string> => [
+  ...measures.map((name) => `coalesce(sum(r.${name}), 0)::float8`),
+  ...amounts.flatMap((name) => [`div(coalesce(sum(r.${name}_micros), 0), 1000000)::float8`, `mod(coalesce(sum(r.${name}_micros), 0), 1000000)::float8`])
+]
+const MICROS = 1_000_000
+const amountOf = (units: number, micros: number): number => {
+  const all = units * MICROS + micros
+  return Number.isSafeInteger(all) ? all / MICROS : units + micros / MICROS
+}
+const fromParts = ({ amounts, measures }: Table, parts: ReadonlyArray<number>): Record<string, number> => ({
+  ...Object.fromEntries(measures.map((name, i) => [name, parts[i]!])),
+  ...Object.fromEntries(amounts.map((name, i) => [name, amountOf(parts[measures.length + 2 * i]!, parts[measures.length + 2 * i + 1]!)]))
+})
 
-/** How the rows of a page are grouped, which of them are rows at all, and in which order they come. */
-interface View {
+/** How the rows of a page are grouped, which of them are rows at all, and in which order they come: for Postgres and for memory. */
+interface View extends Ranking {
   readonly table: Table
   readonly by: ReadonlyArray<string>
   readonly having: string
   readonly order: string
 }
 /** A row whose counts were all taken back is no row. */
-const something = (names: ReadonlyArray<string>): string => names.map((name) => `sum(r.${name}) <> 0`).join(" OR ")
+const something = (table: Table, names: ReadonlyArray<string>): Pick<View, "having" | "shows"> => {
+  const columns = names.map((name) => table.measures.indexOf(name))
+  return { having: names.map((name) => `sum(r.${name}) <> 0`).join(" OR "), shows: (sum) => columns.some((column) => sum(column) !== 0) }
+}
+/** Highest first, by each in turn; then by key. */
+const descending = (table: Table, names: ReadonlyArray<string>, by: ReadonlyArray<string>): Pick<View, "order" | "compare"> => {
+  const plain = table.measures.length
+  const values = names.map((name) => {
+    const column = table.measures.indexOf(name), amount = plain + 2 * table.amounts.indexOf(name)
+    return column >= 0 ? (sum: (column: number) => number) => sum(column) : (sum: (column: number) => number) => amountOf(sum(amount), sum(amount + 1))
+  })
+  return {
+    order: [...names.map((name) => `${name} DESC`), ...[...by, "dimension"].map((name) => `${name} COLLATE "C" ASC`)].join(", "),
+    compare: (a, b) => { for (const value of values) { const difference = value(b) - value(a); if (difference !== 0) return difference } return 0 }
+  }
+}
 const views = {
-  "popular": { table: QUERIES, by: ["q"], having: something(["searches", "zero_results", "clicks", "add_to_carts", "purchases"]), order: "searches DESC, revenue DESC, q ASC, dimension ASC" },
-  "zero-results": { table: QUERIES, by: ["q"], having: "sum(r.searches) <> 0", order: "zero_results::float8 / greatest(searches, 1) DESC, searches DESC, q ASC, dimension ASC" },
-  "products": { table: PRODUCTS, by: ["document_id"], having: something(PRODUCTS.measures), order: "revenue DESC, purchases DESC, add_to_carts DESC, clicks DESC, views DESC, document_id ASC, dimension ASC" },
-  "filters": { table: FILTERS, by: ["type", "field", "value"], having: "sum(r.searches) <> 0", order: "searches DESC, type ASC, field ASC, value ASC, dimension ASC" }
+  "popular": { name: "popular", table: QUERIES, by: ["q"], ...something(QUERIES, ["searches", "zero_results", "clicks", "add_to_carts", "purchases"]), ...descending(QUERIES, ["searches", "revenue"], ["q"]) },
+  "zero-results": {
+    name: "zero-results", table: QUERIES, by: ["q"], ...something(QUERIES, ["searches"]), order: `zero_results::float8 / greatest(searches, 1) DESC, searches DESC, q COLLATE "C" ASC, dimension COLLATE "C" ASC`,
+    compare: (a, b) => b(1) / Math.max(b(0), 1) - a(1) / Math.max(a(0), 1) || b(0) - a(0)
+  },
+  "products": { name: "products", table: PRODUCTS, by: ["document_id"], ...something(PRODUCTS, PRODUCTS.measures), ...descending(PRODUCTS, ["revenue", "purchases", "add_to_carts", "clicks", "views"], ["document_id"]) },
+  "filters": { name: "filters", table: FILTERS, by: ["type", "field", "value"], ...something(FILTERS, ["searches"]), ...descending(FILTERS, ["searches"], ["type", "field", "value"]) }
 } satisfies Record<string, View>
+const viewsOf = (table: Table): ReadonlyArray<View> => Object.values(views).filter((view) => view.table === table)
+/** One row a day. */
+const DAYS: Ranking = { name: "days", shows: () => true, compare: () => 0 }
+const DAYS_MAX = 400
 
 /** Whether an instant's key is of the filter's collection and segment. */
 const keeps = ({ keys }: Table, { collection, segment }: RollupFilter) => {
@@ -99,11 +137,13 @@ const keeps = ({ keys }: Table, { collection, segment }: RollupFilter) => {
 }
 
 export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/analytics/Rollups") {
-  static readonly layerSql: Layer.Layer<Rollups, never, SqlClient.SqlClient> = Layer.effect(Rollups, Effect.gen(function*() {
+  static readonly layerWith = (options: KeptTablesOptions): Layer.Layer<Rollups, never, SqlClient.SqlClient> => Layer.effect(Rollups, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const clock = yield* Clock.Clock
+    const tables = yield* makeKeptTables(options)
+    const rangeOf = (range: DateRange): DateRange => withoutOldInstants(range, instantsKeptFrom(clock.currentTimeMillisUnsafe()))
     const planOf = (range: DateRange): ReadonlyArray<Span> => {
-      const { before, from } = withoutOldInstants(range, instantsKeptFrom(clock.currentTimeMillisUnsafe()))
+      const { before, from } = rangeOf(range)
       return spansOf(from, before)
     }
     // A driver failure is a defect here: no caller can act on it.
@@ -113,7 +153,7 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
 
     /** The instants of the ends of a range that are less than a minute; at most two minutes are read. */
     const instantsOf = Effect.fnUntraced(function*(organizationId: string, range: DateRange, table: keyof PackedMinute) {
-      const found: Array<Instant> = []
+      const found: Array<{ readonly instant: Instant; readonly at: number }> = []
       for (const span of planOf(range)) {
         if (span.grain !== GRAINS.instant) continue
         const minute_at = Math.floor(span.from / MINUTE_MS) * MINUTE_MS
@@ -121,7 +161,7 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
         for (const { packed } of rows) {
           for (const instant of unpackMinute(packed)[table]) {
             const at = minute_at + instant[1]
-            if (at >= span.from && at < span.before) found.push(instant)
+            if (at >= span.from && at < span.before) found.push({ instant, at })
           }
         }
       }
@@ -134,18 +174,19 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
         const isKept = keeps(table, filter)
         const plain = table.measures.length
         const stored = storedOf(table)
-        const rows = new Map<string, { readonly key: ReadonlyArray<string>; readonly sums: Array<number> }>()
-        for (const [key, , values] of instants) {
+        const rows = new Map<string, { readonly key: ReadonlyArray<string>; readonly day: number; readonly sums: Array<number> }>()
+        for (const { at, instant: [key, , values] } of instants) {
           if (!isKept(key)) continue
-          const id = key.join("\n")
+          const day = dayOf(at)
+          const id = `${day}\n${key.join("\n")}`
           let row = rows.get(id)
-          if (row === undefined) rows.set(id, row = { key, sums: new Array<number>(stored.length).fill(0) })
+          if (row === undefined) rows.set(id, row = { key, day, sums: new Array<number>(stored.length).fill(0) })
           for (let i = 0; i < stored.length; i++) {
             // Amounts come as units and millionths; summed here they stay far below what a double counts exactly.
             row.sums[i] = row.sums[i]! + (i < plain ? values[i]! : values[plain + 2 * (i - plain)]! * 1_000_000 + values[plain + 2 * (i - plain) + 1]!)
           }
         }
-        return [...rows.values()].map(({ key, sums: values }) => ({ ...Object.fromEntries(table.keys.map((name, i) => [name, key[i] ?? ""])), ...Object.fromEntries(stored.map((name, i) => [name, values[i]!])) }))
+        return [...rows.values()].map(({ day, key, sums: values }) => ({ day, ...Object.fromEntries(table.keys.map((name, i) => [name, key[i] ?? ""])), ...Object.fromEntries(stored.map((name, i) => [name, values[i]!])) }))
       })
 
     /** `FROM …` of a table's rows over the whole range as `r`, and its parameters. */
@@ -161,21 +202,23 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
         ]
         const keys = table.keys.slice(1), stored = storedOf(table)
         const columns = [...keys, ...stored]
-        const rows = `SELECT ${columns.map((name) => `t.${name}`).join(", ")} FROM ${SPANS} JOIN ${table.name} t ON ${conditions.join(" AND ")}`
-        const edgeRows = edges.length === 0 ? "" : ` UNION ALL SELECT ${columns.join(", ")} FROM json_to_recordset($${parameters.push(JSON.stringify(edges))}::text::json)
-          AS e (${[...keys.map((name) => `${name} text`), ...stored.map((name) => `${name} numeric`)].join(", ")})`
+        const rows = `SELECT t.bucket_at - t.bucket_at % ${DAY_MS} AS day, ${columns.map((name) => `t.${name}`).join(", ")} FROM ${SPANS} JOIN ${table.name} t ON ${conditions.join(" AND ")}`
+        const edgeRows = edges.length === 0 ? "" : ` UNION ALL SELECT day, ${columns.join(", ")} FROM json_to_recordset($${parameters.push(JSON.stringify(edges))}::text::json)
+          AS e (day int8, ${[...keys.map((name) => `${name} text`), ...stored.map((name) => `${name} numeric`)].join(", ")})`
         return { parameters, text: `FROM (${rows}${edgeRows}) r` }
       })
 
-    const page = Effect.fnUntraced(function*<Row>(view: View, filter: RollupFilter, { limit, offset }: RollupPage) {
+    const idOf = (kind: string, { collection, organizationId, segment }: RollupFilter, { before, from }: DateRange): string =>
+      JSON.stringify([kind, organizationId, from, before, collection ?? null, segment?.dimension ?? null, segment?.value ?? null])
+
+    /** One JSON value, so that the total is known also on a page behind the last row. */
+    const readPage = Effect.fnUntraced(function*<Row>(view: View, filter: RollupFilter, { limit, offset }: RollupPage) {
       const { parameters, text } = yield* sourceOf(view.table, filter)
-      const isGrouped = filter.segment !== undefined && filter.segment.value === undefined
-      const dimension = isGrouped ? `r.${filter.segment!.dimension}` : "NULL::text"
+      const dimension = dimensionOf(filter)
       const by = view.by.map((name) => `r.${name}`).join(", ")
-      // One JSON value, so that the total is known also on a page behind the last row.
       const { answer } = yield* one<{ answer: RollupPageAnswer<Row> }>(
         `WITH grouped AS MATERIALIZED (
-          SELECT ${by}, ${dimension} AS dimension, ${sumsOf(view.table)} ${text} GROUP BY ${by}${isGrouped ? `, ${dimension}` : ""}
+          SELECT ${by}, ${dimension === undefined ? "NULL::text" : `r.${dimension}`} AS dimension, ${sumsOf(view.table)} ${text} GROUP BY ${by}${dimension === undefined ? "" : `, r.${dimension}`}
           HAVING ${view.having}
         ), page AS (SELECT * FROM grouped ORDER BY ${view.order} LIMIT ${limit} OFFSET ${offset})
         SELECT json_build_object('total', (SELECT count(*) FROM grouped), 'rows', (SELECT coalesce(json_agg(page ORDER BY ${view.order}), '[]') FROM page)) AS answer`,
@@ -183,32 +226,55 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
       )
       return answer
     })
+    const keptPage = ({ by, table }: View, filter: RollupFilter): KeptSource => {
+      const range = rangeOf(filter.range), dimension = dimensionOf(filter), isKept = keeps(table, filter)
+      const parts = dimension === undefined ? by : [...by, dimension]
+      const places = parts.map((name) => table.keys.indexOf(name))
+      return {
+        id: idOf(table.name, filter, range), organizationId: filter.organizationId, instants: table.instants, range, width: table.measures.length + 2 * table.amounts.length, rankings: viewsOf(table), keyParts: parts.length,
+        keyOf: (key) => isKept(key) ? places.map((place) => key[place] ?? "") : undefined,
+        rows: Effect.map(sourceOf(table, { ...filter, range }), ({ parameters, text }) => {
+          const grouped = parts.map((name) => `r.${name}`).join(", ")
+          return { parameters, text: `SELECT json_build_array(${grouped}, ${partsOf(table).join(", ")}) AS row ${text} GROUP BY ${grouped}` }
+        })
+      }
+    }
+    const page = <Row>(view: View, filter: RollupFilter, asked: RollupPage): Effect.Effect<RollupPageAnswer<Row>> =>
+      tables.read(keptPage(view, filter), (table) => {
+        const { rows, total } = table.page(view, asked.limit, asked.offset)
+        const hasDimension = dimensionOf(filter) !== undefined
+        return { total, rows: rows.map(({ key, sums }) => ({ ...Object.fromEntries(view.by.map((name, i) => [name, key[i]!])), dimension: hasDimension ? key[view.by.length]! : null, ...fromParts(view.table, sums) }) as Row) }
+      }, readPage<Row>(view, filter, asked))
+
+    const dayRows = (filter: RollupFilter) => Effect.map(sourceOf(QUERIES, filter), ({ parameters, text }) => ({ parameters, text: `SELECT json_build_array(r.day, ${partsOf(QUERIES).join(", ")}) AS row ${text} GROUP BY r.day` }))
+    const keptDays = (filter: RollupFilter): KeptSource => {
+      const range = rangeOf(filter.range), isKept = keeps(QUERIES, filter)
+      return {
+        id: idOf("days", filter, range), organizationId: filter.organizationId, instants: "queries", range, width: partsOf(QUERIES).length, rankings: [DAYS], keyParts: 1,
+        keyOf: (key, at) => isKept(key) ? [String(dayOf(at))] : undefined, rows: dayRows({ ...filter, range })
+      }
+    }
+    const totals = Effect.fnUntraced(function*(filter: RollupFilter) {
+      const days: ReadonlyArray<{ readonly day: number; readonly sums: ReadonlyArray<number> }> = yield* tables.read(
+        keptDays(filter),
+        (table) => table.page(DAYS, DAYS_MAX, 0).rows.map(({ key, sums }) => ({ day: Number(key[0]), sums })),
+        Effect.flatMap(dayRows(filter), ({ parameters, text }) => Effect.map(all<{ row: ReadonlyArray<number> }>(text, parameters), (rows) => rows.map(({ row: [day, ...sums] }) => ({ day: day!, sums }))))
+      )
+      const sum = partsOf(QUERIES).map((_, i) => days.reduce((before, { sums }) => before + sums[i]!, 0))
+      const shown = (parts: ReadonlyArray<number>) => fromParts(QUERIES, parts) as unknown as QuerySums
+      return { all: shown(sum), days: new Map(days.map(({ day, sums }) => [day, shown(sums)])) }
+    })
 
     return Rollups.of({
       queryPage: (filter, asked) => page(views[asked.order], filter, asked),
       productPage: (filter, asked) => page(views.products, filter, asked),
       filterPage: (filter, asked) => page(views.filters, filter, asked),
-      totals: Effect.fnUntraced(function*(filter) {
-        const { parameters, text } = yield* sourceOf(QUERIES, filter)
-        return (yield* one<{ answer: QuerySums }>(`SELECT row_to_json(t) AS answer FROM (SELECT ${sums} ${text}) t`, parameters)).answer
-      }),
-      wholeDays: Effect.fnUntraced(function*({ collection, organizationId, range, segment }) {
-        const parameters: Array<unknown> = [organizationId, String(range.from), String(range.before)]
-        const conditions = [
-          `r.organization_id = $1 AND r.grain = ${GRAINS.day} AND r.bucket_at >= $2::text::int8 AND r.bucket_at < $3::text::int8`,
-          ...(collection === undefined ? [] : [`r.collection = $${parameters.push(collection)}`]),
-          ...(segment?.value === undefined ? [] : [`r.${segment.dimension} = $${parameters.push(segment.value)}`])
-        ]
-        const rows = yield* all<{ day: number; answer: QuerySums }>(
-          `SELECT t.bucket_at::float8 AS day, row_to_json(t) AS answer FROM (SELECT r.bucket_at, ${sums} FROM analytics_query_rollup r WHERE ${conditions.join(" AND ")} GROUP BY r.bucket_at) t`,
-          parameters
-        )
-        return new Map(rows.map(({ answer, day }) => [day, answer]))
-      }),
+      totals,
+      kept: tables,
       events: Effect.fnUntraced(function*({ collection, organizationId, range }) {
         const edges = yield* instantsOf(organizationId, range, "events")
         let events = 0
-        for (const [key, , [count]] of edges) if (collection === undefined || key[0] === collection) events += count!
+        for (const { instant: [key, , [count]] } of edges) if (collection === undefined || key[0] === collection) events += count!
         const spans = planOf(range).filter(({ grain }) => grain !== GRAINS.instant)
         const row = yield* one<{ events: number }>(
           `SELECT coalesce(sum(t.events), 0)::float8 AS events FROM ${SPANS}
@@ -221,7 +287,12 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
         Effect.orDie(sql.withTransaction(Effect.andThen(sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`, reads)))
     })
   }))
+  static readonly layerSql = Rollups.layerWith({})
 }
+
+/** The column that rows are grouped by beside what the view groups by. */
+const dimensionOf = ({ segment }: RollupFilter): string | undefined => segment !== undefined && segment.value === undefined ? segment.dimension : undefined
+const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS
 
 const SPANS = "json_to_recordset($1::text::json) AS s (grain int2, first int8, behind int8)"
 const spanParameter = (spans: ReadonlyArray<Span>): string => JSON.stringify(spans.map(({ before, from, grain }) => ({ grain, first: from, behind: before })))

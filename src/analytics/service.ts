@@ -30,13 +30,12 @@ const totalsOf = (sums: QuerySums) => ({
 const NOTHING: QuerySums = {
   searches: 0, zero_results: 0, searches_with_click: 0, searches_with_purchase: 0, clicks: 0, add_to_carts: 0, purchases: 0, cart_value: 0, revenue: 0
 }
-/** The UTC days of a range, the first and the last maybe in part. */
-const daysOf = ({ before, from }: DateRange): ReadonlyArray<DateRange> => {
-  const days: Array<DateRange> = []
-  for (let day = Math.floor(from / DAY_MS) * DAY_MS; day < before; day += DAY_MS) days.push({ from: Math.max(from, day), before: Math.min(before, day + DAY_MS) })
+/** First instants of the UTC days of a range, the first and the last maybe in part. */
+const daysOf = ({ before, from }: DateRange): ReadonlyArray<number> => {
+  const days: Array<number> = []
+  for (let day = Math.floor(from / DAY_MS) * DAY_MS; day < before; day += DAY_MS) days.push(day)
   return days
 }
-const isWhole = ({ before, from }: DateRange): boolean => before - from === DAY_MS
 
 export class Analytics extends Context.Service<Analytics, AnalyticsShape>()("dowser/analytics/Analytics") {
   static readonly layerNoDeps: Layer.Layer<Analytics, never, Rollups> = Layer.effect(Analytics, Effect.gen(function*() {
@@ -62,7 +61,7 @@ export class Analytics extends Context.Service<Analytics, AnalyticsShape>()("dow
         }
       }),
       getZeroResultMetrics: Effect.fn("analytics/Analytics.getZeroResultMetrics")(function*(request) {
-        const [{ rows, total }, events, all] = yield* rollups.atOneMoment(Effect.all([
+        const [{ rows, total }, events, { all }] = yield* rollups.atOneMoment(Effect.all([
           rollups.queryPage(request, { ...request, order: "zero-results" }),
           rollups.events(request),
           // Over every search of the organization in the range, whatever the view is narrowed to (contract part 7).
@@ -93,20 +92,11 @@ export class Analytics extends Context.Service<Analytics, AnalyticsShape>()("dow
         }
       }),
       getOverviewMetrics: Effect.fn("analytics/Analytics.getOverviewMetrics")(function*(request) {
-        const days = daysOf(request.range)
-        const [totals, events, sums] = yield* rollups.atOneMoment(Effect.gen(function*() {
-          const whole = days.filter(isWhole)
-          const wholeDays = whole.length === 0
-            ? new Map<number, QuerySums>()
-            : yield* rollups.wholeDays({ ...request, range: { from: whole[0]!.from, before: whole[whole.length - 1]!.before } })
-          // At most two days are there in part.
-          const sums = yield* Effect.forEach(days, (range) => isWhole(range) ? Effect.succeed(wholeDays.get(range.from) ?? NOTHING) : rollups.totals({ ...request, range }))
-          return [yield* rollups.totals(request), yield* rollups.events(request), sums] as const
-        }))
+        const [{ all, days }, events] = yield* rollups.atOneMoment(Effect.all([rollups.totals(request), rollups.events(request)]))
         return {
           from: iso(request.range.from), to: iso(request.range.before - 1), collection: request.collection ?? null, events,
-          totals: totalsOf(totals),
-          series: days.map((range, i) => ({ date: iso(range.from).slice(0, 10), ...totalsOf(sums[i]!) }))
+          totals: totalsOf(all),
+          series: daysOf(request.range).map((day) => ({ date: iso(day).slice(0, 10), ...totalsOf(days.get(day) ?? NOTHING) }))
         }
       })
     })

@@ -18,6 +18,7 @@ import configuration from "./0017_configuration.ts"
 import eventRejections from "./0021_event_rejections.ts"
 import queryFigures from "./0022_query_figures.ts"
 import analyticsRules from "./0023_analytics_rules.ts"
+import analyticsChanges from "./0024_analytics_changes.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -33,7 +34,8 @@ const migrations = {
   "0017_configuration": configuration,
   "0021_event_rejections": eventRejections,
   "0022_query_figures": queryFigures,
-  "0023_analytics_rules": analyticsRules
+  "0023_analytics_rules": analyticsRules,
+  "0024_analytics_changes": analyticsChanges
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

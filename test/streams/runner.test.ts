@@ -230,7 +230,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a partition
         const filter = { organizationId: input.organizationId, range: { from, before: to + 1 }, collection: undefined, segment: undefined }
         assert.strictEqual(yield* rollups.events(filter), inside.length)
         const page = yield* rollups.queryPage(filter, { limit: 1_000, offset: 0, order: "popular" })
-        const totals = yield* rollups.totals(filter)
+        const { all: totals } = yield* rollups.totals(filter)
         assert.strictEqual(page.rows.reduce((sum, { purchases }) => sum + purchases, 0), totals.purchases)
         assert.isTrue(totals.clicks <= inside.filter(({ type }) => type === "click").length)
       }

@@ -1,0 +1,127 @@
+/**
+ * Sums by key in memory, kept in the orders that pages ask for. Sums change by what is added to them; an order that was
+ * asked for once follows by merging the changed rows into the others. Pure: where sums come from is its caller's.
+ */
+
+export interface Ranking {
+  readonly name: string
+  /** Whether a row with these sums is one at all. */
+  readonly shows: (sumOf: (column: number) => number) => boolean
+  /** Compares two rows by their sums, first before second below zero; equal ones are ordered by their keys. */
+  readonly compare: (a: (column: number) => number, b: (column: number) => number) => number
+}
+
+/** By code points, as the database's C collation compares UTF-8. */
+const compareText = (a: string, b: string): number => {
+  if (a === b) return 0
+  for (let i = 0; i < a.length && i < b.length; i++) {
+    const x = a.charCodeAt(i), y = b.charCodeAt(i)
+    if (x === y) continue
+    // Halves of pairs stand for characters behind all others.
+    const isPairX = x >= 0xd800 && x < 0xe000, isPairY = y >= 0xd800 && y < 0xe000
+    return isPairX !== isPairY ? (isPairX ? 1 : -1) : x - y
+  }
+  return a.length - b.length
+}
+
+interface Order { readonly ranking: Ranking; rows: Uint32Array; readonly changed: Set<number> }
+
+/** From this share of changed rows on, sorting everything is cheaper than merging. */
+const RESORT_SHARE = 4
+
+export class RankedTable {
+  readonly #width: number
+  #columns: Array<Float64Array>
+  readonly #keys: Array<ReadonlyArray<string>> = []
+  readonly #places = new Map<string, number>()
+  readonly #orders = new Map<string, Order>()
+  #keyCharacters = 0
+
+  /** `width` sums a row. */
+  constructor(width: number) {
+    this.#width = width
+    this.#columns = Array.from({ length: width }, () => new Float64Array(1_024))
+  }
+
+  get size(): number {
+    return this.#keys.length
+  }
+  /** About what it holds in memory. */
+  get bytes(): number {
+    return this.#columns.reduce((sum, column) => sum + column.byteLength, 0) + this.size * 160 + this.#keyCharacters * 4 + this.#orders.size * this.size * 4
+  }
+
+  /** O(1), and a set entry for each order that was asked for. */
+  add(key: ReadonlyArray<string>, sums: ReadonlyArray<number>): void {
+    const id = key.length === 1 ? key[0]! : key.join("\n")
+    let row = this.#places.get(id)
+    if (row === undefined) {
+      row = this.#keys.push(key) - 1
+      this.#places.set(id, row)
+      this.#keyCharacters += id.length
+      if (row >= this.#columns[0]!.length) {
+        this.#columns = this.#columns.map((column) => {
+          const wider = new Float64Array(column.length * 2)
+          wider.set(column)
+          return wider
+        })
+      }
+    }
+    for (let i = 0; i < this.#width; i++) this.#columns[i]![row]! += sums[i]!
+    for (const { changed } of this.#orders.values()) changed.add(row)
+  }
+
+  /** Keys and sums of the rows from `offset` on, and how many rows the ranking shows. O(rows) after a change, else O(limit). */
+  page(ranking: Ranking, limit: number, offset: number): { readonly total: number; readonly rows: ReadonlyArray<{ readonly key: ReadonlyArray<string>; readonly sums: ReadonlyArray<number> }> } {
+    const { rows } = this.#ordered(ranking)
+    const shown = rows.subarray(offset, offset + limit)
+    return { total: rows.length, rows: Array.from(shown, (row) => ({ key: this.#keys[row]!, sums: this.#columns.map((column) => column[row]!) })) }
+  }
+
+  #ordered(ranking: Ranking): Order {
+    let order = this.#orders.get(ranking.name)
+    if (order === undefined) this.#orders.set(ranking.name, order = { ranking, rows: this.#sorted(ranking, this.size, (i) => i), changed: new Set() })
+    const { changed } = order
+    if (changed.size === 0) return order
+    if (changed.size * RESORT_SHARE > this.size) order.rows = this.#sorted(ranking, this.size, (i) => i)
+    else {
+      const again = [...changed]
+      order.rows = this.#merged(ranking, order.rows, changed, this.#sorted(ranking, again.length, (i) => again[i]!))
+    }
+    changed.clear()
+    return order
+  }
+
+  #sorted(ranking: Ranking, count: number, at: (i: number) => number): Uint32Array {
+    const rows = new Uint32Array(count)
+    let n = 0
+    for (let i = 0; i < count; i++) {
+      const row = at(i)
+      if (ranking.shows((column) => this.#columns[column]![row]!)) rows[n++] = row
+    }
+    return rows.subarray(0, n).sort((a, b) => this.#compare(ranking, a, b))
+  }
+
+  #merged(ranking: Ranking, before: Uint32Array, changed: ReadonlySet<number>, again: Uint32Array): Uint32Array {
+    const rows = new Uint32Array(before.length + again.length)
+    let n = 0, j = 0
+    for (const row of before) {
+      if (changed.has(row)) continue
+      while (j < again.length && this.#compare(ranking, again[j]!, row) < 0) rows[n++] = again[j++]!
+      rows[n++] = row
+    }
+    while (j < again.length) rows[n++] = again[j++]!
+    return rows.subarray(0, n)
+  }
+
+  #compare(ranking: Ranking, a: number, b: number): number {
+    const bySums = ranking.compare((column) => this.#columns[column]![a]!, (column) => this.#columns[column]![b]!)
+    if (bySums !== 0) return bySums
+    const keyA = this.#keys[a]!, keyB = this.#keys[b]!
+    for (let i = 0; i < keyA.length; i++) {
+      const byKey = compareText(keyA[i]!, keyB[i]!)
+      if (byKey !== 0) return byKey
+    }
+    return 0
+  }
+}
