@@ -23,7 +23,7 @@ import { StreamWorker } from "../streams/host.ts"
 import { encodeRecord } from "../streams/record.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../streams/topics.ts"
 import { oracleRows, type OracleRow } from "../test/support/attribution-oracle.ts"
-import { machine, percentiles, processorSeconds, report, round, rssMb } from "./harness.ts"
+import { machine, percentiles, report, round, rssMb } from "./harness.ts"
 
 export interface AnalyticsOptions { readonly events: number; readonly queries: number; readonly reads: number; readonly seed: number; readonly out: string | undefined }
 
@@ -187,12 +187,9 @@ export const benchAnalytics = async (options: AnalyticsOptions): Promise<void> =
   const range = { from: before - 30 * DAY_MS, before: before + DAY_MS }
   const program = Effect.gen(function*() {
     const startedAt = performance.now()
-    const used = processorSeconds(process.pid)
     const { events, records, rows, searches } = yield* fill(options, range.from)
     yield* untilCounted
     const seconds = (performance.now() - startedAt) / 1_000
-    const { firstThread, process: all } = processorSeconds(process.pid)
-    const workers = all - used.process - (firstThread - used.firstThread)
     const analytics = yield* Analytics
     const { kept } = yield* Rollups
     const first = yield* timed(1, () => analytics.getQueryMetrics({ organizationId, range, segment: undefined, collection: undefined, limit: 100, offset: 0 }))
@@ -208,7 +205,7 @@ export const benchAnalytics = async (options: AnalyticsOptions): Promise<void> =
     const overview = yield* timed(options.reads, (i) => analytics.getOverviewMetrics({ ...at, collection: collectionOf(i) }))
     report("analytics", {
       machine: machine(), rss_mb: rssMb(process.pid), entries: events + searches, records, distinct_queries: rows.size, rows_compared: compared, differences: 0,
-      made_and_counted_seconds: round(seconds, 1), entries_per_processor_s_of_the_other_threads: Math.round((events + searches) / Math.max(0.01, workers)),
+      made_and_counted_seconds: round(seconds, 1),
       first_query_page_ms: first.p50_ms, first_overview_ms: firstOverview.p50_ms, kept_mb: round(kept.bytes() / 1e6, 1), query_pages: pages, zero_result_pages: zero, overview
     }, options.out)
   })
