@@ -2,7 +2,8 @@
  * Question: how many behavioural events does a running program accept, durable and deduplicated, and at what latency?
  * Workload: batches of generated events with fresh ids over keep-alive sockets from a load process of its own; a closed
  * loop for the peak, then a fixed arrival rate at 70 % of it. Excluded: TLS. Read `events_per_processor_s_first_thread`
- * (the accepting thread) and `_all` (the whole program, aggregation included) before wall-clock rates. With `kafka` the
+ * (the accepting thread) and `_all` (all processes of the program, the embedded Postgres too, until the last of these
+ * events is counted) before wall-clock rates; `counted_after_s` is how long that takes after the last answer. With `kafka` the
  * log is a broker of this run, whose own processor time is not ours, and aggregation is a process of its own, counted in `_all`.
  * With `known` the program starts over that many ids in sealed runs (about 22 bytes of temporary disk each); `window_share` is
  * the cost of `admit` for new ids, measured alone over the same runs, in the accepting thread's time.
@@ -19,10 +20,10 @@ import { layerSql } from "../src/runtime/embedded.ts"
 import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres.ts"
 import { readFingerprintKey } from "../streams/fingerprint-key.ts"
 import { EVENT_FINGERPRINTS } from "../streams/topics.ts"
-import { machine, percentiles, processorSeconds, report, round, rssMb } from "./harness.ts"
+import { machine, percentiles, processorSeconds, report, round, rssMb, treeSeconds } from "./harness.ts"
 import { startInstallation } from "./kafka.ts"
 import { admitCost, writeKnownIds } from "./known-ids.ts"
-import { requestBytes, runLoad, startServer } from "./program.ts"
+import { requestBytes, type RunningProgram, runLoad, startServer } from "./program.ts"
 
 const KAFKA_PARTITIONS = 4
 
@@ -76,24 +77,41 @@ const startKnown = async (count: number) => {
   }
 }
 
+const COUNTED_WITHIN_MS = 300_000
+/** Until the overview tells as many events as were accepted. */
+const untilCounted = async ({ base, full_key }: Pick<RunningProgram, "base" | "full_key">, accepted: number): Promise<void> => {
+  const day = (at: number) => new Date(at).toISOString().slice(0, 10)
+  const path = `/analytics/metrics/overview?from=${day(Date.now() - 2 * 86_400_000)}&to=${day(Date.now() + 86_400_000)}`
+  for (const ends = performance.now() + COUNTED_WITHIN_MS; performance.now() < ends; await new Promise((settle) => setTimeout(settle, 100))) {
+    const { events } = await (await fetch(`${base}${path}`, { headers: { "x-svc-api-key": full_key } })).json() as { readonly events: number }
+    if (events >= accepted) return
+  }
+  throw new Error(`What was accepted is not counted within ${COUNTED_WITHIN_MS / 1_000} s.`)
+}
+
 export const benchEvents = async (options: EventsOptions): Promise<void> => {
   if (options.kafka && options.known > 0) throw new Error("--known is for the embedded log only.")
   const installation = options.kafka ? await startInstallation(KAFKA_PARTITIONS) : undefined
   const known = options.known > 0 ? await startKnown(options.known) : undefined
   const server = installation?.server ?? known?.server ?? await startServer()
   const processorSecondsNow = () => {
-    const program = processorSeconds(server.pid)
+    const { firstThread } = processorSeconds(server.pid)
     const streams = installation === undefined ? 0 : processorSeconds(installation.streamsPid).process
-    return { ...program, process: program.process + streams, streams }
+    return { firstThread, process: treeSeconds(server.pid) + streams, streams }
   }
   try {
     const requests = batches(options, server.search_key, 64)
     const common = { host: "127.0.0.1", port: server.port, requests, unique: true }
-    await runLoad({ ...common, connections: options.connections, seconds: 3, rate: 0 })
+    const warm = await runLoad({ ...common, connections: options.connections, seconds: 3, rate: 0 })
+    await untilCounted(server, warm.accepted)
     const before = processorSecondsNow()
     const peak = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate: 0, uniqueFrom: 100_000_000 })
     const after = processorSecondsNow()
     const rssPeak = rssMb(server.pid)
+    const counting = performance.now()
+    await untilCounted(server, warm.accepted + peak.accepted)
+    const counted_after_s = round((performance.now() - counting) / 1_000, 1)
+    const whenCounted = processorSecondsNow()
     const rate = options.rate ?? Math.max(1, Math.floor((0.7 * peak.answered) / peak.seconds))
     const fixed = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate, uniqueFrom: 200_000_000 })
     report("events", {
@@ -103,9 +121,10 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
       batch: options.batch,
       accepted_events_per_s: Math.round(peak.accepted / peak.seconds),
       events_per_processor_s_first_thread: Math.round(peak.accepted / Math.max(0.01, after.firstThread - before.firstThread)),
-      events_per_processor_s_all: Math.round(peak.accepted / Math.max(0.01, after.process - before.process)),
+      events_per_processor_s_all: Math.round(peak.accepted / Math.max(0.01, whenCounted.process - before.process)),
+      counted_after_s,
       ...(known === undefined ? {} : { ...known.figures, window_share: round(known.figures.new_id_ns * peak.accepted / 1e9 / Math.max(0.01, after.firstThread - before.firstThread)) }),
-      ...(installation === undefined ? {} : { events_per_processor_s_streams: Math.round(peak.accepted / Math.max(0.01, after.streams - before.streams)) }),
+      ...(installation === undefined ? {} : { events_per_processor_s_streams: Math.round(peak.accepted / Math.max(0.01, whenCounted.streams - before.streams)) }),
       peak: percentiles(peak.latencies_ms as Array<number>),
       statuses: peak.statuses,
       fixed_rate_requests_per_s: rate,

@@ -3,7 +3,7 @@
  * one way results are written. Memory and sizes are printed before speed; a checksum keeps answers from being optimized away.
  */
 import { createHash } from "node:crypto"
-import { createReadStream, readFileSync, writeFileSync } from "node:fs"
+import { createReadStream, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os"
 import { createGunzip } from "node:zlib"
 
@@ -66,6 +66,25 @@ export const processorSeconds = (pid: number): { readonly process: number; reado
   process: ticksOf(`/proc/${pid}/stat`) / ticksPerSecond,
   firstThread: ticksOf(`/proc/${pid}/task/${pid}/stat`) / ticksPerSecond
 })
+/**
+ * Seconds of processor time of a process and everything it started, the embedded Postgres too: also of what has ended and
+ * was waited for. A process that ends while nobody waits for it is missed.
+ */
+export const treeSeconds = (pid: number): number => {
+  const parents = new Map<number, Array<number>>()
+  const ticks = new Map<number, number>()
+  for (const name of readdirSync("/proc")) {
+    if (!/^\d+$/.test(name)) continue
+    try {
+      const fields = readFileSync(`/proc/${name}/stat`, "utf8").replace(/^.*\) /s, "").split(" ")
+      const parent = Number(fields[1])
+      parents.set(parent, [...parents.get(parent) ?? [], Number(name)])
+      ticks.set(Number(name), [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0))
+    } catch { /* It ended while the list was read. */ }
+  }
+  const sum = (of: number): number => (ticks.get(of) ?? 0) + (parents.get(of) ?? []).reduce((before, child) => before + sum(child), 0)
+  return sum(pid) / ticksPerSecond
+}
 export const rssMb = (pid: number): number => {
   const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
   return line === null ? 0 : Math.round(Number(line[1]) / 1024)
