@@ -280,7 +280,8 @@ describe("sealed runs", () => {
         }
         assert.strictEqual(yield* seenOf(window, "small", small), 500)
         assert.strictEqual(yield* seenOf(window, "late", small), 500)
-        assert.strictEqual(yield* seenOf(window, "flood", flood.slice(-1_500)), 1_500)
+        // Of the run that the bound falls into an even share goes, and after merges that run may be a large one.
+        assert.isAbove(yield* seenOf(window, "flood", flood.slice(-1_500)), 300)
       }), { idsMax: 4_000 })
     })))
 
