@@ -77,6 +77,10 @@ const startKnown = async (count: number) => {
   }
 }
 
+const tenths = (all: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number>> => {
+  const parts = Math.min(10, all.length)
+  return Array.from({ length: parts }, (_, i) => all.slice(Math.floor(i * all.length / parts), Math.floor((i + 1) * all.length / parts)))
+}
 const COUNTED_WITHIN_MS = 300_000
 /** Until the overview tells as many events as were accepted. */
 const untilCounted = async ({ base, full_key }: Pick<RunningProgram, "base" | "full_key">, accepted: number): Promise<void> => {
@@ -113,7 +117,9 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
     const counted_after_s = round((performance.now() - counting) / 1_000, 1)
     const whenCounted = processorSecondsNow()
     const rate = options.rate ?? Math.max(1, Math.floor((0.7 * peak.answered) / peak.seconds))
-    const fixed = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate, uniqueFrom: 200_000_000 })
+    const memory: Array<number> = []
+    const sampling = setInterval(() => memory.push(rssMb(server.pid)), 1_000)
+    const fixed = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate, uniqueFrom: 200_000_000 }).finally(() => clearInterval(sampling))
     report("events", {
       machine: machine(),
       log: options.kafka ? "kafka" : "embedded",
@@ -130,6 +136,8 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
       fixed_rate_requests_per_s: rate,
       fixed: percentiles(fixed.latencies_ms as Array<number>),
       fixed_statuses: fixed.statuses,
+      // A tenth of the time each: the first would show a warm-up, the others growth.
+      fixed_rss_mb: tenths(memory).map((some) => Math.max(...some)).join(" "),
       fixed_accepted_events_per_s: Math.round(fixed.accepted / fixed.seconds),
       load_processor_s: round(peak.processor_s)
     }, options.out)
