@@ -275,3 +275,15 @@ describe("change", () => {
     expect(await answers()).toEqual(together)
   })
 })
+
+describe("search_cutoff_ms", () => {
+  it("ends both rankings with what they have, and says so", async () => {
+    await open(Array.from({ length: 2_000 }, (_, i) => ({ id: `${i}`, title: `red kettle ${i % 7}`, body: "a kettle that is red ".repeat(20) })))
+    for (const ranking of ["relevance", "plain"]) {
+      const { body, status } = await lab.search("c", { q: "red kettle", query_by: "title,body", ranking, search_cutoff_ms: 0 })
+      expect([status, (body as { search_cutoff: boolean }).search_cutoff]).toEqual([200, true])
+      const whole = (await lab.search("c", { q: "red kettle", query_by: "title,body", ranking })).body as { search_cutoff: boolean; found: number }
+      expect([whole.search_cutoff, whole.found]).toEqual([false, 2_000])
+    }
+  })
+})

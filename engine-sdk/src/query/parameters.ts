@@ -2,7 +2,7 @@
  * Typed reading of search parameters (engine-contract 1, 6.1-6.4, 6.7, 6.8): text forms, the messages for bad numbers,
  * and the order in which a request, its entry, a scoped key and a preset are merged. The table at the end says which
  * parameter is read where. `facet_sample_slope` and `group_max_candidates` are checked and have no effect; `search_cutoff_ms`
- * is looked at between word combinations only.
+ * is looked at between word combinations, and between the stages of `ranking=relevance`.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import { joinFilterTexts } from "./filter-parser.ts"

@@ -48,7 +48,11 @@ export class RelevanceSearch {
   private readonly lexicon: Lexicon
   private readonly norm: FieldNorm
   /** `ordersByScore` false: another key comes first, so the costly last steps are left out. */ private readonly ordersByScore: boolean
-  constructor(reader: CollectionReader, query: RelevanceQuery, matches: ReadonlyArray<SegmentMatches>, ordersByScore: boolean) {
+  private readonly deadline: number
+  /** True when the time ran out: variants of the query, or the close look at the best, are missing. */ isCutOff = false
+  /** `deadline` in `performance.now()`. */
+  constructor(reader: CollectionReader, query: RelevanceQuery, matches: ReadonlyArray<SegmentMatches>, ordersByScore: boolean, deadline: number) {
+    this.deadline = deadline
     this.query = query
     this.matches = matches
     this.ordersByScore = ordersByScore
@@ -63,9 +67,13 @@ export class RelevanceSearch {
     const asked = [this.query.text, ...this.query.variants].flatMap((text) => resolver.resolve(text) ?? [])
     if (asked.length === 0) return false
     this.asked = asked
-    for (const terms of asked) if (terms.terms.length > 0) this.search(terms)
+    for (const terms of asked) {
+      if (this.isLate()) break
+      if (terms.terms.length > 0) this.search(terms)
+    }
     return true
   }
+  private isLate(): boolean { return this.isCutOff ||= performance.now() > this.deadline }
 
   /** What highlighting marks. */
   marker(): (written: string) => MarkedWord | undefined { return markerOf(this.asked, this.query.units[0].locale) }
@@ -114,7 +122,7 @@ export class RelevanceSearch {
       }
       cells.count = kept
     })
-    if (!isBaseline && this.ordersByScore) {
+    if (!isBaseline && this.ordersByScore && !this.isLate()) {
       const best = top.take()
       if (terms.length > 1) addPairs(this.lexicon, terms, order, found, best)
       this.weighTitles(terms, best)

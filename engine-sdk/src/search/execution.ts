@@ -125,8 +125,9 @@ export class Execution {
 
   /** False when there is no word to rank by (only stop words): the engine-compatible search has an answer to those. */
   private rankByRelevance(query: RelevanceQuery): boolean {
-    const search = new RelevanceSearch(this.reader, query, this.matches, this.plan.sort.length === 0 || this.plan.sort[0].kind === "text_match" || this.plan.vector !== undefined)
+    const search = new RelevanceSearch(this.reader, query, this.matches, this.plan.sort.length === 0 || this.plan.sort[0].kind === "text_match" || this.plan.vector !== undefined, this.deadline)
     if (!search.run()) return false
+    this.isCutOff = search.isCutOff
     this.relevance = search
     return true
   }
