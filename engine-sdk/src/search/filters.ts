@@ -11,6 +11,7 @@ import type { NumberColumn, TextColumn } from "../index/columns.ts"
 import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
+import { nextTurn } from "../store/turns.ts"
 import type { SearchScope } from "./scope.ts"
 import { distance_m, SphericalPolygon } from "./geo.ts"
 import { joinBits } from "./joins.ts"
@@ -217,6 +218,9 @@ const STEPS_DOCS_MIN = 4_096
 const STEPS_SAMPLE = 2_048
 /** Ranges over one column before it is worth the pass over it. */
 const STEPS_USES_MIN = 3
+/** Documents of one slice of making them: under a millisecond. */
+const STEPS_SLICE_DOCS = 32_768
+/** Undefined until they are made, which happens between searches: a million documents take tens of milliseconds. */
 const stepsOf = (segment: Segment, field: string, column: NumberColumn): Steps | undefined => {
   if (segment.docs < STEPS_DOCS_MIN || column.starts !== undefined || column.has === undefined) return undefined
   const name = `steps:${field}`
@@ -224,26 +228,43 @@ const stepsOf = (segment: Segment, field: string, column: NumberColumn): Steps |
   if (typeof known === "object") return known
   const uses = (known ?? 0) + 1
   segment.derived.set(name, uses)
-  if (uses < STEPS_USES_MIN) return undefined
-  const made = makeSteps(column, column.has, segment.docs)
-  segment.derived.set(name, made)
-  return made
+  if (uses === STEPS_USES_MIN) {
+    const { has } = column
+    const made = stepsAround(column, has, segment.docs)
+    if (segment.docs <= STEPS_SLICE_DOCS) {
+      fillSteps(made, column, 0, segment.docs)
+      accumulate(made)
+      segment.derived.set(name, made)
+      return made
+    }
+    void (async () => {
+      for (let from = 0; from < segment.docs; from += STEPS_SLICE_DOCS) {
+        await nextTurn()
+        fillSteps(made, column, from, Math.min(segment.docs, from + STEPS_SLICE_DOCS))
+      }
+      accumulate(made)
+      segment.derived.set(name, made)
+    })()
+  }
+  return undefined
 }
-/** Cost: one pass with log(steps) comparisons a document. */
-const makeSteps = ({ values }: NumberColumn, has: Bits, docs: number): Steps => {
+/** Bounds from a sample, and empty sets. */
+const stepsAround = ({ values }: NumberColumn, has: Bits, docs: number): Steps => {
   const sample: number[] = []
   for (let doc = 0, step = Math.max(1, Math.floor(docs / STEPS_SAMPLE)); doc < docs; doc += step) if (hasBit(has, doc) && !Number.isNaN(values[doc])) sample.push(values[doc])
   sample.sort((a, b) => a - b)
   const bounds = Float64Array.from(new Set(Array.from({ length: Math.min(STEPS, sample.length) }, (_step, i) => sample[Math.floor(i * sample.length / STEPS)])))
-  const below = Array.from(bounds, () => bitsOf(docs))
-  for (let doc = 0; doc < docs; doc++) {
+  return { bounds, below: Array.from(bounds, () => bitsOf(docs)), has }
+}
+/** Cost: log(steps) comparisons a document. */
+const fillSteps = ({ below, bounds, has }: Steps, { values }: NumberColumn, from: number, to: number): void => {
+  for (let doc = from; doc < to; doc++) {
     if (!hasBit(has, doc)) continue
     const at = upperBound(bounds, values[doc])
     if (at < below.length) setBit(below[at], doc)
   }
-  for (let i = 1; i < below.length; i++) orInto(below[i], below[i - 1])
-  return { bounds, below, has }
 }
+const accumulate = ({ below }: Steps): void => { for (let i = 1; i < below.length; i++) orInto(below[i], below[i - 1]) }
 /** First bound above `value`; bounds.length when there is none. NaN is above all. */
 const upperBound = (bounds: Float64Array, value: number): number => {
   let low = 0, high = bounds.length
