@@ -9,6 +9,7 @@ import { readFingerprintKey } from "./fingerprint-key.ts"
 import type { StreamsPort, WorkerSettings } from "./messages.ts"
 import { makeProcessors } from "./runnable.ts"
 import { openStateStore } from "./state-lmdb.ts"
+import { layerOffsetStore } from "./offset-store-postgres.ts"
 import { partitionsOf } from "./topics.ts"
 import { layerWorkerLog } from "./worker-log.ts"
 
@@ -31,5 +32,5 @@ export const runStreams = (settings: WorkerSettings, port: StreamsPort) => {
         }))),
       { concurrency: "unbounded", discard: true }
     )
-  }).pipe(Effect.provide(Layer.mergeAll(sql, layerWorkerLog({ path: settings.logPath, port, ends: settings.ends }))))
+  }).pipe(Effect.provide(Layer.mergeAll(Layer.provideMerge(layerOffsetStore, sql), layerWorkerLog({ path: settings.logPath, port, ends: settings.ends }))))
 }

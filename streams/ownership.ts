@@ -12,16 +12,17 @@ import { Clock, Duration, Effect, Fiber, Scope } from "effect"
 import type { SqlClient } from "effect/sql"
 import { EventLog } from "../src/ports/event-log.ts"
 import { assign, type Standing, standing, type Unit, unitKey } from "./assignment.ts"
-import { announceMember, claimLease, liveMembers, readLeases, releaseLease, renewLeases, retireMember } from "./leases.ts"
+import { LeaseStore } from "./lease-store.ts"
+import type { OffsetStore } from "./offset-store.ts"
 import type { Runnable } from "./runnable.ts"
 import type { Progress, RunnerOptions } from "./runner.ts"
 import type { StateStore } from "./state.ts"
 import { partitionsOf } from "./topics.ts"
 
-export interface OwnershipOptions {
+export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
   /** This process, and no other one ever. */
   readonly member: string
-  readonly processors: ReadonlyArray<Runnable>
+  readonly processors: ReadonlyArray<Runnable<Sink>>
   readonly visitorPartitions: number
   readonly openStore: (unit: Unit) => StateStore
   /** How long a silent process keeps its partitions. */
@@ -29,7 +30,7 @@ export interface OwnershipOptions {
   /** How long a partition may stand still while records wait for it. */
   readonly stalledAfter_ms?: number
   readonly report?: (progress: Progress) => void
-  readonly runner?: Pick<RunnerOptions, "probe" | "snapshotEvery_ms">
+  readonly runner?: Omit<RunnerOptions, "partition" | "fence" | "openStore" | "report">
 }
 
 const LEASE_MS = 6_000
@@ -39,9 +40,9 @@ const STALLED_AFTER_MS = 60_000
 /** Of the ten seconds in which a process must have stopped. */
 const LEAVE_WITHIN_MS = 6_000
 
-interface Running extends Unit {
+interface Running<Sink> extends Unit {
   readonly fence: number
-  readonly runnable: Runnable
+  readonly runnable: Runnable<Sink>
   fiber: Fiber.Fiber<void>
   progress: Progress | undefined
   standing: Standing | undefined
@@ -49,16 +50,17 @@ interface Running extends Unit {
 }
 
 /** Runs until interrupted; lets go of everything then. Never fails: what Postgres does not answer is asked again. */
-export const runOwned = Effect.fnUntraced(function*(options: OwnershipOptions): Effect.fn.Return<never, never, EventLog | SqlClient.SqlClient | Scope.Scope> {
+export const runOwned = Effect.fnUntraced(function*<Sink = SqlClient.SqlClient>(options: OwnershipOptions<Sink>): Effect.fn.Return<never, never, EventLog | LeaseStore | OffsetStore | Sink | Scope.Scope> {
   const clock = yield* Clock.Clock
   const log = yield* EventLog
+  const leases = yield* LeaseStore
   const scope = yield* Effect.scope
   const { member, processors, visitorPartitions } = options
   const lease_ms = options.lease_ms ?? LEASE_MS
-  const running = new Map<string, Running>()
+  const running = new Map<string, Running<Sink>>()
   const all = processors.flatMap((processor) => Array.from({ length: partitionsOf(processor.inputs[0]!, visitorPartitions) }, (_, partition) => ({ group: processor.name, partition, processor })))
 
-  const startRunner = (unit: Omit<Running, "fiber">) =>
+  const startRunner = (unit: Omit<Running<Sink>, "fiber">) =>
     Effect.forkIn(unit.runnable.run({
       ...options.runner, partition: unit.partition, fence: unit.fence, openStore: () => options.openStore(unit),
       report: (progress) => {
@@ -68,22 +70,22 @@ export const runOwned = Effect.fnUntraced(function*(options: OwnershipOptions): 
       }
     }), scope)
 
-  const forget = (unit: Running) => Effect.sync(() => {
+  const forget = (unit: Running<Sink>) => Effect.sync(() => {
     if (running.get(unitKey(unit)) === unit) running.delete(unitKey(unit))
   })
-  const letGo = Effect.fnUntraced(function*(unit: Running) {
+  const letGo = Effect.fnUntraced(function*(unit: Running<Sink>) {
     if (unit.phase === "leaving") return
     unit.phase = "leaving"
     // Beside the timer: a runner in the middle of a transaction takes a while to stop.
     yield* Effect.forkIn(Effect.gen(function*() {
       yield* Fiber.interrupt(unit.fiber)
-      yield* Effect.catch(releaseLease(member, unit), (error) => Effect.logWarning(`The lease of ${unitKey(unit)} could not be ended; it ends by itself`, error))
+      yield* Effect.catch(leases.release(member, unit), (error) => Effect.logWarning(`The lease of ${unitKey(unit)} could not be ended; it ends by itself`, error))
       yield* forget(unit)
     }), scope)
   })
 
   /** Restarts what stands still though records wait: a reader or runner that hangs where nothing fails. */
-  const watch = Effect.fnUntraced(function*(unit: Running) {
+  const watch = Effect.fnUntraced(function*(unit: Running<Sink>) {
     const committed = unit.progress?.committed ?? {}
     let lag = 0
     for (const { name } of unit.runnable.inputs) lag += (yield* log.bounds(name, unit.partition)).endOffset - (committed[name] ?? 0)
@@ -102,9 +104,9 @@ export const runOwned = Effect.fnUntraced(function*(options: OwnershipOptions): 
   })
 
   const renew = Effect.gen(function*() {
-    yield* announceMember({ member, processors: processors.map(({ name }) => name) }, lease_ms)
+    yield* leases.announce({ member, processors: processors.map(({ name }) => name) }, lease_ms)
     const held = [...running.values()]
-    const kept = new Set((yield* renewLeases(member, held, lease_ms)).map(unitKey))
+    const kept = new Set((yield* leases.renew(member, held, lease_ms)).map(unitKey))
     for (const unit of held) {
       if (kept.has(unitKey(unit)) || unit.phase === "leaving") continue
       yield* Effect.logWarning(`${unitKey(unit)} was taken over by another process while this one was silent`)
@@ -113,8 +115,8 @@ export const runOwned = Effect.fnUntraced(function*(options: OwnershipOptions): 
   })
 
   const rebalance = Effect.gen(function*() {
-    const leases = new Map((yield* readLeases).map((lease) => [unitKey(lease), lease.owner]))
-    const { claim, release } = assign(member, yield* liveMembers, all.map(({ group, partition }) => ({ group, partition, owner: leases.get(unitKey({ group, partition })) })))
+    const owners = new Map((yield* leases.all).map((lease) => [unitKey(lease), lease.owner]))
+    const { claim, release } = assign(member, yield* leases.liveMembers, all.map(({ group, partition }) => ({ group, partition, owner: owners.get(unitKey({ group, partition })) })))
     for (const unit of release) {
       const mine = running.get(unitKey(unit))
       if (mine !== undefined) yield* letGo(mine)
@@ -122,7 +124,7 @@ export const runOwned = Effect.fnUntraced(function*(options: OwnershipOptions): 
     for (const unit of claim) {
       // Still being stopped here: its store is open until it has.
       if (running.has(unitKey(unit))) continue
-      const fence = yield* claimLease(member, unit, lease_ms)
+      const fence = yield* leases.claim(member, unit, lease_ms)
       const processor = processors.find(({ name }) => name === unit.group)
       if (fence === undefined || processor === undefined) continue
       const taken = { ...unit, fence, runnable: processor, progress: undefined, standing: undefined, phase: "running" as const }
@@ -138,14 +140,14 @@ export const runOwned = Effect.fnUntraced(function*(options: OwnershipOptions): 
 
   yield* Effect.addFinalizer(() =>
     Effect.gen(function*() {
-      yield* Effect.forEach([...running.values()], (unit) => Effect.andThen(Fiber.interrupt(unit.fiber), releaseLease(member, unit)), { concurrency: "unbounded", discard: true })
-      yield* retireMember(member)
+      yield* Effect.forEach([...running.values()], (unit) => Effect.andThen(Fiber.interrupt(unit.fiber), leases.release(member, unit)), { concurrency: "unbounded", discard: true })
+      yield* leases.retire(member)
     }).pipe(
       Effect.timeoutOption(LEAVE_WITHIN_MS),
       Effect.catch((error) => Effect.logWarning("Leases could not be ended; they end by themselves", error))
     ))
   const every = Duration.millis(lease_ms / RENEWALS)
-  const repeated = (what: string, effect: Effect.Effect<void, { readonly message: string }, EventLog | SqlClient.SqlClient>) =>
+  const repeated = (what: string, effect: Effect.Effect<void, { readonly message: string }, EventLog | OffsetStore | Sink>) =>
     Effect.forever(Effect.andThen(Effect.catch(effect, (error) => Effect.logWarning(`${what} failed and is tried again: ${error.message}`)), Effect.sleep(every)))
   // Three timers: neither a slow claim nor a log that does not answer may hold up the renewals.
   yield* Effect.forkScoped(repeated("Watching partitions", Effect.suspend(() => Effect.forEach([...running.values()].filter(({ phase }) => phase === "running"), watch, { discard: true }))))

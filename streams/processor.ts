@@ -31,7 +31,8 @@ export interface Snapshot {
   readonly stored: () => void
 }
 
-export interface Processor<Body, State, Emitted> {
+/** `Sink`: what the emissions are written with. */
+export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
   /** The consumer group in Postgres. Changing it means counting everything again. */
   readonly name: string
   /** Read in this order: what others refer to comes first. */
@@ -49,7 +50,7 @@ export interface Processor<Body, State, Emitted> {
   readonly newEmitted: () => Emitted
   readonly sizeOf: (emitted: Emitted) => number
   /** Writes the emissions; runs inside the transaction that also moves the offsets. */
-  readonly write: (emitted: Emitted) => Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
+  readonly write: (emitted: Emitted) => Effect.Effect<void, SqlError.SqlError, Sink>
   /**
    * What brings the store up to the state. `watermark` is the log's time (ms) up to which every input has been stepped:
    * what is to expire by it no later record can ask for. Called with nothing in the mailboxes.

@@ -3,19 +3,20 @@ import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
 import type { EventLog, EventLogUnavailable } from "../src/ports/event-log.ts"
 import type { FingerprintKey } from "../src/ports/fingerprint.ts"
+import type { OffsetStore } from "./offset-store.ts"
 import type { Processor } from "./processor.ts"
 import { makeAttribution } from "./processors/attribution/processor.ts"
 import { rejections } from "./processors/rejections/processor.ts"
 import { runPartition, type RunnerOptions } from "./runner.ts"
 import type { Topic } from "./topics.ts"
 
-export interface Runnable {
+export interface Runnable<Sink = SqlClient.SqlClient> {
   readonly name: string
   readonly inputs: ReadonlyArray<Topic>
-  readonly run: (options: RunnerOptions) => Effect.Effect<void, never, EventLog | SqlClient.SqlClient>
+  readonly run: (options: RunnerOptions) => Effect.Effect<void, never, EventLog | OffsetStore | Sink>
 }
 
-export const runnable = <Body, State, Emitted>(processor: Processor<Body, State, Emitted>): Runnable =>
+export const runnable = <Body, State, Emitted, Sink>(processor: Processor<Body, State, Emitted, Sink>): Runnable<Sink> =>
   ({ name: processor.name, inputs: processor.inputs, run: (options) => runPartition(processor, options) })
 
 export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Runnable> => [runnable(makeAttribution({ fingerprintKey })), runnable(rejections)]

@@ -13,16 +13,17 @@
  *   ended     the lease of the partition is somebody else's (`ownership.ts`): nothing of this life was written since
  */
 import { Cause, Clock, Data, Duration, Effect, Option, Queue, Random, Schedule } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
+import type { SqlError } from "effect/sql"
 import { type AppendedHint, EventLog, type LogRecord } from "../src/ports/event-log.ts"
 import { Mailboxes } from "./actor.ts"
-import { commitWith, readOffsets } from "./offsets.ts"
+import { OffsetStore } from "./offset-store.ts"
+import { commitWith, equalPositions } from "./offsets.ts"
 import { deadLetter, type Outcome } from "./outcome.ts"
 import { Intake } from "./intake.ts"
 import type { Entry, Place, Processor } from "./processor.ts"
 import { decodeRecord, encodeRecord } from "./record.ts"
 import { afterRefusal, afterSuccess, CALM, FlushRefused, isRefused, ISOLATIONS_MAX, refusalReason } from "./refusal.ts"
-import { placeKey, readSkipped, type Skipped, WHOLE_RECORD, writeSkipped } from "./skipped.ts"
+import { placeKey, type Skipped, WHOLE_RECORD } from "./skipped.ts"
 import type { Positions, StateStore } from "./state.ts"
 import { deadLettersOf, type Topic } from "./topics.ts"
 
@@ -113,12 +114,12 @@ interface Letter {
 /** Takes a transaction back that was only a trial; `refused` is what the trial found. */
 class TrialOver extends Data.TaggedError("TrialOver")<{ readonly refused: { readonly place: Place; readonly reason: string } | undefined }> {}
 
-export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(processor: Processor<Body, State, Emitted>, options: RunnerOptions) {
+export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Sink>(processor: Processor<Body, State, Emitted, Sink>, options: RunnerOptions) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
-  const sql = yield* SqlClient.SqlClient
-  const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+  const offsets = yield* OffsetStore
   const { partition } = options
+  const unit = { group: processor.name, partition }
   /** How often the step threw at a place, over all lives of this runner. */
   const throws = new Map<string, number>()
   /** Reasons of entries that Postgres refused, until the transaction that passes them has kept that. */
@@ -145,14 +146,14 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
   const life = Effect.gen(function*() {
     const hints = yield* log.subscribe
     const store = yield* Effect.acquireRelease(Effect.sync(options.openStore), (opened) => Effect.promise(() => opened.close()))
-    let committed: Positions = yield* withSql(readOffsets(processor.name, partition))
+    let committed: Positions = yield* offsets.offsets(unit)
     const stored = store.positions()
     if (stored !== undefined && processor.inputs.some(({ name }) => (stored[name] ?? 0) > (committed[name] ?? 0))) {
       // Postgres was restored from an older moment: what the snapshot counted is not counted there.
       yield* Effect.promise(() => store.clear())
     }
     const starts = yield* Effect.forEach(processor.inputs, ({ name }) => Effect.map(log.bounds(name, partition), ({ startOffset }) => [name, startOffset] as const))
-    const skipped = yield* withSql(readSkipped(processor.name, partition, Object.fromEntries(starts)))
+    const skipped = yield* offsets.skipped(unit, Object.fromEntries(starts))
     const skipReasonOf = (key: string): string | undefined => skipped.size + refused.size === 0 ? undefined : skipped.get(key) ?? refused.get(key)
     const state = processor.open(store)
     const mailboxes = new Mailboxes<Delivered<Body>>(options.entriesMax ?? ENTRIES_MAX)
@@ -274,14 +275,14 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
       yield* options.probe?.("flushed") ?? Effect.void
       const passed = letters.filter(({ isSkipped }) => isSkipped).map(({ place, reason }): Skipped => ({ topic: place.topic, offset: place.offset, index: place.index, reason }))
       const write = Effect.gen(function*() {
-        yield* writeSkipped(processor.name, partition, passed)
+        yield* offsets.skip(unit, passed)
         if (processor.sizeOf(emitted) > 0) yield* processor.write(emitted)
         // Once Postgres has taken what is counted, and before the offsets pass what is not.
         yield* Effect.forEach(letters, sendDeadLetter, { discard: true })
         if (redirects.length > 0) yield* log.append(redirects).pipe(told("Redirected entries could not be appended"), Effect.retry(backoff))
         redirects.length = 0
       })
-      yield* untilAnswered(withSql(commitWith(processor.name, partition, committed, target, write, options.fence))).pipe(
+      yield* untilAnswered(commitWith(processor.name, partition, committed, target, write, options.fence)).pipe(
         Effect.catchIf((error) => error._tag === "SqlError" && isRefused(error), (error) => {
           care = afterRefusal(records)
           return Effect.fail(new FlushRefused({ message: `a flush of ${records} records: ${refusalReason(error as SqlError.SqlError)}` }))
@@ -325,7 +326,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
         }
         return yield* new TrialOver({ refused: undefined })
       })
-      const over = yield* untilAnswered(withSql(sql.withTransaction(trial))).pipe(Effect.catchTag("TrialOver", Effect.succeed))
+      const over = yield* untilAnswered(offsets.transaction(trial)).pipe(Effect.catchTag("TrialOver", Effect.succeed))
       const first = parts[0]?.place
       care = { recordsMax: 1, isIsolating: false }
       if (first === undefined) return
@@ -412,8 +413,6 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted>(pr
     yield* Effect.sleep(delay_ms * (0.5 + (yield* Random.next)))
   }
 })
-
-const equalPositions = (a: Positions, b: Positions): boolean => Object.keys({ ...a, ...b }).every((topic) => (a[topic] ?? 0) === (b[topic] ?? 0))
 
 const isBehind = (log: EventLog["Service"], inputs: ReadonlyArray<Topic>, partition: number, reached: Positions) =>
   Effect.gen(function*() {

@@ -10,6 +10,8 @@ import { SqlClient } from "effect/sql"
 import { join } from "node:path"
 import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
 import { layerObserved } from "../../streams/observer.ts"
+import { LeaseStore } from "../../streams/lease-store.ts"
+import { layerOffsetStore } from "../../streams/offset-store-postgres.ts"
 import { type OwnershipOptions, runOwned } from "../../streams/ownership.ts"
 import { makeProcessors } from "../../streams/runnable.ts"
 import { openStateStore } from "../../streams/state-lmdb.ts"
@@ -104,5 +106,5 @@ export const runStreamsProcess = ({ config, names, ready, statePath, ...options 
     })
   }).pipe(
     Effect.scoped,
-    Effect.provide(Layer.provideMerge(layerBrokers(config, "dowser-streams"), Layer.provideMerge(layerMigrations, layerDatabase(config.databaseUrl, "dowser-streams", STREAM_CONNECTIONS_MAX))))
+    Effect.provide(Layer.provideMerge(layerBrokers(config, "dowser-streams"), Layer.provideMerge(Layer.mergeAll(layerMigrations, layerOffsetStore, LeaseStore.layerPostgres), layerDatabase(config.databaseUrl, "dowser-streams", STREAM_CONNECTIONS_MAX))))
   )

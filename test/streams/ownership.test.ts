@@ -3,7 +3,9 @@ import { assert, layer } from "@effect/vitest"
 import { Effect, Fiber, Layer, Ref, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { EventLog } from "../../src/ports/event-log.ts"
+import type { LeaseStore } from "../../streams/lease-store.ts"
 import { claimLease, readLeases, releaseLease } from "../../streams/leases.ts"
+import type { OffsetStore } from "../../streams/offset-store.ts"
 import { commitWith, readOffsets } from "../../streams/offsets.ts"
 import { OK } from "../../streams/outcome.ts"
 import { type OwnershipOptions, runOwned } from "../../streams/ownership.ts"
@@ -60,7 +62,7 @@ const until = <E, R>(what: string, holds: Effect.Effect<boolean, E, R>) =>
 const ownersOf = (group: string) => Effect.map(readLeases, (leases) => leases.filter((lease) => lease.group === group).map(({ owner }) => owner ?? "nobody").sort().join())
 
 layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("ownership of partitions", (it) => {
-  const scenario = (title: string, body: Effect.Effect<void, unknown, EventLog | SqlClient.SqlClient | Scope.Scope>) =>
+  const scenario = (title: string, body: Effect.Effect<void, unknown, EventLog | LeaseStore | OffsetStore | SqlClient.SqlClient | Scope.Scope>) =>
     it.effect(title, () =>
       Effect.gen(function*() {
         const sql = yield* SqlClient.SqlClient

@@ -5,6 +5,7 @@ import { SqlClient, SqlError } from "effect/sql"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION } from "../../src/events/schema.ts"
 import { EventLog } from "../../src/ports/event-log.ts"
 import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
+import type { OffsetStore } from "../../streams/offset-store.ts"
 import { decodeRecord, encodeRecord } from "../../streams/record.ts"
 import { afterRefusal, afterSuccess, CALM, isRefused } from "../../streams/refusal.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner.ts"
@@ -69,7 +70,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a batch tha
       GROUP BY q HAVING sum(searches) <> 0 OR sum(clicks) <> 0 ORDER BY q`
     return { events: events!.n, queries: queries.map(({ clicks, q, searches }) => [q, searches, clicks]) }
   })
-  const withLog = <A, E>(body: Effect.Effect<A, E, EventLog | SqlClient.SqlClient>) => Effect.provide(body, Layer.fresh(EventLog.layerMemory))
+  const withLog = <A, E>(body: Effect.Effect<A, E, EventLog | OffsetStore | SqlClient.SqlClient>) => Effect.provide(body, Layer.fresh(EventLog.layerMemory))
 
   it.effect("is told apart from a database that may still take it", () =>
     Effect.gen(function*() {

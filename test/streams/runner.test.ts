@@ -8,6 +8,7 @@ import { Rollups } from "../../src/analytics/rollups-repository.ts"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "../../src/events/schema.ts"
 import { EventLog } from "../../src/ports/event-log.ts"
 import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
+import type { OffsetStore } from "../../streams/offset-store.ts"
 import { decodeRecord, encodeRecord } from "../../streams/record.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner.ts"
 import { memoryStore, type StateStore } from "../../streams/state.ts"
@@ -70,7 +71,7 @@ const runUntilCaughtUp = Effect.fnUntraced(function*(name: string, options: Omit
 class Crash extends Data.TaggedError("Crash")<Record<never, never>> {}
 
 layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a partition of the attribution processor", (it) => {
-  const withLog = <A, E>(body: Effect.Effect<A, E, EventLog | SqlClient.SqlClient>) => Effect.provide(body, Layer.fresh(EventLog.layerMemory))
+  const withLog = <A, E>(body: Effect.Effect<A, E, EventLog | OffsetStore | SqlClient.SqlClient>) => Effect.provide(body, Layer.fresh(EventLog.layerMemory))
   let organizations = 0
   const rename = (input: OracleInput): OracleInput => {
     const organizationId = `org_${++organizations}`

@@ -6,6 +6,8 @@ import { join } from "node:path"
 import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { layerSql } from "../../src/runtime/embedded.ts"
 import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres.ts"
+import { LeaseStore } from "../../streams/lease-store.ts"
+import { layerOffsetStore } from "../../streams/offset-store-postgres.ts"
 
 export const temporaryFolder = (name: string) =>
   Effect.acquireRelease(
@@ -18,4 +20,4 @@ export const acquireTestPostgres = Effect.gen(function*() {
   return yield* Effect.acquireRelease(Effect.promise(() => startEmbeddedPostgres(join(folder, "postgres"))), (server) => Effect.promise(server.stop))
 })
 
-export const layerTestSql = Layer.unwrap(Effect.map(acquireTestPostgres, (server) => Layer.provideMerge(layerMigrations, layerSql(server))))
+export const layerTestSql = Layer.unwrap(Effect.map(acquireTestPostgres, (server) => Layer.provideMerge(Layer.mergeAll(layerMigrations, layerOffsetStore, LeaseStore.layerPostgres), layerSql(server))))
