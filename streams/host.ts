@@ -108,16 +108,6 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
 
   const reportOf = (group: string, partition: number): Progress | undefined => [...progress.values()].find((report) => report.group === group && report.partition === partition)
 
-  /** Records past their time go, but none that a consumer has not committed. */
-  const retain = Effect.gen(function*() {
-    const now = clock.currentTimeMillisUnsafe()
-    for (const { partition, topic } of partitions) {
-      const past = yield* log.offsetAt(topic.name, partition, now - topic.retentionHours * HOUR_MS)
-      const consumed = topic.waitsForConsumers ? readersOf(topic).map((group) => reportOf(group, partition)?.committed[topic.name] ?? 0) : []
-      yield* log.trim(topic.name, partition, Math.min(past, ...consumed))
-    }
-  })
-
   const startedAt = clock.currentTimeMillisUnsafe()
   const lag_ms = Effect.gen(function*() {
     const now = clock.currentTimeMillisUnsafe()
@@ -137,6 +127,19 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
       if (records[0] !== undefined) oldestAt = Math.min(oldestAt, records[0].appendedAt)
     }
     return now - oldestAt
+  })
+
+  /**
+   * Records past their time go, but none that a consumer has not committed. Their time ends where counting stands, not
+   * now: after a long standstill, a lost state needs what is as old as it remembers before the oldest uncounted record.
+   */
+  const retain = Effect.gen(function*() {
+    const countedAt = clock.currentTimeMillisUnsafe() - (yield* lag_ms)
+    for (const { partition, topic } of partitions) {
+      const past = yield* log.offsetAt(topic.name, partition, countedAt - topic.retentionHours * HOUR_MS)
+      const consumed = topic.waitsForConsumers ? readersOf(topic).map((group) => reportOf(group, partition)?.committed[topic.name] ?? 0) : []
+      yield* log.trim(topic.name, partition, Math.min(past, ...consumed))
+    }
   })
 
   yield* endsNow

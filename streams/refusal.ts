@@ -33,18 +33,18 @@ export class FlushRefused extends Data.TaggedError("FlushRefused")<{ readonly me
 export interface Care {
   /** Records of one flush at most. */
   readonly recordsMax: number
-  /** The next record alone was refused: find which of its entries is to blame. */
-  readonly isIsolating: boolean
+  /** This record (`topic/offset`) was refused alone: find which of its entries is to blame. Another may come before it now. */
+  readonly isolates?: string
 }
-export const CALM: Care = { recordsMax: Number.POSITIVE_INFINITY, isIsolating: false }
+export const CALM: Care = { recordsMax: Number.POSITIVE_INFINITY }
 /** A flush this large went through: as large as flushes are in calm times. */
 const CALM_FROM = 1_024
 
-/** After a refused flush of `records` records. log2(records) refusals lead to one record. */
-export const afterRefusal = (records: number): Care =>
-  records > 1 ? { recordsMax: Math.floor(records / 2), isIsolating: false } : { recordsMax: 1, isIsolating: true }
+/** After a refused flush of `records` records, `last` the last of them. log2(records) refusals lead to one record. */
+export const afterRefusal = (records: number, last: string): Care =>
+  records > 1 ? { recordsMax: Math.floor(records / 2) } : { recordsMax: 1, isolates: last }
 
-export const afterSuccess = ({ recordsMax }: Care): Care => recordsMax >= CALM_FROM / 2 ? CALM : { recordsMax: recordsMax * 2, isIsolating: false }
+export const afterSuccess = ({ recordsMax }: Care): Care => recordsMax >= CALM_FROM / 2 ? CALM : { recordsMax: recordsMax * 2 }
 
 /** Entries of one record that are searched for one by one; a record with more is given up whole, since each costs a rebuilt state. */
 export const ISOLATIONS_MAX = 16

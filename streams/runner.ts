@@ -14,7 +14,7 @@
  */
 import { Cause, Clock, Data, Duration, Effect, Option, Queue, Random, Schedule } from "effect"
 import type { SqlError } from "effect/sql"
-import { type AppendedHint, EventLog, type LogRecord } from "../src/ports/event-log.ts"
+import { type AppendedHint, EventLog, EventLogUnavailable, type LogRecord } from "../src/ports/event-log.ts"
 import { Mailboxes } from "./actor.ts"
 import { OffsetStore } from "./offset-store.ts"
 import { commitWith, equalPositions } from "./offsets.ts"
@@ -33,7 +33,7 @@ export interface RunnerOptions {
   /** Of the lease under which this partition is run, where several processes share the work; the runner ends when it is lost. */
   readonly fence?: number
   readonly report?: (progress: Progress) => void
-  /** Entries in the mailboxes before fetching stops. */
+  /** Entries in the mailboxes before fetching stops; not fewer than one record has. */
   readonly entriesMax?: number
   readonly recordsPerFetch?: number
   /** Rows of one flush: bounds the transaction, and with it how stale figures get under load. */
@@ -160,8 +160,9 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     let emitted = processor.newEmitted()
     const intake = new Intake(processor.inputs.map(({ name }) => name), store.positions() ?? {})
     let letters: Array<Letter> = []
-    /** Records taken since the last flush. */
+    /** Records taken since the last flush, and the last of them. */
     let records = 0
+    let lastRecord = ""
     let snapshotDueAt = clock.currentTimeMillisUnsafe()
     /** Entries settled when the last snapshot was taken. */
     let entriesAtSnapshot = counters.entries
@@ -173,6 +174,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       const whole = { topic: topic.name, offset, index: WHOLE_RECORD, appendedAt }
       const giveUp = (reason: string) => void letters.push({ topic, place: whole, organizationId, reason, body: value, isSkipped: true })
       records++
+      lastRecord = `${topic.name}/${offset}`
       try {
         const envelope = decodeRecord(value)
         organizationId = envelope.organization_id
@@ -250,9 +252,11 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         if (answer.startOffset > from && limits === undefined) counters.lost += Math.min(answer.startOffset, answer.nextOffset) - from
         const read = answer.records.filter(({ offset }) => offset < limit)
         const bytes = read.reduce((sum, { value }) => sum + value.length, 0)
-        // Retention may have passed a limit of the replay, where nothing is left to read.
-        const next = limits !== undefined && read.length === 0 ? limit : Math.min(answer.nextOffset, limit)
-        intake.add(name, read, next, next >= limit || (read.length < recordsMax && bytes < BYTES_PER_FETCH))
+        const next = Math.min(answer.nextOffset, limit)
+        // A leader that has just been elected may not know yet how far it is. Passed over, these records would be missing in the state.
+        if (limits !== undefined && read.length === 0 && next < limit) return yield* new EventLogUnavailable({ message: `the log gives nothing of ${name}/${partition} from ${from} on, though it was counted up to ${limit}` })
+        // A replay knows where it ends, however little a read brings.
+        intake.add(name, read, next, limits === undefined ? read.length < recordsMax && bytes < BYTES_PER_FETCH : next >= limit)
       }
       let cameAny = false
       while (!mailboxes.isFull && records < care.recordsMax) {
@@ -284,7 +288,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       })
       yield* untilAnswered(commitWith(processor.name, partition, committed, target, write, options.fence)).pipe(
         Effect.catchIf((error) => error._tag === "SqlError" && isRefused(error), (error) => {
-          care = afterRefusal(records)
+          care = afterRefusal(records, lastRecord)
           return Effect.fail(new FlushRefused({ message: `a flush of ${records} records: ${refusalReason(error as SqlError.SqlError)}` }))
         })
       )
@@ -328,7 +332,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       })
       const over = yield* untilAnswered(offsets.transaction(trial)).pipe(Effect.catchTag("TrialOver", Effect.succeed))
       const first = parts[0]?.place
-      care = { recordsMax: 1, isIsolating: false }
+      care = { recordsMax: 1 }
       if (first === undefined) return
       const ofRecord = [...refused.keys()].filter((key) => key.startsWith(`${first.topic}/${first.offset}/`))
       const isOneMore = over.refused !== undefined && ofRecord.length < ISOLATIONS_MAX
@@ -373,7 +377,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     let isSnapshotDue = false
     for (;;) {
       const cameAny = yield* fetch(undefined)
-      if (cameAny && care.isIsolating) yield* isolate
+      if (cameAny && care.isolates === lastRecord) yield* isolate
       yield* runSteps
       if (cameAny && records < care.recordsMax && processor.sizeOf(emitted) < (options.emittedMax ?? EMITTED_MAX) && (yield* isBehind(log, processor.inputs, partition, intake.reached))) {
         // More is waiting: one larger transaction is cheaper than two, and the bound keeps figures fresh.

@@ -18,14 +18,14 @@ const AT = Date.UTC(2026, 4, 4, 12)
 describe("care after a refusal", () => {
   plain("halves down to one record, searches that, and grows again while flushes go through", () => {
     const sizes: Array<number> = []
-    for (let care = afterRefusal(1_000); ; care = afterRefusal(care.recordsMax)) {
+    for (let care = afterRefusal(1_000, "t/9"); ; care = afterRefusal(care.recordsMax, "t/9")) {
       sizes.push(care.recordsMax)
-      if (care.isIsolating) break
+      if (care.isolates === "t/9") break
     }
     assert.deepStrictEqual(sizes, [500, 250, 125, 62, 31, 15, 7, 3, 1, 1])
-    let care = afterRefusal(1)
+    let care = afterRefusal(1, "t/9")
     for (let flushes = 0; flushes < 9; flushes++) care = afterSuccess(care)
-    assert.deepStrictEqual([care.recordsMax, care.isIsolating], [512, false])
+    assert.deepStrictEqual([care.recordsMax, care.isolates], [512, undefined])
     assert.strictEqual(afterSuccess(care), CALM)
   })
 })
