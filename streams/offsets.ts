@@ -3,7 +3,7 @@ import { Data, Effect } from "effect"
 import { OffsetStore } from "./offset-store.ts"
 import type { Positions } from "./state.ts"
 
-/** Somebody else moved this group's offsets: another consumer owns the partition, or Postgres was restored. */
+/** The offsets are not where this consumer left them: another one moved them, Postgres was restored, or a commit of its own went through unheard. */
 export class OffsetsMoved extends Data.TaggedError("OffsetsMoved")<{ readonly message: string }> {}
 
 /** The partition has another owner by now (`leases.ts`): what this one counted since its last flush is the other's to count. */
@@ -15,9 +15,10 @@ export const readOffsets = (group: string, partition: number) => Effect.flatMap(
 export const equalPositions = (a: Positions, b: Positions): boolean => Object.keys({ ...a, ...b }).every((topic) => (a[topic] ?? 0) === (b[topic] ?? 0))
 
 /**
- * Runs `write` and moves the group from `from` to `to` in one transaction. When the group already stands at `to`, an
- * earlier attempt had committed without our hearing of it, and nothing is written twice. With a `fence`, nothing is
- * written either once the partition has a newer owner: the successor's offsets must not move under it, and the check of
+ * Runs `write` and moves the group from `from` to `to` in one transaction; not when it stands elsewhere. Should it
+ * stand at `to`, that was an earlier attempt whose answer was lost, or another consumer, who may have passed over what
+ * this one counted into its state: the caller cannot know, and builds its state from what is stored. With a `fence`,
+ * nothing is written either once the partition has a newer owner: the successor's offsets must not move under it, and the check of
  * the offsets alone would let a predecessor win that comes back before the successor's first flush.
  */
 export const commitWith = <E, R>(group: string, partition: number, from: Positions, to: Positions, write: Effect.Effect<void, E, R>, fence?: number) =>
@@ -28,7 +29,6 @@ export const commitWith = <E, R>(group: string, partition: number, from: Positio
       yield* store.lock(unit)
       if (fence !== undefined && !(yield* store.holdsFence(unit, fence))) return yield* new LeaseLost({ message: `${group}/${partition} has another owner` })
       const at = yield* store.offsets(unit)
-      if (equalPositions(at, to)) return
       if (!equalPositions(at, from)) return yield* new OffsetsMoved({ message: `offsets of ${group}/${partition} moved from under this consumer` })
       yield* write
       yield* store.moveOffsets(unit, to)

@@ -35,6 +35,8 @@ export interface RunnerOptions {
   readonly report?: (progress: Progress) => void
   /** Entries in the mailboxes before fetching stops; not fewer than one record has. */
   readonly entriesMax?: number
+  /** Of an organization (`actor.ts`): how much of a shared partition's time it gets while others wait too. */
+  readonly weightOf?: (organizationId: string) => number
   readonly recordsPerFetch?: number
   /** Rows of one flush: bounds the transaction, and with it how stale figures get under load. */
   readonly emittedMax?: number
@@ -68,6 +70,8 @@ export interface Progress {
 const RECORDS_PER_FETCH = 32
 const BYTES_PER_FETCH = 8 * 1024 * 1024
 const ENTRIES_MAX = 50_000
+/** Of a common event in its record; larger ones are charged in proportion. */
+const BYTES_PER_COST = 512
 const EMITTED_MAX = 40_000
 const SNAPSHOT_EVERY_MS = 5_000
 /** At about 1 KB of state an entry. */
@@ -97,6 +101,8 @@ class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string
 /** An entry in its mailbox; it is its own place. */
 interface Delivered<Body> extends Place {
   readonly organizationId: string
+  /** By which its organization's turn is charged. */
+  readonly cost: number
   readonly body: Body
 }
 
@@ -147,6 +153,9 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     const hints = yield* log.subscribe
     const store = yield* Effect.acquireRelease(Effect.sync(options.openStore), (opened) => Effect.promise(() => opened.close()))
     let committed: Positions = yield* offsets.offsets(unit)
+    // What a commit passed whose answer was lost is not tried again.
+    for (const key of sent) if (isPassed(key, committed)) sent.delete(key)
+    for (const key of refused.keys()) if (isPassed(key, committed)) refused.delete(key)
     const stored = store.positions()
     if (stored !== undefined && processor.inputs.some(({ name }) => (stored[name] ?? 0) > (committed[name] ?? 0))) {
       // Postgres was restored from an older moment: what the snapshot counted is not counted there.
@@ -156,7 +165,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     const skipped = yield* offsets.skipped(unit, Object.fromEntries(starts))
     const skipReasonOf = (key: string): string | undefined => skipped.size + refused.size === 0 ? undefined : skipped.get(key) ?? refused.get(key)
     const state = processor.open(store)
-    const mailboxes = new Mailboxes<Delivered<Body>>(options.entriesMax ?? ENTRIES_MAX)
+    const mailboxes = new Mailboxes<Delivered<Body>>({ entriesMax: options.entriesMax ?? ENTRIES_MAX, weightOf: options.weightOf, costOf: ({ cost }) => cost })
     let emitted = processor.newEmitted()
     const intake = new Intake(processor.inputs.map(({ name }) => name), store.positions() ?? {})
     let letters: Array<Letter> = []
@@ -184,9 +193,11 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       } catch (error) {
         return giveUp(`unreadable record: ${String(error)}`)
       }
+      // By its bytes: a purchase of a hundred items is stepped and written for longer than a view.
+      const cost = Math.max(1, value.length / entries.length / BYTES_PER_COST)
       for (let index = 0; index < entries.length; index++) {
         const { body, key } = entries[index]!
-        const delivered = { topic: topic.name, offset, index, appendedAt, organizationId: key, body }
+        const delivered = { topic: topic.name, offset, index, appendedAt, organizationId: key, cost, body }
         // Full in the middle of a record: the step catches up first. A record is at most one request, so this is rare.
         if (mailboxes.deliver(key, delivered)) continue
         stepAll(Number.POSITIVE_INFINITY)
@@ -417,6 +428,12 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     yield* Effect.sleep(delay_ms * (0.5 + (yield* Random.next)))
   }
 })
+
+/** Whether the offsets have passed a place (`placeKey`). */
+const isPassed = (key: string, committed: Positions): boolean => {
+  const [topic, offset] = key.split("/")
+  return Number(offset) < (committed[topic!] ?? 0)
+}
 
 const isBehind = (log: EventLog["Service"], inputs: ReadonlyArray<Topic>, partition: number, reached: Positions) =>
   Effect.gen(function*() {

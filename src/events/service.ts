@@ -10,6 +10,7 @@ import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, EVENT_FINGERPRINTS } from "../../
 import { type Admission, DedupeWindow } from "../ports/dedupe-window.ts"
 import { type AppendRecord, EventLog } from "../ports/event-log.ts"
 import { Throttled } from "../wire/errors.ts"
+import { Admission as SenderAdmission } from "./admission.ts"
 import { acceptBatch, type AcceptOptions } from "./accept-batch.ts"
 import { EventsUnavailable } from "./errors.ts"
 import { keptEntry, type KeptRejection, RejectionBudget, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "./rejections.ts"
@@ -67,12 +68,15 @@ const requestsWithin = (requests: ReadonlyArray<Waiting>, from: number, events_m
   return count
 }
 
-const overloaded = () => new Throttled({ message: "Too many events are waiting to be stored; send the batch again later.", kind: "backpressure", retry_after_s: RETRY_AFTER_S })
+const overShare = (retry_after_s: number) =>
+  new Throttled({ message: "Counting is behind and this organization sends more than its share; send the batch again later.", kind: "backpressure", retry_after_s })
+const overloaded = (retry_after_s = RETRY_AFTER_S) => new Throttled({ message: "Too many events are waiting to be stored; send the batch again later.", kind: "backpressure", retry_after_s })
 
 const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
   const log = yield* EventLog
   const window = yield* DedupeWindow
   const clock = yield* Clock.Clock
+  const senders = yield* SenderAdmission
   /** Bounded by the two limits above, which `ingestEvents` keeps. */
   const waiting: Array<Waiting> = []
   let waitingEvents = 0
@@ -144,7 +148,7 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
     const stored = yield* Effect.result(records.length === 0 ? Effect.succeed([]) : log.append(records))
     if (stored._tag === "Success") return duplicates
     for (const admission of admissions) yield* window.forget(admission)
-    if (stored.failure._tag === "EventLogOverloaded") return overloaded()
+    if (stored.failure._tag === "EventLogOverloaded") return overloaded(Math.ceil(stored.failure.retry_after_s))
     yield* Effect.logError("The event log refused an append", stored.failure)
     return new EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: RETRY_AFTER_S })
   })
@@ -182,6 +186,8 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
       const done = Deferred.makeUnsafe<number, IngestFailure>()
       const size = accepted.length + rejections.length
       if (waiting.length >= WAITING_REQUESTS_MAX || (waitingEvents > 0 && waitingEvents + size > WAITING_EVENTS_MAX)) return yield* overloaded()
+      const comeBack_s = senders.admit(organizationId, size)
+      if (comeBack_s > 0) return yield* overShare(comeBack_s)
       waiting.push({ organizationId, events: accepted, rejections, done })
       waitingEvents += size
       filled.openUnsafe()

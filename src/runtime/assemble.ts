@@ -4,6 +4,7 @@ import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
 import type { StreamWorker } from "../../streams/host.ts"
+import type { Weights } from "../../streams/weights.ts"
 import { EVENT_FINGERPRINTS } from "../../streams/topics.ts"
 import { Access } from "../access/access.ts"
 import { OperatorAuth } from "../access/operator.ts"
@@ -16,6 +17,7 @@ import { CatalogNames } from "../catalog/names.ts"
 import { CatalogResources } from "../catalog/resources.ts"
 import type { Configuration } from "../configuration/configuration.ts"
 import { Demo } from "../demo/demo.ts"
+import { layerAdmission } from "../events/admission.ts"
 import { FailedEvents } from "../events/failed.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import { Events } from "../events/service.ts"
@@ -40,6 +42,7 @@ import { layerHousekeeping } from "./housekeeping.ts"
 export interface RuntimeOptions {
   readonly searching?: SearchLayerOptions
   /** Contract part 7; false when absent. */ readonly allowPrivateAddresses?: boolean
+  /** Of organizations, where they share what is counted a second. */ readonly weights?: Weights
 }
 
 export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
@@ -55,7 +58,7 @@ export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly operatorToken: string
 }
 
-export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration, dedupePath, isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE, ConfigurationE>) => {
+export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration, dedupePath, isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching, weights }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE, ConfigurationE>) => {
   const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })))
   const events = Layer.mergeAll(streams, Layer.provideMerge(FailedEvents.layer, Events.layer({ visitorPartitions })), SearchServed.layer({ visitorPartitions }), Analytics.layer)

@@ -2,7 +2,6 @@
 import { describe, expect, it } from "vitest"
 import { markPartition, partitionOfQueryId, QUERY_ID_PARTITIONS_MAX } from "../../src/events/query-id.ts"
 import { ulid } from "../../src/ports/identifiers.ts"
-import { Mailboxes, TURN_MAX } from "../../streams/actor.ts"
 import { partitionOfEvent, partitionOfVisitor } from "../../streams/routing.ts"
 
 const minted = (partition: number) => markPartition(`qry_${ulid(1_777_777_777_777, new Uint8Array(11).fill(partition))}`, partition)
@@ -40,18 +39,5 @@ describe("an event", () => {
     }
     expect(seen.size).toBe(16)
     expect(same).toBeLessThan(100)
-  })
-})
-
-describe("mailboxes", () => {
-  it("keep order within a key, take turns between keys, and refuse beyond their bound", () => {
-    const boxes = new Mailboxes<number>(TURN_MAX * 3)
-    for (let i = 0; i < TURN_MAX * 2; i++) expect(boxes.deliver("busy", i)).toBe(true)
-    for (let i = 0; i < TURN_MAX; i++) boxes.deliver("quiet", i)
-    expect(boxes.deliver("late", 0)).toBe(false)
-    const turns: Array<readonly [string, number, number]> = []
-    for (let turn = boxes.takeTurn(); turn !== undefined; turn = boxes.takeTurn()) turns.push([turn.key, turn.entries[0]!, turn.entries.length])
-    expect(turns).toEqual([["busy", 0, TURN_MAX], ["quiet", 0, TURN_MAX], ["busy", TURN_MAX, TURN_MAX]])
-    expect(boxes.size).toBe(0)
   })
 })
