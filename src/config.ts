@@ -9,6 +9,9 @@ export interface ServerConfig {
   /** Products of the demo catalogue. */ readonly demoProducts: number
   /** Outbound calls may reach private and loopback addresses. */ readonly allowPrivateAddresses: boolean
   /** `embedded`: everything in this program. `distributed`: over Kafka and a Postgres that are there already. */ readonly mode: "embedded" | "distributed"
+  /** Of organizations, `organization=weight` separated by commas. */ readonly weights: string
+  /** What the embedded event log may hold; 0: as much as the disk has. */ readonly logMegabytesMax: number
+  /** What must stay free on the data folder's disk. */ readonly diskReserveMegabytes: number
   /** `none`: another process has the engine. Distributed mode only. */ readonly engine: "embedded" | "none"
 }
 

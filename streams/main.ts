@@ -11,6 +11,7 @@ import { makeProcessors } from "./runnable.ts"
 import { openStateStore } from "./state-lmdb.ts"
 import { layerOffsetStore } from "./offset-store-postgres.ts"
 import { partitionsOf } from "./topics.ts"
+import { weightIn } from "./weights.ts"
 import { layerWorkerLog } from "./worker-log.ts"
 
 /** Partitions take turns on one connection each; the rest serves replays and reports. */
@@ -27,6 +28,7 @@ export const runStreams = (settings: WorkerSettings, port: StreamsPort) => {
       makeProcessors(fingerprintKey).flatMap(({ inputs, name, run }) => Array.from({ length: partitionsOf(inputs[0]!, settings.visitorPartitions) }, (_, partition) =>
         run({
           partition,
+          weightOf: weightIn(settings.weights),
           openStore: () => openStateStore(join(settings.statePath, `${name}-${partition}`)),
           report: (progress) => port.send({ kind: "progress", progress })
         }))),

@@ -3,12 +3,16 @@
  * here, except dead letters, which go to the front because it alone writes the log.
  */
 
+import type { Weights } from "./weights.ts"
+
 export interface WorkerSettings {
   readonly logPath: string
   /** Folder for the snapshots of keyed state. */
   readonly statePath: string
   readonly sql: { readonly host: string; readonly port: number; readonly username: string; readonly password: string; readonly database: string }
   readonly visitorPartitions: number
+  /** Of organizations that share a partition. */
+  readonly weights?: Weights
   /** End of what is durable, at the worker's start. */
   readonly ends: ReadonlyArray<PartitionEnd>
 }

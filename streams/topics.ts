@@ -40,6 +40,8 @@ export const deadLettersOf = (topic: Topic): Topic => ({
   name: `${topic.name}.dlq`, partitioning: "one", retentionHours: 31 * DAY, compaction: false, waitsForConsumers: false, writtenBy: "any processor"
 })
 
+export const isDeadLetters = (topic: string): boolean => topic.endsWith(".dlq")
+
 export const TOPICS: ReadonlyArray<Topic> = [
   BEHAVIOUR_EVENTS, SEARCH_SERVED, EVENT_FINGERPRINTS, BEHAVIOUR_REJECTED, deadLettersOf(BEHAVIOUR_EVENTS), deadLettersOf(SEARCH_SERVED), deadLettersOf(BEHAVIOUR_REJECTED)
 ]

@@ -19,6 +19,8 @@ const dataDirDefault = fileURLToPath(new URL("../../.dowser", import.meta.url))
 const dataDir = Flag.String("data-dir").pipe(Flag.withDescription("Folder that holds everything"), Flag.withFallbackConfig(Config.String("DOWSER_DATA_DIR")), Flag.withDefault(dataDirDefault))
 const json = Flag.Boolean("json").pipe(Flag.withDescription("One JSON line on standard output"), Flag.withFallbackConfig(Config.Boolean("DOWSER_JSON")), Flag.withDefault(false))
 
+const weights = Flag.String("weights").pipe(Flag.withDescription("Shares of organizations when counting is behind, e.g. org_a=4,org_b=0.5 (others 1)"), Flag.withFallbackConfig(Config.String("DOWSER_WEIGHTS")), Flag.withDefault(""))
+
 /** Only in distributed mode must the first two be there; their absence is told then. */
 const meeting = {
   brokers: Flag.String("kafka-brokers").pipe(Flag.withDescription("Kafka brokers, host:port, separated by commas"), Flag.withFallbackConfig(Config.String("KAFKA_BROKERS")), Flag.withDefault("")),
@@ -45,11 +47,14 @@ const startCommand = Command.make("start", {
   countryHeader: Flag.String("country-header").pipe(Flag.withDescription("Header in which a proxy in front names the visitor's country, e.g. cf-ipcountry"), Flag.withFallbackConfig(Config.String("DOWSER_COUNTRY_HEADER")), Flag.optional),
   demo: Flag.Boolean("demo").pipe(Flag.withDescription("Load the demo shop on the first start (--no-demo: one empty organization)"), Flag.withFallbackConfig(Config.Boolean("DOWSER_DEMO")), Flag.withDefault(true)),
   allowPrivateAddresses: Flag.Boolean("allow-private-addresses").pipe(Flag.withDescription("Outbound calls (webhooks) may reach private and loopback addresses"), Flag.withFallbackConfig(Config.Boolean("DOWSER_ALLOW_PRIVATE_ADDRESSES")), Flag.withDefault(false)),
+  weights,
+  logMegabytesMax: Flag.Int("log-megabytes-max").pipe(Flag.withDescription("What the embedded event log may hold before events are answered 429 (0: as much as the disk has)"), Flag.withFallbackConfig(Config.Int("DOWSER_LOG_MEGABYTES_MAX")), Flag.withDefault(0)),
+  diskReserveMegabytes: Flag.Int("disk-reserve-megabytes").pipe(Flag.withDescription("What must stay free on the disk of the embedded event log"), Flag.withFallbackConfig(Config.Int("DOWSER_DISK_RESERVE_MEGABYTES")), Flag.withDefault(256)),
   demoProducts: Flag.Int("demo-products").pipe(Flag.withDescription("Products of the demo shop"), Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")), Flag.withDefault(12_000))
 }, (flags) => Effect.scoped(start({ ...flags, countryHeader: Option.getOrUndefined(flags.countryHeader) }, meetingOf(flags), { operatorKey: Option.getOrUndefined(flags.operatorKey), operatorToken: Option.getOrUndefined(flags.operatorToken) }))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
 
 const streamsCommand = Command.make("streams", {
-  dataDir, json, ...meeting,
+  dataDir, json, ...meeting, weights,
   lease_ms: Flag.Int("lease-ms").pipe(Flag.withDescription("How long a silent process keeps its partitions"), Flag.withFallbackConfig(Config.Int("DOWSER_LEASE_MS")), Flag.withDefault(6_000)),
   names: Argument.String("names").pipe(Argument.between(0, 50))
 }, (flags) => Effect.scoped(streams({ ...flags, config: meetingOf(flags) }))).pipe(Command.withDescription("Run stream processors alone: those named, or all, sharing partitions with every other such process"))

@@ -8,6 +8,7 @@ import { Demo, readDemoRecord, writeDemoRecord } from "../demo/demo.ts"
 import { seedDemo } from "../demo/seed.ts"
 import { dataVersion } from "../migrations/index.ts"
 import { createWithKeys } from "../organizations/routes.ts"
+import { parseWeights } from "../../streams/weights.ts"
 import { type DataFolder, type GivenSecrets, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
 import { layerEmbedded } from "../runtime/embedded.ts"
 import { layerServer } from "../server.ts"
@@ -97,7 +98,10 @@ export const start = Effect.fn("start")(function*(config: ServerConfig, distribu
     Effect.try({ try: () => openDataFolder(config.dataDir, dataVersion, secrets), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
     (opened) => Effect.sync(opened.release)
   )
-  const options = { searching: { countryHeader: config.countryHeader?.toLowerCase() }, allowPrivateAddresses: config.allowPrivateAddresses }
+  const weights = parseWeights(config.weights)
+  if (typeof weights === "string") return yield* Effect.fail(new StartRefused(`--weights: ${weights}`))
+  const logSpace = { ...(config.logMegabytesMax > 0 ? { bytesMax: config.logMegabytesMax * 1024 * 1024 } : {}), reserveBytes: config.diskReserveMegabytes * 1024 * 1024 }
+  const options = { weights, logSpace, searching: { countryHeader: config.countryHeader?.toLowerCase() }, allowPrivateAddresses: config.allowPrivateAddresses }
   const stack = yield* config.mode === "embedded"
     ? Layer.build(layerServer(config).pipe(Layer.provideMerge(layerEmbedded(folder, options))))
     : Layer.build(layerServer(config).pipe(Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, options))))

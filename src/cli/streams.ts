@@ -1,17 +1,20 @@
 /** `dowser streams [names…]`: processors in a process of their own, beside any number of others. */
 import { join } from "node:path"
 import { Effect } from "effect"
+import { parseWeights } from "../../streams/weights.ts"
 import type { DistributedConfig } from "../config.ts"
 import { dataVersion } from "../migrations/index.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { openDataFolder, StartRefused } from "../runtime/data-folder.ts"
 
-export const streams = Effect.fn("cli.streams")(function*(flags: { readonly dataDir: string; readonly json: boolean; readonly lease_ms: number; readonly names: ReadonlyArray<string>; readonly config: DistributedConfig }) {
+export const streams = Effect.fn("cli.streams")(function*(flags: { readonly dataDir: string; readonly json: boolean; readonly lease_ms: number; readonly names: ReadonlyArray<string>; readonly config: DistributedConfig; readonly weights: string }) {
   // For the snapshots of its state; held like any data folder, since two processes would write into each other's.
   const folder = yield* Effect.acquireRelease(
     Effect.try({ try: () => openDataFolder(flags.dataDir, dataVersion), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
     (opened) => Effect.sync(opened.release)
   )
+  const weights = parseWeights(flags.weights)
+  if (typeof weights === "string") return yield* Effect.fail(new StartRefused(`--weights: ${weights}`))
   const identifiers = yield* Identifiers
   const member = yield* identifiers.make("strm")
   // Loaded only when asked for, like the benches.
@@ -20,5 +23,5 @@ export const streams = Effect.fn("cli.streams")(function*(flags: { readonly data
     if (flags.json) process.stdout.write(`${JSON.stringify({ ready: true, member })}\n`)
     else process.stderr.write(`Processors run here as ${member}.\n`)
   })
-  return yield* runStreamsProcess({ config: flags.config, names: flags.names, statePath: join(folder.path, "streams"), member, lease_ms: flags.lease_ms, ready })
+  return yield* runStreamsProcess({ config: flags.config, names: flags.names, statePath: join(folder.path, "streams"), member, weights, lease_ms: flags.lease_ms, ready })
 }, Effect.provide(Identifiers.layer))

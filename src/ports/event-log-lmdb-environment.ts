@@ -5,6 +5,7 @@
  */
 import { open } from "lmdb"
 import type { LogRecord } from "./event-log.ts"
+import type { LogUsage } from "./log-space.ts"
 
 /** One write of a group. The environment keeps `value` until the commit, so it must not change. */
 export interface LogWrite {
@@ -25,6 +26,8 @@ export interface LogEnvironment {
   readonly bounds: (topic: string, partition: number) => { startOffset: number; endOffset: number }
   /** Removes at most `TRIM_RECORDS_MAX` records below `before`; answers the new start. */
   readonly trim: (topic: string, partition: number, before: number) => Promise<number>
+  /** O(databases). */
+  readonly usage: () => LogUsage
   readonly close: () => Promise<void>
 }
 
@@ -34,6 +37,12 @@ export const TRIM_RECORDS_MAX = 512
 const DATABASES_MAX = 512
 const READERS_MAX = 126
 const HEADER_BYTES = 10
+const NEXT_OFFSETS = "next-offsets"
+const META_PAGES = 2
+
+/** Of a B+ tree, as LMDB tells it. */
+interface TreePages { readonly treeBranchPageCount: number; readonly treeLeafPageCount: number; readonly overflowPages: number }
+const pagesOf = ({ overflowPages, treeBranchPageCount, treeLeafPageCount }: TreePages): number => overflowPages + treeBranchPageCount + treeLeafPageCount
 
 /** `[appended at f64][key length u16][key][value]`, little end first. */
 export const frame = (appendedAt: number, key: string | undefined, value: Uint8Array): Buffer => {
@@ -67,14 +76,14 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
   const root = open<Buffer, string>(options)
   const openPartition = (name: string) => root.openDB<Buffer, number>({ name, encoding: "binary" })
   // Where a partition goes on when retention has removed every record of it.
-  const meta = root.openDB<Buffer, string>({ name: "next-offsets", encoding: "binary" })
+  const meta = root.openDB<Buffer, string>({ name: NEXT_OFFSETS, encoding: "binary" })
   const databases = new Map<string, ReturnType<typeof openPartition>>()
-  const databaseOf = (topic: string, partition: number) => {
-    const name = `${topic}/${partition}`
+  const namedDatabase = (name: string) => {
     let database = databases.get(name)
     if (database === undefined) databases.set(name, database = openPartition(name))
     return database
   }
+  const databaseOf = (topic: string, partition: number) => namedDatabase(`${topic}/${partition}`)
   const firstKey = (topic: string, partition: number, reverse: boolean): number | undefined => {
     for (const key of databaseOf(topic, partition).getKeys({ limit: 1, reverse })) return key
     return undefined
@@ -116,6 +125,15 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
         for (let offset = startOffset; offset < stop; offset++) void database.remove(offset)
       })
       return stop
+    },
+    usage: () => {
+      root.resetReadTxn()
+      const { free, lastPageNumber, pageSize, root: main } = root.getStats() as TreePages & { readonly lastPageNumber: number; readonly pageSize: number; readonly free: TreePages; readonly root: TreePages }
+      // What no tree holds is free. A database that this process has not opened yet is listed in the main one.
+      let held = META_PAGES + pagesOf(main) + pagesOf(free) + pagesOf(meta.getStats() as TreePages)
+      for (const name of root.getKeys()) if (name !== NEXT_OFFSETS) held += pagesOf(namedDatabase(name).getStats() as TreePages)
+      root.resetReadTxn()
+      return { bytes: (lastPageNumber + 1) * pageSize, reusableBytes: Math.max(0, lastPageNumber + 1 - held) * pageSize }
     },
     close: async () => {
       await root.flushed

@@ -3,8 +3,10 @@
  * a commit is on its way to disk go together into the next one, so a slow disk makes larger groups and not a queue of
  * syncs. A record is readable only once it is durable: a consumer must not count what a power cut could take back.
  */
+import { statfs } from "node:fs/promises"
 import { Clock, Effect, Layer, Queue } from "effect"
 import { type AppendedHint, type AppendRecord, EventLog, EventLogOverloaded, type EventLogShape, EventLogUnavailable, HINTS_MAX, type LogRecord } from "./event-log.ts"
+import { type LogSpaceOptions, spaceRefusal } from "./log-space.ts"
 import { frame, type LogEnvironment, type LogWrite, openLogEnvironment } from "./event-log-lmdb-environment.ts"
 
 export interface EmbeddedLogOptions {
@@ -14,6 +16,8 @@ export interface EmbeddedLogOptions {
   readonly pendingBytesMax?: number
   /** Bytes of one commit: bounds how long one group keeps the disk and its callers waiting. */
   readonly groupBytesMax?: number
+  /** Near these bounds appends are refused, but those to topics that `isAlwaysTaken`: without dead letters nothing can be counted and then removed. */
+  readonly space?: LogSpaceOptions & { readonly isAlwaysTaken?: (topic: string) => boolean }
   /** The environment under the log; tests put a simulated disk there. */
   readonly open?: (path: string) => LogEnvironment
 }
@@ -21,6 +25,9 @@ export interface EmbeddedLogOptions {
 const PENDING_BYTES_MAX = 64 * 1024 * 1024
 const GROUP_BYTES_MAX = 8 * 1024 * 1024
 const OVERLOADED_RETRY_AFTER_S = 1
+/** Space comes back by retention or by a person. */
+const FULL_RETRY_AFTER_S = 30
+const SPACE_EVERY_MS = 1_000
 
 type AppendFailure = EventLogOverloaded | EventLogUnavailable
 type AppendDone = (result: ReadonlyArray<number> | AppendFailure) => void
@@ -78,6 +85,9 @@ class LmdbEventLog {
   readonly #publish: (hint: AppendedHint) => void
   readonly #pendingBytesMax: number
   readonly #groupBytesMax: number
+  readonly #isAlwaysTaken: (topic: string) => boolean
+  /** Why there is no room for more; undefined while there is. */
+  full: string | undefined
   /** End offsets by `topic/partition`, durable ones only. */
   readonly #ends = new Map<string, number>()
   #waiting: Array<Waiting> = []
@@ -98,6 +108,7 @@ class LmdbEventLog {
     this.#now = now
     this.#publish = publish
     this.#pendingBytesMax = options.pendingBytesMax ?? PENDING_BYTES_MAX
+    this.#isAlwaysTaken = options.space?.isAlwaysTaken ?? (() => false)
     this.#groupBytesMax = options.groupBytesMax ?? GROUP_BYTES_MAX
   }
 
@@ -120,6 +131,9 @@ class LmdbEventLog {
     for (const record of records) bytes += record.value.length
     if (this.#pendingBytes > 0 && this.#pendingBytes + bytes > this.#pendingBytesMax) {
       return done(new EventLogOverloaded({ message: "the event log has too much waiting to be written", retry_after_s: OVERLOADED_RETRY_AFTER_S }))
+    }
+    if (this.full !== undefined && !records.every(({ topic }) => this.#isAlwaysTaken(topic))) {
+      return done(new EventLogOverloaded({ message: this.full, retry_after_s: FULL_RETRY_AFTER_S }))
     }
     this.#pendingBytes += bytes
     this.#waiting.push({ records, bytes, done })
@@ -198,6 +212,15 @@ const make = Effect.fnUntraced(function*(options: EmbeddedLogOptions) {
     (log) => Effect.promise(() => log.close())
   )
   const attempt = <A>(evaluate: () => A) => Effect.try({ try: evaluate, catch: failed })
+  const lookAtSpace = Effect.gen(function*() {
+    const { bavail, bsize } = yield* Effect.tryPromise({ try: () => statfs(options.path), catch: failed })
+    const full = spaceRefusal(environment.usage(), bavail * bsize, options.space ?? {})
+    if (full !== undefined && log.full === undefined) yield* Effect.logError(`Events are refused: ${full}`)
+    if (full === undefined && log.full !== undefined) yield* Effect.logInfo("Events are taken again: the event log has room")
+    log.full = full
+  }).pipe(Effect.catch((error) => Effect.logWarning("How much room the event log has could not be seen", error)))
+  yield* lookAtSpace
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(SPACE_EVERY_MS), lookAtSpace)))
   const shape: EventLogShape = {
     append: (records) =>
       Effect.callback((resume) => log.append(records, (result) => resume("_tag" in result ? Effect.fail(result) : Effect.succeed(result)))),
@@ -210,7 +233,10 @@ const make = Effect.fnUntraced(function*(options: EmbeddedLogOptions) {
       }),
     offsetAt: (topic, partition, time) => attempt(() => offsetAtOrAfter(environment, topic, partition, time, log.endOf(topic, partition))),
     trim: (topic, partition, before) => Effect.tryPromise({ try: () => log.trim(topic, partition, before), catch: failed }),
-    health: Effect.suspend(() => log.broken === undefined ? Effect.void : Effect.fail(log.broken)),
+    health: Effect.suspend(() => {
+      if (log.broken !== undefined) return Effect.fail(log.broken)
+      return log.full === undefined ? Effect.void : Effect.fail(new EventLogUnavailable({ message: log.full }))
+    }),
     subscribe: Effect.acquireRelease(
       Effect.tap(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => Effect.sync(() => subscribers.add(queue))),
       (queue) => Effect.andThen(Effect.sync(() => subscribers.delete(queue)), Queue.shutdown(queue))

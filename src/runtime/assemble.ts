@@ -28,6 +28,7 @@ import { Outbox } from "../outbox/outbox.ts"
 import { DedupeWindow } from "../ports/dedupe-window.ts"
 import type { Engine } from "../ports/engine.ts"
 import type { EventLog } from "../ports/event-log.ts"
+import type { LogSpaceOptions } from "../ports/log-space.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { layer as layerOutboundHttp } from "../ports/outbound-http-node.ts"
@@ -43,6 +44,7 @@ export interface RuntimeOptions {
   readonly searching?: SearchLayerOptions
   /** Contract part 7; false when absent. */ readonly allowPrivateAddresses?: boolean
   /** Of organizations, where they share what is counted a second. */ readonly weights?: Weights
+  /** Of the embedded event log. */ readonly logSpace?: LogSpaceOptions
 }
 
 export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
@@ -61,7 +63,8 @@ export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
 export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration, dedupePath, isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching, weights }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE, ConfigurationE>) => {
   const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })))
-  const events = Layer.mergeAll(streams, Layer.provideMerge(FailedEvents.layer, Events.layer({ visitorPartitions })), SearchServed.layer({ visitorPartitions }), Analytics.layer)
+  const accepting = Layer.provideMerge(FailedEvents.layer, Layer.provide(Events.layer({ visitorPartitions }), layerAdmission(weights === undefined ? {} : { weights })))
+  const events = Layer.mergeAll(Layer.provideMerge(accepting, streams), SearchServed.layer({ visitorPartitions }), Analytics.layer)
   return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
     Layer.provideMerge(Layer.mergeAll(PopularDocuments.layer, PopularQueries.layer)),

@@ -16,6 +16,7 @@ import { type OwnershipOptions, runOwned } from "../../streams/ownership.ts"
 import { makeProcessors } from "../../streams/runnable.ts"
 import { openStateStore } from "../../streams/state-lmdb.ts"
 import { topicSpecs } from "../../streams/topics.ts"
+import { weightIn, type Weights } from "../../streams/weights.ts"
 import type { DistributedConfig } from "../config.ts"
 import { layerPostgres } from "../configuration/configuration-postgres.ts"
 import { layer as layerMigrations } from "../migrations/index.ts"
@@ -83,6 +84,7 @@ export const layerDistributed = (folder: DataFolder, config: DistributedConfig, 
 }
 
 export interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms" | "report"> {
+  readonly weights?: Weights
   readonly config: DistributedConfig
   /** Names of processors to run; all when empty. */
   readonly names: ReadonlyArray<string>
@@ -93,14 +95,14 @@ export interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease
 }
 
 /** Processors alone, until interrupted. Fails with `StartRefused` when a server does not answer or a name is unknown. */
-export const runStreamsProcess = ({ config, names, ready, statePath, ...options }: StreamsProcess) =>
+export const runStreamsProcess = ({ config, names, ready, statePath, weights, ...options }: StreamsProcess) =>
   Effect.gen(function*() {
     const all = makeProcessors(yield* Effect.orDie(readFingerprintKey))
     const unknown = names.find((name) => !all.some((processor) => processor.name === name))
     if (unknown !== undefined) return yield* Effect.fail(new StartRefused(`There is no processor ${unknown}; there are: ${all.map(({ name }) => name).join(", ")}.`))
     yield* ready
     return yield* runOwned({
-      ...options, visitorPartitions: config.visitorPartitions,
+      ...options, visitorPartitions: config.visitorPartitions, runner: { weightOf: weightIn(weights) },
       processors: names.length === 0 ? all : all.filter(({ name }) => names.includes(name)),
       openStore: ({ group, partition }) => openStateStore(join(statePath, `${group}-${partition}`))
     })

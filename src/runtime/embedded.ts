@@ -4,7 +4,7 @@ import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import { openEngine } from "../../engine-sdk/src/memory/open-engine.ts"
 import { StreamWorker } from "../../streams/host.ts"
-import { VISITOR_PARTITIONS_EMBEDDED } from "../../streams/topics.ts"
+import { isDeadLetters, VISITOR_PARTITIONS_EMBEDDED } from "../../streams/topics.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import { Engine } from "../ports/engine.ts"
 import { layerEmbedded as layerEmbeddedLog } from "../ports/event-log-lmdb.ts"
@@ -41,7 +41,7 @@ export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) 
   const logPath = join(folder.path, "log")
   const { database, host, password, port, username } = server
 
-  const ports = Layer.mergeAll(layerEngine(join(folder.path, "engine")), layerEmbeddedLog({ path: logPath }))
-  const streams = StreamWorker.layer({ logPath, statePath: join(folder.path, "streams"), sql: { host, port, username, password, database }, visitorPartitions })
+  const ports = Layer.mergeAll(layerEngine(join(folder.path, "engine")), layerEmbeddedLog({ path: logPath, space: { ...options.logSpace, isAlwaysTaken: isDeadLetters } }))
+  const streams = StreamWorker.layer({ logPath, statePath: join(folder.path, "streams"), sql: { host, port, username, password, database }, visitorPartitions, ...(options.weights === undefined ? {} : { weights: options.weights }) })
   return assemble({ sql: layerSql(server), ports, streams, configuration: Configuration.layerEmbedded, options, dedupePath: join(folder.path, "dedupe"), isAlone: true, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
 }))

@@ -1,0 +1,28 @@
+/** When a log on this machine's disk takes nothing more: decided from what it holds and what the disk has left. */
+
+export interface LogSpaceOptions {
+  /** What the log may hold. No bound but the disk's when absent. */
+  readonly bytesMax?: number
+  /** What must stay free on its disk, for Postgres and the engine beside it. */
+  readonly reserveBytes?: number
+}
+
+/** Looked at once a second, in which less than this is written. */
+export const DISK_RESERVE_BYTES = 256 * 1024 * 1024
+
+export interface LogUsage {
+  /** Size of the file. */
+  readonly bytes: number
+  /** Of it, what is free to be written again, at least. */
+  readonly reusableBytes: number
+}
+
+const megabytes = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`
+
+/** Why nothing more is taken, or undefined. `freeBytes`: of the disk. */
+export const spaceRefusal = ({ bytes, reusableBytes }: LogUsage, freeBytes: number, { bytesMax, reserveBytes = DISK_RESERVE_BYTES }: LogSpaceOptions): string | undefined => {
+  const held = bytes - reusableBytes
+  if (bytesMax !== undefined && held >= bytesMax) return `the event log holds ${megabytes(held)}, and ${megabytes(bytesMax)} is its bound`
+  if (freeBytes + reusableBytes < reserveBytes) return `${megabytes(freeBytes + reusableBytes)} are left for the event log on its disk, and ${megabytes(reserveBytes)} must stay free`
+  return undefined
+}
