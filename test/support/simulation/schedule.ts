@@ -135,7 +135,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   const log = new SimulatedLog(world, { append: rate(0.3), twice: rate(0.3), read: rate(0.1), short: rate(0.4), gap: rate(0.3), hint: rate(1), step: rate(0.1) }, variant)
   const folderFaults = { commit: rate(0.2), tornBack: rate(0.8), lost: rate(0.5) }
   const watched: Watched = { waiting: 0, waitingMax: 0, emittedMax: 0 }
-  const poison = rate(0.2)
+  const poison = rate(0.1)
   const isAttribution = draws.chance(0.12)
   const subject = isAttribution ? attribution(seed, draws, database, variant) : orders(draws, database, watched, poison, variant)
   count(isAttribution ? "of attribution" : "of orders")
@@ -143,8 +143,10 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   const members = draws.pick([1, 1, 2, 2, 3])
   const isOwned = members > 1 ? draws.chance(0.9) : draws.chance(0.3)
   const partitions = isAttribution ? 1 : draws.pick([1, 1, 2])
-  const lease_ms = draws.whole(500, 3_000)
-  const crashes = draws.chance(0.3) ? draws.between(0.0002, 0.01) : 0
+  /** Two bursts with a retention between them, and leases so long that the pause is cheap. */
+  const hasPause = !isAttribution && draws.chance(0.12)
+  const lease_ms = hasPause ? draws.whole(8_000, 20_000) : draws.whole(500, 3_000)
+  const crashes = draws.chance(0.3) ? draws.between(0.0002, 0.005) : 0
   const options: Omit<RunnerOptions, "partition" | "fence" | "openStore" | "report"> = {
     entriesMax: draws.whole(4, 40), recordsPerFetch: draws.whole(1, 6), emittedMax: draws.whole(1, 20), snapshotEvery_ms: draws.pick([0, 20, 500, 2_000]),
     snapshotEntriesMax: draws.whole(2, 60), restartAfter_ms: draws.whole(1, 50)
@@ -168,6 +170,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     running.set(member, process)
     count("processes")
     process.onDeath(() => {
+      if (isOver) return
       count("crashes")
       running.delete(member)
       for (const unit of units) folderOf(member, unit).crash()
@@ -191,7 +194,6 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     journal.push({ topic, partition, offset: offset!, organization, entries })
     pending--
   }
-  const hasPause = !isAttribution && draws.chance(0.15)
   const burst_ms = draws.pick([50, 1_000, 8_000])
   const copies = rate(0.4)
   const isSecond = ({ entries }: Work) => entries?.some((entry) => entry.order.startsWith("y")) === true
