@@ -32,7 +32,7 @@ const run = async (isShared: boolean) => {
   const server = await startEmbeddedPostgres(join(folder, "postgres"))
   const { database, host, password, port, username } = server
   const logPath = join(folder, "log")
-  const window = Layer.unwrap(Effect.map(readFingerprintKey, (key) => DedupeWindow.layerEmbedded({ key, topic: EVENT_FINGERPRINTS.name })))
+  const window = Layer.unwrap(Effect.map(readFingerprintKey, (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: join(folder, "dedupe") })))
   const streams = StreamWorker.layer({ logPath, statePath: join(folder, "streams"), visitorPartitions: 1, sql: { host, port, username, password, database } })
   const events = Events.layer({ visitorPartitions: 1 }).pipe(Layer.provide(window))
   const stack = Layer.provideMerge(isShared ? Layer.provide(events, layerAdmission({})) : events, streams)

@@ -24,7 +24,7 @@ const stack = (space: LogSpaceOptions = {}) =>
     const { database, host, password, port, username } = server
     const logPath = join(folder, "log")
     const streams = StreamWorker.layer({ logPath, statePath: join(folder, "streams"), sql: { host, port, username, password, database }, visitorPartitions: 1 })
-    const events = Events.layer({ visitorPartitions: 1 }).pipe(Layer.provide([DedupeWindow.layerEmbedded({ key: [1, 2, 3, 4], topic: EVENT_FINGERPRINTS.name }), layerAdmission({})]))
+    const events = Events.layer({ visitorPartitions: 1 }).pipe(Layer.provide([DedupeWindow.layerSealed({ key: [1, 2, 3, 4], topic: EVENT_FINGERPRINTS.name, folder: join(folder, "dedupe") }), layerAdmission({})]))
     return Layer.mergeAll(Layer.provideMerge(events, streams), SearchServed.layer({ visitorPartitions: 1, reportsMax: 50 })).pipe(
       Layer.provideMerge(layerLog({ path: logPath, space: { ...space, isAlwaysTaken: isDeadLetters } })),
       Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Layer.provideMerge(layerMigrations, layerSql(server))))

@@ -6,6 +6,7 @@ import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION, ty
 import { EventLog } from "../../src/ports/event-log.ts"
 import { weightOf } from "../../src/suggestions/recency.ts"
 import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
+import type { OffsetStore } from "../../streams/offset-store.ts"
 import { encodeRecord } from "../../streams/record.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner.ts"
 import { memoryStore, type StateStore } from "../../streams/state.ts"
@@ -27,7 +28,7 @@ const search = (q: string, at: number, who: Partial<BehaviouralEvent>): Behaviou
 class Crash extends Data.TaggedError("Crash")<Record<never, never>> {}
 
 layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popularity of queries", (it) => {
-  const withLog = <A, E>(body: Effect.Effect<A, E, EventLog | SqlClient.SqlClient>) => Effect.provide(body, Layer.fresh(EventLog.layerMemory))
+  const withLog = <A, E>(body: Effect.Effect<A, E, EventLog | OffsetStore | SqlClient.SqlClient>) => Effect.provide(body, Layer.fresh(EventLog.layerMemory))
   const runUntilCaughtUp = Effect.fnUntraced(function*(name: string, openStore: () => StateStore, options: Partial<RunnerOptions> = {}) {
     const seen: { progress: Progress | undefined } = { progress: undefined }
     const partition = options.partition ?? 0
