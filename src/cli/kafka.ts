@@ -75,6 +75,8 @@ export interface BrokerOptions {
   readonly jarsFolder?: string
   readonly port: number
   readonly version: string
+  /** Lines of `server.properties` that win over ours. */
+  readonly settings?: string
   readonly report: (text: string) => void
 }
 
@@ -87,7 +89,7 @@ export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
   const port = options.port === 0 ? await freePort() : options.port
   const data = join(folder, "data")
   const file = join(folder, "server.properties")
-  writeFileSync(file, properties(port, controller, data))
+  writeFileSync(file, `${properties(port, controller, data)}\n${options.settings === undefined ? "" : options.settings.replaceAll("{port}", String(port)).replaceAll("{controller}", String(controller))}`)
   const classpath = join(jars, "*")
   if (!existsSync(data) || readdirSync(data).length === 0) {
     options.report("Formatting the data folder")

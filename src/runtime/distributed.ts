@@ -5,6 +5,7 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { createHmac } from "node:crypto"
+import { readFileSync } from "node:fs"
 import { Effect, Layer, Redacted } from "effect"
 import { SqlClient } from "effect/sql"
 import { join } from "node:path"
@@ -23,6 +24,7 @@ import { layer as layerMigrations } from "../migrations/index.ts"
 import { Engine, EngineAbsence } from "../ports/engine.ts"
 import type { EventLog } from "../ports/event-log.ts"
 import { layerKafka } from "../ports/event-log-kafka.ts"
+import { kafkaSecurityOf } from "../ports/kafka/security.ts"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
 import { type DataFolder, StartRefused } from "./data-folder.ts"
 import { layerEngine } from "./embedded.ts"
@@ -45,9 +47,11 @@ const layerDatabase = (databaseUrl: string, applicationName: string, maxConnecti
 
 const layerBrokers = ({ brokers, compression, replication, topicPrefix, visitorPartitions }: DistributedConfig, clientId: string): Layer.Layer<EventLog, StartRefused> => {
   const addresses = brokers.split(",").map((address) => address.trim()).filter((address) => address !== "")
+  const security = kafkaSecurityOf(process.env, (path) => readFileSync(path, "utf8"))
+  if (typeof security === "string") return Layer.unwrap(Effect.fail(new StartRefused(security)))
   return addresses.length === 0
     ? Layer.unwrap(Effect.fail(new StartRefused("KAFKA_BROKERS must name brokers: host:port, separated by commas.")))
-    : layerKafka({ brokers: addresses, clientId, prefix: topicPrefix, compression, replication, topics: topicSpecs(visitorPartitions) }).pipe(refusing(({ message }) => `The brokers at KAFKA_BROKERS (${brokers}) cannot be used: ${message}`))
+    : layerKafka({ security, brokers: addresses, clientId, prefix: topicPrefix, compression, replication, topics: topicSpecs(visitorPartitions) }).pipe(refusing(({ message }) => `The brokers at KAFKA_BROKERS (${brokers}) cannot be used: ${message}`))
 }
 
 /**

@@ -7,6 +7,7 @@ import { constants, gunzipSync, gzipSync } from "node:zlib"
 import * as zlib from "node:zlib"
 // By its default: Node does not find the names in this CommonJS module, Deno does.
 import kafkajs, { type CompressionTypes, type ISocketFactory, type Kafka, type LogEntry } from "kafkajs"
+import type { KafkaSecurity } from "./security.ts"
 
 export type Compression = "zstd" | "gzip" | "none"
 
@@ -20,6 +21,8 @@ export interface KafkaSettings {
   readonly requestTimeout_ms?: number
   /** Receives what `kafkajs` logs. Most of it is one line a retry, which the callers tell once and better. */
   readonly onLog?: (line: string) => void
+  /** TLS and who we are; plain connections without. */
+  readonly security?: KafkaSecurity
   /** How a connection is made; tests put a wire there that drops answers. */
   readonly socketFactory?: ISocketFactory
 }
@@ -85,10 +88,11 @@ export const makeKafka = (settings: KafkaSettings): Kafka => {
     calmRequestQueue()
     isPrepared = true
   }
-  const { brokers, clientId, onLog, requestTimeout_ms, socketFactory } = settings
+  const { brokers, clientId, onLog, requestTimeout_ms, security, socketFactory } = settings
   return new kafkajs.Kafka({
     brokers: [...brokers], clientId, connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: requestTimeout_ms ?? REQUEST_TIMEOUT_MS, retry,
     logCreator: () => ({ label, log, namespace }: LogEntry) => onLog?.(`kafkajs ${label} ${namespace}: ${log.message}${typeof log.error === "string" ? ` (${log.error})` : ""}`),
+    ...(security?.ssl === undefined ? {} : { ssl: security.ssl }), ...(security?.sasl === undefined ? {} : { sasl: security.sasl }),
     ...(socketFactory === undefined ? {} : { socketFactory })
   })
 }

@@ -170,9 +170,9 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     running.set(member, process)
     count("processes")
     process.onDeath(() => {
+      running.delete(member)
       if (isOver) return
       count("crashes")
-      running.delete(member)
       for (const unit of units) folderOf(member, unit).crash()
       world.after(draws.between(10, 2_000), () => launch(member))
     })
