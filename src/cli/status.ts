@@ -1,18 +1,22 @@
 /** `dowser status`: how a running Dowser is. Ends with exit code 1 when it is down. */
 import { Effect } from "effect"
+import { FIGURES_MAX } from "../health/verdict.ts"
 import type { Status } from "../health/contract.ts"
 import { StartRefused } from "../runtime/data-folder.ts"
 import { callOperator, resolveTarget, type TargetFlags } from "./target.ts"
 
 type StatusAnswer = typeof Status.Type
 
+const figure = (count: number): string => count >= FIGURES_MAX ? `${FIGURES_MAX} or more` : String(count)
+
 /** One line a part, then what was lost, then the partitions. */
-export const statusLines = ({ partitions, parts, status, version, ...counts }: StatusAnswer): ReadonlyArray<string> => [
+export const statusLines = ({ partitions, parts, status, version, webhooks, ...counts }: StatusAnswer): ReadonlyArray<string> => [
   `Dowser ${version}: ${status}`,
   ...parts.map(({ detail, name, ok }) => `  ${ok ? "ok  " : "FAIL"}  ${name.padEnd(10)} ${detail}`),
   `  ${counts.worker_restarts} worker restarts, ${counts.processor_restarts} processor restarts, ${counts.dead_letters} dead letters, ${counts.records_lost} records lost, ${counts.reports_dropped} search reports dropped`,
-  ...partitions.map(({ group, is_replaying, partition, records_behind, ...counted }) =>
-    `  ${group}/${partition}: ${is_replaying ? "rebuilding its state, " : ""}${records_behind} records behind, ${counted.entries} entries (${counted.dropped} dropped)`)
+  ...partitions.map(({ entries_per_second, group, is_replaying, partition, records_behind, ...counted }) =>
+    `  ${group}/${partition}: ${is_replaying ? "rebuilding its state, " : ""}${records_behind} records behind, ${counted.entries} entries (${counted.dropped} dropped), ${entries_per_second}/s, ${counted.restarts} restarts, ${counted.dead_letters} dead letters`),
+  ...(webhooks === undefined ? [] : [`  webhooks: ${figure(webhooks.deliveries_pending)} deliveries wait, ${figure(webhooks.deliveries_failed)} failed, ${figure(webhooks.outbox_waiting)} events to be spread`])
 ]
 
 export const status = Effect.fn("cli.status")(function*(flags: TargetFlags & { readonly json: boolean }) {

@@ -25,8 +25,11 @@ export const Status = Schema.Struct({
   /** Age of the oldest record that no figure shows yet. */ streams_lag_seconds: Schema.Finite,
   /** Counts since the stream worker's thread began. */
   partitions: Schema.Array(Schema.Struct({
-    group: Schema.String, partition: Schema.Int, records_behind: Schema.Int, entries: Schema.Int, dropped: Schema.Int, dead_letters: Schema.Int, restarts: Schema.Int, records_lost: Schema.Int, is_replaying: Schema.Boolean
-  }))
+    group: Schema.String, partition: Schema.Int, records_behind: Schema.Int, entries: Schema.Int, dropped: Schema.Int, dead_letters: Schema.Int, restarts: Schema.Int, records_lost: Schema.Int, is_replaying: Schema.Boolean,
+    /** In the last seconds. */ entries_per_second: Schema.Finite
+  })),
+  /** Each counted up to 10,000; absent until counted. */
+  webhooks: Schema.optionalKey(Schema.Struct({ deliveries_pending: Schema.Int, deliveries_failed: Schema.Int, /** Events not spread to their endpoints yet. */ outbox_waiting: Schema.Int }))
 }).annotate({ identifier: "Status" })
 
 export const getStatus = operation({

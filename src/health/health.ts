@@ -10,7 +10,7 @@ import type { Progress } from "../../streams/runner.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import { Engine } from "../ports/engine.ts"
 import { EventLog } from "../ports/event-log.ts"
-import { changesOf, type Finding, growthOf, type Losses, type Verdict, verdictOf } from "./verdict.ts"
+import { changesOf, FIGURES_MAX, type Finding, growthOf, type Losses, type Verdict, verdictOf } from "./verdict.ts"
 
 export interface HealthReport {
   readonly verdict: Verdict
@@ -20,6 +20,18 @@ export interface HealthReport {
   readonly losses: Losses
   readonly lag_ms: number
   readonly partitions: ReadonlyArray<Progress>
+  /** Entries a second by `group/partition`, since the look before. */
+  readonly rates: ReadonlyMap<string, number>
+  /** Undefined until they have been counted once. */
+  readonly webhooks: WebhookFigures | undefined
+}
+
+/** Each counted up to `FIGURES_MAX`. */
+export interface WebhookFigures {
+  readonly deliveries_pending: number
+  readonly deliveries_failed: number
+  /** Events that have not been spread to their endpoints yet. */
+  readonly outbox_waiting: number
 }
 
 export interface HealthOptions {
@@ -36,6 +48,7 @@ const PROBE_MS = 1_000
 const LAG_MAX_MS = 60_000
 /** Losses come in bursts: at most one line in this time. */
 const LOSSES_TOLD_EVERY_MS = 30_000
+const FIGURES_EVERY_MS = 10_000
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 const sumOf = (partitions: ReadonlyArray<Progress>, count: (progress: Progress) => number): number => partitions.reduce((sum, progress) => sum + count(progress), 0)
@@ -76,6 +89,29 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
   const streamsProbe = Effect.flatMap(streams.lag_ms, (lag_ms) =>
     lag_ms <= lagMax_ms ? Effect.succeed(`${seconds(lag_ms)} behind`) : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` }))
 
+  let webhooks: WebhookFigures | undefined
+  /** Beside the looks: it may be slow, and nobody waits for it. */
+  const countWebhooks = Effect.gen(function*() {
+    const atMost = String(FIGURES_MAX)
+    const [row] = yield* sql<WebhookFigures>`SELECT
+      (SELECT count(*)::float8 FROM (SELECT 1 FROM webhook_deliveries WHERE status = 'pending' LIMIT ${atMost}::text::int8) AS some) AS deliveries_pending,
+      (SELECT count(*)::float8 FROM (SELECT 1 FROM webhook_deliveries WHERE status = 'failed' LIMIT ${atMost}::text::int8) AS some) AS deliveries_failed,
+      (SELECT count(*)::float8 FROM (SELECT 1 FROM outbox WHERE fanned_out_at IS NULL LIMIT ${atMost}::text::int8) AS some) AS outbox_waiting`
+    webhooks = row
+  }).pipe(Effect.catch((error) => Effect.logDebug("Webhooks could not be counted", error)))
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(countWebhooks, Effect.sleep(FIGURES_EVERY_MS))))
+
+  let entriesBefore = new Map<string, number>()
+  let countedAt = clock.currentTimeMillisUnsafe()
+  /** A runner that began again counts from zero. */
+  const ratesOf = (partitions: ReadonlyArray<Progress>, now: number): ReadonlyMap<string, number> => {
+    const elapsed_s = Math.max(0.001, (now - countedAt) / 1_000)
+    const rates = new Map(partitions.map(({ entries, group, partition }) => [`${group}/${partition}`, Math.max(0, entries - (entriesBefore.get(`${group}/${partition}`) ?? entries)) / elapsed_s]))
+    entriesBefore = new Map(partitions.map(({ entries, group, partition }) => [`${group}/${partition}`, entries]))
+    countedAt = now
+    return rates
+  }
+
   const examine = Effect.gen(function*() {
     const findings = yield* Effect.all([
       look("engine", engineProbe),
@@ -96,7 +132,7 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
         reports_dropped: yield* served.dropped
       },
       lag_ms: yield* Effect.orElseSucceed(streams.lag_ms, () => 0),
-      partitions
+      partitions, rates: ratesOf(partitions, clock.currentTimeMillisUnsafe()), webhooks
     }
     return report
   })

@@ -19,7 +19,7 @@ export const routes = Effect.gen(function*() {
   return [
     implement(contract.getHealth, () => probe),
     implement(contract.getHealthAlias, () => probe),
-    implement(contract.getStatus, () => Effect.map(health.latest, ({ checked_at, findings, lag_ms, losses, partitions, verdict }) => ({
+    implement(contract.getStatus, () => Effect.map(health.latest, ({ checked_at, findings, lag_ms, losses, partitions, rates, verdict, webhooks }) => ({
       status: verdict,
       version,
       checked_at,
@@ -27,7 +27,8 @@ export const routes = Effect.gen(function*() {
       ...losses,
       streams_lag_seconds: lag_ms / 1_000,
       partitions: partitions.map(({ deadLetters, dropped, entries, group, isReplaying, lag, lost, partition, restarts }) =>
-        ({ group, partition, records_behind: lag, entries, dropped, dead_letters: deadLetters, restarts, records_lost: lost, is_replaying: isReplaying }))
+        ({ group, partition, records_behind: lag, entries, dropped, dead_letters: deadLetters, restarts, records_lost: lost, is_replaying: isReplaying, entries_per_second: Math.round(10 * (rates.get(`${group}/${partition}`) ?? 0)) / 10 })),
+      ...(webhooks === undefined ? {} : { webhooks })
     })))
   ]
 })

@@ -25,6 +25,9 @@ export const verdictOf = (findings: ReadonlyArray<Finding>): Verdict => {
 export const changesOf = (before: ReadonlyArray<Finding>, now: ReadonlyArray<Finding>): ReadonlyArray<Finding> =>
   now.filter(({ ok, part }) => (before.find((finding) => finding.part === part)?.ok ?? true) !== ok)
 
+/** Rows that one figure looks at: a backlog larger than that is one in any case. */
+export const FIGURES_MAX = 10_000
+
 /** What was lost or had to be tried again so far: the operator hears of it when it grows. */
 export interface Losses {
   readonly worker_restarts: number

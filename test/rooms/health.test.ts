@@ -11,6 +11,7 @@ import { changesOf, type Finding, growthOf, verdictOf } from "../../src/health/v
 import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { Engine } from "../../src/ports/engine.ts"
 import { layerEmbedded as layerLog } from "../../src/ports/event-log-lmdb.ts"
+import { statusLines } from "../../src/cli/status.ts"
 import { type LogEnvironment, openLogEnvironment } from "../../src/ports/event-log-lmdb-environment.ts"
 import { EventLog } from "../../src/ports/event-log.ts"
 import { Identifiers } from "../../src/ports/identifiers.ts"
@@ -33,6 +34,16 @@ describe("the verdict", () => {
     expect(changesOf(was, [finding("engine", false), finding("postgres", false), finding("streams", true)]).map(({ ok, part }) => [part, ok])).toEqual([["engine", false], ["streams", true]])
     expect(changesOf([], [finding("engine", true), finding("postgres", false)]).map(({ part }) => part)).toEqual(["postgres"])
   })
+  plain("is written for a person, figures that were cut off as such", () => {
+    const partition = { group: "attribution", partition: 3, records_behind: 7, entries: 900, dropped: 1, dead_letters: 2, restarts: 4, records_lost: 0, is_replaying: true, entries_per_second: 12.5 }
+    const lines = statusLines({
+      status: "degraded", version: "1", checked_at: 0, parts: [{ name: "streams", ok: false, detail: "slow" }], worker_restarts: 0, processor_restarts: 4, dead_letters: 2, records_lost: 0, reports_dropped: 0,
+      streams_lag_seconds: 1, partitions: [partition], webhooks: { deliveries_pending: 10_000, deliveries_failed: 3, outbox_waiting: 0 }
+    })
+    expect(lines).toContain("  attribution/3: rebuilding its state, 7 records behind, 900 entries (1 dropped), 12.5/s, 4 restarts, 2 dead letters")
+    expect(lines).toContain("  webhooks: 10000 or more deliveries wait, 3 failed, 0 events to be spread")
+  })
+
   plain("tells losses when they grow, also when a new thread counts from zero", () => {
     const none = { worker_restarts: 0, processor_restarts: 0, dead_letters: 0, records_lost: 0, reports_dropped: 0 }
     expect(growthOf(none, none)).toBeUndefined()

@@ -147,6 +147,8 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   const hasPause = !isAttribution && draws.chance(0.12)
   const lease_ms = hasPause ? draws.whole(8_000, 20_000) : draws.whole(500, 3_000)
   const crashes = draws.chance(0.3) ? draws.between(0.0002, 0.005) : 0
+  /** Freezes past the lease between what was stepped and its commit: where it hurts most. */
+  const stalls = isOwned ? rate(0.05) : 0
   const options: Omit<RunnerOptions, "partition" | "fence" | "openStore" | "report"> = {
     entriesMax: draws.whole(4, 40), recordsPerFetch: draws.whole(1, 6), emittedMax: draws.whole(1, 20), snapshotEvery_ms: draws.pick([0, 20, 500, 2_000]),
     snapshotEntriesMax: draws.whole(2, 60), restartAfter_ms: draws.whole(1, 50)
@@ -178,9 +180,15 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
     })
     const context = Context.mergeAll(Context.make(EventLog, log.service(process)), Context.make(OffsetStore, database.offsetStore(process)), Context.make(LeaseStore, database.leaseStore(process)))
     const processor = subject.runnable(process)
+    const probe = (point: string) => Effect.suspend(() => {
+      if (point !== "flushed" || !world.fails(stalls)) return Effect.void
+      count("stalls")
+      process.freeze(draws.between(lease_ms, 3 * lease_ms))
+      return Effect.yieldNow
+    })
     const openStore = (unit: Unit) => folderOf(member, unit).open(process)
     const program: Effect.Effect<unknown, never, EventLog | LeaseStore | OffsetStore> = isOwned
-      ? Effect.scoped(runOwned<never>({ member: process.name, processors: [processor], visitorPartitions: partitions, openStore, lease_ms, runner: options }))
+      ? Effect.scoped(runOwned<never>({ member: process.name, processors: [processor], visitorPartitions: partitions, openStore, lease_ms, runner: { ...options, probe } }))
       : Effect.all(units.map((unit) => processor.run({ ...options, partition: unit.partition, openStore: () => openStore(unit) })), { concurrency: "unbounded" })
     process.start(program, context, (exit: Exit.Exit<unknown, unknown>) => world.violate(`${process.name} ended by itself: ${String(exit)}`))
   }
