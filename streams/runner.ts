@@ -262,12 +262,11 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         const answer = yield* log.read({ topic: name, partition, from, recordsMax, bytesMax: BYTES_PER_FETCH })
         if (answer.startOffset > from && limits === undefined) counters.lost += Math.min(answer.startOffset, answer.nextOffset) - from
         const read = answer.records.filter(({ offset }) => offset < limit)
-        const bytes = read.reduce((sum, { value }) => sum + value.length, 0)
         const next = Math.min(answer.nextOffset, limit)
         // A leader that has just been elected may not know yet how far it is. Passed over, these records would be missing in the state.
         if (limits !== undefined && read.length === 0 && next < limit) return yield* new EventLogUnavailable({ message: `the log gives nothing of ${name}/${partition} from ${from} on, though it was counted up to ${limit}` })
-        // A replay knows where it ends, however little a read brings.
-        intake.add(name, read, next, limits === undefined ? read.length < recordsMax && bytes < BYTES_PER_FETCH : next >= limit)
+        // A read may bring less than there is; only one that brings nothing says that nothing is there. A replay knows its end.
+        intake.add(name, read, next, limits === undefined ? read.length === 0 : next >= limit)
       }
       let cameAny = false
       while (!mailboxes.isFull && records < care.recordsMax) {

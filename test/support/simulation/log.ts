@@ -8,6 +8,7 @@ export interface LogFaults {
   /** A stored append is stored twice. */ readonly twice: number
   readonly read: number
   /** A read brings less than there is. */ readonly short: number
+  /** A read brings nothing, as from a leader that does not know yet how far it is. */ readonly hidden: number
   /** An offset is left out. */ readonly gap: number
   readonly hint: number
   /** The log's clock goes a step back or forth. */ readonly step: number
@@ -85,7 +86,7 @@ export class SimulatedLog {
         const { end, records, start } = this.partition(topic, partition)
         const found: Array<LogRecord> = []
         let bytes = 0
-        const atMost = world.fails(this.#faults.short) ? world.draws.whole(0, recordsMax) : recordsMax
+        const atMost = world.fails(this.#faults.hidden) ? 0 : world.fails(this.#faults.short) ? world.draws.whole(1, recordsMax) : recordsMax
         let next = Math.max(from, start)
         for (const record of records) {
           if (record.offset < next) continue

@@ -131,20 +131,20 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   /** Each kind of fault is on in half of the schedules only, so that none hides the others. */
   const rate = (max: number): number => draws.chance(0.5) ? draws.between(max / 20, max) : 0
 
+  const isAttribution = draws.chance(0.12)
+  /** Two bursts with a retention between them: state expires, and leases are so long that the pause is cheap. */
+  const hasPause = !isAttribution && draws.chance(0.12)
   const database = new SimulatedDatabase(world, { before: rate(0.1), after: rate(0.1) }, variant)
-  const log = new SimulatedLog(world, { append: rate(0.3), twice: rate(0.3), read: rate(0.1), short: rate(0.4), gap: rate(0.3), hint: rate(1), step: rate(0.1) }, variant)
+  const log = new SimulatedLog(world, { append: rate(0.3), twice: rate(0.3), read: rate(0.1), short: rate(0.4), hidden: hasPause ? 0 : rate(0.05), gap: rate(0.3), hint: rate(1), step: rate(0.1) }, variant)
   const folderFaults = { commit: rate(0.2), tornBack: rate(0.8), lost: rate(0.5) }
   const watched: Watched = { waiting: 0, waitingMax: 0, emittedMax: 0 }
   const poison = rate(0.1)
-  const isAttribution = draws.chance(0.12)
   const subject = isAttribution ? attribution(seed, draws, database, variant) : orders(draws, database, watched, poison, variant)
   count(isAttribution ? "of attribution" : "of orders")
 
   const members = draws.pick([1, 1, 2, 2, 3])
   const isOwned = members > 1 ? draws.chance(0.9) : draws.chance(0.3)
   const partitions = isAttribution ? 1 : draws.pick([1, 1, 2])
-  /** Two bursts with a retention between them, and leases so long that the pause is cheap. */
-  const hasPause = !isAttribution && draws.chance(0.12)
   const lease_ms = hasPause ? draws.whole(8_000, 20_000) : draws.whole(500, 3_000)
   const crashes = draws.chance(0.3) ? draws.between(0.0002, 0.005) : 0
   /** Freezes past the lease between what was stepped and its commit: where it hurts most. */
