@@ -10,7 +10,8 @@ import type { Progress } from "../../streams/runner.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import { Engine } from "../ports/engine.ts"
 import { EventLog } from "../ports/event-log.ts"
-import { changesOf, FIGURES_MAX, type Finding, growthOf, type Losses, type Verdict, verdictOf } from "./verdict.ts"
+import { changesOf, type Finding, growthOf, type Losses, type Verdict, verdictOf } from "./verdict.ts"
+import { countWebhooks, type WebhookFigures } from "./webhook-figures.ts"
 
 export interface HealthReport {
   readonly verdict: Verdict
@@ -24,14 +25,6 @@ export interface HealthReport {
   readonly rates: ReadonlyMap<string, number>
   /** Undefined until they have been counted once. */
   readonly webhooks: WebhookFigures | undefined
-}
-
-/** Each counted up to `FIGURES_MAX`. */
-export interface WebhookFigures {
-  readonly deliveries_pending: number
-  readonly deliveries_failed: number
-  /** Events that have not been spread to their endpoints yet. */
-  readonly outbox_waiting: number
 }
 
 export interface HealthOptions {
@@ -90,16 +83,11 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
     lag_ms <= lagMax_ms ? Effect.succeed(`${seconds(lag_ms)} behind`) : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` }))
 
   let webhooks: WebhookFigures | undefined
-  /** Beside the looks: it may be slow, and nobody waits for it. */
-  const countWebhooks = Effect.gen(function*() {
-    const atMost = String(FIGURES_MAX)
-    const [row] = yield* sql<WebhookFigures>`SELECT
-      (SELECT count(*)::float8 FROM (SELECT 1 FROM webhook_deliveries WHERE status = 'pending' LIMIT ${atMost}::text::int8) AS some) AS deliveries_pending,
-      (SELECT count(*)::float8 FROM (SELECT 1 FROM webhook_deliveries WHERE status = 'failed' LIMIT ${atMost}::text::int8) AS some) AS deliveries_failed,
-      (SELECT count(*)::float8 FROM (SELECT 1 FROM outbox WHERE fanned_out_at IS NULL LIMIT ${atMost}::text::int8) AS some) AS outbox_waiting`
-    webhooks = row
-  }).pipe(Effect.catch((error) => Effect.logDebug("Webhooks could not be counted", error)))
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(countWebhooks, Effect.sleep(FIGURES_EVERY_MS))))
+  // Beside the looks: it may be slow, and nobody waits for it.
+  yield* Effect.forkScoped(Effect.forever(Effect.andThen(
+    Effect.catch(Effect.map(countWebhooks, (figures) => { webhooks = figures }), (error) => Effect.logWarning("What waits of webhooks could not be counted", error)),
+    Effect.sleep(FIGURES_EVERY_MS)
+  )))
 
   let entriesBefore = new Map<string, number>()
   let countedAt = clock.currentTimeMillisUnsafe()

@@ -89,7 +89,7 @@ describe("starting and stopping", () => {
     expect(readFileSync(exported, "utf8").split("\n")).toHaveLength(2500)
     // The stream worker reports once its thread is up, which may be after the first answers.
     await expect.poll(() => JSON.parse(command(["status", "--data-dir", data, "--json"]).stdout) as unknown, { timeout: 30_000, interval: 500 })
-      .toMatchObject({ status: "ok", worker_restarts: 0, reports_dropped: 0, partitions: expect.arrayContaining([expect.objectContaining({ group: "attribution", partition: 0, records_behind: 0, entries_per_second: expect.any(Number) })]) })
+      .toMatchObject({ status: "ok", worker_restarts: 0, reports_dropped: 0, partitions: expect.arrayContaining([expect.objectContaining({ group: "attribution", partition: 0, records_behind: 0, entries_per_second: expect.any(Number) })]), webhooks: { deliveries_pending: 0, deliveries_failed: 0, outbox_waiting: 0 } })
     expect(command(["status", "--data-dir", data]).stdout).toMatch(/^Dowser \S+: ok\n {2}ok {4}engine {5}answers\n {2}ok {4}event_log {2}takes records\n/)
     expect(command(["import", "nowhere", source, ...target]).stderr).toContain("Collection not found")
     program.signal("SIGTERM")
