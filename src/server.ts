@@ -13,8 +13,11 @@ const routes = HttpRouter.addAll(Effect.gen(function*() {
   return [...yield* routesOf([...implemented, ...described]), yield* unmatchedRoute]
 }))
 
+/** Of one part of a path as it is sent: ids of 256 bytes, each escaped, with room. The router's own bound of 100 would hide documents and users. */
+const PATH_PART_CHARACTERS_MAX = 4_096
+
 /** Listens when built and stops accepting when its scope closes; requests in flight get 5 s. */
 export const layerServer = (options: { readonly host: string; readonly port: number }) =>
-  HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
+  HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true, routerConfig: { maxParamLength: PATH_PART_CHARACTERS_MAX } }).pipe(
     Layer.provide(NodeHttpServer.layer(makeServer, { host: options.host, port: options.port, gracefulShutdownTimeout: "5 seconds" }))
   )
