@@ -11,6 +11,7 @@ import * as demo from "./demo/routes.ts"
 import * as events from "./events/routes.ts"
 import * as health from "./health/routes.ts"
 import * as ingest from "./ingest/routes.ts"
+import * as jobs from "./jobs/routes.ts"
 import * as organizations from "./organizations/routes.ts"
 import { EngineAbsence } from "./ports/engine.ts"
 import * as rules from "./rules/routes.ts"
@@ -29,6 +30,7 @@ export const rooms = Effect.gen(function*() {
     ...yield* search.routes,
     ...yield* rules.routes,
     ...yield* ingest.routes,
+    ...yield* jobs.routes,
     ...yield* events.routes,
     ...yield* analytics.routes,
     ...yield* analyticsRules.routes,

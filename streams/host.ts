@@ -53,6 +53,15 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
       Effect.map((answer) => worker.postMessage(answer))
     )
 
+  const rewriteFor = (worker: Worker, { id, partition, topic, values }: Extract<FromStreams, { kind: "rewrite" }>) =>
+    log.rewrite(topic, partition, values.map(({ offset, value }) => ({ offset, value: new Uint8Array(value) }))).pipe(
+      Effect.match({
+        onSuccess: (): ToStreams => ({ kind: "stored", id, offsets: [] }),
+        onFailure: (error): ToStreams => ({ kind: "refused", id, message: error.message, isOverloaded: false })
+      }),
+      Effect.map((answer) => worker.postMessage(answer))
+    )
+
   /** One life of the thread; ends when the thread does. */
   const life = Effect.scoped(Effect.gen(function*() {
     const hints = yield* log.subscribe
@@ -67,7 +76,7 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
         thread.on("message", (message: FromStreams) => {
           if (message.kind === "progress") progress.set(`${message.progress.group}/${message.progress.partition}`, message.progress)
           else if (message.kind === "failed") failure = `${message.name}: ${message.message}\n${message.stack ?? ""}`
-          else if (message.kind === "append") Queue.offerUnsafe(inbox, message)
+          else if (message.kind === "append" || message.kind === "rewrite") Queue.offerUnsafe(inbox, message)
         })
         thread.on("error", (error) => { failure ||= String(error) })
         thread.on("exit", (code) => Deferred.doneUnsafe(ended, Effect.succeed(failure || `exit code ${code}`)))
@@ -91,7 +100,7 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
       const ends = rest.length >= HINTS_DROPPED_FROM ? yield* endsNow : [...newest.values()]
       worker.postMessage({ kind: "appended", ends } satisfies ToStreams)
     })))
-    yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(inbox), (message) => message.kind === "append" ? appendFor(worker, message) : Effect.void)))
+    yield* Effect.forkScoped(Effect.forever(Effect.flatMap(Queue.take(inbox), (message) => message.kind === "append" ? appendFor(worker, message) : message.kind === "rewrite" ? rewriteFor(worker, message) : Effect.void)))
     return yield* Deferred.await(ended)
   }))
 

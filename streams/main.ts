@@ -4,13 +4,15 @@
  */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
+import { SqlClient } from "effect/sql"
 import { join } from "node:path"
 import { readFingerprintKey } from "./fingerprint-key.ts"
 import type { StreamsPort, WorkerSettings } from "./messages.ts"
-import { makeProcessors } from "./runnable.ts"
+import { makeBoard } from "./replays/board.ts"
+import { makeReplays } from "./replays/coordinator.ts"
+import { makeProcessors, partitionsOfRunnable } from "./runnable.ts"
 import { openStateStore } from "./state-lmdb.ts"
 import { layerOffsetStore } from "./offset-store-postgres.ts"
-import { partitionsOf } from "./topics.ts"
 import { weightIn } from "./weights.ts"
 import { layerWorkerLog } from "./worker-log.ts"
 
@@ -23,16 +25,20 @@ export const runStreams = (settings: WorkerSettings, port: StreamsPort) => {
   const sql = PgClient.layer({ host, port: sqlPort, username, password: Redacted.make(password), database, maxConnections: CONNECTIONS_MAX, applicationName: "dowser-streams" })
   return Effect.gen(function*() {
     const fingerprintKey = yield* readFingerprintKey
+    const board = yield* makeBoard()
+    const client = yield* SqlClient.SqlClient
+    const { visitorPartitions } = settings
     port.send({ kind: "ready" })
     yield* Effect.all(
-      makeProcessors(fingerprintKey).flatMap(({ inputs, name, run }) => Array.from({ length: partitionsOf(inputs[0]!, settings.visitorPartitions) }, (_, partition) =>
-        run({
+      [...makeProcessors(fingerprintKey), makeReplays({ fingerprintKey, visitorPartitions })].flatMap((runnable) => Array.from({ length: partitionsOfRunnable(runnable, visitorPartitions) }, (_, partition) =>
+        runnable.run({
           partition,
           weightOf: weightIn(settings.weights),
-          openStore: () => openStateStore(join(settings.statePath, `${name}-${partition}`)),
+          openStore: () => openStateStore(join(settings.statePath, `${runnable.name}-${partition}`)),
+          replays: { board, sql: client, openShadowStore: () => openStateStore(join(settings.statePath, `shadow-${runnable.name}-${partition}`)) },
           report: (progress) => port.send({ kind: "progress", progress })
         }))),
       { concurrency: "unbounded", discard: true }
     )
-  }).pipe(Effect.provide(Layer.mergeAll(Layer.provideMerge(layerOffsetStore, sql), layerWorkerLog({ path: settings.logPath, port, ends: settings.ends }))))
+  }).pipe(Effect.scoped, Effect.provide(Layer.mergeAll(Layer.provideMerge(layerOffsetStore, sql), layerWorkerLog({ path: settings.logPath, port, ends: settings.ends }))))
 }

@@ -1,6 +1,6 @@
 /**
  * What the front and the stream worker say to each other. Small messages only: bytes of records cross in the log, not
- * here, except dead letters, which go to the front because it alone writes the log.
+ * here, except dead letters and what stands in the place of erased entries: the front alone writes the log.
  */
 
 import type { Weights } from "./weights.ts"
@@ -41,6 +41,7 @@ export type ToStreams =
 export type FromStreams =
   | { readonly kind: "ready" }
   | { readonly kind: "append"; readonly id: number; readonly records: ReadonlyArray<RecordMessage> }
+  | { readonly kind: "rewrite"; readonly id: number; readonly topic: string; readonly partition: number; readonly values: ReadonlyArray<{ readonly offset: number; readonly value: ArrayBuffer }> }
   | { readonly kind: "progress"; readonly progress: import("./runner.ts").Progress }
   | { readonly kind: "failed"; readonly name: string; readonly message: string; readonly stack: string | undefined }
   | { readonly kind: "stopped" }

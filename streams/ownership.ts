@@ -14,10 +14,10 @@ import { EventLog } from "../src/ports/event-log.ts"
 import { assign, type Standing, standing, type Unit, unitKey } from "./assignment.ts"
 import { LeaseStore } from "./lease-store.ts"
 import type { OffsetStore } from "./offset-store.ts"
-import type { Runnable } from "./runnable.ts"
+import type { ReplayBoard } from "./replays/board.ts"
+import { partitionsOfRunnable, type Runnable } from "./runnable.ts"
 import type { Progress, RunnerOptions } from "./runner.ts"
 import type { StateStore } from "./state.ts"
-import { partitionsOf } from "./topics.ts"
 
 export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
   /** This process, and no other one ever. */
@@ -25,6 +25,8 @@ export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
   readonly processors: ReadonlyArray<Runnable<Sink>>
   readonly visitorPartitions: number
   readonly openStore: (unit: Unit) => StateStore
+  /** As in `RunnerOptions`, of each unit. */
+  readonly replays?: { readonly board: ReplayBoard; readonly sql: SqlClient.SqlClient; readonly openShadowStore: (unit: Unit) => StateStore }
   /** How long a silent process keeps its partitions. */
   readonly lease_ms?: number
   /** How long a partition may stand still while records wait for it. */
@@ -58,11 +60,12 @@ export const runOwned = Effect.fnUntraced(function*<Sink = SqlClient.SqlClient>(
   const { member, processors, visitorPartitions } = options
   const lease_ms = options.lease_ms ?? LEASE_MS
   const running = new Map<string, Running<Sink>>()
-  const all = processors.flatMap((processor) => Array.from({ length: partitionsOf(processor.inputs[0]!, visitorPartitions) }, (_, partition) => ({ group: processor.name, partition, processor })))
+  const all = processors.flatMap((processor) => Array.from({ length: partitionsOfRunnable(processor, visitorPartitions) }, (_, partition) => ({ group: processor.name, partition, processor })))
 
   const startRunner = (unit: Omit<Running<Sink>, "fiber">) =>
     Effect.forkIn(unit.runnable.run({
       ...options.runner, partition: unit.partition, fence: unit.fence, openStore: () => options.openStore(unit),
+      ...(options.replays === undefined ? {} : { replays: { ...options.replays, openShadowStore: () => options.replays!.openShadowStore(unit) } }),
       report: (progress) => {
         const current = running.get(unitKey(unit))
         if (current !== undefined && current.fence === unit.fence) current.progress = progress

@@ -37,8 +37,8 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
   readonly name: string
   /** Read in this order: what others refer to comes first. */
   readonly inputs: ReadonlyArray<Topic>
-  /** Throws on what it cannot read; the record is then dead-lettered whole. */
-  readonly entriesOf: (topic: string, envelope: Envelope<unknown>) => ReadonlyArray<Entry<Body>>
+  /** By their index in the record; undefined where one was erased. Throws on what it cannot read; the record is then dead-lettered whole. */
+  readonly entriesOf: (topic: string, envelope: Envelope<unknown>) => ReadonlyArray<Entry<Body> | undefined>
   /** State of one partition over its store. */
   readonly open: (store: StateStore) => State
   /**
@@ -56,4 +56,15 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
    * what is to expire by it no later record can ask for. Called with nothing in the mailboxes.
    */
   readonly snapshot: (state: State, watermark: number) => Snapshot
+  /** What it takes to replay one organization beside the others (`replays/`); absent where results are not rebuilt from the log. */
+  readonly rebuilding?: Rebuilding<State, Emitted>
+}
+
+export interface Rebuilding<State, Emitted> {
+  /** Beginnings of all keys that the organization's part of the state has in the store. What is kept otherwise is shared and stays. */
+  readonly prefixesOf: (organizationId: string) => ReadonlyArray<string>
+  /** Forgets what memory holds of the organization, stored or not: the store has been exchanged. */
+  readonly forget: (state: State, organizationId: string) => void
+  /** Adds one organization's emissions to the shadow tables, under the shadow's name. */
+  readonly writeShadow: (emitted: Emitted, organizationId: string, shadow: string) => Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 }

@@ -8,10 +8,11 @@ import type { Processor } from "./processor.ts"
 import { makeAttribution } from "./processors/attribution/processor.ts"
 import { rejections } from "./processors/rejections/processor.ts"
 import { runPartition, type RunnerOptions } from "./runner.ts"
-import type { Topic } from "./topics.ts"
+import { partitionsOf, type Topic } from "./topics.ts"
 
 export interface Runnable<Sink = SqlClient.SqlClient> {
   readonly name: string
+  /** Empty for a duty that reads no topic of its own: it has one partition. */
   readonly inputs: ReadonlyArray<Topic>
   readonly run: (options: RunnerOptions) => Effect.Effect<void, never, EventLog | OffsetStore | Sink>
 }
@@ -20,6 +21,8 @@ export const runnable = <Body, State, Emitted, Sink>(processor: Processor<Body, 
   ({ name: processor.name, inputs: processor.inputs, run: (options) => runPartition(processor, options) })
 
 export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Runnable> => [runnable(makeAttribution({ fingerprintKey })), runnable(rejections)]
+
+export const partitionsOfRunnable = ({ inputs: [first] }: Pick<Runnable, "inputs">, visitorPartitions: number): number => first === undefined ? 1 : partitionsOf(first, visitorPartitions)
 
 /** Groups that read a topic: what none of them has passed is neither counted nor to be removed. A key changes nothing of that. */
 const readers = makeProcessors([0, 0, 0, 0])

@@ -12,10 +12,14 @@
  *             to one record, whose entries are then tried one by one; what is refused becomes a dead letter
  *   ended     the lease of the partition is somebody else's (`ownership.ts`): nothing of this life was written since
  */
-import { Cause, Clock, Data, Duration, Effect, Option, Queue, Random, Schedule } from "effect"
-import type { SqlError } from "effect/sql"
-import { type AppendedHint, EventLog, EventLogUnavailable, type LogRecord } from "../src/ports/event-log.ts"
+import { Cause, Clock, Data, Duration, Effect, Option, Queue, Random } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { type AppendedHint, EventLog, type LogRecord } from "../src/ports/event-log.ts"
 import { Mailboxes } from "./actor.ts"
+import { Erasures } from "./erasure/erasures.ts"
+import { readTombstones } from "./erasure/tombstones.ts"
+import { fetchInto } from "./fetch.ts"
+import { readFingerprintKey } from "./fingerprint-key.ts"
 import { OffsetStore } from "./offset-store.ts"
 import { commitWith, equalPositions } from "./offsets.ts"
 import { deadLetter, type Outcome } from "./outcome.ts"
@@ -24,8 +28,13 @@ import type { Entry, Place, Processor } from "./processor.ts"
 import { decodeRecord, encodeRecord } from "./record.ts"
 import { afterRefusal, afterSuccess, CALM, FlushRefused, isRefused, ISOLATIONS_MAX, refusalReason } from "./refusal.ts"
 import { placeKey, type Skipped, WHOLE_RECORD } from "./skipped.ts"
+import type { ReplayBoard } from "./replays/board.ts"
+import { generationOf, generationWrite } from "./replays/generation.ts"
+import { readGeneration, readMirror } from "./replays/runs.ts"
+import { makeUnderstudy } from "./replays/understudy.ts"
 import type { Positions, StateStore } from "./state.ts"
 import { deadLettersOf, type Topic } from "./topics.ts"
+import { backoff, untilAnswered } from "./until-answered.ts"
 
 export interface RunnerOptions {
   readonly partition: number
@@ -45,8 +54,13 @@ export interface RunnerOptions {
   readonly snapshotEntriesMax?: number
   /** The first backoff; later ones double up to 5 s. */
   readonly restartAfter_ms?: number
+  /**
+   * Where tombstones stand and replays are asked for, and the store that a shadow's state gets. Without it nobody was erased
+   * and nothing is replayed: that is for stores without Postgres.
+   */
+  readonly replays?: { readonly board: ReplayBoard; readonly sql: SqlClient.SqlClient; readonly openShadowStore: () => StateStore }
   /** Tests crash a runner between two of its steps by failing here. */
-  readonly probe?: (point: "flushed" | "committed" | "snapshot") => Effect.Effect<void>
+  readonly probe?: (point: "flushed" | "committed" | "snapshot" | "shadowed" | "adopted" | "exchanging") => Effect.Effect<void>
 }
 
 /** Where a partition stands; counters are of this life of the runner. */
@@ -66,9 +80,6 @@ export interface Progress {
   readonly isReplaying: boolean
 }
 
-/** Few, so that decoded entries die young: a large fetch is promoted by the collector and costs a quarter of the time. */
-const RECORDS_PER_FETCH = 32
-const BYTES_PER_FETCH = 8 * 1024 * 1024
 const ENTRIES_MAX = 50_000
 /** Of a common event in its record; larger ones are charged in proportion. */
 const BYTES_PER_COST = 512
@@ -87,15 +98,6 @@ const RESTART_AFTER_MAX_MS = 5_000
 const HEALTHY_AFTER_MS = 60_000
 /** Each failed attempt is logged: a retry for ever must not look like silence. */
 const told = (what: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => Effect.tapError(effect, (error) => Effect.logError(`${what}; tried again until it works`, error))
-const backoff = Schedule.min([Schedule.exponential("100 millis"), Schedule.spaced("5 seconds")]).pipe(Schedule.jittered)
-
-/** Waits for an answer of the database, which may be away for a while: the log keeps everything meanwhile. A refusal is an answer. */
-const untilAnswered = <A, E extends { readonly _tag: string }, R>(effect: Effect.Effect<A, E | SqlError.SqlError, R>) =>
-  effect.pipe(
-    Effect.tapError((error) => error._tag === "SqlError" && !isRefused(error as SqlError.SqlError) ? Effect.logError("Counts could not be written; tried again until it works", error) : Effect.void),
-    Effect.retry({ schedule: backoff, while: (error) => error._tag === "SqlError" && !isRefused(error as SqlError.SqlError) })
-  )
-
 class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string; readonly cause: unknown }> {}
 
 /** An entry in its mailbox; it is its own place. */
@@ -161,8 +163,16 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       // Postgres was restored from an older moment: what the snapshot counted is not counted there.
       yield* Effect.promise(() => store.clear())
     }
+    // Somebody exchanged a part of this state since it was stored: what is told of it in Postgres is not in here.
+    const { replays } = options
+    const { erasures: erased, generation: raised, mirror } = replays === undefined ? { generation: 0, erasures: new Erasures([], [0, 0, 0, 0]), mirror: undefined } : yield* Effect.provideService(Effect.gen(function*() {
+      return { generation: yield* readGeneration(processor.name, partition), erasures: new Erasures(yield* readTombstones, yield* readFingerprintKey), mirror: yield* readMirror(processor.name, partition) }
+    }), SqlClient.SqlClient, replays.sql)
+    let generation = raised
+    let erasures = erased
+    if (generationOf(store) < generation) yield* Effect.promise(() => store.clear())
     const starts = yield* Effect.forEach(processor.inputs, ({ name }) => Effect.map(log.bounds(name, partition), ({ startOffset }) => [name, startOffset] as const))
-    const skipped = yield* offsets.skipped(unit, Object.fromEntries(starts))
+    const skipped = new Map(yield* offsets.skipped(unit, Object.fromEntries(starts)))
     const skipReasonOf = (key: string): string | undefined => skipped.size + refused.size === 0 ? undefined : skipped.get(key) ?? refused.get(key)
     const state = processor.open(store)
     const mailboxes = new Mailboxes<Delivered<Body>>({ entriesMax: options.entriesMax ?? ENTRIES_MAX, weightOf: options.weightOf, costOf: ({ cost }) => cost })
@@ -179,7 +189,8 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
 
     const deliver = (topic: Topic, { appendedAt, offset, value }: LogRecord): void => {
       let organizationId = ""
-      let entries: ReadonlyArray<Entry<Body>>
+      let entries: ReadonlyArray<Entry<Body> | undefined>
+      let hidden: ReadonlySet<number> | undefined
       const whole = { topic: topic.name, offset, index: WHOLE_RECORD, appendedAt }
       const giveUp = (reason: string) => void letters.push({ topic, place: whole, organizationId, reason, body: value, isSkipped: true })
       records++
@@ -190,13 +201,16 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         const reason = skipReasonOf(placeKey(whole))
         if (reason !== undefined) return giveUp(reason)
         entries = processor.entriesOf(topic.name, envelope)
+        if (!erasures.isEmpty) hidden = erasures.hiddenIn(topic.name, partition, offset, envelope)
       } catch (error) {
         return giveUp(`unreadable record: ${String(error)}`)
       }
       // By its bytes: a purchase of a hundred items is stepped and written for longer than a view.
       const cost = Math.max(1, value.length / entries.length / BYTES_PER_COST)
       for (let index = 0; index < entries.length; index++) {
-        const { body, key } = entries[index]!
+        const entry = entries[index]
+        if (entry === undefined || (hidden !== undefined && hidden.has(index))) continue
+        const { body, key } = entry
         const delivered = { topic: topic.name, offset, index, appendedAt, organizationId: key, cost, body }
         // Full in the middle of a record: the step catches up first. A record is at most one request, so this is rare.
         if (mailboxes.deliver(key, delivered)) continue
@@ -250,24 +264,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
 
     /** Reads what is there, at most up to `limits`, and delivers it in the log's time; true when something came. */
     const fetch = Effect.fnUntraced(function*(limits: Positions | undefined) {
-      for (const { name } of processor.inputs) {
-        const from = intake.wants(name)
-        if (from === undefined) continue
-        const limit = limits === undefined ? Number.POSITIVE_INFINITY : limits[name] ?? 0
-        if (from >= limit) {
-          intake.add(name, [], from, true)
-          continue
-        }
-        const recordsMax = Math.min(options.recordsPerFetch ?? RECORDS_PER_FETCH, limit - from)
-        const answer = yield* log.read({ topic: name, partition, from, recordsMax, bytesMax: BYTES_PER_FETCH })
-        if (answer.startOffset > from && limits === undefined) counters.lost += Math.min(answer.startOffset, answer.nextOffset) - from
-        const read = answer.records.filter(({ offset }) => offset < limit)
-        const next = Math.min(answer.nextOffset, limit)
-        // A leader that has just been elected may not know yet how far it is. Passed over, these records would be missing in the state.
-        if (limits !== undefined && read.length === 0 && next < limit) return yield* new EventLogUnavailable({ message: `the log gives nothing of ${name}/${partition} from ${from} on, though it was counted up to ${limit}` })
-        // A read may bring less than there is; only one that brings nothing says that nothing is there. A replay knows its end.
-        intake.add(name, read, next, limits === undefined ? read.length === 0 : next >= limit)
-      }
+      counters.lost += yield* fetchInto(log, intake, processor.inputs, partition, limits, options.recordsPerFetch)
       let cameAny = false
       while (!mailboxes.isFull && records < care.recordsMax) {
         const taken = intake.take()
@@ -290,7 +287,10 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       const passed = letters.filter(({ isSkipped }) => isSkipped).map(({ place, reason }): Skipped => ({ topic: place.topic, offset: place.offset, index: place.index, reason }))
       const write = Effect.gen(function*() {
         yield* offsets.skip(unit, passed)
-        if (processor.sizeOf(emitted) > 0) yield* processor.write(emitted)
+        if (processor.sizeOf(emitted) > 0) {
+          yield* processor.write(emitted)
+          if (understudy !== undefined) yield* understudy.writeMirrored(emitted)
+        }
         // Once Postgres has taken what is counted, and before the offsets pass what is not.
         yield* Effect.forEach(letters, sendDeadLetter, { discard: true })
         if (redirects.length > 0) yield* log.append(redirects).pipe(told("Redirected entries could not be appended"), Effect.retry(backoff))
@@ -306,6 +306,8 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         sent.delete(placeKey(place))
         refused.delete(placeKey(place))
       }
+      // Whoever reads these places again steps over them as well.
+      for (const place of passed) skipped.set(placeKey(place), place.reason)
       letters = []
       emitted = processor.newEmitted()
       committed = target
@@ -358,11 +360,22 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     /** Stores the state as it stands at `positions`, up to which everything has been stepped. */
     const snapshotAt = Effect.fnUntraced(function*(positions: Positions) {
       const taken = processor.snapshot(state, intake.watermark)
-      yield* Effect.promise(() => store.commit(taken.writes, positions))
+      yield* Effect.promise(() => store.commit(generationOf(store) === generation ? taken.writes : [...taken.writes, generationWrite(generation)], positions))
       taken.stored()
       entriesAtSnapshot = counters.entries
       snapshotDueAt = clock.currentTimeMillisUnsafe() + (options.snapshotEvery_ms ?? SNAPSHOT_EVERY_MS)
       yield* options.probe?.("snapshot") ?? Effect.void
+    })
+
+    const understudy = replays === undefined ? undefined : yield* makeUnderstudy({
+      ...replays, processor, partition, fence: options.fence, mirror, isSkipped: (place) => skipReasonOf(place) !== undefined, probe: (point) => options.probe?.(point) ?? Effect.void,
+      live: {
+        state, store, snapshot: snapshotAt,
+        adopted: (adopted, next) => {
+          erasures = adopted
+          generation = next
+        }
+      }
     })
 
     const isStateLarge = () => counters.entries - entriesAtSnapshot >= (options.snapshotEntriesMax ?? SNAPSHOT_ENTRIES_MAX)
@@ -402,7 +415,8 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         yield* snapshotAt(committed)
         isSnapshotDue = false
       }
-      if (!cameAny) yield* waitForHint(hints, isSnapshotDue ? Duration.millis(Math.max(1, snapshotDueAt - clock.currentTimeMillisUnsafe())) : IDLE_POLL)
+      const isLearning = understudy !== undefined && equalPositions(intake.reached, committed) && (yield* understudy.turn(committed, !cameAny))
+      if (!cameAny && !isLearning) yield* waitForHint(hints, isSnapshotDue ? Duration.min(IDLE_POLL, Duration.millis(Math.max(1, snapshotDueAt - clock.currentTimeMillisUnsafe()))) : IDLE_POLL)
       else yield* Effect.sleep(0)
     }
   })

@@ -110,6 +110,11 @@ export class KeyedState<V> {
     return writes
   }
 
+  /** Lets go of values whose key begins with `prefix`, stored or not. O(values in memory). */
+  forget(prefix: string): void {
+    for (const key of this.#held.keys()) if (key.startsWith(prefix)) this.#held.delete(key)
+  }
+
   /** After a snapshot: lets go of what is stored and was not used lately. */
   passivate(): void {
     let surplus = this.#held.size - this.#options.hotMax

@@ -58,6 +58,13 @@ export const layerWorkerLog = (options: { readonly path: string; readonly port: 
           return { startOffset: Math.min(environment.bounds(topic, partition).startOffset, endOffset), endOffset }
         }),
       offsetAt: (topic, partition, time) => attempt(() => offsetAtOrAfter(environment, topic, partition, time, endOf(topic, partition))),
+      rewrite: (topic, partition, values) =>
+        Effect.callback((resume) => {
+          if (waiting.size >= APPENDS_MAX) return resume(Effect.fail(new EventLogUnavailable({ message: "too many writes wait for the front" })))
+          const id = appends++
+          waiting.set(id, (answer) => resume(answer.kind === "stored" ? Effect.succeed(true) : Effect.fail(new EventLogUnavailable({ message: answer.message }))))
+          options.port.send({ kind: "rewrite", id, topic, partition, values: values.map(({ offset, value }) => ({ offset, value: value.slice().buffer as ArrayBuffer })) })
+        }),
       // Whether the log still takes anything, the front knows: an append that it refuses says so.
       health: Effect.void,
       trim: () => Effect.fail(new EventLogUnavailable({ message: "retention is the front's business" })),

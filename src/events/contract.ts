@@ -1,7 +1,8 @@
 /** `POST /events` (contract part 3): reachable with a search key, one JSON batch or NDJSON of any length. What it refused: full key. */
 import { Schema } from "effect"
+import { Job } from "../jobs/schema.ts"
 import { operation } from "../wire/operation.ts"
-import { BATCH_BYTES_MAX, EventBatch, EventBatchAnswer, FailedEventList, RetryAnswer, RetryBody } from "./schema.ts"
+import { BATCH_BYTES_MAX, EventBatch, EventBatchAnswer, FailedEventList, ReplayBody, RetryAnswer, RetryBody } from "./schema.ts"
 
 export const ingestEvents = operation({
   id: "ingestEvents", group: "events", plane: "control", scope: "search", method: "POST", path: "/v1/events",
@@ -17,4 +18,13 @@ export const listFailedEvents = operation({
 export const retryFailedEvents = operation({
   id: "retryFailedEvents", group: "events", plane: "control", scope: "full", method: "POST", path: "/v1/events/failed/retry", summary: "Send refused entries through again after a fix",
   payload: RetryBody, success: RetryAnswer, errors: [503]
+})
+
+export const replayEvents = operation({
+  id: "replayEvents", group: "events", plane: "control", scope: "full", method: "POST", path: "/v1/events/replays", summary: "Rebuild the figures of whole days from the event log",
+  payload: ReplayBody, success: Job, status: 202, errors: [409, 503]
+})
+export const eraseSubject = operation({
+  id: "eraseSubject", group: "events", plane: "control", scope: "full", method: "DELETE", path: "/v1/events/subjects/:userId", summary: "Erase the events of one person and what was derived from them",
+  success: Job, status: 202, errors: [503]
 })

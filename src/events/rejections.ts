@@ -23,8 +23,8 @@ export interface KeptRejection {
   readonly reason: string
 }
 
-/** Payload of `behaviour.rejected.v1`, schema version 1: refused entries of one request. */
-export interface RejectionsPayload { readonly rejections: ReadonlyArray<KeptRejection> }
+/** Payload of `behaviour.rejected.v1`, schema version 1: refused entries of one request, null where one was erased. */
+export interface RejectionsPayload { readonly rejections: ReadonlyArray<KeptRejection | null> }
 export const REJECTIONS_SCHEMA_VERSION = 1
 
 const collectionOf = (entry: unknown): string | undefined => {

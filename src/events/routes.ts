@@ -1,8 +1,9 @@
-/** Handlers of `POST /events`, in both its forms, and of what it refused. */
+/** Handlers of `POST /events`, in both its forms, of what it refused, and of what was made of it: replayed or erased. */
 import { Effect, Schedule } from "effect"
 import type { Readable } from "node:stream"
 import type { Caller } from "../access/caller.ts"
 import { collectionMatches } from "../access/decision.ts"
+import { parseDateRange } from "../analytics/date-range.ts"
 import { storable } from "../analytics/normalize-query.ts"
 import { nestsTooDeep } from "../wire/body.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
@@ -11,7 +12,8 @@ import * as contract from "./contract.ts"
 import { FailedEvents } from "./failed.ts"
 import { eachChunk } from "./ndjson.ts"
 import { type KeptRejection, keptLine } from "./rejections.ts"
-import { BATCH_BYTES_MAX, EVENTS_PER_BATCH_MAX, FAILED_PAGE_MAX, REJECTIONS_LISTED_MAX, RETRIES_MAX, type Rejection } from "./schema.ts"
+import { Replays } from "./replays.ts"
+import { BATCH_BYTES_MAX, EVENT_TYPES, EVENTS_PER_BATCH_MAX, FAILED_PAGE_MAX, IDENTIFIER_BYTES_MAX, REJECTIONS_LISTED_MAX, RETRIES_MAX, type Rejection } from "./schema.ts"
 import { Events, type EventsShape } from "./service.ts"
 
 /** What the key may write; undefined for a key without a limit, so that the common case costs nothing. */
@@ -83,8 +85,17 @@ const checkReach = (caller: Caller, collection: string | undefined) => {
 /** Empty counts as absent; a text that Postgres cannot hold names nothing there. */
 const given = (text: string | undefined): string | undefined => text === undefined || text === "" ? undefined : storable(text)
 
+/** A user id as events carry it (`accept-batch.ts`). */
+const userIdOf = (text: string) => {
+  const userId = text.toWellFormed()
+  return userId === "" || userId.includes("\u0000") || Buffer.byteLength(userId) > IDENTIFIER_BYTES_MAX ? Effect.fail(inputInvalid("user_id", `1 to ${IDENTIFIER_BYTES_MAX} bytes without NUL`)) : Effect.succeed(userId)
+}
+/** What is rebuilt or erased is the whole organization's. */
+const checkWhole = (caller: Caller) => reachOf(caller) === undefined ? Effect.void : Effect.fail(new RestrictionNotApplicable({ message: "This key reaches only some collections; the operation concerns all of them." }))
+
 export const routes = Effect.gen(function*() {
   const events = yield* Events
+  const replays = yield* Replays
   const failed = yield* FailedEvents
   return [
     implement(contract.ingestEvents, ({ caller, headers, payload, stream }) =>
@@ -110,6 +121,21 @@ export const routes = Effect.gen(function*() {
         if (ids !== undefined && (ids.length === 0 || ids.length > RETRIES_MAX)) return yield* inputInvalid("ids", `1 to ${RETRIES_MAX} ids`)
         yield* checkReach(caller, given(collection))
         return yield* failed.retry(caller.organizationId, { collection: given(collection), cursor: given(cursor), ids: ids?.map(storable), set, limit: RETRIES_MAX, reaches: reachOf(caller) })
+      })),
+    implement(contract.replayEvents, ({ caller, payload }) =>
+      Effect.gen(function*() {
+        yield* checkWhole(caller)
+        const { from, target, to, types } = yield* payload
+        if (target !== "analytics") return yield* inputInvalid("target", `\`${target}\` has no results that are rebuilt from events; use \`analytics\``)
+        if (types !== undefined && EVENT_TYPES.some((type) => !types.includes(type))) return yield* inputInvalid("types", "Figures of analytics join events of all types: name all of them, or leave `types` out")
+        const parsed = parseDateRange(from, to)
+        if (!parsed.ok) return yield* inputInvalid(parsed.path, parsed.message)
+        return yield* replays.replay(caller.organizationId, parsed.range)
+      })),
+    implement(contract.eraseSubject, ({ caller, params }) =>
+      Effect.gen(function*() {
+        yield* checkWhole(caller)
+        return yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
       }))
   ]
 })

@@ -80,10 +80,10 @@ export interface ServedSearch {
   readonly isCounted: boolean
 }
 
-/** Payload of `behaviour.events.v1`, schema version 1: accepted events of one request and partition. */
-export interface EventsPayload { readonly events: ReadonlyArray<BehaviouralEvent> }
-/** Payload of `search.served.v1`, schema version 1. */
-export interface ServedPayload { readonly served: ReadonlyArray<ServedSearch> }
+/** Payload of `behaviour.events.v1`, schema version 1: accepted events of one request and partition. Null where one was erased. */
+export interface EventsPayload { readonly events: ReadonlyArray<BehaviouralEvent | null> }
+/** Payload of `search.served.v1`, schema version 1. Null where one was erased. */
+export interface ServedPayload { readonly served: ReadonlyArray<ServedSearch | null> }
 export const EVENTS_SCHEMA_VERSION = 1
 export const SERVED_SCHEMA_VERSION = 1
 
@@ -146,3 +146,11 @@ export const RetryAnswer = Schema.Struct({
   /** These stay in the list, with the new reason. */ rejected: Schema.Array(Schema.Struct({ id: Schema.String, reason: Schema.String })),
   next_cursor: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "RetriedEvents" })
+
+export const REPLAY_TARGETS = ["analytics", "recommendations", "experiments"] as const
+export const ReplayBody = Schema.Struct({
+  from: Schema.String,
+  to: Schema.String,
+  types: Schema.optionalKey(Schema.Array(Schema.Literals(EVENT_TYPES))),
+  target: Schema.Literals(REPLAY_TARGETS)
+}).annotate({ identifier: "ReplayEvents", description: "`from` and `to`: ISO 8601 dates or date-times, both inclusive, widened to whole days (UTC). Figures join events of all types, so `types` names all of them or is left out." })

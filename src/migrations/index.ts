@@ -19,6 +19,7 @@ import eventRejections from "./0021_event_rejections.ts"
 import queryFigures from "./0022_query_figures.ts"
 import analyticsRules from "./0023_analytics_rules.ts"
 import analyticsChanges from "./0024_analytics_changes.ts"
+import replays from "./0025_replays.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -35,7 +36,8 @@ const migrations = {
   "0021_event_rejections": eventRejections,
   "0022_query_figures": queryFigures,
   "0023_analytics_rules": analyticsRules,
-  "0024_analytics_changes": analyticsChanges
+  "0024_analytics_changes": analyticsChanges,
+  "0025_replays": replays
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -167,6 +167,7 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
       ),
     offsetAt: (topic, partition, time) => Effect.tryPromise({ try: () => reader.offsetAt(prefix + topic, partition, time), catch: unavailable }),
     trim: (topic, partition, before) => Effect.tryPromise({ try: () => reader.trim(prefix + topic, partition, before), catch: unavailable }),
+    rewrite: () => Effect.succeed(false),
     health: Effect.suspend(() => {
       const trouble = troubleNow()
       const silent_ms = trouble === undefined ? 0 : Date.now() - trouble.since

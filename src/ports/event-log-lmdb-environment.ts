@@ -26,6 +26,8 @@ export interface LogEnvironment {
   readonly bounds: (topic: string, partition: number) => { startOffset: number; endOffset: number }
   /** Removes at most `TRIM_RECORDS_MAX` records below `before`; answers the new start. */
   readonly trim: (topic: string, partition: number, before: number) => Promise<number>
+  /** Replaces values where records are, with their keys and times. Not yet durable. */
+  readonly rewrite: (topic: string, partition: number, values: ReadonlyArray<{ readonly offset: number; readonly value: Uint8Array }>) => Promise<void>
   /** O(databases). */
   readonly usage: () => LogUsage
   readonly close: () => Promise<void>
@@ -125,6 +127,18 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
         for (let offset = startOffset; offset < stop; offset++) void database.remove(offset)
       })
       return stop
+    },
+    rewrite: async (topic, partition, values) => {
+      const database = databaseOf(topic, partition)
+      // Looked at inside the transaction: a trim that waits before it must not be undone.
+      await root.transaction(() => {
+        for (const { offset, value } of values) {
+          const framed = database.get(offset)
+          if (framed === undefined) continue
+          const { appendedAt, key } = unframe(offset, framed)
+          void database.put(offset, frame(appendedAt, key, value))
+        }
+      })
     },
     usage: () => {
       root.resetReadTxn()

@@ -5,7 +5,7 @@
  */
 import { statfs } from "node:fs/promises"
 import { Clock, Effect, Layer, Queue } from "effect"
-import { type AppendedHint, type AppendRecord, EventLog, EventLogOverloaded, type EventLogShape, EventLogUnavailable, HINTS_MAX, type LogRecord } from "./event-log.ts"
+import { type AppendedHint, type AppendRecord, EventLog, EventLogOverloaded, type EventLogShape, EventLogUnavailable, HINTS_MAX, type LogRecord, type RewrittenRecord } from "./event-log.ts"
 import { type LogSpaceOptions, spaceRefusal } from "./log-space.ts"
 import { frame, type LogEnvironment, type LogWrite, openLogEnvironment } from "./event-log-lmdb-environment.ts"
 
@@ -195,6 +195,14 @@ class LmdbEventLog {
     }
   }
 
+  async rewrite(topic: string, partition: number, values: ReadonlyArray<RewrittenRecord>): Promise<boolean> {
+    if (this.#broken !== undefined) throw this.#broken
+    await this.#environment.rewrite(topic, partition, values)
+    const failure = await this.#environment.synced().then(() => undefined, unsynced)
+    if (failure === undefined) return true
+    throw this.#broken = failure
+  }
+
   async close(): Promise<void> {
     await this.#draining
     await this.#environment.close()
@@ -233,6 +241,7 @@ const make = Effect.fnUntraced(function*(options: EmbeddedLogOptions) {
       }),
     offsetAt: (topic, partition, time) => attempt(() => offsetAtOrAfter(environment, topic, partition, time, log.endOf(topic, partition))),
     trim: (topic, partition, before) => Effect.tryPromise({ try: () => log.trim(topic, partition, before), catch: failed }),
+    rewrite: (topic, partition, values) => Effect.tryPromise({ try: () => log.rewrite(topic, partition, values), catch: (cause) => cause instanceof EventLogUnavailable ? cause : failed(cause) }),
     health: Effect.suspend(() => {
       if (log.broken !== undefined) return Effect.fail(log.broken)
       return log.full === undefined ? Effect.void : Effect.fail(new EventLogUnavailable({ message: log.full }))

@@ -64,6 +64,8 @@ export class EventLogUnavailable extends Schema.TaggedError<EventLogUnavailable>
   message: Schema.String
 }) {}
 
+export interface RewrittenRecord { readonly offset: number; readonly value: Uint8Array }
+
 export interface EventLogShape {
   /**
    * Stores the batch and answers the offset of each record, in order, once every one is durable. Appends that wait at
@@ -79,6 +81,11 @@ export interface EventLogShape {
   readonly offsetAt: (topic: string, partition: number, time: number) => Effect.Effect<number, EventLogUnavailable>
   /** Drops the records below `before` and gives their space back, also while readers are open. Idempotent. */
   readonly trim: (topic: string, partition: number, before: number) => Effect.Effect<void, EventLogUnavailable>
+  /**
+   * Replaces values of stored records, each in its place and with its key and time; what retention has removed stays removed.
+   * Durable when it answers. False, and nothing changed, where the log cannot: brokers keep what they have until its time.
+   */
+  readonly rewrite: (topic: string, partition: number, values: ReadonlyArray<RewrittenRecord>) => Effect.Effect<boolean, EventLogUnavailable>
   /** Fails while nothing is stored: for good after a failed sync, for as long as the brokers are away. Looks at what is known; costs nothing. */
   readonly health: Effect.Effect<void, EventLogUnavailable>
   /** Hints for all partitions from now on, the newest kept when the subscriber is slow. Ends with the scope. */
@@ -149,6 +156,15 @@ const makeMemory: Effect.Effect<EventLogShape> = Effect.sync(() => {
         const dropped = Math.min(Math.max(0, before - p.startOffset), p.records.length)
         p.records.splice(0, dropped)
         p.startOffset += dropped
+      }),
+    rewrite: (topic, partition, values) =>
+      Effect.sync(() => {
+        const p = partitionOf(topic, partition)
+        for (const { offset, value } of values) {
+          const record = p.records[offset - p.startOffset]
+          if (record !== undefined) p.records[offset - p.startOffset] = { ...record, value: value.slice() }
+        }
+        return true
       }),
     health: Effect.void,
     subscribe: Effect.acquireRelease(

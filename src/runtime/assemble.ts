@@ -19,10 +19,12 @@ import type { Configuration } from "../configuration/configuration.ts"
 import { Demo } from "../demo/demo.ts"
 import { layerAdmission } from "../events/admission.ts"
 import { FailedEvents } from "../events/failed.ts"
+import { Replays } from "../events/replays.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import { Events } from "../events/service.ts"
 import { Health } from "../health/health.ts"
 import { Ingest } from "../ingest/ingest.ts"
+import { Jobs } from "../jobs/jobs.ts"
 import { layer as layerMigrations } from "../migrations/index.ts"
 import { Outbox } from "../outbox/outbox.ts"
 import { DedupeWindow } from "../ports/dedupe-window.ts"
@@ -64,8 +66,8 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration
   const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })))
   const accepting = Layer.provideMerge(FailedEvents.layer, Layer.provide(Events.layer({ visitorPartitions }), layerAdmission(weights === undefined ? {} : { weights })))
-  const events = Layer.mergeAll(Layer.provideMerge(accepting, streams), SearchServed.layer({ visitorPartitions }), Analytics.layer)
-  return Layer.mergeAll(Search.layer(searching), Ingest.layer, Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
+  const events = Layer.mergeAll(Layer.provideMerge(accepting, streams), Replays.layer({ visitorPartitions }), SearchServed.layer({ visitorPartitions }), Analytics.layer)
+  return Layer.mergeAll(Search.layer(searching), Layer.provideMerge(Jobs.layer, Ingest.layer), Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
     Layer.provideMerge(Layer.mergeAll(PopularDocuments.layer, PopularQueries.layer)),
     Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layer)),

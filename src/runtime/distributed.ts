@@ -14,6 +14,8 @@ import { layerObserved } from "../../streams/observer.ts"
 import { LeaseStore } from "../../streams/lease-store.ts"
 import { layerOffsetStore } from "../../streams/offset-store-postgres.ts"
 import { type OwnershipOptions, runOwned } from "../../streams/ownership.ts"
+import { makeBoard } from "../../streams/replays/board.ts"
+import { makeReplays } from "../../streams/replays/coordinator.ts"
 import { makeProcessors } from "../../streams/runnable.ts"
 import { openStateStore } from "../../streams/state-lmdb.ts"
 import { topicSpecs } from "../../streams/topics.ts"
@@ -33,8 +35,8 @@ import { engineAbsence, noEngine } from "./no-engine.ts"
 const API_CONNECTIONS_MAX = 8
 /** Of each process that keeps configuration: one listens, one renews, one reads. */
 const CONFIGURATION_CONNECTIONS = 3
-/** Partitions take turns; one is kept busy by leases. */
-const STREAM_CONNECTIONS_MAX = 6
+/** Beside one of each partition, all of which may wait while a day of a replay is exchanged: leases, replays and what looks. */
+const STREAM_CONNECTIONS_SPARE = 4
 
 /** A server that cannot be used is one sentence for a person, not a defect. */
 const refusing = (sentence: (error: { readonly message: string }) => string) => <A, E extends { readonly message: string }, R>(layer: Layer.Layer<A, E, R>): Layer.Layer<A, StartRefused, R> =>
@@ -101,16 +103,19 @@ export interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease
 /** Processors alone, until interrupted. Fails with `StartRefused` when a server does not answer or a name is unknown. */
 export const runStreamsProcess = ({ config, names, ready, statePath, weights, ...options }: StreamsProcess) =>
   Effect.gen(function*() {
-    const all = makeProcessors(yield* Effect.orDie(readFingerprintKey))
+    const { visitorPartitions } = config
+    const fingerprintKey = yield* Effect.orDie(readFingerprintKey)
+    const all = [...makeProcessors(fingerprintKey), makeReplays({ fingerprintKey, visitorPartitions })]
     const unknown = names.find((name) => !all.some((processor) => processor.name === name))
     if (unknown !== undefined) return yield* Effect.fail(new StartRefused(`There is no processor ${unknown}; there are: ${all.map(({ name }) => name).join(", ")}.`))
     yield* ready
     return yield* runOwned({
-      ...options, visitorPartitions: config.visitorPartitions, runner: { weightOf: weightIn(weights) },
+      ...options, visitorPartitions, runner: { weightOf: weightIn(weights) },
       processors: names.length === 0 ? all : all.filter(({ name }) => names.includes(name)),
-      openStore: ({ group, partition }) => openStateStore(join(statePath, `${group}-${partition}`))
+      openStore: ({ group, partition }) => openStateStore(join(statePath, `${group}-${partition}`)),
+      replays: { board: yield* makeBoard(), sql: yield* SqlClient.SqlClient, openShadowStore: ({ group, partition }) => openStateStore(join(statePath, `shadow-${group}-${partition}`)) }
     })
   }).pipe(
     Effect.scoped,
-    Effect.provide(Layer.provideMerge(layerBrokers(config, "dowser-streams"), Layer.provideMerge(Layer.mergeAll(layerMigrations, layerOffsetStore, LeaseStore.layerPostgres), layerDatabase(config.databaseUrl, "dowser-streams", STREAM_CONNECTIONS_MAX))))
+    Effect.provide(Layer.provideMerge(layerBrokers(config, "dowser-streams"), Layer.provideMerge(Layer.mergeAll(layerMigrations, layerOffsetStore, LeaseStore.layerPostgres), layerDatabase(config.databaseUrl, "dowser-streams", config.visitorPartitions + STREAM_CONNECTIONS_SPARE))))
   )

@@ -78,7 +78,7 @@ export const makersOf = ({ makers }: Pick<Rollups, "makers">): ReadonlyArray<Mak
   return [...rows.values()].filter(({ searches }) => searches !== 0).sort((a, b) => byKey(a, b) || a.person - b.person)
 }
 
-const keyLiterals = (rows: ReadonlyArray<MakerRow | PopularityRow>): ReadonlyArray<string> =>
+const keyLiterals = (rows: ReadonlyArray<Pick<PopularityRow, "organizationId" | "collection" | "q">>): ReadonlyArray<string> =>
   [textsLiteral(rows.map((row) => row.organizationId)), textsLiteral(rows.map((row) => row.collection)), textsLiteral(rows.map((row) => row.q))]
 const KEYS = "$1::text::text[], $2::text::text[], $3::text::text[]"
 const SAME_QUERY = (a: string, b: string): string => `${a}.organization_id = ${b}.organization_id AND ${a}.collection = ${b}.collection AND ${a}.q = ${b}.q`
@@ -105,6 +105,13 @@ const COUNT = `UPDATE query_popularity p SET makers = c.makers, visitors = c.vis
       least(count(m.person), count(DISTINCT coalesce(nullif(m.session, 0), -m.person)), count(DISTINCT coalesce(nullif(m.anonymous, 0), -m.person)))::int4 AS visitors
     FROM (SELECT DISTINCT * FROM unnest(${KEYS}) AS t (organization_id, collection, q)) d LEFT JOIN query_makers m ON ${SAME_QUERY("m", "d")} GROUP BY 1, 2, 3) c
   WHERE ${SAME_QUERY("p", "c")} AND (p.makers, p.visitors) IS DISTINCT FROM (c.makers, c.visitors)`
+
+/** Counts the visitors of queries again from the rows that are left. */
+export const recountMakers = (queries: ReadonlyArray<Pick<PopularityRow, "organizationId" | "collection" | "q">>): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    for (let from = 0; from < queries.length; from += ROWS_PER_STATEMENT) yield* sql.unsafe(COUNT, keyLiterals(queries.slice(from, from + ROWS_PER_STATEMENT)))
+  })
 
 /** Runs in the flush's transaction. Four statements at most per 10,000 queries, one where every query has enough visitors. */
 export const writePopularity = (rollups: Rollups): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>

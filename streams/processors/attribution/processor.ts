@@ -11,18 +11,18 @@ import { EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "../../../src/event
 import type { Entry, Processor } from "../../processor.ts"
 import type { Envelope } from "../../record.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../topics.ts"
-import { newRollups, type Rollups, sizeOfRollups, writeRollups } from "./rollups.ts"
+import { newRollups, type Rollups, sizeOfRollups, writeRollups, writeShadow } from "./rollups.ts"
 import { LogKnowledge } from "./rules.ts"
 import { type AttributionOptions, AttributionState } from "./state.ts"
 import { type Body, step } from "./step.ts"
 
-const entriesOf = (topic: string, { organization_id, payload, schema_version }: Envelope<unknown>): ReadonlyArray<Entry<Body>> => {
+const entriesOf = (topic: string, { organization_id, payload, schema_version }: Envelope<unknown>): ReadonlyArray<Entry<Body> | undefined> => {
   if (topic === SEARCH_SERVED.name) {
     if (schema_version !== SERVED_SCHEMA_VERSION) throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
-    return (payload as ServedPayload).served.map((served) => ({ key: served.organization_id, body: { kind: "served", served } }))
+    return (payload as ServedPayload).served.map((served) => served === null ? undefined : { key: served.organization_id, body: { kind: "served", served } })
   }
   if (schema_version !== EVENTS_SCHEMA_VERSION) throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
-  return (payload as EventsPayload).events.map((event) => ({ key: organization_id, body: { kind: "event", organizationId: organization_id, event } }))
+  return (payload as EventsPayload).events.map((event) => event === null ? undefined : { key: organization_id, body: { kind: "event", organizationId: organization_id, event } })
 }
 
 export const makeAttribution = (options: AttributionOptions, knowledge = new LogKnowledge()): Processor<Body, AttributionState, Rollups> => ({
@@ -34,5 +34,6 @@ export const makeAttribution = (options: AttributionOptions, knowledge = new Log
   newEmitted: () => newRollups(knowledge),
   sizeOf: sizeOfRollups,
   write: writeRollups,
-  snapshot: (state, watermark) => state.snapshot(watermark)
+  snapshot: (state, watermark) => state.snapshot(watermark),
+  rebuilding: { prefixesOf: AttributionState.prefixesOf, forget: (state, organizationId) => state.forget(organizationId), writeShadow }
 })

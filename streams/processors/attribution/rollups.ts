@@ -206,23 +206,56 @@ export const newRollups = (knowledge = new LogKnowledge()): Rollups => ({
 })
 export const sizeOfRollups = ({ events, filters, logged, others, products, queries }: Rollups): number => queries.size + products.size + events.size + filters.size + others.size + logged.length
 
+/**
+ * Every table of rollups: what a flush adds to, and what a replay rebuilds and swaps in (`../../replays`). Each has a twin
+ * `shadow_<table>` with the same columns, made by the migration that makes the table; it holds minutes alone.
+ */
+export const ROLLUP_TABLES = [
+  { table: "analytics_query_rollup", of: "queries", keys: ["collection", "q", "device", "country", "surface"], measures: QUERY_MEASURES },
+  { table: "analytics_product_rollup", of: "products", keys: ["collection", "document_id", "device", "country", "surface"], measures: PRODUCT_MEASURES },
+  { table: "analytics_event_rollup", of: "events", keys: ["collection", "type"], measures: EVENT_MEASURES },
+  { table: "analytics_filter_rollup", of: "filters", keys: ["collection", "type", "field", "value", "device", "country", "surface"], measures: FILTER_MEASURES }
+] as const satisfies ReadonlyArray<RollupTable>
+export interface RollupTable {
+  readonly table: string
+  readonly of: "queries" | "products" | "events" | "filters"
+  /** Behind the organization. */ readonly keys: ReadonlyArray<string>
+  readonly measures: ReadonlyArray<string>
+}
+export const INSTANTS_TABLE = "analytics_instants"
+
+/** Where rows go: the tables themselves, or their shadows with one organization alone, under another name. */
+interface Destination {
+  readonly prefix: "" | "shadow_"
+  /** Undefined for rows that are left out. */
+  readonly nameOf: ((organizationId: string) => string | undefined) | undefined
+}
+const LIVE: Destination = { prefix: "", nameOf: undefined }
+const shadowOf = (organizationId: string, shadow: string): Destination => ({ prefix: "shadow_", nameOf: (id) => id === organizationId ? shadow : undefined })
+
 /** One upsert per 10,000 rows. */
-const upsert = (table: string, keyColumns: ReadonlyArray<string>, measures: ReadonlyArray<string>, deltas: Deltas) =>
+const upsert = ({ keys, measures, of, table }: RollupTable, rollups: Rollups, { nameOf, prefix }: Destination) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
-    const rows = deltas.rows()
-    const columns = [...keyColumns, "grain", "bucket_at", ...measures]
+    const deltas = rollups[of]
+    const rows = nameOf === undefined ? deltas.rows() : deltas.rows().flatMap((row) => {
+      // Hours and days are sums of minutes: they are made when the rows are swapped.
+      const name = row.grain === GRAINS.minute ? nameOf(row.key[0]!) : undefined
+      return name === undefined ? [] : [{ ...row, key: [name, ...row.key.slice(1)] }]
+    })
+    const target = prefix + table
+    const columns = ["organization_id", ...keys, "grain", "bucket_at", ...measures]
     const { plain } = deltas
-    const types = [...keyColumns.map(() => "text"), "int2", "int8", ...measures.map((_, i) => i < plain ? "int8" : "numeric")]
+    const types = ["text", ...keys.map(() => "text"), "int2", "int8", ...measures.map((_, i) => i < plain ? "int8" : "numeric")]
     const statement = [
-      `INSERT INTO ${table} (${columns.join(", ")}) SELECT * FROM unnest(${types.map((type, i) => `$${i + 1}::text::${type}[]`).join(", ")})`,
-      `ON CONFLICT (${["organization_id", "grain", "bucket_at", ...keyColumns.slice(1)].join(", ")}) DO UPDATE SET`,
-      measures.map((measure) => `${measure} = ${table}.${measure} + EXCLUDED.${measure}`).join(", ")
+      `INSERT INTO ${target} (${columns.join(", ")}) SELECT * FROM unnest(${types.map((type, i) => `$${i + 1}::text::${type}[]`).join(", ")})`,
+      `ON CONFLICT (${["organization_id", "grain", "bucket_at", ...keys].join(", ")}) DO UPDATE SET`,
+      measures.map((measure) => `${measure} = ${target}.${measure} + EXCLUDED.${measure}`).join(", ")
     ].join(" ")
     for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
       const part = rows.slice(from, from + ROWS_PER_STATEMENT)
       yield* sql.unsafe(statement, [
-        ...keyColumns.map((_, i) => textsLiteral(part.map(({ key }) => key[i]!))),
+        ...["organization_id", ...keys].map((_, i) => textsLiteral(part.map(({ key }) => key[i]!))),
         numbersLiteral(part.map(({ grain }) => grain)),
         numbersLiteral(part.map(({ bucket_at }) => bucket_at)),
         ...measures.map((_, i) =>
@@ -240,12 +273,14 @@ interface Minute {
   readonly filters: Array<Instant>
 }
 
-const insertInstants = (rollups: Rollups) =>
+const insertInstants = (rollups: Rollups, { nameOf, prefix }: Destination) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const minutes = new Map<string, Minute>()
     for (const table of ["queries", "products", "events", "filters"] as const) {
-      rollups[table].eachInstant((organizationId, minute_at, instant) => {
+      rollups[table].eachInstant((organization, minute_at, instant) => {
+        const organizationId = nameOf === undefined ? organization : nameOf(organization)
+        if (organizationId === undefined) return
         const id = `${organizationId} ${minute_at}`
         let minute = minutes.get(id)
         if (minute === undefined) minutes.set(id, minute = { organizationId, minute_at, queries: [], products: [], events: [], filters: [] })
@@ -256,19 +291,25 @@ const insertInstants = (rollups: Rollups) =>
     for (let from = 0; from < all.length; from += ROWS_PER_STATEMENT) {
       const part = all.slice(from, from + ROWS_PER_STATEMENT)
       yield* sql.unsafe(
-        "INSERT INTO analytics_instants (organization_id, minute_at, packed) SELECT o, m, decode(p, 'base64') FROM unnest($1::text::text[], $2::text::int8[], $3::text::text[]) AS t (o, m, p)",
+        `INSERT INTO ${prefix}${INSTANTS_TABLE} (organization_id, minute_at, packed) SELECT o, m, decode(p, 'base64') FROM unnest($1::text::text[], $2::text::int8[], $3::text::text[]) AS t (o, m, p)`,
         [textsLiteral(part.map((minute) => minute.organizationId)), numbersLiteral(part.map((minute) => minute.minute_at)), textsLiteral(part.map((minute) => Buffer.from(packMinute(minute)).toString("base64")))]
       )
     }
   })
 
+const writeTables = (rollups: Rollups, destination: Destination) =>
+  Effect.gen(function*() {
+    for (const table of ROLLUP_TABLES) yield* upsert(table, rollups, destination)
+    yield* insertInstants(rollups, destination)
+  })
+
 export const writeRollups = (rollups: Rollups): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
-    yield* upsert("analytics_query_rollup", ["organization_id", "collection", "q", "device", "country", "surface"], QUERY_MEASURES, rollups.queries)
-    yield* upsert("analytics_product_rollup", ["organization_id", "collection", "document_id", "device", "country", "surface"], PRODUCT_MEASURES, rollups.products)
-    yield* upsert("analytics_event_rollup", ["organization_id", "collection", "type"], EVENT_MEASURES, rollups.events)
-    yield* upsert("analytics_filter_rollup", ["organization_id", "collection", "type", "field", "value", "device", "country", "surface"], FILTER_MEASURES, rollups.filters)
-    yield* insertInstants(rollups)
+    yield* writeTables(rollups, LIVE)
     yield* writePopularity(rollups)
     yield* writeRules(rollups, rollups.knowledge)
   })
+
+/** One organization's part, added to the shadow tables under the shadow's name. */
+export const writeShadow = (rollups: Rollups, organizationId: string, shadow: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  writeTables(rollups, shadowOf(organizationId, shadow))

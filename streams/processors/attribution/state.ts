@@ -82,6 +82,15 @@ export class AttributionState {
     this.#idBlocks = new IdBlocks(store, IDS, (words, at, day_at) => void this.#ids.admit(words, at, day_at))
   }
 
+  /** Keys of an organization's visits and query ids; event ids are fingerprints that nobody can tell apart. */
+  static prefixesOf(organizationId: string): ReadonlyArray<string> {
+    return [VISITS, QUERIES].map((kind) => `${kind}${organizationId}|`)
+  }
+  forget(organizationId: string): void {
+    this.visits.forget(`${organizationId}|`)
+    this.queries.forget(`${organizationId}|`)
+  }
+
   #keyOf(organizationId: string): FingerprintKey {
     let key = this.#narrowed.get(organizationId)
     if (key === undefined) {

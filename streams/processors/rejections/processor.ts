@@ -23,9 +23,10 @@ const write = Effect.fnUntraced(function*(rows: ReadonlyArray<Row>) {
   const sql = yield* SqlClient.SqlClient
   for (let from = 0; from < rows.length; from += rowsPerStatement) {
     const some = rows.slice(from, from + rowsPerStatement)
+    // No list of nothing but nulls, of which the driver cannot tell the type.
     yield* sql`INSERT INTO event_rejections (organization_id, id, collection, received_at, reason, entry, is_unreadable)
-      SELECT organization_id, id, collection, received_at::int8, reason, entry, is_unreadable FROM unnest(${some.map((row) => row.organizationId)}::text[], ${some.map((row) => row.id)}::text[],
-        ${some.map((row) => row.rejection.collection ?? null)}::text[], ${some.map((row) => String(row.at))}::text[], ${some.map((row) => row.rejection.reason)}::text[],
+      SELECT organization_id, id, nullif(collection, ''), received_at::int8, reason, entry, is_unreadable FROM unnest(${some.map((row) => row.organizationId)}::text[], ${some.map((row) => row.id)}::text[],
+        ${some.map((row) => row.rejection.collection ?? "")}::text[], ${some.map((row) => String(row.at))}::text[], ${some.map((row) => row.rejection.reason)}::text[],
         ${some.map((row) => row.rejection.entry)}::text[], ${some.map((row) => row.rejection.isUnreadable)}::bool[]) AS t (organization_id, id, collection, received_at, reason, entry, is_unreadable)
       ON CONFLICT DO NOTHING`
   }
@@ -36,7 +37,7 @@ export const rejections: Processor<Rejected, undefined, Array<Row>> = {
   inputs: [BEHAVIOUR_REJECTED],
   entriesOf: (topic, { occurred_at, organization_id, payload, schema_version }) => {
     if (schema_version !== REJECTIONS_SCHEMA_VERSION) throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
-    return (payload as RejectionsPayload).rejections.map((rejection) => ({ key: organization_id, body: { organizationId: organization_id, rejection, at: occurred_at } }))
+    return (payload as RejectionsPayload).rejections.map((rejection) => rejection === null ? undefined : { key: organization_id, body: { organizationId: organization_id, rejection, at: occurred_at } })
   },
   open: () => undefined,
   step: (_state, { at, organizationId, rejection }, place, emitted) => {

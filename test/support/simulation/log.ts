@@ -103,6 +103,7 @@ export class SimulatedLog {
         answer(Exit.succeed({ startOffset: start, endOffset: end }))
       }),
       offsetAt: () => Effect.die("the runner asks for no times"),
+rewrite: () => Effect.succeed(false),
       trim: () => Effect.die("retention is not the runner's"),
       health: Effect.void,
       subscribe: Effect.acquireRelease(

@@ -1,0 +1,20 @@
+/** A job as every operation that starts one answers it (contract part 0). */
+import { Schema } from "effect"
+
+/** `fetching` and `importing` are an ingest job's ways of running. */
+export const JOB_STATUSES = ["queued", "running", "fetching", "importing", "ready", "failed", "cancelled"] as const
+export const Job = Schema.Struct({
+  id: Schema.String,
+  /** `ingest`, `event_replay`, `subject_erasure`. */ type: Schema.String,
+  status: Schema.Literals(JOB_STATUSES),
+  /** 0..1. */ progress: Schema.Number,
+  /** What was asked for. */ config: Schema.Record(Schema.String, Schema.Unknown),
+  /** When it is ready. */ result: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  /** When it has failed. */ error: Schema.optionalKey(Schema.String),
+  created_at: Schema.Int,
+  updated_at: Schema.Int,
+  finished_at: Schema.optionalKey(Schema.Int)
+}).annotate({ identifier: "Job" })
+export type Job = typeof Job.Type
+
+export const JobList = Schema.Struct({ data: Schema.Array(Job), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier: "JobList", description: "Newest first." })

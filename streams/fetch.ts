@@ -1,0 +1,34 @@
+/** Reads what each topic of a processor wants next into its intake, for the runner and for shadows alike. */
+import { Effect } from "effect"
+import { type EventLog, EventLogUnavailable } from "../src/ports/event-log.ts"
+import type { Intake } from "./intake.ts"
+import type { Positions } from "./state.ts"
+import type { Topic } from "./topics.ts"
+
+/** Few, so that decoded entries die young: a large fetch is promoted by the collector and costs a quarter of the time. */
+export const RECORDS_PER_FETCH = 32
+const BYTES_PER_FETCH = 8 * 1024 * 1024
+
+/** At most one read a topic, and not past `limits` where there are any. Answers how many records retention had removed before they were read. */
+export const fetchInto = Effect.fnUntraced(function*(log: EventLog["Service"], intake: Intake, inputs: ReadonlyArray<Topic>, partition: number, limits: Positions | undefined, recordsPerFetch = RECORDS_PER_FETCH) {
+  let lost = 0
+  for (const { name } of inputs) {
+    const from = intake.wants(name)
+    if (from === undefined) continue
+    const limit = limits === undefined ? Number.POSITIVE_INFINITY : limits[name] ?? 0
+    if (from >= limit) {
+      intake.add(name, [], from, true)
+      continue
+    }
+    const recordsMax = Math.min(recordsPerFetch, limit - from)
+    const answer = yield* log.read({ topic: name, partition, from, recordsMax, bytesMax: BYTES_PER_FETCH })
+    if (answer.startOffset > from && limits === undefined) lost += Math.min(answer.startOffset, answer.nextOffset) - from
+    const read = answer.records.filter(({ offset }) => offset < limit)
+    const next = Math.min(answer.nextOffset, limit)
+    // A leader that has just been elected may not know yet how far it is. Passed over, these records would be missing in the state.
+    if (limits !== undefined && read.length === 0 && next < limit) return yield* new EventLogUnavailable({ message: `the log gives nothing of ${name}/${partition} from ${from} on, though it was counted up to ${limit}` })
+    // A read may bring less than there is; only one that brings nothing says that nothing is there. A replay knows its end.
+    intake.add(name, read, next, limits === undefined ? read.length === 0 : next >= limit)
+  }
+  return lost
+})
