@@ -44,7 +44,7 @@ afterAll(() => program.stop())
 
 /** Values for the parameters of a path: the first organization's. */
 const values: Record<string, string> = {
-  collectionName: "goods", documentId: `g-${secret}`, aliasName: "shop", presetId: `p-${secret}`, setId: `w-${secret}`, itemId: "one", dictionaryId: `d-${secret}`, file: "config.json"
+  collectionName: "goods", documentId: `g-${secret}`, aliasName: "shop", presetId: `p-${secret}`, setId: `w-${secret}`, itemId: "one", dictionaryId: `d-${secret}`, file: "config.json", userId: "visitor"
 }
 const pathOf = (path: string, operationId: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(
   name === "setName" ? (operationId.includes("Synonym") ? `s-${secret}` : `c-${secret}`) : name === "jobId" ? ids.jobId : name === "keyId" ? ids.keyId : name === "webhookId" ? ids.webhookId : name === "deliveryId" ? ids.deliveryId : name === "organizationId" ? first.organization_id : values[name] ?? secret
@@ -68,6 +68,7 @@ const bodies: Record<string, unknown> = {
   createWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
   updateWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
   recoverWebhook: { since: 0 },
+  replayEvents: { from: "2026-01-01", to: "2026-01-31", target: "analytics" },
   ingestEvents: { events: [{ type: "search", q: "mine", collection: "goods", event_id: "e1", session_id: "s" }] },
   multiSearch: { searches: [{ collection: "goods", q: "*", query_by: "title", facet_by: "title", include_fields: "*,$makers(*)" }, { collection: "goods", q: secret, query_by: "title" }, { collection: "goods", q: "*", filter_by: `$makers(code:=${secret})` }] }
 }
@@ -84,7 +85,7 @@ const everything = async (tenant: Tenant) => {
   const today = new Date().toISOString().slice(0, 10)
   const reads = [
     "/v1/collections", "/v1/collections/goods", "/v1/collections/goods/documents/export", "/v1/collections/makers/documents/export", "/v1/collections/goods/search_rules", "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets",
-    "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/webhooks", "/v1/ingest/jobs", "/v1/events/failed", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
+    "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/webhooks", "/v1/ingest/jobs", "/v1/jobs", "/v1/events/failed", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
     `/v1/collections/goods/documents/search?q=*&query_by=title&facet_by=title&enable_analytics=false&include_fields=${encodeURIComponent("*,$makers(*)")}`
   ]
   const answers = []

@@ -94,6 +94,21 @@ export const eventLogSuite = <E>(name: string, fresh: () => Layer.Layer<EventLog
         assert.deepStrictEqual(yield* log.append([record("next")]), [1_300])
       }))
 
+    scenario("replaces values in their places where it can, or nothing at all", (log) =>
+      Effect.gen(function*() {
+        yield* log.append([record("a", { key: "k" }), record("b"), record("c")])
+        yield* log.trim("t.v1", 0, 1)
+        const read = log.read({ topic: "t.v1", partition: 0, ...all })
+        const before = yield* read
+        const can = yield* log.rewrite("t.v1", 0, [])
+        assert.strictEqual(yield* log.rewrite("t.v1", 0, [{ offset: 0, value: bytes("gone") }, { offset: 1, value: bytes("a longer one") }, { offset: 7, value: bytes("never") }]), can)
+        const after = yield* read
+        assert.deepStrictEqual(after.records.map((r) => [r.offset, r.appendedAt, r.key, text(r.value)]), before.records.map((r) => [r.offset, r.appendedAt, r.key, r.offset === 1 && can ? "a longer one" : text(r.value)]))
+        assert.deepStrictEqual(yield* log.bounds("t.v1", 0), { startOffset: before.startOffset, endOffset: 3 })
+        const fresh = yield* log.append([record("d")])
+        assert.deepStrictEqual(fresh, [3])
+      }))
+
     scenario("hints at what was appended", (log) =>
       Effect.gen(function*() {
         const hints = yield* log.subscribe
