@@ -62,6 +62,10 @@ export const lanes: ReadonlyArray<Lane> = [
     figures: [figure("one endpoint", "deliveries/s", "one_endpoint", "per_s"), figure("many endpoints", "deliveries/s", "many_endpoints", "per_s"), figure("whole program", "deliveries/processor s", "many_endpoints", "per_processor_s"), figure("beside a hanging one, p99", "ms", "beside_a_hanging_endpoint", "p99_ms")],
   },
   {
+    name: "replays", arguments: () => ["replays", "--events", "50000", "--seconds", "3"],
+    figures: [figure("replay", "events/s", "replay", "events_per_s"), figure("visible, quiet, p95", "ms", "visible_quiet", "p95_ms"), figure("visible beside a replay, p95", "ms", "replay", "visible", "p95_ms"), figure("erasure", "s", "erasure", "took_s")],
+  },
+  {
     name: "suggestions", arguments: () => ["suggestions", "--query-count", "5000", "--products", "2000", "--seconds", "2"],
     figures: [figure("index", "bytes/query", "in_process", "bytes_per_query"), figure("completion, p99", "ms", "in_process", "p99_ms"), figure("one connection, p99", "ms", "http", "one_connection", "p99_ms"), figure("fixed rate, p99", "ms", "http", "fixed", "p99_ms")],
   },

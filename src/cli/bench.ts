@@ -9,6 +9,7 @@ import type { FixtureOptions } from "../../bench/fixtures.ts"
 import type { PackageOptions } from "../../bench/package.ts"
 import type { PipelineOptions } from "../../bench/pipeline.ts"
 import type { RelevanceOptions } from "../../bench/relevance.ts"
+import type { ReplaysOptions } from "../../bench/replays.ts"
 import type { SearchOptions } from "../../bench/search.ts"
 import type { SuggestionsOptions } from "../../bench/suggestions.ts"
 import type { VectorsOptions } from "../../bench/vectors.ts"
@@ -25,6 +26,7 @@ export const benchEvents = (options: EventsOptions) => running(() => import("../
 export const writeFixtures = (options: FixtureOptions) => running(() => import("../../bench/fixtures.ts"), (module) => module.writeFixtures(options))
 export const benchPipeline = (options: PipelineOptions) => running(() => import("../../bench/pipeline.ts"), (module) => module.benchPipeline(options))
 export const benchRelevance = (options: RelevanceOptions) => running(() => import("../../bench/relevance.ts"), (module) => module.benchRelevance(options))
+export const benchReplays = (options: ReplaysOptions) => running(() => import("../../bench/replays.ts"), (module) => module.benchReplays(options))
 export const benchSuggestions = (options: SuggestionsOptions) => running(() => import("../../bench/suggestions.ts"), (module) => module.benchSuggestions(options))
 export const benchVectors = (options: VectorsOptions) => running(() => import("../../bench/vectors.ts"), (module) => module.benchVectors(options))
 export const benchWebhooks = (options: WebhooksOptions) => running(() => import("../../bench/webhooks.ts"), (module) => module.benchWebhooks(options))

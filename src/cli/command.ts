@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../streams/topics.ts"
 import { type DistributedConfig, portDefault } from "../config.ts"
-import { benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchSearch, benchSuggestions, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
+import { benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchReplays, benchSearch, benchSuggestions, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
@@ -185,6 +185,9 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
       events: Flag.Int("events").pipe(Flag.withDescription("Searches and events together; 10,000,000 take some minutes"), Flag.withDefault(1_000_000)), queries: Flag.Int("queries").pipe(Flag.withDescription("Distinct queries"), Flag.withDefault(100_000)),
       reads: Flag.Int("reads").pipe(Flag.withDefault(200)), seed: inputs.seed, out: inputs.out
     }, (flags) => benchAnalytics({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Whether a month's figures equal a recount by hand, and how long reading them takes")),
+    Command.make("replays", {
+      events: Flag.Int("events").pipe(Flag.withDefault(300_000)), seconds: load.seconds, seed: inputs.seed, out: inputs.out
+    }, (flags) => benchReplays({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("How long a replay and an erasure take, and how much later events show meanwhile")),
     Command.make("suggestions", {
       queryCount: Flag.Int("query-count").pipe(Flag.withDescription("Generated popular queries, each made by three visitors"), Flag.withDefault(100_000)), products: Flag.Int("products").pipe(Flag.withDefault(10_000)),
       seconds: load.seconds, rate: Flag.Int("rate").pipe(Flag.withDescription("Requests a second of the fixed part"), Flag.withDefault(500)), queriesFile: Flag.String("queries-file").pipe(Flag.withDescription("Queries with popularity, JSON lines (.gz too), for quality"), Flag.optional), seed: inputs.seed, out: inputs.out
