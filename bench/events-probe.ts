@@ -61,7 +61,7 @@ const untilCounted = Effect.gen(function*() {
   const worker = yield* StreamWorker
   for (;;) {
     const { endOffset } = yield* log.bounds(BEHAVIOUR_EVENTS.name, 0)
-    const [progress] = yield* worker.progress
+    const progress = (yield* worker.progress).find(({ group }) => group === "attribution")
     if (progress !== undefined && (progress.committed[BEHAVIOUR_EVENTS.name] ?? 0) >= endOffset) return
     yield* Effect.sleep(10)
   }

@@ -2,8 +2,11 @@
 import "effect/schema/SchemaJITCompiler/enable"
 import { Cause, Effect, Exit, Fiber, Logger } from "effect"
 import { parentPort, workerData } from "node:worker_threads"
+import { giveWayHere } from "../src/runtime/background.ts"
 import { runStreams } from "./main.ts"
 import type { FromStreams, StreamsPort, ToStreams, WorkerSettings } from "./messages.ts"
+
+giveWayHere()
 
 const listeners = new Set<(message: ToStreams) => void>()
 const port: StreamsPort = {

@@ -68,6 +68,13 @@ const requestsWithin = (requests: ReadonlyArray<Waiting>, from: number, events_m
   return count
 }
 
+/** Not `flatMap`: a list for each event is a fiftieth of the thread's time. */
+const idsOf = (events: ReadonlyArray<BehaviouralEvent>): ReadonlyArray<string> => {
+  const ids: Array<string> = []
+  for (const { event_id } of events) if (event_id !== undefined) ids.push(event_id)
+  return ids
+}
+
 const overShare = (retry_after_s: number) =>
   new Throttled({ message: "Counting is behind and this organization sends more than its share; send the batch again later.", kind: "backpressure", retry_after_s })
 const overloaded = (retry_after_s = RETRY_AFTER_S) => new Throttled({ message: "Too many events are waiting to be stored; send the batch again later.", kind: "backpressure", retry_after_s })
@@ -112,7 +119,7 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
 
   /** Dedupes and packs one slice; answers its records and how many events of each request were duplicates. */
   const packSlice = Effect.fnUntraced(function*(slice: ReadonlyArray<Waiting>, admissions: Array<Admission>) {
-    const admission = yield* window.admit(slice.map(({ events, organizationId }) => ({ organizationId, eventIds: events.flatMap(({ event_id }) => event_id === undefined ? [] : [event_id]) })))
+    const admission = yield* window.admit(slice.map(({ events, organizationId }) => ({ organizationId, eventIds: idsOf(events) })))
     admissions.push(admission)
     const now = clock.currentTimeMillisUnsafe()
     const records: Array<AppendRecord> = []

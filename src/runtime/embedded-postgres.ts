@@ -10,6 +10,7 @@ import { createRequire } from "node:module"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
+import { giveWay } from "./background.ts"
 import { freePort } from "./free-port.ts"
 
 export interface PostgresServer {
@@ -169,5 +170,7 @@ export const startEmbeddedPostgres = async (folder: string): Promise<PostgresSer
     }
     await new Promise((settle) => setTimeout(settle, 20))
   }
+  const server = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n", 1)[0])
+  if (Number.isInteger(server)) giveWay(server)
   return { host: "127.0.0.1", port, username: "dowser", password, database: "postgres", stop, died }
 }
