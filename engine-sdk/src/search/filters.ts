@@ -220,33 +220,42 @@ const STEPS_SAMPLE = 2_048
 const STEPS_USES_MIN = 3
 /** Documents of one slice of making them: under a millisecond. */
 const STEPS_SLICE_DOCS = 32_768
+/** Uses after which they are made at once: a program that searches without ever giving way lets nothing run between. */
+const STEPS_WAITED_MAX = 24
+interface StepsInMaking { uses: number; readonly made: Steps; /** Documents up to here are in. */ next: number }
 /** Undefined until they are made, which happens between searches: a million documents take tens of milliseconds. */
 const stepsOf = (segment: Segment, field: string, column: NumberColumn): Steps | undefined => {
   if (segment.docs < STEPS_DOCS_MIN || column.starts !== undefined || column.has === undefined) return undefined
   const name = `steps:${field}`
-  const known = segment.derived.get(name) as Steps | number | undefined
-  if (typeof known === "object") return known
+  const known = segment.derived.get(name) as Steps | StepsInMaking | number | undefined
+  if (typeof known === "object" && "bounds" in known) return known
+  if (typeof known === "object") {
+    if (++known.uses < STEPS_WAITED_MAX) return undefined
+    while (!makeSlice(segment, name, column, known)) { /* All of it. */ }
+    return known.made
+  }
   const uses = (known ?? 0) + 1
   segment.derived.set(name, uses)
-  if (uses === STEPS_USES_MIN) {
-    const { has } = column
-    const made = stepsAround(column, has, segment.docs)
-    if (segment.docs <= STEPS_SLICE_DOCS) {
-      fillSteps(made, column, 0, segment.docs)
-      accumulate(made)
-      segment.derived.set(name, made)
-      return made
-    }
-    void (async () => {
-      for (let from = 0; from < segment.docs; from += STEPS_SLICE_DOCS) {
-        await nextTurn()
-        fillSteps(made, column, from, Math.min(segment.docs, from + STEPS_SLICE_DOCS))
-      }
-      accumulate(made)
-      segment.derived.set(name, made)
-    })()
+  if (uses < STEPS_USES_MIN) return undefined
+  const making: StepsInMaking = { uses, made: stepsAround(column, column.has, segment.docs), next: 0 }
+  segment.derived.set(name, making)
+  if (segment.docs <= STEPS_SLICE_DOCS) {
+    makeSlice(segment, name, column, making)
+    return making.made
   }
+  void (async () => { do await nextTurn(); while (!makeSlice(segment, name, column, making)) })()
   return undefined
+}
+/** True when they are made. */
+const makeSlice = (segment: Segment, name: string, column: NumberColumn, making: StepsInMaking): boolean => {
+  if (making.next >= segment.docs) return true
+  const to = Math.min(segment.docs, making.next + STEPS_SLICE_DOCS)
+  fillSteps(making.made, column, making.next, to)
+  making.next = to
+  if (to < segment.docs) return false
+  accumulate(making.made)
+  segment.derived.set(name, making.made)
+  return true
 }
 /** Bounds from a sample, and empty sets. */
 const stepsAround = ({ values }: NumberColumn, has: Bits, docs: number): Steps => {
