@@ -56,6 +56,8 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
    * what is to expire by it no later record can ask for. Called with nothing in the mailboxes.
    */
   readonly snapshot: (state: State, watermark: number) => Snapshot
+  /** Whether the state holds more in memory than should wait for the next regular snapshot. */
+  readonly isLarge?: (state: State) => boolean
   /** What it takes to replay one organization beside the others (`replays/`); absent where results are not rebuilt from the log. */
   readonly rebuilding?: Rebuilding<State, Emitted>
 }

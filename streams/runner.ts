@@ -378,7 +378,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       }
     })
 
-    const isStateLarge = () => counters.entries - entriesAtSnapshot >= (options.snapshotEntriesMax ?? SNAPSHOT_ENTRIES_MAX)
+    const isStateLarge = () => counters.entries - entriesAtSnapshot >= (options.snapshotEntriesMax ?? SNAPSHOT_ENTRIES_MAX) || processor.isLarge?.(state) === true
 
     // Replaying: what Postgres has counted is stepped again for the state's sake only.
     for (let reached = intake.reached; processor.inputs.some(({ name }) => (reached[name] ?? 0) < (committed[name] ?? 0)); reached = intake.reached) {

@@ -48,6 +48,8 @@ interface Held<V> {
   /** Append time (ms) of the last record that touched it: the log's time, so that a replay decides alike. */
   touchedAt: number
   isDirty: boolean
+  /** Of the value when it was last put or read. */
+  weight: number
 }
 
 export interface KeyedStateOptions<V> {
@@ -55,8 +57,10 @@ export interface KeyedStateOptions<V> {
   readonly prefix: string
   /** A value that no record touched for this long (in the log's time) is gone. */
   readonly ttl_ms: number
-  /** Values kept in memory beyond a snapshot; the least recently used rest in the store. */
+  /** Weight kept in memory beyond a snapshot; the least recently used values rest in the store. */
   readonly hotMax: number
+  /** What a value takes of `hotMax`; 1 when absent, for values of one size. Asked at each `put`. */
+  readonly weigh?: (value: V) => number
   readonly encode: (value: V) => unknown
   readonly decode: (stored: never) => V
 }
@@ -67,6 +71,7 @@ export class KeyedState<V> {
   readonly #options: KeyedStateOptions<V>
   /** In order of use: the first is the least recently used. */
   readonly #held = new Map<string, Held<V>>()
+  #weight = 0
 
   constructor(store: StateStore, options: KeyedStateOptions<V>) {
     this.#store = store
@@ -76,6 +81,20 @@ export class KeyedState<V> {
   get size(): number {
     return this.#held.size
   }
+  /** Of all values in memory, also of those that the next snapshot will let go of. */
+  get weight(): number {
+    return this.#weight
+  }
+  #hold(key: string, value: V, touchedAt: number, isDirty: boolean): Held<V> {
+    const held = { value, touchedAt, isDirty, weight: this.#options.weigh?.(value) ?? 1 }
+    this.#held.set(key, held)
+    this.#weight += held.weight
+    return held
+  }
+  #letGo(key: string, { weight }: Held<V>): void {
+    this.#held.delete(key)
+    this.#weight -= weight
+  }
 
   /** The value, or undefined; `now` is the append time of the record at hand. */
   get(key: string, now: number): V | undefined {
@@ -84,8 +103,7 @@ export class KeyedState<V> {
       const stored = this.#store.get(this.#options.prefix + key)
       if (stored === undefined) return undefined
       const [touchedAt, value] = packr.unpack(stored) as [number, never]
-      held = { value: this.#options.decode(value), touchedAt, isDirty: false }
-      this.#held.set(key, held)
+      held = this.#hold(key, this.#options.decode(value), touchedAt, false)
     }
     if (now - held.touchedAt > this.#options.ttl_ms) return undefined
     return held.value
@@ -95,8 +113,8 @@ export class KeyedState<V> {
   put(key: string, value: V, now: number): void {
     const held = this.#held.get(key)
     const touchedAt = Math.max(now, held?.touchedAt ?? 0)
-    if (held !== undefined) this.#held.delete(key)
-    this.#held.set(key, { value, touchedAt, isDirty: true })
+    if (held !== undefined) this.#letGo(key, held)
+    this.#hold(key, value, touchedAt, true)
   }
 
   /** What must be stored to bring the store up to date. The values count as stored from here on. */
@@ -112,16 +130,14 @@ export class KeyedState<V> {
 
   /** Lets go of values whose key begins with `prefix`, stored or not. O(values in memory). */
   forget(prefix: string): void {
-    for (const key of this.#held.keys()) if (key.startsWith(prefix)) this.#held.delete(key)
+    for (const [key, held] of this.#held) if (key.startsWith(prefix)) this.#letGo(key, held)
   }
 
   /** After a snapshot: lets go of what is stored and was not used lately. */
   passivate(): void {
-    let surplus = this.#held.size - this.#options.hotMax
-    if (surplus <= 0) return
     for (const [key, held] of this.#held) {
-      if (surplus-- <= 0) return
-      if (!held.isDirty) this.#held.delete(key)
+      if (this.#weight <= this.#options.hotMax) return
+      if (!held.isDirty) this.#letGo(key, held)
     }
   }
 

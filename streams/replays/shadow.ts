@@ -108,7 +108,7 @@ export const openShadow = Effect.fnUntraced(function*<Body, State, Emitted, Sink
       entriesAtSnapshot = entries
     })
   })
-  const isStateLarge = () => entries - entriesAtSnapshot >= SNAPSHOT_ENTRIES_MAX
+  const isStateLarge = () => entries - entriesAtSnapshot >= SNAPSHOT_ENTRIES_MAX || processor.isLarge?.(state) === true
 
   return {
     run, name, erasures, store,

@@ -35,5 +35,6 @@ export const makeAttribution = (options: AttributionOptions, knowledge = new Log
   sizeOf: sizeOfRollups,
   write: writeRollups,
   snapshot: (state, watermark) => state.snapshot(watermark),
+  isLarge: (state) => state.isLarge,
   rebuilding: { prefixesOf: AttributionState.prefixesOf, forget: (state, organizationId) => state.forget(organizationId), writeShadow }
 })

@@ -26,8 +26,12 @@ export interface QueryReference {
 /** Interactions that wait for one unknown query id; more of them keep only their place in the visit. */
 export const PENDING_MAX = 64
 const TTL_MS = DEDUPE_WINDOW_HOURS * 3_600_000
-const HOT_VISITS_MAX = 50_000
+/** Searches and interactions of the visits in memory, some 350 bytes each. */
+const HOT_VISITS_MAX = 300_000
+/** Query ids, and what waits for them or stands behind them. */
 const HOT_QUERIES_MAX = 100_000
+/** How far beyond both a partition may go before the next snapshot: visits that come back from the store, and new ones. */
+const OVER_HOT_MAX = 300_000
 /** Stored values looked at for expiry in one snapshot. */
 const EXPIRY_SCAN_MAX = 2_000
 /**
@@ -38,8 +42,18 @@ const EXPIRY_SLACK_MS = 86_400_000
 const IDS_BYTES_MAX = 256 * 1024 * 1024
 const VISITS = "v", QUERIES = "q", IDS = "i"
 
+const weightOf = (searches: ReadonlyArray<Search>): number => {
+  let weight = 0
+  for (const { named } of searches) weight += 1 + named.length
+  return weight
+}
+
 type StoredSearch = readonly [string, SearchFacts | undefined, SearchFacts | undefined, Array<Interaction>, boolean, boolean]
-const packSearch = (s: Search): StoredSearch => [s.id, s.served, s.event, s.named, s.hadClick, s.hadPurchase]
+/** A search that is stored forgets the rows it was counted in last: they would keep the figures of whole flushes alive. */
+const packSearch = (s: Search): StoredSearch => {
+  s.derived.row = s.derived.asked = undefined
+  return [s.id, s.served, s.event, s.named, s.hadClick, s.hadPurchase]
+}
 const unpackSearch = ([id, served, event, named, hadClick, hadPurchase]: StoredSearch): Search =>
   ({ id, served, event, named, hadClick, hadPurchase, derived: facts(served, event) })
 
@@ -47,7 +61,7 @@ export interface AttributionOptions {
   readonly fingerprintKey: FingerprintKey
   /** Memory for event ids; past it the oldest are forgotten, and an event repeated after that counts again. */
   readonly idsBytesMax?: number
-  /** Visits and query ids that stay in memory after a snapshot; about 1 KB each. */
+  /** What stays in memory after a snapshot: searches and interactions of visits, and query ids. */
   readonly hotVisitsMax?: number
   readonly hotQueriesMax?: number
 }
@@ -67,13 +81,13 @@ export class AttributionState {
     // A day longer than the window: snapshots keep ids by the day, so what they bring back looks up to a day older than it is.
     this.#ids = new FingerprintTable({ windowHours: DEDUPE_WINDOW_HOURS + 24, bytesMax: options.idsBytesMax ?? IDS_BYTES_MAX })
     this.visits = new KeyedState<Visit>(store, {
-      prefix: VISITS, ttl_ms: TTL_MS, hotMax: options.hotVisitsMax ?? HOT_VISITS_MAX,
+      prefix: VISITS, ttl_ms: TTL_MS, hotMax: options.hotVisitsMax ?? HOT_VISITS_MAX, weigh: ({ loose, searches }) => 1 + loose.length + weightOf(searches),
       encode: (visit) => [visit.organizationId, visit.searches.map(packSearch), visit.loose],
       decode: ([organizationId, searches, loose]: readonly [string, ReadonlyArray<StoredSearch>, Array<Interaction>]) =>
         ({ organizationId, searches: searches.map(unpackSearch), loose })
     })
     this.queries = new KeyedState<QueryReference>(store, {
-      prefix: QUERIES, ttl_ms: TTL_MS, hotMax: options.hotQueriesMax ?? HOT_QUERIES_MAX,
+      prefix: QUERIES, ttl_ms: TTL_MS, hotMax: options.hotQueriesMax ?? HOT_QUERIES_MAX, weigh: ({ pending, settled }) => 1 + pending.length + (settled === undefined ? 0 : weightOf([settled])),
       // A settled search answers as the one it counted as: what it was derived from is no longer asked for.
       encode: (query) => [query.visit, query.settled === undefined ? undefined : packSearch({ ...query.settled, served: { ...query.settled.derived, row: undefined, asked: undefined } as SearchFacts, event: undefined }), query.isUncounted, query.pending],
       decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, QueryReference["pending"]]) =>
@@ -110,6 +124,11 @@ export class AttributionState {
       return word[0]! * 0x20_0000 + (word[1]! >>> 11) || 1
     }
     return [print("user ", user_id), print("anonymous ", anonymous_id), print("session ", session_id)]
+  }
+
+  /** More in memory than a snapshot would leave there, by much. */
+  get isLarge(): boolean {
+    return this.visits.weight + this.queries.weight > HOT_VISITS_MAX + HOT_QUERIES_MAX + OVER_HOT_MAX
   }
 
   /** True for the first event with this id in the window. */

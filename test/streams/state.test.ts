@@ -1,0 +1,49 @@
+/** What a processor keeps in memory is bounded by what its values weigh, not by how many they are; what it let go of comes back from the store. */
+import { describe, expect, it } from "vitest"
+import { newRollups } from "../../streams/processors/attribution/rollups.ts"
+import { AttributionState } from "../../streams/processors/attribution/state.ts"
+import { step } from "../../streams/processors/attribution/step.ts"
+import { KeyedState, memoryStore } from "../../streams/state.ts"
+import { seeded } from "../support/attribution-oracle.ts"
+
+describe("keyed state", () => {
+  it("keeps at most its weight after a snapshot, equals a map, and knows its weight through puts, reads and forgetting", async () => {
+    for (let seed = 1; seed <= 20; seed++) {
+      const random = seeded(seed)
+      const store = memoryStore()
+      const state = new KeyedState<Array<number>>(store, { prefix: "k", ttl_ms: 1_000, hotMax: 50, weigh: (value) => value.length, encode: (value) => value, decode: (stored: Array<number>) => stored })
+      const plain = new Map<string, Array<number>>()
+      for (let i = 0; i < 400; i++) {
+        const key = `${Math.floor(random() * 3)}|${Math.floor(random() * 12)}`
+        expect(state.get(key, 0)).toEqual(plain.get(key))
+        if (random() < 0.6) {
+          const value = [...state.get(key, 0) ?? [], ...Array.from({ length: Math.floor(random() * 9) }, () => i)].slice(-30)
+          state.put(key, value, 0)
+          plain.set(key, value)
+        }
+        if (random() > 0.1) continue
+        await store.commit(state.takeWrites(), {})
+        state.passivate()
+        expect(state.weight).toBeLessThanOrEqual(50)
+        if (random() < 0.3) state.forget("1|")
+      }
+      for (const [key, value] of plain) expect(state.get(key, 0)).toEqual(value)
+      expect(state.weight).toBe([...plain.values()].reduce((sum, { length }) => sum + length, 0))
+    }
+  })
+  it("lets go of visits by what they hold: few long ones leave like many short ones", async () => {
+    const store = memoryStore()
+    const state = new AttributionState(store, { fingerprintKey: [1, 2, 3, 4], idsBytesMax: 1_000_000, hotVisitsMax: 500 })
+    const rollups = newRollups()
+    const search = (session: number, i: number) =>
+      step(state, { kind: "event", organizationId: "o", event: { type: "search", collection: "c", q: `query ${i}`, session_id: `s${session}`, timestamp: i * 10_000 } }, { topic: "t", offset: session, index: i, appendedAt: 0 }, rollups)
+    for (let session = 0; session < 40; session++) for (let i = 0; i < 100; i++) search(session, i)
+    expect(state.visits.weight).toBe(40 * 101)
+    const { stored, writes } = state.snapshot(0)
+    await store.commit(writes, {})
+    stored()
+    expect([state.visits.size, state.visits.weight]).toEqual([4, 404])
+    search(0, 100)
+    expect(state.visits.weight).toBe(505 + 1)
+  })
+})
