@@ -84,6 +84,8 @@ const ENTRIES_MAX = 50_000
 /** Of a common event in its record; larger ones are charged in proportion. */
 const BYTES_PER_COST = 512
 const EMITTED_MAX = 40_000
+/** However few rows what is stepped falls into: a flush that waits for a backlog to end keeps figures back and holds all that it stepped. */
+const FLUSH_EVERY_MS = 1_000
 const SNAPSHOT_EVERY_MS = 5_000
 /** At about 1 KB of state an entry. */
 const SNAPSHOT_ENTRIES_MAX = 50_000
@@ -398,19 +400,20 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     yield* report
 
     let isSnapshotDue = false
+    let flushDueAt = clock.currentTimeMillisUnsafe() + FLUSH_EVERY_MS
     for (;;) {
       const cameAny = yield* fetch(undefined)
       if (cameAny && care.isolates === lastRecord) yield* isolate
       yield* runSteps
-      if (cameAny && records < care.recordsMax && processor.sizeOf(emitted) < (options.emittedMax ?? EMITTED_MAX) && (yield* isBehind(log, processor.inputs, partition, intake.reached))) {
-        // More is waiting: one larger transaction is cheaper than two, and the bound keeps figures fresh.
-        if (!mailboxes.isFull) continue
-      }
+      const isFlushDue = processor.sizeOf(emitted) >= (options.emittedMax ?? EMITTED_MAX) || clock.currentTimeMillisUnsafe() >= flushDueAt || isStateLarge()
+      // More is waiting: one larger transaction is cheaper than two, and the bounds keep figures fresh and memory small.
+      if (cameAny && records < care.recordsMax && !isFlushDue && !mailboxes.isFull && (yield* isBehind(log, processor.inputs, partition, intake.reached))) continue
       if (!equalPositions(intake.reached, committed)) {
         yield* flush
         yield* report
         isSnapshotDue = true
       }
+      flushDueAt = clock.currentTimeMillisUnsafe() + FLUSH_EVERY_MS
       if (isSnapshotDue && (care !== CALM || isStateLarge() || clock.currentTimeMillisUnsafe() >= snapshotDueAt)) {
         yield* snapshotAt(committed)
         isSnapshotDue = false

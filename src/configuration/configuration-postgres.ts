@@ -158,7 +158,7 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
     yield* endSilent
   })
   // What fails was told where it was asked; the next renewal tries again.
-  const renewing = Effect.forever(Effect.andThen(Effect.catchCause(renew, (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.void), Effect.sleep(lease_ms / RENEWALS)))
+  const renewing = Effect.forever(Effect.andThen(Effect.catchCause(renew, (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Cause.hasDies(cause) ? Effect.logError("Configuration: a renewal of the lease failed for a reason of ours", cause) : Effect.void), Effect.sleep(lease_ms / RENEWALS)))
 
   const onNotification = (payload: string) => {
     if (payload === "") {
