@@ -41,7 +41,7 @@ const makeBodies = (count: number, run: string): ReadonlyArray<Buffer> => {
     while (batch.length < batchSize) {
       const next = events.next()
       if (next.done === true) break
-      batch.push({ ...next.value, event_id: crypto.randomUUID() })
+      batch.push({ ...next.value, event_id: crypto.randomUUID(), timestamp: now + 10 * batch.length })
     }
     return Buffer.from(JSON.stringify({ events: batch }))
   })

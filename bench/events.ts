@@ -1,6 +1,7 @@
 /**
  * Question: how many behavioural events does a running program accept, durable and deduplicated, and at what latency?
- * Workload: batches of generated events with fresh ids over keep-alive sockets from a load process of its own; a closed
+ * Workload: batches of generated visits (six events each or so) with fresh ids and visitors, as they happen, within the
+ * `spread` seconds before they are sent, over keep-alive sockets from a load process of its own; a closed
  * loop for the peak, then a fixed arrival rate at 70 % of it. Excluded: TLS. Read `events_per_processor_s_first_thread`
  * (the accepting thread) and `_all` (all processes of the program, the embedded Postgres too, until the last of these
  * events is counted) before wall-clock rates; `counted_after_s` is how long that takes after the last answer. With `kafka` the
@@ -27,8 +28,9 @@ import { requestBytes, type RunningProgram, runLoad, startServer } from "./progr
 
 const KAFKA_PARTITIONS = 4
 
-export interface EventsOptions { readonly batch: number; readonly seconds: number; readonly connections: number; readonly rate: number | undefined; readonly out: string | undefined; readonly seed: number; readonly kafka: boolean; readonly known: number }
+export interface EventsOptions { readonly batch: number; readonly seconds: number; readonly connections: number; readonly rate: number | undefined; readonly out: string | undefined; readonly seed: number; readonly kafka: boolean; readonly known: number; readonly spread: number; readonly burst: number }
 
+const INSTANT = "#############"
 const batches = (options: EventsOptions, key: string, count: number): ReadonlyArray<string> => {
   const products = [...generateCatalog({ seed: options.seed, products: 2000 })]
   const now = Date.now()
@@ -40,10 +42,11 @@ const batches = (options: EventsOptions, key: string, count: number): ReadonlyAr
     while (batch.length < options.batch) {
       const event = events.next()
       if (event.done === true) throw new Error("The generator made too few events for the batches.")
-      // Ids and sessions are fresh each time a template is sent: the marker is replaced by a number.
-      batch.push({ ...event.value, event_id: `e-@@@@@@@@@@@@-${batch.length}`, session_id: `s-@@@@@@@@@@@@` })
+      // Visitors, sessions and ids are fresh each time a template is sent, and times those of the sending (`load.ts`).
+      const { anonymous_id, session_id } = event.value
+      batch.push({ ...event.value, event_id: `e-@@@@@@@@@@@@-${batch.length}`, session_id: `@@@@@@@@@@@@-${session_id}`, anonymous_id: `@@@@@@@@@@@@-${anonymous_id}`, timestamp: INSTANT })
     }
-    made.push(requestBytes("POST", "/v1/events", key, JSON.stringify({ events: batch })))
+    made.push(requestBytes("POST", "/v1/events", key, JSON.stringify({ events: batch }).replaceAll(`"${INSTANT}"`, INSTANT)))
   }
   return made
 }
@@ -81,6 +84,7 @@ const tenths = (all: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number>
   const parts = Math.min(10, all.length)
   return Array.from({ length: parts }, (_, i) => all.slice(Math.floor(i * all.length / parts), Math.floor((i + 1) * all.length / parts)))
 }
+const BURST_S_MAX = 120
 const COUNTED_WITHIN_MS = 300_000
 /** Until the overview tells as many events as were accepted. */
 const untilCounted = async ({ base, full_key }: Pick<RunningProgram, "base" | "full_key">, accepted: number): Promise<void> => {
@@ -105,11 +109,11 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
   }
   try {
     const requests = batches(options, server.search_key, 64)
-    const common = { host: "127.0.0.1", port: server.port, requests, unique: true }
+    const common = { host: "127.0.0.1", port: server.port, requests, unique: true, spread_ms: options.spread * 1_000 }
     const warm = await runLoad({ ...common, connections: options.connections, seconds: 3, rate: 0 })
     await untilCounted(server, warm.accepted)
     const before = processorSecondsNow()
-    const peak = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate: 0, uniqueFrom: 100_000_000 })
+    const peak = await runLoad({ ...common, connections: options.connections, rate: 0, uniqueFrom: 100_000_000, ...(options.burst > 0 ? { seconds: BURST_S_MAX, requestsMax: Math.ceil(options.burst / options.batch) } : { seconds: options.seconds }) })
     const after = processorSecondsNow()
     const rssPeak = rssMb(server.pid)
     const counting = performance.now()

@@ -11,10 +11,15 @@ export interface LoadJob {
   readonly connections: number
   readonly seconds: number
   /** Requests a second; 0 = closed loop. */ readonly rate: number
-  /** Whole requests, base64, used in turn. With `unique`, `@@@@@@@@@@@@` in them is replaced by a fresh 12-digit number. */
+  /**
+   * Whole requests, base64, used in turn. With `unique`, each `@@@@@@@@@@@@` of a request is replaced by one fresh 12-digit
+   * number, and its `#############` by the milliseconds of now, the first of them `spread_ms` earlier and so on to the last.
+   */
   readonly requests: ReadonlyArray<string>
   readonly unique: boolean
   /** Where fresh numbers start. */ readonly uniqueFrom?: number
+  readonly spread_ms?: number
+  /** Ends after so many requests, before its time is over. */ readonly requestsMax?: number
 }
 export interface LoadResult {
   readonly sent: number
@@ -27,19 +32,22 @@ export interface LoadResult {
 }
 
 const loopback = /^(127\.\d+\.\d+\.\d+|localhost|::1)$/
-const marker = Buffer.from("@@@@@@@@@@@@")
+const number = "@@@@@@@@@@@@", instant = "#############"
+const placesOf = (template: Buffer, marker: string): ReadonlyArray<number> => {
+  const found: Array<number> = []
+  for (let at = template.indexOf(marker); at >= 0; at = template.indexOf(marker, at + marker.length)) found.push(at)
+  return found
+}
 
 const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) => {
   if (!loopback.test(job.host)) return reject(new Error("Loads go to loopback only."))
   if (job.seconds > 600) return reject(new Error("A load runs at most 600 s."))
   const templates = job.requests.map((text) => Buffer.from(text, "base64"))
-  const places = templates.map((template) => {
-    const found: Array<number> = []
-    for (let at = template.indexOf(marker); at >= 0; at = template.indexOf(marker, at + marker.length)) found.push(at)
-    return found
-  })
+  const numbers = templates.map((template) => placesOf(template, number))
+  const instants = templates.map((template) => placesOf(template, instant))
   const latencies: Array<number> = []
   const statuses: Record<string, number> = {}
+  const { requestsMax = Infinity } = job
   let sent = 0, answered = 0, accepted = 0, unique = job.uniqueFrom ?? 0, turn = 0
   const started = performance.now()
   const ends = started + job.seconds * 1000
@@ -63,7 +71,7 @@ const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) 
     }
     next() {
       const now = performance.now()
-      if (now >= ends) return void this.socket.end()
+      if (now >= ends || sent >= requestsMax) return void this.socket.end()
       if (job.rate === 0) return this.send(now)
       if (dueHead < due.length) return this.send(due[dueHead++])
       idle.push(this)
@@ -74,7 +82,9 @@ const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) 
       let bytes = templates[which]
       if (job.unique) {
         bytes = Buffer.from(bytes)
-        for (const at of places[which]) bytes.write(String(++unique).padStart(12, "0"), at, "latin1")
+        const fresh = String(++unique).padStart(12, "0"), now = Date.now(), times = instants[which]
+        for (const at of numbers[which]) bytes.write(fresh, at, "latin1")
+        for (let i = 0; i < times.length; i++) bytes.write(String(now - Math.round((job.spread_ms ?? 0) * (1 - (i + 1) / times.length))), times[i], "latin1")
       }
       sent++
       this.socket.write(bytes)

@@ -7,7 +7,7 @@ import { placeKey } from "./skipped.ts"
 import type { Positions } from "./state.ts"
 
 /** How long a transaction may stand still before Postgres ends it: an owner that froze in one would hold up its successor. */
-const STANDSTILL_MAX_MS = "10000"
+export const STANDSTILL_MAX_MS = "10000"
 /** Reasons may quote what was read. */
 const REASON_CHARACTERS_MAX = 500
 

@@ -56,6 +56,11 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
    * what is to expire by it no later record can ask for. Called with nothing in the mailboxes.
    */
   readonly snapshot: (state: State, watermark: number) => Snapshot
+  /**
+   * A later stage of what `write` leaves to be summed up, beside the flushes: works off a bounded part of it, in a transaction
+   * of its own, and answers whether there is more. Whose flush wrote it does not matter.
+   */
+  readonly fold?: Effect.Effect<boolean, SqlError.SqlError, Sink>
   /** Whether the state holds more in memory than should wait for the next regular snapshot. */
   readonly isLarge?: (state: State) => boolean
   /** What it takes to replay one organization beside the others (`replays/`); absent where results are not rebuilt from the log. */

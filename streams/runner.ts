@@ -19,6 +19,7 @@ import { Mailboxes } from "./actor.ts"
 import { Erasures } from "./erasure/erasures.ts"
 import { readTombstones } from "./erasure/tombstones.ts"
 import { fetchInto } from "./fetch.ts"
+import { makeFolding } from "./folding.ts"
 import { readFingerprintKey } from "./fingerprint-key.ts"
 import { OffsetStore } from "./offset-store.ts"
 import { commitWith, equalPositions } from "./offsets.ts"
@@ -311,10 +312,12 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       // Whoever reads these places again steps over them as well.
       for (const place of passed) skipped.set(placeKey(place), place.reason)
       letters = []
+      const size = processor.sizeOf(emitted)
       emitted = processor.newEmitted()
       committed = target
       records = 0
       if (care !== CALM) care = afterSuccess(care)
+      yield* folding.wrote(size)
       yield* options.probe?.("committed") ?? Effect.void
     })
 
@@ -399,6 +402,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     isReplaying = false
     yield* report
 
+    const folding = yield* makeFolding(processor)
     let isSnapshotDue = false
     let flushDueAt = clock.currentTimeMillisUnsafe() + FLUSH_EVERY_MS
     for (;;) {

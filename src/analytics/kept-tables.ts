@@ -10,7 +10,7 @@ import { Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { DateRange } from "./date-range.ts"
 import { MINUTE_MS } from "./grain.ts"
-import { type PackedMinute, unpackMinute } from "./instants.ts"
+import { type InstantTable, MinuteReader } from "./instants.ts"
 import { RankedTable, type Ranking } from "./ranked-table.ts"
 import { parseSnapshot, seesAllOf, type Snapshot } from "./snapshot.ts"
 
@@ -18,7 +18,7 @@ import { parseSnapshot, seesAllOf, type Snapshot } from "./snapshot.ts"
 export interface KeptSource {
   /** Equal for equal sums. */ readonly id: string
   readonly organizationId: string
-  readonly instants: keyof PackedMinute
+  readonly instants: InstantTable
   readonly range: DateRange
   readonly width: number
   readonly rankings: ReadonlyArray<Ranking>
@@ -119,11 +119,11 @@ export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: Ke
       const { before, from } = source.range
       for (const { minute_at, packed } of rows) {
         if (minute_at + MINUTE_MS <= from || minute_at >= before) continue
-        for (const [key, after_ms, sums] of unpackMinute(packed)[source.instants]) {
+        new MinuteReader(packed).each(source.instants, (key, after_ms, sums) => {
           const at = minute_at + after_ms
           const row = at >= from && at < before ? source.keyOf(key, at) : undefined
           if (row !== undefined) kept.table.add(row, sums)
-        }
+        })
       }
       kept.snapshot = snapshot
       makeRoom()

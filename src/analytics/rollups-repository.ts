@@ -1,6 +1,7 @@
 /**
  * Reads of the rollups that the attribution processor writes (streams/processors/attribution/rollups.ts). A span of time
- * is read as its plan says (`grain.ts`): a few index ranges of rows, and at its ends the packed instants of two minutes.
+ * is read as its plan says (`grain.ts`): a few index ranges of rows, at its ends the packed instants of two minutes, and
+ * those of the last seconds that are not folded into rows yet, which makes one moment of the database of every answer.
  * What takes long is kept in memory (`kept-tables.ts`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
@@ -8,7 +9,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import type { DateRange } from "./date-range.ts"
 import type { ProductSums, QuerySums, SearchSums } from "./formulas.ts"
 import { DAY_MS, GRAINS, MINUTE_MS, type Span, spansOf } from "./grain.ts"
-import { type Instant, type PackedMinute, unpackMinute } from "./instants.ts"
+import { type InstantTable, MinuteReader } from "./instants.ts"
 import { instantsKeptFrom, withoutOldInstants } from "./instants-retention.ts"
 import { type KeptSource, type KeptTables, type KeptTablesOptions, makeKeptTables } from "./kept-tables.ts"
 import type { Ranking } from "./ranked-table.ts"
@@ -44,7 +45,7 @@ export interface RollupsShape {
   readonly totals: (filter: RollupFilter) => Effect.Effect<{ readonly all: QuerySums; readonly days: ReadonlyMap<number, QuerySums> }>
   /** Accepted behavioural events of the range and collection, all types. */
   readonly events: (filter: Pick<RollupFilter, "organizationId" | "range" | "collection">) => Effect.Effect<number>
-  /** Runs reads against one moment of the database, so that figures of one answer belong together. */
+  /** Runs reads against one moment of the database: figures of one answer belong together, and so do rows and what is not folded into them. The other reads need it. */
   readonly atOneMoment: <A>(reads: Effect.Effect<A>) => Effect.Effect<A>
   readonly kept: Pick<KeptTables, "bytes" | "settled">
 }
@@ -52,7 +53,7 @@ export interface RollupsShape {
 /** A table of rollups as it is read: key columns behind the organization, plain measures, then amounts, kept in millionths. */
 interface Table {
   readonly name: string
-  readonly instants: keyof PackedMinute
+  readonly instants: InstantTable
   readonly keys: ReadonlyArray<string>
   readonly measures: ReadonlyArray<string>
   /** Measures that are not kept as they are shown: one that is left out here is not read. */
@@ -151,47 +152,55 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
       Effect.orDie(sql.unsafe<A>(text, parameters) as Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>)
     const one = <A extends object>(text: string, parameters: ReadonlyArray<unknown>): Effect.Effect<A> => Effect.map(all<A>(text, parameters), (rows) => rows[0]!)
 
-    /** The instants of the ends of a range that are less than a minute; at most two minutes are read. */
-    const instantsOf = Effect.fnUntraced(function*(organizationId: string, range: DateRange, table: keyof PackedMinute) {
-      const found: Array<{ readonly instant: Instant; readonly at: number }> = []
+    /**
+     * What no row tells of a range: instants of its ends that are less than a minute, at most two, and of minutes inside it
+     * those that are not folded yet. Sums of a minute may come together.
+     */
+    const eachUnrolled = Effect.fnUntraced(function*(organizationId: string, range: DateRange, table: InstantTable, each: (key: ReadonlyArray<string>, at: number, sums: ReadonlyArray<number>) => void) {
       for (const span of planOf(range)) {
-        if (span.grain !== GRAINS.instant) continue
+        if (span.grain !== GRAINS.instant) {
+          const rows = yield* all<{ minute_at: number; packed: Uint8Array }>(
+            `SELECT minute_at::float8 AS minute_at, packed FROM analytics_unfolded JOIN analytics_instants USING (organization_id, minute_at, flush)
+              WHERE organization_id = $1 AND minute_at >= $2::text::int8 AND minute_at < $3::text::int8`,
+            [organizationId, String(span.from), String(span.before)]
+          )
+          for (const { minute_at, packed } of rows) new MinuteReader(packed).eachKey(table, (key, sums) => each(key, minute_at, sums))
+          continue
+        }
         const minute_at = Math.floor(span.from / MINUTE_MS) * MINUTE_MS
         const rows = yield* all<{ packed: Uint8Array }>("SELECT packed FROM analytics_instants WHERE organization_id = $1 AND minute_at = $2::text::int8", [organizationId, String(minute_at)])
         for (const { packed } of rows) {
-          for (const instant of unpackMinute(packed)[table]) {
-            const at = minute_at + instant[1]
-            if (at >= span.from && at < span.before) found.push({ instant, at })
-          }
+          new MinuteReader(packed).each(table, (key, after_ms, sums) => {
+            const at = minute_at + after_ms
+            if (at >= span.from && at < span.before) each(key, at, sums)
+          })
         }
       }
-      return found
     })
 
-    /** Sums of the edges by everything that a row groups by. */
-    const edgesOf = (table: Table, filter: RollupFilter) =>
-      Effect.map(instantsOf(filter.organizationId, filter.range, table.instants), (instants) => {
-        const isKept = keeps(table, filter)
-        const plain = table.measures.length
-        const stored = storedOf(table)
-        const rows = new Map<string, { readonly key: ReadonlyArray<string>; readonly day: number; readonly sums: Array<number> }>()
-        for (const { at, instant: [key, , values] } of instants) {
-          if (!isKept(key)) continue
-          const day = dayOf(at)
-          const id = `${day}\n${key.join("\n")}`
-          let row = rows.get(id)
-          if (row === undefined) rows.set(id, row = { key, day, sums: new Array<number>(stored.length).fill(0) })
-          for (let i = 0; i < stored.length; i++) {
-            // Amounts come as units and millionths; summed here they stay far below what a double counts exactly.
-            row.sums[i] = row.sums[i]! + (i < plain ? values[i]! : values[plain + 2 * (i - plain)]! * 1_000_000 + values[plain + 2 * (i - plain) + 1]!)
-          }
+    /** Sums of that by everything that a row groups by. */
+    const unrolledOf = Effect.fnUntraced(function*(table: Table, filter: RollupFilter) {
+      const isKept = keeps(table, filter)
+      const plain = table.measures.length
+      const stored = storedOf(table)
+      const rows = new Map<string, { readonly key: ReadonlyArray<string>; readonly day: number; readonly sums: Array<number> }>()
+      yield* eachUnrolled(filter.organizationId, filter.range, table.instants, (key, at, values) => {
+        if (!isKept(key)) return
+        const day = dayOf(at)
+        const id = `${day}\n${key.join("\n")}`
+        let row = rows.get(id)
+        if (row === undefined) rows.set(id, row = { key, day, sums: new Array<number>(stored.length).fill(0) })
+        for (let i = 0; i < stored.length; i++) {
+          // Amounts come as units and millionths; summed here they stay far below what a double counts exactly.
+          row.sums[i] = row.sums[i]! + (i < plain ? values[i]! : values[plain + 2 * (i - plain)]! * 1_000_000 + values[plain + 2 * (i - plain) + 1]!)
         }
-        return [...rows.values()].map(({ day, key, sums: values }) => ({ day, ...Object.fromEntries(table.keys.map((name, i) => [name, key[i] ?? ""])), ...Object.fromEntries(stored.map((name, i) => [name, values[i]!])) }))
       })
+      return [...rows.values()].map(({ day, key, sums: values }) => ({ day, ...Object.fromEntries(table.keys.map((name, i) => [name, key[i] ?? ""])), ...Object.fromEntries(stored.map((name, i) => [name, values[i]!])) }))
+    })
 
     /** `FROM …` of a table's rows over the whole range as `r`, and its parameters. */
     const sourceOf = (table: Table, filter: RollupFilter) =>
-      Effect.map(edgesOf(table, filter), (edges) => {
+      Effect.map(unrolledOf(table, filter), (unrolled) => {
         const { collection, organizationId, range, segment } = filter
         const spans = planOf(range).filter(({ grain }) => grain !== GRAINS.instant)
         const parameters: Array<unknown> = [spanParameter(spans), organizationId]
@@ -203,9 +212,9 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
         const keys = table.keys.slice(1), stored = storedOf(table)
         const columns = [...keys, ...stored]
         const rows = `SELECT t.bucket_at - t.bucket_at % ${DAY_MS} AS day, ${columns.map((name) => `t.${name}`).join(", ")} FROM ${SPANS} JOIN ${table.name} t ON ${conditions.join(" AND ")}`
-        const edgeRows = edges.length === 0 ? "" : ` UNION ALL SELECT day, ${columns.join(", ")} FROM json_to_recordset($${parameters.push(JSON.stringify(edges))}::text::json)
+        const others = unrolled.length === 0 ? "" : ` UNION ALL SELECT day, ${columns.join(", ")} FROM json_to_recordset($${parameters.push(JSON.stringify(unrolled))}::text::json)
           AS e (day int8, ${[...keys.map((name) => `${name} text`), ...stored.map((name) => `${name} numeric`)].join(", ")})`
-        return { parameters, text: `FROM (${rows}${edgeRows}) r` }
+        return { parameters, text: `FROM (${rows}${others}) r` }
       })
 
     const idOf = (kind: string, { collection, organizationId, segment }: RollupFilter, { before, from }: DateRange): string =>
@@ -272,9 +281,8 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
       totals,
       kept: tables,
       events: Effect.fnUntraced(function*({ collection, organizationId, range }) {
-        const edges = yield* instantsOf(organizationId, range, "events")
         let events = 0
-        for (const { instant: [key, , [count]] } of edges) if (collection === undefined || key[0] === collection) events += count!
+        yield* eachUnrolled(organizationId, range, "events", (key, _at, [count]) => { if (collection === undefined || key[0] === collection) events += count! })
         const spans = planOf(range).filter(({ grain }) => grain !== GRAINS.instant)
         const row = yield* one<{ events: number }>(
           `SELECT coalesce(sum(t.events), 0)::float8 AS events FROM ${SPANS}

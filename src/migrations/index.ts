@@ -20,6 +20,7 @@ import queryFigures from "./0022_query_figures.ts"
 import analyticsRules from "./0023_analytics_rules.ts"
 import analyticsChanges from "./0024_analytics_changes.ts"
 import replays from "./0025_replays.ts"
+import analyticsUnfolded from "./0026_analytics_unfolded.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -37,7 +38,8 @@ const migrations = {
   "0022_query_figures": queryFigures,
   "0023_analytics_rules": analyticsRules,
   "0024_analytics_changes": analyticsChanges,
-  "0025_replays": replays
+  "0025_replays": replays,
+  "0026_analytics_unfolded": analyticsUnfolded
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -4,44 +4,26 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { DAY_MS, GRAINS, HOUR_MS, MINUTE_MS } from "../../src/analytics/grain.ts"
+import { DAY_MS, GRAINS } from "../../src/analytics/grain.ts"
 import { QUERY_CHARACTERS_MAX } from "../../src/suggestions/bounds.ts"
 import { weightOf } from "../../src/suggestions/recency.ts"
 import { numbersLiteral, textsLiteral } from "../processors/attribution/literals.ts"
 import { recountMakers } from "../processors/attribution/popularity.ts"
-import { INSTANTS_TABLE, ROLLUP_TABLES, type RollupTable } from "../processors/attribution/rollups.ts"
+import { foldOrganization, holdFolds } from "../processors/attribution/fold.ts"
+import { INSTANTS_TABLE, ROLLUP_TABLES, UNFOLDED_TABLE } from "../processors/attribution/rollups.ts"
 
-const SIZES = [[GRAINS.minute, MINUTE_MS], [GRAINS.hour, HOUR_MS], [GRAINS.day, DAY_MS]] as const
 const GRAIN_LIST = `(${GRAINS.minute}, ${GRAINS.hour}, ${GRAINS.day})`
 
-/** Holds up every flush of the group until the transaction ends, and waits for those under way. */
+/** Holds up every flush and fold of the group until the transaction ends, and waits for those under way. */
 export const lockPartitions = Effect.fnUntraced(function*(group: string, partitions: number) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`SELECT pg_advisory_xact_lock(hashtext(${group}), p) FROM generate_series(0, ${partitions - 1}::int4) AS p`
+  yield* holdFolds
 })
 
 export const emptyShadows = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
-  yield* sql.unsafe(`TRUNCATE ${[...ROLLUP_TABLES.map(({ table }) => table), INSTANTS_TABLE].map((table) => `shadow_${table}`).join(", ")}`)
-})
-
-const exchangeRows = Effect.fnUntraced(function*({ keys, measures, table }: RollupTable, organizationId: string, shadows: string, day: number) {
-  const sql = yield* SqlClient.SqlClient
-  const range = [String(day), String(day + DAY_MS)]
-  const [gone] = yield* sql.unsafe<{ n: number }>(
-    `WITH gone AS (DELETE FROM ${table} WHERE organization_id = $1 AND grain IN ${GRAIN_LIST} AND bucket_at >= $2::text::int8 AND bucket_at < $3::text::int8 RETURNING 1) SELECT count(*)::int4 AS n FROM gone`,
-    [organizationId, ...range]
-  )
-  for (const [grain, size] of SIZES) {
-    yield* sql.unsafe(
-      `INSERT INTO ${table} (organization_id, grain, bucket_at, ${keys.join(", ")}, ${measures.join(", ")})
-        SELECT $1, ${grain}, bucket_at - bucket_at % ${size} AS bucket, ${keys.join(", ")}, ${measures.map((measure) => `sum(${measure})`).join(", ")} FROM shadow_${table}
-        WHERE organization_id = ANY($4::text::text[]) AND grain = ${GRAINS.minute} AND bucket_at >= $2::text::int8 AND bucket_at < $3::text::int8
-        GROUP BY bucket, ${keys.join(", ")} HAVING ${measures.map((measure) => `sum(${measure}) <> 0`).join(" OR ")}`,
-      [organizationId, ...range, shadows]
-    )
-  }
-  return gone!.n
+  yield* sql.unsafe(`TRUNCATE shadow_${INSTANTS_TABLE}`)
 })
 
 /**
@@ -51,34 +33,34 @@ const exchangeRows = Effect.fnUntraced(function*({ keys, measures, table }: Roll
 export const nextDay = Effect.fnUntraced(function*(organizationId: string, shadows: ReadonlyArray<string>, from: number, before: number) {
   const sql = yield* SqlClient.SqlClient
   const within = (column: string) => `${column} >= $3::text::int8 AND ${column} < $4::text::int8`
-  const first = (prefix: string, name: string) => [
-    ...ROLLUP_TABLES.flatMap(({ table }) => [GRAINS.minute, GRAINS.hour, GRAINS.day].map((grain) => `(SELECT bucket_at AS at FROM ${prefix}${table} WHERE organization_id = ${name} AND grain = ${grain} AND ${within("bucket_at")} ORDER BY bucket_at LIMIT 1)`)),
-    `(SELECT minute_at AS at FROM ${prefix}${INSTANTS_TABLE} WHERE organization_id = ${name} AND ${within("minute_at")} ORDER BY minute_at LIMIT 1)`
-  ].join(" UNION ALL ")
+  const firstRow = ROLLUP_TABLES.flatMap(({ table }) => [GRAINS.minute, GRAINS.hour, GRAINS.day].map((grain) => `(SELECT bucket_at AS at FROM ${table} WHERE organization_id = $1 AND grain = ${grain} AND ${within("bucket_at")} ORDER BY bucket_at LIMIT 1)`))
+  const firstInstant = (prefix: string, name: string) => `(SELECT minute_at AS at FROM ${prefix}${INSTANTS_TABLE} WHERE organization_id = ${name} AND ${within("minute_at")} ORDER BY minute_at LIMIT 1)`
   const [row] = yield* sql.unsafe<{ at: number | null }>(
-    `SELECT min(at)::float8 AS at FROM (${first("", "$1")} UNION ALL SELECT s.at FROM unnest($2::text::text[]) AS n (name) CROSS JOIN LATERAL (${first("shadow_", "n.name")}) s) firsts`,
+    `SELECT min(at)::float8 AS at FROM (${[...firstRow, firstInstant("", "$1")].join(" UNION ALL ")} UNION ALL SELECT s.at FROM unnest($2::text::text[]) AS n (name) CROSS JOIN LATERAL ${firstInstant("shadow_", "n.name")} s) firsts`,
     [organizationId, textsLiteral(shadows), String(from), String(before)]
   )
   return row?.at === null || row === undefined ? before : Math.floor(row.at / DAY_MS) * DAY_MS
 })
 
-/** Call with the partitions locked. Rows that were taken out, by table. */
+/** Call with the partitions locked. Rows that were taken out, by table. Rows are made of the shadows' instants, as they always are. */
 export const swapDay = Effect.fnUntraced(function*(organizationId: string, shadows: ReadonlyArray<string>, day: number) {
   const sql = yield* SqlClient.SqlClient
-  const names = textsLiteral(shadows)
-  const rows: Record<string, number> = {}
-  for (const table of ROLLUP_TABLES) rows[table.table] = yield* exchangeRows(table, organizationId, names, day)
   const range = [String(day), String(day + DAY_MS)]
-  const [gone] = yield* sql.unsafe<{ n: number }>(
-    `WITH gone AS (DELETE FROM ${INSTANTS_TABLE} WHERE organization_id = $1 AND minute_at >= $2::text::int8 AND minute_at < $3::text::int8 RETURNING 1) SELECT count(*)::int4 AS n FROM gone`,
-    [organizationId, ...range]
+  const take = (table: string, column: string, condition: string) => Effect.map(
+    sql.unsafe<{ n: number }>(`WITH gone AS (DELETE FROM ${table} WHERE organization_id = $1 AND ${condition} AND ${column} >= $2::text::int8 AND ${column} < $3::text::int8 RETURNING 1) SELECT count(*)::int4 AS n FROM gone`, [organizationId, ...range]),
+    ([gone]) => gone!.n
   )
+  const rows: Record<string, number> = {}
+  for (const { table } of ROLLUP_TABLES) rows[table] = yield* take(table, "bucket_at", `grain IN ${GRAIN_LIST}`)
+  rows[INSTANTS_TABLE] = yield* take(INSTANTS_TABLE, "minute_at", "true")
+  yield* take(UNFOLDED_TABLE, "minute_at", "true")
   yield* sql.unsafe(
-    `INSERT INTO ${INSTANTS_TABLE} (organization_id, minute_at, packed) SELECT $1, minute_at, packed FROM shadow_${INSTANTS_TABLE}
-      WHERE organization_id = ANY($4::text::text[]) AND minute_at >= $2::text::int8 AND minute_at < $3::text::int8 ORDER BY minute_at, flush`,
-    [organizationId, ...range, names]
+    `WITH written AS (INSERT INTO ${INSTANTS_TABLE} (organization_id, minute_at, packed) SELECT $1, minute_at, packed FROM shadow_${INSTANTS_TABLE}
+        WHERE organization_id = ANY($4::text::text[]) AND minute_at >= $2::text::int8 AND minute_at < $3::text::int8 ORDER BY minute_at, flush RETURNING organization_id, minute_at, flush)
+      INSERT INTO ${UNFOLDED_TABLE} (organization_id, minute_at, flush) SELECT * FROM written`,
+    [organizationId, ...range, textsLiteral(shadows)]
   )
-  rows[INSTANTS_TABLE] = gone!.n
+  yield* foldOrganization(organizationId)
   // Whoever keeps sums in memory reads them anew.
   yield* sql`INSERT INTO analytics_rewrites (organization_id, rewrites) VALUES (${organizationId}, 1) ON CONFLICT (organization_id) DO UPDATE SET rewrites = analytics_rewrites.rewrites + 1`
   return rows
@@ -90,6 +72,7 @@ export const swapDay = Effect.fnUntraced(function*(organizationId: string, shado
  */
 export const settlePopularity = Effect.fnUntraced(function*(organizationId: string) {
   const sql = yield* SqlClient.SqlClient
+  yield* foldOrganization(organizationId)
   const days = yield* sql<{ day: number }>`SELECT DISTINCT bucket_at::float8 AS day FROM analytics_query_rollup WHERE organization_id = ${organizationId} AND grain = ${GRAINS.day}::int2`
   const changed = yield* sql.unsafe<{ q: string }>(
     `INSERT INTO query_popularity (organization_id, collection, q, searches, weight, zero_weight, click_weight, changed)

@@ -15,6 +15,7 @@ import { readLeases } from "../../streams/leases.ts"
 import { encodeRecord } from "../../streams/record.ts"
 import { partitionOfEvent } from "../../streams/routing.ts"
 import { BEHAVIOUR_EVENTS, deadLettersOf, topicSpecs } from "../../streams/topics.ts"
+import { folded } from "../support/folded.ts"
 import { kafkaMissing } from "../support/kafka.ts"
 import { inInstallation, type Place, type Process, run } from "../support/installation.ts"
 
@@ -41,6 +42,7 @@ const owned = Effect.map(readLeases, (leases) => {
 })
 const counted = Effect.fnUntraced(function*(organizationId: string) {
   const sql = yield* SqlClient.SqlClient
+  yield* folded
   const [row] = yield* sql<{ n: number }>`SELECT coalesce(sum(events), 0)::float8 AS n FROM analytics_event_rollup WHERE organization_id = ${organizationId} AND grain = 3`
   return row!.n
 })

@@ -6,6 +6,7 @@ import { assert, describe, it } from "@effect/vitest"
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { freePort } from "../../src/runtime/free-port.ts"
+import { folded } from "../support/folded.ts"
 import { inInstallation, run } from "../support/installation.ts"
 import { kafkaMissing } from "../support/kafka.ts"
 import { figuresOf, jobEnd } from "../support/replays.ts"
@@ -33,7 +34,7 @@ else describe("replays over Kafka", () => {
         const common = { collection: "shop", session_id: `s${i % 40}`, event_id: `e${from + i}`, timestamp: Date.now() - 1_000 * (300 - i), ...(i % 40 === 7 && i % 3 === 0 ? { user_id: "gone" } : {}) }
         return i % 2 === 0 ? { ...common, type: "search", q: `word ${i % 11}`, results_found: i % 5 } : { ...common, type: "click", document_id: `p${i % 9}` }
       })
-      const total = Effect.map(sql<{ n: number }>`SELECT coalesce(sum(events), 0)::float8 AS n FROM analytics_event_rollup WHERE organization_id = ${organizationId} AND grain = 3`, ([row]) => row!.n)
+      const total = Effect.map(Effect.andThen(folded, sql<{ n: number }>`SELECT coalesce(sum(events), 0)::float8 AS n FROM analytics_event_rollup WHERE organization_id = ${organizationId} AND grain = 3`), ([row]) => row!.n)
       const counted = Effect.fnUntraced(function*(n: number) {
         for (let waited = 0; waited < 30_000 && (yield* total) !== n; waited += 50) yield* Effect.sleep(50)
         assert.strictEqual(yield* total, n)

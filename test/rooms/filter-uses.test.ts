@@ -38,7 +38,7 @@ describe("filters of a search", () => {
   it("count as the searches do that used them, whatever is taken back", () => {
     const sumsOf = (deltas: Rollups["queries"]) => {
       const sums = [0, 0, 0, 0]
-      deltas.eachInstant((_organization, _minute, [, , values]) => sums.forEach((_, i) => { sums[i] = sums[i]! + values[i]! }))
+      deltas.eachInstant((_key, _at, values, from) => sums.forEach((_, i) => { sums[i] = sums[i]! + values[from + i]! }))
       return sums
     }
     for (let seed = 1; seed <= 20; seed++) {

@@ -4,7 +4,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { describe, expect, it as plain } from "vitest"
 import { DAY_MS, MINUTE_MS } from "../../src/analytics/grain.ts"
-import { packMinute } from "../../src/analytics/instants.ts"
+import { MinutePacker } from "../../src/analytics/instants.ts"
 import { expireInstants, instantsKeptFrom, withoutOldInstants } from "../../src/analytics/instants-retention.ts"
 import { Rollups } from "../../src/analytics/rollups-repository.ts"
 import { expireOutbox } from "../../src/outbox/outbox-retention.ts"
@@ -35,7 +35,9 @@ it.live("instants leave once no range can need them, and figures of old and new 
     /** One event at each of the two ends of a minute, as a flush writes it. */
     const minute = (organizationId: string, minute_at: number) =>
       Effect.gen(function*() {
-        const packed = packMinute({ queries: [], products: [], filters: [], events: [[["c", "view"], 10, [1]], [["c", "view"], 50_000, [1]]] })
+        const packer = new MinutePacker()
+        for (const after_ms of [10, 50_000]) packer.add("events", ["c", "view"], 0, after_ms, [1], 0, 1)
+        const packed = packer.pack()
         yield* sql`INSERT INTO analytics_instants (organization_id, minute_at, packed) VALUES (${organizationId}, ${String(minute_at)}::text::int8, decode(${Buffer.from(packed).toString("hex")}, 'hex'))`
         yield* sql`INSERT INTO analytics_event_rollup (organization_id, collection, type, grain, bucket_at, events) VALUES (${organizationId}, 'c', 'view', 1, ${String(minute_at)}::text::int8, 2)
           ON CONFLICT (organization_id, grain, bucket_at, collection, type) DO UPDATE SET events = analytics_event_rollup.events + 2`

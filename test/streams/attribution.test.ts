@@ -1,7 +1,6 @@
 /** The attribution step as a function: rules one by one, then against a plain oracle over random visits in random order. */
 import { assert, describe, it } from "vitest"
 import type { BehaviouralEvent, ServedSearch } from "../../src/events/schema.ts"
-import { GRAINS } from "../../src/analytics/grain.ts"
 import { newRollups, QUERY_AMOUNTS, QUERY_MEASURES, type Rollups } from "../../streams/processors/attribution/rollups.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
 import { type Body, step } from "../../streams/processors/attribution/step.ts"
@@ -19,19 +18,19 @@ const run = (state: AttributionState, records: ReadonlyArray<Numbered>, rollups:
 }
 const rowsOf = (rollups: Rollups): Map<string, OracleRow> => {
   const rows = new Map<string, OracleRow>()
-  for (const { grain, key, sums } of rollups.queries.rows()) {
-    if (grain !== GRAINS.day) continue
+  rollups.queries.eachInstant((key, _at, sums, from) => {
     const plain = QUERY_MEASURES.length - QUERY_AMOUNTS
     const value = (name: (typeof QUERY_MEASURES)[number]) => {
       const at = QUERY_MEASURES.indexOf(name)
-      return at < plain ? sums[at]! : sums[plain + 2 * (at - plain)]! * 1e6 + sums[plain + 2 * (at - plain) + 1]!
+      return at < plain ? sums[from + at]! : sums[from + plain + 2 * (at - plain)]! * 1e6 + sums[from + plain + 2 * (at - plain) + 1]!
     }
     const id = `${key[1]}|${key[2]}`
     const row = rows.get(id) ?? { searches: 0, zero_results: 0, searches_with_click: 0, searches_with_purchase: 0, clicks: 0, add_to_carts: 0, purchases: 0, revenue: 0 }
     for (const name of ["searches", "zero_results", "searches_with_click", "searches_with_purchase", "clicks", "add_to_carts", "purchases"] as const) row[name] += value(name)
     row.revenue = Math.round((row.revenue + value("revenue_micros") / 1e6) * 1e6) / 1e6
     rows.set(id, row)
-  }
+  })
+  for (const [id, row] of rows) if (Object.values(row).every((sum) => sum === 0)) rows.delete(id)
   return rows
 }
 const sorted = (rows: Map<string, OracleRow>) => [...rows].sort(([a], [b]) => a < b ? -1 : 1)

@@ -15,6 +15,7 @@ import type { LogSpaceOptions } from "../../src/ports/log-space.ts"
 import { layerSql } from "../../src/runtime/embedded.ts"
 import { StreamWorker } from "../../streams/host.ts"
 import { BEHAVIOUR_EVENTS, deadLettersOf, EVENT_FINGERPRINTS, isDeadLetters } from "../../streams/topics.ts"
+import { folded } from "../support/folded.ts"
 import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
 
 const stack = (space: LogSpaceOptions = {}) =>
@@ -35,7 +36,7 @@ const FROZEN_MS = 6_000
 const views = (organizationId: string, from: number, count: number) =>
   Array.from({ length: count }, (_, i) => ({ type: "view", collection: "shop", document_id: `d${i % 50}`, event_id: `${organizationId}-${from + i}`, session_id: `s${i % 20}`, timestamp: Date.now() }))
 const countedOf = (organizationId: string) =>
-  Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.map(sql<{ n: number }>`SELECT coalesce(sum(events), 0)::float8 AS n FROM analytics_event_rollup WHERE organization_id = ${organizationId} AND grain = 3`, ([row]) => row!.n))
+  Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.map(Effect.andThen(folded, sql<{ n: number }>`SELECT coalesce(sum(events), 0)::float8 AS n FROM analytics_event_rollup WHERE organization_id = ${organizationId} AND grain = 3`), ([row]) => row!.n))
 
 describe("backpressure", () => {
   it.live("a database that stands still under load pauses its partition; memory stays, nothing is lost or counted twice", () =>

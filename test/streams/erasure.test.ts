@@ -19,6 +19,7 @@ import { memoryStore } from "../../streams/state.ts"
 import { openStateStore } from "../../streams/state-lmdb.ts"
 import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, deadLettersOf, SEARCH_SERVED, TOPICS } from "../../streams/topics.ts"
 import { generate, type OracleInput, seeded } from "../support/attribution-oracle.ts"
+import { folded } from "../support/folded.ts"
 import { layerTestSql, temporaryFolder } from "../support/postgres.ts"
 import { eventsRecord, figuresOf, jobEnd, makeOrganization, servedRecord, startStreams } from "../support/replays.ts"
 
@@ -224,6 +225,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("an erasure"
         }
         return found
       })
+      yield* folded
       const before = yield* wordsOf(a)
       assert.includeMembers(before, ["analytics_query_rollup", "analytics_product_rollup", "analytics_instants", "analytics_rule_events", "analytics_rule_queries", "event_rejections", "outbox", "query_popularity", BEHAVIOUR_EVENTS.name, BEHAVIOUR_REJECTED.name, deadLettersOf(BEHAVIOUR_EVENTS).name])
       const ofOther = yield* wordsOf(b)

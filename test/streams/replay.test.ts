@@ -12,6 +12,7 @@ import { type Progress, runPartition, type RunnerOptions } from "../../streams/r
 import type { Positions, StateStore } from "../../streams/state.ts"
 import { openStateStore } from "../../streams/state-lmdb.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../streams/topics.ts"
+import { folded } from "../support/folded.ts"
 import { atTime } from "../support/clock.ts"
 import { layerTestSql, temporaryFolder } from "../support/postgres.ts"
 
@@ -72,6 +73,7 @@ const story = (organizationId: string): ReadonlyArray<readonly [day: number, app
 const row = (q: string, clicks: number) => ({ q, searches: 1, clicks, with_click: clicks === 0 ? 0 : 1 })
 const rowsOf = Effect.fnUntraced(function*(organizationId: string) {
   const sql = yield* SqlClient.SqlClient
+  yield* folded
   const queries = yield* sql<Record<string, unknown>>`
     SELECT q, sum(searches)::int4 AS searches, sum(clicks)::int4 AS clicks, sum(searches_with_click)::int4 AS with_click FROM analytics_query_rollup
     WHERE organization_id = ${organizationId} AND grain = 3 GROUP BY q HAVING sum(searches) <> 0 OR sum(clicks) <> 0 ORDER BY q`

@@ -14,6 +14,7 @@ import { type Progress, runPartition, type RunnerOptions } from "../../streams/r
 import { memoryStore, type StateStore } from "../../streams/state.ts"
 import { openStateStore } from "../../streams/state-lmdb.ts"
 import { BEHAVIOUR_EVENTS, deadLettersOf, SEARCH_SERVED } from "../../streams/topics.ts"
+import { folded } from "../support/folded.ts"
 import { generate, oracleRows, type OracleInput, seeded } from "../support/attribution-oracle.ts"
 import { layerTestSql, temporaryFolder } from "../support/postgres.ts"
 
@@ -37,6 +38,7 @@ const chunks = <A>(all: ReadonlyArray<A>, size: number) => Array.from({ length: 
 
 const countedRows = Effect.fnUntraced(function*(organizationId: string) {
   const sql = yield* SqlClient.SqlClient
+  yield* folded
   const rows = yield* sql<Record<string, number | string>>`
     SELECT collection, q, sum(searches)::float8 AS searches, sum(zero_results)::float8 AS zero_results, sum(searches_with_click)::float8 AS searches_with_click,
       sum(searches_with_purchase)::float8 AS searches_with_purchase, sum(clicks)::float8 AS clicks, sum(add_to_carts)::float8 AS add_to_carts,
@@ -48,6 +50,7 @@ const countedRows = Effect.fnUntraced(function*(organizationId: string) {
 const expectedRows = (input: OracleInput): Array<[string, unknown]> => [...oracleRows(input)].sort(([a], [b]) => a < b ? -1 : 1)
 const countedEvents = Effect.fnUntraced(function*(organizationId: string) {
   const sql = yield* SqlClient.SqlClient
+  yield* folded
   const [row] = yield* sql<{ n: number }>`SELECT coalesce(sum(events), 0)::float8 AS n FROM analytics_event_rollup WHERE organization_id = ${organizationId} AND grain = 3`
   return row!.n
 })

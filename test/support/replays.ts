@@ -1,7 +1,7 @@
 /** A partition of attribution with the duty of replays over a real Postgres, and what its tables say, in a comparable form. */
 import { Effect, Fiber, type Scope } from "effect"
 import { SqlClient } from "effect/sql"
-import { unpackMinute } from "../../src/analytics/instants.ts"
+import { INSTANT_TABLES, MinuteReader } from "../../src/analytics/instants.ts"
 import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION, type ServedSearch } from "../../src/events/schema.ts"
 import { type AppendRecord, EventLog } from "../../src/ports/event-log.ts"
 import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
@@ -16,6 +16,7 @@ import { coordinate } from "../../streams/replays/coordinator.ts"
 import { type Progress, runPartition, type RunnerOptions } from "../../streams/runner.ts"
 import type { StateStore } from "../../streams/state.ts"
 import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, SEARCH_SERVED } from "../../streams/topics.ts"
+import { folded } from "./folded.ts"
 
 export type Env = EventLog | SqlClient.SqlClient | Scope.Scope
 
@@ -83,6 +84,7 @@ const plain = (rows: ReadonlyArray<object>) => rows.map((row) => Object.fromEntr
 export const figuresOf = Effect.fnUntraced(function*(organizationId: string) {
   const sql = yield* SqlClient.SqlClient
   const figures: Record<string, unknown> = {}
+  yield* folded
   for (const { keys, measures, table } of ROLLUP_TABLES) {
     const columns = ["grain", "bucket_at", ...keys]
     figures[table] = plain(yield* sql.unsafe(
@@ -93,13 +95,14 @@ export const figuresOf = Effect.fnUntraced(function*(organizationId: string) {
   const packed = yield* sql<{ minute_at: number; packed: Uint8Array }>`SELECT minute_at::float8 AS minute_at, packed FROM ${sql.literal(INSTANTS_TABLE)} WHERE organization_id = ${organizationId}`
   const instants = new Map<string, Array<number>>()
   for (const { minute_at, packed: bytes } of packed) {
-    for (const [kind, all] of Object.entries(unpackMinute(bytes))) {
-      for (const [key, after_ms, sums] of all) {
+    const reader = new MinuteReader(bytes)
+    for (const kind of INSTANT_TABLES) {
+      reader.each(kind, (key, after_ms, sums) => {
         const id = JSON.stringify([kind, minute_at + after_ms, ...key])
         const known = instants.get(id)
         if (known === undefined) instants.set(id, [...sums])
-        else sums.forEach((sum: number, i: number) => { known[i] = known[i]! + sum })
-      }
+        else sums.forEach((sum, i) => { known[i] = known[i]! + sum })
+      })
     }
   }
   figures.instants = [...instants].filter(([, sums]) => sums.some((sum) => sum !== 0)).sort(([a], [b]) => a < b ? -1 : 1)

@@ -48,12 +48,11 @@ export const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "mak
     if (row === undefined) rows.set(id, row = { organizationId, collection, q, searches: 0, weight: 0, zeroWeight: 0, clickWeight: 0 })
     return row
   }
-  queries.eachInstant((organizationId, minute_at, [rest, after_ms, sums]) => {
-    const [collection, q] = rest as readonly [string, string]
-    const searches = sums[SEARCHES]!, zero = sums[ZERO_RESULTS]!, clicked = sums[WITH_CLICK]! + sums[WITH_PURCHASE]!
-    if ((searches === 0 && zero === 0 && clicked === 0) || !isCandidate(q)) return
-    const row = rowOf(organizationId, collection, q)
-    const weight = weightOf(minute_at + after_ms)
+  queries.eachInstant((key, at, sums, from) => {
+    const searches = sums[from + SEARCHES]!, zero = sums[from + ZERO_RESULTS]!, clicked = sums[from + WITH_CLICK]! + sums[from + WITH_PURCHASE]!
+    if ((searches === 0 && zero === 0 && clicked === 0) || !isCandidate(key[QUERY]!)) return
+    const row = rowOf(key[ORGANIZATION]!, key[COLLECTION]!, key[QUERY]!)
+    const weight = weightOf(at)
     row.searches += searches
     row.weight += (searches - zero) * weight
     row.zeroWeight += zero * weight

@@ -1,16 +1,17 @@
 /**
  * The attribution processor: behavioural events and answered searches of one partition, joined and counted.
  *
- * Decision: the two rollup stages of design part 5 (partial sums to `analytics.rollups.v1`, then Postgres) are one here.
- * The second stage exists to bring partial sums of many processes together before Postgres; with upserts that add, each
- * process can write its own sums, and offset and aggregates still commit in one transaction, which is what makes a
- * count exact. The topic would add a hop to every event's way without making any figure more right.
+ * Decision: the partial sums between the two rollup stages of design part 5 lie in Postgres, as packed instants, and not in a
+ * topic `analytics.rollups.v1`. There they commit with the offsets in one transaction, which is what makes a count exact,
+ * partial sums of all processes meet before rows are written (`fold.ts`), and readers see them at once. A topic would add a
+ * hop to every event's way and offsets of its own without making any figure more right.
  */
 import type { EventsPayload, ServedPayload } from "../../../src/events/schema.ts"
 import { EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "../../../src/events/schema.ts"
 import type { Entry, Processor } from "../../processor.ts"
 import type { Envelope } from "../../record.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../topics.ts"
+import { foldSome } from "./fold.ts"
 import { newRollups, type Rollups, sizeOfRollups, writeRollups, writeShadow } from "./rollups.ts"
 import { LogKnowledge } from "./rules.ts"
 import { type AttributionOptions, AttributionState } from "./state.ts"
@@ -34,6 +35,7 @@ export const makeAttribution = (options: AttributionOptions, knowledge = new Log
   newEmitted: () => newRollups(knowledge),
   sizeOf: sizeOfRollups,
   write: writeRollups,
+  fold: foldSome,
   snapshot: (state, watermark) => state.snapshot(watermark),
   isLarge: (state) => state.isLarge,
   rebuilding: { prefixesOf: AttributionState.prefixesOf, forget: (state, organizationId) => state.forget(organizationId), writeShadow }

@@ -1,12 +1,13 @@
 /**
- * What the attribution step emits: signed counts at exact instants. They are written as rows of three grains (minute,
- * hour, day), summed before they are written, and once more as packed instants per minute; so any span of time is
- * answered exactly from few rows. A retraction is a negative count; what cancels is not written.
+ * What the attribution step emits: signed counts at exact instants. A flush writes them packed by minute and nothing else;
+ * some seconds later `fold.ts` adds them to rows of three grains (minute, hour, day), so that any span of time is answered
+ * exactly from few rows, and a row that many events touch is written once for all of them. A retraction is a negative
+ * count; what cancels is not written.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { DAY_MS, GRAINS, HOUR_MS, MINUTE_MS } from "../../../src/analytics/grain.ts"
-import { type Instant, packMinute } from "../../../src/analytics/instants.ts"
+import { GRAINS, MINUTE_MS } from "../../../src/analytics/grain.ts"
+import { type InstantTable, MinutePacker } from "../../../src/analytics/instants.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
 import { Makers } from "./makers.ts"
 import { writePopularity } from "./popularity.ts"
@@ -37,7 +38,7 @@ export const moneyOf = (amount: number): Money => {
   const units = Math.floor(micros / 1_000_000)
   return { units, micros: micros - units * 1_000_000 }
 }
-const millionths = (units: number, micros: number): string => micros === 0 && units === 0 ? "0" : String(BigInt(units) * 1_000_000n + BigInt(micros))
+export const millionths = (units: number, micros: number): string => micros === 0 && units === 0 ? "0" : String(BigInt(units) * 1_000_000n + BigInt(micros))
 
 /** What a row knows of its table: not the table itself, which states keep rows of longer than it lives. */
 interface Generation {
@@ -69,12 +70,17 @@ export class DeltaRow {
   get instants(): number {
     return this.#instants.length
   }
-  instantAt(place: number): number {
-    return this.#instants[place]!
-  }
-  sumsAt(place: number): Sums {
+  /** Every instant that did not cancel; its sums are `sums[from]` and the following. */
+  each(each: (instant: number, sums: ReadonlyArray<number>, from: number) => void): void {
     const { slots } = this.generation
-    return this.#sums.slice(place * slots, (place + 1) * slots)
+    const sums = this.#sums
+    for (let place = 0, from = 0; place < this.#instants.length; place++, from += slots) {
+      for (let at = from; at < from + slots; at++) {
+        if (sums[at] === 0) continue
+        each(this.#instants[place]!, sums, from)
+        break
+      }
+    }
   }
 
   /** Adds to one measure at one instant. */
@@ -96,16 +102,6 @@ export class DeltaRow {
     return place
   }
 }
-
-export interface GrainRow {
-  readonly key: Key
-  readonly grain: number
-  readonly bucket_at: number
-  readonly sums: Sums
-}
-
-const SIZES = [[GRAINS.minute, MINUTE_MS], [GRAINS.hour, HOUR_MS], [GRAINS.day, DAY_MS]] as const
-const isNothing = (sums: Sums): boolean => sums.every((sum) => sum === 0)
 
 /** Signed sums of one table by key and instant. */
 export class Deltas {
@@ -129,56 +125,14 @@ export class Deltas {
     return row
   }
 
-  /** Rows of all grains, those that cancelled left out, in primary-key order so that two writers never deadlock. */
-  rows(): ReadonlyArray<GrainRow> {
-    const rows: Array<GrainRow> = []
-    for (const row of this.#rows.values()) {
-      if (row.instants === 1) {
-        const sums = row.sumsAt(0)
-        if (isNothing(sums)) continue
-        const instant = row.instantAt(0)
-        for (const [grain, size] of SIZES) rows.push({ key: row.key, grain, bucket_at: Math.floor(instant / size) * size, sums })
-        continue
-      }
-      for (const [grain, size] of SIZES) {
-        const buckets = new Map<number, Sums>()
-        for (let place = 0; place < row.instants; place++) addInto(buckets, Math.floor(row.instantAt(place) / size) * size, row.sumsAt(place))
-        for (const [bucket_at, sums] of buckets) if (!isNothing(sums)) rows.push({ key: row.key, grain, bucket_at, sums })
-      }
-    }
-    return rows.sort(byPrimaryKey)
-  }
-
   eachKey(each: (key: Key) => void): void {
     for (const { key } of this.#rows.values()) each(key)
   }
 
-  /** Calls `each` with every instant that did not cancel. */
-  eachInstant(each: (organizationId: string, minute_at: number, instant: Instant) => void): void {
-    for (const row of this.#rows.values()) {
-      const rest = row.key.slice(1)
-      for (let place = 0; place < row.instants; place++) {
-        const sums = row.sumsAt(place)
-        if (isNothing(sums)) continue
-        const at = row.instantAt(place)
-        const minute_at = Math.floor(at / MINUTE_MS) * MINUTE_MS
-        each(row.key[0]!, minute_at, [rest, at - minute_at, sums])
-      }
-    }
+  /** Every instant that did not cancel, those of a key together; its sums are `sums[from]` and the following. */
+  eachInstant(each: (key: Key, instant: number, sums: ReadonlyArray<number>, from: number) => void): void {
+    for (const row of this.#rows.values()) row.each((instant, sums, from) => each(row.key, instant, sums, from))
   }
-}
-
-const addInto = (buckets: Map<number, Sums>, bucket: number, sums: Sums): void => {
-  const held = buckets.get(bucket)
-  if (held === undefined) buckets.set(bucket, sums)
-  else for (let i = 0; i < sums.length; i++) held[i] = held[i]! + sums[i]!
-}
-
-const byPrimaryKey = (a: GrainRow, b: GrainRow): number => {
-  if (a.grain !== b.grain) return a.grain - b.grain
-  if (a.bucket_at !== b.bucket_at) return a.bucket_at - b.bucket_at
-  for (let i = 0; i < a.key.length; i++) if (a.key[i] !== b.key[i]) return a.key[i]! < b.key[i]! ? -1 : 1
-  return 0
 }
 
 export interface Rollups {
@@ -207,8 +161,8 @@ export const newRollups = (knowledge = new LogKnowledge()): Rollups => ({
 export const sizeOfRollups = ({ events, filters, logged, others, products, queries }: Rollups): number => queries.size + products.size + events.size + filters.size + others.size + logged.length
 
 /**
- * Every table of rollups: what a flush adds to, and what a replay rebuilds and swaps in (`../../replays`). Each has a twin
- * `shadow_<table>` with the same columns, made by the migration that makes the table; it holds minutes alone.
+ * Every table of rollups: what instants are folded into, and what a replay rebuilds (`../../replays`). Their keys, measures and
+ * amounts are those of the instants.
  */
 export const ROLLUP_TABLES = [
   { table: "analytics_query_rollup", of: "queries", keys: ["collection", "q", "device", "country", "surface"], measures: QUERY_MEASURES },
@@ -218,98 +172,77 @@ export const ROLLUP_TABLES = [
 ] as const satisfies ReadonlyArray<RollupTable>
 export interface RollupTable {
   readonly table: string
-  readonly of: "queries" | "products" | "events" | "filters"
+  readonly of: InstantTable
   /** Behind the organization. */ readonly keys: ReadonlyArray<string>
   readonly measures: ReadonlyArray<string>
 }
 export const INSTANTS_TABLE = "analytics_instants"
+export const UNFOLDED_TABLE = "analytics_unfolded"
 
 /** Where rows go: the tables themselves, or their shadows with one organization alone, under another name. */
 interface Destination {
   readonly prefix: "" | "shadow_"
-  /** Undefined for rows that are left out. */
+  /** Undefined for what is left out. */
   readonly nameOf: ((organizationId: string) => string | undefined) | undefined
 }
-const LIVE: Destination = { prefix: "", nameOf: undefined }
-const shadowOf = (organizationId: string, shadow: string): Destination => ({ prefix: "shadow_", nameOf: (id) => id === organizationId ? shadow : undefined })
 
-/** One upsert per 10,000 rows. */
-const upsert = ({ keys, measures, of, table }: RollupTable, rollups: Rollups, { nameOf, prefix }: Destination) =>
-  Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
-    const deltas = rollups[of]
-    const rows = nameOf === undefined ? deltas.rows() : deltas.rows().flatMap((row) => {
-      // Hours and days are sums of minutes: they are made when the rows are swapped.
-      const name = row.grain === GRAINS.minute ? nameOf(row.key[0]!) : undefined
-      return name === undefined ? [] : [{ ...row, key: [name, ...row.key.slice(1)] }]
-    })
-    const target = prefix + table
-    const columns = ["organization_id", ...keys, "grain", "bucket_at", ...measures]
-    const { plain } = deltas
-    const types = ["text", ...keys.map(() => "text"), "int2", "int8", ...measures.map((_, i) => i < plain ? "int8" : "numeric")]
-    const statement = [
-      `INSERT INTO ${target} (${columns.join(", ")}) SELECT * FROM unnest(${types.map((type, i) => `$${i + 1}::text::${type}[]`).join(", ")})`,
-      `ON CONFLICT (${["organization_id", "grain", "bucket_at", ...keys].join(", ")}) DO UPDATE SET`,
-      measures.map((measure) => `${measure} = ${target}.${measure} + EXCLUDED.${measure}`).join(", ")
-    ].join(" ")
-    for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
-      const part = rows.slice(from, from + ROWS_PER_STATEMENT)
-      yield* sql.unsafe(statement, [
-        ...["organization_id", ...keys].map((_, i) => textsLiteral(part.map(({ key }) => key[i]!))),
-        numbersLiteral(part.map(({ grain }) => grain)),
-        numbersLiteral(part.map(({ bucket_at }) => bucket_at)),
-        ...measures.map((_, i) =>
-          numbersLiteral(part.map(({ sums }) => i < plain ? sums[i]! : millionths(sums[plain + 2 * (i - plain)]!, sums[plain + 2 * (i - plain) + 1]!))))
-      ])
-    }
-  })
-
-interface Minute {
+/** A minute of an organization on its way to Postgres. */
+interface PackedMinute {
   readonly organizationId: string
   readonly minute_at: number
-  readonly queries: Array<Instant>
-  readonly products: Array<Instant>
-  readonly events: Array<Instant>
-  readonly filters: Array<Instant>
+  readonly packer: MinutePacker
 }
 
-const insertInstants = (rollups: Rollups, { nameOf, prefix }: Destination) =>
+const packed = (rollups: Rollups, { nameOf }: Destination): ReadonlyArray<PackedMinute> => {
+  const minutes = new Map<string, Map<number, PackedMinute>>()
+  const minuteOf = (name: string, minute_at: number): PackedMinute => {
+    let own = minutes.get(name)
+    if (own === undefined) minutes.set(name, own = new Map())
+    let minute = own.get(minute_at)
+    if (minute === undefined) own.set(minute_at, minute = { organizationId: name, minute_at, packer: new MinutePacker() })
+    return minute
+  }
+  for (const { of } of ROLLUP_TABLES) {
+    const deltas: Deltas = rollups[of], { slots } = deltas.generation
+    // Most instants are of the minute before them, and of its organization.
+    let organizationId: string | undefined, minute: PackedMinute | undefined
+    deltas.eachInstant((key, instant, sums, from) => {
+      const minute_at = Math.floor(instant / MINUTE_MS) * MINUTE_MS
+      if (minute === undefined || minute.minute_at !== minute_at || organizationId !== key[0]) {
+        organizationId = key[0]!
+        const name = nameOf === undefined ? organizationId : nameOf(organizationId)
+        minute = name === undefined ? undefined : minuteOf(name, minute_at)
+      }
+      minute?.packer.add(of, key, 1, instant - minute_at, sums, from, slots)
+    })
+  }
+  return [...minutes.values()].flatMap((own) => [...own.values()])
+}
+
+const writeInstants = (rollups: Rollups, destination: Destination) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
-    const minutes = new Map<string, Minute>()
-    for (const table of ["queries", "products", "events", "filters"] as const) {
-      rollups[table].eachInstant((organization, minute_at, instant) => {
-        const organizationId = nameOf === undefined ? organization : nameOf(organization)
-        if (organizationId === undefined) return
-        const id = `${organizationId} ${minute_at}`
-        let minute = minutes.get(id)
-        if (minute === undefined) minutes.set(id, minute = { organizationId, minute_at, queries: [], products: [], events: [], filters: [] })
-        minute[table].push(instant)
-      })
-    }
-    const all = [...minutes.values()]
+    const table = `${destination.prefix}${INSTANTS_TABLE}`
+    const insert = `INSERT INTO ${table} (organization_id, minute_at, packed) SELECT o, m, decode(p, 'base64') FROM unnest($1::text::text[], $2::text::int8[], $3::text::text[]) AS t (o, m, p)`
+    const all = packed(rollups, destination)
     for (let from = 0; from < all.length; from += ROWS_PER_STATEMENT) {
       const part = all.slice(from, from + ROWS_PER_STATEMENT)
       yield* sql.unsafe(
-        `INSERT INTO ${prefix}${INSTANTS_TABLE} (organization_id, minute_at, packed) SELECT o, m, decode(p, 'base64') FROM unnest($1::text::text[], $2::text::int8[], $3::text::text[]) AS t (o, m, p)`,
-        [textsLiteral(part.map((minute) => minute.organizationId)), numbersLiteral(part.map((minute) => minute.minute_at)), textsLiteral(part.map((minute) => Buffer.from(packMinute(minute)).toString("base64")))]
+        // A shadow's rows are made when it is exchanged.
+        destination.prefix === "" ? `WITH written AS (${insert} RETURNING organization_id, minute_at, flush) INSERT INTO ${UNFOLDED_TABLE} (organization_id, minute_at, flush) SELECT * FROM written` : insert,
+        [textsLiteral(part.map((minute) => minute.organizationId)), numbersLiteral(part.map((minute) => minute.minute_at)), textsLiteral(part.map(({ packer }) => Buffer.from(packer.pack()).toString("base64")))]
       )
     }
   })
 
-const writeTables = (rollups: Rollups, destination: Destination) =>
-  Effect.gen(function*() {
-    for (const table of ROLLUP_TABLES) yield* upsert(table, rollups, destination)
-    yield* insertInstants(rollups, destination)
-  })
-
+/** Packed instants, use of queries, and what rules count. No row of a rollup: that is `fold.ts`. */
 export const writeRollups = (rollups: Rollups): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
-    yield* writeTables(rollups, LIVE)
+    yield* writeInstants(rollups, { prefix: "", nameOf: undefined })
     yield* writePopularity(rollups)
     yield* writeRules(rollups, rollups.knowledge)
   })
 
-/** One organization's part, added to the shadow tables under the shadow's name. */
+/** One organization's part, added to the shadow of its instants under the shadow's name. */
 export const writeShadow = (rollups: Rollups, organizationId: string, shadow: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
-  writeTables(rollups, shadowOf(organizationId, shadow))
+  writeInstants(rollups, { prefix: "shadow_", nameOf: (id) => id === organizationId ? shadow : undefined })

@@ -47,9 +47,10 @@ const bump = (counted: Counted, key: ReadonlyArray<string>, count: number): void
   else known.count += count
 }
 /** Calls `each` with what a rule may count: of its collection, and not from before it was there. */
-const eachOf = (deltas: Deltas, { created_at, names, organization_id }: Rule, each: (rest: ReadonlyArray<string>, sums: ReadonlyArray<number>) => void): void =>
-  deltas.eachInstant((organizationId, minute_at, [rest, after_ms, sums]) => {
-    if (organizationId === organization_id && names.includes(rest[0]!) && minute_at + after_ms >= created_at) each(rest, sums)
+const eachOf = (deltas: Deltas, slot: number, { created_at, names, organization_id }: Rule, each: (key: ReadonlyArray<string>, sum: number) => void): void =>
+  deltas.eachInstant((key, at, sums, from) => {
+    const sum = sums[from + slot]!
+    if (sum !== 0 && key[0] === organization_id && names.includes(key[1]!) && at >= created_at) each(key, sum)
   })
 
 /** Rows `[rule, q, filter_by, analytics_tag]`. */
@@ -57,9 +58,9 @@ const countQueries = (rollups: Rollups, rule: Rule, counted: Counted): void => {
   const { capture_search_requests = true, meta_fields = [] } = rule.params
   const has = (field: MetaField) => meta_fields.includes(field)
   const slot = rule.type === "popular_queries" ? 0 : 1
-  eachOf(rollups.asked, rule, ([, q, isExplicit, filter_by, tag], sums) => {
-    if (sums[slot] === 0 || q === "" || q === "*" || (isExplicit === "" && !capture_search_requests)) return
-    bump(counted, [rule.organization_id, rule.name, q!, has("filter_by") ? filter_by! : "", has("analytics_tag") ? tag! : ""], sums[slot]!)
+  eachOf(rollups.asked, slot, rule, ([, , q, isExplicit, filter_by, tag], sum) => {
+    if (q === "" || q === "*" || (isExplicit === "" && !capture_search_requests)) return
+    bump(counted, [rule.organization_id, rule.name, q!, has("filter_by") ? filter_by! : "", has("analytics_tag") ? tag! : ""], sum)
   })
 }
 const PRODUCT_SLOTS: Readonly<Record<string, (typeof PRODUCT_MEASURES)[number]>> = { visit: "views", view: "views", click: "clicks", add_to_cart: "add_to_carts", purchase: "purchases" }
@@ -67,10 +68,9 @@ const PRODUCT_SLOTS: Readonly<Record<string, (typeof PRODUCT_MEASURES)[number]>>
 const countDocuments = (rollups: Rollups, rule: Rule, counted: Counted): void => {
   const measure = PRODUCT_SLOTS[rule.event_type]
   if (measure === undefined) {
-    return eachOf(rollups.others, rule, ([, type, document], [count]) => { if (type === rule.event_type) bump(counted, [rule.organization_id, rule.name, document!], count!) })
+    return eachOf(rollups.others, 0, rule, ([, , type, document], count) => { if (type === rule.event_type) bump(counted, [rule.organization_id, rule.name, document!], count) })
   }
-  const slot = PRODUCT_MEASURES.indexOf(measure)
-  eachOf(rollups.products, rule, ([, document], sums) => { if (sums[slot] !== 0) bump(counted, [rule.organization_id, rule.name, document!], sums[slot]!) })
+  eachOf(rollups.products, PRODUCT_MEASURES.indexOf(measure), rule, ([, , document], count) => bump(counted, [rule.organization_id, rule.name, document!], count))
 }
 
 const sorted = (counted: Counted) => [...counted.values()].filter(({ count }) => count !== 0).sort((a, b) => {

@@ -6,7 +6,7 @@
 import { usesOf } from "../../../src/analytics/filter-uses.ts"
 import { cutBytes, normalizeQuery, storable } from "../../../src/analytics/normalize-query.ts"
 import type { BehaviouralEvent, ServedSearch } from "../../../src/events/schema.ts"
-import { drop, OK, type Outcome } from "../../outcome.ts"
+import { deadLetter, drop, OK, type Outcome } from "../../outcome.ts"
 import type { Place } from "../../processor.ts"
 import { type Money, moneyOf, NO_MONEY, type Rollups } from "./rollups.ts"
 import { LOGGED_MAX } from "./rules.ts"
@@ -211,9 +211,17 @@ const countOthers = (organizationId: string, { collection, document_id, document
   }
 }
 
+/** Longer than any id that is accepted, shorter than a part of an index row may be. */
+const KEY_BYTES_MAX = 1_024
+const isKey = (text: string): boolean => (text.length <= KEY_BYTES_MAX / 3 || Buffer.byteLength(text) <= KEY_BYTES_MAX) && !text.includes("\u0000")
+const hasKeys = ({ collection, document_id, document_ids, items }: BehaviouralEvent): boolean =>
+  isKey(collection) && (document_id === undefined || isKey(document_id)) && (document_ids?.every(isKey) ?? true) && (items?.every((item) => isKey(item.document_id)) ?? true)
+
 export const step = (state: AttributionState, body: Body, place: Place, rollups: Rollups): Outcome => {
   if (body.kind === "served") return stepServed(state, body.served, place, rollups)
   const { event, organizationId } = body
+  // A row of it no index takes, and by the time that rows are made nobody knows which event was at fault.
+  if (!hasKeys(event)) return deadLetter(`an id or collection has NUL or more than ${KEY_BYTES_MAX} bytes`)
   if (event.event_id !== undefined && !state.admit(organizationId, event.event_id, place.appendedAt)) return drop("event_id already counted")
   rollups.events.row(`${organizationId}\n${event.collection}\n${event.type}`, () => [organizationId, event.collection, event.type]).add(event.timestamp, 0, 1)
   countProducts(organizationId, event, rollups)

@@ -93,18 +93,17 @@ const attribution = (seed: number, draws: Draws, database: SimulatedDatabase, va
   const sumsOf = ({ events, queries }: Rollups): Map<string, number> => {
     const sums = new Map<string, number>()
     const add = (key: string, amount: number) => void sums.set(key, (sums.get(key) ?? 0) + amount)
-    for (const { grain, key, sums: row } of queries.rows()) {
-      if (grain !== 3) continue
-      for (const measure of measures) add(`${key[1]}|${key[2]}|${measure}`, row[QUERY_MEASURES.indexOf(measure)]!)
-    }
-    for (const { grain, sums: row } of events.rows()) if (grain === 3) add("events", row[0]!)
+    queries.eachInstant((key, _at, row, from) => {
+      for (const measure of measures) add(`${key[1]}|${key[2]}|${measure}`, row[from + QUERY_MEASURES.indexOf(measure)]!)
+    })
+    events.eachInstant((_key, _at, row, from) => add("events", row[from]!))
     return sums
   }
   const hot = { hotVisitsMax: draws.pick([0, 2, 1_000]), hotQueriesMax: draws.pick([0, 2, 1_000]) }
   return {
     inputs: [SEARCH_SERVED, BEHAVIOUR_EVENTS], work,
     runnable: (process) => runnable<unknown, unknown, Rollups, never>(planted({
-      ...makeAttribution({ fingerprintKey: [1, 2, 3, 4], idsBytesMax: 65_536, ...hot }), name: GROUP, write: (rollups: Rollups) => sizeOfRollups(rollups) === 0 ? Effect.void : database.add(process, sumsOf(rollups))
+      ...makeAttribution({ fingerprintKey: [1, 2, 3, 4], idsBytesMax: 65_536, ...hot }), name: GROUP, fold: undefined, write: (rollups: Rollups) => sizeOfRollups(rollups) === 0 ? Effect.void : database.add(process, sumsOf(rollups))
     } as unknown as Processor<unknown, unknown, Rollups, never>, variant)),
     expected: () => {
       const sums = new Map<string, number>()

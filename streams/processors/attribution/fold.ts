@@ -1,0 +1,168 @@
+/**
+ * The second stage of rollups: adds packed instants to the rows of minutes, hours and days. A row that a shop's thousand
+ * views of a product touch in some seconds is written once, and the flush, which everybody waits for, writes no row at all.
+ *
+ * What is not folded yet is named in `analytics_unfolded`, and readers add it to the rows in one snapshot; so figures are as
+ * exact and as new as their flush, whoever folds when. Any process may fold anything: what one has taken, others pass over.
+ */
+import { Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { DAY_MS, GRAINS, HOUR_MS, MINUTE_MS } from "../../../src/analytics/grain.ts"
+import { MinuteReader } from "../../../src/analytics/instants.ts"
+import { STANDSTILL_MAX_MS } from "../../offset-store-postgres.ts"
+import { isRefused } from "../../refusal.ts"
+import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
+import { type Key, INSTANTS_TABLE, millionths, ROLLUP_TABLES, type RollupTable, type Sums, UNFOLDED_TABLE } from "./rollups.ts"
+
+/** Packed bytes of one fold: some 500,000 instants, whose rows are in memory together. One value may have more. */
+const BYTES_MAX = 4 * 1024 * 1024
+/** Values of one fold; those of a shop that sends little are small. */
+const VALUES_MAX = 20_000
+/** Held by folds together, and alone by whoever exchanges rows. */
+const FOLDING = "analytics fold"
+
+interface Row { readonly key: Key; readonly sums: Sums }
+interface GrainRow extends Row { readonly grain: number; readonly bucket_at: number }
+type Bucket = Map<string, Row>
+
+const addTo = (bucket: Bucket, id: string, key: () => Key, sums: ReadonlyArray<number>): void => {
+  const row = bucket.get(id)
+  if (row === undefined) return void bucket.set(id, { key: key(), sums: [...sums] })
+  for (let i = 0; i < sums.length; i++) row.sums[i] = row.sums[i]! + sums[i]!
+}
+
+/** One table's rows of every grain from minutes that come in order of organization and time: larger buckets are made of smaller ones. */
+class Grains {
+  readonly #rows: Array<GrainRow> = []
+  readonly #open: ReadonlyArray<{ readonly grain: number; readonly size: number; bucket: Bucket; at: number }>
+  #organizationId = ""
+
+  constructor() {
+    this.#open = ([[GRAINS.minute, MINUTE_MS], [GRAINS.hour, HOUR_MS], [GRAINS.day, DAY_MS]] as const).map(([grain, size]) => ({ grain, size, bucket: new Map<string, Row>(), at: -1 }))
+  }
+
+  /** To be called before the rows of a minute are added. */
+  enter(organizationId: string, minute_at: number): void {
+    const isOther = organizationId !== this.#organizationId
+    this.#organizationId = organizationId
+    for (let i = 0; i < this.#open.length; i++) {
+      const open = this.#open[i]!, at = Math.floor(minute_at / open.size) * open.size
+      if (isOther || at !== open.at) this.#close(i)
+      open.at = at
+    }
+  }
+  add(key: ReadonlyArray<string>, sums: ReadonlyArray<number>): void {
+    const organizationId = this.#organizationId
+    addTo(this.#open[0]!.bucket, key.join("\n"), () => [organizationId, ...key], sums)
+  }
+  /** A bucket goes into the rows and into the next larger one, which closes after it. */
+  #close(place: number): void {
+    const open = this.#open[place]!, larger = this.#open[place + 1]
+    for (const [id, row] of open.bucket) {
+      if (larger !== undefined) addTo(larger.bucket, id, () => row.key, row.sums)
+      if (row.sums.some((sum) => sum !== 0)) this.#rows.push({ ...row, grain: open.grain, bucket_at: open.at })
+    }
+    open.bucket = new Map()
+  }
+  /** In one order, so that two writers never deadlock. */
+  rows(): ReadonlyArray<GrainRow> {
+    for (let i = 0; i < this.#open.length; i++) this.#close(i)
+    return this.#rows.sort(byPrimaryKey)
+  }
+}
+
+const byPrimaryKey = (a: GrainRow, b: GrainRow): number => {
+  if (a.grain !== b.grain) return a.grain - b.grain
+  if (a.bucket_at !== b.bucket_at) return a.bucket_at - b.bucket_at
+  for (let i = 0; i < a.key.length; i++) if (a.key[i] !== b.key[i]) return a.key[i]! < b.key[i]! ? -1 : 1
+  return 0
+}
+
+const amountsOf = ({ measures }: RollupTable): number => measures.filter((measure) => measure.endsWith("_micros")).length
+
+/** One upsert per 10,000 rows. */
+const upsert = (target: RollupTable, rows: ReadonlyArray<GrainRow>) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const { keys, measures, table } = target
+    const plain = measures.length - amountsOf(target)
+    const columns = ["organization_id", ...keys, "grain", "bucket_at", ...measures]
+    const types = ["text", ...keys.map(() => "text"), "int2", "int8", ...measures.map((_, i) => i < plain ? "int8" : "numeric")]
+    const statement = [
+      `INSERT INTO ${table} (${columns.join(", ")}) SELECT * FROM unnest(${types.map((type, i) => `$${i + 1}::text::${type}[]`).join(", ")})`,
+      `ON CONFLICT (${["organization_id", "grain", "bucket_at", ...keys].join(", ")}) DO UPDATE SET`,
+      measures.map((measure) => `${measure} = ${table}.${measure} + EXCLUDED.${measure}`).join(", ")
+    ].join(" ")
+    for (let from = 0; from < rows.length; from += ROWS_PER_STATEMENT) {
+      const part = rows.slice(from, from + ROWS_PER_STATEMENT)
+      yield* sql.unsafe(statement, [
+        ...["organization_id", ...keys].map((_, i) => textsLiteral(part.map(({ key }) => key[i] ?? ""))),
+        numbersLiteral(part.map(({ grain }) => grain)),
+        numbersLiteral(part.map(({ bucket_at }) => bucket_at)),
+        ...measures.map((_, i) =>
+          numbersLiteral(part.map(({ sums }) => i < plain ? sums[i]! : millionths(sums[plain + 2 * (i - plain)]!, sums[plain + 2 * (i - plain) + 1]!))))
+      ])
+    }
+  })
+
+interface Named { readonly organization_id: string; readonly minute_at: string; readonly flush: string; readonly bytes: number }
+
+/** Takes the next values, of one organization or of all, and folds them; how many it took. In the caller's transaction. */
+const foldNext = Effect.fnUntraced(function*(organizationId: string | undefined, valuesMax: number) {
+  const sql = yield* SqlClient.SqlClient
+  const named = yield* sql.unsafe<Named>(
+    `SELECT u.organization_id, u.minute_at::text AS minute_at, u.flush::text AS flush, coalesce(octet_length(i.packed), 0) AS bytes
+      FROM ${UNFOLDED_TABLE} u LEFT JOIN ${INSTANTS_TABLE} i USING (organization_id, minute_at, flush)
+      WHERE NOT u.is_refused ${organizationId === undefined ? "" : "AND u.organization_id = $1"}
+      ORDER BY u.organization_id, u.minute_at, u.flush LIMIT ${valuesMax} FOR UPDATE OF u SKIP LOCKED`,
+    organizationId === undefined ? [] : [organizationId]
+  )
+  let bytes = 0
+  const over = named.findIndex((value) => (bytes += value.bytes) > BYTES_MAX)
+  const taken = over < 0 ? named : named.slice(0, Math.max(1, over))
+  if (taken.length === 0) return { taken, isMore: false }
+  const ids = [textsLiteral(taken.map((value) => value.organization_id)), numbersLiteral(taken.map(({ minute_at }) => minute_at)), numbersLiteral(taken.map(({ flush }) => flush))]
+  const IDS = "unnest($1::text::text[], $2::text::int8[], $3::text::int8[]) AS k (organization_id, minute_at, flush)"
+  const values = yield* sql.unsafe<{ organization_id: string; minute_at: number; packed: Uint8Array }>(
+    `SELECT organization_id, minute_at::float8 AS minute_at, packed FROM ${IDS} JOIN ${INSTANTS_TABLE} USING (organization_id, minute_at, flush) ORDER BY organization_id, minute_at, flush`, ids)
+  const tables = ROLLUP_TABLES.map((table) => ({ table, grains: new Grains() }))
+  for (const { minute_at, organization_id, packed } of values) {
+    const reader = new MinuteReader(packed)
+    for (const { grains, table: { of } } of tables) {
+      grains.enter(organization_id, minute_at)
+      reader.eachKey(of, (key, sums) => grains.add(key, sums))
+    }
+  }
+  for (const { grains, table } of tables) yield* upsert(table, grains.rows())
+  yield* sql.unsafe(`DELETE FROM ${UNFOLDED_TABLE} u USING ${IDS} WHERE (u.organization_id, u.minute_at, u.flush) = (k.organization_id, k.minute_at, k.flush)`, ids)
+  return { taken, isMore: taken.length < named.length || named.length === valuesMax }
+})
+
+/** Waits for folds under way and keeps others out until the transaction ends: for whoever exchanges rows. */
+export const holdFolds = Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.asVoid(sql`SELECT pg_advisory_xact_lock(hashtext(${FOLDING}), 0)`))
+
+/** Folds all of an organization, in the caller's transaction, which holds the folds. */
+export const foldOrganization = (organizationId: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function*() {
+    while ((yield* foldNext(organizationId, VALUES_MAX)).isMore) {
+      // In batches, for memory's sake.
+    }
+  })
+
+/**
+ * Folds a bounded part of what waits, in a transaction of its own; whether there is more. A value whose rows Postgres
+ * refuses stays unfolded for good: it is found by folding values one by one, and told.
+ */
+export const foldSome: Effect.Effect<boolean, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const fold = (valuesMax: number) => sql.withTransaction(Effect.andThen(sql`SELECT set_config('idle_in_transaction_session_timeout', ${STANDSTILL_MAX_MS}, true), pg_advisory_xact_lock_shared(hashtext(${FOLDING}), 0)`, foldNext(undefined, valuesMax)))
+  return yield* Effect.catchIf(Effect.map(fold(VALUES_MAX), ({ isMore }) => isMore), isRefused, () => Effect.gen(function*() {
+    const first = yield* Effect.result(fold(1))
+    if (first._tag === "Success") return first.success.isMore
+    if (!isRefused(first.failure)) return yield* first.failure
+    const refused = yield* sql<Named>`UPDATE analytics_unfolded SET is_refused = true WHERE (organization_id, minute_at, flush) IN (
+      SELECT organization_id, minute_at, flush FROM analytics_unfolded WHERE NOT is_refused ORDER BY organization_id, minute_at, flush LIMIT 1) RETURNING organization_id, minute_at::text AS minute_at, flush::text AS flush, 0 AS bytes`
+    for (const { flush, minute_at, organization_id } of refused) yield* Effect.logError(`Postgres refuses rows of ${organization_id}, minute ${minute_at}, flush ${flush}; they stay as they were flushed, and are read from there`, first.failure)
+    return true
+  }))
+})
