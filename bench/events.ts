@@ -24,6 +24,7 @@ import { EVENT_FINGERPRINTS } from "../streams/topics.ts"
 import { machine, percentiles, processorSeconds, report, round, rssMb, treeSeconds } from "./harness.ts"
 import { startInstallation } from "./kafka.ts"
 import { admitCost, writeKnownIds } from "./known-ids.ts"
+import { rawLimits } from "./raw-limits.ts"
 import { requestBytes, type RunningProgram, runLoad, startServer } from "./program.ts"
 
 const KAFKA_PARTITIONS = 4
@@ -31,7 +32,8 @@ const KAFKA_PARTITIONS = 4
 export interface EventsOptions { readonly batch: number; readonly seconds: number; readonly connections: number; readonly rate: number | undefined; readonly out: string | undefined; readonly seed: number; readonly kafka: boolean; readonly known: number; readonly spread: number; readonly burst: number }
 
 const INSTANT = "#############"
-const batches = (options: EventsOptions, key: string, count: number): ReadonlyArray<string> => {
+/** JSON bodies, with marks where `load.ts` puts fresh numbers and times. */
+const batches = (options: EventsOptions, count: number): ReadonlyArray<string> => {
   const products = [...generateCatalog({ seed: options.seed, products: 2000 })]
   const now = Date.now()
   const events = generateVisitors(products, { seed: options.seed, sessions: count * options.batch, collection: "products", from: now - 3_600_000, to: now, run: "bench" })
@@ -46,7 +48,7 @@ const batches = (options: EventsOptions, key: string, count: number): ReadonlyAr
       const { anonymous_id, session_id } = event.value
       batch.push({ ...event.value, event_id: `e-@@@@@@@@@@@@-${batch.length}`, session_id: `@@@@@@@@@@@@-${session_id}`, anonymous_id: `@@@@@@@@@@@@-${anonymous_id}`, timestamp: INSTANT })
     }
-    made.push(requestBytes("POST", "/v1/events", key, JSON.stringify({ events: batch }).replaceAll(`"${INSTANT}"`, INSTANT)))
+    made.push(JSON.stringify({ events: batch }).replaceAll(`"${INSTANT}"`, INSTANT))
   }
   return made
 }
@@ -99,6 +101,8 @@ const untilCounted = async ({ base, full_key }: Pick<RunningProgram, "base" | "f
 
 export const benchEvents = async (options: EventsOptions): Promise<void> => {
   if (options.kafka && options.known > 0) throw new Error("--known is for the embedded log only.")
+  const bodies = batches(options, 64)
+  const limits = await rawLimits(bodies.map((body) => Buffer.from(body.replaceAll(INSTANT, String(Date.now())))), options.batch)
   const installation = options.kafka ? await startInstallation(KAFKA_PARTITIONS) : undefined
   const known = options.known > 0 ? await startKnown(options.known) : undefined
   const server = installation?.server ?? known?.server ?? await startServer()
@@ -108,7 +112,7 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
     return { firstThread, process: treeSeconds(server.pid) + streams, streams }
   }
   try {
-    const requests = batches(options, server.search_key, 64)
+    const requests = bodies.map((body) => requestBytes("POST", "/v1/events", server.search_key, body))
     const common = { host: "127.0.0.1", port: server.port, requests, unique: true, spread_ms: options.spread * 1_000 }
     const warm = await runLoad({ ...common, connections: options.connections, seconds: 3, rate: 0 })
     await untilCounted(server, warm.accepted)
@@ -129,6 +133,7 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
       log: options.kafka ? "kafka" : "embedded",
       rss_mb: rssPeak,
       batch: options.batch,
+      ...limits,
       accepted_events_per_s: Math.round(peak.accepted / peak.seconds),
       events_per_processor_s_first_thread: Math.round(peak.accepted / Math.max(0.01, after.firstThread - before.firstThread)),
       events_per_processor_s_all: Math.round(peak.accepted / Math.max(0.01, whenCounted.process - before.process)),

@@ -43,7 +43,7 @@ export class MinutePacker {
   }
 
   /** The key without its first `skipped` parts; sums are `values[from]` to `values[from + width - 1]`. */
-  add(table: InstantTable, key: ReadonlyArray<string>, skipped: number, after_ms: number, values: ReadonlyArray<number>, from: number, width: number): void {
+  add(table: InstantTable, key: ReadonlyArray<string>, skipped: number, after_ms: number, values: ArrayLike<number>, from: number, width: number): void {
     const open = this.#tables[table], { numbers } = open
     if (open.key !== key) {
       if (numbers.length === 0) {

@@ -12,7 +12,7 @@ import { MinuteReader } from "../../../src/analytics/instants.ts"
 import { STANDSTILL_MAX_MS } from "../../offset-store-postgres.ts"
 import { isRefused } from "../../refusal.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
-import { type Key, INSTANTS_TABLE, millionths, ROLLUP_TABLES, type RollupTable, type Sums, UNFOLDED_TABLE } from "./rollups.ts"
+import { type Key, INSTANTS_TABLE, millionths, ROLLUP_TABLES, type RollupTable, UNFOLDED_TABLE } from "./rollups.ts"
 
 /** Packed bytes of one fold: some 500,000 instants, whose rows are in memory together. One value may have more. */
 const BYTES_MAX = 4 * 1024 * 1024
@@ -21,7 +21,7 @@ const VALUES_MAX = 20_000
 /** Held by folds together, and alone by whoever exchanges rows. */
 const FOLDING = "analytics fold"
 
-interface Row { readonly key: Key; readonly sums: Sums }
+interface Row { readonly key: Key; /** Plain ones first, then whole units and millionths of each amount. */ readonly sums: Array<number> }
 interface GrainRow extends Row { readonly grain: number; readonly bucket_at: number }
 type Bucket = Map<string, Row>
 

@@ -10,31 +10,26 @@ import type { DeltaRow } from "./rollups.ts"
 export type Who = readonly [user: number, anonymous: number, session: number]
 export const NOBODY: Who = [0, 0, 0]
 
+export const personOf = (who: Who): number => who[0] || who[1] || who[2]
+
 /** What the answer says, and the event where the answer is silent. */
 export const together = (a: Who, b: Who): Who => b === NOBODY ? a : [a[0] || b[0], a[1] || b[1], a[2] || b[2]]
 
-export interface Made {
-  readonly who: Who
-  /** Searches more, or fewer when negative. */
-  searches: number
-}
-
+/** Who made a query, or takes it back, as it comes: most of it is never asked for, since enough visitors made most queries. */
 export class Makers {
-  readonly #rows = new Map<DeltaRow, Map<number, Made>>()
+  readonly #rows: Array<DeltaRow> = []
+  readonly #who: Array<Who> = []
+  readonly #signs: Array<number> = []
 
-  /** `row` is the query's. */
+  /** `row` is the query's; `sign` 1, or -1 for one taken back. */
   add(row: DeltaRow, who: Who, sign: number): void {
-    const person = who[0] || who[1] || who[2]
-    if (person === 0) return
-    let made = this.#rows.get(row)
-    if (made === undefined) this.#rows.set(row, made = new Map())
-    const known = made.get(person)
-    if (known === undefined) made.set(person, { who, searches: sign })
-    else known.searches += sign
+    if (personOf(who) === 0) return
+    this.#rows.push(row)
+    this.#who.push(who)
+    this.#signs.push(sign)
   }
 
-  /** Calls `each` with what did not cancel. */
-  each(each: (row: DeltaRow, person: number, made: Made) => void): void {
-    for (const [row, made] of this.#rows) for (const [person, one] of made) if (one.searches !== 0) each(row, person, one)
+  each(each: (row: DeltaRow, who: Who, sign: number) => void): void {
+    for (let i = 0; i < this.#rows.length; i++) each(this.#rows[i]!, this.#who[i]!, this.#signs[i]!)
   }
 }

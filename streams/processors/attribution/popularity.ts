@@ -14,7 +14,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { isCandidate, MAKERS_MAX, VISITORS_MIN } from "../../../src/suggestions/bounds.ts"
 import { weightOf } from "../../../src/suggestions/recency.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
-import type { Key, Rollups } from "./rollups.ts"
+import { type Makers, personOf } from "./makers.ts"
+import type { DeltaRow, Key, Rollups } from "./rollups.ts"
 
 export interface PopularityRow {
   readonly organizationId: string
@@ -39,11 +40,45 @@ const SEARCHES = 0, ZERO_RESULTS = 1, WITH_CLICK = 2, WITH_PURCHASE = 3
 const byKey = (a: MakerRow | PopularityRow, b: MakerRow | PopularityRow): number =>
   a.organizationId !== b.organizationId ? (a.organizationId < b.organizationId ? -1 : 1) : a.collection !== b.collection ? (a.collection < b.collection ? -1 : 1) : a.q !== b.q ? (a.q < b.q ? -1 : 1) : 0
 
+const idOf = (organizationId: string, collection: string, q: string): string => `${organizationId}\n${collection}\n${q}`
+
+/**
+ * What is left of each person's searches of queries that `isAsked`, everything of a query together, whatever it was asked on.
+ * Where only `takers` are asked, those who take a search back, and nobody else.
+ */
+const netMakers = (makers: Makers, isAsked: (id: string) => "all" | "takers" | "none"): ReadonlyMap<string, ReadonlyMap<number, MakerRow>> => {
+  const known = new Map<DeltaRow, { readonly id: string; readonly asked: "all" | "takers" | "none" }>()
+  const queryOf = (row: DeltaRow) => {
+    let query = known.get(row)
+    if (query === undefined) {
+      const id = idOf(row.key[ORGANIZATION]!, row.key[COLLECTION]!, row.key[QUERY]!)
+      known.set(row, query = { id, asked: isCandidate(row.key[QUERY]!) ? isAsked(id) : "none" })
+    }
+    return query
+  }
+  const takers = new Set<string>()
+  makers.each((row, who, sign) => {
+    const { asked, id } = queryOf(row)
+    if (sign < 0 && asked === "takers") takers.add(`${id}\n${personOf(who)}`)
+  })
+  const net = new Map<string, Map<number, MakerRow>>()
+  makers.each((row, who, sign) => {
+    const { asked, id } = queryOf(row), person = personOf(who)
+    if (asked === "none" || (asked === "takers" && (takers.size === 0 || !takers.has(`${id}\n${person}`)))) return
+    let persons = net.get(id)
+    if (persons === undefined) net.set(id, persons = new Map())
+    const one = persons.get(person)
+    if (one !== undefined) one.searches += sign
+    else persons.set(person, { organizationId: row.key[ORGANIZATION]!, collection: row.key[COLLECTION]!, q: row.key[QUERY]!, person, anonymous: who[1], session: who[2], searches: sign })
+  })
+  return net
+}
+
 /** Rows in key order, so that two writers never deadlock. O(instants of searches). */
 export const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "makers">): ReadonlyArray<PopularityRow> => {
   const rows = new Map<string, PopularityRow>()
   const rowOf = (organizationId: string, collection: string, q: string): PopularityRow => {
-    const id = `${organizationId}\n${collection}\n${q}`
+    const id = idOf(organizationId, collection, q)
     let row = rows.get(id)
     if (row === undefined) rows.set(id, row = { organizationId, collection, q, searches: 0, weight: 0, zeroWeight: 0, clickWeight: 0 })
     return row
@@ -59,22 +94,20 @@ export const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "mak
     row.clickWeight += clicked * weight
   })
   // One visitor more and one fewer is no search more, but the row is to be locked while they are counted.
-  makers.each(({ key: [organizationId, collection, q] }) => { if (isCandidate(q!)) rowOf(organizationId!, collection!, q!) })
+  for (const persons of netMakers(makers, (id) => rows.has(id) ? "none" : "all").values()) {
+    for (const { collection, organizationId, q, searches } of persons.values()) if (searches !== 0) rowOf(organizationId, collection, q)
+  }
   return [...rows.values()].sort(byKey)
 }
 
-/** Rows in key order. O(visitors of the flush). */
-export const makersOf = ({ makers }: Pick<Rollups, "makers">): ReadonlyArray<MakerRow> => {
-  const rows = new Map<string, MakerRow>()
-  makers.each(({ key }: { readonly key: Key }, person, { searches, who: [, anonymous, session] }) => {
-    const q = key[QUERY]!
-    if (!isCandidate(q)) return
-    const id = `${key[ORGANIZATION]}\n${key[COLLECTION]}\n${q}\n${person}`
-    const row = rows.get(id)
-    if (row === undefined) rows.set(id, { organizationId: key[ORGANIZATION]!, collection: key[COLLECTION]!, q, person, anonymous, session, searches })
-    else row.searches += searches
-  })
-  return [...rows.values()].filter(({ searches }) => searches !== 0).sort((a, b) => byKey(a, b) || a.person - b.person)
+/** Rows in key order: of queries that are `full` of makers, those who take a search back alone. O(visitors of the flush). */
+export const makersOf = ({ makers }: Pick<Rollups, "makers">, full: ReadonlySet<string>): ReadonlyArray<MakerRow> => {
+  const rows: Array<MakerRow> = []
+  for (const [id, persons] of netMakers(makers, (id) => full.has(id) ? "takers" : "all")) {
+    const isFull = full.has(id)
+    for (const row of persons.values()) if (isFull ? row.searches < 0 : row.searches !== 0) rows.push(row)
+  }
+  return rows.sort((a, b) => byKey(a, b) || a.person - b.person)
 }
 
 const keyLiterals = (rows: ReadonlyArray<Pick<PopularityRow, "organizationId" | "collection" | "q">>): ReadonlyArray<string> =>
@@ -118,17 +151,16 @@ export const writePopularity = (rollups: Rollups): Effect.Effect<void, SqlError.
     const sql = yield* SqlClient.SqlClient
     const popularity = popularityOf(rollups)
     const full = new Set<string>()
-    const idOf = (row: Pick<PopularityRow, "organizationId" | "collection" | "q">) => `${row.organizationId}\n${row.collection}\n${row.q}`
     for (let from = 0; from < popularity.length; from += ROWS_PER_STATEMENT) {
       const part = popularity.slice(from, from + ROWS_PER_STATEMENT)
       const answered = yield* sql.unsafe<{ organization_id: string; collection: string; q: string; makers: number }>(UPSERT, [
         ...keyLiterals(part), numbersLiteral(part.map(({ searches }) => searches)), numbersLiteral(part.map(({ weight }) => weight)),
         numbersLiteral(part.map(({ zeroWeight }) => zeroWeight)), numbersLiteral(part.map(({ clickWeight }) => clickWeight))
       ])
-      for (const { makers, organization_id, ...row } of answered) if (makers >= MAKERS_MAX) full.add(idOf({ ...row, organizationId: organization_id }))
+      for (const { makers, organization_id, ...row } of answered) if (makers >= MAKERS_MAX) full.add(idOf(organization_id, row.collection, row.q))
     }
     // Enough visitors are known: one more changes nothing, one who takes his search back does.
-    const made = makersOf(rollups).filter((row) => row.searches < 0 || !full.has(idOf(row)))
+    const made = makersOf(rollups, full)
     for (let from = 0; from < made.length; from += ROWS_PER_STATEMENT) {
       const part = made.slice(from, from + ROWS_PER_STATEMENT)
       const keys = keyLiterals(part)

@@ -15,9 +15,6 @@ import { type LoggedEvent, LogKnowledge, writeRules } from "./rules.ts"
 
 /** The organization first, then the other parts of a row's key. */
 export type Key = ReadonlyArray<string>
-/** Signed sums of one row's measures: plain ones first, then whole units and millionths of each amount. */
-export type Sums = Array<number>
-
 /** Columns of `analytics_query_rollup`; the last ones are amounts in whole millionths. */
 export const QUERY_MEASURES = [
   "searches", "zero_results", "searches_with_click", "searches_with_purchase", "clicks", "add_to_carts", "purchases", "cart_value_micros", "revenue_micros"
@@ -42,96 +39,137 @@ export const millionths = (units: number, micros: number): string => micros === 
 
 /** What a row knows of its table: not the table itself, which states keep rows of longer than it lives. */
 interface Generation {
-  readonly slots: number
   size: number
 }
 
-/** Instants of a row beyond which they are found by a map instead of by looking. */
+/** Instants of a row that are looked through before they are found by a map, or in an append-only table not looked for any more. */
 const LOOKED_MAX = 8
+const CAPACITY = 1_024
+const NONE = -1
 
-/**
- * One key of a table with its sums by instant. Most rows of a flush have one instant, so they lie flat in two arrays:
- * a map and an array for each would make more garbage than the counting costs.
- */
+/** One key of a table. What is counted of it lies with the table, each instant's place naming the one before it. */
 export class DeltaRow {
   readonly key: Key
   readonly generation: Generation
-  readonly #instants: Array<number> = []
-  /** `slots` sums for each instant, in the same order. */
-  readonly #sums: Array<number> = []
-  #places: Map<number, number> | undefined
-  #last = -1
+  /** Places of its newest instant, and of the one counted at last. */
+  newest = NONE
+  last = NONE
+  instants = 0
+  places: Map<number, number> | undefined
 
   constructor(generation: Generation, key: Key) {
     this.generation = generation
     this.key = key
   }
-
-  get instants(): number {
-    return this.#instants.length
-  }
-  /** Every instant that did not cancel; its sums are `sums[from]` and the following. */
-  each(each: (instant: number, sums: ReadonlyArray<number>, from: number) => void): void {
-    const { slots } = this.generation
-    const sums = this.#sums
-    for (let place = 0, from = 0; place < this.#instants.length; place++, from += slots) {
-      for (let at = from; at < from + slots; at++) {
-        if (sums[at] === 0) continue
-        each(this.#instants[place]!, sums, from)
-        break
-      }
-    }
-  }
-
-  /** Adds to one measure at one instant. */
-  add(instant: number, slot: number, amount: number): void {
-    const { slots } = this.generation
-    if (this.#last < 0 || this.#instants[this.#last] !== instant) this.#last = this.#placeOf(instant)
-    const at = this.#last * slots + slot
-    this.#sums[at] = this.#sums[at]! + amount
-  }
-
-  #placeOf(instant: number): number {
-    const found = this.#places === undefined ? this.#instants.indexOf(instant) : this.#places.get(instant) ?? -1
-    if (found >= 0) return found
-    const place = this.#instants.push(instant) - 1
-    for (let slot = 0; slot < this.generation.slots; slot++) this.#sums.push(0)
-    this.generation.size++
-    if (this.#places !== undefined) this.#places.set(instant, place)
-    else if (this.#instants.length > LOOKED_MAX) this.#places = new Map(this.#instants.map((at, i) => [at, i]))
-    return place
-  }
 }
 
-/** Signed sums of one table by key and instant. */
-export class Deltas {
-  readonly #rows = new Map<string, DeltaRow>()
-  readonly plain: number
-  readonly generation: Generation
+/** Rows whose keys differ in their last part alone. */
+interface Shelf {
+  readonly a: string
+  readonly b: string
+  readonly c: string
+  readonly d: string
+  readonly e: string
+  readonly rows: Map<string, DeltaRow>
+}
 
-  constructor(columns: number, amounts: number) {
+/**
+ * Signed sums of one table by key and instant, flat: arrays of a row's own would make more garbage than the counting
+ * costs. In an append-only table, of which nothing is taken back, an instant may come more than once.
+ */
+export class Deltas {
+  readonly #shelves = new Map<string, Shelf>()
+  /** The one found last: events of a visit come together. */
+  #shelf: Shelf | undefined
+  readonly plain: number
+  readonly slots: number
+  readonly generation: Generation = { size: 0 }
+  readonly #isAppendOnly: boolean
+  #instants = new Float64Array(CAPACITY)
+  #before = new Int32Array(CAPACITY)
+  /** `slots` sums for each instant. */
+  #sums: Float64Array
+
+  constructor(columns: number, amounts: number, isAppendOnly = false) {
     this.plain = columns - amounts
-    this.generation = { slots: this.plain + 2 * amounts, size: 0 }
+    this.slots = this.plain + 2 * amounts
+    this.#isAppendOnly = isAppendOnly
+    this.#sums = new Float64Array(CAPACITY * this.slots)
   }
 
   /** Instants touched. */
   get size(): number {
     return this.generation.size
   }
-  /** `id` must differ where any part of the key differs. */
-  row(id: string, key: () => Key): DeltaRow {
-    let row = this.#rows.get(id)
-    if (row === undefined) this.#rows.set(id, row = new DeltaRow(this.generation, key()))
+  /** The row of a key, told by its last part and five before it (the organization first); what else it has must be part of those. */
+  row(a: string, b: string, c: string, d: string, e: string, last: string, key: () => Key): DeltaRow {
+    let shelf = this.#shelf
+    if (shelf === undefined || shelf.a !== a || shelf.b !== b || shelf.c !== c || shelf.d !== d || shelf.e !== e) {
+      // Lengths make it unambiguous: parts are the tenant's own text.
+      const id = `${a}\n${b.length}\n${b}\n${c.length}\n${c}\n${d.length}\n${d}\n${e}`
+      shelf = this.#shelves.get(id)
+      if (shelf === undefined) this.#shelves.set(id, shelf = { a, b, c, d, e, rows: new Map() })
+      this.#shelf = shelf
+    }
+    let row = shelf.rows.get(last)
+    if (row === undefined) shelf.rows.set(last, row = new DeltaRow(this.generation, key()))
     return row
   }
 
+  /** Adds to one measure at one instant. */
+  add(row: DeltaRow, instant: number, slot: number, amount: number): void {
+    if (row.last === NONE || this.#instants[row.last] !== instant) row.last = this.#placeOf(row, instant)
+    const at = row.last * this.slots + slot
+    this.#sums[at] = this.#sums[at]! + amount
+  }
+
+  #placeOf(row: DeltaRow, instant: number): number {
+    if (row.places !== undefined) {
+      const found = row.places.get(instant)
+      if (found !== undefined) return found
+    } else {
+      let place = row.newest
+      for (let looked = 0; place !== NONE && looked < LOOKED_MAX; looked++, place = this.#before[place]!) if (this.#instants[place] === instant) return place
+    }
+    const place = this.generation.size++
+    if (place === this.#instants.length) this.#grow()
+    this.#instants[place] = instant
+    this.#before[place] = row.newest
+    row.newest = place
+    row.instants++
+    if (row.places !== undefined) row.places.set(instant, place)
+    else if (!this.#isAppendOnly && row.instants > LOOKED_MAX) {
+      row.places = new Map()
+      for (let each = place; each !== NONE; each = this.#before[each]!) row.places.set(this.#instants[each]!, each)
+    }
+    return place
+  }
+  #grow(): void {
+    const grown = <A extends Float64Array | Int32Array>(array: A, larger: A): A => (larger.set(array), larger)
+    this.#instants = grown(this.#instants, new Float64Array(2 * this.#instants.length))
+    this.#before = grown(this.#before, new Int32Array(2 * this.#before.length))
+    this.#sums = grown(this.#sums, new Float64Array(2 * this.#sums.length))
+  }
+
   eachKey(each: (key: Key) => void): void {
-    for (const { key } of this.#rows.values()) each(key)
+    for (const { rows } of this.#shelves.values()) for (const { key } of rows.values()) each(key)
   }
 
   /** Every instant that did not cancel, those of a key together; its sums are `sums[from]` and the following. */
-  eachInstant(each: (key: Key, instant: number, sums: ReadonlyArray<number>, from: number) => void): void {
-    for (const row of this.#rows.values()) row.each((instant, sums, from) => each(row.key, instant, sums, from))
+  eachInstant(each: (key: Key, instant: number, sums: Float64Array, from: number) => void): void {
+    const { slots } = this
+    for (const { rows } of this.#shelves.values()) {
+      for (const { key, newest } of rows.values()) {
+        for (let place = newest; place !== NONE; place = this.#before[place]!) {
+          const from = place * slots
+          for (let at = from; at < from + slots; at++) {
+            if (this.#sums[at] === 0) continue
+            each(key, this.#instants[place]!, this.#sums, from)
+            break
+          }
+        }
+      }
+    }
   }
 }
 
@@ -150,11 +188,11 @@ export interface Rollups {
 export const newRollups = (knowledge = new LogKnowledge()): Rollups => ({
   knowledge,
   asked: new Deltas(ASKED_MEASURES.length, 0),
-  others: new Deltas(1, 0),
+  others: new Deltas(1, 0, true),
   logged: [],
   makers: new Makers(),
   queries: new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS),
-  products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS),
+  products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS, true),
   events: new Deltas(EVENT_MEASURES.length, 0),
   filters: new Deltas(FILTER_MEASURES.length, 0)
 })
@@ -203,7 +241,7 @@ const packed = (rollups: Rollups, { nameOf }: Destination): ReadonlyArray<Packed
     return minute
   }
   for (const { of } of ROLLUP_TABLES) {
-    const deltas: Deltas = rollups[of], { slots } = deltas.generation
+    const deltas: Deltas = rollups[of], { slots } = deltas
     // Most instants are of the minute before them, and of its organization.
     let organizationId: string | undefined, minute: PackedMinute | undefined
     deltas.eachInstant((key, instant, sums, from) => {

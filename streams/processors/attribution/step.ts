@@ -186,15 +186,16 @@ const countProducts = (organizationId: string, event: BehaviouralEvent, rollups:
   if (slot < 0) return
   const device = dimension(event.device), country = dimension(event.country), surface = dimension(event.surface)
   const count = (documentId: string, quantity: number, money: Money) => {
-    const row = rollups.products.row(`${organizationId}\n${event.collection}\n${documentId}\n${device}\n${country}\n${surface}`, () => [organizationId, event.collection, documentId, device, country, surface])
-    row.add(event.timestamp, slot, 1)
+    const { products } = rollups
+    const row = products.row(organizationId, event.collection, device, country, surface, documentId, () => [organizationId, event.collection, documentId, device, country, surface])
+    products.add(row, event.timestamp, slot, 1)
     if (slot < CARTS) return
     const amount = moneyOf(quantity)
     const value = slot === CARTS ? CART_UNITS : REVENUE_UNITS
-    row.add(event.timestamp, QUANTITY_UNITS, amount.units)
-    row.add(event.timestamp, QUANTITY_UNITS + 1, amount.micros)
-    row.add(event.timestamp, value, money.units)
-    row.add(event.timestamp, value + 1, money.micros)
+    products.add(row, event.timestamp, QUANTITY_UNITS, amount.units)
+    products.add(row, event.timestamp, QUANTITY_UNITS + 1, amount.micros)
+    products.add(row, event.timestamp, value, money.units)
+    products.add(row, event.timestamp, value + 1, money.micros)
   }
   if (event.items === undefined) {
     if (event.document_id !== undefined) count(event.document_id, event.quantity ?? 1, amountOf(event))
@@ -207,7 +208,7 @@ const countProducts = (organizationId: string, event: BehaviouralEvent, rollups:
 const countOthers = (organizationId: string, { collection, document_id, document_ids, items, timestamp, type }: BehaviouralEvent, rollups: Rollups): void => {
   if (type !== "conversion" && type !== "custom") return
   for (const id of new Set(document_id === undefined ? [...document_ids ?? [], ...(items ?? []).map((item) => item.document_id)] : [document_id])) {
-    rollups.others.row(`${organizationId}\n${collection}\n${type}\n${id}`, () => [organizationId, collection, type, id]).add(timestamp, 0, 1)
+    rollups.others.add(rollups.others.row(organizationId, collection, type, "", "", id, () => [organizationId, collection, type, id]), timestamp, 0, 1)
   }
 }
 
@@ -223,7 +224,7 @@ export const step = (state: AttributionState, body: Body, place: Place, rollups:
   // A row of it no index takes, and by the time that rows are made nobody knows which event was at fault.
   if (!hasKeys(event)) return deadLetter(`an id or collection has NUL or more than ${KEY_BYTES_MAX} bytes`)
   if (event.event_id !== undefined && !state.admit(organizationId, event.event_id, place.appendedAt)) return drop("event_id already counted")
-  rollups.events.row(`${organizationId}\n${event.collection}\n${event.type}`, () => [organizationId, event.collection, event.type]).add(event.timestamp, 0, 1)
+  rollups.events.add(rollups.events.row(organizationId, event.collection, "", "", "", event.type, () => [organizationId, event.collection, event.type]), event.timestamp, 0, 1)
   countProducts(organizationId, event, rollups)
   countOthers(organizationId, event, rollups)
   if (!namesAnswer(event)) log(rollups, organizationId, () => event)

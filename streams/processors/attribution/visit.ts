@@ -128,36 +128,36 @@ const SEARCHES = 0, ZERO_RESULTS = 1, WITH_CLICK = 2, WITH_PURCHASE = 3, CLICKS 
 // Slots of `Deltas` for ASKED_MEASURES.
 const FOUND = 0, MISSED = 1
 
-const idOf = (organizationId: string, f: SearchFacts): string => `${organizationId}\n${f.collection}\n${f.device}\n${f.country}\n${f.surface}\n${f.q}`
-
 const rowOf = (rollups: Rollups, organizationId: string, f: Derived): DeltaRow =>
   f.row?.generation === rollups.queries.generation
     ? f.row
-    : f.row = rollups.queries.row(idOf(organizationId, f), () => [organizationId, f.collection, f.q, f.device, f.country, f.surface])
+    : f.row = rollups.queries.row(organizationId, f.collection, f.device, f.country, f.surface, f.q, () => [organizationId, f.collection, f.q, f.device, f.country, f.surface])
 
 const askedRowOf = (rollups: Rollups, organizationId: string, f: Derived): DeltaRow => {
   if (f.asked?.generation === rollups.asked.generation) return f.asked
   const isExplicit = f.isExplicit ? "1" : ""
-  return f.asked = rollups.asked.row(`${organizationId}\n${f.collection}\n${isExplicit}\n${f.filter}\n${f.tag}\n${f.q}`, () => [organizationId, f.collection, f.q, isExplicit, f.filter, f.tag])
+  return f.asked = rollups.asked.row(organizationId, f.collection, isExplicit, f.filter, f.tag, f.q, () => [organizationId, f.collection, f.q, isExplicit, f.filter, f.tag])
 }
 
 /** Counts what a search has once, with the filters and facets it used. */
 const countSearch = (rollups: Rollups, organizationId: string, f: Derived, slot: number, sign: number): void => {
-  rowOf(rollups, organizationId, f).add(f.at, slot, sign)
+  const { filters, queries } = rollups
+  queries.add(rowOf(rollups, organizationId, f), f.at, slot, sign)
   if (f.uses === undefined) return
   for (const [type, field, value] of f.uses) {
-    rollups.filters.row(`${organizationId}\n${f.collection}\n${type}\n${field}\n${value}\n${f.device}\n${f.country}\n${f.surface}`, () => [organizationId, f.collection, type, field, value, f.device, f.country, f.surface])
-      .add(f.at, slot, sign)
+    const row = filters.row(organizationId, f.collection, f.device, f.country, f.surface, `${type}\n${field.length}\n${field}\n${value}`, () => [organizationId, f.collection, type, field, value, f.device, f.country, f.surface])
+    filters.add(row, f.at, slot, sign)
   }
 }
 
 const countInteraction = (rollups: Rollups, organizationId: string, f: Derived, { at, kind, money }: Interaction, sign: number): void => {
+  const { queries } = rollups
   const row = rowOf(rollups, organizationId, f)
-  if (kind === "click") return row.add(at, CLICKS, sign)
+  if (kind === "click") return queries.add(row, at, CLICKS, sign)
   const isCart = kind === "add_to_cart"
-  row.add(at, isCart ? CARTS : PURCHASES, sign)
-  row.add(at, isCart ? CART_UNITS : REVENUE_UNITS, sign * money.units)
-  row.add(at, isCart ? CART_MICROS : REVENUE_MICROS, sign * money.micros)
+  queries.add(row, at, isCart ? CARTS : PURCHASES, sign)
+  queries.add(row, at, isCart ? CART_UNITS : REVENUE_UNITS, sign * money.units)
+  queries.add(row, at, isCart ? CART_MICROS : REVENUE_MICROS, sign * money.micros)
 }
 
 /** Index of the search that a loose interaction at `at` follows: the last one not after it; -1 for none in time. */
@@ -196,7 +196,7 @@ const countRun = (visit: Visit, [first, last]: readonly [number, number], rollup
     }
   }
   rollups.makers.add(rowOf(rollups, organizationId, root), root.who, sign)
-  askedRowOf(rollups, organizationId, root).add(root.at, root.hasNoResults ? MISSED : FOUND, sign)
+  rollups.asked.add(askedRowOf(rollups, organizationId, root), root.at, root.hasNoResults ? MISSED : FOUND, sign)
   countSearch(rollups, organizationId, root, SEARCHES, sign)
   if (root.hasNoResults) countSearch(rollups, organizationId, root, ZERO_RESULTS, sign)
   if (hasClick) countSearch(rollups, organizationId, root, WITH_CLICK, sign)
@@ -215,9 +215,14 @@ const countRuns = (visit: Visit, indexes: ReadonlyArray<number>, rollups: Rollup
 }
 
 export const insertSearch = (visit: Visit, search: Search, rollups: Rollups): void => {
-  const { searches } = visit
+  const { loose, searches } = visit
   let at = searches.length
   while (at > 0 && precedes(search, searches[at - 1]!)) at--
+  // As it usually comes: behind everything, and no keystroke. Nothing that was counted changes.
+  if (at === searches.length && (at === 0 || !isKeystrokeBefore(searches[at - 1]!, search)) && (loose.length === 0 || loose[loose.length - 1]!.at < search.derived.at)) {
+    searches.push(search)
+    return countRun(visit, [at, at], rollups, 1)
+  }
   countRuns(visit, [at - 1, at], rollups, -1)
   searches.splice(at, 0, search)
   countRuns(visit, [at - 1, at, at + 1], rollups, 1)
