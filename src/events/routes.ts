@@ -5,7 +5,7 @@ import type { Caller } from "../access/caller.ts"
 import { collectionMatches } from "../access/decision.ts"
 import { parseDateRange } from "../analytics/date-range.ts"
 import { storable } from "../analytics/normalize-query.ts"
-import { nestsTooDeep } from "../wire/body.ts"
+import { parseBounded } from "../wire/body.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
@@ -32,12 +32,8 @@ const whileBusy = Schedule.max([Schedule.spaced("100 millis"), Schedule.recurs(1
 /** Parsed, or a stand-in that is refused with the right words. */
 const parseLine = (line: string | undefined): { readonly entry: unknown } | { readonly reason: string } => {
   if (line === undefined) return { reason: `the line is longer than ${BATCH_BYTES_MAX} bytes` }
-  if (nestsTooDeep(Buffer.from(line))) return { reason: "the line nests too deeply" }
-  try {
-    return { entry: JSON.parse(line) as unknown }
-  } catch {
-    return { reason: "the line is not valid JSON" }
-  }
+  const parsed = parseBounded(line)
+  return typeof parsed === "object" ? { entry: parsed.value } : { reason: parsed === "invalid" ? "the line is not valid JSON" : "the line nests too deeply" }
 }
 
 const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Caller, stream: Readable) {

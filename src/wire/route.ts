@@ -11,7 +11,7 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { OperatorAuth } from "../access/operator.ts"
-import { bodyBytes, bodyStream, jsonDepthMax, nestsTooDeep } from "./body.ts"
+import { bodyBytes, bodyStream, jsonDepthMax, parseBounded } from "./body.ts"
 import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound } from "./errors.ts"
 import { type Operation, paramsOf } from "./operation.ts"
 import { type Plane, planeOfPath } from "./plane.ts"
@@ -64,12 +64,8 @@ const searchOf = (url: string): { readonly text: string; readonly values: Record
 /** JSON whatever the content type says; the engine plane has the engine's words for a body that does not parse. */
 const parseJson = (plane: Plane, bytes: Buffer): Effect.Effect<unknown, InputInvalid | EngineRefusal> => {
   const refuse = (message: string) => plane === "engine" ? new EngineRefusal({ message: "Bad JSON.", status: 400 }) : inputInvalid("body", message)
-  if (nestsTooDeep(bytes)) return Effect.fail(refuse(`The body nests deeper than ${jsonDepthMax} levels`))
-  try {
-    return Effect.succeed(JSON.parse(bytes.toString("utf8")) as unknown)
-  } catch {
-    return Effect.fail(refuse("The body is not valid JSON"))
-  }
+  const parsed = parseBounded(bytes.toString("utf8"))
+  return typeof parsed === "object" ? Effect.succeed(parsed.value) : Effect.fail(refuse(parsed === "invalid" ? "The body is not valid JSON" : `The body nests deeper than ${jsonDepthMax} levels`))
 }
 
 const isDeclared = (error: unknown): error is DeclaredError =>
