@@ -21,7 +21,7 @@ import { layerSql } from "../src/runtime/embedded.ts"
 import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres.ts"
 import { readFingerprintKey } from "../streams/fingerprint-key.ts"
 import { EVENT_FINGERPRINTS } from "../streams/topics.ts"
-import { machine, percentiles, processorSeconds, report, round, rssMb, treeSeconds } from "./harness.ts"
+import { machine, ownMb, percentiles, processorSeconds, report, round, rssMb, treeSeconds } from "./harness.ts"
 import { startInstallation } from "./kafka.ts"
 import { admitCost, writeKnownIds } from "./known-ids.ts"
 import { rawLimits } from "./raw-limits.ts"
@@ -125,8 +125,8 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
     const counted_after_s = round((performance.now() - counting) / 1_000, 1)
     const whenCounted = processorSecondsNow()
     const rate = options.rate ?? Math.max(1, Math.floor((0.7 * peak.answered) / peak.seconds))
-    const memory: Array<number> = []
-    const sampling = setInterval(() => memory.push(rssMb(server.pid)), 1_000)
+    const memory: Array<number> = [], own: Array<number> = []
+    const sampling = setInterval(() => { memory.push(rssMb(server.pid)); own.push(ownMb(server.pid)) }, 1_000)
     const fixed = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate, uniqueFrom: 200_000_000 }).finally(() => clearInterval(sampling))
     report("events", {
       machine: machine(),
@@ -146,6 +146,8 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
       fixed: percentiles(fixed.latencies_ms as Array<number>),
       fixed_statuses: fixed.statuses,
       // A tenth of the time each: the first would show a warm-up, the others growth.
+      fixed_own_mb: tenths(own).map((some) => Math.max(...some)).join(" "),
+      // With the pages of the log that are mapped.
       fixed_rss_mb: tenths(memory).map((some) => Math.max(...some)).join(" "),
       fixed_accepted_events_per_s: Math.round(fixed.accepted / fixed.seconds),
       load_processor_s: round(peak.processor_s)

@@ -85,6 +85,11 @@ export const treeSeconds = (pid: number): number => {
   const sum = (of: number): number => (ticks.get(of) ?? 0) + (parents.get(of) ?? []).reduce((before, child) => before + sum(child), 0)
   return sum(pid) / ticksPerSecond
 }
+/** Memory of a process's own, without pages of files that it maps: those are the machine's to take back. */
+export const ownMb = (pid: number): number => {
+  const line = /RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
+  return line === null ? 0 : Math.round(Number(line[1]) / 1024)
+}
 export const rssMb = (pid: number): number => {
   const line = /VmRSS:\s+(\d+) kB/.exec(readFileSync(`/proc/${pid}/status`, "utf8"))
   return line === null ? 0 : Math.round(Number(line[1]) / 1024)

@@ -88,8 +88,8 @@ const EMITTED_MAX = 40_000
 /** However few rows what is stepped falls into: a flush that waits for a backlog to end keeps figures back and holds all that it stepped. */
 const FLUSH_EVERY_MS = 1_000
 const SNAPSHOT_EVERY_MS = 5_000
-/** At about 1 KB of state an entry. */
-const SNAPSHOT_ENTRIES_MAX = 50_000
+/** At 1 KB of state an entry at most. A visit that goes on is stored once in so many. */
+const SNAPSHOT_ENTRIES_MAX = 150_000
 /** Hints may be lost; the log is looked at this often without one. */
 const IDLE_POLL = Duration.seconds(1)
 /** How long steps run before messages and timers of the thread get a turn. */
