@@ -50,9 +50,12 @@ export const swapDay = Effect.fnUntraced(function*(organizationId: string, shado
     sql.unsafe<{ n: number }>(`WITH gone AS (DELETE FROM ${table} WHERE organization_id = $1 AND ${condition} AND ${column} >= $2::text::int8 AND ${column} < $3::text::int8 RETURNING 1) SELECT count(*)::int4 AS n FROM gone`, [organizationId, ...range]),
     ([gone]) => gone!.n
   )
+  // Nothing is left beside the rows, so that what goes is told whole.
+  yield* foldOrganization(organizationId)
   const rows: Record<string, number> = {}
   for (const { table } of ROLLUP_TABLES) rows[table] = yield* take(table, "bucket_at", `grain IN ${GRAIN_LIST}`)
   rows[INSTANTS_TABLE] = yield* take(INSTANTS_TABLE, "minute_at", "true")
+  // What no fold could make rows of.
   yield* take(UNFOLDED_TABLE, "minute_at", "true")
   yield* sql.unsafe(
     `WITH written AS (INSERT INTO ${INSTANTS_TABLE} (organization_id, minute_at, packed) SELECT $1, minute_at, packed FROM shadow_${INSTANTS_TABLE}
