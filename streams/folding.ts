@@ -6,10 +6,12 @@ import { Cause, Effect, Queue } from "effect"
 import type { Processor } from "./processor.ts"
 import { untilAnswered } from "./until-answered.ts"
 
-/** How long a row stays behind its instants when little comes. */
-export const FOLD_EVERY_MS = 10_000
+/** How long rows stay behind their instants; while few wait, so little that it is not worth waiting for more. */
+const FOLD_EVERY_MS = 10_000
+const FEW = 2_000
+const FEW_EVERY_MS = 500
 /** Emissions flushed since the last fold that begin the next one; twice that many hold up the next flush. */
-export const FOLD_FROM = 300_000
+const FOLD_FROM = 300_000
 
 export interface Folding {
   /** To be told of what a flush wrote; waits while too much does. */
@@ -34,7 +36,8 @@ export const makeFolding = Effect.fnUntraced(function*<Body, State, Emitted, Sin
     Queue.offerUnsafe(ended, undefined)
     yield* Queue.take(written)
     yield* Queue.clear(enough)
-    if (waiting < FOLD_FROM) yield* Effect.timeoutOption(Queue.take(enough), FOLD_EVERY_MS)
+    if (waiting < FEW) yield* Effect.sleep(FEW_EVERY_MS)
+    if (waiting >= FEW && waiting < FOLD_FROM) yield* Effect.timeoutOption(Queue.take(enough), FOLD_EVERY_MS)
   })))
   return {
     wrote: (emitted) => Effect.suspend(() => {
