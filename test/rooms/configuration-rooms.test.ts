@@ -19,7 +19,7 @@ import { Identifiers } from "../../src/ports/identifiers.ts"
 import { SearchRules } from "../../src/rules/search-rules.ts"
 import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
 
-const presented = (key: string) => ({ key, scope: "search" as const, address: "127.0.0.1", origin: undefined, collection: undefined, sessionId: undefined, isRateFree: false })
+const presented = (key: string) => ({ key, scope: "search" as const, address: "127.0.0.1", origin: undefined, collection: undefined, sessionId: undefined, isRateFree: false, isGateway: false })
 const newKey = (organization_id: string, value?: string) => ({
   organization_id, scope: "search" as const, description: "k", actions: ["documents:search"], collections: ["*"], ...(value === undefined ? {} : { value }),
   isGateway: false, cidrs: [], origins: [], filter_by: {}, rate_limit_per_minute: 0, expires_at: neverExpires
