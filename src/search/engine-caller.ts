@@ -6,7 +6,6 @@
 import { type CollectionInfo, invalid, notFound, ok, fail, type Result } from "../../engine-sdk/src/mod.ts"
 import { type Caller as EngineCaller, joinable, type OperationContext, resolveCollection, searchResourcesOf } from "../../engine-sdk/src/operations/mod.ts"
 import { fieldContextOf } from "../../engine-sdk/src/query/query-context.ts"
-import type { FieldList } from "../../engine-sdk/src/query/field-list.ts"
 import { allOf, parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
 import type { Filter } from "../../engine-sdk/src/plan.ts"
 import type { Caller } from "../access/caller.ts"
@@ -28,6 +27,8 @@ export const forcedTextsOf = (filter_by: Caller["key"]["filter_by"], name: strin
   return fitting.length > 0 || !Object.hasOwn(filter_by, "*") ? fitting : [filter_by["*"]]
 }
 
+type Bounds = Pick<EngineCaller, "fields" | "mayJoin">
+
 /** `refuse` hears of what refuses the whole request, be it one entry of many: a part of an answer is no answer to that. */
 export const engineCallerOf = (context: OperationContext, caller: Caller, refuse: (error: DeclaredError) => void): EngineCaller => {
   const { key } = caller
@@ -35,18 +36,24 @@ export const engineCallerOf = (context: OperationContext, caller: Caller, refuse
   const forcedOf = (name: string) => forcedTextsOf(key.filter_by, name, realNameOf)
   const { filter_by: signed, ...embedded } = caller.embedded ?? {}
   const isRestricted = signed !== undefined || Object.keys(key.filter_by).length > 0
-  const bounds: Pick<EngineCaller, "fields" | "mayJoin"> = {
-    // A joined collection under a filter of its own would be shown unfiltered: it cannot be joined.
-    mayJoin: (name) => reachesCollection(caller, name) && forcedOf(name).length === 0,
+  const signedFits = (name: string): boolean => {
+    const collection = typeof signed === "string" ? resolveCollection(context, name) : undefined
+    return collection !== undefined && textParsed(String(signed), collection, {}).ok
+  }
+  const textParsed = (text: string, collection: CollectionInfo, { fields, mayJoin }: Bounds): Result<Filter | undefined> => parseFilter(text, fieldContextOf(collection, {
+    collectionOf: (name) => joinable(context, mayJoin === undefined ? {} : { mayJoin }, name),
+    limits: context.limits,
+    ...(fields === undefined ? {} : { fields }),
+    resources: searchResourcesOf(context.resources, context.namespace)
+  }, true, 4))
+  const bounds: Bounds = {
+    // A joined collection under a filter of its own would be shown unfiltered: it cannot be joined. A signed filter is one of
+    // every collection that it fits, the searched one among them, to which a second join may lead back.
+    mayJoin: (name) => reachesCollection(caller, name) && forcedOf(name).length === 0 && !signedFits(name),
     ...(key.fields.length === 0 ? {} : { fields: key.fields })
   }
-  const parsed = (text: unknown, collection: CollectionInfo, { fields, mayJoin }: Pick<EngineCaller, "mayJoin"> & { readonly fields?: FieldList }): Result<Filter | undefined> => {
-    const filter = typeof text !== "string" ? undefined : parseFilter(text, fieldContextOf(collection, {
-      collectionOf: (name) => joinable(context, { ...(mayJoin === undefined ? {} : { mayJoin }) }, name),
-      limits: context.limits,
-      ...(fields === undefined ? {} : { fields }),
-      resources: searchResourcesOf(context.resources, context.namespace)
-    }, true, 4))
+  const parsed = (text: unknown, collection: CollectionInfo, held: Bounds): Result<Filter | undefined> => {
+    const filter = typeof text === "string" ? textParsed(text, collection, held) : undefined
     // An empty filter would restrict nothing: it cannot be what was meant.
     if (filter?.ok === true && filter.value !== undefined) return filter
     refuse(new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this collection." }))

@@ -12,20 +12,14 @@ export type FieldList = ReadonlyArray<string>
 /** Whether a path is on the list, itself or by a parent. O(list). */
 export const covers = (fields: FieldList, path: string): boolean => fields.some((name) => path === name || (path.length > name.length && path.startsWith(name) && path[name.length] === "."))
 
-/** Lists remembered for each schema: a tenant has few kinds of keys. */
-const VIEWS_MAX = 64
-const views = new WeakMap<CollectionSchema, Map<string, CollectionSchema>>()
+const views = new WeakMap<CollectionSchema, WeakMap<FieldList, CollectionSchema>>()
 
-/** The schema with the fields of the list; one object for one list, as compiled plans are kept by it. */
+/** The schema with the fields of the list; one object for one list, as compiled plans are kept by it. O(fields × list) once. */
 export const visibleSchema = (schema: CollectionSchema, fields: FieldList): CollectionSchema => {
   let own = views.get(schema)
-  if (own === undefined) views.set(schema, own = new Map())
-  const key = JSON.stringify(fields)
-  const known = own.get(key)
-  if (known !== undefined) return known
-  const view: CollectionSchema = { ...schema, fields: schema.fields.flatMap((field) => covers(fields, field.name) ? [field] : field.reference === "" ? [] : [unnamed(field)]) }
-  if (own.size >= VIEWS_MAX) own.delete(own.keys().next().value!)
-  own.set(key, view)
+  if (own === undefined) views.set(schema, own = new WeakMap())
+  let view = own.get(fields)
+  if (view === undefined) own.set(fields, view = { ...schema, fields: schema.fields.flatMap((field) => covers(fields, field.name) ? [field] : field.reference === "" ? [] : [unnamed(field)]) })
   return view
 }
 /** A hidden reference still relates two collections; no name finds a field of this type (`fieldNamed`). */

@@ -108,7 +108,7 @@ const resolveEval = (argument: string, order: SortOrder, context: SortContext): 
   const cases: Array<{ filter: Filter; score: number }> = []
   if (!text.startsWith("[")) {
     const filter = parseFilter(text, context)
-    if (!filter.ok && context.namesErrors === true) return filter
+    if (!filter.ok && context.namesErrors === true) return fail(invalid(`Parameter \`sort_by\`: ${filter.error.message}`, "sort_by"))
     if (!filter.ok || filter.value === undefined) return evalError()
     return ok({ kind: "eval", order, cases: [{ filter: filter.value, score: 1 }] })
   }
@@ -118,7 +118,7 @@ const resolveEval = (argument: string, order: SortOrder, context: SortContext): 
     const score = /^\s*:\s*(\d+)\s*$/.exec(part.slice(close + 1))
     if (close < 0 || score === null) return evalError()
     const filter = parseFilter(part.slice(1, close), context)
-    if (!filter.ok && context.namesErrors === true) return filter
+    if (!filter.ok && context.namesErrors === true) return fail(invalid(`Parameter \`sort_by\`: ${filter.error.message}`, "sort_by"))
     if (!filter.ok || filter.value === undefined) return evalError()
     cases.push({ filter: filter.value, score: Number(score[1]) })
   }
