@@ -267,7 +267,7 @@ describe("a name outside the key's list of fields", () => {
     expect(hidden.body.replaceAll("secret", "absent")).toBe(unknown.body)
     if (JSON.stringify(of("secret")).includes("secret")) expect(hidden.body).toContain("secret")
     // Filters and vectors say what kind of field they mean in the engine's own words.
-    if (!["filter_by", "facet_query", "vector_query"].includes(parameter)) expect(hidden.body).toContain(parameter)
+    if (!["filter_by", "include_fields", "facet_query", "vector_query"].includes(parameter)) expect(hidden.body).toContain(parameter)
   })
   it("of `id` and of parents is a name like any other", async () => {
     for (const more of [{ filter_by: `id:=${id}` }, { q: "oak", query_by: "meta" }, { facet_by: "meta.inner" }, { q: "oak", query_by: "title", highlight_fields: "meta" }, { filter_by: "parts.cost:=x" }, { sort_by: `_vector_query(vec:([], id: ${id})):asc` }]) expect((await asked(more as unknown as Record<string, string>)).status, JSON.stringify(more)).toBe(400)
