@@ -56,7 +56,6 @@ export const engineCallerOf = (context: OperationContext, caller: Caller, refuse
     const filter = typeof text === "string" ? textParsed(text, collection, held) : undefined
     // An empty filter would restrict nothing: it cannot be what was meant.
     if (filter?.ok === true && filter.value !== undefined) return filter
-    refuse(new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this collection." }))
     return fail(invalid("The key's filter cannot be applied.", forcedFilterParameter))
   }
   return {
@@ -74,6 +73,7 @@ export const engineCallerOf = (context: OperationContext, caller: Caller, refuse
       return invalid(error.message)
     },
     ...(!isRestricted ? {} : {
+      onUnfiltered: () => refuse(new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this collection." })),
       forcedFilter: (collection) => {
         let forced: Filter | undefined
         for (const text of forcedOf(collection.schema.name)) {

@@ -46,6 +46,7 @@ export type QueryParameters = { readonly [name: string]: string }
 export interface Caller {
   /** Embedded parameters; they overwrite, `filter_by` is AND-ed (engine-contract 18.3). */ readonly embedded?: { readonly [name: string]: unknown }
   /** AND-ed to every search of the collection as a tree, pinned documents included. */ readonly forcedFilter?: (collection: CollectionInfo) => Result<Filter | undefined>
+  /** Hears of a search that is refused because `forcedFilter` failed, where nothing else was wrong with it. */ readonly onUnfiltered?: () => void
   /** False hides a collection from joins. Default: all may be joined. */ readonly mayJoin?: (collection: string) => boolean
   /** False refuses an entry of a search with the failure. */ readonly refusalOf?: (collection: string) => EngineError | undefined
   /** What may be named and seen, of every collection (`query/field-list.ts`). Default: everything. */ readonly fields?: FieldList

@@ -52,20 +52,24 @@ export const mergeSearchParameters = (context: OperationContext, sources: Readon
  */
 export const planSearch = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller = {}): Promise<Result<SearchPlan>> => {
   const forced = forcedFilterOf(context, collection, caller)
-  if (!forced.ok) return forced
-  const lookups = new Lookups(context, collection, forced.value)
+  // What the caller did wrong goes before what its restrictions do not allow.
+  const lookups = new Lookups(context, collection, forced.ok ? forced.value : undefined)
   const searchContext: SearchContext = {
     collection,
     collectionOf: (name) => joinable(context, caller, name),
     resources: searchResourcesOf(context.resources, context.namespace),
     now_s: context.now_s,
     matchesAny: (filter) => lookups.matchesAny(filter),
-    forcedFilter: forced.value,
+    ...(forced.ok && forced.value !== undefined ? { forcedFilter: forced.value } : {}),
     limits: context.limits,
     ...(caller.fields === undefined ? {} : { fields: caller.fields }),
   }
   for (let round = 0; ; round++) {
     const plan = compileSearch(parameters, searchContext)
+    if (!forced.ok) {
+      if (plan.ok) caller.onUnfiltered?.()
+      return plan.ok ? forced : plan
+    }
     if (!(await lookups.settle()) || round === PLACEHOLDER_ROUNDS_MAX) {
       const known = plan.ok ? await lookups.knowsExample(plan.value) : plan
       return known.ok ? embedQuery(context, collection, known.value) : known
