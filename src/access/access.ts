@@ -82,16 +82,13 @@ export class Access extends Context.Service<Access, {
   readonly getKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound>
   /** The next request with the key is refused; the row and its hash stay for audit. */
   readonly revokeKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound | ConfigurationUnavailable>
-  /** The key of a CMS installation, which no list of keys shows: revoked with its installation's room. */
-  readonly installationKey: (organizationId: string, installationId: string) => KeyRecord | undefined
+  /** The key of a CMS installation, which no list of keys shows, is revoked with its installation. */
   readonly revokeInstallationKey: (organizationId: string, installationId: string) => Effect.Effect<KeyRecord, KeyNotFound | ConfigurationUnavailable>
   /** Keys that said `autodelete` and have expired leave the lists; answers how many. Their rows and hashes stay for audit. */
   readonly deleteExpired: Effect.Effect<number, ConfigurationUnavailable>
   /** Signed, not stored: a signature, but for an organization's first, which makes its signing key. */
   readonly mintBrowserKey: (key: Omit<BrowserKey, "id" | "created_at">) => Effect.Effect<string, NotInPlan | ConfigurationUnavailable>
   readonly mintScopedToken: (token: ScopedToken) => Effect.Effect<string, ConfigurationUnavailable>
-  /** As memory has it. */
-  readonly organization: (id: string) => OrganizationRecord | undefined
 }>()("dowser/access/Access") {
   static readonly layerWith = ({ serviceDomain }: AccessOptions): Layer.Layer<Access, never, Configuration | SqlClient.SqlClient | Identifiers | Outbox | Seal> => Layer.effect(Access, Effect.gen(function*() {
     const configuration = yield* Configuration
@@ -328,12 +325,10 @@ export class Access extends Context.Service<Access, {
       listKeys: (organizationId) => [...byId.values()].filter((key) => isListed(key, organizationId)),
       getKey,
       revokeKey,
-      installationKey,
       revokeInstallationKey,
       deleteExpired: deleteExpired(),
       mintBrowserKey,
-      mintScopedToken: (token) => Effect.map(signingKey(token.organization_id), (signer) => signScopedToken(token, signer)),
-      organization: (id) => organizations.get(id)
+      mintScopedToken: (token) => Effect.map(signingKey(token.organization_id), (signer) => signScopedToken(token, signer))
     })
   }))
   static readonly layer = Access.layerWith({})
