@@ -6,6 +6,8 @@ export interface ServerConfig {
   /** Make the demo organization's catalogue and visitors on the first start. */ readonly demo: boolean
   /** One JSON line on standard output when ready; logs go to standard error. */ readonly json: boolean
   /** Header in which a proxy in front names the visitor's country. */ readonly countryHeader: string | undefined
+  /** CIDR ranges of proxies in front, separated by commas: their `X-Forwarded-For` counts. */ readonly trustedProxies: string
+  /** The service's own domain: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain: string | undefined
   /** Products of the demo catalogue. */ readonly demoProducts: number
   /** Outbound calls may reach private and loopback addresses. */ readonly allowPrivateAddresses: boolean
   /** `embedded`: everything in this program. `distributed`: over Kafka and a Postgres that are there already. */ readonly mode: "embedded" | "distributed"

@@ -5,19 +5,19 @@ import { HttpRouter } from "effect/http"
 import { rooms } from "./api.ts"
 import { documents } from "./docs/routes.ts"
 import { makeServer } from "./wire/edges.ts"
-import { routesOf, unmatchedRoute } from "./wire/route.ts"
+import { type RouteOptions, routesOf, unmatchedRoute } from "./wire/route.ts"
 
-const routes = HttpRouter.addAll(Effect.gen(function*() {
+const routes = (options: RouteOptions) => HttpRouter.addAll(Effect.gen(function*() {
   const implemented = yield* rooms
   const described = documents(implemented.map(({ operation }) => operation))
-  return [...yield* routesOf([...implemented, ...described]), yield* unmatchedRoute]
+  return [...yield* routesOf([...implemented, ...described], options), yield* unmatchedRoute(options)]
 }))
 
 /** Of one part of a path as it is sent: ids of 256 bytes, each escaped, with room. The router's own bound of 100 would hide documents and users. */
 const PATH_PART_CHARACTERS_MAX = 4_096
 
 /** Listens when built and stops accepting when its scope closes; requests in flight get 5 s. */
-export const layerServer = (options: { readonly host: string; readonly port: number }) =>
-  HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true, routerConfig: { maxParamLength: PATH_PART_CHARACTERS_MAX } }).pipe(
+export const layerServer = (options: RouteOptions & { readonly host: string; readonly port: number }) =>
+  HttpRouter.serve(routes(options), { disableLogger: true, disableListenLog: true, routerConfig: { maxParamLength: PATH_PART_CHARACTERS_MAX } }).pipe(
     Layer.provide(NodeHttpServer.layer(makeServer, { host: options.host, port: options.port, gracefulShutdownTimeout: "5 seconds" }))
   )

@@ -12,12 +12,15 @@ import { Outbox } from "../outbox/outbox.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { NotFound, Unauthorized } from "../wire/errors.ts"
 import type { Scope } from "../wire/operation.ts"
+import { type BrowserKey, browserKeyPrefix, recordOfBrowserKey, signBrowserKey, verifyBrowserKey } from "./browser-key.ts"
 import type { Caller } from "./caller.ts"
 import { decide, type Refusal } from "./decision.ts"
-import { KeyNotFound, KeyValueTaken } from "./errors.ts"
-import type { KeyRecord, KeyScope } from "./key-record.ts"
+import { KeyNotFound, KeyValueTaken, type NotInPlan } from "./errors.ts"
+import { type KeyRecord, type KeyScope, rateLimitDefault } from "./key-record.ts"
 import { makeKeysRepository, type OrganizationRecord } from "./keys-repository.ts"
+import { originsRefusal } from "./plan-refusals.ts"
 import { makeRateBuckets } from "./rate.ts"
+import { type ScopedToken, scopedTokenPrefix, signScopedToken, verifyScopedToken } from "./scoped-token.ts"
 import { Seal } from "./seal.ts"
 import { isSignedBy, parentLengthMin, parseSecuredKey, securedKeyLengthMax } from "./secured-key.ts"
 
@@ -30,6 +33,7 @@ export interface Presented {
   readonly collection: string | undefined
   readonly sessionId: string | undefined
   readonly isRateFree: boolean
+  /** On the search gateway, the one place for scoped tokens. */ readonly isGateway: boolean
 }
 
 export interface NewKey {
@@ -43,6 +47,9 @@ export interface NewKey {
   readonly cidrs: ReadonlyArray<string>
   readonly origins: ReadonlyArray<string>
   readonly filter_by: Readonly<Record<string, string>>
+  readonly fields?: ReadonlyArray<string>
+  readonly autodelete?: boolean
+  /** With the scope `installation`. */ readonly installation_id?: string
   readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
 }
@@ -50,10 +57,18 @@ export interface NewKey {
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
 const isSameHash = (left: string, right: string): boolean => timingSafeEqual(Buffer.from(left, "hex"), Buffer.from(right, "hex"))
 
-/** Spec part 8. */
-export const rateLimitDefault = 600
+export { rateLimitDefault }
 /** Year 4021: "never", as the reference engine writes it (reference contract 18.1). */
 export const neverExpires = 64_723_363_199
+
+export interface AccessOptions {
+  /** Whose subdomains keys of free organizations may list as origins; none without it. */ readonly serviceDomain?: string | undefined
+}
+
+/** Characters of an organization's signing key: more than the 256 bits of its HMAC. */
+const signingKeyLength = 48
+/** What lists of keys show: an installation's key belongs to its installation. */
+const isListed = (key: KeyRecord, organizationId: string): boolean => key.organization_id === organizationId && key.revoked_at === undefined && key.scope !== "installation"
 
 export class Access extends Context.Service<Access, {
   /** The first refusal in the contract's order, or who asks. O(1) for plain keys; O(parents with the same prefix) for secured ones. Also makes sure that all configuration is of now. */
@@ -62,13 +77,20 @@ export class Access extends Context.Service<Access, {
   readonly organizations: Effect.Effect<ReadonlyArray<OrganizationRecord>, ConfigurationUnavailable>
   readonly setOrganization: (id: string, change: Partial<Pick<OrganizationRecord, "status" | "paused_reason" | "plan" | "name">>) => Effect.Effect<OrganizationRecord, NotFound | ConfigurationUnavailable>
   /** The only moment at which the plaintext exists. */
-  readonly createKey: (key: NewKey) => Effect.Effect<{ readonly key: KeyRecord; readonly value: string }, KeyValueTaken | NotFound | ConfigurationUnavailable>
+  readonly createKey: (key: NewKey) => Effect.Effect<{ readonly key: KeyRecord; readonly value: string }, KeyValueTaken | NotFound | NotInPlan | ConfigurationUnavailable>
   readonly listKeys: (organizationId: string) => ReadonlyArray<KeyRecord>
   readonly getKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound>
   /** The next request with the key is refused; the row and its hash stay for audit. */
   readonly revokeKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound | ConfigurationUnavailable>
+  /** The key of a CMS installation, which no list of keys shows, is revoked with its installation. */
+  readonly revokeInstallationKey: (organizationId: string, installationId: string) => Effect.Effect<KeyRecord, KeyNotFound | ConfigurationUnavailable>
+  /** Keys that said `autodelete` and have expired leave the lists; answers how many. Their rows and hashes stay for audit. */
+  readonly deleteExpired: Effect.Effect<number, ConfigurationUnavailable>
+  /** Signed, not stored: a signature, but for an organization's first, which makes its signing key. */
+  readonly mintBrowserKey: (key: Omit<BrowserKey, "id" | "created_at">) => Effect.Effect<string, NotInPlan | ConfigurationUnavailable>
+  readonly mintScopedToken: (token: ScopedToken) => Effect.Effect<string, ConfigurationUnavailable>
 }>()("dowser/access/Access") {
-  static readonly layer: Layer.Layer<Access, never, Configuration | SqlClient.SqlClient | Identifiers | Outbox | Seal> = Layer.effect(Access, Effect.gen(function*() {
+  static readonly layerWith = ({ serviceDomain }: AccessOptions): Layer.Layer<Access, never, Configuration | SqlClient.SqlClient | Identifiers | Outbox | Seal> => Layer.effect(Access, Effect.gen(function*() {
     const configuration = yield* Configuration
     const repository = yield* makeKeysRepository
     const identifiers = yield* Identifiers
@@ -95,9 +117,12 @@ export class Access extends Context.Service<Access, {
       siblings.set(key.id, { key, digest: seal.open(key.sealed_digest) })
       parents.set(key.value_prefix, siblings)
     }
-    yield* configuration.keep("organization", (subjects) => Effect.map(repository.organizations(subjects), (rows) => {
+    const signingKeys = new Map<string, Uint8Array>()
+    yield* configuration.keep("organization", (subjects) => Effect.map(Effect.all([repository.organizations(subjects), repository.signingKeys(subjects)]), ([rows, keys]) => {
       if (subjects === "all") organizations.clear()
       for (const organization of rows) organizations.set(organization.id, organization)
+      // Made once, never changed.
+      for (const { organization_id, sealed_key } of keys) if (!signingKeys.has(organization_id)) signingKeys.set(organization_id, seal.open(sealed_key))
     }))
     // Rows of keys stay for audit, so none has to be forgotten by its absence.
     yield* configuration.keep("api_key", (subjects) => Effect.map(repository.keys(subjects), (rows) => { for (const key of rows) remember(key) }))
@@ -105,12 +130,35 @@ export class Access extends Context.Service<Access, {
     const rejected = new Unauthorized({ message: "Forbidden - a valid `x-svc-api-key` header must be sent.", reason: "rejected" })
     const missing = new Unauthorized({ message: "Forbidden - a valid `x-svc-api-key` header must be sent.", reason: "missing" })
 
-    /** The key a text stands for, with the parameters that a secured key carries. */
-    const resolve = (text: string, now_ms: number): { readonly key: KeyRecord; readonly embedded: Record<string, unknown> | undefined } | undefined => {
+    const badToken = new Unauthorized({ message: "The scoped token is invalid or expired.", reason: "scoped_token" })
+    const signingKeyOf = (organizationId: string) => signingKeys.get(organizationId)
+    interface Resolved { readonly key: KeyRecord; readonly embedded: Record<string, unknown> | undefined; readonly index?: string }
+    /** A stored key that another one goes back to: there, in time, of the organization and scope that it must have. */
+    const origin = (id: string, organizationId: string, scope: KeyScope, now_ms: number): KeyRecord | undefined => {
+      const key = byId.get(id)
+      return key !== undefined && key.revoked_at === undefined && key.organization_id === organizationId && key.scope === scope && key.expires_at * 1000 > now_ms ? key : undefined
+    }
+    const resolveScopedToken = (text: string, now_ms: number): Resolved | undefined => {
+      const token = verifyScopedToken(text, now_ms, signingKeyOf)
+      const key = token === undefined ? undefined : origin(token.key_id, token.organization_id, "search", now_ms)
+      return token === undefined || key === undefined ? undefined : { key, embedded: { filter_by: token.scopedFilter }, index: token.index }
+    }
+    const resolveBrowserKey = (text: string, now_ms: number): Resolved | undefined => {
+      const browserKey = verifyBrowserKey(text, now_ms, signingKeyOf)
+      const minter = browserKey === undefined ? undefined : origin(browserKey.minted_by, browserKey.organization_id, "full", now_ms)
+      return browserKey === undefined || minter === undefined ? undefined : { key: recordOfBrowserKey(browserKey), embedded: undefined }
+    }
+
+    /** The key a text stands for, with the parameters that a secured key or a scoped token carries. */
+    const resolve = (text: string, now_ms: number, { isGateway, scope }: Presented): Resolved | undefined => {
+      if (isGateway && text.startsWith(scopedTokenPrefix)) return resolveScopedToken(text, now_ms)
       const hash = sha256(text).toString("hex")
       const plain = byHash.get(hash)
       const isLive = (key: KeyRecord) => key.expires_at * 1000 > now_ms
-      if (plain !== undefined) return isSameHash(plain.lookup_hash, hash) && isLive(plain) ? { key: plain, embedded: undefined } : undefined
+      // Keys of installations know their own runtime, and it knows no others (spec, CMS installations).
+      if (plain !== undefined) return isSameHash(plain.lookup_hash, hash) && isLive(plain) && (plain.scope === "installation") === (scope === "installation") ? { key: plain, embedded: undefined } : undefined
+      if (scope === "installation") return undefined
+      if (!isGateway && text.startsWith(browserKeyPrefix)) return resolveBrowserKey(text, now_ms)
       const secured = parseSecuredKey(text)
       if (secured === undefined) return undefined
       for (const parent of parents.get(secured.parentPrefix)?.values() ?? []) {
@@ -127,14 +175,16 @@ export class Access extends Context.Service<Access, {
       if (presented.key === undefined || presented.key === "") return yield* missing
       if (presented.key.length > securedKeyLengthMax) return yield* rejected
       const now_ms = yield* Clock.currentTimeMillis
-      const resolved = resolve(presented.key, now_ms)
+      const resolved = resolve(presented.key, now_ms, presented)
       const organization = resolved === undefined ? undefined : organizations.get(resolved.key.organization_id)
-      if (resolved === undefined || organization === undefined) return yield* rejected
-      const { embedded, key } = resolved
+      if (resolved === undefined || organization === undefined) return yield* presented.isGateway && presented.key.startsWith(scopedTokenPrefix) ? badToken : rejected
+      const { embedded, index, key } = resolved
       let rate: Caller["rate"]
       const refusal = decide({
         key,
         organization,
+        serviceDomain,
+        index,
         isSecured: embedded !== undefined,
         scope: presented.scope,
         address: presented.address,
@@ -148,7 +198,7 @@ export class Access extends Context.Service<Access, {
         }
       })
       if (refusal !== undefined) return yield* refusal
-      return { organizationId: key.organization_id, key, scope: key.scope === "full" ? "full" as const : "search" as const, embedded, sessionId: presented.sessionId, rate }
+      return { organizationId: key.organization_id, key, scope: key.scope === "full" ? "full" as const : "search" as const, embedded, ...(index === undefined ? {} : { index }), sessionId: presented.sessionId, rate }
     })
 
     /** A statement that fails is a defect. */
@@ -172,12 +222,15 @@ export class Access extends Context.Service<Access, {
 
     const createKey = Effect.fn("Access.createKey")(function*(request: NewKey) {
       yield* configuration.current
-      if (!organizations.has(request.organization_id)) return yield* new NotFound({ message: `Organization ${request.organization_id} does not exist.` })
-      const prefix = request.scope === "connector_write" ? "ss_connector_" : request.isGateway ? "ss_search_" : ""
+      const organization = organizations.get(request.organization_id)
+      if (organization === undefined) return yield* new NotFound({ message: `Organization ${request.organization_id} does not exist.` })
+      const refusal = originsRefusal(organization.plan, request.origins, serviceDomain)
+      if (refusal !== undefined) return yield* refusal
+      const prefix = request.scope === "connector_write" ? "ss_connector_" : request.scope === "installation" ? "ss_cms_" : request.isGateway ? "ss_search_" : ""
       const value = request.value ?? prefix + (yield* identifiers.secret(parentLengthMin + 4))
       const digest = sha256(value)
       const lookup_hash = digest.toString("hex")
-      const canSign = request.scope === "search" && prefix === "" && value.length >= parentLengthMin
+      const canSign = request.scope === "search" && !value.startsWith("ss_") && value.length >= parentLengthMin
       const now = yield* Clock.currentTimeMillis
       const key: KeyRecord = {
         id: yield* identifiers.make("key"),
@@ -192,6 +245,9 @@ export class Access extends Context.Service<Access, {
         cidrs: request.cidrs,
         origins: request.origins,
         filter_by: request.filter_by,
+        fields: request.fields ?? [],
+        autodelete: request.autodelete ?? false,
+        installation_id: request.installation_id,
         rate_limit_per_minute: request.rate_limit_per_minute,
         expires_at: request.expires_at,
         created_at: now,
@@ -205,16 +261,34 @@ export class Access extends Context.Service<Access, {
       return { key, value }
     })
 
+    /** The organization's, made by the first who asks; everybody has it before this answers. */
+    const signingKey = Effect.fn("Access.signingKey")(function*(organizationId: string) {
+      yield* configuration.current
+      const known = signingKeys.get(organizationId)
+      if (known !== undefined) return known
+      const made = Buffer.from(yield* identifiers.secret(signingKeyLength))
+      const now = yield* Clock.currentTimeMillis
+      yield* stored(configuration.write({ kind: "organization", organizationId, id: organizationId }, repository.insertSigningKey(organizationId, seal.seal(made), now)))
+      const settled = signingKeys.get(organizationId)
+      return settled === undefined ? yield* Effect.die(new Error(`The signing key of ${organizationId} was written and is not in memory.`)) : settled
+    })
+    const mintBrowserKey = Effect.fn("Access.mintBrowserKey")(function*(key: Omit<BrowserKey, "id" | "created_at">) {
+      const signer = yield* signingKey(key.organization_id)
+      const refusal = originsRefusal(organizations.get(key.organization_id)?.plan ?? "", key.origins, serviceDomain)
+      if (refusal !== undefined) return yield* refusal
+      return signBrowserKey({ ...key, id: yield* identifiers.make("key"), created_at: yield* Clock.currentTimeMillis }, signer)
+    })
+
     const own = (organizationId: string, id: string): KeyRecord | undefined => {
       const key = byId.get(id)
-      return key !== undefined && key.organization_id === organizationId && key.revoked_at === undefined ? key : undefined
+      return key !== undefined && isListed(key, organizationId) ? key : undefined
     }
     const getKey = Effect.fnUntraced(function*(organizationId: string, id: string) {
       const key = own(organizationId, id)
       return key === undefined ? yield* new KeyNotFound({ message: "Not found." }) : key
     })
-    const revokeKey = Effect.fn("Access.revokeKey")(function*(organizationId: string, id: string) {
-      const key = yield* getKey(organizationId, id)
+    const revoke = Effect.fnUntraced(function*(key: KeyRecord) {
+      const { id, organization_id: organizationId } = key
       const revoked: KeyRecord = { ...key, revoked_at: yield* Clock.currentTimeMillis }
       yield* stored(configuration.write({ kind: "api_key", organizationId, id }, Effect.gen(function*() {
         // Another process was quicker.
@@ -223,6 +297,24 @@ export class Access extends Context.Service<Access, {
       })))
       return revoked
     })
+    const revokeKey = Effect.fn("Access.revokeKey")((organizationId: string, id: string) => Effect.flatMap(getKey(organizationId, id), revoke))
+    const installationKey = (organizationId: string, installationId: string): KeyRecord | undefined => {
+      for (const key of byId.values()) if (key.installation_id === installationId && key.organization_id === organizationId && key.revoked_at === undefined) return key
+      return undefined
+    }
+    const revokeInstallationKey = Effect.fn("Access.revokeInstallationKey")(function*(organizationId: string, installationId: string) {
+      const key = installationKey(organizationId, installationId)
+      return yield* key === undefined ? new KeyNotFound({ message: "Not found." }) : revoke(key)
+    })
+    const deleteExpired = Effect.fn("Access.deleteExpired")(function*() {
+      yield* configuration.current
+      const now_ms = yield* Clock.currentTimeMillis
+      const expired = [...byId.values()].filter((key) => key.autodelete && key.revoked_at === undefined && key.expires_at * 1000 <= now_ms)
+      // Another process was quicker: then it is done.
+      let deleted = 0
+      for (const key of expired) if (yield* Effect.catch(Effect.as(revoke(key), true), (error) => error._tag === "KeyNotFound" ? Effect.succeed(false) : Effect.fail(error))) deleted++
+      return deleted
+    })
 
     return Access.of({
       check,
@@ -230,9 +322,14 @@ export class Access extends Context.Service<Access, {
       organizations: Effect.map(configuration.current, () => [...organizations.values()]),
       setOrganization,
       createKey,
-      listKeys: (organizationId) => [...byId.values()].filter((key) => key.organization_id === organizationId && key.revoked_at === undefined),
+      listKeys: (organizationId) => [...byId.values()].filter((key) => isListed(key, organizationId)),
       getKey,
-      revokeKey
+      revokeKey,
+      revokeInstallationKey,
+      deleteExpired: deleteExpired(),
+      mintBrowserKey,
+      mintScopedToken: (token) => Effect.map(signingKey(token.organization_id), (signer) => signScopedToken(token, signer))
     })
   }))
+  static readonly layer = Access.layerWith({})
 }

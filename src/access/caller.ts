@@ -6,6 +6,7 @@ export interface Caller {
   readonly key: KeyRecord
   readonly scope: "full" | "search"
   /** Parameters inside a secured key: they overwrite the request's, `filter_by` is ANDed. */ readonly embedded: Readonly<Record<string, unknown>> | undefined
+  /** The one collection that a scoped token reaches. */ readonly index?: string
   readonly sessionId: string | undefined
   /** State of the key's rate bucket after this request; undefined where no limit holds. */
   readonly rate: { readonly limit: number; readonly remaining: number; readonly resets_at: number } | undefined

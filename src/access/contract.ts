@@ -15,8 +15,9 @@ export const CreateKey = Schema.Struct({
   cidrs: Schema.optionalKey(strings),
   origins: Schema.optionalKey(strings),
   filter_by: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  fields: Schema.optionalKey(strings),
   rate_limit_per_minute: Schema.optionalKey(Schema.Int)
-}).annotate({ identifier: "CreateKey" })
+}).annotate({ identifier: "CreateKey", description: "`filter_by` (a filter for each collection, ANDed to every search) and `fields` (what may be named and is shown, `a` with all below it; `id` too only where it is named) are for search keys." })
 
 export const ApiKey = Schema.Struct({
   id: Schema.String,
@@ -29,6 +30,7 @@ export const ApiKey = Schema.Struct({
   cidrs: strings,
   origins: strings,
   filter_by: Schema.Record(Schema.String, Schema.String),
+  fields: Schema.optionalKey(strings),
   rate_limit_per_minute: Schema.Int,
   created_at: Schema.Int,
   /** Only in the answer to its creation. */ value: Schema.optionalKey(Schema.String),
@@ -40,3 +42,13 @@ export const listKeys = operation({ ...at, id: "listKeys", summary: "List the ke
 export const createKey = operation({ ...at, id: "createKey", summary: "Create a key; its value is shown once", method: "POST", path: "/v1/keys", payload: CreateKey, success: ApiKey, status: 201, errors: [409] })
 export const getKey = operation({ ...at, id: "getKey", summary: "Get one key without its value", method: "GET", path: "/v1/keys/:keyId", success: ApiKey, errors: [404] })
 export const deleteKey = operation({ ...at, id: "deleteKey", summary: "Revoke a key", method: "DELETE", path: "/v1/keys/:keyId", success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedKey" }), errors: [404] })
+
+export const CreateBrowserKey = Schema.Struct({
+  /** 60 to 86,400; 3,600 when absent. */ ttl_seconds: Schema.optionalKey(Schema.Int),
+  profile: Schema.optionalKey(Schema.String),
+  collections: Schema.optionalKey(strings),
+  filter_by: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
+  origins: Schema.optionalKey(strings)
+}).annotate({ identifier: "CreateBrowserKey" })
+export const BrowserKey = Schema.Struct({ key: Schema.String, /** Unix seconds. */ expires_at: Schema.Int }).annotate({ identifier: "BrowserKey", description: "Shown once and stored nowhere; it works until `expires_at` or until the full key that minted it is revoked." })
+export const createBrowserKey = operation({ ...at, id: "createBrowserKey", summary: "Mint a short-lived search key for a browser", method: "POST", path: "/v1/browser_keys", payload: CreateBrowserKey, success: BrowserKey, status: 201, errors: [404] })

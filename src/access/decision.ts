@@ -3,13 +3,16 @@
  * (resource, session, body, plan) needs the resource and belongs to the use case.
  */
 import { isInCidrs } from "../ports/network-address.ts"
-import { AddressNotAllowed, CollectionNotAllowed, OrganizationPaused, OriginNotAllowed, ScopeDenied, Throttled } from "../wire/errors.ts"
+import { AddressNotAllowed, CollectionNotAllowed, OrganizationPaused, OriginNotAllowed, RestrictionNotApplicable, ScopeDenied, Throttled } from "../wire/errors.ts"
 import type { Scope } from "../wire/operation.ts"
 import type { KeyRecord } from "./key-record.ts"
+import { isOwnSubdomain, originMatches } from "./origins.ts"
 
 export interface DecisionInput {
   readonly key: KeyRecord
-  readonly organization: { readonly status: "active" | "paused"; readonly paused_reason: "payment" | "manual" | undefined }
+  readonly organization: { readonly status: "active" | "paused"; readonly paused_reason: "payment" | "manual" | undefined; readonly plan: string }
+  /** Whose subdomains a free organization may list. */ readonly serviceDomain: string | undefined
+  /** The one collection that a scoped token reaches. */ readonly index: string | undefined
   readonly isSecured: boolean
   readonly scope: Scope
   readonly address: string
@@ -19,19 +22,7 @@ export interface DecisionInput {
   readonly takeRateToken: () => { readonly isAllowed: boolean; readonly resets_in_s: number }
 }
 
-export type Refusal = OrganizationPaused | AddressNotAllowed | OriginNotAllowed | ScopeDenied | Throttled | CollectionNotAllowed
-
-/** `https://shop.example`, or `*.shop.example` for every subdomain. */
-export const originMatches = (origin: string, allowed: ReadonlyArray<string>): boolean => {
-  const normal = origin.toLowerCase().replace(/\/+$/, "")
-  const host = /^[a-z][a-z0-9+.-]*:\/\/([^/]+)$/.exec(normal)?.[1].replace(/:\d+$/, "")
-  return allowed.some((entry) => {
-    const pattern = entry.toLowerCase().replace(/\/+$/, "")
-    if (pattern === "*" || pattern === normal || pattern === host) return true
-    const suffix = /^(?:[a-z]+:\/\/)?\*(\..+)$/.exec(pattern)?.[1]
-    return suffix !== undefined && host !== undefined && host.endsWith(suffix)
-  })
-}
+export type Refusal = OrganizationPaused | AddressNotAllowed | OriginNotAllowed | ScopeDenied | Throttled | CollectionNotAllowed | RestrictionNotApplicable
 
 /** Whole-name match of names, `*` and patterns with `.*`; linear in the name, so no pattern can be made to hang. */
 export const collectionMatches = (name: string, patterns: ReadonlyArray<string>): boolean =>
@@ -50,18 +41,37 @@ export const collectionMatches = (name: string, patterns: ReadonlyArray<string>)
     return name.length - at >= last.length && name.endsWith(last)
   })
 
-const scopeReaches = (key: KeyRecord, scope: Scope): boolean =>
-  scope === "public" || (key.scope === "full" && scope !== "operator") || (key.scope === "search" && scope === "search")
+/** Whether a key may touch a collection by this name; an alias is a name of its own. */
+export const reachesCollection = ({ index, key }: { readonly key: Pick<KeyRecord, "collections">; readonly index?: string | undefined }, name: string): boolean =>
+  (index === undefined || index === name) && collectionMatches(name, key.collections)
+
+/** A full key reaches everything of the tenant; an installation's only its own runtime, which no other key reaches. */
+const scopeReaches = (key: KeyRecord, scope: Scope): boolean => {
+  switch (scope) {
+    case "public": return true
+    case "operator": return false
+    case "installation": return key.scope === "installation"
+    case "search": return key.scope === "full" || key.scope === "search"
+    case "connector_write": return key.scope === "full" || key.scope === "connector_write"
+    case "full": return key.scope === "full"
+  }
+}
+
+/** A plan may have got smaller since the key was made: entries that it does not have count no more. */
+const countingOrigins = ({ key, organization, serviceDomain }: DecisionInput): ReadonlyArray<string> =>
+  organization.plan === "free" ? key.origins.filter((entry) => isOwnSubdomain(entry, serviceDomain)) : key.origins
 
 /** undefined = allowed. */
 export const decide = (input: DecisionInput): Refusal | undefined => {
   const { key, organization } = input
   if (organization.status === "paused") return new OrganizationPaused({ message: "The organization is paused.", reason: organization.paused_reason ?? "manual" })
   if (key.cidrs.length > 0 && !isInCidrs(input.address, key.cidrs)) return new AddressNotAllowed({ message: "This key is not allowed from this address." })
-  if (key.origins.length > 0 && (input.origin === undefined || !originMatches(input.origin, key.origins))) return new OriginNotAllowed({ message: "This key is not allowed from this origin." })
+  if (key.origins.length > 0 && (input.origin === undefined || !originMatches(input.origin, countingOrigins(input)))) return new OriginNotAllowed({ message: "This key is not allowed from this origin." })
   if (!scopeReaches(key, input.scope) || (input.isSecured && input.scope !== "search")) return new ScopeDenied({ message: "The scope of this key does not reach the operation." })
   const rate = input.takeRateToken()
   if (!rate.isAllowed) return new Throttled({ message: "Rate limit exceeded.", kind: "rate", retry_after_s: rate.resets_in_s, limit: key.rate_limit_per_minute })
-  if (input.collection !== undefined && !collectionMatches(input.collection, key.collections)) return new CollectionNotAllowed({ message: "This key does not reach the collection." })
+  if (input.collection !== undefined && !reachesCollection(input, input.collection)) return new CollectionNotAllowed({ message: "This key does not reach the collection." })
+  // Row and field restrictions hold in searches; a full key reads documents in other ways too (new ones cannot have both).
+  if (key.scope === "full" && input.scope !== "search" && (key.fields.length > 0 || Object.keys(key.filter_by).length > 0)) return new RestrictionNotApplicable({ message: "The restrictions of this key can only be applied to searches." })
   return undefined
 }

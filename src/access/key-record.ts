@@ -1,5 +1,8 @@
 /** A key as it is stored: never its plaintext. One row, one shape, in memory and in Postgres. */
-export type KeyScope = "full" | "search" | "connector_write"
+export type KeyScope = "full" | "search" | "connector_write" | "installation"
+
+/** Requests a minute (spec part 8). */
+export const rateLimitDefault = 600
 
 export interface KeyRecord {
   /** `key_` + ULID. */ readonly id: string
@@ -14,8 +17,11 @@ export interface KeyRecord {
   readonly cidrs: ReadonlyArray<string>
   readonly origins: ReadonlyArray<string>
   /** Forced filter per collection name, ANDed into every search. */ readonly filter_by: Readonly<Record<string, string>>
+  /** What may be named and is shown, of every collection; empty = everything. */ readonly fields: ReadonlyArray<string>
   /** 0 = no limit. */ readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
-  readonly created_at: number
+  /** Leaves the list of keys within an hour after it expired. */ readonly autodelete: boolean
+  /** The CMS installation that it belongs to; set exactly for the scope `installation`. */ readonly installation_id: string | undefined
+  /** Unix milliseconds. */ readonly created_at: number
   /** Unix milliseconds. */ readonly revoked_at: number | undefined
 }

@@ -16,7 +16,9 @@ export interface OrganizationRecord {
 const Restrictions = Schema.Struct({
   cidrs: Schema.Array(Schema.String),
   origins: Schema.Array(Schema.String),
-  filter_by: Schema.Record(Schema.String, Schema.String)
+  filter_by: Schema.Record(Schema.String, Schema.String),
+  // Rows of before this restriction do not have it.
+  fields: Schema.optionalKey(Schema.Array(Schema.String))
 })
 const decodeRestrictions = Schema.decodeUnknownSync(Restrictions)
 const decodeNames = Schema.decodeUnknownSync(Schema.Array(Schema.String))
@@ -26,7 +28,9 @@ interface KeyRow {
   readonly actions: unknown; readonly collections: unknown; readonly value_prefix: string; readonly lookup_hash: string
   readonly sealed_digest: string | null; readonly restrictions: unknown; readonly rate_limit_per_minute: number
   readonly expires_at: number; readonly created_at: number; readonly revoked_at: number | null
+  readonly autodelete: boolean; readonly installation_id: string | null
 }
+interface SigningKeyRow { readonly organization_id: string; readonly sealed_key: string }
 interface OrganizationRow { readonly id: string; readonly name: string; readonly status: "active" | "paused"; readonly paused_reason: "payment" | "manual" | null; readonly plan: string; readonly created_at: number }
 
 const keyOfRow = (row: KeyRow): KeyRecord => ({
@@ -39,7 +43,10 @@ const keyOfRow = (row: KeyRow): KeyRecord => ({
   value_prefix: row.value_prefix,
   lookup_hash: row.lookup_hash,
   sealed_digest: row.sealed_digest ?? undefined,
+  fields: [],
   ...decodeRestrictions(row.restrictions),
+  autodelete: row.autodelete,
+  installation_id: row.installation_id ?? undefined,
   rate_limit_per_minute: row.rate_limit_per_minute,
   expires_at: row.expires_at,
   created_at: row.created_at,
@@ -59,9 +66,14 @@ export const makeKeysRepository = Effect.gen(function*() {
     ),
     keys: (subjects: ReadonlyArray<Subject> | "all") => Effect.map(
       sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
-        expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at FROM api_keys WHERE ${named(subjects)} ORDER BY created_at, id`,
+        expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at, autodelete, installation_id FROM api_keys WHERE ${named(subjects)} ORDER BY created_at, id`,
       (rows) => rows.map(keyOfRow)
     ),
+    signingKeys: (subjects: ReadonlyArray<Subject> | "all") =>
+      sql<SigningKeyRow>`SELECT organization_id, sealed_key FROM organization_signing_keys WHERE ${subjects === "all" ? sql`true` : sql`organization_id = ANY(${subjects.map(({ id }) => id)}::text[])`}`,
+    /** The first one stays. */
+    insertSigningKey: (organizationId: string, sealed: string, at: number) =>
+      sql`INSERT INTO organization_signing_keys (organization_id, sealed_key, created_at) VALUES (${organizationId}, ${sealed}, ${at}) ON CONFLICT (organization_id) DO NOTHING`,
     /** Locked until the transaction ends. */
     lockOrganization: (id: string) => Effect.map(
       sql<OrganizationRow>`SELECT id, name, status, paused_reason, plan, created_at::float8 AS created_at FROM organizations WHERE id = ${id} FOR UPDATE`,
@@ -73,10 +85,10 @@ export const makeKeysRepository = Effect.gen(function*() {
     updateOrganization: (organization: OrganizationRecord) =>
       sql`UPDATE organizations SET name = ${organization.name}, status = ${organization.status}, paused_reason = ${organization.paused_reason ?? null}, plan = ${organization.plan} WHERE id = ${organization.id}`,
     insertKey: (key: KeyRecord) =>
-      sql`INSERT INTO api_keys (id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute, expires_at, created_at)
+      sql`INSERT INTO api_keys (id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute, expires_at, created_at, autodelete, installation_id)
         VALUES (${key.id}, ${key.organization_id}, ${key.scope}, ${key.description}, ${JSON.stringify(key.actions)}::text::jsonb, ${JSON.stringify(key.collections)}::text::jsonb,
-          ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by })}::text::jsonb,
-          ${key.rate_limit_per_minute}, ${key.expires_at}, ${key.created_at})`,
+          ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by, fields: key.fields })}::text::jsonb,
+          ${key.rate_limit_per_minute}, ${key.expires_at}, ${key.created_at}, ${key.autodelete}, ${key.installation_id ?? null})`,
     /** False when it was revoked already. */
     revokeKey: (id: string, at: number) => Effect.map(sql`UPDATE api_keys SET revoked_at = ${at} WHERE id = ${id} AND revoked_at IS NULL RETURNING id`, (rows) => rows.length > 0)
   }

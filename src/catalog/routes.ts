@@ -1,13 +1,24 @@
 /** Handlers of collections, documents and what belongs to them: unpack, call one operation of the engine package, answer. */
 import * as engine from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
+import type { Caller } from "../access/caller.ts"
+import { reachesCollection } from "../access/decision.ts"
 import { SearchRules } from "../rules/search-rules.ts"
+import { CollectionNotAllowed } from "../wire/errors.ts"
 import { implement, type Input } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { answering, makeContexts, streaming } from "./engine-plane.ts"
 
 /** The raw text of a body: the engine package parses it, in its own words when it does not parse. */
 const textOf = (input: Input<unknown, unknown>) => Effect.map(input.bytes, (bytes) => bytes.toString("utf8"))
+
+/** Under a name that a key reaches, an alias would open what it does not. */
+const isAliasAllowed = (caller: Caller, name: string, text: string): boolean => {
+  if (caller.key.collections.includes("*")) return true
+  const body = engine.parseBody(text)
+  const target = body.ok && typeof body.value === "object" && body.value !== null && "collection_name" in body.value ? body.value.collection_name : undefined
+  return [name, target].every((one) => typeof one !== "string" || reachesCollection(caller, one))
+}
 
 export const routes = Effect.gen(function*() {
   const contextOf = yield* makeContexts
@@ -58,7 +69,9 @@ export const routes = Effect.gen(function*() {
 
     implement(contract.listAliases, plain((context) => engine.listAliases(context))),
     implement(contract.getAlias, plain((context, { params }) => engine.getAlias(context, params.aliasName))),
-    implement(contract.upsertAlias, withText((context, { params }, text) => engine.upsertAlias(context, params.aliasName, text))),
+    implement(contract.upsertAlias, (input) => Effect.flatMap(textOf(input), (text) => isAliasAllowed(input.caller, input.params.aliasName, text)
+      ? answering(() => engine.upsertAlias(own(input), input.params.aliasName, text))
+      : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." })))),
     implement(contract.deleteAlias, plain((context, { params }) => engine.deleteAlias(context, params.aliasName))),
 
     implement(contract.listPresets, plain((context) => engine.listPresets(context))),

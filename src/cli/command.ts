@@ -45,13 +45,15 @@ const startCommand = Command.make("start", {
   host: Flag.String("host").pipe(Flag.withDescription("Address to listen on"), Flag.withFallbackConfig(Config.String("DOWSER_HOST")), Flag.withDefault("127.0.0.1")),
   port: Flag.Int("port").pipe(Flag.withDescription("Port to listen on"), Flag.withFallbackConfig(Config.Int("DOWSER_PORT")), Flag.withDefault(portDefault)),
   countryHeader: Flag.String("country-header").pipe(Flag.withDescription("Header in which a proxy in front names the visitor's country, e.g. cf-ipcountry"), Flag.withFallbackConfig(Config.String("DOWSER_COUNTRY_HEADER")), Flag.optional),
+  trustedProxies: Flag.String("trusted-proxies").pipe(Flag.withDescription("CIDR ranges of proxies in front, separated by commas; from them X-Forwarded-For tells the client's address"), Flag.withFallbackConfig(Config.String("DOWSER_TRUSTED_PROXIES")), Flag.withDefault("")),
+  serviceDomain: Flag.String("service-domain").pipe(Flag.withDescription("The service's own domain, whose subdomains keys of free organizations may list as origins"), Flag.withFallbackConfig(Config.String("DOWSER_SERVICE_DOMAIN")), Flag.optional),
   demo: Flag.Boolean("demo").pipe(Flag.withDescription("Load the demo shop on the first start (--no-demo: one empty organization)"), Flag.withFallbackConfig(Config.Boolean("DOWSER_DEMO")), Flag.withDefault(true)),
   allowPrivateAddresses: Flag.Boolean("allow-private-addresses").pipe(Flag.withDescription("Outbound calls (webhooks) may reach private and loopback addresses"), Flag.withFallbackConfig(Config.Boolean("DOWSER_ALLOW_PRIVATE_ADDRESSES")), Flag.withDefault(false)),
   weights,
   logMegabytesMax: Flag.Int("log-megabytes-max").pipe(Flag.withDescription("What the embedded event log may hold before events are answered 429 (0: as much as the disk has)"), Flag.withFallbackConfig(Config.Int("DOWSER_LOG_MEGABYTES_MAX")), Flag.withDefault(0)),
   diskReserveMegabytes: Flag.Int("disk-reserve-megabytes").pipe(Flag.withDescription("What must stay free on the disk of the embedded event log"), Flag.withFallbackConfig(Config.Int("DOWSER_DISK_RESERVE_MEGABYTES")), Flag.withDefault(256)),
   demoProducts: Flag.Int("demo-products").pipe(Flag.withDescription("Products of the demo shop"), Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")), Flag.withDefault(12_000))
-}, (flags) => Effect.scoped(start({ ...flags, countryHeader: Option.getOrUndefined(flags.countryHeader) }, meetingOf(flags), { operatorKey: Option.getOrUndefined(flags.operatorKey), operatorToken: Option.getOrUndefined(flags.operatorToken) }))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
+}, (flags) => Effect.scoped(start({ ...flags, countryHeader: Option.getOrUndefined(flags.countryHeader), serviceDomain: Option.getOrUndefined(flags.serviceDomain) }, meetingOf(flags), { operatorKey: Option.getOrUndefined(flags.operatorKey), operatorToken: Option.getOrUndefined(flags.operatorToken) }))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
 
 const streamsCommand = Command.make("streams", {
   dataDir, json, ...meeting, weights,

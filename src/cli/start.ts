@@ -10,6 +10,7 @@ import { dataVersion } from "../migrations/index.ts"
 import { createWithKeys } from "../organizations/routes.ts"
 import { parseWeights } from "../../streams/weights.ts"
 import { type DataFolder, type GivenSecrets, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
+import { parseCidr } from "../ports/network-address.ts"
 import { layerEmbedded } from "../runtime/embedded.ts"
 import { layerServer } from "../server.ts"
 import { makeProgress } from "./progress.ts"
@@ -101,10 +102,14 @@ export const start = Effect.fn("start")(function*(config: ServerConfig, distribu
   const weights = parseWeights(config.weights)
   if (typeof weights === "string") return yield* Effect.fail(new StartRefused(`--weights: ${weights}`))
   const logSpace = { ...(config.logMegabytesMax > 0 ? { bytesMax: config.logMegabytesMax * 1024 * 1024 } : {}), reserveBytes: config.diskReserveMegabytes * 1024 * 1024 }
-  const options = { weights, logSpace, searching: { countryHeader: config.countryHeader?.toLowerCase() }, allowPrivateAddresses: config.allowPrivateAddresses }
+  const trustedProxies = config.trustedProxies.split(",").map((range) => range.trim()).filter((range) => range !== "")
+  const badRange = trustedProxies.find((range) => parseCidr(range) === undefined)
+  if (badRange !== undefined) return yield* Effect.fail(new StartRefused(`--trusted-proxies: \`${badRange}\` is not an address or a CIDR range.`))
+  const listening = { host: config.host, port: config.port, trustedProxies }
+  const options = { weights, serviceDomain: config.serviceDomain, logSpace, searching: { countryHeader: config.countryHeader?.toLowerCase() }, allowPrivateAddresses: config.allowPrivateAddresses }
   const stack = yield* config.mode === "embedded"
-    ? Layer.build(layerServer(config).pipe(Layer.provideMerge(layerEmbedded(folder, options))))
-    : Layer.build(layerServer(config).pipe(Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, options))))
+    ? Layer.build(layerServer(listening).pipe(Layer.provideMerge(layerEmbedded(folder, options))))
+    : Layer.build(layerServer(listening).pipe(Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, options))))
   const base = `http://${config.host === "0.0.0.0" || config.host === "::" ? "127.0.0.1" : config.host}:${config.port}`
   folder.announce(base)
   const prepared = yield* Effect.provide(Effect.gen(function*() {

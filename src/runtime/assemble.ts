@@ -7,6 +7,7 @@ import type { StreamWorker } from "../../streams/host.ts"
 import type { Weights } from "../../streams/weights.ts"
 import { EVENT_FINGERPRINTS } from "../../streams/topics.ts"
 import { Access } from "../access/access.ts"
+import { layerKeyExpiry } from "../access/expiry.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { Seal } from "../access/seal.ts"
 import { layerRulesPublisher } from "../analytics-rules/publisher.ts"
@@ -46,6 +47,7 @@ export interface RuntimeOptions {
   readonly searching?: SearchLayerOptions
   /** Contract part 7; false when absent. */ readonly allowPrivateAddresses?: boolean
   /** Of organizations, where they share what is counted a second. */ readonly weights?: Weights
+  /** The service's own: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain?: string | undefined
   /** Of the embedded event log. */ readonly logSpace?: LogSpaceOptions
 }
 
@@ -62,15 +64,15 @@ export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
   readonly operatorToken: string
 }
 
-export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration, dedupePath, isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching, weights }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE, ConfigurationE>) => {
+export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration, dedupePath, isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, searching, serviceDomain, weights }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE, ConfigurationE>) => {
   const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })))
   const accepting = Layer.provideMerge(FailedEvents.layer, Layer.provide(Events.layer({ visitorPartitions }), layerAdmission(weights === undefined ? {} : { weights })))
   const events = Layer.mergeAll(Layer.provideMerge(accepting, streams), Replays.layer({ visitorPartitions }), SearchServed.layer({ visitorPartitions }), Analytics.layer)
-  return Layer.mergeAll(Search.layer(searching), Layer.provideMerge(Jobs.layer, Ingest.layer), Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), Webhooks.layer, layerDispatcher({ isAlone })).pipe(
+  return Layer.mergeAll(Search.layer(searching), Layer.provideMerge(Jobs.layer, Ingest.layer), Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), layerKeyExpiry, Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
     Layer.provideMerge(Layer.mergeAll(PopularDocuments.layer, PopularQueries.layer)),
-    Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layer)),
+    Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layerWith({ serviceDomain }))),
     Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer, configuration)),
     Layer.provideMerge(ports),
     Layer.provideMerge(Layer.provideMerge(layerMigrations, sql))

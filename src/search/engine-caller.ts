@@ -1,40 +1,89 @@
 /**
- * What a key may see, as the engine package understands it: parameters of a secured key, the forced filter of a
- * collection as a parsed tree, and which collections a join may reach. Never text glued to text.
+ * What a key may see, as the engine package understands it: parameters of a secured key, the filters that a collection is
+ * seen through as a parsed tree, the fields that may be named and shown, and which collections a join may reach. Never
+ * text glued to text.
  */
-import { invalid, notFound, ok, fail } from "../../engine-sdk/src/mod.ts"
-import { type Caller as EngineCaller, type OperationContext, resolveCollection, searchResourcesOf } from "../../engine-sdk/src/operations/mod.ts"
+import { type CollectionInfo, invalid, notFound, ok, fail, type Result } from "../../engine-sdk/src/mod.ts"
+import { type Caller as EngineCaller, joinable, type OperationContext, resolveCollection, searchResourcesOf } from "../../engine-sdk/src/operations/mod.ts"
 import { fieldContextOf } from "../../engine-sdk/src/query/query-context.ts"
-import { parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
+import { allOf, parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
+import type { Filter } from "../../engine-sdk/src/plan.ts"
 import type { Caller } from "../access/caller.ts"
-import { collectionMatches } from "../access/decision.ts"
+import { collectionMatches, reachesCollection } from "../access/decision.ts"
 import { forcedFilterParameter } from "../catalog/engine-plane.ts"
+import { CollectionNotAllowed, RestrictionNotApplicable, SessionRequired } from "../wire/errors.ts"
+import type { DeclaredError } from "../wire/render.ts"
 
-/** `onDenied` hears of a collection outside the key's list, so that the whole request can be refused. */
-export const engineCallerOf = (context: OperationContext, caller: Caller, onDenied: () => void): EngineCaller => {
+/** Parameters that make a search an AI operation (contract part 1). */
+const isAiSearch = (parameters: Readonly<Record<string, string>>): boolean =>
+  ["nl_query", "conversation"].some((name) => parameters[name] === "true" || parameters[name] === "1") || (parameters.voice_query ?? "") !== ""
+
+/**
+ * The forced filters of a collection as the key's owner wrote them. An entry names a collection, an alias of it or a
+ * pattern; all that fit hold together, and `*` holds where none does.
+ */
+export const forcedTextsOf = (filter_by: Caller["key"]["filter_by"], name: string, realNameOf: (name: string) => string | undefined): ReadonlyArray<string> => {
+  const fitting = Object.entries(filter_by).filter(([entry]) => entry !== "*" && (collectionMatches(name, [entry]) || realNameOf(entry) === name)).map(([, text]) => text)
+  return fitting.length > 0 || !Object.hasOwn(filter_by, "*") ? fitting : [filter_by["*"]]
+}
+
+type Bounds = Pick<EngineCaller, "fields" | "mayJoin">
+
+/** `refuse` hears of what refuses the whole request, be it one entry of many: a part of an answer is no answer to that. */
+export const engineCallerOf = (context: OperationContext, caller: Caller, refuse: (error: DeclaredError) => void): EngineCaller => {
   const { key } = caller
-  const forced = Object.keys(key.filter_by)
-  const reaches = (name: string) => collectionMatches(name, key.collections)
+  const realNameOf = (name: string) => resolveCollection(context, name)?.schema.name
+  const forcedOf = (name: string) => forcedTextsOf(key.filter_by, name, realNameOf)
+  const { filter_by: signed, ...embedded } = caller.embedded ?? {}
+  const isRestricted = signed !== undefined || Object.keys(key.filter_by).length > 0
+  const signedFits = (name: string): boolean => {
+    const collection = typeof signed === "string" ? resolveCollection(context, name) : undefined
+    return collection !== undefined && textParsed(String(signed), collection, {}).ok
+  }
+  const textParsed = (text: string, collection: CollectionInfo, { fields, mayJoin }: Bounds): Result<Filter | undefined> => parseFilter(text, fieldContextOf(collection, {
+    collectionOf: (name) => joinable(context, mayJoin === undefined ? {} : { mayJoin }, name),
+    limits: context.limits,
+    ...(fields === undefined ? {} : { fields }),
+    resources: searchResourcesOf(context.resources, context.namespace)
+  }, true, 4))
+  const bounds: Bounds = {
+    // A joined collection under a filter of its own would be shown unfiltered: it cannot be joined. A signed filter is one of
+    // every collection that it fits, the searched one among them, to which a second join may lead back.
+    mayJoin: (name) => reachesCollection(caller, name) && forcedOf(name).length === 0 && !signedFits(name),
+    ...(key.fields.length === 0 ? {} : { fields: key.fields })
+  }
+  const parsed = (text: unknown, collection: CollectionInfo, held: Bounds): Result<Filter | undefined> => {
+    const filter = typeof text === "string" ? textParsed(text, collection, held) : undefined
+    // An empty filter would restrict nothing: it cannot be what was meant.
+    if (filter?.ok === true && filter.value !== undefined) return filter
+    return fail(invalid("The key's filter cannot be applied.", forcedFilterParameter))
+  }
   return {
-    ...(caller.embedded === undefined ? {} : { embedded: caller.embedded }),
-    // A joined collection under a filter of its own would be shown unfiltered: it cannot be joined.
-    mayJoin: (name) => reaches(name) && !forced.includes(name) && !forced.includes("*"),
+    ...bounds,
+    ...(caller.embedded === undefined ? {} : { embedded }),
     refusalOf: (name) => {
-      if (reaches(name)) return undefined
-      onDenied()
+      if (reachesCollection(caller, name)) return undefined
+      refuse(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
       return notFound("Collection not found")
     },
-    ...(forced.length === 0 ? {} : {
+    refusalOfSearch: (parameters) => {
+      if (caller.scope === "full" || caller.sessionId !== undefined || !isAiSearch(parameters)) return undefined
+      const error = new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })
+      refuse(error)
+      return invalid(error.message)
+    },
+    ...(!isRestricted ? {} : {
+      onUnfiltered: () => refuse(new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this collection." })),
       forcedFilter: (collection) => {
-        const text = key.filter_by[collection.schema.name] ?? key.filter_by["*"]
-        if (text === undefined) return ok(undefined)
-        const parsed = parseFilter(text, fieldContextOf(collection, {
-          collectionOf: (name) => resolveCollection(context, name),
-          limits: context.limits,
-          resources: searchResourcesOf(context.resources, context.namespace)
-        }, true, 4))
-        // An empty filter would restrict nothing: it cannot be what the key's owner meant.
-        return parsed.ok && parsed.value !== undefined ? parsed : fail(invalid("The key's filter cannot be applied.", forcedFilterParameter))
+        let forced: Filter | undefined
+        for (const text of forcedOf(collection.schema.name)) {
+          const own = parsed(text, collection, {})
+          if (!own.ok) return own
+          forced = allOf(forced, own.value)
+        }
+        // Whoever has the parent key can sign: what the parent may not join or name, no key signed with it may.
+        const narrowed = signed === undefined ? ok(undefined) : parsed(signed, collection, bounds)
+        return narrowed.ok ? ok(allOf(forced, narrowed.value)) : narrowed
       }
     })
   }

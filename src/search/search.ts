@@ -7,6 +7,7 @@ import type { IncomingHttpHeaders } from "node:http"
 import { type Answered, type AnsweredSearch, type Merchandising, multiSearch, multiSearchesLimit, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Context, Effect, Layer } from "effect"
 import { Access } from "../access/access.ts"
+import { originOf } from "../access/origins.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Caller } from "../access/caller.ts"
 import { makeContexts, replyOf } from "../catalog/engine-plane.ts"
@@ -16,7 +17,7 @@ import type { Engine } from "../ports/engine.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
 import { facetRefinements, queryRefinements, type Refinement } from "../suggestions/refinements.ts"
-import { CollectionNotAllowed, EngineRefusal } from "../wire/errors.ts"
+import { EngineRefusal } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import type { Reply } from "../wire/reply.ts"
 import { type AccountedSearch, type CachedSearch, cacheTtlDefault_s, makeAnswerCache, replayed } from "./answer-cache.ts"
@@ -35,8 +36,6 @@ export interface SearchRequest {
 
 /** Bytes of a query string that GET takes (reference contract, section 1 item 9). */
 const queryStringBytesMax = 4000
-
-const denied = () => new CollectionNotAllowed({ message: "This key does not reach the collection." })
 
 export interface SearchLayerOptions {
   /** Lower case; absent = no proxy tells the country. */ readonly countryHeader?: string | undefined
@@ -122,7 +121,7 @@ export class Search extends Context.Service<Search, {
       const { use_cache: _flag, ...parameters } = shared
       const now_ms = clock.currentTimeMillisUnsafe()
       const ruled = rules.answerKey(caller.organizationId, visitorOf(shared, request.headers, caller.sessionId, countryHeader), now_ms)
-      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body, ruled])
+      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, caller.sessionId !== undefined, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body, ruled])
       const kept = cache.get(key, now_ms)
       if (kept !== undefined) return { ok: true, value: { status: 200, text: replayed(kept, account) } }
       const fresh = await run(context)
@@ -133,20 +132,21 @@ export class Search extends Context.Service<Search, {
       return fresh
     }
 
-    const settle = (run: () => Promise<Answered>, wasDenied: () => boolean): Effect.Effect<Reply, DeclaredError> =>
-      Effect.flatMap(Effect.promise(run), (answered) => wasDenied() ? Effect.fail(denied()) : replyOf(answered))
+    /** The first refusal of the whole request goes before whatever else was answered. */
+    const settle = (run: (refuse: (error: DeclaredError) => void) => Promise<Answered>): Effect.Effect<Reply, DeclaredError> => Effect.suspend(() => {
+      let refused: DeclaredError | undefined
+      return Effect.flatMap(Effect.promise(() => run((error) => { refused ??= error })), (answered) => refused === undefined ? replyOf(answered) : Effect.fail(refused))
+    })
 
-    const many = (request: SearchRequest, body: string): Effect.Effect<Reply, DeclaredError> => {
-      let isDenied = false
-      return settle(() => answered(request, undefined, body, (context) => multiSearch(context, body, request.shared, engineCallerOf(context, request.caller, () => { isDenied = true }))), () => isDenied)
-    }
+    const many = (request: SearchRequest, body: string): Effect.Effect<Reply, DeclaredError> =>
+      settle((refuse) => answered(request, undefined, body, (context) => multiSearch(context, body, request.shared, engineCallerOf(context, request.caller, refuse))))
 
     return Search.of({
       searchCollection: (request, collection) => Effect.suspend(() => {
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
           return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
         }
-        return settle(() => answered(request, collection, "", (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, () => {}))), () => false)
+        return settle((refuse) => answered(request, collection, "", (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, refuse))))
       }),
       multiSearch: Effect.fnUntraced(function*(request, body) {
         const keys = entryKeys(body)
@@ -156,7 +156,7 @@ export class Search extends Context.Service<Search, {
         const callers: Array<Caller> = []
         for (const key of keys) {
           callers.push(key === undefined ? request.caller : yield* access.check({
-            key, scope: "search", address: request.address, origin: typeof request.headers.origin === "string" ? request.headers.origin : undefined, collection: undefined, sessionId: request.caller.sessionId, isRateFree: false
+            key, scope: "search", address: request.address, origin: originOf(request.headers), collection: undefined, sessionId: request.caller.sessionId, isRateFree: false, isGateway: false
           }))
         }
         const parsed = JSON.parse(body) as { readonly searches: ReadonlyArray<unknown>; readonly union?: unknown }

@@ -8,6 +8,7 @@
  */
 import type { CollectionInfo, Field } from "../../engine-sdk/src/mod.ts"
 import { search } from "../../engine-sdk/src/operations/mod.ts"
+import { covers as isListed } from "../../engine-sdk/src/query/field-list.ts"
 import { Clock, Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
 import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"
@@ -36,12 +37,12 @@ const namesIn = (text: unknown): ReadonlyArray<string> => typeof text === "strin
 const isFacetText = ({ facet, index, name, type }: Field): boolean => facet && index && (type === "string" || type === "string[]") && !name.includes("*")
 
 /** What the key's own selection of fields hides stays hidden here. */
-export const fieldsOf = ({ schema }: CollectionInfo, embedded: Caller["embedded"]): ReadonlyArray<string> => {
+export const fieldsOf = ({ schema }: CollectionInfo, { embedded, key }: Pick<Caller, "embedded"> & { readonly key: Pick<Caller["key"], "fields"> }): ReadonlyArray<string> => {
   const excluded = namesIn(embedded?.exclude_fields), included = namesIn(embedded?.include_fields)
   const covers = (names: ReadonlyArray<string>, field: string) => names.some((name) => name === field || field.startsWith(`${name}.`) || (name.endsWith("*") && field.startsWith(name.slice(0, -1))))
-  return schema.fields.filter(isFacetText).map(({ name }) => name).filter((name) => !covers(excluded, name) && (included.length === 0 || covers(included, name))).slice(0, FIELDS_MAX)
+  return schema.fields.filter(isFacetText).map(({ name }) => name).filter((name) => !covers(excluded, name) && (included.length === 0 || covers(included, name)) && (key.fields.length === 0 || isListed(key.fields, name))).slice(0, FIELDS_MAX)
 }
-const seesAll = ({ embedded, key }: Caller): boolean => embedded === undefined && Object.keys(key.filter_by).length === 0
+const seesAll = ({ embedded, key }: Caller): boolean => embedded === undefined && key.fields.length === 0 && Object.keys(key.filter_by).length === 0
 
 interface Held { readonly created_at: number; index: Typeahead<FacetValue>; read_at: number; isBusy: boolean }
 
@@ -53,7 +54,7 @@ export const makeFacetValues = Effect.gen(function*() {
 
   /** Values with the documents that have them, most first. One engine call over every document that the caller sees. */
   const read = (caller: Caller, collection: CollectionInfo, values_max: number): Effect.Effect<ReadonlyArray<FacetValue>, DeclaredError> => {
-    const fields = fieldsOf(collection, caller.embedded)
+    const fields = fieldsOf(collection, caller)
     if (fields.length === 0) return Effect.succeed([])
     const context = contextOf(caller.organizationId)
     const { filter_by, preset } = caller.embedded ?? {}

@@ -2,7 +2,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import { errorSchemaOf } from "./error-schemas.ts"
-import { type Operation, paramsOf, type Scope } from "./operation.ts"
+import { isBearer, type Operation, paramsOf, type Scope } from "./operation.ts"
 
 /** Statuses that every operation of a scope can answer (contract part 0, order of refusals). */
 const commonStatuses = (scope: Scope): ReadonlyArray<number> => scope === "public" ? [500] : scope === "operator" ? [400, 401, 404, 500] : [400, 401, 402, 403, 429, 500]
@@ -46,7 +46,7 @@ export const openApiOf = (operations: ReadonlyArray<Operation>, options: Documen
       const operation = byPlace.get(`${method} ${path}`)
       if (operation === undefined) continue
       entry.operationId = operation.id
-      entry.security = operation.scope === "public" ? [] : operation.plane === "gateway" || operation.scope === "operator" ? [{ bearer: [] }] : [{ apiKey: [] }]
+      entry.security = operation.scope === "public" ? [] : isBearer(operation) ? [{ bearer: [] }] : [{ apiKey: [] }]
       entry["x-scope"] = operation.scope
       entry["x-plane"] = operation.plane
     }

@@ -6,10 +6,11 @@ import { Schema } from "effect"
 import type { Plane } from "./plane.ts"
 
 /**
- * `public` needs no key; `search` is reachable with a search key (SK in the specification); `full` needs a full key;
- * `operator` needs the operator's token (console API).
+ * `public` needs no key; `search` is reachable with a search key (SK in the specification); `connector_write` with a
+ * connector's; `installation` with the key of a CMS installation alone; `full` needs a full key; `operator` needs the
+ * operator's token (console API).
  */
-export type Scope = "public" | "search" | "full" | "operator"
+export type Scope = "public" | "search" | "connector_write" | "installation" | "full" | "operator"
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 type AnyCodec = Schema.Codec<unknown, unknown, never, never>
 
@@ -30,6 +31,7 @@ export interface Operation<Q = unknown, B = unknown, S = unknown> {
   readonly bodyBytesMax: number
   /** Statuses that this operation can answer beside the common refusals. */ readonly errors: ReadonlyArray<number>
   /** Not counted by the per-key rate (spec part 8). */ readonly isRateFree: boolean
+  /** An AI operation: with a search key it needs a session (spec part 5), which is asked for before query and body are read. */ readonly isAi: boolean
 }
 
 /** 5 MB (contract part 0). */
@@ -53,6 +55,7 @@ export interface OperationOptions<Q extends AnyCodec, B extends AnyCodec, S exte
   readonly bodyBytesMax?: number
   readonly errors?: ReadonlyArray<number>
   readonly isRateFree?: boolean
+  readonly isAi?: boolean
 }
 
 export const operation = <Q extends AnyCodec = typeof Schema.Unknown, B extends AnyCodec = typeof Schema.Unknown, S extends AnyCodec = typeof Schema.Unknown>(
@@ -72,8 +75,12 @@ export const operation = <Q extends AnyCodec = typeof Schema.Unknown, B extends 
   success: { status: options.status ?? 200, schema: options.success as Operation<Q["Type"], B["Type"], S["Type"]>["success"]["schema"], type: options.successType ?? "json" },
   bodyBytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault,
   errors: options.errors ?? [],
-  isRateFree: options.isRateFree ?? false
+  isRateFree: options.isRateFree ?? false,
+  isAi: options.isAi ?? false
 })
 
 /** Names of the `:params` in a path, in order. */
 export const paramsOf = (path: string): ReadonlyArray<string> => [...path.matchAll(/:([A-Za-z_]+)/g)].map((match) => match[1])
+
+/** Whether the key stands in `Authorization`. */
+export const isBearer = ({ plane, scope }: Pick<Operation, "plane" | "scope">): boolean => plane === "gateway" || scope === "operator" || scope === "installation"

@@ -11,9 +11,11 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { OperatorAuth } from "../access/operator.ts"
+import { originOf } from "../access/origins.ts"
+import { clientAddress } from "./client-address.ts"
 import { bodyBytes, bodyStream, jsonDepthMax, parseBounded } from "./body.ts"
-import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound } from "./errors.ts"
-import { type Operation, paramsOf } from "./operation.ts"
+import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired } from "./errors.ts"
+import { isBearer, type Operation, paramsOf } from "./operation.ts"
 import { type Plane, planeOfPath } from "./plane.ts"
 import { type DeclaredError, render } from "./render.ts"
 import { Reply } from "./reply.ts"
@@ -41,15 +43,19 @@ export interface Implemented {
 export const implement = <Q, B, S>(operation: Operation<Q, B, S>, handler: Handler<Q, B, S>): Implemented =>
   ({ operation: operation as Operation, handler: handler as Handler<unknown, unknown, unknown> })
 
-/** Where a key may stand (contract part 0): its header, the stock clients' header, or their query parameter. */
-const presentedKey = (operation: Operation, headers: IncomingMessage["headers"], search: Readonly<Record<string, string>>): string | undefined => {
-  const header = (name: string) => {
-    const value = headers[name]
-    return typeof value === "string" && value !== "" ? value : undefined
-  }
-  if (operation.plane === "gateway") return bearer(headers)
-  return header("x-svc-api-key") ?? header("x-typesense-api-key") ?? search["x-typesense-api-key"] ?? (operation.scope === "search" ? search["x-svc-api-key"] : undefined)
+/**
+ * Where a key may stand (contract part 0): its header, the stock clients' header, or their query parameter. One request has
+ * one key: where several are given and differ, a proxy and we might go by different ones, so they are answered as an
+ * unknown one is (a header sent twice arrives joined, and is unknown by itself).
+ */
+const presentedKey = (operation: Pick<Operation, "plane" | "scope">, headers: IncomingMessage["headers"], search: Readonly<Record<string, string>>): string | undefined => {
+  if (isBearer(operation)) return bearer(headers)
+  const places = [headers["x-svc-api-key"], headers["x-typesense-api-key"], search["x-typesense-api-key"], operation.scope === "search" ? search["x-svc-api-key"] : undefined]
+  const keys = new Set(places.filter((value) => value !== undefined && value !== ""))
+  return keys.size > 1 ? ambiguousKey : [...keys][0] as string | undefined
 }
+/** No key has these characters. */
+const ambiguousKey = "\n"
 const bearer = (headers: IncomingMessage["headers"]): string | undefined => /^Bearer +(.+)$/i.exec(headers.authorization ?? "")?.[1]
 
 const searchOf = (url: string): { readonly text: string; readonly values: Record<string, string> } => {
@@ -95,6 +101,10 @@ const toResponse = (operation: Operation, answer: unknown, headers: Readonly<Rec
   return HttpServerResponse.uint8Array(answer.body, options)
 }
 
+const sessionOf = (headers: IncomingMessage["headers"]): string | undefined => {
+  const value = headers["x-svc-session-id"]
+  return typeof value === "string" && value.trim() !== "" ? value : undefined
+}
 const rateHeaders = (caller: Caller): Record<string, string> =>
   caller.rate === undefined ? {} : {
     "x-ratelimit-limit": String(caller.rate.limit),
@@ -109,8 +119,12 @@ const pathOf = (url: string): string => {
   return mark < 0 ? url : url.slice(0, mark)
 }
 
+export interface RouteOptions {
+  /** CIDR ranges of proxies in front, whose word about the client's address counts; none when absent. */ readonly trustedProxies?: ReadonlyArray<string>
+}
+
 /** Routes for the given operations. Needs `Access` once, when built; nothing per request. */
-export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(function*() {
+export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
   const access = yield* Access
   const operator = yield* OperatorAuth
   return implemented.map(({ handler, operation }) => {
@@ -125,8 +139,8 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
       const params: Record<string, string> = {}
       for (const name of names) params[name] = raw[name] ?? ""
       const requestId = String(node.headers["x-request-id"])
-      const origin = typeof node.headers.origin === "string" ? node.headers.origin : undefined
-      const address = node.socket.remoteAddress ?? ""
+      const origin = originOf(node.headers)
+      const address = clientAddress(node.socket.remoteAddress ?? "", node.headers["x-forwarded-for"], trustedProxies)
       // A body can be read once; a handler may look at it twice.
       let read: Buffer | undefined
       const bytes = Effect.suspend(() => read === undefined ? Effect.tap(bodyBytes(node, operation.bodyBytesMax), (body) => Effect.sync(() => { read = body })) : Effect.succeed(read))
@@ -140,10 +154,14 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
             address,
             origin,
             collection: params.collectionName,
-            sessionId: typeof node.headers["x-svc-session-id"] === "string" ? node.headers["x-svc-session-id"] : undefined,
-            isRateFree: operation.isRateFree
+            sessionId: sessionOf(node.headers),
+            isRateFree: operation.isRateFree,
+            isGateway: operation.plane === "gateway"
           })
         if (caller !== undefined) headers = { ...rateHeaders(caller), ...originHeaders(caller, origin) }
+        // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
+        const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+          operation.isAi && caller?.scope === "search" && caller.sessionId === undefined ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })) as unknown as Effect.Effect<A, E> : read
         const answer = yield* handler({
           caller: caller as Caller,
           params,
@@ -151,13 +169,13 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
           searchText,
           headers: node.headers,
           address,
-          query: decodeQuery === undefined ? Effect.succeed(search) : decodeQuery(search),
-          payload: Effect.flatMap(bytes, (body) => {
+          query: inSession(decodeQuery === undefined ? Effect.succeed(search) : decodeQuery(search)),
+          payload: Effect.flatMap(inSession(bytes), (body) => {
             const json = parseJson(operation.plane, body)
             return decodePayload === undefined ? json : Effect.flatMap(json, decodePayload)
           }),
-          bytes,
-          stream: bodyStream(node)
+          bytes: inSession(bytes),
+          stream: inSession(bodyStream(node))
         })
         return toResponse(operation, answer, headers)
       })
@@ -168,17 +186,17 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
 })
 
 /** What no operation answers: 401 first, then 404 in the plane's shape (contract part 7). */
-export const unmatchedRoute = Effect.gen(function*() {
+export const unmatchedRoute = ({ trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
   const access = yield* Access
   return HttpRouter.route("*", "/*", Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => {
     const node = NodeHttpServerRequest.toIncomingMessage(request) as IncomingMessage
     const path = pathOf(node.url ?? "/")
     const plane = planeOfPath(path)
     const { values: search } = searchOf(node.url ?? "/")
-    const key = plane === "gateway" ? bearer(node.headers) : (node.headers["x-svc-api-key"] ?? node.headers["x-typesense-api-key"] ?? search["x-typesense-api-key"]) as string | undefined
+    const key = presentedKey({ plane, scope: "search" }, node.headers, search)
     const isApi = path.startsWith("/v1") || path.startsWith("/api/v1")
     const program = Effect.gen(function*() {
-      if (isApi) yield* access.check({ key, scope: "search", address: node.socket.remoteAddress ?? "", origin: typeof node.headers.origin === "string" ? node.headers.origin : undefined, collection: undefined, sessionId: undefined, isRateFree: false })
+      if (isApi) yield* access.check({ key, scope: "search", address: clientAddress(node.socket.remoteAddress ?? "", node.headers["x-forwarded-for"], trustedProxies), origin: originOf(node.headers), collection: undefined, sessionId: undefined, isRateFree: false, isGateway: plane === "gateway" })
       return yield* new NotFound({ message: "Not Found" })
     })
     return Effect.catchCause(program, (cause) => causeResponse(cause, plane, String(node.headers["x-request-id"]), path, {}))

@@ -19,7 +19,7 @@ import { Identifiers } from "../../src/ports/identifiers.ts"
 import { SearchRules } from "../../src/rules/search-rules.ts"
 import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
 
-const presented = (key: string) => ({ key, scope: "search" as const, address: "127.0.0.1", origin: undefined, collection: undefined, sessionId: undefined, isRateFree: false })
+const presented = (key: string) => ({ key, scope: "search" as const, address: "127.0.0.1", origin: undefined, collection: undefined, sessionId: undefined, isRateFree: false, isGateway: false })
 const newKey = (organization_id: string, value?: string) => ({
   organization_id, scope: "search" as const, description: "k", actions: ["documents:search"], collections: ["*"], ...(value === undefined ? {} : { value }),
   isGateway: false, cidrs: [], origins: [], filter_by: {}, rate_limit_per_minute: 0, expires_at: neverExpires
@@ -80,6 +80,26 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
     assert.deepStrictEqual(access.listKeys(organization.id), [])
   }
   assert.strictEqual(createHash("sha256").update(value).digest("hex"), key.lookup_hash)
+
+  // Keys that are stored nowhere: both sign with one key, whoever of them made it, and both see what takes such a key away.
+  const minter = yield* a.access.createKey({ ...newKey(organization.id), scope: "full" })
+  const parent = yield* b.access.createKey(newKey(organization.id))
+  const browserKey = { organization_id: organization.id, minted_by: minter.key.id, collections: ["*"], filter_by: {}, origins: [], expires_at: 9_999_999_999 }
+  const token = { organization_id: organization.id, key_id: parent.key.id, index: "shoes", scopedFilter: "a:=1", expires_at: 9_999_999_999 }
+  const minted = yield* Effect.forEach([a, b], ({ access }) => Effect.all([access.mintBrowserKey(browserKey), access.mintScopedToken(token)]), { concurrency: 2 })
+  const statuses = Effect.forEach([a, b], ({ access }) => Effect.forEach(minted, ([browser, scoped]) => Effect.all([
+    statusOf(access.check(presented(browser))), statusOf(access.check({ ...presented(scoped), isGateway: true })), statusOf(access.check({ ...presented(scoped), isGateway: true, collection: "boots" }))
+  ])))
+  const all = (...each: ReadonlyArray<string>) => Array.from({ length: 2 }, () => Array.from({ length: 2 }, () => [...each]))
+  assert.deepStrictEqual(yield* statuses, all("ok", "ok", "CollectionNotAllowed"))
+  yield* b.access.revokeKey(organization.id, minter.key.id)
+  assert.deepStrictEqual(yield* statuses, all("Unauthorized", "ok", "CollectionNotAllowed"))
+  yield* a.access.revokeKey(organization.id, parent.key.id)
+  assert.deepStrictEqual(yield* statuses, all("Unauthorized", "Unauthorized", "Unauthorized"))
+  // Expired keys that say so disappear, once, whichever process looks first.
+  yield* a.access.createKey({ ...newKey(organization.id), autodelete: true, expires_at: 1 })
+  assert.deepStrictEqual((yield* Effect.forEach([a, b], ({ access }) => access.deleteExpired, { concurrency: 2 })).sort(), [0, 1])
+  for (const { access } of [a, b]) assert.deepStrictEqual(access.listKeys(organization.id), [])
 
   // Resources, and the dictionaries that the engine is told.
   const own = organization.id

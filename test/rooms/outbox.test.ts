@@ -51,6 +51,6 @@ it.live("keys come back after a restart from what is stored, and no plaintext is
     expect(dump).not.toContain(value.slice(4, 40))
     // The same rows read by a second program: the key still opens.
     const again = yield* Effect.provide(Access, Access.layer.pipe(Layer.provide(Outbox.layer), Layer.provide(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7))))))
-    const caller = yield* again.check({ key: value, scope: "search", address: "127.0.0.1", origin: undefined, collection: undefined, sessionId: undefined, isRateFree: false })
+    const caller = yield* again.check({ key: value, scope: "search", address: "127.0.0.1", origin: undefined, collection: undefined, sessionId: undefined, isRateFree: false, isGateway: false })
     expect(caller.organizationId).toBe(id)
   }).pipe(Effect.provide(layer), Effect.scoped))

@@ -32,6 +32,8 @@ export interface Program {
 
 export interface ProgramOptions {
   /** Fills a demo shop of that size. */ readonly demoProducts?: number
+  readonly trustedProxies?: ReadonlyArray<string>
+  readonly serviceDomain?: string
   /** Receivers of webhooks that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
 }
 
@@ -40,7 +42,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
   const folder = openDataFolder(join(path, "data"), dataVersion)
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
-  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true }))), scope))
+  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port, ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }) }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true, serviceDomain: options.serviceDomain }))), scope))
   const base = `http://127.0.0.1:${port}`
   const access = Context.get(context as Context.Context<Access>, Access)
   const { demoProducts } = options

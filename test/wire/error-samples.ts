@@ -34,6 +34,7 @@ export const samples: ReadonlyArray<readonly [name: string, error: { readonly _t
   ["InternalError", new wire.InternalError({ message: "Unexpected error.", requestId: "req_1" })],
   ["KeyNotFound", new access.KeyNotFound({ message: "Not found." })],
   ["KeyValueTaken", new access.KeyValueTaken({ message: "API key generation conflict." })],
+  ["NotInPlan", new access.NotInPlan({ message: "The free plan does not have it.", feature: "allowed_origins", plan: "free" })],
   ["ConfigurationUnavailable", new configuration.ConfigurationUnavailable({ message: "The configuration cannot be read at the moment.", retry_after_s: 5 })],
   ["EventsUnavailable", new events.EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: 1 })],
   ["Unhealthy", new health.Unhealthy({ message: "Searches cannot be answered at the moment.", retry_after_s: 10 })],

@@ -78,7 +78,7 @@ const isEmptyObject = (value: { [key: string]: unknown }): boolean => { for (con
 const pruneValue = (value: unknown, path: string, included: boolean, include: Rules, exclude: Rules): unknown => {
   if (Array.isArray(value)) {
     if (!value.some(isObject)) return included ? value : undefined
-    return value.map((item) => isObject(item) ? prune(item, path, included, include, exclude) : item)
+    return value.flatMap((item) => isObject(item) ? [prune(item, path, included, include, exclude)] : included ? [item] : [])
   }
   if (!isObject(value)) return included ? value : undefined
   const kept = prune(value, path, included, include, exclude)

@@ -7,7 +7,7 @@ import { parseFilter } from "../query/filter-parser.ts"
 import { fieldContextOf, type FieldContext } from "../query/query-context.ts"
 import { parseSelection } from "../query/selection-parser.ts"
 import type { CollectionInfo, DirtyValues, Document, WriteAction } from "../schema.ts"
-import { answer, resolveCollection, withCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
+import { answer, joinable, resolveCollection, withCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
 const PAGE = 500
@@ -35,8 +35,9 @@ export const batchSizeOf = (parameters: QueryParameters): Result<number | undefi
 }
 export const documentFieldContext = (context: OperationContext, collection: CollectionInfo, parameters: QueryParameters, caller: Caller = {}): FieldContext =>
   fieldContextOf(collection, {
-    collectionOf: (name) => caller.mayJoin?.(name) === false ? undefined : resolveCollection(context, name),
+    collectionOf: (name) => joinable(context, caller, name),
     limits: context.limits,
+    ...(caller.fields === undefined ? {} : { fields: caller.fields }),
     resources: searchResourcesOf(context.resources, context.namespace),
   }, parameters.validate_field_names !== "false", 4)
 /** The filter of a by-filter operation with the caller's forced filter. `none`: the text was empty, nothing is meant. */

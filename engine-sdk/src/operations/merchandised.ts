@@ -9,6 +9,7 @@ import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
 import { after } from "../pipeline/awaitable.ts"
 import { merchandise, merchandiseUnion, type MerchandisedSearch, type MerchandiseEnvironment, type SearchExtras, type Trace } from "../pipeline/mod.ts"
 import { compileUnion, type UnionPaging } from "../query/compile-union.ts"
+import type { FieldList } from "../query/field-list.ts"
 import type { Parameters } from "../query/parameters.ts"
 import type { CompiledRules, RerankSettings, RuleRequest } from "../rules/mod.ts"
 import type { CollectionInfo } from "../schema.ts"
@@ -31,6 +32,7 @@ export interface PlannedSearch {
   readonly collection: CollectionInfo
   readonly parameters: Parameters
   readonly merchandise: SearchMerchandise | undefined
+  /** What the caller may see, where that is not everything. */ readonly fields?: FieldList
 }
 /** An answer with what rules and stages say beside it. */
 export interface FoundAnswer<Answer = SearchAnswer> { readonly answer: Answer; readonly extras?: SearchExtras; readonly trace?: Trace; /** False for a redirect. */ readonly asked: boolean }
@@ -61,7 +63,7 @@ const engineAnswers = (context: OperationContext, plans: ReadonlyArray<SearchPla
 }
 
 /** A search without merchandise beside others that have some passes unchanged. */
-const merchandisedOf = ({ merchandise: own, parameters, plan }: PlannedSearch): MerchandisedSearch => ({
-  plan, rules: own?.rules, ...(own?.rerank === undefined ? {} : { rerank: own.rerank }), filterCuratedHits: parameters.filter_curated_hits === "false" ? false : undefined,
+const merchandisedOf = ({ fields, merchandise: own, parameters, plan }: PlannedSearch): MerchandisedSearch => ({
+  plan, ...(fields === undefined ? {} : { fields }), rules: own?.rules, ...(own?.rerank === undefined ? {} : { rerank: own.rerank }), filterCuratedHits: parameters.filter_curated_hits === "false" ? false : undefined,
   request: { now_ms: 0, ...own?.request, q: parameters.q ?? "", ...(parameters.filter_by === undefined ? {} : { filter_by: parameters.filter_by }) },
 })

@@ -7,6 +7,7 @@ import type { Namespace, SearchEngine } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { Trace } from "../pipeline/trace.ts"
 import type { FacetCount, Filter } from "../plan.ts"
+import type { FieldList } from "../query/field-list.ts"
 import type { QueryLimits } from "../query/query-context.ts"
 import type { FieldOptions } from "../schema/field-attributes.ts"
 import type { CollectionInfo, Field } from "../schema.ts"
@@ -45,8 +46,11 @@ export type QueryParameters = { readonly [name: string]: string }
 export interface Caller {
   /** Embedded parameters; they overwrite, `filter_by` is AND-ed (engine-contract 18.3). */ readonly embedded?: { readonly [name: string]: unknown }
   /** AND-ed to every search of the collection as a tree, pinned documents included. */ readonly forcedFilter?: (collection: CollectionInfo) => Result<Filter | undefined>
+  /** Hears of a search that is refused because `forcedFilter` failed, where nothing else was wrong with it. */ readonly onUnfiltered?: () => void
   /** False hides a collection from joins. Default: all may be joined. */ readonly mayJoin?: (collection: string) => boolean
   /** False refuses an entry of a search with the failure. */ readonly refusalOf?: (collection: string) => EngineError | undefined
+  /** What may be named and seen, of every collection (`query/field-list.ts`). Default: everything. */ readonly fields?: FieldList
+  /** Refuses a search over a collection that is there, by its merged parameters. */ readonly refusalOfSearch?: (parameters: QueryParameters) => EngineError | undefined
 }
 
 export const answer = (status: number, body: unknown): Answered => ok({ status, body })
@@ -57,6 +61,12 @@ export const resolveCollection = (context: OperationContext, name: string): Coll
   if (direct !== undefined) return direct
   const alias = context.resources.get(context.namespace, "alias", name)
   return alias === undefined ? undefined : context.engine.describeCollection(context.namespace, alias.collection_name)
+}
+/** A collection that the caller may join, asked by the name that was written and by its own. */
+export const joinable = (context: OperationContext, caller: Caller, name: string): CollectionInfo | undefined => {
+  if (caller.mayJoin?.(name) === false) return undefined
+  const collection = resolveCollection(context, name)
+  return collection === undefined || caller.mayJoin?.(collection.schema.name) === false ? undefined : collection
 }
 export const withCollection = async <A>(context: OperationContext, name: string, run: (collection: CollectionInfo) => Promise<Result<A>> | Result<A>): Promise<Result<A>> => {
   const collection = resolveCollection(context, name)

@@ -14,7 +14,7 @@ import type { CollectionInfo } from "../schema.ts"
 import { answerToJson } from "../search/answer-json.ts"
 import { documentFieldContext } from "./documents.ts"
 import { answersOf, unionAnswerOf, type FoundAnswer, type PlannedSearch } from "./merchandised.ts"
-import { COLLECTION_NOT_FOUND, parseBody, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
+import { COLLECTION_NOT_FOUND, parseBody, joinable, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
 const MULTI_SEARCHES_MAX = 50
@@ -51,37 +51,41 @@ export const mergeSearchParameters = (context: OperationContext, sources: Readon
  * that answers later makes this compile again with what it learned. Query texts are embedded here too.
  */
 export const planSearch = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller = {}): Promise<Result<SearchPlan>> => {
-  const forced = forcedFilterOf(context, collection, parameters, caller)
-  if (!forced.ok) return forced
-  const lookups = new Lookups(context, collection, forced.value)
+  const forced = forcedFilterOf(context, collection, caller)
+  // What the caller did wrong goes before what its restrictions do not allow.
+  const lookups = new Lookups(context, collection, forced.ok ? forced.value : undefined)
   const searchContext: SearchContext = {
     collection,
-    collectionOf: (name) => caller.mayJoin?.(name) === false ? undefined : joinable(context, caller, name),
+    collectionOf: (name) => joinable(context, caller, name),
     resources: searchResourcesOf(context.resources, context.namespace),
     now_s: context.now_s,
     matchesAny: (filter) => lookups.matchesAny(filter),
-    forcedFilter: forced.value,
+    ...(forced.ok && forced.value !== undefined ? { forcedFilter: forced.value } : {}),
     limits: context.limits,
+    ...(caller.fields === undefined ? {} : { fields: caller.fields }),
   }
   for (let round = 0; ; round++) {
     const plan = compileSearch(parameters, searchContext)
-    if (!(await lookups.settle()) || round === PLACEHOLDER_ROUNDS_MAX) return plan.ok ? embedQuery(context, collection, plan.value) : plan
+    if (!forced.ok) {
+      if (plan.ok) caller.onUnfiltered?.()
+      return plan.ok ? forced : plan
+    }
+    if (!(await lookups.settle()) || round === PLACEHOLDER_ROUNDS_MAX) {
+      const known = plan.ok ? await lookups.knowsExample(plan.value) : plan
+      return known.ok ? embedQuery(context, collection, known.value) : known
+    }
   }
 }
 /** The embedded `filter_by` of a scoped key and the caller's own forced filter, as one tree. */
-const forcedFilterOf = (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller): Result<Filter | undefined> => {
+const forcedFilterOf = (context: OperationContext, collection: CollectionInfo, caller: Caller): Result<Filter | undefined> => {
   const forced = caller.forcedFilter?.(collection) ?? ok(undefined)
   if (!forced.ok) return forced
   const text = caller.embedded?.filter_by
   if (text === undefined) return forced
   if (typeof text !== "string") return fail(invalid("One or more search parameters are malformed.", "filter_by"))
-  // The key's own joins are its owner's business: `mayJoin` restricts only what the request names.
-  const embedded = parseFilter(text, documentFieldContext(context, collection, parameters))
+  // Whoever has the parent key can sign: what the parent may not join or name, no key signed with it may.
+  const embedded = parseFilter(text, documentFieldContext(context, collection, {}, caller))
   return embedded.ok ? ok(allOf(embedded.value, forced.value)) : embedded
-}
-const joinable = (context: OperationContext, caller: Caller, name: string): CollectionInfo | undefined => {
-  const collection = resolveCollection(context, name)
-  return collection === undefined || caller.mayJoin?.(collection.schema.name) === false ? undefined : collection
 }
 /** Remembers which filters match anything; unanswered questions count as no until they settle. */
 class Lookups {
@@ -104,6 +108,17 @@ class Lookups {
     const matches = page.ok && page.value.ids.length > 0
     this.#known.set(key, matches)
     return matches
+  }
+  /** A document whose vector is the query must be one that the caller may find; otherwise it does not exist. */
+  async knowsExample(plan: SearchPlan): Promise<Result<SearchPlan>> {
+    if (this.#forced === undefined) return ok(plan)
+    const queries = [plan.vector, ...plan.sort.map((key) => key.kind === "vector_query" ? key.query : undefined)]
+    for (const id of new Set(queries.flatMap((query) => query?.likeId ?? []))) {
+      const page = await this.#context.engine.scan(this.#context.namespace, { collection: this.#collection.schema.name, filter: { kind: "and", left: { kind: "ids", ids: [id] }, right: this.#forced }, limit: 1 })
+      if (!page.ok) return page
+      if (page.value.ids.length === 0) return fail(invalid("Document id referenced in vector query is not found.", "vector_query"))
+    }
+    return ok(plan)
   }
   /** True when something was learned since the last call. */
   async settle(): Promise<boolean> {
@@ -132,8 +147,11 @@ const enveloped = (context: OperationContext, { collection, parameters }: Planne
   return more === "{}" ? text : `${text.slice(0, -1)},${more.slice(1)}`
 }
 const planned = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller): Promise<Result<PlannedSearch>> => {
+  const refusal = caller.refusalOfSearch?.(parameters)
+  if (refusal !== undefined) return fail(refusal)
   const plan = await planSearch(context, collection, parameters, caller)
-  return plan.ok ? ok({ plan: plan.value, collection, parameters, merchandise: context.merchandising?.of(collection, parameters) }) : plan
+  if (!plan.ok) return plan
+  return ok({ plan: plan.value, collection, parameters, merchandise: context.merchandising?.of(collection, parameters), ...(caller.fields === undefined ? {} : { fields: caller.fields }) })
 }
 
 /** One search. The answer is JSON text. */

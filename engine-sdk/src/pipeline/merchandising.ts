@@ -6,6 +6,7 @@
 import type { Awaitable, Namespace, SearchEngine } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
 import type { SearchAnswer, SearchPlan, UnionAnswer } from "../plan.ts"
+import type { FieldList } from "../query/field-list.ts"
 import type { Reranker } from "../rerank/reranker.ts"
 import type { RerankSettings } from "../rules/rule-set.ts"
 import type { CompiledRules } from "../rules/compile-rules.ts"
@@ -17,6 +18,7 @@ import type { Trace } from "./trace.ts"
 /** One search: its compiled plan and the rules of its collection. */
 export interface MerchandisedSearch {
   readonly plan: SearchPlan
+  /** What the caller may see: values of other fields are not suggested. */ readonly fields?: FieldList
   /** undefined: the engine's answer passes unchanged. */ readonly rules: CompiledRules | undefined
   readonly request: RuleRequest
   /** What the request itself says; undefined when it says nothing. Only `false` frees rule pins from the caller's filter. */ readonly filterCuratedHits?: boolean

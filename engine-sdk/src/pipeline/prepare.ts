@@ -4,6 +4,7 @@ import type { FacetRequest, SearchPlan } from "../plan.ts"
 import { linearReranker } from "../rerank/linear.ts"
 import { rerankStage } from "../rerank/rerank-stage.ts"
 import { noneReranker, type Reranker } from "../rerank/reranker.ts"
+import { covers, type FieldList } from "../query/field-list.ts"
 import { applyToPlan } from "../rules/apply-to-plan.ts"
 import { queryWords } from "../rules/condition-index.ts"
 import { matchRules, noRules } from "../rules/match-rules.ts"
@@ -37,7 +38,7 @@ export const prepare = (environment: MerchandiseEnvironment, search: Merchandise
   const started_us = now_us()
   const words = queryWords(search.request.q)
   const matched = search.rules === undefined ? noRules : matchRules(search.rules, search.request, words)
-  const plan = withFacetSuggestions(environment, applyToPlan(search.plan, matched, { filterCuratedHits: search.filterCuratedHits }), matched)
+  const plan = withFacetSuggestions(environment, applyToPlan(search.plan, matched, { filterCuratedHits: search.filterCuratedHits }), matched, search.fields)
   const lines: StageTrace[] = [line("rules", now_us() - started_us)]
   return { search, matched, words, plan, stages: stagesOf(environment, search, { rerank: matched.rerank ?? search.rerank, diversity: matched.diversity }), now_us, tape, started_us, lines }
 }
@@ -57,10 +58,10 @@ const rerankerOf = (environment: MerchandiseEnvironment, model: string, collecti
   environment.reranker?.(model, collection) ?? (model === "none" ? noneReranker : model === "linear" ? linearReranker() : undefined)
 
 /** Facets that only the rules ask for stand behind those of the request. */
-const withFacetSuggestions = (environment: MerchandiseEnvironment, plan: SearchPlan, { facetSuggestions }: MatchedRules): SearchPlan => {
+const withFacetSuggestions = (environment: MerchandiseEnvironment, plan: SearchPlan, { facetSuggestions }: MatchedRules, fields: FieldList | undefined): SearchPlan => {
   if (facetSuggestions === undefined) return plan
   const schema = environment.engine.describeCollection(environment.namespace, plan.collection)?.schema
-  const missing = facetSuggestions.fields.filter((field) => schema?.fields.some(({ name, facet }) => name === field && facet) === true && !plan.facets.some((facet) => isPlainFacet(facet, field)))
+  const missing = facetSuggestions.fields.filter((field) => (fields === undefined || covers(fields, field)) && schema?.fields.some(({ name, facet }) => name === field && facet) === true && !plan.facets.some((facet) => isPlainFacet(facet, field)))
   const added = missing.map((field): FacetRequest => ({ field, ranges: [], order: { kind: "count" }, topK: false, strategy: "automatic", returnParent: false }))
   return { ...plan, facets: [...plan.facets, ...added], facetValuesMax: Math.max(plan.facetValuesMax, facetSuggestions.limit) }
 }

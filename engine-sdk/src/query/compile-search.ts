@@ -9,6 +9,7 @@ import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { FacetRequest, Filter, GroupRequest, HighlightRequest, SearchPlan, Selection, SortKey, TextQuery, VectorQuery } from "../plan.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { applyCurations, type CurationOutcome } from "./curation.ts"
+import { covers, limitSelection, namesAllowed, notAllowed, visibleCollection } from "./field-list.ts"
 import { parseFacetQuery, parseFacets, parseFacetStrategies } from "./facet-parser.ts"
 import { allOf, parseFilter } from "./filter-parser.ts"
 import { applyPreset, booleanOf, decimalOf, listParameter, readIntegers, textParameters, type Integers, type Parameters } from "./parameters.ts"
@@ -35,7 +36,7 @@ export const compileSearch = (raw: { readonly [name: string]: unknown }, context
   const preset = applyPreset(text.value, context.resources.preset)
   if (!preset.ok) return preset
   // Another caller's limits may refuse what is in a template.
-  const key = context.limits === undefined ? templateKey(context.collection.schema, preset.value) : undefined
+  const key = context.limits === undefined ? templateKey(visibleCollection(context.collection, context.fields).schema, preset.value) : undefined
   const compilation = new Compilation(preset.value, context)
   const template = key === undefined ? undefined : templates.get(key)
   const known = template === undefined ? undefined : compilation.again(template)
@@ -55,16 +56,19 @@ class Compilation {
   readonly #parameters: Parameters
   readonly #context: SearchContext
   readonly #schema: CollectionSchema
+  /** The schema as the caller may name it; the same where all fields are open. */ readonly #visible: CollectionSchema
   readonly #limits: QueryLimits
   readonly #validateNames: boolean
   #integers!: Integers
   #fields!: FieldContext
+  /** For what the tenant's own configuration says, which may name every field. */ #owned!: FieldContext
   constructor(parameters: Parameters, context: SearchContext) {
     this.#parameters = parameters
     this.#context = context
     this.#schema = context.collection.schema
+    this.#visible = visibleCollection(context.collection, context.fields).schema
     this.#limits = { ...DEFAULT_LIMITS, ...context.limits }
-    this.#validateNames = booleanOf(parameters, "validate_field_names", true)
+    this.#validateNames = context.fields !== undefined || booleanOf(parameters, "validate_field_names", true)
   }
 
   /** Set where the plan is one of words and fields alone, so that the words may be others. */
@@ -93,6 +97,7 @@ class Compilation {
     if (!integers.ok) return integers
     this.#integers = integers.value
     this.#fields = fieldContextOf(this.#context.collection, this.#context, this.#validateNames, integers.value.max_filter_by_candidates)
+    this.#owned = this.#context.fields === undefined ? this.#fields : fieldContextOf(this.#context.collection, { ...this.#context, fields: undefined }, this.#validateNames, integers.value.max_filter_by_candidates)
     const clauses = parseSortClauses(p.sort_by ?? "")
     if (!clauses.ok) return clauses
     return this.#afterSort(isEverything(p.q), stopwords.value, clauses.value)
@@ -107,24 +112,27 @@ class Compilation {
     if (!settings.ok && names.length > 0) return settings
     const numbers = this.#numberLimits()
     if (!numbers.ok) return numbers
-    const vector = parseVectorQuery(p.vector_query ?? "", this.#schema, (p.q ?? "").trim() === "*")
+    const vector = parseVectorQuery(p.vector_query ?? "", this.#visible, (p.q ?? "").trim() === "*")
     if (!vector.ok) return vector
-    const queryFields = settings.ok ? resolveQueryFields(names, settings.value, this.#schema, this.#validateNames) : ok<QueryFields>({ fields: [], embedding: undefined, highlighted: [], allUnknown: false })
+    const ids = this.#idsNamed(vector.value?.likeId !== undefined)
+    if (!ids.ok) return ids
+    const queryFields = settings.ok ? this.#named("query_by", resolveQueryFields(names, settings.value, this.#visible, this.#validateNames)) : ok<QueryFields>({ fields: [], embedding: undefined, highlighted: [], allUnknown: false })
     if (!queryFields.ok) return queryFields
-    const group = this.#group()
+    const group = this.#named("group_by", this.#group())
     if (!group.ok) return group
     return this.#afterGroup({ matchAll, stopwords, clauses, vector: vector.value, queryFields: queryFields.value, group: group.value })
   }
 
   #afterGroup(found: Found): Checked<SearchPlan> {
     const p = this.#parameters
-    const sortContext: SortContext = { ...this.#fields, now_s: this.#context.now_s, hasVectorQuery: found.vector !== undefined || found.queryFields.embedding !== undefined, isGrouped: found.group.request !== undefined }
+    const sortContext: SortContext = { ...this.#fields, now_s: this.#context.now_s, hasVectorQuery: found.vector !== undefined || found.queryFields.embedding !== undefined, isGrouped: found.group.request !== undefined, namesErrors: this.#context.fields !== undefined }
+    const ownedSort: SortContext = { ...sortContext, ...this.#owned }
     // Joins of the filter decide what is included, but include errors come first.
     const early = parseSelection(p.include_fields ?? "", p.exclude_fields ?? "", undefined, sortContext)
     if (!early.ok) return early
     const filter = parseFilter(p.filter_by ?? "", this.#fields)
     if (!filter.ok) return filter
-    const facets = this.#facets()
+    const facets = this.#named("facet_by", this.#facets())
     if (!facets.ok) return facets
     const facetQuery = parseFacetQuery(p.facet_query ?? "", facets.value, this.#fields, Math.min(2, this.#integers.facet_query_num_typos) as 0 | 1 | 2)
     if (!facetQuery.ok) return facetQuery
@@ -134,19 +142,23 @@ class Compilation {
     if (!dropMode.ok) return dropMode
     const pins = pinnedHits(p.pinned_hits ?? "")
     if (!pins.ok) return pins
-    const curated = this.#curate(found, sortContext)
+    const shown = this.#shownNames()
+    if (!shown.ok) return shown
+    const curated = this.#curate(found, ownedSort)
     if (!curated.ok) return curated
     const outcome = curated.value
-    const effective = outcome.filterBy === (p.filter_by ?? "") ? filter : parseFilter(outcome.filterBy, this.#fields)
+    const effective = outcome.filterBy === (p.filter_by ?? "") ? filter : parseFilter(outcome.filterBy, this.#owned)
     if (!effective.ok) return effective
-    const curatedClauses = outcome.sortBy === (p.sort_by ?? "") ? ok(found.clauses) : parseSortClauses(outcome.sortBy)
-    const sort = resolveSort(curatedClauses.ok ? curatedClauses.value : found.clauses, sortContext)
+    const curatedClauses = outcome.sortBy === (p.sort_by ?? "") ? undefined : parseSortClauses(outcome.sortBy)
+    const sort = curatedClauses?.ok === true ? resolveSort(curatedClauses.value, ownedSort) : this.#named("sort_by", resolveSort(found.clauses, sortContext))
     if (!sort.ok) return sort
     const synonyms = this.#synonymSets(outcome.q.trim() === "*")
     if (!synonyms.ok) return synonyms
-    const selection = parseSelection(p.include_fields ?? "", p.exclude_fields ?? "", effective.value, sortContext)
-    if (!selection.ok) return selection
-    return this.#assemble({ found, outcome, filter: effective.value, facets: facets.value, facetQuery: facetQuery.value, paging: paging.value, dropMode: dropMode.value, pins: pins.value, sort: sort.value, synonymSets: synonyms.value, selection: selection.value })
+    const parsed = parseSelection(p.include_fields ?? "", p.exclude_fields ?? "", effective.value, sortContext)
+    if (!parsed.ok) return parsed
+    const { fields } = this.#context
+    const selection = fields === undefined ? parsed.value : { ...parsed.value, selection: limitSelection(parsed.value.selection, fields) }
+    return this.#assemble({ found, outcome, filter: effective.value, facets: facets.value, facetQuery: facetQuery.value, paging: paging.value, dropMode: dropMode.value, pins: pins.value, sort: sort.value, synonymSets: synonyms.value, selection })
   }
 
   #assemble(parts: Parts): Checked<SearchPlan> {
@@ -190,6 +202,27 @@ class Compilation {
     return ok(plan)
   }
 
+  /** A name that is not there: for a caller with a list of fields that is a refusal of the parameter, whether the field exists or not. */
+  #named<A>(parameter: string, result: Checked<A>): Checked<A> {
+    return result.ok || this.#context.fields === undefined || result.error.kind !== "NotFound" ? result : fail(invalid(`Parameter \`${parameter}\`: ${result.error.message}`, parameter))
+  }
+  #idsNamed(isNamed: boolean, parameter = "vector_query"): Checked<undefined> {
+    return isNamed && this.#fields.hidesIds === true ? fail(notAllowed("id", parameter)) : ok(undefined)
+  }
+  /** Names that no grammar looks up in the schema. */
+  #shownNames(): Checked<undefined> {
+    const { fields } = this.#context
+    if (fields === undefined) return ok(undefined)
+    for (const parameter of ["highlight_fields", "highlight_full_fields"]) {
+      const allowed = namesAllowed(listParameter(this.#parameters, parameter), parameter, fields)
+      if (!allowed.ok) return allowed
+    }
+    for (const parameter of ["pinned_hits", "hidden_hits"]) {
+      const allowed = this.#idsNamed((this.#parameters[parameter] ?? "").trim() !== "", parameter)
+      if (!allowed.ok) return allowed
+    }
+    return ok(undefined)
+  }
   #stopwords(): Checked<ReadonlySet<string>> {
     const words = new Set<string>()
     for (const name of listParameter(this.#parameters, "stopwords")) {
@@ -216,7 +249,7 @@ class Compilation {
     for (const name of names) {
       if (name === "id") return fail(invalid("Cannot use `id` as a group by field.", "group_by"))
       if (name.includes("*")) return fail(invalid(`Pattern \`${name}\` is not allowed.`, "group_by"))
-      const field = fieldNamed(this.#schema, name)
+      const field = fieldNamed(this.#visible, name)
       if (field === undefined) {
         if (this.#validateNames) return fail(notFound(`Could not find a field named \`${name}\` in the schema.`))
         continue
@@ -233,7 +266,12 @@ class Compilation {
     const strategies = parseFacetStrategies(this.#parameters.facet_strategy ?? "", parsed.value.length)
     if (!strategies.ok) return strategies
     const parents = listParameter(this.#parameters, "facet_return_parent")
-    const returnsParent = (name: string): boolean => parents.some((pattern) => pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name)
+    const { fields } = this.#context
+    // What holds the value is shown whole: the object around a nested field, the document around another.
+    const mayShowParent = (name: string): boolean => fields === undefined || covers(fields, name.slice(0, Math.max(0, name.lastIndexOf("."))))
+    const hidden = parents.find((name) => !name.endsWith("*") && !mayShowParent(name))
+    if (hidden !== undefined) return fail(notAllowed(hidden, "facet_return_parent"))
+    const returnsParent = (name: string): boolean => mayShowParent(name) && parents.some((pattern) => pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name)
     return ok(parsed.value.map((facet, i) => ({ ...facet, strategy: strategies.value[strategies.value.length === 1 ? 0 : i] ?? "automatic", returnParent: returnsParent(facet.field) })))
   }
   #paging(): Checked<Paging> {
@@ -255,7 +293,7 @@ class Compilation {
       q, filterBy: inert.filterBy, sortBy: inert.sortBy, sets, tags: listParameter(p, "curation_tags"), now_s: this.#context.now_s,
       symbolsToIndex: this.#schema.symbols_to_index, tokenSeparators: this.#schema.token_separators,
       synonymSets: this.#schema.synonym_sets.flatMap((name) => this.#context.resources.synonymSet(name) ?? []), dictionaries: this.#context.resources.stemmingDictionary,
-      parse: (text) => { const parsed = parseFilter(text, { ...this.#fields, validateFieldNames: true }); return parsed.ok ? parsed.value : undefined },
+      parse: (text) => { const parsed = parseFilter(text, { ...this.#owned, validateFieldNames: true }); return parsed.ok ? parsed.value : undefined },
       isSortable: (text) => { const clauses = parseSortClauses(text); return clauses.ok && resolveSort(clauses.value, sortContext).ok },
       matchesAny: this.#context.matchesAny,
     })
@@ -294,7 +332,7 @@ class Compilation {
     const variants = parsed.phrases.length > 0 && parsed.words.length === 0 ? [] : expandSynonyms(parsed.words, parts.synonymSets, { locale: top.locale, prefix, numTypos: this.#integers.synonym_num_typos })
     const query = this.#textQuery(found.queryFields, parsed, variants, parts, (token) => analyzer.stem(token), prefix)
     const asked = outcome.words === undefined ? askedText(outcome.q, found.stopwords) : outcome.words.join(" ")
-    const relevance = relevanceQuery(p, this.#schema, asked, variants, this.#integers.drop_tokens_threshold)
+    const relevance = relevanceQuery(p, this.#schema, asked, variants, this.#integers.drop_tokens_threshold, this.#visible)
     return { nothing: false, query: relevance === undefined ? query : { ...query, relevance } }
   }
   #textQuery(queryFields: QueryFields, parsed: QueryWords, variants: ReadonlyArray<ReadonlyArray<string>>, parts: Parts, stem: (token: string) => string, synonymPrefix: boolean): TextQuery {
@@ -359,9 +397,9 @@ class Compilation {
   #highlight(queryFields: QueryFields, selection: Selection): HighlightRequest {
     const p = this.#parameters
     const explicit = (p.highlight_fields ?? "").trim() !== ""
-    const fields = explicit ? expandNames(listParameter(p, "highlight_fields"), this.#schema) : queryFields.highlighted.filter((name) => isSelected(selection, name))
+    const fields = explicit ? expandNames(listParameter(p, "highlight_fields"), this.#visible) : queryFields.highlighted.filter((name) => isSelected(selection, name))
     return {
-      fields, explicit, fullFields: expandNames(listParameter(p, "highlight_full_fields"), this.#schema),
+      fields, explicit, fullFields: expandNames(listParameter(p, "highlight_full_fields"), this.#visible),
       affixTokens: this.#integers.highlight_affix_num_tokens, snippetThreshold: this.#integers.snippet_threshold,
       startTag: p.highlight_start_tag ?? "<mark>", endTag: p.highlight_end_tag ?? "</mark>", v1: booleanOf(p, "enable_highlight_v1", true),
     }

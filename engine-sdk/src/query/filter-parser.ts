@@ -166,7 +166,7 @@ const parseClause = (text: string, context: FieldContext, depth: number): Result
   if (colon < 0) return fail(invalid("Could not parse the filter query.", "filter_by"))
   const name = text.slice(0, colon).trim()
   const raw = text.slice(colon + 1).trim()
-  if (name === "id") return parseIds(raw)
+  if (name === "id" && (context.hidesIds !== true || raw === "*")) return parseIds(raw)
   const field = fieldNamed(context.schema, name)
   if (field === undefined) return context.validateFieldNames ? fail(invalid(`Could not find a filter field named \`${name}\` in the schema.`, "filter_by")) : ok({ kind: "none" })
   if (field.num_dim > 0) return fail(invalid(`Cannot filter on vector field \`${name}\`.`, "filter_by"))

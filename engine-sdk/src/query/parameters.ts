@@ -59,7 +59,7 @@ export type Integers = { readonly [name in IntegerParameter]: number }
 export const readIntegers = (parameters: Parameters): Result<Integers> => {
   const out: Record<string, number> = { ...INTEGERS }
   for (const name of Object.keys(parameters)) {
-    if (!(name in INTEGERS)) continue
+    if (!Object.hasOwn(INTEGERS, name)) continue
     const text = parameters[name]
     if (!isUnsigned(text)) return fail(invalid(`Parameter \`${name}\` must be an unsigned integer.`, name))
     out[name] = Number(text)

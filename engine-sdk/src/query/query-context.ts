@@ -5,6 +5,7 @@
 import { analyzerOf, type Analyzer } from "../analysis/mod.ts"
 import type { Filter } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Field } from "../schema.ts"
+import { covers, visibleCollection, type FieldList } from "./field-list.ts"
 
 export interface SynonymItem { readonly id: string; readonly root: string; readonly synonyms: ReadonlyArray<string>; readonly locale?: string; readonly symbols_to_index?: ReadonlyArray<string> }
 export interface SynonymSet { readonly name: string; readonly items: ReadonlyArray<SynonymItem>; readonly description?: string }
@@ -48,6 +49,7 @@ export interface SearchContext {
   /** Whether any document passes a filter: how placeholders of curation rules ask for facet values. */ readonly matchesAny: (filter: Filter) => boolean
   /** AND-ed to the parsed filter as a tree: restrictions a caller cannot see or undo. */ readonly forcedFilter?: Filter
   readonly limits?: Partial<QueryLimits>
+  /** What the caller may name and see, of every collection; undefined = all (`field-list.ts`). */ readonly fields?: FieldList
 }
 
 /** The part of the context that filters, sorts and facets need, for one schema. */
@@ -58,6 +60,7 @@ export interface FieldContext {
   readonly validateFieldNames: boolean
   readonly filterOperationsMax: number
   readonly prefixCandidates: number
+  /** The caller may not name documents by their id. */ readonly hidesIds?: boolean
 }
 export const fieldNamed = (schema: CollectionSchema, name: string): Field | undefined => {
   let names = fieldNames.get(schema)
@@ -73,13 +76,17 @@ export const fieldNamed = (schema: CollectionSchema, name: string): Field | unde
 const fieldNames = new WeakMap<CollectionSchema, Map<string, Field>>()
 export const searchableFields = (schema: CollectionSchema): ReadonlyArray<Field> => schema.fields.filter((field) => fieldNamed(schema, field.name) === field)
 
-export const fieldContextOf = (collection: CollectionInfo, context: Pick<SearchContext, "collectionOf" | "limits"> & { readonly resources: Pick<SearchResources, "stemmingDictionary"> }, validateFieldNames: boolean, prefixCandidates: number): FieldContext => ({
-  schema: collection.schema,
-  collectionOf: context.collectionOf,
+export const fieldContextOf = (collection: CollectionInfo, context: Pick<SearchContext, "collectionOf" | "limits" | "fields"> & { readonly resources: Pick<SearchResources, "stemmingDictionary"> }, validateFieldNames: boolean, prefixCandidates: number): FieldContext => ({
+  schema: visibleCollection(collection, context.fields).schema,
+  collectionOf: context.fields === undefined ? context.collectionOf : (name) => {
+    const other = context.collectionOf(name)
+    return other === undefined ? undefined : visibleCollection(other, context.fields)
+  },
   analyzer: (schema, field) => analyzerOf(schema, field, context.resources.stemmingDictionary),
   validateFieldNames,
   filterOperationsMax: context.limits?.filter_operations_max ?? DEFAULT_LIMITS.filter_operations_max,
   prefixCandidates,
+  hidesIds: context.fields !== undefined && !covers(context.fields, "id"),
 })
 
 /** Whether either side of two collections refers to the other. */

@@ -30,7 +30,8 @@ const weightsOf = (parameters: Parameters, count: number): ReadonlyArray<number>
   return given.map((weight) => weight > 0 ? weight / least : ZERO_SHARE)
 }
 
-export const relevanceUnits = (parameters: Parameters, schema: CollectionSchema): ReadonlyArray<RelevanceUnit> => {
+/** `visible`: the fields that the caller may search, where those are not all. */
+export const relevanceUnits = (parameters: Parameters, schema: CollectionSchema, visible: CollectionSchema = schema): ReadonlyArray<RelevanceUnit> => {
   const names = listParameter(parameters, "query_by")
   const weights = weightsOf(parameters, names.length)
   const units = new Map<string, RelevanceUnit>()
@@ -39,11 +40,17 @@ export const relevanceUnits = (parameters: Parameters, schema: CollectionSchema)
     if (units.has(name)) return
     if (name.endsWith("*")) {
       const prefix = name.slice(0, -1)
-      const first = searchableFields(schema).find((field) => field.name.startsWith(prefix) && isText(field.type))
+      const matching = searchableFields(schema).filter((field) => field.name.startsWith(prefix) && isText(field.type))
+      // An index of the whole prefix would hold the words of hidden fields.
+      if (matching.some(({ name: field }) => fieldNamed(visible, field) === undefined)) {
+        for (const field of matching) if (fieldNamed(visible, field.name) !== undefined && field.index && !units.has(field.name)) units.set(field.name, { name: field.name, locale: field.locale, weight })
+        return
+      }
+      const first = matching[0]
       if (first !== undefined) units.set(name, { name, prefix, locale: first.locale, weight })
       return
     }
-    const field = fieldNamed(schema, name)
+    const field = fieldNamed(visible, name)
     if (field === undefined || !field.index) return
     if (field.type === "object" || field.type === "object[]") units.set(name, { name, prefix: `${name}.`, locale: field.locale, weight })
     else if (isText(field.type)) units.set(name, { name, locale: field.locale, weight })
@@ -59,10 +66,10 @@ export const askedText = (q: string, stopwords: ReadonlySet<string>): string => 
 }
 
 /** undefined unless a named ranking was asked and there is text to rank by. */
-export const relevanceQuery = (parameters: Parameters, schema: CollectionSchema, text: string, variants: ReadonlyArray<ReadonlyArray<string>>, dropTokensThreshold: number): RelevanceQuery | undefined => {
+export const relevanceQuery = (parameters: Parameters, schema: CollectionSchema, text: string, variants: ReadonlyArray<ReadonlyArray<string>>, dropTokensThreshold: number, visible: CollectionSchema = schema): RelevanceQuery | undefined => {
   const ranking = rankingOf(parameters)
   if (ranking === undefined) return undefined
-  const units = relevanceUnits(parameters, schema)
+  const units = relevanceUnits(parameters, schema, visible)
   if (units.length === 0) return undefined
   const typos = listParameter(parameters, "num_typos")
   return {

@@ -6,6 +6,7 @@ import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { Decay, Filter, SortKey, SortOrder } from "../plan.ts"
 import type { ScalarType } from "../schema.ts"
 import { parseFilter, metresOf, splitOption } from "./filter-parser.ts"
+import { notAllowed } from "./field-list.ts"
 import { areRelated, fieldNamed, type FieldContext } from "./query-context.ts"
 import { parseVectorQuery } from "./vector-parser.ts"
 import { closingOf, isDecimal, isInteger, isUnsigned, splitOutside } from "./text-scanner.ts"
@@ -47,7 +48,7 @@ const parseSortClause = (part: string): Result<SortClause> => {
   return ok({ name, argument: parenthesised ? part.slice(open + 1, close).trim() : undefined, order })
 }
 
-export interface SortContext extends FieldContext { readonly now_s: number; readonly hasVectorQuery: boolean; readonly isGrouped: boolean }
+export interface SortContext extends FieldContext { readonly now_s: number; readonly hasVectorQuery: boolean; readonly isGrouped: boolean; /** A filter that is wrong inside `_eval` says what is wrong. */ readonly namesErrors?: boolean }
 /** Sort keys of clauses; several keys may come from one joined clause. O(clauses). */
 export const resolveSort = (clauses: ReadonlyArray<SortClause>, context: SortContext, depth = 0): Result<ReadonlyArray<SortKey>> => {
   const keys: SortKey[] = []
@@ -107,6 +108,7 @@ const resolveEval = (argument: string, order: SortOrder, context: SortContext): 
   const cases: Array<{ filter: Filter; score: number }> = []
   if (!text.startsWith("[")) {
     const filter = parseFilter(text, context)
+    if (!filter.ok && context.namesErrors === true) return fail(invalid(`Parameter \`sort_by\`: ${filter.error.message}`, "sort_by"))
     if (!filter.ok || filter.value === undefined) return evalError()
     return ok({ kind: "eval", order, cases: [{ filter: filter.value, score: 1 }] })
   }
@@ -116,6 +118,7 @@ const resolveEval = (argument: string, order: SortOrder, context: SortContext): 
     const score = /^\s*:\s*(\d+)\s*$/.exec(part.slice(close + 1))
     if (close < 0 || score === null) return evalError()
     const filter = parseFilter(part.slice(1, close), context)
+    if (!filter.ok && context.namesErrors === true) return fail(invalid(`Parameter \`sort_by\`: ${filter.error.message}`, "sort_by"))
     if (!filter.ok || filter.value === undefined) return evalError()
     cases.push({ filter: filter.value, score: Number(score[1]) })
   }
@@ -128,6 +131,7 @@ const resolveVector = (argument: string, order: SortOrder, context: SortContext)
   const request = parseVectorQuery(argument, context.schema, true)
   if (!request.ok) return request
   if (request.value === undefined) return badSyntax("_vector_query")
+  if (request.value.likeId !== undefined && context.hidesIds === true) return fail(notAllowed("id", "sort_by"))
   const { k, queries: _queries, queryWeights: _weights, ...query } = request.value
   return ok({ kind: "vector_query", order, query: { ...query, k: k ?? 0 } })
 }

@@ -1,0 +1,32 @@
+/** Where a request comes from in a browser's words, and which origins a key lists. Pure. */
+import type { IncomingHttpHeaders } from "node:http"
+
+/** `Origin`; a browser that sends none with a GET sends `Referer`. */
+export const originOf = ({ origin, referer }: IncomingHttpHeaders): string | undefined => {
+  if (typeof origin === "string") return origin
+  return typeof referer === "string" && URL.canParse(referer) ? new URL(referer).origin : undefined
+}
+
+/** `https://shop.example`, or `*.shop.example` for every subdomain. */
+export const originMatches = (origin: string, allowed: ReadonlyArray<string>): boolean => {
+  const normal = origin.toLowerCase().replace(/\/+$/, "")
+  const host = /^[a-z][a-z0-9+.-]*:\/\/([a-z0-9._:[\]-]+)$/.exec(normal)?.[1].replace(/:\d+$/, "")
+  return allowed.some((entry) => {
+    const pattern = entry.toLowerCase().replace(/\/+$/, "")
+    if (pattern === "*" || pattern === normal || pattern === host) return true
+    const suffix = /^(?:[a-z]+:\/\/)?\*(\..+)$/.exec(pattern)?.[1]
+    return suffix !== undefined && host !== undefined && host.endsWith(suffix)
+  })
+}
+
+/** What an entry of `origins` may be: an origin, a host, or either with a leading `*.`. */
+export const isOriginPattern = (text: string): boolean => text === "*" || (text.length <= 300 && /^(?:[a-z][a-z0-9+.-]*:\/\/)?(?:\*\.)?(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?\/?$/i.test(text))
+
+/**
+ * Spec part 5 item 9: on the free plan only subdomains of the service's own domain. Without a domain of its own the service
+ * has no subdomains, so there a free organization's keys list none.
+ */
+export const isOwnSubdomain = (entry: string, serviceDomain: string | undefined): boolean => {
+  const host = entry.toLowerCase().replace(/^[a-z][a-z0-9+.-]*:\/\//, "").replace(/\/+$/, "").replace(/:\d+$/, "")
+  return serviceDomain !== undefined && host.endsWith(`.${serviceDomain.toLowerCase()}`)
+}
