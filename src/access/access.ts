@@ -9,6 +9,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Outbox } from "../outbox/outbox.ts"
+import { Counters, type Taken } from "../ports/counter.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { NotFound, Unauthorized } from "../wire/errors.ts"
 import type { Scope } from "../wire/operation.ts"
@@ -17,7 +18,7 @@ import { decide, type Refusal } from "./decision.ts"
 import { KeyNotFound, KeyValueTaken } from "./errors.ts"
 import type { KeyRecord, KeyScope } from "./key-record.ts"
 import { makeKeysRepository, type OrganizationRecord } from "./keys-repository.ts"
-import { makeRateBuckets } from "./rate.ts"
+import { rateBudget, rateCounter, rateOf } from "./rate.ts"
 import { Seal } from "./seal.ts"
 import { isSignedBy, parentLengthMin, parseSecuredKey, securedKeyLengthMax } from "./secured-key.ts"
 
@@ -30,6 +31,8 @@ export interface Presented {
   readonly collection: string | undefined
   readonly sessionId: string | undefined
   readonly isRateFree: boolean
+  /** Called as soon as the key is known, and again when it was counted: what the answer's headers say, refusal or not. */
+  readonly onKey?: (key: Pick<KeyRecord, "origins">, rate: Caller["rate"]) => void
 }
 
 export interface NewKey {
@@ -68,13 +71,13 @@ export class Access extends Context.Service<Access, {
   /** The next request with the key is refused; the row and its hash stay for audit. */
   readonly revokeKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound | ConfigurationUnavailable>
 }>()("dowser/access/Access") {
-  static readonly layer: Layer.Layer<Access, never, Configuration | SqlClient.SqlClient | Identifiers | Outbox | Seal> = Layer.effect(Access, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<Access, never, Configuration | Counters | SqlClient.SqlClient | Identifiers | Outbox | Seal> = Layer.effect(Access, Effect.gen(function*() {
     const configuration = yield* Configuration
     const repository = yield* makeKeysRepository
     const identifiers = yield* Identifiers
     const outbox = yield* Outbox
     const seal = yield* Seal
-    const rates = makeRateBuckets()
+    const rates = yield* (yield* Counters).open(rateCounter)
 
     const organizations = new Map<string, OrganizationRecord>()
     const byHash = new Map<string, KeyRecord>()
@@ -131,22 +134,38 @@ export class Access extends Context.Service<Access, {
       const organization = resolved === undefined ? undefined : organizations.get(resolved.key.organization_id)
       if (resolved === undefined || organization === undefined) return yield* rejected
       const { embedded, key } = resolved
+      const budget = key.rate_limit_per_minute === 0 || presented.isRateFree ? undefined : rateBudget(key, now_ms)
       let rate: Caller["rate"]
-      const refusal = decide({
-        key,
-        organization,
-        isSecured: embedded !== undefined,
-        scope: presented.scope,
-        address: presented.address,
-        origin: presented.origin,
-        collection: presented.collection,
-        takeRateToken: () => {
-          if (key.rate_limit_per_minute === 0 || presented.isRateFree) return { isAllowed: true, resets_in_s: 0 }
-          const taken = rates.take(key.id, key.rate_limit_per_minute, now_ms)
-          rate = { limit: key.rate_limit_per_minute, remaining: taken.remaining, resets_at: taken.resets_at }
-          return { isAllowed: taken.isAllowed, resets_in_s: Math.ceil((taken.resets_at - now_ms) / 1000) }
-        }
-      })
+      if (budget !== undefined && presented.onKey !== undefined) presented.onKey(key, rateOf(budget, rates.peek(budget)))
+      else presented.onKey?.(key, undefined)
+      const decided = (take: () => Taken | undefined) => {
+        let isUnknown = false
+        const refusal = decide({
+          key,
+          organization,
+          isSecured: embedded !== undefined,
+          scope: presented.scope,
+          address: presented.address,
+          origin: presented.origin,
+          collection: presented.collection,
+          takeRateToken: () => {
+            if (budget === undefined) return { isAllowed: true, resets_in_s: 0 }
+            const taken = take()
+            isUnknown = taken === undefined
+            if (taken === undefined) return { isAllowed: true, resets_in_s: 0 }
+            rate = rateOf(budget, taken)
+            presented.onKey?.(key, rate)
+            return { isAllowed: taken.isAllowed, resets_in_s: Math.ceil((budget.ends_at - now_ms) / 1000) }
+          }
+        })
+        return { refusal, isUnknown }
+      }
+      let { isUnknown, refusal } = decided(() => budget === undefined ? undefined : rates.take(budget, 1))
+      if (isUnknown && budget !== undefined) {
+        // Once a minute and key, among several processes: the request that finds no token here waits for a block of them.
+        const taken = yield* Effect.orElseSucceed(rates.ask(budget, 1), () => ({ isAllowed: false, remaining: 0 }))
+        refusal = decided(() => taken).refusal
+      }
       if (refusal !== undefined) return yield* refusal
       return { organizationId: key.organization_id, key, scope: key.scope === "full" ? "full" as const : "search" as const, embedded, sessionId: presented.sessionId, rate }
     })

@@ -1,6 +1,7 @@
 /** Handlers of `/keys`. */
 import { Effect } from "effect"
 import { parseCidr } from "../ports/network-address.ts"
+import { Entitlements } from "../metering/entitlements.ts"
 import { inputInvalid } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import { Access, type NewKey, neverExpires, rateLimitDefault } from "./access.ts"
@@ -66,10 +67,14 @@ export const newKeyOf = Effect.fnUntraced(function*(organizationId: string, requ
 
 export const routes = Effect.gen(function*() {
   const access = yield* Access
+  const entitlements = yield* Entitlements
   return [
     implement(contract.listKeys, ({ caller }) => Effect.sync(() => ({ keys: access.listKeys(caller.organizationId).map((key) => ({ ...shownKey(key), value_prefix: key.value_prefix })) }))),
     implement(contract.createKey, ({ caller, payload }) => Effect.gen(function*() {
       const request = yield* newKeyOf(caller.organizationId, yield* payload)
+      yield* entitlements.requireRoom(caller.organizationId, "api_keys", access.listKeys(caller.organizationId).length + 1)
+      // 0 = no limit.
+      yield* entitlements.requireRoom(caller.organizationId, "rate_limit_per_minute", request.rate_limit_per_minute === 0 ? Infinity : request.rate_limit_per_minute)
       const { key, value } = yield* access.createKey(request)
       return { ...shownKey(key), value }
     })),

@@ -9,7 +9,8 @@ import { benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents,
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
-import { createKey, createOrganization, listOrganizations, pauseOrganization, resumeOrganization } from "./organizations.ts"
+import { planIds } from "../metering/plans.ts"
+import { createKey, createOrganization, listOrganizations, pauseOrganization, planOrganization, resumeOrganization, topUpOrganization } from "./organizations.ts"
 import { start } from "./start.ts"
 import { status } from "./status.ts"
 import { streams } from "./streams.ts"
@@ -77,6 +78,15 @@ const orgCommand = Command.make("org").pipe(
     Command.make("list", { ...target, json }, (flags) => listOrganizations({ ...targetOf(flags), json: flags.json })).pipe(Command.withDescription("List organizations")),
     Command.make("pause", { ...target, organization: Argument.String("organization"), reason: Flag.Literals("reason", ["manual", "payment"]).pipe(Flag.withDefault("manual")) },
       (flags) => pauseOrganization({ ...targetOf(flags), organization: flags.organization, reason: flags.reason })).pipe(Command.withDescription("Every operation answers 402")),
+    Command.make("plan", {
+      ...target, json, organization: Argument.String("organization"), plan: Argument.Literals("plan", planIds),
+      quota: Flag.Int("quota").pipe(Flag.withDescription("Searches a month, instead of the plan's"), Flag.optional),
+      overage: Flag.Boolean("overage").pipe(Flag.withDescription("Searches beyond the quota are paid from the wallet"), Flag.withDefault(false))
+    }, (flags) => planOrganization({ ...targetOf(flags), organization: flags.organization, plan: flags.plan, quota: Option.getOrUndefined(flags.quota), overage: flags.overage, json: flags.json })).pipe(Command.withDescription("Set plan, quota and overage")),
+    Command.make("top-up", {
+      ...target, json, organization: Argument.String("organization"), credits: Argument.Finite("credits"),
+      reference: Flag.String("reference").pipe(Flag.withDescription("Of the payment: sent again, it is booked once"), Flag.optional)
+    }, (flags) => topUpOrganization({ ...targetOf(flags), organization: flags.organization, credits: flags.credits, reference: Option.getOrUndefined(flags.reference), json: flags.json })).pipe(Command.withDescription("Add credits to the wallet")),
     Command.make("resume", { ...target, organization: Argument.String("organization") }, (flags) => resumeOrganization({ ...targetOf(flags), organization: flags.organization })).pipe(Command.withDescription("Undo a pause"))
   ])
 )

@@ -50,6 +50,7 @@ interface Entry {
   back: number
   debt: number
   isRecalled: boolean
+  /** A statement that names it is under way. */ isUnderWay: boolean
   /** Nobody has any, until then (Unix milliseconds). */ exhaustedUntil: number
   isRecalling: boolean
   returned: Deferred.Deferred<void> | undefined
@@ -83,7 +84,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
   const release = (entry: Entry) => {
     entry.back += entry.held
     entry.held = 0
-    if (entry.back > 0 || entry.debt > 0 || options.isDurable) leaving.add(entry)
+    if (entry.back > 0 || entry.debt !== 0 || options.isDurable) leaving.add(entry)
   }
   const entryOf = (budget: Budget): Entry => {
     const known = entries.get(budget.name)
@@ -94,12 +95,12 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
       }
       return known
     }
-    const made: Entry = { budget, held: 0, told: 0, pool: 0, block: BLOCK_MIN, askedAt: -Infinity, waiting: 0, wantsBlock: false, back: 0, debt: 0, isRecalled: false, exhaustedUntil: 0, isRecalling: false, returned: undefined, pending: undefined, usedAt: now() }
+    const made: Entry = { budget, held: 0, told: 0, pool: 0, block: BLOCK_MIN, askedAt: -Infinity, waiting: 0, wantsBlock: false, back: 0, debt: 0, isRecalled: false, isUnderWay: false, exhaustedUntil: 0, isRecalling: false, returned: undefined, pending: undefined, usedAt: now() }
     if (known !== undefined) {
       // A busy budget begins its next window with a block of the size it had.
       made.block = known.block
       entries.delete(budget.name)
-      if (options.isDurable || known.debt > 0) release(known)
+      if (options.isDurable || known.debt !== 0) release(known)
     }
     entries.set(budget.name, made)
     if (entries.size > options.entriesMax) {
@@ -114,6 +115,14 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
   const want = (entry: Entry) => {
     asking.add(entry)
     Queue.offerUnsafe(wanted, undefined)
+  }
+  const recall = (entry: Entry) => {
+    entry.isRecalled = true
+    if (entry.isUnderWay) return
+    entry.back += entry.held
+    entry.held = 0
+    entry.block = BLOCK_MIN
+    want(entry)
   }
   const isAway = () => monotonic() < awayUntil
 
@@ -138,7 +147,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
     return undefined
   }
   const onCredit = (entry: Entry, units: number): Effect.Effect<Taken, CounterUnavailable> => Effect.suspend(() => {
-    if (entry.debt + units > options.creditMax) return Effect.fail(new CounterUnavailable({ message: "Units of a limit cannot be asked for at the moment." }))
+    if (entry.debt + units > Math.min(options.creditMax, entry.budget.limit)) return Effect.fail(new CounterUnavailable({ message: "Units of a limit cannot be asked for at the moment." }))
     entry.debt += units
     telling.add(entry)
     return Effect.succeed({ isAllowed: true, remaining: 0 })
@@ -170,6 +179,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
       leaving.delete(entry)
       const { back, debt, held, isRecalled, wantsBlock } = entry
       entry.isRecalled = false
+      entry.isUnderWay = true
       entry.wantsBlock = false
       if (wantsBlock) {
         entry.block = monotonic() - entry.askedAt < 1_000 ? Math.min(HELD_MAX / 2, entry.block * 2) : Math.max(BLOCK_MIN, Math.floor(entry.block / 2))
@@ -191,7 +201,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
       // granted meanwhile are lost to this window. What was used on credit is told again, rather twice than never.
       for (const { back, entry } of said) {
         entry.back -= back
-        if (entry.debt > 0) (entries.get(entry.budget.name) === entry ? telling : leaving).add(entry)
+        if (entry.debt !== 0) (entries.get(entry.budget.name) === entry ? telling : leaving).add(entry)
       }
       if (!isAwayTold && !Cause.hasInterruptsOnly(answer.cause)) {
         isAwayTold = true
@@ -214,6 +224,9 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
       }
     }
     for (const { entry, pending } of said) {
+      entry.isUnderWay = false
+      // Recalled while it was granted.
+      if (entry.isRecalled) recall(entry)
       if (pending === undefined) continue
       if (entry.pending === pending) entry.pending = undefined
       Deferred.doneUnsafe(pending, Effect.void)
@@ -261,7 +274,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
       if (entry.waiting > 0 || entry.pending !== undefined || !(isOver || time - entry.usedAt > IDLE_MS)) continue
       entries.delete(name)
       // Rows of a past minute are swept, whatever they say.
-      if (options.isDurable || !isOver || entry.debt > 0) release(entry)
+      if (options.isDurable || !isOver || entry.debt !== 0) release(entry)
     }
     if (leaving.size > 0) yield* flush(leaving)
     if (telling.size > 0) yield* flush(telling)
@@ -274,13 +287,9 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
   recalls.set(options.kind, {
     recall: (name) => {
       const entry = entries.get(name)
-      // One that has nothing has said so, or says it with what is under way.
-      if (entry === undefined || (entry.told === 0 && entry.held === 0)) return
-      entry.back += entry.held
-      entry.held = 0
-      entry.block = BLOCK_MIN
-      entry.isRecalled = true
-      want(entry)
+      // One that has nothing has said so.
+      if (entry === undefined || (entry.told === 0 && entry.held === 0 && !entry.isUnderWay)) return
+      recall(entry)
     },
     returned: (name) => {
       const entry = entries.get(name)

@@ -25,7 +25,7 @@ export interface CounterOptions {
   /** Budgets of one kind do not meet those of another. */ readonly kind: string
   /** Survives a restart. A kill costs a budget at most what the process held: `HELD_MAX` units. */ readonly isDurable: boolean
   /** Budgets in memory; beyond it the oldest is forgotten: a volatile one begins its window again, a leased one gives back what it held. */ readonly entriesMax: number
-  /** Units of each budget that a process lets pass while Postgres is away; they are counted when it is back. */ readonly creditMax: number
+  /** Units of each budget, at most its limit, that a process lets pass while Postgres is away; they are counted when it is back. */ readonly creditMax: number
   /** How long rows are kept after their window. */ readonly kept_ms: number
   /** Told after each exchange with Postgres: units used by all processes. */ readonly onUsed?: (budget: Budget, used: number) => void
 }
@@ -39,7 +39,7 @@ export interface Counter {
   readonly peek: (budget: Budget) => Taken
   /** Units that were taken and not used after all. */
   readonly giveBack: (budget: Budget, units: number) => void
-  /** Counts units whatever the limit says. */
+  /** Counts units whatever the limit says; a negative number takes such units back. */
   readonly add: (budget: Budget, units: number) => void
   /** Units used by all processes, each of which tells within two seconds. One statement where it is shared. */
   readonly used: (budget: Budget) => Effect.Effect<number, CounterUnavailable>

@@ -35,10 +35,7 @@ export class Throttled extends Schema.TaggedError<Throttled>()("Throttled", {
 /** A resource that does not exist. */
 export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", { message: Schema.String }, { httpApiStatus: 404 }) {}
 export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", { message: Schema.String }, { httpApiStatus: 409 }) {}
-/**
- * An AI operation called with a search key and without X-SVC-SESSION-ID (spec part 5, item 3). Nothing raises it yet: it
- * stands here because its shape on every plane is part of the contract and is held by the golden file.
- */
+/** An AI operation called with a search key and without X-SVC-SESSION-ID (spec part 5, item 3). */
 export class SessionRequired extends Schema.TaggedError<SessionRequired>()("SessionRequired", { message: Schema.String }, { httpApiStatus: 400 }) {}
 
 /** A body or parameter that does not fit its schema; one issue per field. */

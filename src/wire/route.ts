@@ -10,6 +10,7 @@ import { Cause, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
+import type { KeyRecord } from "../access/key-record.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { bodyBytes, bodyStream, jsonDepthMax, parseBounded } from "./body.ts"
 import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound } from "./errors.ts"
@@ -95,14 +96,23 @@ const toResponse = (operation: Operation, answer: unknown, headers: Readonly<Rec
   return HttpServerResponse.uint8Array(answer.body, options)
 }
 
-const rateHeaders = (caller: Caller): Record<string, string> =>
-  caller.rate === undefined ? {} : {
-    "x-ratelimit-limit": String(caller.rate.limit),
-    "x-ratelimit-remaining": String(caller.rate.remaining),
-    "x-ratelimit-reset": new Date(caller.rate.resets_at).toISOString()
+interface Known { readonly key: Pick<KeyRecord, "origins">; readonly rate: Caller["rate"] }
+/** Of every answer to a known key, refusals included. */
+const headersOf = (known: Known | undefined, origin: string | undefined): Record<string, string> => {
+  const headers: Record<string, string> = {}
+  if (known === undefined) return headers
+  const { key, rate } = known
+  if (rate !== undefined) {
+    headers["x-ratelimit-limit"] = String(rate.limit)
+    headers["x-ratelimit-remaining"] = String(rate.remaining)
+    headers["x-ratelimit-reset"] = new Date(rate.resets_at).toISOString()
   }
-const originHeaders = (caller: Caller, origin: string | undefined): Record<string, string> =>
-  caller.key.origins.length > 0 && origin !== undefined ? { "access-control-allow-origin": origin, vary: "origin" } : {}
+  if (key.origins.length > 0 && origin !== undefined) {
+    headers["access-control-allow-origin"] = origin
+    headers.vary = "origin"
+  }
+  return headers
+}
 
 const pathOf = (url: string): string => {
   const mark = url.indexOf("?")
@@ -130,7 +140,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
       // A body can be read once; a handler may look at it twice.
       let read: Buffer | undefined
       const bytes = Effect.suspend(() => read === undefined ? Effect.tap(bodyBytes(node, operation.bodyBytesMax), (body) => Effect.sync(() => { read = body })) : Effect.succeed(read))
-      let headers: Record<string, string> = {}
+      let known: Known | undefined
       const program = Effect.gen(function*() {
         const caller = operation.scope === "public" ? undefined : operation.scope === "operator"
           ? yield* operator.check(bearer(node.headers))
@@ -141,9 +151,9 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
             origin,
             collection: params.collectionName,
             sessionId: typeof node.headers["x-svc-session-id"] === "string" ? node.headers["x-svc-session-id"] : undefined,
-            isRateFree: operation.isRateFree
+            isRateFree: operation.isRateFree,
+            onKey: (key, rate) => { known = { key, rate } }
           })
-        if (caller !== undefined) headers = { ...rateHeaders(caller), ...originHeaders(caller, origin) }
         const answer = yield* handler({
           caller: caller as Caller,
           params,
@@ -159,9 +169,9 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
           bytes,
           stream: bodyStream(node)
         })
-        return toResponse(operation, answer, headers)
+        return toResponse(operation, answer, headersOf(known, origin))
       })
-      return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headers))
+      return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headersOf(known, origin)))
     }
     return HttpRouter.route(operation.method, operation.path, Effect.flatMap(HttpRouter.params, (raw) => Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => handle(request, raw))))
   })
@@ -177,10 +187,12 @@ export const unmatchedRoute = Effect.gen(function*() {
     const { values: search } = searchOf(node.url ?? "/")
     const key = plane === "gateway" ? bearer(node.headers) : (node.headers["x-svc-api-key"] ?? node.headers["x-typesense-api-key"] ?? search["x-typesense-api-key"]) as string | undefined
     const isApi = path.startsWith("/v1") || path.startsWith("/api/v1")
+    const origin = typeof node.headers.origin === "string" ? node.headers.origin : undefined
+    let known: Known | undefined
     const program = Effect.gen(function*() {
-      if (isApi) yield* access.check({ key, scope: "search", address: node.socket.remoteAddress ?? "", origin: typeof node.headers.origin === "string" ? node.headers.origin : undefined, collection: undefined, sessionId: undefined, isRateFree: false })
+      if (isApi) yield* access.check({ key, scope: "search", address: node.socket.remoteAddress ?? "", origin, collection: undefined, sessionId: undefined, isRateFree: false, onKey: (key, rate) => { known = { key, rate } } })
       return yield* new NotFound({ message: "Not Found" })
     })
-    return Effect.catchCause(program, (cause) => causeResponse(cause, plane, String(node.headers["x-request-id"]), path, {}))
+    return Effect.catchCause(program, (cause) => causeResponse(cause, plane, String(node.headers["x-request-id"]), path, headersOf(known, origin)))
   }))
 })
