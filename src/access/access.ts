@@ -17,6 +17,7 @@ import type { Caller } from "./caller.ts"
 import { decide, type Refusal } from "./decision.ts"
 import { KeyNotFound, KeyValueTaken } from "./errors.ts"
 import type { KeyRecord, KeyScope } from "./key-record.ts"
+import { makeKeyStore } from "./key-store.ts"
 import { makeKeysRepository, type OrganizationRecord } from "./keys-repository.ts"
 import { rateBudget, rateCounter, rateOf } from "./rate.ts"
 import { Seal } from "./seal.ts"
@@ -51,7 +52,9 @@ export interface NewKey {
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
-const isSameHash = (left: string, right: string): boolean => timingSafeEqual(Buffer.from(left, "hex"), Buffer.from(right, "hex"))
+const isSameHash = (stored: string, given: Buffer): boolean => timingSafeEqual(Buffer.from(stored, "hex"), given)
+/** Rows of one statement when all keys are read. */
+const KEYS_PAGE = 5_000
 
 /** Spec part 8. */
 export const rateLimitDefault = 600
@@ -80,49 +83,42 @@ export class Access extends Context.Service<Access, {
     const rates = yield* (yield* Counters).open(rateCounter)
 
     const organizations = new Map<string, OrganizationRecord>()
-    const byHash = new Map<string, KeyRecord>()
-    const byId = new Map<string, KeyRecord>()
-    /** Search keys that can sign, by their first four characters. */
-    const parents = new Map<string, Map<string, { readonly key: KeyRecord; readonly digest: Buffer }>>()
-
-    const remember = (key: KeyRecord) => {
-      byId.set(key.id, key)
-      if (key.revoked_at !== undefined) {
-        byHash.delete(key.lookup_hash)
-        parents.get(key.value_prefix)?.delete(key.id)
-        return
-      }
-      byHash.set(key.lookup_hash, key)
-      if (key.sealed_digest === undefined) return
-      const siblings = parents.get(key.value_prefix) ?? new Map()
-      siblings.set(key.id, { key, digest: seal.open(key.sealed_digest) })
-      parents.set(key.value_prefix, siblings)
-    }
+    const keys = makeKeyStore()
+    const remember = (key: KeyRecord) => keys.put(key, key.sealed_digest === undefined ? undefined : seal.open(key.sealed_digest))
     yield* configuration.keep("organization", (subjects) => Effect.map(repository.organizations(subjects), (rows) => {
       if (subjects === "all") organizations.clear()
       for (const organization of rows) organizations.set(organization.id, organization)
     }))
     // Rows of keys stay for audit, so none has to be forgotten by its absence.
-    yield* configuration.keep("api_key", (subjects) => Effect.map(repository.keys(subjects), (rows) => { for (const key of rows) remember(key) }))
+    yield* configuration.keep("api_key", Effect.fnUntraced(function*(subjects) {
+      if (subjects !== "all") {
+        for (const key of yield* repository.keys(subjects)) remember(key)
+        return
+      }
+      // By pages: all rows as the driver brings them would be many times what stays of them.
+      for (let after = "";;) {
+        const rows = yield* repository.keys({ after, rowsMax: KEYS_PAGE })
+        for (const key of rows) remember(key)
+        if (rows.length < KEYS_PAGE) return
+        after = rows.reduce((last, { id }) => id > last ? id : last, after)
+      }
+    }))
 
     const rejected = new Unauthorized({ message: "Forbidden - a valid `x-svc-api-key` header must be sent.", reason: "rejected" })
     const missing = new Unauthorized({ message: "Forbidden - a valid `x-svc-api-key` header must be sent.", reason: "missing" })
 
     /** The key a text stands for, with the parameters that a secured key carries. */
     const resolve = (text: string, now_ms: number): { readonly key: KeyRecord; readonly embedded: Record<string, unknown> | undefined } | undefined => {
-      const hash = sha256(text).toString("hex")
-      const plain = byHash.get(hash)
-      const isLive = (key: KeyRecord) => key.expires_at * 1000 > now_ms
+      const hash = sha256(text)
+      const plain = keys.byHash(hash)
+      const isLive = (key: KeyRecord) => key.revoked_at === undefined && key.expires_at * 1000 > now_ms
       if (plain !== undefined) return isSameHash(plain.lookup_hash, hash) && isLive(plain) ? { key: plain, embedded: undefined } : undefined
       const secured = parseSecuredKey(text)
       if (secured === undefined) return undefined
-      for (const parent of parents.get(secured.parentPrefix)?.values() ?? []) {
-        if (!isSignedBy(secured, parent.digest)) continue
-        const expires_at = secured.parameters.expires_at
-        const isInTime = expires_at === undefined || (typeof expires_at === "number" && expires_at * 1000 > now_ms)
-        return isInTime && isLive(parent.key) ? { key: parent.key, embedded: { ...secured.parameters } } : undefined
-      }
-      return undefined
+      const parent = keys.signer(secured.parentPrefix, ({ digest, key }) => key.revoked_at === undefined && isSignedBy(secured, digest))
+      if (parent === undefined || !isLive(parent)) return undefined
+      const expires_at = secured.parameters.expires_at
+      return expires_at === undefined || (typeof expires_at === "number" && expires_at * 1000 > now_ms) ? { key: parent, embedded: { ...secured.parameters } } : undefined
     }
 
     const check = Effect.fnUntraced(function*(presented: Presented) {
@@ -225,7 +221,7 @@ export class Access extends Context.Service<Access, {
     })
 
     const own = (organizationId: string, id: string): KeyRecord | undefined => {
-      const key = byId.get(id)
+      const key = keys.byId(id)
       return key !== undefined && key.organization_id === organizationId && key.revoked_at === undefined ? key : undefined
     }
     const getKey = Effect.fnUntraced(function*(organizationId: string, id: string) {
@@ -249,7 +245,7 @@ export class Access extends Context.Service<Access, {
       organizations: Effect.map(configuration.current, () => [...organizations.values()]),
       setOrganization,
       createKey,
-      listKeys: (organizationId) => [...byId.values()].filter((key) => key.organization_id === organizationId && key.revoked_at === undefined),
+      listKeys: (organizationId) => keys.ofOrganization(organizationId).filter((key) => key.revoked_at === undefined).reverse(),
       getKey,
       revokeKey
     })

@@ -5,7 +5,7 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../streams/topics.ts"
 import { type DistributedConfig, portDefault } from "../config.ts"
-import { benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchReplays, benchSearch, benchSuggestions, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
+import { benchAccess, benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchReplays, benchSearch, benchSuggestions, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
@@ -191,6 +191,9 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
     Command.make("configuration", {
       processes: Flag.Int("processes").pipe(Flag.withDefault(5)), writes: Flag.Int("writes").pipe(Flag.withDefault(300)), seconds: Flag.Int("seconds").pipe(Flag.withDescription("Seconds of doing nothing"), Flag.withDefault(10)), out: inputs.out
     }, (flags) => benchConfiguration({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("What a configuration write costs that every process sees, a read, and doing nothing")),
+    Command.make("access", {
+      organizations: Flag.Int("organizations").pipe(Flag.withDefault(10_000)), keys: Flag.Int("keys").pipe(Flag.withDescription("Of each organization"), Flag.withDefault(100)), requests: Flag.Int("requests").pipe(Flag.withDescription("Of each kind of key"), Flag.withDefault(100_000)), out: inputs.out
+    }, (flags) => benchAccess({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("What key, limits and quota cost a request, and keys at rest")),
     Command.make("analytics", {
       events: Flag.Int("events").pipe(Flag.withDescription("Searches and events together; 10,000,000 take some minutes"), Flag.withDefault(1_000_000)), queries: Flag.Int("queries").pipe(Flag.withDescription("Distinct queries"), Flag.withDefault(100_000)),
       reads: Flag.Int("reads").pipe(Flag.withDefault(200)), seed: inputs.seed, out: inputs.out

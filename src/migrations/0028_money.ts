@@ -42,6 +42,8 @@ export default Effect.gen(function*() {
   yield* sql`CREATE INDEX wallet_ledger_organization ON wallet_ledger (organization_id, id DESC)`
   // A top-up that is sent again under its reference is booked once.
   yield* sql`CREATE UNIQUE INDEX wallet_ledger_top_up ON wallet_ledger (organization_id, reference) WHERE kind = 'top_up' AND reference <> ''`
+  // For reading all keys by pages.
+  yield* sql`CREATE INDEX api_keys_pages ON api_keys (id COLLATE "C")`
   // Told once per organization and period, whichever process sees it.
   yield* sql`CREATE TABLE quota_notices (
     organization_id text NOT NULL REFERENCES organizations (id),
