@@ -1,7 +1,8 @@
 /**
  * Keys in memory, packed: an installation has a hundred for each organization, and nearly all of them rest. A row is its
- * hash, what finds it, and the rest as MessagePack, some 190 bytes with its part of the tables; as objects it would be a
- * kilobyte. The keys that are used stay unpacked, `UNPACKED_MAX` of them.
+ * hash, what finds it, and its own part as MessagePack, some 160 bytes with its part of the tables; as objects it would be
+ * a kilobyte. What many keys say alike (scope, restrictions, rate) is kept once for all of them. The keys that are used stay
+ * unpacked, `UNPACKED_MAX` of them.
  *
  * Rows are appended; a changed one is written anew. Keys change once, when they are revoked, so that at most half is waste.
  */
@@ -10,6 +11,8 @@ import type { KeyRecord } from "./key-record.ts"
 
 const CHUNK_BYTES = 1 << 20
 const UNPACKED_MAX = 10_000
+/** Different things that keys may say; whoever says something else says it in its own row. */
+const SHAPES_MAX = 20_000
 const HASH_BYTES = 32
 /** Hash, code of the id, code of the prefix, bytes of the rest, whether it signs (1: with its hash, 2: with what stands after it). */
 const HEAD_BYTES = HASH_BYTES + 4 + 4 + 4 + 1
@@ -52,6 +55,9 @@ const makeTable = (codeAt: (row: number) => number) => {
   }
 }
 
+type Shared = Omit<KeyRecord, "created_at" | "description" | "id" | "lookup_hash" | "organization_id" | "revoked_at" | "sealed_digest" | "value_prefix">
+type Packed = readonly [organization: number, shape: number | Shared, id: string, description: string, value_prefix: string, created_at: number, revoked_at: number | null]
+
 export interface Signer { readonly key: KeyRecord; readonly digest: Uint8Array }
 
 export interface KeyStore {
@@ -68,6 +74,17 @@ export interface KeyStore {
 
 export const makeKeyStore = (): KeyStore => {
   const packr = new Packr({ structures: [], useRecords: true })
+  const shapes: Array<Shared> = []
+  const shapeNumbers = new Map<string, number>()
+  const shapeOf = (shared: Shared): number | Shared => {
+    const text = JSON.stringify(shared)
+    const known = shapeNumbers.get(text)
+    if (known !== undefined) return known
+    if (shapes.length === SHAPES_MAX) return shared
+    shapeNumbers.set(text, shapes.length)
+    shapes.push(shared)
+    return shapes.length - 1
+  }
   const chunks: Array<Buffer> = []
   let end = CHUNK_BYTES
   let rows = 0
@@ -91,9 +108,11 @@ export const makeKeyStore = (): KeyStore => {
     const known = unpacked.get(row)
     if (known !== undefined) return known
     const bytes = bytesOf(row)
-    const packed = packr.unpack(bytes.subarray(HEAD_BYTES, HEAD_BYTES + bytes.readUInt32LE(HASH_BYTES + 8))) as Omit<KeyRecord, "organization_id" | "lookup_hash"> & { readonly organization: number }
-    const { organization, ...rest } = packed
-    const key: KeyRecord = { ...rest, organization_id: organizationIds[organization]!, lookup_hash: bytes.toString("hex", 0, HASH_BYTES) }
+    const [organization, shape, id, description, value_prefix, created_at, revoked_at] = packr.unpack(bytes.subarray(HEAD_BYTES, HEAD_BYTES + bytes.readUInt32LE(HASH_BYTES + 8))) as Packed
+    const key: KeyRecord = {
+      ...typeof shape === "number" ? shapes[shape]! : shape,
+      id, description, value_prefix, created_at, revoked_at: revoked_at ?? undefined, sealed_digest: undefined, organization_id: organizationIds[organization]!, lookup_hash: bytes.toString("hex", 0, HASH_BYTES)
+    }
     if (unpacked.size >= UNPACKED_MAX) unpacked.clear()
     unpacked.set(row, key)
     return key
@@ -123,8 +142,9 @@ export const makeKeyStore = (): KeyStore => {
   }
   const encode = (key: KeyRecord, digest: Uint8Array | undefined, organization: number): Buffer => {
     // The sealed digest is opened once, when a key is remembered; memory does not need it again.
-    const { lookup_hash, organization_id: _, sealed_digest: _sealed, ...rest } = key
-    const packed = packr.pack({ ...rest, organization })
+    const { created_at, description, id, lookup_hash, organization_id: _, revoked_at, sealed_digest: _sealed, value_prefix, ...shared } = key
+    const own: Packed = [organization, shapeOf(shared), id, description, value_prefix, created_at, revoked_at ?? null]
+    const packed = packr.pack(own)
     const hash = Buffer.from(lookup_hash, "hex")
     const signs = digest === undefined ? 0 : hash.equals(digest) ? 1 : 2
     const bytes = Buffer.alloc(HEAD_BYTES + packed.length + (signs === 2 ? HASH_BYTES : 0))
