@@ -78,7 +78,12 @@ export class Quota extends Context.Service<Quota, {
         return Effect.logWarning(`The event ${event} of ${budget.name} could not be stored; tried again`, error)
       })))
     }
-    const counter = yield* (yield* Counters).open({ kind: "quota", isDurable: true, entriesMax: ENTRIES_MAX, creditMax: CREDIT_MAX, kept_ms: KEPT_MS, onUsed })
+    const options = { isDurable: true, entriesMax: ENTRIES_MAX, creditMax: CREDIT_MAX, kept_ms: KEPT_MS } as const
+    const counters = yield* Counters
+    const counter = yield* counters.open({ ...options, kind: "quota", onUsed })
+    /** What the wallet paid for, counted apart: a unit of the quota that comes back is one of the quota again. */
+    const paid = yield* counters.open({ ...options, kind: "quota_overage" })
+    const endless = (budget: Budget): Budget => ({ ...budget, limit: Infinity })
 
     const unitOf = (giveBack: () => void): Unit => {
       let isBack = false
@@ -101,10 +106,10 @@ export class Quota extends Context.Service<Quota, {
       return Effect.map(overage.pay(budget.name), (payment) => {
         if (payment instanceof CreditsExhausted) return refused(usedUp(budget))
         if (!("giveBack" in payment)) return refused(payment)
-        counter.add(budget, 1)
+        paid.add(endless(budget), 1)
         return unitOf(() => {
           payment.giveBack()
-          counter.add(budget, -1)
+          paid.giveBack(endless(budget), 1)
         })
       })
     }
@@ -126,7 +131,9 @@ export class Quota extends Context.Service<Quota, {
       }),
       state: (organizationId) => Effect.suspend(() => {
         const budget = budgetOf(organizationId)
-        return Effect.mapBoth(counter.used(budget), { onFailure: limitsUnavailable, onSuccess: (used) => ({ limit: budget.limit, used, resets_at: budget.ends_at }) })
+        return Effect.mapBoth(Effect.all([counter.used(budget), paid.used(endless(budget))], { concurrency: 2 }), {
+          onFailure: limitsUnavailable, onSuccess: ([free, beyond]) => ({ limit: budget.limit, used: free + beyond, resets_at: budget.ends_at })
+        })
       })
     })
   }))

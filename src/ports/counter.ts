@@ -39,7 +39,7 @@ export interface Counter {
   readonly peek: (budget: Budget) => Taken
   /** Units that were taken and not used after all. */
   readonly giveBack: (budget: Budget, units: number) => void
-  /** Counts units whatever the limit says; a negative number takes such units back. */
+  /** Counts units whatever the limit says. */
   readonly add: (budget: Budget, units: number) => void
   /** Units used by all processes, each of which tells within two seconds. One statement where it is shared. */
   readonly used: (budget: Budget) => Effect.Effect<number, CounterUnavailable>

@@ -33,7 +33,7 @@ import { layerEngine } from "./embedded.ts"
 import { engineAbsence, noEngine } from "./no-engine.ts"
 
 /** Two of them listen: for webhooks, and for units that are recalled. */
-const API_CONNECTIONS_MAX = 10
+const API_CONNECTIONS_MAX = 8
 /** Of each process that keeps configuration: one listens, one renews, one reads. */
 const CONFIGURATION_CONNECTIONS = 3
 /** Beside one of each partition, all of which may wait while a day of a replay is exchanged: leases, replays and what looks. */
