@@ -54,6 +54,10 @@ export const lanes: ReadonlyArray<Lane> = [
     figures: [figure("write, embedded, p50", "ms", "embedded_write", "p50_ms"), figure("write, five processes, p50", "ms", "several_write", "p50_ms"), figure("write, five processes, p99", "ms", "several_write", "p99_ms"), figure("read", "ns", "read_ns"), figure("idle", "statements/s and process", "idle_statements_per_s_and_process")],
   },
   {
+    name: "access", arguments: () => ["access", "--organizations", "500", "--requests", "20000"],
+    figures: [figure("keys at rest", "bytes/key", "bytes_per_key"), figure("plain key, p50", "µs", "check", "plain", "p50_us"), figure("plain key, p99", "µs", "check", "plain", "p99_us"), figure("signed key, p50", "µs", "check", "secured", "p50_us"), figure("restricted key, p50", "µs", "check", "restricted", "p50_us")],
+  },
+  {
     name: "analytics", arguments: () => ["analytics", "--events", "200000", "--queries", "20000", "--reads", "50"],
     figures: [figure("differences from a recount", "", "differences"), figure("query pages, p95", "ms", "query_pages", "p95_ms"), figure("overview, p95", "ms", "overview", "p95_ms")],
   },

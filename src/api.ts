@@ -12,6 +12,7 @@ import * as events from "./events/routes.ts"
 import * as health from "./health/routes.ts"
 import * as ingest from "./ingest/routes.ts"
 import * as jobs from "./jobs/routes.ts"
+import * as metering from "./metering/routes.ts"
 import * as organizations from "./organizations/routes.ts"
 import { EngineAbsence } from "./ports/engine.ts"
 import * as rules from "./rules/routes.ts"
@@ -32,6 +33,7 @@ export const rooms = Effect.gen(function*() {
     ...yield* ingest.routes,
     ...yield* jobs.routes,
     ...yield* events.routes,
+    ...yield* metering.routes,
     ...yield* analytics.routes,
     ...yield* analyticsRules.routes,
     ...yield* suggestions.routes,

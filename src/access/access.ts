@@ -9,17 +9,20 @@ import type { SqlClient, SqlError } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Outbox } from "../outbox/outbox.ts"
+import { Counters, type Taken } from "../ports/counter.ts"
+import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { NotFound, Unauthorized } from "../wire/errors.ts"
 import type { Scope } from "../wire/operation.ts"
 import { type BrowserKey, browserKeyPrefix, recordOfBrowserKey, signBrowserKey, verifyBrowserKey } from "./browser-key.ts"
 import type { Caller } from "./caller.ts"
 import { decide, type Refusal } from "./decision.ts"
-import { KeyNotFound, KeyValueTaken, type NotInPlan } from "./errors.ts"
+import { KeyNotFound, KeyValueTaken } from "./errors.ts"
 import { type KeyRecord, type KeyScope, rateLimitDefault } from "./key-record.ts"
+import { makeKeyStore } from "./key-store.ts"
 import { makeKeysRepository, type OrganizationRecord } from "./keys-repository.ts"
 import { originsRefusal } from "./plan-refusals.ts"
-import { makeRateBuckets } from "./rate.ts"
+import { rateBudget, rateCounter, rateOf } from "./rate.ts"
 import { type ScopedToken, scopedTokenPrefix, signScopedToken, verifyScopedToken } from "./scoped-token.ts"
 import { Seal } from "./seal.ts"
 import { isSignedBy, parentLengthMin, parseSecuredKey, securedKeyLengthMax } from "./secured-key.ts"
@@ -34,6 +37,8 @@ export interface Presented {
   readonly sessionId: string | undefined
   readonly isRateFree: boolean
   /** On the search gateway, the one place for scoped tokens. */ readonly isGateway: boolean
+  /** Called as soon as the key is known, and again when it was counted: what the answer's headers say, refusal or not. */
+  readonly onKey?: (key: Pick<KeyRecord, "origins">, rate: Caller["rate"]) => void
 }
 
 export interface NewKey {
@@ -55,7 +60,9 @@ export interface NewKey {
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
-const isSameHash = (left: string, right: string): boolean => timingSafeEqual(Buffer.from(left, "hex"), Buffer.from(right, "hex"))
+const isSameHash = (stored: string, given: Buffer): boolean => timingSafeEqual(Buffer.from(stored, "hex"), given)
+/** Rows of one statement when all keys are read. */
+const KEYS_PAGE = 5_000
 
 export { rateLimitDefault }
 /** Year 4021: "never", as the reference engine writes it (reference contract 18.1). */
@@ -77,7 +84,7 @@ export class Access extends Context.Service<Access, {
   readonly organizations: Effect.Effect<ReadonlyArray<OrganizationRecord>, ConfigurationUnavailable>
   readonly setOrganization: (id: string, change: Partial<Pick<OrganizationRecord, "status" | "paused_reason" | "plan" | "name">>) => Effect.Effect<OrganizationRecord, NotFound | ConfigurationUnavailable>
   /** The only moment at which the plaintext exists. */
-  readonly createKey: (key: NewKey) => Effect.Effect<{ readonly key: KeyRecord; readonly value: string }, KeyValueTaken | NotFound | NotInPlan | ConfigurationUnavailable>
+  readonly createKey: (key: NewKey) => Effect.Effect<{ readonly key: KeyRecord; readonly value: string }, KeyValueTaken | NotFound | FeatureNotInPlan | ConfigurationUnavailable>
   readonly listKeys: (organizationId: string) => ReadonlyArray<KeyRecord>
   readonly getKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound>
   /** The next request with the key is refused; the row and its hash stay for audit. */
@@ -87,45 +94,41 @@ export class Access extends Context.Service<Access, {
   /** Keys that said `autodelete` and have expired leave the lists; answers how many. Their rows and hashes stay for audit. */
   readonly deleteExpired: Effect.Effect<number, ConfigurationUnavailable>
   /** Signed, not stored: a signature, but for an organization's first, which makes its signing key. */
-  readonly mintBrowserKey: (key: Omit<BrowserKey, "id" | "created_at">) => Effect.Effect<string, NotInPlan | ConfigurationUnavailable>
+  readonly mintBrowserKey: (key: Omit<BrowserKey, "id" | "created_at">) => Effect.Effect<string, FeatureNotInPlan | ConfigurationUnavailable>
   readonly mintScopedToken: (token: ScopedToken) => Effect.Effect<string, ConfigurationUnavailable>
 }>()("dowser/access/Access") {
-  static readonly layerWith = ({ serviceDomain }: AccessOptions): Layer.Layer<Access, never, Configuration | SqlClient.SqlClient | Identifiers | Outbox | Seal> => Layer.effect(Access, Effect.gen(function*() {
+  static readonly layerWith = ({ serviceDomain }: AccessOptions): Layer.Layer<Access, never, Configuration | Counters | SqlClient.SqlClient | Identifiers | Outbox | Seal> => Layer.effect(Access, Effect.gen(function*() {
     const configuration = yield* Configuration
     const repository = yield* makeKeysRepository
     const identifiers = yield* Identifiers
     const outbox = yield* Outbox
     const seal = yield* Seal
-    const rates = makeRateBuckets()
+    const rates = yield* (yield* Counters).open(rateCounter)
 
     const organizations = new Map<string, OrganizationRecord>()
-    const byHash = new Map<string, KeyRecord>()
-    const byId = new Map<string, KeyRecord>()
-    /** Search keys that can sign, by their first four characters. */
-    const parents = new Map<string, Map<string, { readonly key: KeyRecord; readonly digest: Buffer }>>()
-
-    const remember = (key: KeyRecord) => {
-      byId.set(key.id, key)
-      if (key.revoked_at !== undefined) {
-        byHash.delete(key.lookup_hash)
-        parents.get(key.value_prefix)?.delete(key.id)
-        return
-      }
-      byHash.set(key.lookup_hash, key)
-      if (key.sealed_digest === undefined) return
-      const siblings = parents.get(key.value_prefix) ?? new Map()
-      siblings.set(key.id, { key, digest: seal.open(key.sealed_digest) })
-      parents.set(key.value_prefix, siblings)
-    }
+    const keys = makeKeyStore()
+    const remember = (key: KeyRecord) => keys.put(key, key.sealed_digest === undefined ? undefined : seal.open(key.sealed_digest))
     const signingKeys = new Map<string, Uint8Array>()
-    yield* configuration.keep("organization", (subjects) => Effect.map(Effect.all([repository.organizations(subjects), repository.signingKeys(subjects)]), ([rows, keys]) => {
+    yield* configuration.keep("organization", (subjects) => Effect.map(Effect.all([repository.organizations(subjects), repository.signingKeys(subjects)]), ([rows, sealed]) => {
       if (subjects === "all") organizations.clear()
       for (const organization of rows) organizations.set(organization.id, organization)
       // Made once, never changed.
-      for (const { organization_id, sealed_key } of keys) if (!signingKeys.has(organization_id)) signingKeys.set(organization_id, seal.open(sealed_key))
+      for (const { organization_id, sealed_key } of sealed) if (!signingKeys.has(organization_id)) signingKeys.set(organization_id, seal.open(sealed_key))
     }))
     // Rows of keys stay for audit, so none has to be forgotten by its absence.
-    yield* configuration.keep("api_key", (subjects) => Effect.map(repository.keys(subjects), (rows) => { for (const key of rows) remember(key) }))
+    yield* configuration.keep("api_key", Effect.fnUntraced(function*(subjects) {
+      if (subjects !== "all") {
+        for (const key of yield* repository.keys(subjects)) remember(key)
+        return
+      }
+      // By pages: all rows as the driver brings them would be many times what stays of them.
+      for (let after = "";;) {
+        const rows = yield* repository.keys({ after, rowsMax: KEYS_PAGE })
+        for (const key of rows) remember(key)
+        if (rows.length < KEYS_PAGE) return
+        after = rows.reduce((last, { id }) => id > last ? id : last, after)
+      }
+    }))
 
     const rejected = new Unauthorized({ message: "Forbidden - a valid `x-svc-api-key` header must be sent.", reason: "rejected" })
     const missing = new Unauthorized({ message: "Forbidden - a valid `x-svc-api-key` header must be sent.", reason: "missing" })
@@ -135,7 +138,7 @@ export class Access extends Context.Service<Access, {
     interface Resolved { readonly key: KeyRecord; readonly embedded: Record<string, unknown> | undefined; readonly index?: string }
     /** A stored key that another one goes back to: there, in time, of the organization and scope that it must have. */
     const origin = (id: string, organizationId: string, scope: KeyScope, now_ms: number): KeyRecord | undefined => {
-      const key = byId.get(id)
+      const key = keys.byId(id)
       return key !== undefined && key.revoked_at === undefined && key.organization_id === organizationId && key.scope === scope && key.expires_at * 1000 > now_ms ? key : undefined
     }
     const resolveScopedToken = (text: string, now_ms: number): Resolved | undefined => {
@@ -152,22 +155,19 @@ export class Access extends Context.Service<Access, {
     /** The key a text stands for, with the parameters that a secured key or a scoped token carries. */
     const resolve = (text: string, now_ms: number, { isGateway, scope }: Presented): Resolved | undefined => {
       if (isGateway && text.startsWith(scopedTokenPrefix)) return resolveScopedToken(text, now_ms)
-      const hash = sha256(text).toString("hex")
-      const plain = byHash.get(hash)
-      const isLive = (key: KeyRecord) => key.expires_at * 1000 > now_ms
+      const hash = sha256(text)
+      const plain = keys.byHash(hash)
+      const isLive = (key: KeyRecord) => key.revoked_at === undefined && key.expires_at * 1000 > now_ms
       // Keys of installations know their own runtime, and it knows no others (spec, CMS installations).
       if (plain !== undefined) return isSameHash(plain.lookup_hash, hash) && isLive(plain) && (plain.scope === "installation") === (scope === "installation") ? { key: plain, embedded: undefined } : undefined
       if (scope === "installation") return undefined
       if (!isGateway && text.startsWith(browserKeyPrefix)) return resolveBrowserKey(text, now_ms)
       const secured = parseSecuredKey(text)
       if (secured === undefined) return undefined
-      for (const parent of parents.get(secured.parentPrefix)?.values() ?? []) {
-        if (!isSignedBy(secured, parent.digest)) continue
-        const expires_at = secured.parameters.expires_at
-        const isInTime = expires_at === undefined || (typeof expires_at === "number" && expires_at * 1000 > now_ms)
-        return isInTime && isLive(parent.key) ? { key: parent.key, embedded: { ...secured.parameters } } : undefined
-      }
-      return undefined
+      const parent = keys.signer(secured.parentPrefix, ({ digest, key }) => key.revoked_at === undefined && isSignedBy(secured, digest))
+      if (parent === undefined || !isLive(parent)) return undefined
+      const expires_at = secured.parameters.expires_at
+      return expires_at === undefined || (typeof expires_at === "number" && expires_at * 1000 > now_ms) ? { key: parent, embedded: { ...secured.parameters } } : undefined
     }
 
     const check = Effect.fnUntraced(function*(presented: Presented) {
@@ -179,24 +179,40 @@ export class Access extends Context.Service<Access, {
       const organization = resolved === undefined ? undefined : organizations.get(resolved.key.organization_id)
       if (resolved === undefined || organization === undefined) return yield* presented.isGateway && presented.key.startsWith(scopedTokenPrefix) ? badToken : rejected
       const { embedded, index, key } = resolved
+      const budget = key.rate_limit_per_minute === 0 || presented.isRateFree ? undefined : rateBudget(key, now_ms)
       let rate: Caller["rate"]
-      const refusal = decide({
-        key,
-        organization,
-        serviceDomain,
-        index,
-        isSecured: embedded !== undefined,
-        scope: presented.scope,
-        address: presented.address,
-        origin: presented.origin,
-        collection: presented.collection,
-        takeRateToken: () => {
-          if (key.rate_limit_per_minute === 0 || presented.isRateFree) return { isAllowed: true, resets_in_s: 0 }
-          const taken = rates.take(key.id, key.rate_limit_per_minute, now_ms)
-          rate = { limit: key.rate_limit_per_minute, remaining: taken.remaining, resets_at: taken.resets_at }
-          return { isAllowed: taken.isAllowed, resets_in_s: Math.ceil((taken.resets_at - now_ms) / 1000) }
-        }
-      })
+      if (budget !== undefined && presented.onKey !== undefined) presented.onKey(key, rateOf(budget, rates.peek(budget)))
+      else presented.onKey?.(key, undefined)
+      const decided = (take: () => Taken | undefined) => {
+        let isUnknown = false
+        const refusal = decide({
+          key,
+          organization,
+          serviceDomain,
+          index,
+          isSecured: embedded !== undefined,
+          scope: presented.scope,
+          address: presented.address,
+          origin: presented.origin,
+          collection: presented.collection,
+          takeRateToken: () => {
+            if (budget === undefined) return { isAllowed: true, resets_in_s: 0 }
+            const taken = take()
+            isUnknown = taken === undefined
+            if (taken === undefined) return { isAllowed: true, resets_in_s: 0 }
+            rate = rateOf(budget, taken)
+            presented.onKey?.(key, rate)
+            return { isAllowed: taken.isAllowed, resets_in_s: Math.ceil((budget.ends_at - now_ms) / 1000) }
+          }
+        })
+        return { refusal, isUnknown }
+      }
+      let { isUnknown, refusal } = decided(() => budget === undefined ? undefined : rates.take(budget, 1))
+      if (isUnknown && budget !== undefined) {
+        // Once a minute and key, among several processes: the request that finds no token here waits for a block of them.
+        const taken = yield* Effect.orElseSucceed(rates.ask(budget, 1), () => ({ isAllowed: false, remaining: 0 }))
+        refusal = decided(() => taken).refusal
+      }
       if (refusal !== undefined) return yield* refusal
       return { organizationId: key.organization_id, key, scope: key.scope === "full" ? "full" as const : "search" as const, embedded, ...(index === undefined ? {} : { index }), sessionId: presented.sessionId, rate }
     })
@@ -280,7 +296,7 @@ export class Access extends Context.Service<Access, {
     })
 
     const own = (organizationId: string, id: string): KeyRecord | undefined => {
-      const key = byId.get(id)
+      const key = keys.byId(id)
       return key !== undefined && isListed(key, organizationId) ? key : undefined
     }
     const getKey = Effect.fnUntraced(function*(organizationId: string, id: string) {
@@ -299,8 +315,7 @@ export class Access extends Context.Service<Access, {
     })
     const revokeKey = Effect.fn("Access.revokeKey")((organizationId: string, id: string) => Effect.flatMap(getKey(organizationId, id), revoke))
     const installationKey = (organizationId: string, installationId: string): KeyRecord | undefined => {
-      for (const key of byId.values()) if (key.installation_id === installationId && key.organization_id === organizationId && key.revoked_at === undefined) return key
-      return undefined
+      return keys.ofOrganization(organizationId).find((key) => key.installation_id === installationId && key.revoked_at === undefined)
     }
     const revokeInstallationKey = Effect.fn("Access.revokeInstallationKey")(function*(organizationId: string, installationId: string) {
       const key = installationKey(organizationId, installationId)
@@ -309,7 +324,7 @@ export class Access extends Context.Service<Access, {
     const deleteExpired = Effect.fn("Access.deleteExpired")(function*() {
       yield* configuration.current
       const now_ms = yield* Clock.currentTimeMillis
-      const expired = [...byId.values()].filter((key) => key.autodelete && key.revoked_at === undefined && key.expires_at * 1000 <= now_ms)
+      const expired = yield* stored(repository.expired(Math.floor(now_ms / 1_000)))
       // Another process was quicker: then it is done.
       let deleted = 0
       for (const key of expired) if (yield* Effect.catch(Effect.as(revoke(key), true), (error) => error._tag === "KeyNotFound" ? Effect.succeed(false) : Effect.fail(error))) deleted++
@@ -322,7 +337,7 @@ export class Access extends Context.Service<Access, {
       organizations: Effect.map(configuration.current, () => [...organizations.values()]),
       setOrganization,
       createKey,
-      listKeys: (organizationId) => [...byId.values()].filter((key) => isListed(key, organizationId)),
+      listKeys: (organizationId) => keys.ofOrganization(organizationId).filter((key) => isListed(key, organizationId)).reverse(),
       getKey,
       revokeKey,
       revokeInstallationKey,

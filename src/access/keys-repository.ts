@@ -55,18 +55,23 @@ const keyOfRow = (row: KeyRow): KeyRecord => ({
 
 const organizationOfRow = (row: OrganizationRow): OrganizationRecord => ({ ...row, paused_reason: row.paused_reason ?? undefined })
 
+/** At most so many keys whose ids come after this one. */
+export interface KeysPage { readonly after: string; readonly rowsMax: number }
+
 /** One function per statement. Times are cast to float8 so that they arrive as numbers. */
 export const makeKeysRepository = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const named = (subjects: ReadonlyArray<Subject> | "all") => subjects === "all" ? sql`true` : sql`id = ANY(${subjects.map(({ id }) => id)}::text[])`
+  /** In the order of bytes, which is that of this program too, whatever the database's language. */
+  const page = ({ after, rowsMax }: KeysPage) => sql`id IN (SELECT id FROM api_keys WHERE id COLLATE "C" > ${after} ORDER BY id COLLATE "C" LIMIT ${rowsMax}::int4)`
   return {
     organizations: (subjects: ReadonlyArray<Subject> | "all") => Effect.map(
       sql<OrganizationRow>`SELECT id, name, status, paused_reason, plan, created_at::float8 AS created_at FROM organizations WHERE ${named(subjects)} ORDER BY created_at, id`,
       (rows) => rows.map(organizationOfRow)
     ),
-    keys: (subjects: ReadonlyArray<Subject> | "all") => Effect.map(
+    keys: (subjects: ReadonlyArray<Subject> | KeysPage) => Effect.map(
       sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
-        expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at, autodelete, installation_id FROM api_keys WHERE ${named(subjects)} ORDER BY created_at, id`,
+        expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at, autodelete, installation_id FROM api_keys WHERE ${"after" in subjects ? page(subjects) : named(subjects)} ORDER BY created_at, id`,
       (rows) => rows.map(keyOfRow)
     ),
     signingKeys: (subjects: ReadonlyArray<Subject> | "all") =>
@@ -89,6 +94,12 @@ export const makeKeysRepository = Effect.gen(function*() {
         VALUES (${key.id}, ${key.organization_id}, ${key.scope}, ${key.description}, ${JSON.stringify(key.actions)}::text::jsonb, ${JSON.stringify(key.collections)}::text::jsonb,
           ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by, fields: key.fields })}::text::jsonb,
           ${key.rate_limit_per_minute}, ${key.expires_at}, ${key.created_at}, ${key.autodelete}, ${key.installation_id ?? null})`,
+    /** Keys that were to go with their time, which has come (Unix seconds). */
+    expired: (now_s: number) => Effect.map(
+      sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
+        expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at, autodelete, installation_id FROM api_keys WHERE autodelete AND revoked_at IS NULL AND expires_at <= ${String(now_s)}::text::int8 ORDER BY id LIMIT 1000`,
+      (rows) => rows.map(keyOfRow)
+    ),
     /** False when it was revoked already. */
     revokeKey: (id: string, at: number) => Effect.map(sql`UPDATE api_keys SET revoked_at = ${at} WHERE id = ${id} AND revoked_at IS NULL RETURNING id`, (rows) => rows.length > 0)
   }

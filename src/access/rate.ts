@@ -1,25 +1,19 @@
-/** Per-key buckets by clock minute (spec part 8): no smoothing, exact, one counter a key. */
-export interface RateBuckets {
-  /** Takes one request of the key's minute. `limit` 0 = no limit. */
-  readonly take: (keyId: string, limit: number, now_ms: number) => { readonly isAllowed: boolean; readonly remaining: number; readonly resets_at: number }
-}
+/**
+ * Per-key rate by clock minute (spec part 8): no smoothing, exact, also over several processes. A process that is alone
+ * counts in memory; among several, tokens come in blocks. While Postgres is away each process lets pass what it holds and
+ * then at most the limit itself.
+ */
+import type { Budget, CounterOptions, Taken } from "../ports/counter.ts"
+import type { Caller } from "./caller.ts"
+import type { KeyRecord } from "./key-record.ts"
 
-/** Counters of past minutes are dropped together when the minute turns: memory is bounded by the keys active in one minute. */
-export const makeRateBuckets = (): RateBuckets => {
-  let minute = -1
-  let used = new Map<string, number>()
-  return {
-    take: (keyId, limit, now_ms) => {
-      const current = Math.floor(now_ms / 60_000)
-      if (current !== minute) {
-        minute = current
-        used = new Map()
-      }
-      const count = used.get(keyId) ?? 0
-      const resets_at = (current + 1) * 60_000
-      if (count >= limit) return { isAllowed: false, remaining: 0, resets_at }
-      used.set(keyId, count + 1)
-      return { isAllowed: true, remaining: limit - count - 1, resets_at }
-    }
-  }
+const MINUTE_MS = 60_000
+
+/** Bound: the keys that are used within one minute. */
+export const rateCounter: CounterOptions = { kind: "rate", isDurable: false, entriesMax: 1_000_000, creditMax: Infinity, kept_ms: MINUTE_MS }
+
+export const rateBudget = ({ id, rate_limit_per_minute }: Pick<KeyRecord, "id" | "rate_limit_per_minute">, now_ms: number): Budget => {
+  const started_at = now_ms - now_ms % MINUTE_MS
+  return { name: id, limit: rate_limit_per_minute, started_at, ends_at: started_at + MINUTE_MS }
 }
+export const rateOf = ({ ends_at, limit }: Budget, { remaining }: Taken): NonNullable<Caller["rate"]> => ({ limit, remaining: Math.max(0, remaining), resets_at: ends_at })

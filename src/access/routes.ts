@@ -1,5 +1,6 @@
 /** Handlers of `/keys` and `/browser_keys`. */
 import { Clock, Effect } from "effect"
+import { Entitlements } from "../metering/entitlements.ts"
 import { inputInvalid, NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import { Access } from "./access.ts"
@@ -29,10 +30,14 @@ export const shownKey = (key: KeyRecord): typeof contract.ApiKey.Type => ({
 
 export const routes = Effect.gen(function*() {
   const access = yield* Access
+  const entitlements = yield* Entitlements
   return [
     implement(contract.listKeys, ({ caller }) => Effect.sync(() => ({ keys: access.listKeys(caller.organizationId).map((key) => ({ ...shownKey(key), value_prefix: key.value_prefix })) }))),
     implement(contract.createKey, ({ caller, payload }) => Effect.gen(function*() {
       const request = yield* newKeyOf(caller.organizationId, yield* payload, caller.key)
+      yield* entitlements.requireRoom(caller.organizationId, "api_keys", access.listKeys(caller.organizationId).length + 1)
+      // 0 = no limit.
+      yield* entitlements.requireRoom(caller.organizationId, "rate_limit_per_minute", request.rate_limit_per_minute === 0 ? Infinity : request.rate_limit_per_minute)
       const { key, value } = yield* access.createKey(request)
       return { ...shownKey(key), value }
     })),

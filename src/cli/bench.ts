@@ -1,5 +1,6 @@
 /** `dowser bench …`: the benches of `bench/`, loaded only when asked for. */
 import { Effect } from "effect"
+import type { AccessOptions } from "../../bench/access.ts"
 import type { AllOptions } from "../../bench/all.ts"
 import type { AnalyticsOptions } from "../../bench/analytics.ts"
 import type { ConfigurationOptions } from "../../bench/configuration.ts"
@@ -16,6 +17,7 @@ import type { VectorsOptions } from "../../bench/vectors.ts"
 import type { WebhooksOptions } from "../../bench/webhooks.ts"
 
 const running = <A>(load: () => Promise<A>, run: (module: A) => Promise<void>) => Effect.promise(async () => run(await load()))
+export const benchAccess = (options: AccessOptions) => running(() => import("../../bench/access.ts"), (module) => module.benchAccess(options))
 export const benchAll = (options: AllOptions) => running(() => import("../../bench/all.ts"), (module) => module.benchAll(options))
 export const benchAnalytics = (options: AnalyticsOptions) => running(() => import("../../bench/analytics.ts"), (module) => module.benchAnalytics(options))
 export const benchConfiguration = (options: ConfigurationOptions) => running(() => import("../../bench/configuration.ts"), (module) => module.benchConfiguration(options))

@@ -5,11 +5,12 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../streams/topics.ts"
 import { type DistributedConfig, portDefault } from "../config.ts"
-import { benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchReplays, benchSearch, benchSuggestions, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
+import { benchAccess, benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchReplays, benchSearch, benchSuggestions, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
-import { createKey, createOrganization, listOrganizations, pauseOrganization, resumeOrganization } from "./organizations.ts"
+import { planIds } from "../metering/plans.ts"
+import { createKey, createOrganization, listOrganizations, pauseOrganization, planOrganization, resumeOrganization, topUpOrganization } from "./organizations.ts"
 import { start } from "./start.ts"
 import { status } from "./status.ts"
 import { streams } from "./streams.ts"
@@ -79,6 +80,15 @@ const orgCommand = Command.make("org").pipe(
     Command.make("list", { ...target, json }, (flags) => listOrganizations({ ...targetOf(flags), json: flags.json })).pipe(Command.withDescription("List organizations")),
     Command.make("pause", { ...target, organization: Argument.String("organization"), reason: Flag.Literals("reason", ["manual", "payment"]).pipe(Flag.withDefault("manual")) },
       (flags) => pauseOrganization({ ...targetOf(flags), organization: flags.organization, reason: flags.reason })).pipe(Command.withDescription("Every operation answers 402")),
+    Command.make("plan", {
+      ...target, json, organization: Argument.String("organization"), plan: Argument.Literals("plan", planIds),
+      quota: Flag.Int("quota").pipe(Flag.withDescription("Searches a month, instead of the plan's"), Flag.optional),
+      overage: Flag.Boolean("overage").pipe(Flag.withDescription("Searches beyond the quota are paid from the wallet"), Flag.withDefault(false))
+    }, (flags) => planOrganization({ ...targetOf(flags), organization: flags.organization, plan: flags.plan, quota: Option.getOrUndefined(flags.quota), overage: flags.overage, json: flags.json })).pipe(Command.withDescription("Set plan, quota and overage")),
+    Command.make("top-up", {
+      ...target, json, organization: Argument.String("organization"), credits: Argument.Finite("credits"),
+      reference: Flag.String("reference").pipe(Flag.withDescription("Of the payment: sent again, it is booked once"), Flag.optional)
+    }, (flags) => topUpOrganization({ ...targetOf(flags), organization: flags.organization, credits: flags.credits, reference: Option.getOrUndefined(flags.reference), json: flags.json })).pipe(Command.withDescription("Add credits to the wallet")),
     Command.make("resume", { ...target, organization: Argument.String("organization") }, (flags) => resumeOrganization({ ...targetOf(flags), organization: flags.organization })).pipe(Command.withDescription("Undo a pause"))
   ])
 )
@@ -183,6 +193,9 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
     Command.make("configuration", {
       processes: Flag.Int("processes").pipe(Flag.withDefault(5)), writes: Flag.Int("writes").pipe(Flag.withDefault(300)), seconds: Flag.Int("seconds").pipe(Flag.withDescription("Seconds of doing nothing"), Flag.withDefault(10)), out: inputs.out
     }, (flags) => benchConfiguration({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("What a configuration write costs that every process sees, a read, and doing nothing")),
+    Command.make("access", {
+      organizations: Flag.Int("organizations").pipe(Flag.withDefault(10_000)), keys: Flag.Int("keys").pipe(Flag.withDescription("Of each organization"), Flag.withDefault(100)), requests: Flag.Int("requests").pipe(Flag.withDescription("Of each kind of key"), Flag.withDefault(100_000)), out: inputs.out
+    }, (flags) => benchAccess({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("What key, limits and quota cost a request, and keys at rest")),
     Command.make("analytics", {
       events: Flag.Int("events").pipe(Flag.withDescription("Searches and events together; 10,000,000 take some minutes"), Flag.withDefault(1_000_000)), queries: Flag.Int("queries").pipe(Flag.withDescription("Distinct queries"), Flag.withDefault(100_000)),
       reads: Flag.Int("reads").pipe(Flag.withDefault(200)), seed: inputs.seed, out: inputs.out

@@ -29,6 +29,20 @@ export const resumeOrganization = Effect.fn("cli.resumeOrganization")(function*(
   yield* print(JSON.stringify(yield* callOperator(target, "POST", `/organizations/${encodeURIComponent(flags.organization)}/resume`)))
 })
 
+export const planOrganization = Effect.fn("cli.planOrganization")(function*(flags: TargetFlags & { readonly organization: string; readonly plan: string; readonly quota: number | undefined; readonly overage: boolean; readonly json: boolean }) {
+  const target = yield* resolveTarget(flags)
+  const set = (yield* callOperator(target, "POST", `/organizations/${encodeURIComponent(flags.organization)}/plan`, { plan: flags.plan, ...(flags.quota === undefined ? {} : { quota: flags.quota }), overage: flags.overage })) as Json
+  if (flags.json) return yield* print(JSON.stringify(set))
+  yield* print(`${String(set.plan)}, ${set.quota === null ? "searches without limit" : `${String(set.quota)} searches a month`}, ${set.overage === true ? "the wallet pays for more" : "no more than that"}`)
+})
+
+export const topUpOrganization = Effect.fn("cli.topUpOrganization")(function*(flags: TargetFlags & { readonly organization: string; readonly credits: number; readonly reference: string | undefined; readonly json: boolean }) {
+  const target = yield* resolveTarget(flags)
+  const made = (yield* callOperator(target, "POST", `/organizations/${encodeURIComponent(flags.organization)}/top-up`, { credits: flags.credits, ...(flags.reference === undefined ? {} : { reference: flags.reference }) })) as { readonly credits: Json }
+  if (flags.json) return yield* print(JSON.stringify(made))
+  yield* print(`${String(made.credits.balance)} credits, ${String(made.credits.available)} of them available`)
+})
+
 export interface CreateKeyFlags extends TargetFlags {
   readonly organization: string
   readonly scope: "full" | "search" | "connector_write"

@@ -5,6 +5,7 @@ import type { Caller } from "../access/caller.ts"
 import { collectionMatches } from "../access/decision.ts"
 import { parseDateRange } from "../analytics/date-range.ts"
 import { storable } from "../analytics/normalize-query.ts"
+import { Entitlements } from "../metering/entitlements.ts"
 import { parseBounded } from "../wire/body.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
@@ -92,6 +93,7 @@ const checkWhole = (caller: Caller) => reachOf(caller) === undefined ? Effect.vo
 export const routes = Effect.gen(function*() {
   const events = yield* Events
   const replays = yield* Replays
+  const entitlements = yield* Entitlements
   const failed = yield* FailedEvents
   return [
     implement(contract.ingestEvents, ({ caller, headers, payload, stream }) =>
@@ -126,6 +128,7 @@ export const routes = Effect.gen(function*() {
         if (types !== undefined && EVENT_TYPES.some((type) => !types.includes(type))) return yield* inputInvalid("types", "Figures of analytics join events of all types: name all of them, or leave `types` out")
         const parsed = parseDateRange(from, to)
         if (!parsed.ok) return yield* inputInvalid(parsed.path, parsed.message)
+        yield* entitlements.require(caller.organizationId, "event_replays")
         return yield* replays.replay(caller.organizationId, parsed.range)
       })),
     implement(contract.eraseSubject, ({ caller, params }) =>

@@ -21,6 +21,8 @@ import analyticsRules from "./0023_analytics_rules.ts"
 import analyticsChanges from "./0024_analytics_changes.ts"
 import replays from "./0025_replays.ts"
 import analyticsUnfolded from "./0026_analytics_unfolded.ts"
+import counters from "./0027_counters.ts"
+import money from "./0028_money.ts"
 import keyKinds from "./0029_key_kinds.ts"
 import signingKeys from "./0030_signing_keys.ts"
 
@@ -42,6 +44,8 @@ const migrations = {
   "0024_analytics_changes": analyticsChanges,
   "0025_replays": replays,
   "0026_analytics_unfolded": analyticsUnfolded,
+  "0027_counters": counters,
+  "0028_money": money,
   "0029_key_kinds": keyKinds,
   "0030_signing_keys": signingKeys
 }

@@ -11,6 +11,7 @@ export type OutboundEvent =
   | "api_key.created" | "api_key.revoked" | "event.replayed" | "experiment.started" | "experiment.stopped" | "experiment.promoted" | "experiment.winner_detected"
   | "conversation.completed" | "hosting.enabled" | "hosting.updated" | "hosting.disabled" | "media.uploaded" | "quality.regression" | "alert.fired"
   | "support.thread.created" | "support.message.created"
+  | "quota.warning" | "quota.exhausted"
 
 export class Outbox extends Context.Service<Outbox, {
   /** Call inside `sql.withTransaction`; one insert. */

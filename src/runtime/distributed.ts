@@ -32,6 +32,7 @@ import { type DataFolder, StartRefused } from "./data-folder.ts"
 import { layerEngine } from "./embedded.ts"
 import { engineAbsence, noEngine } from "./no-engine.ts"
 
+/** Two of them listen: for webhooks, and for units that are recalled. */
 const API_CONNECTIONS_MAX = 8
 /** Of each process that keeps configuration: one listens, one renews, one reads. */
 const CONFIGURATION_CONNECTIONS = 3

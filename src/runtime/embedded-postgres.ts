@@ -146,7 +146,7 @@ export const startEmbeddedPostgres = async (folder: string): Promise<PostgresSer
   const port = await freePort()
   const { args, file } = command(runner, join(native, "bin", "postgres"), [
     "-D", resolve(folder), "-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
-    "-c", "shared_buffers=64MB", "-c", "max_connections=40", "-c", "log_min_messages=fatal", "-c", "logging_collector=off"
+    "-c", "shared_buffers=64MB", "-c", "max_connections=80", "-c", "log_min_messages=fatal", "-c", "logging_collector=off"
   ])
   const child: ChildProcess = spawn("/bin/sh", ["-c", guard, "dowser-postgres", file, ...args], { ...identity(runner), cwd: "/", stdio: ["pipe", "ignore", "pipe"], detached: true })
   let complaint = ""

@@ -8,6 +8,8 @@ import { expireInstants } from "../analytics/instants-retention.ts"
 import { expireRejections } from "../events/failed-repository.ts"
 import { expireOutbox } from "../outbox/outbox-retention.ts"
 import { expireRuleEvents } from "../analytics-rules/events-retention.ts"
+import { expireReservations } from "../metering/wallet.ts"
+import { expireCounters } from "../ports/counter-leased-sql.ts"
 import { expireQueries } from "../suggestions/queries-retention.ts"
 import { expireDeliveries } from "../webhooks/deliveries-retention.ts"
 
@@ -23,7 +25,7 @@ export interface HousekeepingOptions {
   readonly firstAfter_ms?: number
 }
 
-const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [expireInstants, expireOutbox, expireDeliveries, (rowsMax) => expireQueries(rowsMax), (rowsMax) => expireRuleEvents(rowsMax), expireRejections]
+const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [expireInstants, expireOutbox, expireDeliveries, (rowsMax) => expireQueries(rowsMax), (rowsMax) => expireRuleEvents(rowsMax), expireRejections, (rowsMax) => expireCounters(rowsMax), (rowsMax) => expireReservations(rowsMax)]
 
 /** One sweep: every table until a statement finds nothing more; answers the rows removed. */
 export const sweep = Effect.fnUntraced(function*(rowsMax: number) {

@@ -5,7 +5,7 @@
  */
 import type { IncomingHttpHeaders } from "node:http"
 import { type Answered, type AnsweredSearch, type Merchandising, multiSearch, multiSearchesLimit, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Exit, Layer } from "effect"
 import { Access } from "../access/access.ts"
 import { originOf } from "../access/origins.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
@@ -15,6 +15,7 @@ import type { CatalogResources } from "../catalog/resources.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import type { Engine } from "../ports/engine.ts"
 import { SearchRules } from "../rules/search-rules.ts"
+import { Quota, type QuotaRefusal, type Unit } from "../metering/quota.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
 import { facetRefinements, queryRefinements, type Refinement } from "../suggestions/refinements.ts"
 import { EngineRefusal } from "../wire/errors.ts"
@@ -37,6 +38,18 @@ export interface SearchRequest {
 /** Bytes of a query string that GET takes (reference contract, section 1 item 9). */
 const queryStringBytesMax = 4000
 
+/** Thrown where a search that is right in itself is about to be asked for without a unit, so that a wrong one is told so first. */
+class QuotaRefused extends Error {
+  readonly refusal: QuotaRefusal
+  constructor(refusal: QuotaRefusal) {
+    super(refusal.message)
+    this.refusal = refusal
+  }
+}
+
+/** One request's unit, and whether it was used. */
+interface Charge { readonly unit: Unit; isUsed: boolean }
+
 export interface SearchLayerOptions {
   /** Lower case; absent = no proxy tells the country. */ readonly countryHeader?: string | undefined
 }
@@ -46,9 +59,10 @@ export class Search extends Context.Service<Search, {
   readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<Reply, DeclaredError>
   readonly multiSearch: (request: SearchRequest, body: string) => Effect.Effect<Reply, DeclaredError>
 }>()("dowser/search/Search") {
-  static readonly layer = ({ countryHeader }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | PopularDocuments | PopularQueries | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
+  static readonly layer = ({ countryHeader }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
     const contextOf = yield* makeContexts
     const access = yield* Access
+    const quota = yield* Quota
     const served = yield* SearchServed
     const rules = yield* SearchRules
     const popular = yield* PopularDocuments
@@ -94,24 +108,36 @@ export class Search extends Context.Service<Search, {
 
     /** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for keys signed with one. */
     const mayExplain = ({ embedded, scope }: Caller): boolean => scope === "full" && embedded === undefined
-    const merchandisingOf = ({ caller, headers }: SearchRequest): Merchandising => ({
+    const merchandisingOf = ({ caller, headers }: SearchRequest, { refusal }: Unit): Merchandising => ({
       environment: environmentOf(caller.organizationId, popular),
-      of: (collection, parameters) => searchMerchandise({
-        rules: rules.compiled(caller.organizationId, collection), parameters, visitor: () => visitorOf(parameters, headers, caller.sessionId, countryHeader),
-        now_ms: clock.currentTimeMillisUnsafe(), explain: isOn(parameters, "debug") && mayExplain(caller)
-      })
+      // Called once a search's plan is made, before the engine is asked.
+      of: (collection, parameters) => {
+        if (refusal !== undefined) throw new QuotaRefused(refusal)
+        return searchMerchandise({
+          rules: rules.compiled(caller.organizationId, collection), parameters, visitor: () => visitorOf(parameters, headers, caller.sessionId, countryHeader),
+          now_ms: clock.currentTimeMillisUnsafe(), explain: isOn(parameters, "debug") && mayExplain(caller)
+        })
+      }
     })
 
+    /** A unit for the effect, given back unless a search was answered by the engine, now or when it was cached. */
+    const charging = (organizationId: string, run: (charge: Charge) => Effect.Effect<Reply, DeclaredError>): Effect.Effect<Reply, DeclaredError> =>
+      Effect.flatMap(quota.reserve(organizationId), (unit) => {
+        const charge: Charge = { unit, isUsed: false }
+        return Effect.onExit(run(charge), (exit) => Effect.sync(() => { if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack() }))
+      })
+
     /** Runs with an account of each answer; from the cache where the request asks for it and has it. */
-    const answered = async (request: SearchRequest, named: string | undefined, body: string, run: (context: OperationContext) => Promise<Answered>): Promise<Answered> => {
+    const answered = async (request: SearchRequest, charge: Charge, named: string | undefined, body: string, run: (context: OperationContext) => Promise<Answered>): Promise<Answered> => {
       const { caller, shared } = request
       const account = accountOf(request, named)
       const searches: Array<CachedSearch> = []
       const context: OperationContext = {
         ...contextOf(caller.organizationId),
-        merchandising: merchandisingOf(request),
+        merchandising: merchandisingOf(request, charge.unit),
         annotate: ({ facet_counts, trace, ...search }) => {
           const query_id = account(search)
+          charge.isUsed ||= search.asked
           searches.push({ search, query_id })
           const refined = search.parameters.refinements === "off" ? {} : { refinements: refinementsOf(caller.organizationId, named, { ...search, facet_counts }) }
           return trace !== undefined && isOn(search.parameters, "debug") && mayExplain(caller) ? { query_id, ...refined, explain: { ...trace, ignored: ignoredOf(search.parameters) } } : { query_id, ...refined }
@@ -123,7 +149,11 @@ export class Search extends Context.Service<Search, {
       const ruled = rules.answerKey(caller.organizationId, visitorOf(shared, request.headers, caller.sessionId, countryHeader), now_ms)
       const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, caller.sessionId !== undefined, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body, ruled])
       const kept = cache.get(key, now_ms)
-      if (kept !== undefined) return { ok: true, value: { status: 200, text: replayed(kept, account) } }
+      if (kept !== undefined) {
+        if (charge.unit.refusal !== undefined) throw new QuotaRefused(charge.unit.refusal)
+        charge.isUsed ||= kept.searches.some(({ search }) => search.asked)
+        return { ok: true, value: { status: 200, text: replayed(kept, account) } }
+      }
       const fresh = await run(context)
       const ttl = caller.embedded?.cache_ttl ?? shared.cache_ttl
       const ttl_s = ttl === undefined ? cacheTtlDefault_s : Number(ttl)
@@ -132,26 +162,33 @@ export class Search extends Context.Service<Search, {
       return fresh
     }
 
-    /** The first refusal of the whole request goes before whatever else was answered. */
+    /** The first refusal of the whole request goes before whatever else was answered, also before a quota that is used up. */
     const settle = (run: (refuse: (error: DeclaredError) => void) => Promise<Answered>): Effect.Effect<Reply, DeclaredError> => Effect.suspend(() => {
       let refused: DeclaredError | undefined
-      return Effect.flatMap(Effect.promise(() => run((error) => { refused ??= error })), (answered) => refused === undefined ? replyOf(answered) : Effect.fail(refused))
+      return Effect.flatMap(
+        Effect.catch(
+          Effect.tryPromise({ try: () => run((error) => { refused ??= error }), catch: (error) => error }),
+          (error): Effect.Effect<never, DeclaredError> => error instanceof QuotaRefused ? Effect.fail(refused ?? error.refusal) : Effect.die(error)
+        ),
+        (answered) => refused === undefined ? replyOf(answered) : Effect.fail(refused)
+      )
     })
 
-    const many = (request: SearchRequest, body: string): Effect.Effect<Reply, DeclaredError> =>
-      settle((refuse) => answered(request, undefined, body, (context) => multiSearch(context, body, request.shared, engineCallerOf(context, request.caller, refuse))))
+    const many = (request: SearchRequest, charge: Charge, body: string): Effect.Effect<Reply, DeclaredError> =>
+      settle((refuse) => answered(request, charge, undefined, body, (context) => multiSearch(context, body, request.shared, engineCallerOf(context, request.caller, refuse))))
 
     return Search.of({
       searchCollection: (request, collection) => Effect.suspend(() => {
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
           return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
         }
-        return settle((refuse) => answered(request, collection, "", (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, refuse))))
+        return charging(request.caller.organizationId, (charge) => settle((refuse) => answered(request, charge, collection, "", (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, refuse)))))
       }),
       multiSearch: Effect.fnUntraced(function*(request, body) {
         const keys = entryKeys(body)
         const foreign = keys.filter((key) => key !== undefined)
-        if (foreign.length === 0) return yield* many(request, body)
+        const whole = (caller: Caller) => charging(caller.organizationId, (charge) => many({ ...request, caller }, charge, body))
+        if (foreign.length === 0) return yield* whole(request.caller)
         // Entries with keys of their own: each is decided by its own key, and one refusal refuses the request.
         const callers: Array<Caller> = []
         for (const key of keys) {
@@ -160,7 +197,7 @@ export class Search extends Context.Service<Search, {
           }))
         }
         const parsed = JSON.parse(body) as { readonly searches: ReadonlyArray<unknown>; readonly union?: unknown }
-        if (callers.every((caller) => caller.key.id === callers[0].key.id && caller.embedded === undefined)) return yield* many({ ...request, caller: callers[0] }, body)
+        if (callers.every((caller) => caller.key.id === callers[0].key.id && caller.embedded === undefined)) return yield* whole(callers[0])
         if (parsed.union === true || parsed.union === "true") return yield* new EngineRefusal({ message: "Searches of a union must share one key.", status: 400 })
         // One by one below, each entry would pass for a search of its own: every key's limit counts them all.
         for (const { embedded } of callers) {
@@ -168,12 +205,20 @@ export class Search extends Context.Service<Search, {
           if (!limit.ok) return yield* replyOf(limit)
           if (keys.length > limit.value) return yield* new EngineRefusal({ message: "Number of multi searches exceeds `limit_multi_searches` parameter.", status: 400 })
         }
-        const results: Array<string> = []
-        for (const [i, entry] of parsed.searches.entries()) {
-          const reply = yield* many({ ...request, caller: callers[i] }, JSON.stringify({ searches: [entry] }))
-          results.push(String(reply.body).slice("{\"results\":[".length, -2))
+        const entriesBy = (charges: ReadonlyMap<string, Charge>) => Effect.gen(function*() {
+          const results: Array<string> = []
+          for (const [i, entry] of parsed.searches.entries()) {
+            const reply = yield* many({ ...request, caller: callers[i] }, charges.get(callers[i].organizationId)!, JSON.stringify({ searches: [entry] }))
+            results.push(String(reply.body).slice("{\"results\":[".length, -2))
+          }
+          return yield* replyOf({ ok: true, value: { status: 200, text: `{"results":[${results.join(",")}]}` } })
+        })
+        // One unit of each organization that is asked.
+        const charged = (rest: ReadonlyArray<string>, charges: ReadonlyMap<string, Charge>): Effect.Effect<Reply, DeclaredError> => {
+          const [next, ...others] = rest
+          return next === undefined ? entriesBy(charges) : charging(next, (charge) => charged(others, new Map([...charges, [next, charge]])))
         }
-        return yield* replyOf({ ok: true, value: { status: 200, text: `{"results":[${results.join(",")}]}` } })
+        return yield* charged([...new Set(callers.map(({ organizationId }) => organizationId))], new Map())
       })
     })
   }))

@@ -2,6 +2,7 @@
 import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import { makeContexts } from "../catalog/engine-plane.ts"
+import { Quota } from "../metering/quota.ts"
 import { inputInvalid, NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
@@ -17,6 +18,7 @@ const limitOf = (text: string | undefined) => {
 export const routes = Effect.gen(function*() {
   const contextOf = yield* makeContexts
   const suggestions = yield* Suggestions
+  const quota = yield* Quota
   const collectionOf = (organizationId: string, name: string) => Effect.suspend(() => {
     const collection = resolveCollection(contextOf(organizationId), name)
     return collection === undefined ? Effect.fail(new NotFound({ message: "Collection not found" })) : Effect.succeed(collection)
@@ -24,13 +26,15 @@ export const routes = Effect.gen(function*() {
   return [
     implement(contract.getSuggestions, ({ caller, params, query }) => Effect.gen(function*() {
       const collection = yield* collectionOf(caller.organizationId, params.collectionName)
-      const { limit, q } = yield* query
-      return { data: yield* suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), yield* limitOf(limit)) }
+      const { limit: text, q } = yield* query
+      const limit = yield* limitOf(text)
+      return { data: yield* quota.counted(caller.organizationId, suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit)) }
     })),
     implement(contract.getPrompts, ({ caller, params, query }) => Effect.gen(function*() {
       const collection = yield* collectionOf(caller.organizationId, params.collectionName)
-      const { limit } = yield* query
-      return { data: yield* suggestions.suggest(caller, collection, "", yield* limitOf(limit)) }
+      const { limit: text } = yield* query
+      const limit = yield* limitOf(text)
+      return { data: yield* quota.counted(caller.organizationId, suggestions.suggest(caller, collection, "", limit)) }
     }))
   ]
 })

@@ -1,10 +1,12 @@
 /** Handlers of `/webhooks`. */
 import { Effect } from "effect"
+import { Entitlements } from "../metering/entitlements.ts"
+import { capOf } from "../metering/plans.ts"
 import { InputInvalid, inputInvalid } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { endpointFields } from "./endpoint-input.ts"
-import { deliveriesListed, type WebhookBody } from "./schema.ts"
+import { deliveriesListed, endpointsMax, type WebhookBody } from "./schema.ts"
 import { Webhooks } from "./webhooks.ts"
 
 const limitOf = (text: string | undefined, limitDefault: number) => {
@@ -21,6 +23,7 @@ const pageOf = <A extends { readonly id: string }>(data: ReadonlyArray<A>, limit
 
 export const routes = Effect.gen(function*() {
   const webhooks = yield* Webhooks
+  const entitlements = yield* Entitlements
   return [
     implement(contract.listWebhooks, ({ caller, query }) => Effect.gen(function*() {
       const { cursor, limit: given } = yield* query
@@ -28,7 +31,10 @@ export const routes = Effect.gen(function*() {
       return pageOf(yield* webhooks.list(caller.organizationId, { cursor, limit: limit + 1 }), limit)
     })),
     implement(contract.createWebhook, ({ caller, payload }) => Effect.gen(function*() {
-      return yield* webhooks.create(caller.organizationId, yield* fieldsOf(yield* payload))
+      const { organizationId } = caller
+      const cap = capOf(entitlements.of(organizationId).plan, "webhooks")
+      return yield* Effect.catchTag(webhooks.create(organizationId, yield* fieldsOf(yield* payload), cap), "WebhooksExhausted", (error) =>
+        Effect.andThen(entitlements.requireRoom(organizationId, "webhooks", Math.min(cap + 1, endpointsMax)), Effect.fail(error)))
     })),
     implement(contract.getWebhook, ({ caller, params }) => Effect.gen(function*() {
       const endpoint = yield* webhooks.get(caller.organizationId, params.webhookId)

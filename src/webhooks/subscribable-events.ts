@@ -8,8 +8,8 @@ export const subscribableEvents = [
   "api_key.created", "api_key.revoked",
   "alert.fired"
 ] as const
-/** Rule 1 of the table. */
-export const wildcardOnlyEvents = ["experiment.winner_detected", "quality.regression", "event.replayed"] as const
+/** Rule 1 of the table, and what was added since (rule 2): not in the table, so not in a list of names. */
+export const wildcardOnlyEvents = ["experiment.winner_detected", "quality.regression", "event.replayed", "quota.warning", "quota.exhausted"] as const
 /** Rule 3: sent by the Send test action and by nothing else. */
 export const testEvent = "webhook.test"
 /** Rule 2: also covers events added later. */

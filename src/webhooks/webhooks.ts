@@ -72,11 +72,12 @@ const make = Effect.gen(function*() {
   return Webhooks.of({
     list: (organizationId, { cursor, limit }) => Effect.flatMap(Effect.orDie(endpoints.page(organizationId, cursor, limit)), (page) => Effect.forEach(page, shown)),
     get: (organizationId, id) => Effect.flatMap(found(organizationId, id), shown),
-    create: Effect.fn("Webhooks.create")(function*(organizationId, fields) {
+    create: Effect.fn("Webhooks.create")(function*(organizationId, fields, atMost = Infinity) {
       const now = yield* Clock.currentTimeMillis
       const { sealed, secret } = yield* newSecret
       const endpoint: StoredEndpoint = { id: yield* identifiers.make("whk"), organization_id: organizationId, ...fields, ...well, secrets: [{ sealed }], created_at: now, updated_at: now }
-      if (!(yield* Effect.orDie(sql.withTransaction(endpoints.insert(endpoint, endpointsMax))))) return yield* new WebhooksExhausted({ message: `The organization has ${endpointsMax} webhooks, which is the limit; delete one first.` })
+      const most = Math.min(endpointsMax, atMost)
+      if (!(yield* Effect.orDie(sql.withTransaction(endpoints.insert(endpoint, most))))) return yield* new WebhooksExhausted({ message: `The organization has ${most} webhooks, which is the limit; delete one first.` })
       return { ...shownAt(now)(endpoint), secret }
     }),
     replace: Effect.fn("Webhooks.replace")(function*(organizationId, id, fields) {
@@ -142,7 +143,7 @@ export class Webhooks extends Context.Service<Webhooks, {
   readonly list: (organizationId: string, page: Page) => Effect.Effect<ReadonlyArray<WebhookEndpoint>>
   readonly get: (organizationId: string, id: string) => Shown<WebhookEndpoint>
   /** The only moment, beside a rotation, at which the secret exists in plain. */
-  readonly create: (organizationId: string, fields: EndpointFields) => Effect.Effect<WebhookEndpoint & { readonly secret: string }, WebhooksExhausted>
+  readonly create: (organizationId: string, fields: EndpointFields, atMost?: number) => Effect.Effect<WebhookEndpoint & { readonly secret: string }, WebhooksExhausted>
   readonly replace: (organizationId: string, id: string, fields: EndpointFields) => Shown<WebhookEndpoint>
   readonly remove: (organizationId: string, id: string) => Shown<{ readonly id: string }>
   /** Old and new secret sign for 24 h. */

@@ -25,6 +25,9 @@ const gatewayByTag: Record<string, string | ((error: Record<string, unknown>) =>
   CollectionNotAllowed: "tenant_mismatch",
   RestrictionNotApplicable: "restriction_not_applicable",
   Throttled: (error) => error.kind === "quota" ? "quota_exhausted" : "rate_limited",
+  FeatureNotInPlan: "feature_not_in_plan",
+  CreditsExhausted: "credits_exhausted",
+  AllowanceExhausted: "ai_allowance_exhausted",
   EngineOverloaded: "degraded",
   SearchTimedOut: "search_timed_out"
 }
@@ -88,6 +91,7 @@ export const render = (error: DeclaredError, plane: Plane): Rendered => {
           ...(issues === undefined ? (status === 400 ? { message: error.message } : {}) : { message: issues.map(sentence).join("; "), issues }),
           ...rest,
           ...(typeof resets_at === "number" ? { resetAt: new Date(resets_at).toISOString() } : {}),
+          ...(isQuota ? { topUpUrl: "/console" } : {}),
           ...(status === 500 && typeof facts.requestId === "string" ? { requestId: facts.requestId } : {})
         }
       }

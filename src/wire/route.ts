@@ -10,6 +10,7 @@ import { Cause, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
+import type { KeyRecord } from "../access/key-record.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { originOf } from "../access/origins.ts"
 import { clientAddress } from "./client-address.ts"
@@ -105,14 +106,23 @@ const sessionOf = (headers: IncomingMessage["headers"]): string | undefined => {
   const value = headers["x-svc-session-id"]
   return typeof value === "string" && value.trim() !== "" ? value : undefined
 }
-const rateHeaders = (caller: Caller): Record<string, string> =>
-  caller.rate === undefined ? {} : {
-    "x-ratelimit-limit": String(caller.rate.limit),
-    "x-ratelimit-remaining": String(caller.rate.remaining),
-    "x-ratelimit-reset": new Date(caller.rate.resets_at).toISOString()
+interface Known { readonly key: Pick<KeyRecord, "origins">; readonly rate: Caller["rate"] }
+/** Of every answer to a known key, refusals included. */
+const headersOf = (known: Known | undefined, origin: string | undefined): Record<string, string> => {
+  const headers: Record<string, string> = {}
+  if (known === undefined) return headers
+  const { key, rate } = known
+  if (rate !== undefined) {
+    headers["x-ratelimit-limit"] = String(rate.limit)
+    headers["x-ratelimit-remaining"] = String(rate.remaining)
+    headers["x-ratelimit-reset"] = new Date(rate.resets_at).toISOString()
   }
-const originHeaders = (caller: Caller, origin: string | undefined): Record<string, string> =>
-  caller.key.origins.length > 0 && origin !== undefined ? { "access-control-allow-origin": origin, vary: "origin" } : {}
+  if (key.origins.length > 0 && origin !== undefined) {
+    headers["access-control-allow-origin"] = origin
+    headers.vary = "origin"
+  }
+  return headers
+}
 
 const pathOf = (url: string): string => {
   const mark = url.indexOf("?")
@@ -144,7 +154,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
       // A body can be read once; a handler may look at it twice.
       let read: Buffer | undefined
       const bytes = Effect.suspend(() => read === undefined ? Effect.tap(bodyBytes(node, operation.bodyBytesMax), (body) => Effect.sync(() => { read = body })) : Effect.succeed(read))
-      let headers: Record<string, string> = {}
+      let known: Known | undefined
       const program = Effect.gen(function*() {
         const caller = operation.scope === "public" ? undefined : operation.scope === "operator"
           ? yield* operator.check(bearer(node.headers))
@@ -156,9 +166,9 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
             collection: params.collectionName,
             sessionId: sessionOf(node.headers),
             isRateFree: operation.isRateFree,
-            isGateway: operation.plane === "gateway"
+            isGateway: operation.plane === "gateway",
+            onKey: (key, rate) => { known = { key, rate } }
           })
-        if (caller !== undefined) headers = { ...rateHeaders(caller), ...originHeaders(caller, origin) }
         // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
         const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> =>
           operation.isAi && caller?.scope === "search" && caller.sessionId === undefined ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })) as unknown as Effect.Effect<A, E> : read
@@ -177,9 +187,9 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
           bytes: inSession(bytes),
           stream: inSession(bodyStream(node))
         })
-        return toResponse(operation, answer, headers)
+        return toResponse(operation, answer, headersOf(known, origin))
       })
-      return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headers))
+      return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headersOf(known, origin)))
     }
     return HttpRouter.route(operation.method, operation.path, Effect.flatMap(HttpRouter.params, (raw) => Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => handle(request, raw))))
   })
@@ -195,10 +205,17 @@ export const unmatchedRoute = ({ trustedProxies = [] }: RouteOptions = {}) => Ef
     const { values: search } = searchOf(node.url ?? "/")
     const key = presentedKey({ plane, scope: "search" }, node.headers, search)
     const isApi = path.startsWith("/v1") || path.startsWith("/api/v1")
+    const origin = typeof node.headers.origin === "string" ? node.headers.origin : undefined
+    let known: Known | undefined
     const program = Effect.gen(function*() {
-      if (isApi) yield* access.check({ key, scope: "search", address: clientAddress(node.socket.remoteAddress ?? "", node.headers["x-forwarded-for"], trustedProxies), origin: originOf(node.headers), collection: undefined, sessionId: undefined, isRateFree: false, isGateway: plane === "gateway" })
+      if (isApi) {
+        yield* access.check({
+          key, scope: "search", address: clientAddress(node.socket.remoteAddress ?? "", node.headers["x-forwarded-for"], trustedProxies), origin: originOf(node.headers), collection: undefined, sessionId: undefined,
+          isRateFree: false, isGateway: plane === "gateway", onKey: (key, rate) => { known = { key, rate } }
+        })
+      }
       return yield* new NotFound({ message: "Not Found" })
     })
-    return Effect.catchCause(program, (cause) => causeResponse(cause, plane, String(node.headers["x-request-id"]), path, {}))
+    return Effect.catchCause(program, (cause) => causeResponse(cause, plane, String(node.headers["x-request-id"]), path, headersOf(known, origin)))
   }))
 })

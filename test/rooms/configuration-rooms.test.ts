@@ -15,6 +15,7 @@ import { layerPostgres } from "../../src/configuration/configuration-postgres.ts
 import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { Outbox } from "../../src/outbox/outbox.ts"
 import { Engine } from "../../src/ports/engine.ts"
+import { layerLeased } from "../../src/ports/counter-leased-sql.ts"
 import { Identifiers } from "../../src/ports/identifiers.ts"
 import { SearchRules } from "../../src/rules/search-rules.ts"
 import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
@@ -42,7 +43,7 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
     const layer = Layer.mergeAll(SearchRules.layer, layerDictionaries).pipe(
       Layer.provideMerge(PopularDocuments.layer),
       Layer.provideMerge(Layer.mergeAll(CatalogResources.layer, Access.layer)),
-      Layer.provideMerge(Layer.mergeAll(Outbox.layer, layerPostgres(client(3)))),
+      Layer.provideMerge(Layer.mergeAll(Outbox.layer, layerPostgres(client(3)), layerLeased({ isAlone: false }))),
       Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7)), Layer.succeed(Engine, listening))),
       Layer.provideMerge(Layer.provideMerge(layerMigrations, client(4)))
     )

@@ -7,11 +7,13 @@ import { Access, neverExpires } from "../../src/access/access.ts"
 import { Configuration } from "../../src/configuration/configuration.ts"
 import { Seal } from "../../src/access/seal.ts"
 import { Outbox } from "../../src/outbox/outbox.ts"
+import { layerLeased } from "../../src/ports/counter-leased-sql.ts"
 import { Identifiers } from "../../src/ports/identifiers.ts"
 import { layerTestSql } from "../support/postgres.ts"
 
 const layer = Access.layer.pipe(
   Layer.provideMerge(Outbox.layer),
+  Layer.provideMerge(layerLeased({ isAlone: true })),
   Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7)), Configuration.layerEmbedded)),
   Layer.provideMerge(layerTestSql)
 )

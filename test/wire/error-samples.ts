@@ -4,6 +4,7 @@ import * as configuration from "../../src/configuration/errors.ts"
 import * as events from "../../src/events/errors.ts"
 import * as health from "../../src/health/errors.ts"
 import * as ingest from "../../src/ingest/errors.ts"
+import * as metering from "../../src/metering/errors.ts"
 import * as rules from "../../src/rules/errors.ts"
 import * as webhooks from "../../src/webhooks/errors.ts"
 import * as wire from "../../src/wire/errors.ts"
@@ -34,13 +35,17 @@ export const samples: ReadonlyArray<readonly [name: string, error: { readonly _t
   ["InternalError", new wire.InternalError({ message: "Unexpected error.", requestId: "req_1" })],
   ["KeyNotFound", new access.KeyNotFound({ message: "Not found." })],
   ["KeyValueTaken", new access.KeyValueTaken({ message: "API key generation conflict." })],
-  ["NotInPlan", new access.NotInPlan({ message: "The free plan does not have it.", feature: "allowed_origins", plan: "free" })],
   ["ConfigurationUnavailable", new configuration.ConfigurationUnavailable({ message: "The configuration cannot be read at the moment.", retry_after_s: 5 })],
   ["EventsUnavailable", new events.EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: 1 })],
   ["Unhealthy", new health.Unhealthy({ message: "Searches cannot be answered at the moment.", retry_after_s: 10 })],
   ["JobNotFound", new ingest.JobNotFound({ message: "Job job_1 does not exist." })],
   ["ReindexInProgress", new ingest.ReindexInProgress({ message: "A reindex of `products` is queued or running: job_1.", job_id: "job_1" })],
   ["CollectionMissing", new ingest.CollectionMissing({ message: "Collection not found" })],
+  ["FeatureNotInPlan", new metering.FeatureNotInPlan({ message: "The plan free includes api_keys up to 20.", feature: "api_keys", plan: "free" })],
+  ["CreditsExhausted", new metering.CreditsExhausted({ message: "The credits of the wallet do not cover this operation.", available: 0.5, requested: 2 })],
+  ["WalletUnreachable", new metering.WalletUnreachable({ message: "The credit wallet cannot be reached at the moment." })],
+  ["AllowanceExhausted", new metering.AllowanceExhausted({ message: "The AI allowance of this session is used up.", retry_after: 1_200, retry_after_s: 1_200 })],
+  ["LimitsUnavailable", new metering.LimitsUnavailable({ message: "Limits cannot be checked at the moment.", retry_after_s: 5 })],
   ["SearchRulesNotFound", new rules.SearchRulesNotFound({ message: "`products` has no search rules." })],
   ["WebhookNotFound", new webhooks.WebhookNotFound({ message: "Webhook whk_1 does not exist." })],
   ["DeliveryNotFound", new webhooks.DeliveryNotFound({ message: "Delivery dlv_1 does not exist." })],

@@ -1,0 +1,66 @@
+/**
+ * What each organization may do: its plan, and what the operator set beside it. In memory, read again where it changed
+ * (`Configuration`), so that asking costs a look-up and the next request of every process sees a change.
+ */
+import { Context, Effect, Layer } from "effect"
+import type { SqlClient, SqlError } from "effect/sql"
+import { Configuration } from "../configuration/configuration.ts"
+import type { ConfigurationUnavailable } from "../configuration/errors.ts"
+import { NotFound } from "../wire/errors.ts"
+import { makeEntitlementsRepository } from "./entitlements-repository.ts"
+import { FeatureNotInPlan } from "./errors.ts"
+import { capOf, type Feature, type Plan, type PlanId, planOf, plans } from "./plans.ts"
+
+export interface Entitlement {
+  readonly plan: Plan
+  /** Search units a month; Infinity = no limit. */ readonly quotaUnits: number
+  /** Searches beyond the quota are paid from the wallet. */ readonly hasOverage: boolean
+}
+export interface PlanChange { readonly plan: PlanId; /** Instead of the plan's. */ readonly quotaUnits: number | undefined; readonly hasOverage: boolean }
+
+const entitlementOf = (plan: Plan, quota_units: number | null, hasOverage: boolean): Entitlement => ({ plan, quotaUnits: quota_units ?? plan.quotaUnits ?? Infinity, hasOverage })
+/** Most organizations have what their plan says: they share one value. */
+const ofPlan = new Map(Object.values(plans).map((plan) => [plan, entitlementOf(plan, null, false)]))
+const least = ofPlan.get(plans.free)!
+
+export class Entitlements extends Context.Service<Entitlements, {
+  /** O(1). An organization that does not exist has the least. */
+  readonly of: (organizationId: string) => Entitlement
+  /** 403 with `feature` and `plan` where the plan does not have it. */
+  readonly require: (organizationId: string, feature: Feature) => Effect.Effect<void, FeatureNotInPlan>
+  /** 403 where more than the plan's cap would be in use with `wanted`. Not a lock: two that ask at once may both pass. */
+  readonly requireRoom: (organizationId: string, feature: Feature, wanted: number) => Effect.Effect<void, FeatureNotInPlan>
+  /** Replaces all of it; seen by the next request of every process. */
+  readonly set: (organizationId: string, change: PlanChange) => Effect.Effect<Entitlement, NotFound | ConfigurationUnavailable>
+}>()("dowser/metering/Entitlements") {
+  static readonly layer: Layer.Layer<Entitlements, never, Configuration | SqlClient.SqlClient> = Layer.effect(Entitlements, Effect.gen(function*() {
+    const configuration = yield* Configuration
+    const repository = yield* makeEntitlementsRepository
+    const known = new Map<string, Entitlement>()
+    yield* configuration.keep("organization", (subjects) => Effect.map(repository.read(subjects), (rows) => {
+      if (subjects === "all") known.clear()
+      for (const { has_overage, id, plan: name, quota_units } of rows) {
+        const plan = planOf(name)
+        known.set(id, quota_units === null && !has_overage ? ofPlan.get(plan)! : entitlementOf(plan, quota_units, has_overage))
+      }
+    }))
+    const of = (organizationId: string) => known.get(organizationId) ?? least
+    const refused = ({ plan }: Entitlement, feature: Feature) => {
+      const cap = capOf(plan, feature)
+      return new FeatureNotInPlan({ message: cap === 0 ? `The plan ${plan.id} does not include ${feature}.` : `The plan ${plan.id} includes ${feature} up to ${cap}.`, feature, plan: plan.id })
+    }
+    const requireRoom = (organizationId: string, feature: Feature, wanted: number) => Effect.suspend(() => {
+      const entitlement = of(organizationId)
+      return wanted <= capOf(entitlement.plan, feature) ? Effect.void : Effect.fail(refused(entitlement, feature))
+    })
+    return Entitlements.of({
+      of,
+      require: (organizationId, feature) => requireRoom(organizationId, feature, 1),
+      requireRoom,
+      set: (id, { hasOverage, plan, quotaUnits }) => configuration.write({ kind: "organization", organizationId: id, id }, Effect.gen(function*() {
+        if (!(yield* repository.update({ id, plan, quota_units: quotaUnits ?? null, has_overage: hasOverage }))) return yield* new NotFound({ message: `Organization ${id} does not exist.` })
+        return entitlementOf(planOf(plan), quotaUnits ?? null, hasOverage)
+      })).pipe(Effect.catchTag("SqlError", (error: SqlError.SqlError) => Effect.die(error)))
+    })
+  }))
+}

@@ -1,0 +1,40 @@
+/** Handlers of the entitlement read-out, and of the operator's plan and top-up. */
+import { Effect } from "effect"
+import { implement } from "../wire/route.ts"
+import * as contract from "./contract.ts"
+import { Entitlements } from "./entitlements.ts"
+import { creditsOf, MICRO } from "./plans.ts"
+import { Quota } from "./quota.ts"
+import { Wallet } from "./wallet.ts"
+import type { Balance } from "./wallet-repository.ts"
+
+const shownCredits = ({ balance, reserved }: Balance) => ({ balance: creditsOf(balance), reserved: creditsOf(reserved), available: creditsOf(balance - reserved) })
+/** JSON has no infinity. */
+const finite = (units: number): number | null => units === Infinity ? null : units
+
+export const routes = Effect.gen(function*() {
+  const entitlements = yield* Entitlements
+  const quota = yield* Quota
+  const wallet = yield* Wallet
+  return [
+    implement(contract.getEntitlement, ({ caller: { organizationId } }) => Effect.gen(function*() {
+      const { hasOverage, plan } = entitlements.of(organizationId)
+      const [{ limit, resets_at, used }, balance] = yield* Effect.all([quota.state(organizationId), wallet.balance(organizationId)], { concurrency: 2 })
+      return {
+        plan: { id: plan.id, status: "active" as const, expires_at: null },
+        features: { ...plan.features, wallet_overage: hasOverage },
+        quota: { limit: finite(limit), used, remaining: finite(Math.max(0, limit - used)), resets_at },
+        credits: shownCredits(balance)
+      }
+    })),
+    implement(contract.setOrganizationPlan, ({ params: { organizationId }, payload }) => Effect.gen(function*() {
+      const { overage, plan, quota: quotaUnits } = yield* payload
+      const set = yield* entitlements.set(organizationId, { plan, quotaUnits, hasOverage: overage === true })
+      return { organization_id: organizationId, plan: set.plan.id, quota: finite(set.quotaUnits), overage: set.hasOverage }
+    })),
+    implement(contract.topUpOrganization, ({ params: { organizationId }, payload }) => Effect.gen(function*() {
+      const { credits, reference } = yield* payload
+      return { organization_id: organizationId, credits: shownCredits(yield* wallet.topUp(organizationId, Math.round(credits * MICRO), reference ?? "")) }
+    }))
+  ]
+})

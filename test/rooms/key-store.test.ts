@@ -1,0 +1,49 @@
+/** The packed keys against plain maps: whatever is put, changed and asked for. */
+import { createHash } from "node:crypto"
+import { describe, expect, it } from "vitest"
+import { makeRandom } from "../../fixtures/random.ts"
+import type { KeyRecord } from "../../src/access/key-record.ts"
+import { makeKeyStore } from "../../src/access/key-store.ts"
+
+const sha = (text: string) => createHash("sha256").update(text).digest()
+const record = (n: number, organization: number, random = makeRandom(n)): KeyRecord => ({
+  id: `key_${n}`, organization_id: `org_${organization}`, scope: random.pick(["full", "search", "connector_write"] as const), description: "ö".repeat(random.below(40)), actions: ["*"], collections: random.chance(0.2) ? ["a.*", "b"] : ["*"],
+  value_prefix: String(random.below(50)).padStart(4, "p"), lookup_hash: sha(`value ${n}`).toString("hex"), sealed_digest: undefined,
+  cidrs: random.chance(0.1) ? ["10.0.0.0/8"] : [], origins: [], filter_by: random.chance(0.1) ? { goods: "shop:=a" } : {}, fields: random.chance(0.1) ? ["id", "name"] : [], autodelete: random.chance(0.1), installation_id: undefined, rate_limit_per_minute: 600, expires_at: 64_723_363_199, created_at: 1_700_000_000_000 + n, revoked_at: undefined
+})
+
+describe("packed keys", () => {
+  it("answers as maps do, for 30,000 keys of 100 organizations with changes in between", () => {
+    const random = makeRandom(5)
+    const store = makeKeyStore()
+    const plain = new Map<string, KeyRecord>()
+    const signs = (n: number) => n % 3 === 0
+    for (let n = 0; n < 30_000; n++) {
+      const key = record(n, random.below(100))
+      plain.set(key.id, key)
+      // A digest is the hash or, should that ever differ, what was given.
+      store.put(key, signs(n) ? n % 2 === 0 ? sha(`value ${n}`) : sha(`digest ${n}`) : undefined)
+      if (random.chance(0.1)) {
+        const changed = { ...plain.get(`key_${random.below(n + 1)}`)!, revoked_at: n }
+        const number = Number(changed.id.slice(4))
+        plain.set(changed.id, changed)
+        store.put(changed, signs(number) ? number % 2 === 0 ? sha(`value ${number}`) : sha(`digest ${number}`) : undefined)
+      }
+    }
+    for (let i = 0; i < 3_000; i++) {
+      const n = random.below(31_000)
+      expect(store.byId(`key_${n}`)).toEqual(plain.get(`key_${n}`))
+      expect(store.byHash(sha(`value ${n}`))).toEqual(plain.get(`key_${n}`))
+      expect(store.byHash(sha(`digest ${n}`))).toBeUndefined()
+      const key = plain.get(`key_${n}`)
+      if (key === undefined) continue
+      const digest = n % 2 === 0 ? sha(`value ${n}`) : sha(`digest ${n}`)
+      expect(store.signer(key.value_prefix, (signer) => digest.equals(signer.digest))?.id).toBe(signs(n) ? key.id : undefined)
+      expect(store.signer("none", () => true)).toBeUndefined()
+    }
+    for (let organization = 0; organization < 101; organization++) {
+      const own = [...plain.values()].filter(({ organization_id }) => organization_id === `org_${organization}`)
+      expect(store.ofOrganization(`org_${organization}`)).toEqual(own.reverse())
+    }
+  })
+})
