@@ -9,6 +9,7 @@ import { benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents,
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
+import { addMember, listMembers, removeMember, setMemberRole } from "./members.ts"
 import { createKey, createOrganization, listOrganizations, pauseOrganization, resumeOrganization } from "./organizations.ts"
 import { start } from "./start.ts"
 import { status } from "./status.ts"
@@ -69,6 +70,22 @@ const targetOf = (flags: { readonly dataDir: string; readonly url: Option.Option
 const organization = Flag.String("organization").pipe(Flag.withDescription("Id of the organization"))
 const key = Flag.String("key").pipe(Flag.withDescription("A full key"), Flag.withFallbackConfig(Config.String("DOWSER_KEY")))
 
+const role = Flag.Literals("role", ["owner", "admin", "member"]).pipe(Flag.withDescription("owner: everything; admin: everything but owners; member: reads, and tests webhooks"))
+const membersCommand = Command.make("members").pipe(
+  Command.withDescription("People of an organization"),
+  Command.withSubcommands([
+    Command.make("list", { ...target, json, organization: Argument.String("organization") }, (flags) => listMembers({ ...targetOf(flags), organization: flags.organization, json: flags.json })).pipe(Command.withDescription("List members")),
+    Command.make("add", {
+      ...target, json, organization: Argument.String("organization"), email: Argument.String("email"), role, name: Flag.String("name").pipe(Flag.withDefault("")),
+      password: Flag.String("password").pipe(Flag.withDescription("At least 12 characters (made and shown once by default)"), Flag.withFallbackConfig(Config.String("DOWSER_MEMBER_PASSWORD")), Flag.optional)
+    }, (flags) => addMember({ ...targetOf(flags), organization: flags.organization, email: flags.email, role: flags.role, name: flags.name, password: Option.getOrUndefined(flags.password), json: flags.json })).pipe(Command.withDescription("Add a member")),
+    Command.make("set-role", { ...target, json, organization: Argument.String("organization"), member: Argument.String("member"), role },
+      (flags) => setMemberRole({ ...targetOf(flags), organization: flags.organization, member: flags.member, role: flags.role, json: flags.json })).pipe(Command.withDescription("Change the role of a member, named by id or address")),
+    Command.make("remove", { ...target, json, organization: Argument.String("organization"), member: Argument.String("member") },
+      (flags) => removeMember({ ...targetOf(flags), organization: flags.organization, member: flags.member, json: flags.json })).pipe(Command.withDescription("Remove a member, named by id or address; sessions end at once"))
+  ])
+)
+
 const orgCommand = Command.make("org").pipe(
   Command.withDescription("Organizations of this installation"),
   Command.withSubcommands([
@@ -77,7 +94,8 @@ const orgCommand = Command.make("org").pipe(
     Command.make("list", { ...target, json }, (flags) => listOrganizations({ ...targetOf(flags), json: flags.json })).pipe(Command.withDescription("List organizations")),
     Command.make("pause", { ...target, organization: Argument.String("organization"), reason: Flag.Literals("reason", ["manual", "payment"]).pipe(Flag.withDefault("manual")) },
       (flags) => pauseOrganization({ ...targetOf(flags), organization: flags.organization, reason: flags.reason })).pipe(Command.withDescription("Every operation answers 402")),
-    Command.make("resume", { ...target, organization: Argument.String("organization") }, (flags) => resumeOrganization({ ...targetOf(flags), organization: flags.organization })).pipe(Command.withDescription("Undo a pause"))
+    Command.make("resume", { ...target, organization: Argument.String("organization") }, (flags) => resumeOrganization({ ...targetOf(flags), organization: flags.organization })).pipe(Command.withDescription("Undo a pause")),
+    membersCommand
   ])
 )
 

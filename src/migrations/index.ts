@@ -21,6 +21,8 @@ import analyticsRules from "./0023_analytics_rules.ts"
 import analyticsChanges from "./0024_analytics_changes.ts"
 import replays from "./0025_replays.ts"
 import analyticsUnfolded from "./0026_analytics_unfolded.ts"
+import audit from "./0031_audit.ts"
+import members from "./0032_members.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -39,7 +41,9 @@ const migrations = {
   "0023_analytics_rules": analyticsRules,
   "0024_analytics_changes": analyticsChanges,
   "0025_replays": replays,
-  "0026_analytics_unfolded": analyticsUnfolded
+  "0026_analytics_unfolded": analyticsUnfolded,
+  "0031_audit": audit,
+  "0032_members": members
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

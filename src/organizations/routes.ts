@@ -3,7 +3,7 @@ import { Effect } from "effect"
 import { Access, neverExpires, type NewKey, rateLimitDefault } from "../access/access.ts"
 import type { OrganizationRecord } from "../access/keys-repository.ts"
 import { newKeyOf, shownKey } from "../access/routes.ts"
-import { inputInvalid } from "../wire/errors.ts"
+import { inputInvalid, NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 
@@ -39,10 +39,19 @@ export const createWithKeys = Effect.fn("organizations.createWithKeys")(function
   return { organization_id: organization.id, full_key: full.value, search_key: search.value }
 })
 
+/** What an operation of the console is about. */
+export const organizationOf = (access: Access["Service"], id: string) => Effect.flatMap(access.organizations, (organizations) => {
+  const found = organizations.find((organization) => organization.id === id)
+  return found === undefined ? Effect.fail(new NotFound({ message: `Organization ${id} does not exist.` })) : Effect.succeed(found)
+})
+
 export const routes = Effect.gen(function*() {
   const access = yield* Access
   return [
-    implement(contract.listOrganizations, () => Effect.map(access.organizations, (organizations) => ({ data: organizations.map(shown) }))),
+    implement(contract.listOrganizations, ({ consoleCaller }) => Effect.map(access.organizations, (organizations) => ({
+      data: organizations.filter(({ id }) => consoleCaller.type === "operator" || id === consoleCaller.member.organization_id).map(shown)
+    }))),
+    implement(contract.getOrganization, ({ params }) => Effect.map(organizationOf(access, params.organizationId), shown)),
     implement(contract.createOrganization, ({ payload }) => Effect.gen(function*() {
       const { name, plan } = yield* payload
       if (name.trim() === "" || name.length > 200) return yield* inputInvalid("name", "1 to 200 characters")

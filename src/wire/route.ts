@@ -11,6 +11,9 @@ import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { OperatorAuth } from "../access/operator.ts"
+import { type Actor, CurrentOrigin } from "../audit/origin.ts"
+import { Console, type ConsoleCaller } from "../console/console.ts"
+import { consoleRoles } from "../console/roles.ts"
 import { bodyBytes, bodyStream, jsonDepthMax, parseBounded } from "./body.ts"
 import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound } from "./errors.ts"
 import { type Operation, paramsOf } from "./operation.ts"
@@ -21,11 +24,13 @@ import { decoderOf } from "./validation.ts"
 
 export interface Input<Q, B> {
   readonly caller: Caller
+  /** Of operations of scope `console`, which have no `caller`. */ readonly consoleCaller: ConsoleCaller
   readonly params: Readonly<Record<string, string>>
   /** Raw query parameters; the last of a repeated name wins. */ readonly search: Readonly<Record<string, string>>
   /** Everything behind the `?`, as sent. */ readonly searchText: string
   readonly headers: IncomingMessage["headers"]
   readonly address: string
+  /** This connection is TLS; a proxy in front may be without it. */ readonly isEncrypted: boolean
   /** Decoded by the operation's schema when yielded. */ readonly query: Effect.Effect<Q, InputInvalid>
   readonly payload: Effect.Effect<B, InputInvalid | EngineRefusal>
   /** Decoded from its transfer, nothing more; at most the operation's bound. */ readonly bytes: Effect.Effect<Buffer, InputInvalid>
@@ -109,15 +114,25 @@ const pathOf = (url: string): string => {
   return mark < 0 ? url : url.slice(0, mark)
 }
 
+/** Whose change it is; undefined for what changes nothing that is audited. */
+const actorOf = (operation: Operation, caller: Caller | undefined, consoleCaller: ConsoleCaller | undefined): Actor | undefined => {
+  if (operation.method === "GET" || operation.scope === "search" || operation.scope === "public") return undefined
+  if (caller !== undefined) return { type: "key", id: caller.key.id }
+  return consoleCaller?.type === "member" ? { type: "member", id: consoleCaller.member.id } : { type: "operator" }
+}
+
 /** Routes for the given operations. Needs `Access` once, when built; nothing per request. */
 export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(function*() {
   const access = yield* Access
   const operator = yield* OperatorAuth
+  const consoles = yield* Console
   return implemented.map(({ handler, operation }) => {
     const decodeQuery = operation.query === undefined ? undefined : decoderOf(operation.query, { closed: false })
     const decodePayload = operation.payload === undefined || !operation.payloadIsChecked ? undefined : decoderOf(operation.payload, { closed: true })
     const place = `${operation.method} ${operation.path}`
     const names = paramsOf(operation.path)
+    const least = consoleRoles[operation.id]
+    if (operation.scope === "console" && least === undefined) throw new Error(`src/console/roles.ts does not say which role reaches ${operation.id}`)
     const handle = (request: HttpServerRequest.HttpServerRequest, raw: Readonly<Record<string, string | undefined>>) => {
       const node = NodeHttpServerRequest.toIncomingMessage(request) as IncomingMessage
       const url = node.url ?? "/"
@@ -132,7 +147,10 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
       const bytes = Effect.suspend(() => read === undefined ? Effect.tap(bodyBytes(node, operation.bodyBytesMax), (body) => Effect.sync(() => { read = body })) : Effect.succeed(read))
       let headers: Record<string, string> = {}
       const program = Effect.gen(function*() {
-        const caller = operation.scope === "public" ? undefined : operation.scope === "operator"
+        const consoleCaller = operation.scope === "console" && least !== undefined
+          ? yield* consoles.check({ bearer: bearer(node.headers), headers: node.headers, isRead: operation.method === "GET", organizationId: names.includes("organizationId") ? params.organizationId : undefined, least })
+          : undefined
+        const caller = operation.scope === "public" || consoleCaller !== undefined ? undefined : operation.scope === "operator"
           ? yield* operator.check(bearer(node.headers))
           : yield* access.check({
             key: presentedKey(operation, node.headers, search),
@@ -144,13 +162,16 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
             isRateFree: operation.isRateFree
           })
         if (caller !== undefined) headers = { ...rateHeaders(caller), ...originHeaders(caller, origin) }
-        const answer = yield* handler({
+        const actor = actorOf(operation, caller, consoleCaller)
+        const handled = handler({
           caller: caller as Caller,
+          consoleCaller: consoleCaller as ConsoleCaller,
           params,
           search,
           searchText,
           headers: node.headers,
           address,
+          isEncrypted: (node.socket as { readonly encrypted?: boolean }).encrypted === true,
           query: decodeQuery === undefined ? Effect.succeed(search) : decodeQuery(search),
           payload: Effect.flatMap(bytes, (body) => {
             const json = parseJson(operation.plane, body)
@@ -159,6 +180,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>) => Effect.gen(
           bytes,
           stream: bodyStream(node)
         })
+        const answer = yield* actor === undefined ? handled : Effect.provideService(handled, CurrentOrigin, { actor, requestId, operation: operation.id })
         return toResponse(operation, answer, headers)
       })
       return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headers))
