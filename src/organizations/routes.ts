@@ -63,7 +63,8 @@ export const routes = Effect.gen(function*() {
     })),
     implement(contract.resumeOrganization, ({ params }) => Effect.map(access.setOrganization(params.organizationId, { status: "active", paused_reason: undefined }), shown)),
     implement(contract.createOrganizationKey, ({ params, payload }) => Effect.gen(function*() {
-      const request = yield* newKeyOf(params.organizationId, yield* payload)
+      const { id } = yield* organizationOf(access, params.organizationId)
+      const request = yield* newKeyOf(id, yield* payload)
       const { key, value } = yield* access.createKey(request)
       return { ...shownKey(key), value }
     }))
