@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../streams/topics.ts"
 import { type DistributedConfig, portDefault } from "../config.ts"
 import { benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchReplays, benchSearch, benchSuggestions, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
+import { backupFolder, restoreFolder } from "./backup.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
@@ -122,6 +123,11 @@ const exportCommand = Command.make("export", {
   ...target, key, collection: Argument.String("collection"), file: Argument.String("file"), filterBy: Flag.String("filter-by").pipe(Flag.optional)
 }, (flags) => exportFile({ ...targetOf(flags), key: flags.key, collection: flags.collection, file: flags.file, filterBy: Option.getOrUndefined(flags.filterBy) })).pipe(Command.withDescription("Export a collection as JSON Lines"))
 
+const backupCommand = Command.make("backup", { dataDir, json, destination: Argument.String("folder") }, backupFolder)
+  .pipe(Command.withDescription("Copy the running program that owns --data-dir into a new folder, while it goes on; the folder holds secrets"))
+const restoreCommand = Command.make("restore", { json, source: Argument.String("backup"), dataDir: Argument.String("data-folder") }, restoreFolder)
+  .pipe(Command.withDescription("Make an empty data folder of a backup, after verifying all of it"))
+
 const doctorCommand = Command.make("doctor", { dataDir, json }, doctor).pipe(Command.withDescription("What this machine and this data folder can do"))
 
 const statusCommand = Command.make("status", { ...target, json }, (flags) => status({ ...targetOf(flags), json: flags.json })).pipe(Command.withDescription("How a running Dowser is: its parts, how far figures are behind, what was lost"))
@@ -220,5 +226,5 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
 
 export const command = Command.make("dowser").pipe(
   Command.withDescription("Hosted search that anyone can run: many tenants, one command"),
-  Command.withSubcommands([startCommand, streamsCommand, orgCommand, keysCommand, importCommand, exportCommand, statusCommand, doctorCommand, benchCommand, kafkaCommand])
+  Command.withSubcommands([startCommand, streamsCommand, orgCommand, keysCommand, importCommand, exportCommand, backupCommand, restoreCommand, statusCommand, doctorCommand, benchCommand, kafkaCommand])
 )

@@ -49,4 +49,9 @@ const migrations = {
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
 
 /** Tried again because of processes that start together: making the table of migrations twice at once fails for one of them. */
-export const layer = Layer.effectDiscard(Effect.orDie(Effect.retry(Migrator.make({})({ loader: Migrator.fromRecord(migrations) }), { times: 2 })))
+const layerOf = (wanted: Readonly<Record<string, typeof organizations>>) => Layer.effectDiscard(Effect.orDie(Effect.retry(Migrator.make({})({ loader: Migrator.fromRecord(wanted) }), { times: 2 })))
+
+/** The schema as it was at a version: what a backup of that time is restored into. */
+export const layerUpTo = (version: number) => layerOf(Object.fromEntries(Object.entries(migrations).filter(([name]) => Number(name.slice(0, 4)) <= version)))
+
+export const layer = layerOf(migrations)
