@@ -11,7 +11,7 @@
  *
  * Between 2 and 4 things go on: a document or an event of that moment may be in the copy, a key or a preset is not.
  */
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, chownSync, writeFileSync, openSync, fsyncSync, closeSync } from "node:fs"
+import { chmodSync, chownSync, closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { Clock, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
@@ -44,7 +44,8 @@ export const transferFolder = (postgres: string): string => {
   return folder
 }
 
-const synced = (file: string): void => {
+/** On disk when it returns; of a folder: its names. */
+export const synced = (file: string): void => {
   const handle = openSync(file, "r")
   try {
     fsyncSync(handle)

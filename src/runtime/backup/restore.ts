@@ -2,14 +2,14 @@
  * A backup into an empty data folder, with nothing running. Everything is verified before anything is written; while the
  * folder is being filled it carries a mark that no start passes, removed last; what fails removes what it made.
  */
-import { copyFileSync, chownSync, chmodSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { chmodSync, chownSync, copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { Effect, Exit, Layer } from "effect"
 import { dataVersion, layerUpTo } from "../../migrations/index.ts"
 import { restoringMark, StartRefused } from "../data-folder.ts"
 import { startEmbeddedPostgres } from "../embedded-postgres.ts"
 import { layerSql } from "../embedded.ts"
-import { emptyFolder, type Report, transferFolder } from "./backup.ts"
+import { emptyFolder, type Report, synced, transferFolder } from "./backup.ts"
 import { type Manifest, readManifest, verifyParts } from "./manifest.ts"
 import { copyIn, countRows } from "./rows.ts"
 
@@ -65,12 +65,14 @@ export const restore = Effect.fn("runtime.restore")(function*(given: string, dat
           report.step(path, 0)
           copyFileSync(join(from, path), file)
           chmodSync(file, 0o600)
+          synced(file)
         }
       },
       catch: (error) => new StartRefused(`${to} cannot be written: ${(error as Error).message}.`)
     })
     yield* fillDatabase(from, to, manifest, report)
     writeFileSync(join(to, "version.json"), JSON.stringify({ data_version: manifest.data_version }), { mode: 0o600 })
+    synced(to)
     rmSync(join(to, restoringMark))
     return manifest
   })
