@@ -9,7 +9,8 @@
  *      they do not count yet is counted after the restore, once
  *   5. the rows of the snapshot, table by table
  *
- * Between 2 and 4 things go on: a document or an event of that moment may be in the copy, a key or a preset is not.
+ * A reader that is killed keeps pages of the stores from being used again until their writer looks for dead readers, which LMDB
+ * does every ten minutes. Between 2 and 4 things go on: a document or an event of that moment may be in the copy, a key or a preset is not.
  */
 import { chmodSync, chownSync, closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { join, relative, resolve } from "node:path"
@@ -35,9 +36,22 @@ const SECRET_MODE = 0o600
 
 export const emptyFolder = (path: string): boolean => !existsSync(path) || (statSync(path).isDirectory() && readdirSync(path).length === 0)
 
-/** A folder of ours that the server may write to and read from, whoever it runs as. */
+const transferPrefix = "dowser-transfer-"
+const isAlive = (pid: number): boolean => {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as { readonly code?: string }).code === "EPERM"
+  }
+}
+
+/** A folder of ours that the server may write to and read from, whoever it runs as. What killed commands left there goes. */
 export const transferFolder = (postgres: string): string => {
-  const folder = join(resolve(postgres), `dowser-transfer-${process.pid}`)
+  for (const name of readdirSync(postgres)) {
+    if (name.startsWith(transferPrefix) && !isAlive(Number(name.slice(transferPrefix.length)))) rmSync(join(postgres, name), { recursive: true, force: true })
+  }
+  const folder = join(resolve(postgres), `${transferPrefix}${process.pid}`)
   mkdirSync(folder, { mode: 0o700 })
   const { gid, uid } = statSync(postgres)
   if (process.getuid?.() === 0) chownSync(folder, uid, gid)
