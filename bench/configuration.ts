@@ -11,6 +11,7 @@ import { Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Configuration } from "../src/configuration/configuration.ts"
 import { layer as layerMigrations } from "../src/migrations/index.ts"
+import { Identifiers } from "../src/ports/identifiers.ts"
 import { layerSql } from "../src/runtime/embedded.ts"
 import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres.ts"
 import { makeMember, makeRoom, makeTable, type Room } from "../test/support/configuration-room.ts"
@@ -47,7 +48,7 @@ export const benchConfiguration = async ({ out, processes, seconds, writes }: Co
     const program = Effect.gen(function*() {
       const sql = yield* SqlClient.SqlClient
       yield* makeTable
-      const embedded = yield* Effect.provide(makeRoom, Configuration.layerEmbedded)
+      const embedded = yield* Effect.provide(makeRoom, Layer.provide(Configuration.layerEmbedded, Identifiers.layer))
       const alone = yield* writesOf(embedded, [embedded], "embedded", writes)
       const first = yield* makeMember(server)
       const single = yield* writesOf(first, [first], "single", writes)

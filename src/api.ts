@@ -5,8 +5,10 @@
 import { Effect } from "effect"
 import * as access from "./access/routes.ts"
 import * as analyticsRules from "./analytics-rules/routes.ts"
+import * as audit from "./audit/routes.ts"
 import * as analytics from "./analytics/routes.ts"
 import * as catalog from "./catalog/routes.ts"
+import { consoleRoutes } from "./console/routes.ts"
 import * as demo from "./demo/routes.ts"
 import * as events from "./events/routes.ts"
 import * as health from "./health/routes.ts"
@@ -38,9 +40,11 @@ export const rooms = Effect.gen(function*() {
     ...yield* analyticsRules.routes,
     ...yield* suggestions.routes,
     ...yield* access.routes,
+    ...yield* audit.routes,
     ...yield* webhooks.routes,
     ...yield* health.routes,
     ...yield* organizations.routes,
+    ...yield* consoleRoutes,
     ...yield* demo.routes
   ]
   // Asked for its collections, an engine that is not there could only say that there are none.

@@ -3,7 +3,7 @@
  * changed it (`Configuration`).
  * Creating and revoking happen here; what a key may do is `decision.ts`.
  */
-import { createHash, timingSafeEqual } from "node:crypto"
+import { createHash } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
@@ -60,7 +60,8 @@ export interface NewKey {
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
-const isSameHash = (stored: string, given: Buffer): boolean => timingSafeEqual(Buffer.from(stored, "hex"), given)
+/** What a key is found by. Not the digest itself, by which secured keys are signed: that one is only stored sealed. */
+export const lookupHash = (digest: Buffer): Buffer => createHash("sha256").update("dowser look-up").update(digest).digest()
 /** Rows of one statement when all keys are read. */
 const KEYS_PAGE = 5_000
 
@@ -155,11 +156,11 @@ export class Access extends Context.Service<Access, {
     /** The key a text stands for, with the parameters that a secured key or a scoped token carries. */
     const resolve = (text: string, now_ms: number, { isGateway, scope }: Presented): Resolved | undefined => {
       if (isGateway && text.startsWith(scopedTokenPrefix)) return resolveScopedToken(text, now_ms)
-      const hash = sha256(text)
+      const hash = lookupHash(sha256(text))
       const plain = keys.byHash(hash)
       const isLive = (key: KeyRecord) => key.revoked_at === undefined && key.expires_at * 1000 > now_ms
       // Keys of installations know their own runtime, and it knows no others (spec, CMS installations).
-      if (plain !== undefined) return isSameHash(plain.lookup_hash, hash) && isLive(plain) && (plain.scope === "installation") === (scope === "installation") ? { key: plain, embedded: undefined } : undefined
+      if (plain !== undefined) return isLive(plain) && (plain.scope === "installation") === (scope === "installation") ? { key: plain, embedded: undefined } : undefined
       if (scope === "installation") return undefined
       if (!isGateway && text.startsWith(browserKeyPrefix)) return resolveBrowserKey(text, now_ms)
       const secured = parseSecuredKey(text)
@@ -245,7 +246,7 @@ export class Access extends Context.Service<Access, {
       const prefix = request.scope === "connector_write" ? "ss_connector_" : request.scope === "installation" ? "ss_cms_" : request.isGateway ? "ss_search_" : ""
       const value = request.value ?? prefix + (yield* identifiers.secret(parentLengthMin + 4))
       const digest = sha256(value)
-      const lookup_hash = digest.toString("hex")
+      const lookup_hash = lookupHash(digest).toString("hex")
       const canSign = request.scope === "search" && !value.startsWith("ss_") && value.length >= parentLengthMin
       const now = yield* Clock.currentTimeMillis
       const key: KeyRecord = {

@@ -49,7 +49,7 @@ export const reachesCollection = ({ index, key }: { readonly key: Pick<KeyRecord
 const scopeReaches = (key: KeyRecord, scope: Scope): boolean => {
   switch (scope) {
     case "public": return true
-    case "operator": return false
+    case "operator": case "console": return false
     case "installation": return key.scope === "installation"
     case "search": return key.scope === "full" || key.scope === "search"
     case "connector_write": return key.scope === "full" || key.scope === "connector_write"

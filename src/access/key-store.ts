@@ -6,6 +6,7 @@
  *
  * Rows are appended; a changed one is written anew. Keys change once, when they are revoked, so that at most half is waste.
  */
+import { timingSafeEqual } from "node:crypto"
 import { Packr } from "msgpackr"
 import type { KeyRecord } from "./key-record.ts"
 
@@ -13,8 +14,10 @@ const CHUNK_BYTES = 1 << 20
 const UNPACKED_MAX = 10_000
 /** Different things that keys may say; whoever says something else says it in its own row. */
 const SHAPES_MAX = 20_000
-const HASH_BYTES = 32
-/** Hash, code of the id, code of the prefix, bytes of the rest, whether it signs (1: with its hash, 2: with what stands after it). */
+/** Of the look-up hash: 128 bits name a key. */
+const HASH_BYTES = 16
+const DIGEST_BYTES = 32
+/** Hash, code of the id, code of the prefix, bytes of the rest, whether it signs, with the digest that stands behind all. */
 const HEAD_BYTES = HASH_BYTES + 4 + 4 + 4 + 1
 
 /** FNV-1a. */
@@ -63,7 +66,7 @@ export interface Signer { readonly key: KeyRecord; readonly digest: Uint8Array }
 export interface KeyStore {
   /** New or changed. `digest` of a key that can sign. */
   readonly put: (key: KeyRecord, digest: Uint8Array | undefined) => void
-  /** Revoked ones too. */
+  /** By the look-up hash, in constant time. Revoked ones too. A key that is remembered has only the first half of its hash. */
   readonly byHash: (hash: Buffer) => KeyRecord | undefined
   readonly byId: (id: string) => KeyRecord | undefined
   /** Revoked ones too, the newest first. O(keys of the organization). */
@@ -102,7 +105,7 @@ export const makeKeyStore = (): KeyStore => {
   const bytesOf = (row: number): Buffer => {
     const chunk = chunks[chunkOf[row]!]!
     const place = placeOf[row]!
-    return chunk.subarray(place, place + HEAD_BYTES + chunk.readUInt32LE(place + HASH_BYTES + 8) + (chunk[place + HEAD_BYTES - 1] === 2 ? HASH_BYTES : 0))
+    return chunk.subarray(place, place + HEAD_BYTES + chunk.readUInt32LE(place + HASH_BYTES + 8) + (chunk[place + HEAD_BYTES - 1] === 1 ? DIGEST_BYTES : 0))
   }
   const read = (row: number): KeyRecord => {
     const known = unpacked.get(row)
@@ -146,20 +149,19 @@ export const makeKeyStore = (): KeyStore => {
     const own: Packed = [organization, shapeOf(shared), id, description, value_prefix, created_at, revoked_at ?? null]
     const packed = packr.pack(own)
     const hash = Buffer.from(lookup_hash, "hex")
-    const signs = digest === undefined ? 0 : hash.equals(digest) ? 1 : 2
-    const bytes = Buffer.alloc(HEAD_BYTES + packed.length + (signs === 2 ? HASH_BYTES : 0))
-    hash.copy(bytes)
+    const bytes = Buffer.alloc(HEAD_BYTES + packed.length + (digest === undefined ? 0 : DIGEST_BYTES))
+    hash.copy(bytes, 0, 0, HASH_BYTES)
     bytes.writeUInt32LE(codeOf(key.id), HASH_BYTES)
     bytes.writeUInt32LE(codeOf(key.value_prefix), HASH_BYTES + 4)
     bytes.writeUInt32LE(packed.length, HASH_BYTES + 8)
-    bytes[HEAD_BYTES - 1] = signs
+    bytes[HEAD_BYTES - 1] = digest === undefined ? 0 : 1
     bytes.set(packed, HEAD_BYTES)
-    if (signs === 2) bytes.set(digest!, HEAD_BYTES + packed.length)
+    if (digest !== undefined) bytes.set(digest, HEAD_BYTES + packed.length)
     return bytes
   }
   const digestAt = (row: number): Uint8Array => {
     const bytes = bytesOf(row)
-    return bytes[HEAD_BYTES - 1] === 2 ? bytes.subarray(bytes.length - HASH_BYTES) : bytes.subarray(0, HASH_BYTES)
+    return bytes.subarray(bytes.length - DIGEST_BYTES)
   }
 
   return {
@@ -187,7 +189,7 @@ export const makeKeyStore = (): KeyStore => {
       if (digest !== undefined) signers.add(row)
     },
     byHash: (hash) => {
-      const row = hashes.find(hash.readUInt32LE(0), (candidate) => bytesOf(candidate).compare(hash, 0, HASH_BYTES, 0, HASH_BYTES) === 0)
+      const row = hashes.find(hash.readUInt32LE(0), (candidate) => timingSafeEqual(bytesOf(candidate).subarray(0, HASH_BYTES), hash.subarray(0, HASH_BYTES)))
       return row < 0 ? undefined : read(row)
     },
     byId: (id) => {

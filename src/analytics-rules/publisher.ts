@@ -17,6 +17,7 @@ import type { CatalogResources } from "../catalog/resources.ts"
 import { Engine, EngineAbsence } from "../ports/engine.ts"
 import { foldText } from "../suggestions/typeahead.ts"
 import { counterStep } from "./counter-plan.ts"
+import { unlessHeldOff } from "./publishing-lock.ts"
 import { type Counter, type CountedQuery, makeRulesRepository, type StoredRule } from "./rules-repository.ts"
 
 const EVERY_MS = 10_000
@@ -175,7 +176,7 @@ export const layerRulesPublisher = ({ every_ms = EVERY_MS }: { readonly every_ms
     if ((yield* EngineAbsence) !== undefined) return
     const round = yield* make
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(
-      Effect.catch(round, (error) => Effect.logError("Analytics rules could not be read; tried again with the next round", error)),
+      Effect.catch(unlessHeldOff(round), (error) => Effect.logError("Analytics rules could not be read; tried again with the next round", error)),
       Effect.sleep(every_ms)
     )))
   }))

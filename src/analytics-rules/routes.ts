@@ -2,6 +2,8 @@
 import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
 import { Clock, Effect } from "effect"
+import { SqlClient, type SqlError } from "effect/sql"
+import { makeAuditRecorder } from "../audit/record.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
 import { InputInvalid, inputInvalid, NotFound } from "../wire/errors.ts"
 import { Reply } from "../wire/reply.ts"
@@ -18,6 +20,10 @@ const isObject = (body: unknown): body is Readonly<Record<string, unknown>> => t
 
 export const routes = Effect.gen(function*() {
   const repository = yield* makeRulesRepository
+  const sql = yield* SqlClient.SqlClient
+  const audit = yield* makeAuditRecorder
+  /** A driver failure is a defect. */
+  const recorded = <A>(organizationId: string, id: string, change: Effect.Effect<A, SqlError.SqlError>) => Effect.orDie(sql.withTransaction(audit.recorded({ kind: "analytics_rule", organizationId, id }, change)))
   const contextOf = yield* makeContexts
   const knownOf = (organizationId: string): Known => {
     const named = (name: string) => resolveCollection(contextOf(organizationId), name)
@@ -36,7 +42,7 @@ export const routes = Effect.gen(function*() {
   const create = Effect.fnUntraced(function*(organizationId: string, body: unknown) {
     const rule = yield* checked(organizationId, body)
     if ((yield* Effect.orDie(repository.list(organizationId, undefined))).length >= RULES_MAX) return yield* inputInvalid("name", `There are ${RULES_MAX} rules already`)
-    if (!(yield* Effect.orDie(repository.insert(organizationId, rule, yield* Clock.currentTimeMillis)))) return yield* inputInvalid("name", "Rule already exists")
+    if (!(yield* recorded(organizationId, rule.name, repository.insert(organizationId, rule, yield* Clock.currentTimeMillis)))) return yield* inputInvalid("name", "Rule already exists")
     return shown(rule)
   })
   const found = (organizationId: string, name: string) => Effect.flatMap(Effect.orDie(repository.get(organizationId, name)), (rule) => rule === undefined ? Effect.fail(missing()) : Effect.succeed(rule))
@@ -61,12 +67,12 @@ export const routes = Effect.gen(function*() {
       const named = { ...body, name: params.ruleName }
       if (existing === undefined) return new Reply(201, JSON.stringify(yield* create(caller.organizationId, named)))
       const rule = yield* checked(caller.organizationId, named, existing)
-      if (!(yield* Effect.orDie(repository.update(caller.organizationId, rule, yield* Clock.currentTimeMillis)))) return yield* missing()
+      if (!(yield* recorded(caller.organizationId, rule.name, repository.update(caller.organizationId, rule, yield* Clock.currentTimeMillis)))) return yield* missing()
       return shown(rule)
     })),
     implement(contract.deleteAnalyticsRule, ({ caller, params }) => Effect.gen(function*() {
       const rule = yield* found(caller.organizationId, params.ruleName)
-      if (!(yield* Effect.orDie(repository.remove(caller.organizationId, rule.name)))) return yield* missing()
+      if (!(yield* recorded(caller.organizationId, rule.name, repository.remove(caller.organizationId, rule.name)))) return yield* missing()
       return shown(rule)
     })),
     implement(contract.getAnalyticsEvents, ({ caller, query }) => Effect.gen(function*() {

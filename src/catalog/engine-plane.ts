@@ -7,6 +7,7 @@ import type { Answered, OperationContext, StreamAnswer } from "../../engine-sdk/
 import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
 import type { EngineError, Result } from "../../engine-sdk/src/mod.ts"
 import { Clock, Effect } from "effect"
+import { type Origin, systemOrigin } from "../audit/origin.ts"
 import { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Engine } from "../ports/engine.ts"
 import { EngineOverloaded, EngineRefusal, EngineUnavailable, RestrictionNotApplicable, SearchTimedOut } from "../wire/errors.ts"
@@ -48,10 +49,11 @@ export const answering = (run: () => Answered | Promise<Answered>): Effect.Effec
 export const streaming = (started: Result<StreamAnswer>): Effect.Effect<Reply, DeclaredError> =>
   started.ok ? Effect.succeed(new Reply(started.value.status, Readable.from(started.value.lines), "text/plain; charset=utf-8")) : Effect.fail(declaredOf(started.error))
 
-/** Makes the context of a request; resolved once when routes are built. */
+/** Makes the context of a request; resolved once when routes are built. `origin`: of one that may write resources. */
 export const makeContexts = Effect.gen(function*() {
   const engine = yield* Engine
   const resources = yield* CatalogResources
   const clock = yield* Clock.Clock
-  return (organizationId: string): OperationContext => ({ engine, resources, namespace: organizationId, now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000) })
+  return (organizationId: string, origin: Origin = systemOrigin): OperationContext =>
+    ({ engine, resources: origin === systemOrigin ? resources : resources.on(origin), namespace: organizationId, now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000) })
 })

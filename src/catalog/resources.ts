@@ -6,6 +6,7 @@
 import { memoryResources, type ResourceKind, type ResourceKinds, type Resources } from "../../engine-sdk/src/operations/mod.ts"
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { CurrentOrigin, type Origin, systemOrigin } from "../audit/origin.ts"
 import { Configuration } from "../configuration/configuration.ts"
 
 /** What a row holds: only stemming dictionaries are not JSON as they stand. */
@@ -23,6 +24,7 @@ export const resourceOf = (subject: string): readonly [kind: ResourceKind, name:
 
 export interface CatalogResourcesShape extends Resources {
   /** Organizations that have any resource, or had since the start. */ readonly organizations: () => ReadonlyArray<string>
+  /** The same, its writes on somebody's behalf: what the engine package calls knows no fiber that would tell. */ readonly on: (origin: Origin) => Resources
 }
 
 export class CatalogResources extends Context.Service<CatalogResources, CatalogResourcesShape>()("dowser/catalog/CatalogResources") {
@@ -55,16 +57,16 @@ export class CatalogResources extends Context.Service<CatalogResources, CatalogR
     })
 
     const context = yield* Effect.context<never>()
-    const write = (organizationId: string, kind: ResourceKind, name: string, statement: Effect.Effect<unknown, SqlError.SqlError>) =>
-      Effect.runPromiseWith(context)(Effect.asVoid(configuration.write({ kind: "engine_resource", organizationId, id: subjectOf(kind, name) }, statement)))
-    return CatalogResources.of({
-      organizations: () => [...organizations],
+    const write = (origin: Origin, organizationId: string, kind: ResourceKind, name: string, statement: Effect.Effect<unknown, SqlError.SqlError>) =>
+      Effect.runPromiseWith(context)(Effect.provideService(Effect.asVoid(configuration.write({ kind: "engine_resource", organizationId, id: subjectOf(kind, name) }, statement)), CurrentOrigin, origin))
+    const on = (origin: Origin): Resources => ({
       get: (organizationId, kind, name) => seen.get(organizationId, kind, name),
       list: (organizationId, kind) => seen.list(organizationId, kind),
-      put: (organizationId, kind, name, value) => write(organizationId, kind, name,
+      put: (organizationId, kind, name, value) => write(origin, organizationId, kind, name,
         sql`INSERT INTO engine_resources (organization_id, kind, name, value) VALUES (${organizationId}, ${kind}, ${name}, ${JSON.stringify(toRow(kind, value))}::text::jsonb)
           ON CONFLICT (organization_id, kind, name) DO UPDATE SET value = EXCLUDED.value`),
-      remove: (organizationId, kind, name) => write(organizationId, kind, name, sql`DELETE FROM engine_resources WHERE organization_id = ${organizationId} AND kind = ${kind} AND name = ${name}`)
+      remove: (organizationId, kind, name) => write(origin, organizationId, kind, name, sql`DELETE FROM engine_resources WHERE organization_id = ${organizationId} AND kind = ${kind} AND name = ${name}`)
     })
+    return CatalogResources.of({ ...on(systemOrigin), organizations: () => [...organizations], on })
   }))
 }

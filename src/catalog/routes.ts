@@ -3,10 +3,13 @@ import * as engine from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
 import { reachesCollection } from "../access/decision.ts"
+import { CurrentOrigin } from "../audit/origin.ts"
+import { makeAuditRecorder } from "../audit/record.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { CollectionNotAllowed } from "../wire/errors.ts"
 import { implement, type Input } from "../wire/route.ts"
 import * as contract from "./contract.ts"
+import { auditedCollection } from "./audited-collection.ts"
 import { answering, makeContexts, streaming } from "./engine-plane.ts"
 
 /** The raw text of a body: the engine package parses it, in its own words when it does not parse. */
@@ -23,13 +26,15 @@ const isAliasAllowed = (caller: Caller, name: string, text: string): boolean => 
 export const routes = Effect.gen(function*() {
   const contextOf = yield* makeContexts
   const rules = yield* SearchRules
+  const audited = auditedCollection(yield* makeAuditRecorder, contextOf)
   type AnyInput = Input<unknown, unknown>
   const own = (input: AnyInput) => contextOf(input.caller.organizationId)
   /** Operations without a body. */
-  const plain = (run: (context: engine.OperationContext, input: AnyInput) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) => answering(() => run(own(input), input))
+  const plain = (run: (context: engine.OperationContext, input: AnyInput) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
+    Effect.flatMap(CurrentOrigin, (origin) => answering(() => run(contextOf(input.caller.organizationId, origin), input)))
   /** Operations that take the body's text. */
   const withText = (run: (context: engine.OperationContext, input: AnyInput, text: string) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
-    Effect.flatMap(textOf(input), (text) => answering(() => run(own(input), input, text)))
+    Effect.flatMap(CurrentOrigin, (origin) => Effect.flatMap(textOf(input), (text) => answering(() => run(contextOf(input.caller.organizationId, origin), input, text))))
   /** The same, after the collection was found: a missing one answers before a bad body (contract part 0). */
   const inCollection = (run: (context: engine.OperationContext, input: AnyInput, text: string) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
     Effect.suspend(() => engine.resolveCollection(own(input), input.params.collectionName) === undefined
@@ -49,12 +54,13 @@ export const routes = Effect.gen(function*() {
 
   return [
     implement(contract.getCollections, plain((context, { search }) => engine.listCollections(context, search))),
-    implement(contract.createCollection, withText((context, { search }, text) => engine.createCollection(context, text, search))),
+    implement(contract.createCollection, (input) => Effect.flatMap(textOf(input), (text) => audited.creation(input.caller.organizationId, text, answering(() => engine.createCollection(own(input), text, input.search))))),
     implement(contract.getCollection, plain((context, { params }) => engine.getCollection(context, params.collectionName))),
-    implement(contract.updateCollection, withText((context, { params }, text) => engine.updateCollection(context, params.collectionName, text))),
+    implement(contract.updateCollection, (input) => Effect.flatMap(textOf(input), (text) =>
+      audited.change(input.caller.organizationId, input.params.collectionName, "updated", answering(() => engine.updateCollection(own(input), input.params.collectionName, text))))),
     implement(contract.deleteCollection, (input) => Effect.suspend(() => {
       const collection = engine.resolveCollection(own(input), input.params.collectionName)
-      const dropped = answering(() => engine.deleteCollection(own(input), input.params.collectionName))
+      const dropped = audited.change(input.caller.organizationId, input.params.collectionName, "deleted", answering(() => engine.deleteCollection(own(input), input.params.collectionName)))
       return collection === undefined ? dropped : Effect.tap(dropped, () => rules.remove(input.caller.organizationId, collection.schema.name))
     })),
 
@@ -70,7 +76,7 @@ export const routes = Effect.gen(function*() {
     implement(contract.listAliases, plain((context) => engine.listAliases(context))),
     implement(contract.getAlias, plain((context, { params }) => engine.getAlias(context, params.aliasName))),
     implement(contract.upsertAlias, (input) => Effect.flatMap(textOf(input), (text) => isAliasAllowed(input.caller, input.params.aliasName, text)
-      ? answering(() => engine.upsertAlias(own(input), input.params.aliasName, text))
+      ? withText((context, { params }, body) => engine.upsertAlias(context, params.aliasName, body))(input)
       : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." })))),
     implement(contract.deleteAlias, plain((context, { params }) => engine.deleteAlias(context, params.aliasName))),
 

@@ -6,9 +6,11 @@ import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../streams/topics.ts"
 import { type DistributedConfig, portDefault } from "../config.ts"
 import { benchAccess, benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchReplays, benchSearch, benchSuggestions, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
+import { backupFolder, restoreFolder } from "./backup.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
+import { addMember, listMembers, removeMember, setMemberRole } from "./members.ts"
 import { planIds } from "../metering/plans.ts"
 import { createKey, createOrganization, listOrganizations, pauseOrganization, planOrganization, resumeOrganization, topUpOrganization } from "./organizations.ts"
 import { start } from "./start.ts"
@@ -72,6 +74,22 @@ const targetOf = (flags: { readonly dataDir: string; readonly url: Option.Option
 const organization = Flag.String("organization").pipe(Flag.withDescription("Id of the organization"))
 const key = Flag.String("key").pipe(Flag.withDescription("A full key"), Flag.withFallbackConfig(Config.String("DOWSER_KEY")))
 
+const role = Flag.Literals("role", ["owner", "admin", "member"]).pipe(Flag.withDescription("owner: everything; admin: everything but owners; member: reads, and tests webhooks"))
+const membersCommand = Command.make("members").pipe(
+  Command.withDescription("People of an organization"),
+  Command.withSubcommands([
+    Command.make("list", { ...target, json, organization: Argument.String("organization") }, (flags) => listMembers({ ...targetOf(flags), organization: flags.organization, json: flags.json })).pipe(Command.withDescription("List members")),
+    Command.make("add", {
+      ...target, json, organization: Argument.String("organization"), email: Argument.String("email"), role, name: Flag.String("name").pipe(Flag.withDefault("")),
+      password: Flag.String("password").pipe(Flag.withDescription("At least 12 characters (made and shown once by default)"), Flag.withFallbackConfig(Config.String("DOWSER_MEMBER_PASSWORD")), Flag.optional)
+    }, (flags) => addMember({ ...targetOf(flags), organization: flags.organization, email: flags.email, role: flags.role, name: flags.name, password: Option.getOrUndefined(flags.password), json: flags.json })).pipe(Command.withDescription("Add a member")),
+    Command.make("set-role", { ...target, json, organization: Argument.String("organization"), member: Argument.String("member"), role },
+      (flags) => setMemberRole({ ...targetOf(flags), organization: flags.organization, member: flags.member, role: flags.role, json: flags.json })).pipe(Command.withDescription("Change the role of a member, named by id or address")),
+    Command.make("remove", { ...target, json, organization: Argument.String("organization"), member: Argument.String("member") },
+      (flags) => removeMember({ ...targetOf(flags), organization: flags.organization, member: flags.member, json: flags.json })).pipe(Command.withDescription("Remove a member, named by id or address; sessions end at once"))
+  ])
+)
+
 const orgCommand = Command.make("org").pipe(
   Command.withDescription("Organizations of this installation"),
   Command.withSubcommands([
@@ -89,7 +107,8 @@ const orgCommand = Command.make("org").pipe(
       ...target, json, organization: Argument.String("organization"), credits: Argument.Finite("credits"),
       reference: Flag.String("reference").pipe(Flag.withDescription("Of the payment: sent again, it is booked once"), Flag.optional)
     }, (flags) => topUpOrganization({ ...targetOf(flags), organization: flags.organization, credits: flags.credits, reference: Option.getOrUndefined(flags.reference), json: flags.json })).pipe(Command.withDescription("Add credits to the wallet")),
-    Command.make("resume", { ...target, organization: Argument.String("organization") }, (flags) => resumeOrganization({ ...targetOf(flags), organization: flags.organization })).pipe(Command.withDescription("Undo a pause"))
+    Command.make("resume", { ...target, organization: Argument.String("organization") }, (flags) => resumeOrganization({ ...targetOf(flags), organization: flags.organization })).pipe(Command.withDescription("Undo a pause")),
+    membersCommand
   ])
 )
 
@@ -115,6 +134,11 @@ const importCommand = Command.make("import", {
 const exportCommand = Command.make("export", {
   ...target, key, collection: Argument.String("collection"), file: Argument.String("file"), filterBy: Flag.String("filter-by").pipe(Flag.optional)
 }, (flags) => exportFile({ ...targetOf(flags), key: flags.key, collection: flags.collection, file: flags.file, filterBy: Option.getOrUndefined(flags.filterBy) })).pipe(Command.withDescription("Export a collection as JSON Lines"))
+
+const backupCommand = Command.make("backup", { dataDir, json, destination: Argument.String("folder") }, backupFolder)
+  .pipe(Command.withDescription("Copy the running program that owns --data-dir into a new folder, while it goes on; the folder holds secrets"))
+const restoreCommand = Command.make("restore", { json, source: Argument.String("backup"), dataDir: Argument.String("data-folder") }, restoreFolder)
+  .pipe(Command.withDescription("Make an empty data folder of a backup, after verifying all of it"))
 
 const doctorCommand = Command.make("doctor", { dataDir, json }, doctor).pipe(Command.withDescription("What this machine and this data folder can do"))
 
@@ -217,5 +241,5 @@ const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined,
 
 export const command = Command.make("dowser").pipe(
   Command.withDescription("Hosted search that anyone can run: many tenants, one command"),
-  Command.withSubcommands([startCommand, streamsCommand, orgCommand, keysCommand, importCommand, exportCommand, statusCommand, doctorCommand, benchCommand, kafkaCommand])
+  Command.withSubcommands([startCommand, streamsCommand, orgCommand, keysCommand, importCommand, exportCommand, backupCommand, restoreCommand, statusCommand, doctorCommand, benchCommand, kafkaCommand])
 )

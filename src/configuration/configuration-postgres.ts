@@ -14,6 +14,7 @@
 import { PgClient } from "@effect/sql-pg"
 import { Cause, Context, Deferred, Effect, Layer, Queue, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { makeAuditRecorder } from "../audit/record.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import type { Change } from "./change.ts"
 import { Configuration, SERVED_WITHOUT_POSTGRES_MS, unreadable } from "./configuration.ts"
@@ -51,6 +52,7 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
   const sql = yield* SqlClient.SqlClient
   const scope = yield* Effect.scope
   const member = yield* (yield* Identifiers).make("cfg")
+  const audit = yield* makeAuditRecorder
   const writing = makeLeasesRepository(sql)
   const repository = makeLeasesRepository(own)
   const rooms = makeRooms()
@@ -227,7 +229,7 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
     keep: (kind, load) => reading.withPermits(1)(Effect.orDie(rooms.keep(kind, load))),
     write: Effect.fnUntraced(function*<A, E>(change: Change, effect: Effect.Effect<A, E>) {
       const { answer, version } = yield* sql.withTransaction(Effect.gen(function*() {
-        const answer = yield* effect
+        const answer = yield* audit.recorded(change, effect)
         return { answer, version: yield* writing.nextVersion(change) }
       }))
       yield* Effect.timeoutOrElse(Effect.orElseSucceed(Effect.as(confirmed(version), true), () => false), { duration: CONFIRM_WITHIN_MS, orElse: () => Effect.succeed(false) }).pipe(

@@ -5,6 +5,8 @@
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { makeAuditRecorder } from "../audit/record.ts"
+import type { Identifiers } from "../ports/identifiers.ts"
 import type { Change, ConfigurationKind } from "./change.ts"
 import { ConfigurationUnavailable } from "./errors.ts"
 import { type Load, makeRooms } from "./rooms.ts"
@@ -28,8 +30,8 @@ export interface ConfigurationShape {
   readonly keep: (kind: ConfigurationKind, load: Load) => Effect.Effect<void>
   /**
    * Runs the effect in a transaction, reads the changed row into memory here and everywhere, then answers. The rooms do not
-   * write to memory themselves. ConfigurationUnavailable when it is stored and not everybody could be asked.
-   * Cost: a transaction and a point read; among several processes also one notification to each and the slowest one's
+   * write to memory themselves. What changed is in the audit log, in the same transaction. ConfigurationUnavailable when it is stored and not everybody could be asked.
+   * Cost: a transaction, four statements of the audit log and a point read; among several processes also one notification to each and the slowest one's
    * point read, at most a lease for one that is gone, two for one that cannot read. Writes of an installation commit one at a time.
    */
   readonly write: <A, E>(change: Change, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError | ConfigurationUnavailable>
@@ -37,8 +39,9 @@ export interface ConfigurationShape {
 
 export class Configuration extends Context.Service<Configuration, ConfigurationShape>()("dowser/configuration/Configuration") {
   /** No other process writes to this database: no version, no lease, nobody to wait for. */
-  static readonly layerEmbedded: Layer.Layer<Configuration, never, SqlClient.SqlClient> = Layer.effect(Configuration, Effect.gen(function*() {
+  static readonly layerEmbedded: Layer.Layer<Configuration, never, Identifiers | SqlClient.SqlClient> = Layer.effect(Configuration, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
+    const audit = yield* makeAuditRecorder
     const rooms = makeRooms()
     const reading = yield* Semaphore.make(1)
     /** Since when (monotonic ms) a row may have been written that could not be read. */
@@ -58,7 +61,7 @@ export class Configuration extends Context.Service<Configuration, ConfigurationS
         doubtfulSince === undefined || performance.now() - doubtfulSince < SERVED_WITHOUT_POSTGRES_MS ? Effect.void : Effect.fail(unreadable()))),
       keep: (kind, room) => reading.withPermits(1)(Effect.orDie(rooms.keep(kind, room))),
       // Also read after a failure: of a commit that was cut off nobody knows whether it happened.
-      write: (change, effect) => Effect.uninterruptible(Effect.onExit(sql.withTransaction(effect), () => load([change])))
+      write: (change, effect) => Effect.uninterruptible(Effect.onExit(sql.withTransaction(audit.recorded(change, effect)), () => load([change])))
     })
   }))
 }

@@ -6,7 +6,8 @@
  */
 import type { WriteAction } from "../../engine-sdk/src/mod.ts"
 import { Clock, Context, Effect, FiberMap, Layer, Semaphore } from "effect"
-import type { SqlClient } from "effect/sql"
+import { SqlClient } from "effect/sql"
+import { makeAuditRecorder } from "../audit/record.ts"
 import { Engine, EngineAbsence } from "../ports/engine.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { CollectionMissing, JobNotFound, ReindexInProgress } from "./errors.ts"
@@ -30,6 +31,8 @@ export class Ingest extends Context.Service<Ingest, {
     const engine = yield* Engine
     const identifiers = yield* Identifiers
     const repository = yield* makeJobsRepository
+    const sql = yield* SqlClient.SqlClient
+    const audit = yield* makeAuditRecorder
     const running = yield* FiberMap.make<string>()
     const workers = yield* Semaphore.make(workersMax)
 
@@ -101,7 +104,7 @@ export class Ingest extends Context.Service<Ingest, {
           id: yield* identifiers.make("job"), type: "ingest", name: `Reindex of ${collection}`, collection, source: "reindex", status: "queued", progress: 0,
           config: { action, total: info.num_documents }, stats: { fetched: 0, imported: 0, failed: 0, cursor: -1, passes: 0, errors: [] }, created_at: now, updated_at: now
         }
-        const inserted = yield* Effect.result(repository.insert(organizationId, job))
+        const inserted = yield* Effect.result(sql.withTransaction(Effect.andThen(repository.insert(organizationId, job), audit.noted({ organizationId, kind: "job", id: job.id, action: "started", after: { type: job.type, source: job.source, collection } }))))
         if (inserted._tag === "Failure") {
           // The unique index decides between two requests at the same moment.
           const winner = yield* Effect.orDie(repository.liveReindex(organizationId, collection))
@@ -122,7 +125,10 @@ export class Ingest extends Context.Service<Ingest, {
         if (isTerminal(stored.job.status)) return stored.job
         yield* FiberMap.remove(running, id)
         const now = yield* Clock.currentTimeMillis
-        yield* save({ ...stored.job, status: "cancelled", updated_at: now, finished_at: now })
+        yield* Effect.orDie(sql.withTransaction(Effect.andThen(
+          repository.save({ ...stored.job, status: "cancelled", updated_at: now, finished_at: now }),
+          audit.noted({ organizationId, kind: "job", id, action: "cancelled", before: { type: stored.job.type, status: stored.job.status } })
+        )))
         const after = yield* Effect.orDie(repository.get(organizationId, id))
         return after?.job ?? stored.job
       })

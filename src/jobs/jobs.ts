@@ -6,6 +6,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { makeAuditRecorder } from "../audit/record.ts"
 import { cancelRun } from "../../streams/replays/runs.ts"
 import { Ingest } from "../ingest/ingest.ts"
 import type { IngestJob } from "../ingest/schema.ts"
@@ -30,10 +31,11 @@ export class Jobs extends Context.Service<Jobs, {
   /** The job as it is then; one that is over stays as it ended. Conflict where it cannot be taken back any more. */
   readonly cancel: (organizationId: string, id: string) => Effect.Effect<Job, NotFound | Conflict>
 }>()("dowser/jobs/Jobs") {
-  static readonly layer: Layer.Layer<Jobs, never, Ingest | SqlClient.SqlClient> = Layer.effect(Jobs, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<Jobs, never, Identifiers | Ingest | SqlClient.SqlClient> = Layer.effect(Jobs, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const ingest = yield* Ingest
     const repository = yield* makeJobsRepository
+    const audit = yield* makeAuditRecorder
     const ingestJob = (organizationId: string, id: string) => Effect.mapBoth(ingest.get(organizationId, id), { onFailure: () => missing(id), onSuccess: shownIngest })
     return Jobs.of({
       get: Effect.fnUntraced(function*(organizationId, id) {
@@ -51,6 +53,7 @@ export class Jobs extends Context.Service<Jobs, {
           if (job.type === "subject_erasure") return yield* new Conflict({ message: "An erasure cannot be cancelled: what it erases is hidden already." })
           if (!(yield* Effect.provideService(cancelRun(id), SqlClient.SqlClient, sql))) return yield* new Conflict({ message: "The replay is being swapped in and cannot be cancelled any more." })
           yield* repository.cancel(organizationId, id, yield* Clock.currentTimeMillis)
+          yield* audit.noted({ organizationId, kind: "job", id, action: "cancelled", before: { type: job.type, status: job.status } })
           return yield* repository.get(organizationId, id)
         })).pipe(Effect.catchTag("SqlError", Effect.die))
         if (own !== undefined) return own
@@ -66,12 +69,18 @@ export const makeJobStarter = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const identifiers = yield* Identifiers
   const repository = yield* makeJobsRepository
+  const audit = yield* makeAuditRecorder
   /** Fails with a unique violation where the kind allows one of an organization at a time. */
   const start = <E>(organizationId: string, type: string, config: Readonly<Record<string, unknown>>, alongside: (job: Job) => Effect.Effect<void, E>): Effect.Effect<Job, E | SqlError.SqlError> =>
     Effect.gen(function*() {
       const now = yield* Clock.currentTimeMillis
       const job: Job = { id: yield* identifiers.make("job"), type, status: "queued", progress: 0, config, created_at: now, updated_at: now }
-      yield* sql.withTransaction(Effect.andThen(repository.insert(organizationId, job), alongside(job)))
+      yield* sql.withTransaction(Effect.gen(function*() {
+        yield* repository.insert(organizationId, job)
+        yield* alongside(job)
+        // Without the config, which may name the person that is to be forgotten.
+        yield* audit.noted({ organizationId, kind: "job", id: job.id, action: "started", after: { type } })
+      }))
       return job
     })
   return { start, unfinished: repository.unfinished }

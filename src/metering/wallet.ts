@@ -12,6 +12,7 @@
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { makeAuditRecorder } from "../audit/record.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { NotFound } from "../wire/errors.ts"
 import { CreditsExhausted, WalletUnreachable } from "./errors.ts"
@@ -50,6 +51,7 @@ export class Wallet extends Context.Service<Wallet, {
     const sql = yield* SqlClient.SqlClient
     const identifiers = yield* Identifiers
     const repository = yield* makeWalletRepository
+    const audit = yield* makeAuditRecorder
     const balance = (organizationId: string) => reaching(repository.balance(organizationId))
 
     const reserve = Effect.fn("Wallet.reserve")(function*(organizationId: string, amount: number, reference: string) {
@@ -74,7 +76,7 @@ export class Wallet extends Context.Service<Wallet, {
           // Serializes top-ups of an organization, so that of two with one reference the second sees the first.
           if ((yield* sql`SELECT id FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`).length === 0) return yield* new NotFound({ message: `Organization ${organizationId} does not exist.` })
           if (reference !== "" && (yield* repository.isBooked(organizationId, reference))) return yield* repository.balance(organizationId)
-          return yield* repository.topUp(organizationId, amount, reference, now)
+          return yield* audit.recorded({ kind: "wallet", organizationId, id: organizationId }, repository.topUp(organizationId, amount, reference, now))
         }))
         return yield* reaching(booked)
       }),

@@ -25,6 +25,9 @@ import counters from "./0027_counters.ts"
 import money from "./0028_money.ts"
 import keyKinds from "./0029_key_kinds.ts"
 import signingKeys from "./0030_signing_keys.ts"
+import audit from "./0031_audit.ts"
+import members from "./0032_members.ts"
+import keyLookup from "./0033_key_lookup.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -47,10 +50,18 @@ const migrations = {
   "0027_counters": counters,
   "0028_money": money,
   "0029_key_kinds": keyKinds,
-  "0030_signing_keys": signingKeys
+  "0030_signing_keys": signingKeys,
+  "0031_audit": audit,
+  "0032_members": members,
+  "0033_key_lookup": keyLookup
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
 
 /** Tried again because of processes that start together: making the table of migrations twice at once fails for one of them. */
-export const layer = Layer.effectDiscard(Effect.orDie(Effect.retry(Migrator.make({})({ loader: Migrator.fromRecord(migrations) }), { times: 2 })))
+const layerOf = (wanted: Readonly<Record<string, typeof organizations>>) => Layer.effectDiscard(Effect.orDie(Effect.retry(Migrator.make({})({ loader: Migrator.fromRecord(wanted) }), { times: 2 })))
+
+/** The schema as it was at a version: what a backup of that time is restored into. */
+export const layerUpTo = (version: number) => layerOf(Object.fromEntries(Object.entries(migrations).filter(([name]) => Number(name.slice(0, 4)) <= version)))
+
+export const layer = layerOf(migrations)

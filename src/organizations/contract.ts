@@ -13,7 +13,8 @@ export const Organization = Schema.Struct({
 }).annotate({ identifier: "Organization" })
 
 const at = { group: "organizations", plane: "control", scope: "operator" } as const
-export const listOrganizations = operation({ ...at, id: "listOrganizations", summary: "List organizations", method: "GET", path: "/console/v1/organizations", success: Schema.Struct({ data: Schema.Array(Organization) }).annotate({ identifier: "OrganizationList" }) })
+export const listOrganizations = operation({ ...at, scope: "console", id: "listOrganizations", summary: "List organizations; a member's session lists its own", method: "GET", path: "/console/v1/organizations", success: Schema.Struct({ data: Schema.Array(Organization) }).annotate({ identifier: "OrganizationList" }) })
+export const getOrganization = operation({ ...at, scope: "console", id: "getOrganization", summary: "Get an organization", method: "GET", path: "/console/v1/organizations/:organizationId", success: Organization })
 export const createOrganization = operation({
   ...at, id: "createOrganization", summary: "Create an organization with a full and a search key", method: "POST", path: "/console/v1/organizations",
   payload: Schema.Struct({ name: Schema.String, plan: Schema.optionalKey(Schema.Literals(["free", "standard", "unlimited"])) }).annotate({ identifier: "CreateOrganization" }),
@@ -25,5 +26,5 @@ export const pauseOrganization = operation({
 })
 export const resumeOrganization = operation({ ...at, id: "resumeOrganization", summary: "Resume a paused organization", method: "POST", path: "/console/v1/organizations/:organizationId/resume", success: Organization })
 export const createOrganizationKey = operation({
-  ...at, id: "createOrganizationKey", summary: "Create a key for an organization", method: "POST", path: "/console/v1/organizations/:organizationId/keys", payload: CreateKey, success: ApiKey, status: 201, errors: [409]
+  ...at, scope: "console", id: "createOrganizationKey", summary: "Create a key for an organization", method: "POST", path: "/console/v1/organizations/:organizationId/keys", payload: CreateKey, success: ApiKey, status: 201, errors: [409]
 })

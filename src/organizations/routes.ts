@@ -4,7 +4,7 @@ import { Access, neverExpires, type NewKey, rateLimitDefault } from "../access/a
 import type { OrganizationRecord } from "../access/keys-repository.ts"
 import { newKeyOf } from "../access/new-key.ts"
 import { shownKey } from "../access/routes.ts"
-import { inputInvalid } from "../wire/errors.ts"
+import { inputInvalid, NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 
@@ -40,10 +40,19 @@ export const createWithKeys = Effect.fn("organizations.createWithKeys")(function
   return { organization_id: organization.id, full_key: full.value, search_key: search.value }
 })
 
+/** What an operation of the console is about. */
+export const organizationOf = (access: Access["Service"], id: string) => Effect.flatMap(access.organizations, (organizations) => {
+  const found = organizations.find((organization) => organization.id === id)
+  return found === undefined ? Effect.fail(new NotFound({ message: `Organization ${id} does not exist.` })) : Effect.succeed(found)
+})
+
 export const routes = Effect.gen(function*() {
   const access = yield* Access
   return [
-    implement(contract.listOrganizations, () => Effect.map(access.organizations, (organizations) => ({ data: organizations.map(shown) }))),
+    implement(contract.listOrganizations, ({ consoleCaller }) => Effect.map(access.organizations, (organizations) => ({
+      data: organizations.filter(({ id }) => consoleCaller.type === "operator" || id === consoleCaller.member.organization_id).map(shown)
+    }))),
+    implement(contract.getOrganization, ({ params }) => Effect.map(organizationOf(access, params.organizationId), shown)),
     implement(contract.createOrganization, ({ payload }) => Effect.gen(function*() {
       const { name, plan } = yield* payload
       if (name.trim() === "" || name.length > 200) return yield* inputInvalid("name", "1 to 200 characters")
@@ -55,7 +64,8 @@ export const routes = Effect.gen(function*() {
     })),
     implement(contract.resumeOrganization, ({ params }) => Effect.map(access.setOrganization(params.organizationId, { status: "active", paused_reason: undefined }), shown)),
     implement(contract.createOrganizationKey, ({ params, payload }) => Effect.gen(function*() {
-      const request = yield* newKeyOf(params.organizationId, yield* payload)
+      const { id } = yield* organizationOf(access, params.organizationId)
+      const request = yield* newKeyOf(id, yield* payload)
       const { key, value } = yield* access.createKey(request)
       return { ...shownKey(key), value }
     }))

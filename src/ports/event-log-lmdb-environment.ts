@@ -155,3 +155,29 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
     }
   }
 }
+
+/** Copies the log at `path`, which other processes go on writing to, into the folder `to`, as it is at one moment. */
+export const copyLog = async (path: string, to: string): Promise<void> => {
+  const source = open<Buffer, string>({ path, encoding: "binary", maxDbs: DATABASES_MAX, maxReaders: READERS_MAX, readOnly: true })
+  try {
+    await (source as unknown as { readonly backup: (to: string, compact: boolean) => Promise<void> }).backup(to, false)
+  } finally {
+    await source.close()
+  }
+}
+/** End offsets by `topic/partition` of a log that nobody writes to. */
+export const endOffsetsOf = async (path: string): Promise<Readonly<Record<string, number>>> => {
+  const root = open<Buffer, string>({ path, encoding: "binary", maxDbs: DATABASES_MAX, maxReaders: READERS_MAX, readOnly: true })
+  try {
+    const ends: Record<string, number> = {}
+    const names = [...root.getKeys()].filter((name) => name !== NEXT_OFFSETS)
+    const meta = root.openDB<Buffer, string>({ name: NEXT_OFFSETS, encoding: "binary" })
+    for (const name of names) {
+      ends[name] = meta.get(name)?.readDoubleLE(0) ?? 0
+      for (const last of root.openDB<Buffer, number>({ name, encoding: "binary" }).getKeys({ limit: 1, reverse: true })) ends[name] = last + 1
+    }
+    return ends
+  } finally {
+    await root.close()
+  }
+}

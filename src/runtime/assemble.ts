@@ -13,6 +13,7 @@ import { Seal } from "../access/seal.ts"
 import { layerRulesPublisher } from "../analytics-rules/publisher.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { Analytics } from "../analytics/service.ts"
+import { Console } from "../console/console.ts"
 import { layerDictionaries } from "../catalog/dictionaries.ts"
 import { CatalogNames } from "../catalog/names.ts"
 import { CatalogResources } from "../catalog/resources.ts"
@@ -78,7 +79,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration
   return Layer.mergeAll(Search.layer(searching), Layer.provideMerge(Jobs.layer, Ingest.layer), Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), layerKeyExpiry, Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
     Layer.provideMerge(Layer.mergeAll(PopularDocuments.layer, PopularQueries.layer)),
-    Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layerWith({ serviceDomain }), metering)),
+    Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layerWith({ serviceDomain }), Console.layer, metering)),
     Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer, configuration, layerLeased({ isAlone }))),
     Layer.provideMerge(ports),
     Layer.provideMerge(Layer.provideMerge(layerMigrations, sql))

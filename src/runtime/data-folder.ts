@@ -23,6 +23,9 @@ export interface DataFolder {
   readonly release: () => void
 }
 
+/** There while a restore fills the folder. */
+export const restoringMark = "restoring"
+
 const runningFile = (path: string) => join(path, "running.json")
 
 /** Replaces a small file so that a reader, and a crash, see the old or the new text and nothing between. */
@@ -78,6 +81,7 @@ export const openDataFolder = (given: string, dataVersion: number, secrets?: Giv
   } catch (error) {
     throw new StartRefused(`The data folder ${path} cannot be written: ${(error as Error).message}.`)
   }
+  if (existsSync(join(path, restoringMark))) throw new StartRefused(`A restore into ${path} was interrupted and what is there is not whole: remove the folder and restore again.`)
   const versionFile = join(path, "version.json")
   if (existsSync(versionFile)) {
     const found = (JSON.parse(readFileSync(versionFile, "utf8")) as { readonly data_version: number }).data_version

@@ -25,6 +25,17 @@ export interface PostgresServer {
   readonly died: Promise<string>
 }
 
+/** A server that another process of this machine runs over `folder`; undefined where there is none. */
+export const runningServer = (folder: string): Omit<PostgresServer, "stop" | "died"> | undefined => {
+  try {
+    const port = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[3])
+    return Number.isInteger(port) && port > 0 ? { host: "127.0.0.1", port, username: "dowser", password: readFileSync(`${folder}.password`, "utf8").trim(), database: "postgres" } : undefined
+  } catch (error) {
+    if ((error as { readonly code?: string }).code === "ENOENT") return undefined
+    throw error
+  }
+}
+
 /** `nobody`: Postgres refuses root, and the user must exist in passwd. */
 const nobody = 65534
 

@@ -13,7 +13,7 @@ import type { DataFolder } from "./data-folder.ts"
 import { type PostgresServer, startEmbeddedPostgres } from "./embedded-postgres.ts"
 import { superviseEngine } from "./supervised-engine.ts"
 
-export const layerSql = (server: PostgresServer) =>
+export const layerSql = (server: Omit<PostgresServer, "stop" | "died">) =>
   PgClient.layer({
     host: server.host, port: server.port, username: server.username, password: Redacted.make(server.password), database: server.database,
     maxConnections: 8, applicationName: "dowser"

@@ -4,7 +4,9 @@
  */
 import { Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import { expireAudit } from "../audit/audit-repository.ts"
 import { expireInstants } from "../analytics/instants-retention.ts"
+import { expireSessions } from "../console/members-repository.ts"
 import { expireRejections } from "../events/failed-repository.ts"
 import { expireOutbox } from "../outbox/outbox-retention.ts"
 import { expireRuleEvents } from "../analytics-rules/events-retention.ts"
@@ -25,7 +27,10 @@ export interface HousekeepingOptions {
   readonly firstAfter_ms?: number
 }
 
-const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [expireInstants, expireOutbox, expireDeliveries, (rowsMax) => expireQueries(rowsMax), (rowsMax) => expireRuleEvents(rowsMax), expireRejections, (rowsMax) => expireCounters(rowsMax), (rowsMax) => expireReservations(rowsMax)]
+const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [
+  expireInstants, expireOutbox, expireDeliveries, (rowsMax) => expireQueries(rowsMax), (rowsMax) => expireRuleEvents(rowsMax), expireRejections, (rowsMax) => expireAudit(rowsMax), expireSessions,
+  (rowsMax) => expireCounters(rowsMax), (rowsMax) => expireReservations(rowsMax)
+]
 
 /** One sweep: every table until a statement finds nothing more; answers the rows removed. */
 export const sweep = Effect.fnUntraced(function*(rowsMax: number) {

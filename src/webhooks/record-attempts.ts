@@ -4,6 +4,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
+import { makeAuditRecorder } from "../audit/record.ts"
 import { makeOutboxSettling } from "../outbox/outbox-settling.ts"
 import { type DeliveryResult, makeDeliveriesRepository } from "./deliveries-repository.ts"
 import { disabledReason, failingSince, isDisabledFor } from "./endpoint-failing.ts"
@@ -16,6 +17,7 @@ export const makeRecordAttempts = Effect.gen(function*() {
   const endpoints = yield* makeEndpointsRepository
   const deliveries = yield* makeDeliveriesRepository
   const outbox = yield* makeOutboxSettling
+  const audit = yield* makeAuditRecorder
   /** `attempts` in the order in which they ended. */
   return (attempts: ReadonlyArray<RecordedAttempt>, now: number) => sql.withTransaction(Effect.gen(function*() {
     // An endpoint that is well and stays well costs nothing here.
@@ -27,7 +29,7 @@ export const makeRecordAttempts = Effect.gen(function*() {
       const failing_since = failingSince(endpoint.failing_since, own.map(({ ended_at, isSuccess }) => ({ isSuccess, at: ended_at })))
       if (endpoint.enabled && failing_since !== undefined && isDisabledFor(failing_since, now)) {
         const disabled_reason = disabledReason(failing_since)
-        yield* endpoints.save({ ...endpoint, failing_since, enabled: false, disabled_at: now, disabled_reason })
+        yield* audit.recorded({ kind: "webhook", organizationId: endpoint.organization_id, id: endpoint.id }, endpoints.save({ ...endpoint, failing_since, enabled: false, disabled_at: now, disabled_reason }))
         settled.push(...yield* deliveries.failPending(endpoint.id, disabled_reason, now))
         yield* Effect.logWarning(`Webhook endpoint ${endpoint.id} of ${endpoint.organization_id} was disabled: ${disabled_reason}`)
       } else if (failing_since !== endpoint.failing_since) yield* endpoints.save({ ...endpoint, failing_since })

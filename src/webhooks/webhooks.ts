@@ -8,6 +8,7 @@
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { Seal } from "../access/seal.ts"
+import { makeAuditRecorder } from "../audit/record.ts"
 import { makeOutboxSettling } from "../outbox/outbox-settling.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { makeDeliveriesRepository } from "./deliveries-repository.ts"
@@ -45,6 +46,7 @@ const make = Effect.gen(function*() {
   const endpoints = yield* makeEndpointsRepository
   const deliveries = yield* makeDeliveriesRepository
   const outbox = yield* makeOutboxSettling
+  const audit = yield* makeAuditRecorder
   const signal = (endpointId: string) => Effect.provideService(signalDue(endpointId), SqlClient.SqlClient, sql)
 
   const newSecret = Effect.map(identifiers.secret(secretLength), (letters) => {
@@ -58,7 +60,7 @@ const make = Effect.gen(function*() {
   const changing = <A, E extends { readonly _tag: string }>(organizationId: string, id: string, change: (endpoint: StoredEndpoint, now: number) => Effect.Effect<A, E>) =>
     sql.withTransaction(Effect.gen(function*() {
       const endpoint = yield* Effect.flatMap(Effect.orDie(endpoints.lock(organizationId, id)), present(id))
-      return yield* change(endpoint, yield* Clock.currentTimeMillis)
+      return yield* audit.recorded({ kind: "webhook", organizationId, id }, change(endpoint, yield* Clock.currentTimeMillis))
     })).pipe(Effect.catchTag("SqlError", Effect.die))
   /** What waits has failed for a reason; its events are settled by that. */
   const giveUp = (endpointId: string, reason: string, now: number) => Effect.orDie(Effect.flatMap(deliveries.failPending(endpointId, reason, now), (outboxIds) => outbox.settle(outboxIds, now)))
@@ -77,7 +79,7 @@ const make = Effect.gen(function*() {
       const { sealed, secret } = yield* newSecret
       const endpoint: StoredEndpoint = { id: yield* identifiers.make("whk"), organization_id: organizationId, ...fields, ...well, secrets: [{ sealed }], created_at: now, updated_at: now }
       const most = Math.min(endpointsMax, atMost)
-      if (!(yield* Effect.orDie(sql.withTransaction(endpoints.insert(endpoint, most))))) return yield* new WebhooksExhausted({ message: `The organization has ${most} webhooks, which is the limit; delete one first.` })
+      if (!(yield* Effect.orDie(sql.withTransaction(audit.recorded({ kind: "webhook", organizationId, id: endpoint.id }, endpoints.insert(endpoint, most)))))) return yield* new WebhooksExhausted({ message: `The organization has ${most} webhooks, which is the limit; delete one first.` })
       return { ...shownAt(now)(endpoint), secret }
     }),
     replace: Effect.fn("Webhooks.replace")(function*(organizationId, id, fields) {
@@ -124,6 +126,7 @@ const make = Effect.gen(function*() {
       return yield* changing(organizationId, id, Effect.fnUntraced(function*(endpoint, now) {
         yield* sendable(endpoint)
         yield* Effect.orDie(Effect.andThen(deliveries.redeliver(id, deliveryId, now), signal(id)))
+        yield* Effect.orDie(audit.noted({ organizationId, kind: "webhook", id, action: "redelivered", after: { delivery_id: deliveryId } }))
         return yield* deliveryOf(id, deliveryId)
       }))
     }),
@@ -133,6 +136,7 @@ const make = Effect.gen(function*() {
         let recovered = 0
         for (let taken = RECOVER_ROWS; taken === RECOVER_ROWS; recovered += taken) taken = yield* Effect.orDie(deliveries.recover(id, since, now, RECOVER_ROWS))
         yield* Effect.orDie(signal(id))
+        yield* Effect.orDie(audit.noted({ organizationId, kind: "webhook", id, action: "recovered", after: { since, recovered } }))
         return { recovered }
       }))
     })

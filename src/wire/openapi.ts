@@ -5,7 +5,7 @@ import { errorSchemaOf } from "./error-schemas.ts"
 import { isBearer, type Operation, paramsOf, type Scope } from "./operation.ts"
 
 /** Statuses that every operation of a scope can answer (contract part 0, order of refusals). */
-const commonStatuses = (scope: Scope): ReadonlyArray<number> => scope === "public" ? [500] : scope === "operator" ? [400, 401, 404, 500] : [400, 401, 402, 403, 429, 500]
+const commonStatuses = (scope: Scope): ReadonlyArray<number> => scope === "public" ? [500] : scope === "operator" ? [400, 401, 404, 500] : scope === "console" ? [400, 401, 403, 404, 500] : [400, 401, 402, 403, 429, 500]
 
 const withStatus = <S extends Schema.Top>(schema: S, status: number) => schema.pipe(HttpApiSchema.status(status as 200)) as unknown as Schema.Top
 
@@ -46,7 +46,7 @@ export const openApiOf = (operations: ReadonlyArray<Operation>, options: Documen
       const operation = byPlace.get(`${method} ${path}`)
       if (operation === undefined) continue
       entry.operationId = operation.id
-      entry.security = operation.scope === "public" ? [] : isBearer(operation) ? [{ bearer: [] }] : [{ apiKey: [] }]
+      entry.security = operation.scope === "public" ? [] : operation.scope === "console" ? [{ bearer: [] }, { session: [] }] : isBearer(operation) ? [{ bearer: [] }] : [{ apiKey: [] }]
       entry["x-scope"] = operation.scope
       entry["x-plane"] = operation.plane
     }
@@ -56,7 +56,7 @@ export const openApiOf = (operations: ReadonlyArray<Operation>, options: Documen
     info: { title: options.title, version: options.version, description: options.description, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
     components: {
       ...document.components,
-      securitySchemes: { apiKey: { type: "apiKey", in: "header", name: "X-SVC-API-KEY" }, bearer: { type: "http", scheme: "bearer" } }
+      securitySchemes: { apiKey: { type: "apiKey", in: "header", name: "X-SVC-API-KEY" }, bearer: { type: "http", scheme: "bearer" }, session: { type: "apiKey", in: "cookie", name: "dowser_session" } }
     }
   }
 }

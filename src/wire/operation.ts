@@ -6,11 +6,13 @@ import { Schema } from "effect"
 import type { Plane } from "./plane.ts"
 
 /**
+/**
  * `public` needs no key; `search` is reachable with a search key (SK in the specification); `connector_write` with a
  * connector's; `installation` with the key of a CMS installation alone; `full` needs a full key; `operator` needs the
- * operator's token (console API).
+ * operator's token (console API); `console` needs it, or the session of a member of the organization in the path whose
+ * role reaches the operation (`src/console/roles.ts`).
  */
-export type Scope = "public" | "search" | "connector_write" | "installation" | "full" | "operator"
+export type Scope = "public" | "search" | "connector_write" | "installation" | "full" | "operator" | "console"
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 type AnyCodec = Schema.Codec<unknown, unknown, never, never>
 

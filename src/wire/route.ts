@@ -14,6 +14,9 @@ import type { KeyRecord } from "../access/key-record.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { originOf } from "../access/origins.ts"
 import { clientAddress } from "./client-address.ts"
+import { type Actor, CurrentOrigin } from "../audit/origin.ts"
+import { Console, type ConsoleCaller } from "../console/console.ts"
+import { consoleRoles } from "../console/roles.ts"
 import { bodyBytes, bodyStream, jsonDepthMax, parseBounded } from "./body.ts"
 import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired } from "./errors.ts"
 import { isBearer, type Operation, paramsOf } from "./operation.ts"
@@ -24,11 +27,13 @@ import { decoderOf } from "./validation.ts"
 
 export interface Input<Q, B> {
   readonly caller: Caller
+  /** Of operations of scope `console`, which have no `caller`. */ readonly consoleCaller: ConsoleCaller
   readonly params: Readonly<Record<string, string>>
   /** Raw query parameters; the last of a repeated name wins. */ readonly search: Readonly<Record<string, string>>
   /** Everything behind the `?`, as sent. */ readonly searchText: string
   readonly headers: IncomingMessage["headers"]
   readonly address: string
+  /** This connection is TLS; a proxy in front may be without it. */ readonly isEncrypted: boolean
   /** Decoded by the operation's schema when yielded. */ readonly query: Effect.Effect<Q, InputInvalid>
   readonly payload: Effect.Effect<B, InputInvalid | EngineRefusal>
   /** Decoded from its transfer, nothing more; at most the operation's bound. */ readonly bytes: Effect.Effect<Buffer, InputInvalid>
@@ -133,15 +138,25 @@ export interface RouteOptions {
   /** CIDR ranges of proxies in front, whose word about the client's address counts; none when absent. */ readonly trustedProxies?: ReadonlyArray<string>
 }
 
+/** Whose change it is; undefined for what changes nothing that is audited. */
+const actorOf = (operation: Operation, caller: Caller | undefined, consoleCaller: ConsoleCaller | undefined): Actor | undefined => {
+  if (operation.method === "GET" || operation.scope === "search" || operation.scope === "public") return undefined
+  if (caller !== undefined) return { type: "key", id: caller.key.id }
+  return consoleCaller?.type === "member" ? { type: "member", id: consoleCaller.member.id } : { type: "operator" }
+}
+
 /** Routes for the given operations. Needs `Access` once, when built; nothing per request. */
 export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
   const access = yield* Access
   const operator = yield* OperatorAuth
+  const consoles = yield* Console
   return implemented.map(({ handler, operation }) => {
     const decodeQuery = operation.query === undefined ? undefined : decoderOf(operation.query, { closed: false })
     const decodePayload = operation.payload === undefined || !operation.payloadIsChecked ? undefined : decoderOf(operation.payload, { closed: true })
     const place = `${operation.method} ${operation.path}`
     const names = paramsOf(operation.path)
+    const least = consoleRoles[operation.id]
+    if (operation.scope === "console" && least === undefined) throw new Error(`src/console/roles.ts does not say which role reaches ${operation.id}`)
     const handle = (request: HttpServerRequest.HttpServerRequest, raw: Readonly<Record<string, string | undefined>>) => {
       const node = NodeHttpServerRequest.toIncomingMessage(request) as IncomingMessage
       const url = node.url ?? "/"
@@ -156,7 +171,10 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
       const bytes = Effect.suspend(() => read === undefined ? Effect.tap(bodyBytes(node, operation.bodyBytesMax), (body) => Effect.sync(() => { read = body })) : Effect.succeed(read))
       let known: Known | undefined
       const program = Effect.gen(function*() {
-        const caller = operation.scope === "public" ? undefined : operation.scope === "operator"
+        const consoleCaller = operation.scope === "console" && least !== undefined
+          ? yield* consoles.check({ bearer: bearer(node.headers), headers: node.headers, isRead: operation.method === "GET", organizationId: names.includes("organizationId") ? params.organizationId : undefined, least })
+          : undefined
+        const caller = operation.scope === "public" || consoleCaller !== undefined ? undefined : operation.scope === "operator"
           ? yield* operator.check(bearer(node.headers))
           : yield* access.check({
             key: presentedKey(operation, node.headers, search),
@@ -172,13 +190,16 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
         // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
         const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> =>
           operation.isAi && caller?.scope === "search" && caller.sessionId === undefined ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })) as unknown as Effect.Effect<A, E> : read
-        const answer = yield* handler({
+        const actor = actorOf(operation, caller, consoleCaller)
+        const handled = handler({
           caller: caller as Caller,
+          consoleCaller: consoleCaller as ConsoleCaller,
           params,
           search,
           searchText,
           headers: node.headers,
           address,
+          isEncrypted: (node.socket as { readonly encrypted?: boolean }).encrypted === true,
           query: inSession(decodeQuery === undefined ? Effect.succeed(search) : decodeQuery(search)),
           payload: Effect.flatMap(inSession(bytes), (body) => {
             const json = parseJson(operation.plane, body)
@@ -187,6 +208,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
           bytes: inSession(bytes),
           stream: inSession(bodyStream(node))
         })
+        const answer = yield* actor === undefined ? handled : Effect.provideService(handled, CurrentOrigin, { actor, requestId, operation: operation.id })
         return toResponse(operation, answer, headersOf(known, origin))
       })
       return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headersOf(known, origin)))

@@ -44,7 +44,7 @@ it.live("a counter reaches the document once, wherever a round is cut off", () =
       get: (...given) => { touch(); return real.get(...given) },
       write: async (...given) => { touch(); const answer = await real.write(...given); touch(); return answer }
     }
-    const layers = Layer.merge(Layer.succeed(Engine, engine), Layer.succeed(CatalogResources, CatalogResources.of({ ...resources, organizations: () => [] })))
+    const layers = Layer.merge(Layer.succeed(Engine, engine), Layer.succeed(CatalogResources, CatalogResources.of({ ...resources, organizations: () => [], on: () => resources })))
     const random = seeded(11)
     const expected = new Map<string, number>()
     for (const id of ["org_a", "org_b"]) {

@@ -5,13 +5,15 @@ import { Context, Effect, Layer, Redacted } from "effect"
 import { PgClient } from "@effect/sql-pg"
 import { createCollection, search, upsertPreset, deletePreset } from "../../engine-sdk/src/operations/mod.ts"
 import { openEngine } from "../../engine-sdk/src/memory/open-engine.ts"
-import { Access, neverExpires } from "../../src/access/access.ts"
+import { Access, lookupHash, neverExpires } from "../../src/access/access.ts"
+import { OperatorAuth } from "../../src/access/operator.ts"
 import { Seal } from "../../src/access/seal.ts"
 import { PopularDocuments } from "../../src/analytics/popular-documents.ts"
 import { layerDictionaries } from "../../src/catalog/dictionaries.ts"
 import { makeContexts } from "../../src/catalog/engine-plane.ts"
 import { CatalogResources } from "../../src/catalog/resources.ts"
 import { layerPostgres } from "../../src/configuration/configuration-postgres.ts"
+import { Console } from "../../src/console/console.ts"
 import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { Outbox } from "../../src/outbox/outbox.ts"
 import { Engine } from "../../src/ports/engine.ts"
@@ -42,13 +44,13 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
     })
     const layer = Layer.mergeAll(SearchRules.layer, layerDictionaries).pipe(
       Layer.provideMerge(PopularDocuments.layer),
-      Layer.provideMerge(Layer.mergeAll(CatalogResources.layer, Access.layer)),
+      Layer.provideMerge(Layer.mergeAll(CatalogResources.layer, Access.layer, Console.layer)),
       Layer.provideMerge(Layer.mergeAll(Outbox.layer, layerPostgres(client(3)), layerLeased({ isAlone: false }))),
-      Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7)), Layer.succeed(Engine, listening))),
+      Layer.provideMerge(Layer.mergeAll(Identifiers.layer, OperatorAuth.layer("token"), Seal.layer(new Uint8Array(32).fill(7)), Layer.succeed(Engine, listening))),
       Layer.provideMerge(Layer.provideMerge(layerMigrations, client(4)))
     )
     const context = yield* Layer.build(Layer.fresh(layer))
-    return { access: Context.get(context, Access), rules: Context.get(context, SearchRules), resources: Context.get(context, CatalogResources), contextOf: yield* Effect.provide(makeContexts, context) }
+    return { access: Context.get(context, Access), people: Context.get(context, Console), rules: Context.get(context, SearchRules), resources: Context.get(context, CatalogResources), contextOf: yield* Effect.provide(makeContexts, context) }
   })
   const [a, b] = [yield* member("a"), yield* member("b")]
 
@@ -80,7 +82,10 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
     assert.strictEqual(yield* statusOf(access.check(presented(secured))), "Unauthorized")
     assert.deepStrictEqual(access.listKeys(organization.id), [])
   }
-  assert.strictEqual(createHash("sha256").update(value).digest("hex"), key.lookup_hash)
+  // Neither the value nor what signs for it.
+  const digest = createHash("sha256").update(value).digest()
+  assert.strictEqual(lookupHash(digest).toString("hex"), key.lookup_hash)
+  assert.notStrictEqual(digest.toString("hex"), key.lookup_hash)
 
   // Keys that are stored nowhere: both sign with one key, whoever of them made it, and both see what takes such a key away.
   const minter = yield* a.access.createKey({ ...newKey(organization.id), scope: "full" })
@@ -101,6 +106,30 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
   yield* a.access.createKey({ ...newKey(organization.id), autodelete: true, expires_at: 1 })
   assert.deepStrictEqual((yield* Effect.forEach([a, b], ({ access }) => access.deleteExpired, { concurrency: 2 })).sort(), [0, 1])
   for (const { access } of [a, b]) assert.deepStrictEqual(access.listKeys(organization.id), [])
+  // Members and sessions: who signs in at one process is signed in at the other, and out again.
+  const operator = { type: "operator" } as const
+  const { member: owner } = yield* a.people.addMember(operator, organization.id, { email: "o@x.example", name: "", role: "owner", password: "a long password" })
+  const { member: second } = yield* b.people.addMember(operator, organization.id, { email: "s@x.example", name: "", role: "owner", password: "a long password" })
+  const signIn = (people: typeof a.people, email: string, password = "a long password") => people.signIn({ email, password, organizationId: undefined, address: "127.0.0.1" })
+  const asks = (people: typeof a.people, token: string, least: "member" | "owner" = "member") =>
+    statusOf(people.check({ bearer: undefined, headers: { cookie: `dowser_session=${token}` }, isRead: true, organizationId: organization.id, least }))
+  const opened = yield* signIn(a.people, owner.email)
+  assert.deepStrictEqual([yield* asks(a.people, opened.token, "owner"), yield* asks(b.people, opened.token, "owner")], ["ok", "ok"])
+  // Two owners make each other members at the same time, each at another process: one stays.
+  const demoted = yield* Effect.forEach([[a, second], [b, owner]] as const, ([{ people }, { id }]) => statusOf(people.changeMember(operator, organization.id, id, { role: "member" })), { concurrency: 2 })
+  assert.deepStrictEqual(demoted.sort(), ["MemberConflict", "ok"])
+  for (const { people } of [a, b]) assert.strictEqual(people.members(organization.id).filter(({ role }) => role === "owner").length, 1)
+  yield* b.people.changeMember(operator, organization.id, owner.id, { role: "owner" })
+  yield* a.people.changeMember(operator, organization.id, second.id, { role: "member" })
+  assert.strictEqual(yield* asks(b.people, (yield* signIn(a.people, second.email)).token, "owner"), "RoleDenied")
+  yield* b.people.signOut(opened.session)
+  assert.deepStrictEqual([yield* asks(a.people, opened.token), yield* asks(b.people, opened.token)], ["Unauthorized", "Unauthorized"])
+  const again = yield* signIn(b.people, second.email)
+  yield* b.people.changeMember(operator, organization.id, second.id, { password: "another long password" })
+  assert.strictEqual(yield* asks(a.people, again.token), "Unauthorized")
+  const last = yield* signIn(a.people, second.email, "another long password")
+  yield* a.people.removeMember(operator, organization.id, second.id)
+  assert.deepStrictEqual([yield* asks(a.people, last.token), yield* asks(b.people, last.token)], ["Unauthorized", "Unauthorized"])
 
   // Resources, and the dictionaries that the engine is told.
   const own = organization.id

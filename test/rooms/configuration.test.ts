@@ -12,6 +12,7 @@ import { makeRandom } from "../../fixtures/random.ts"
 import { Configuration } from "../../src/configuration/configuration.ts"
 import { makeLeasesRepository } from "../../src/configuration/leases-repository.ts"
 import { layer as layerMigrations } from "../../src/migrations/index.ts"
+import { Identifiers } from "../../src/ports/identifiers.ts"
 import { layerSql } from "../../src/runtime/embedded.ts"
 import { startBreakableProxy } from "../support/breakable-proxy.ts"
 import { type Address, makeMember, makeRoom, makeTable } from "../support/configuration-room.ts"
@@ -268,7 +269,7 @@ for (const way of ["cut", "block"] as const) {
 scenario("alone, a write is read at once, also when many write at the same time, and leaves no version behind", () =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
-    const room = yield* Effect.provide(makeRoom, Configuration.layerEmbedded)
+    const room = yield* Effect.provide(makeRoom, Layer.provide(Configuration.layerEmbedded, Identifiers.layer))
     yield* Effect.forEach(Array.from({ length: 40 }), (_, i) => Effect.gen(function*() {
       const organizationId = i % 2 === 0 ? "a" : "b"
       const sum = yield* room.write(organizationId, "x")

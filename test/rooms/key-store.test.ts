@@ -12,6 +12,9 @@ const record = (n: number, organization: number, random = makeRandom(n)): KeyRec
   cidrs: random.chance(0.1) ? ["10.0.0.0/8"] : [], origins: [], filter_by: random.chance(0.1) ? { goods: "shop:=a" } : {}, fields: random.chance(0.1) ? ["id", "name"] : [], autodelete: random.chance(0.1), installation_id: undefined, rate_limit_per_minute: 600, expires_at: 64_723_363_199, created_at: 1_700_000_000_000 + n, revoked_at: undefined
 })
 
+/** As it is remembered: with the half of its hash by which it is found. */
+const kept = <K extends KeyRecord | undefined>(key: K): K => key === undefined ? key : { ...key, lookup_hash: key.lookup_hash.slice(0, 32) }
+
 describe("packed keys", () => {
   it("answers as maps do, for 30,000 keys of 100 organizations with changes in between", () => {
     const random = makeRandom(5)
@@ -21,7 +24,6 @@ describe("packed keys", () => {
     for (let n = 0; n < 30_000; n++) {
       const key = record(n, random.below(100))
       plain.set(key.id, key)
-      // A digest is the hash or, should that ever differ, what was given.
       store.put(key, signs(n) ? n % 2 === 0 ? sha(`value ${n}`) : sha(`digest ${n}`) : undefined)
       if (random.chance(0.1)) {
         const changed = { ...plain.get(`key_${random.below(n + 1)}`)!, revoked_at: n }
@@ -32,8 +34,8 @@ describe("packed keys", () => {
     }
     for (let i = 0; i < 3_000; i++) {
       const n = random.below(31_000)
-      expect(store.byId(`key_${n}`)).toEqual(plain.get(`key_${n}`))
-      expect(store.byHash(sha(`value ${n}`))).toEqual(plain.get(`key_${n}`))
+      expect(store.byId(`key_${n}`)).toEqual(kept(plain.get(`key_${n}`)))
+      expect(store.byHash(sha(`value ${n}`))).toEqual(kept(plain.get(`key_${n}`)))
       expect(store.byHash(sha(`digest ${n}`))).toBeUndefined()
       const key = plain.get(`key_${n}`)
       if (key === undefined) continue
@@ -43,7 +45,7 @@ describe("packed keys", () => {
     }
     for (let organization = 0; organization < 101; organization++) {
       const own = [...plain.values()].filter(({ organization_id }) => organization_id === `org_${organization}`)
-      expect(store.ofOrganization(`org_${organization}`)).toEqual(own.reverse())
+      expect(store.ofOrganization(`org_${organization}`)).toEqual(own.reverse().map(kept))
     }
   })
 })

@@ -14,7 +14,7 @@ import { layerTestSql } from "../support/postgres.ts"
 const layer = Access.layer.pipe(
   Layer.provideMerge(Outbox.layer),
   Layer.provideMerge(layerLeased({ isAlone: true })),
-  Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7)), Configuration.layerEmbedded)),
+  Layer.provideMerge(Layer.provideMerge(Layer.mergeAll(Seal.layer(new Uint8Array(32).fill(7)), Configuration.layerEmbedded), Identifiers.layer)),
   Layer.provideMerge(layerTestSql)
 )
 const newKey = (organization_id: string, description: string) => ({

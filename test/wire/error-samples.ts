@@ -1,5 +1,6 @@
 /** One sample, or several where a fact changes the answer, of every error that the source declares. */
 import * as access from "../../src/access/errors.ts"
+import * as console from "../../src/console/errors.ts"
 import * as configuration from "../../src/configuration/errors.ts"
 import * as events from "../../src/events/errors.ts"
 import * as health from "../../src/health/errors.ts"
@@ -36,6 +37,10 @@ export const samples: ReadonlyArray<readonly [name: string, error: { readonly _t
   ["KeyNotFound", new access.KeyNotFound({ message: "Not found." })],
   ["KeyValueTaken", new access.KeyValueTaken({ message: "API key generation conflict." })],
   ["ConfigurationUnavailable", new configuration.ConfigurationUnavailable({ message: "The configuration cannot be read at the moment.", retry_after_s: 5 })],
+  ["SignInRefused", new console.SignInRefused({ message: "Wrong address or password." })],
+  ["MemberNotFound", new console.MemberNotFound({ message: "Member mem_1 does not exist." })],
+  ["MemberConflict", new console.MemberConflict({ message: "An organization keeps at least one owner." })],
+  ["RoleDenied", new console.RoleDenied({ message: "This takes the role owner; yours is member." })],
   ["EventsUnavailable", new events.EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: 1 })],
   ["Unhealthy", new health.Unhealthy({ message: "Searches cannot be answered at the moment.", retry_after_s: 10 })],
   ["JobNotFound", new ingest.JobNotFound({ message: "Job job_1 does not exist." })],

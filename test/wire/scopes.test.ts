@@ -8,6 +8,7 @@ import { HttpRouter } from "effect/http"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Access, neverExpires, type NewKey } from "../../src/access/access.ts"
 import { OperatorAuth } from "../../src/access/operator.ts"
+import { Console } from "../../src/console/console.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { makeServer } from "../../src/wire/edges.ts"
 import { NotFound } from "../../src/wire/errors.ts"
@@ -31,6 +32,8 @@ beforeAll(async () => {
   program = await startProgram()
   tenant = await program.tenant("Scopes")
   const access = await program.run(Effect.gen(function*() { return yield* Access }))
+  // No operation of this test is the console's.
+  const people = {} as Console["Service"]
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
   const routes = HttpRouter.addAll(routesOf([
@@ -43,7 +46,7 @@ beforeAll(async () => {
     implement(look, ({ caller }) => Effect.succeed({ filter: caller.embedded?.filter_by ?? null }))
   ]))
   await Effect.runPromise(Layer.buildWithScope(HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provide(Layer.mergeAll(NodeHttpServer.layer(makeServer, { host: "127.0.0.1", port }), Layer.succeed(Access, access), OperatorAuth.layer("t")))
+    Layer.provide(Layer.mergeAll(NodeHttpServer.layer(makeServer, { host: "127.0.0.1", port }), Layer.succeed(Access, access), Layer.succeed(Console, people), OperatorAuth.layer("t")))
   ), scope))
   base = `http://127.0.0.1:${port}`
   close = () => Effect.runPromise(Scope.close(scope, Exit.void))

@@ -1,0 +1,36 @@
+/** Collections in the audit log. The engine holds them, so the entry is there before the change and completed behind it. */
+import type { OperationContext } from "../../engine-sdk/src/operations/mod.ts"
+import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import { Effect } from "effect"
+import type { AuditRecorder } from "../audit/record.ts"
+
+/** Undefined for a body that the engine refuses. */
+const nameIn = (text: string): string | undefined => {
+  try {
+    const body = JSON.parse(text) as { readonly name?: unknown } | null
+    return typeof body?.name === "string" && body.name !== "" ? body.name.replaceAll("\u0000", "") : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const auditedCollection = (audit: AuditRecorder, contextOf: (organizationId: string) => OperationContext) => {
+  const schemaOf = (organizationId: string, name: string): unknown => {
+    const found = resolveCollection(contextOf(organizationId), name)
+    return found === undefined ? undefined : { ...found.schema, created_at: found.created_at }
+  }
+  return {
+    creation: <A, E>(organizationId: string, text: string, change: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+      const name = nameIn(text)
+      if (name === undefined) return change
+      return audit.bracketed({ organizationId, kind: "collection", id: name, action: "created" }, change, () => schemaOf(organizationId, name))
+    },
+    /** `name` may be an alias; one that names nothing is left to the engine to refuse. */
+    change: <A, E>(organizationId: string, name: string, action: "updated" | "deleted", change: Effect.Effect<A, E>): Effect.Effect<A, E> => Effect.suspend(() => {
+      const collection = resolveCollection(contextOf(organizationId), name)?.schema.name
+      if (collection === undefined) return change
+      return audit.bracketed({ organizationId, kind: "collection", id: collection, action, before: schemaOf(organizationId, collection) }, change,
+        () => action === "deleted" ? undefined : schemaOf(organizationId, collection))
+    })
+  }
+}

@@ -1,0 +1,69 @@
+/** Handlers of members and sessions, and the console's twins of keys, webhooks and the audit log. */
+import { Effect } from "effect"
+import { Access } from "../access/access.ts"
+import * as keys from "../access/routes.ts"
+import { CurrentOrigin, systemOrigin } from "../audit/origin.ts"
+import * as audit from "../audit/routes.ts"
+import { organizationOf } from "../organizations/routes.ts"
+import * as webhooks from "../webhooks/routes.ts"
+import { NotFound, OriginNotAllowed } from "../wire/errors.ts"
+import { Reply } from "../wire/reply.ts"
+import { implement } from "../wire/route.ts"
+import { Console, type ConsoleCaller, type OpenedSession } from "./console.ts"
+import * as contract from "./contract.ts"
+import { cookieText, isOverTls, isOwnPage } from "./cookie.ts"
+import type { MemberRecord } from "./members-repository.ts"
+import type { Member } from "./schema.ts"
+import { twinsOf } from "./twins.ts"
+
+const shown = ({ created_at, email, id, name, role }: MemberRecord): Member => ({ id, email, name, role, created_at })
+const shownSession = ({ member, session }: Pick<OpenedSession, "member" | "session">) => ({ organization_id: member.organization_id, member: shown(member), expires_at: session.expires_at })
+/** Of a session; the operator's token has none. */
+const signedIn = (caller: ConsoleCaller) => caller.type === "member" ? Effect.succeed(caller) : Effect.fail(new NotFound({ message: "The operator's token has no session." }))
+
+const memberRoutes = Effect.gen(function*() {
+  const console = yield* Console
+  const access = yield* Access
+  const opened = (status: number, session: OpenedSession, isSecure: boolean) =>
+    new Reply(status, JSON.stringify(shownSession(session)), "application/json", { "set-cookie": cookieText(session.token, Math.floor((session.session.expires_at - session.session.created_at) / 1000), isSecure), "cache-control": "no-store" })
+  return [
+    implement(contract.createSession, ({ address, headers, isEncrypted, payload }) => Effect.gen(function*() {
+      // A page elsewhere must not sign its visitor in as somebody else.
+      if (headers.origin !== undefined && !isOwnPage(headers)) return yield* new OriginNotAllowed({ message: "People sign in from the console's own pages." })
+      const { email, organization_id, password } = yield* payload
+      const session = yield* console.signIn({ email, password, organizationId: organization_id, address })
+      return opened(201, session, isOverTls(headers, isEncrypted))
+    }).pipe(Effect.provideService(CurrentOrigin, { ...systemOrigin, requestId: String(headers["x-request-id"]), operation: contract.createSession.id }))),
+    implement(contract.getCurrentSession, ({ consoleCaller }) => Effect.map(signedIn(consoleCaller), shownSession)),
+    implement(contract.deleteCurrentSession, ({ consoleCaller, headers, isEncrypted }) => Effect.gen(function*() {
+      const { session } = yield* signedIn(consoleCaller)
+      yield* console.signOut(session)
+      return new Reply(200, JSON.stringify({ id: session.id }), "application/json", { "set-cookie": cookieText("", 0, isOverTls(headers, isEncrypted)) })
+    })),
+    implement(contract.changeOwnPassword, ({ address, consoleCaller, headers, isEncrypted, payload }) => Effect.gen(function*() {
+      const { member } = yield* signedIn(consoleCaller)
+      const { current_password, new_password } = yield* payload
+      return opened(200, yield* console.changePassword(member, { current: current_password, next: new_password, address }), isOverTls(headers, isEncrypted))
+    })),
+    implement(contract.listMembers, ({ params }) => Effect.map(organizationOf(access, params.organizationId), ({ id }) => ({ data: console.members(id).map(shown) }))),
+    implement(contract.createMember, ({ consoleCaller, params, payload }) => Effect.gen(function*() {
+      const { id } = yield* organizationOf(access, params.organizationId)
+      const { email, name = "", password, role } = yield* payload
+      const { initialPassword, member } = yield* console.addMember(consoleCaller, id, { email, name, role, password })
+      return { ...shown(member), ...(initialPassword === undefined ? {} : { initial_password: initialPassword }) }
+    })),
+    implement(contract.updateMember, ({ consoleCaller, params, payload }) => Effect.gen(function*() {
+      const { id } = yield* organizationOf(access, params.organizationId)
+      return shown(yield* console.changeMember(consoleCaller, id, params.memberId, yield* payload))
+    })),
+    implement(contract.deleteMember, ({ consoleCaller, params }) => Effect.gen(function*() {
+      const { id } = yield* organizationOf(access, params.organizationId)
+      yield* console.removeMember(consoleCaller, id, params.memberId)
+      return { id: params.memberId }
+    }))
+  ]
+})
+
+export const consoleRoutes = Effect.gen(function*() {
+  return [...yield* memberRoutes, ...yield* twinsOf([...yield* keys.routes, ...yield* webhooks.routes, ...yield* audit.routes])]
+})

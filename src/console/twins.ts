@@ -1,0 +1,34 @@
+/**
+ * Operations of the tenant API that the console has as well: the same handlers, reached by the operator or a member's session
+ * under `/console/v1/organizations/{id}`. The role that each takes stands in `roles.ts`.
+ */
+import { Effect } from "effect"
+import { Access } from "../access/access.ts"
+import type { Caller } from "../access/caller.ts"
+import { organizationOf } from "../organizations/routes.ts"
+import type { Operation } from "../wire/operation.ts"
+import type { Implemented } from "../wire/route.ts"
+import { consoleRoles } from "./roles.ts"
+
+const PREFIX = "/v1/"
+export const twinId = (id: string): string => `console${id[0]!.toUpperCase()}${id.slice(1)}`
+
+/** A console caller as rooms know one: everything of one organization, by no key. */
+const callerOf = (organizationId: string): Caller => ({
+  organizationId, scope: "full", embedded: undefined, sessionId: undefined, rate: undefined,
+  key: {
+    id: "console", organization_id: organizationId, scope: "full", description: "Console", actions: ["*"], collections: ["*"], value_prefix: "", lookup_hash: "", sealed_digest: undefined,
+    cidrs: [], origins: [], filter_by: {}, fields: [], autodelete: false, installation_id: undefined, rate_limit_per_minute: 0, expires_at: Number.MAX_SAFE_INTEGER, created_at: 0, revoked_at: undefined
+  }
+})
+
+const twinOf = (operation: Operation): Operation => ({
+  ...operation, id: twinId(operation.id), group: `console: ${operation.group}`, scope: "console", path: `/console/v1/organizations/:organizationId/${operation.path.slice(PREFIX.length)}`
+})
+
+/** Twins of those that the table of roles names. */
+export const twinsOf = (rooms: ReadonlyArray<Implemented>) => Effect.map(Access, (access): ReadonlyArray<Implemented> =>
+  rooms.filter(({ operation }) => operation.path.startsWith(PREFIX) && consoleRoles[twinId(operation.id)] !== undefined).map(({ handler, operation }) => ({
+    operation: twinOf(operation),
+    handler: (input) => Effect.andThen(organizationOf(access, input.params.organizationId!), handler({ ...input, caller: callerOf(input.params.organizationId!) }))
+  })))

@@ -1,0 +1,81 @@
+/**
+ * What a backup says of itself, and whether it is whole. A folder:
+ *
+ *   manifest.json         this; written last, so that a backup without it is not one
+ *   postgres/<table>      rows as Postgres' COPY writes them, of one snapshot
+ *   log/data.mdb          the event log, copied after that snapshot: it holds every event that the rows count
+ *   engine/documents.mdb  documents and schemas, copied while no analytics rule writes to them
+ *   files/…               what else the data folder keeps: secrets of the operator, marks of the demo
+ *
+ * Not in it, because it is made again: indexes, stream states (from the log up to the offsets in the rows), the dedupe window.
+ */
+import { createHash } from "node:crypto"
+import { createReadStream, existsSync, readFileSync, statSync } from "node:fs"
+import { join, normalize, sep } from "node:path"
+import { Schema } from "effect"
+import { StartRefused } from "../data-folder.ts"
+
+export const BACKUP_FORMAT = 1
+export const manifestFile = "manifest.json"
+
+export const Manifest = Schema.Struct({
+  format: Schema.Literal(BACKUP_FORMAT),
+  /** Of the program that wrote it. */ program: Schema.String,
+  /** The newest migration of the rows. */ data_version: Schema.Int,
+  /** Unix milliseconds at which the snapshot of the rows was taken. */ created_at: Schema.Int,
+  /** End offsets of the log by `topic/partition`: every event before them is in the backup. */ log_position: Schema.Record(Schema.String, Schema.Int),
+  tables: Schema.Array(Schema.Struct({ name: Schema.String, columns: Schema.Array(Schema.String), rows: Schema.Int })),
+  /** Next values of identity columns, by sequence. */ sequences: Schema.Record(Schema.String, Schema.String),
+  parts: Schema.Array(Schema.Struct({ path: Schema.String, bytes: Schema.Int, sha256: Schema.String }))
+})
+export type Manifest = typeof Manifest.Type
+export type Part = Manifest["parts"][number]
+
+const decode = Schema.decodeUnknownSync(Manifest)
+
+/** Throws `StartRefused` for what is no backup, or one that this program cannot read. */
+export const readManifest = (folder: string, dataVersion: number): Manifest => {
+  const file = join(folder, manifestFile)
+  if (!existsSync(file)) throw new StartRefused(`${folder} is no backup, or one that was interrupted: it has no ${manifestFile}.`)
+  let found: unknown
+  try {
+    found = JSON.parse(readFileSync(file, "utf8"))
+  } catch {
+    throw new StartRefused(`${file} cannot be read as JSON: the backup is damaged.`)
+  }
+  const { data_version, format } = (typeof found === "object" && found !== null ? found : {}) as { readonly format?: unknown; readonly data_version?: unknown }
+  if (format !== BACKUP_FORMAT) throw new StartRefused(`The backup ${folder} has format ${String(format)}; this version of Dowser reads ${BACKUP_FORMAT}.`)
+  if (typeof data_version === "number" && data_version > dataVersion) throw new StartRefused(`The backup ${folder} was written by a newer version of Dowser (data version ${data_version}, this program knows ${dataVersion}); restore it with that version.`)
+  try {
+    return decode(found)
+  } catch (error) {
+    throw new StartRefused(`${file} is damaged: ${(error as Error).message.split("\n")[0]}.`)
+  }
+}
+
+/** SHA-256 of a file and how many lines it has; `onBytes` hears of progress. Reads in pieces. */
+export const digestOf = async (file: string, onBytes: (bytes: number) => void): Promise<{ readonly sha256: string; readonly bytes: number; readonly lines: number }> => {
+  const hash = createHash("sha256")
+  let bytes = 0, lines = 0
+  for await (const chunk of createReadStream(file, { highWaterMark: 1024 * 1024 }) as AsyncIterable<Buffer>) {
+    hash.update(chunk)
+    bytes += chunk.length
+    for (let at = chunk.indexOf(10); at >= 0; at = chunk.indexOf(10, at + 1)) lines++
+    onBytes(chunk.length)
+  }
+  return { sha256: hash.digest("hex"), bytes, lines }
+}
+
+/** Every part there, of its length and content; throws `StartRefused` naming the first that is not. */
+export const verifyParts = async (folder: string, { parts }: Manifest, onBytes: (done: number, total: number) => void): Promise<void> => {
+  const total = parts.reduce((sum, { bytes }) => sum + bytes, 0)
+  let done = 0
+  for (const { bytes, path, sha256 } of parts) {
+    if (normalize(path).startsWith("..") || path.startsWith(sep)) throw new StartRefused(`The backup names a part outside of itself: ${path}.`)
+    const file = join(folder, path)
+    if (!existsSync(file)) throw new StartRefused(`The backup is not whole: ${path} is missing.`)
+    const found = statSync(file).size
+    if (found !== bytes) throw new StartRefused(`The backup is damaged: ${path} has ${found} bytes instead of ${bytes}.`)
+    if ((await digestOf(file, (count) => onBytes(done += count, total))).sha256 !== sha256) throw new StartRefused(`The backup is damaged: the content of ${path} is not what was written.`)
+  }
+}
