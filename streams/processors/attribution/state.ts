@@ -27,11 +27,11 @@ export interface QueryReference {
 export const PENDING_MAX = 64
 const TTL_MS = DEDUPE_WINDOW_HOURS * 3_600_000
 /** Searches and interactions of the visits in memory, some 350 bytes each. */
-const HOT_VISITS_MAX = 300_000
+const HOT_VISITS_MAX = 100_000
 /** Query ids, and what waits for them or stands behind them. */
-const HOT_QUERIES_MAX = 100_000
+const HOT_QUERIES_MAX = 50_000
 /** How far beyond both a partition may go before the next snapshot: visits that come back from the store, and new ones. */
-const OVER_HOT_MAX = 300_000
+const OVER_HOT_MAX = 150_000
 /** Stored values looked at for expiry in one snapshot. */
 const EXPIRY_SCAN_MAX = 2_000
 /**
