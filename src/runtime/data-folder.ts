@@ -34,7 +34,8 @@ const writeWhole = (file: string, text: string) => {
   renameSync(`${file}.new`, file)
 }
 
-const isAlive = (pid: number): boolean => {
+/** Whether a process with this id is there, of whomever. */
+export const isAlive = (pid: number): boolean => {
   try {
     process.kill(pid, 0)
     return true

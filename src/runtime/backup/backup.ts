@@ -20,7 +20,7 @@ import { copyJournal } from "../../../engine-sdk/src/store/copy-journal.ts"
 import { holdOff } from "../../analytics-rules/publishing-lock.ts"
 import { version } from "../../config.ts"
 import { copyLog, endOffsetsOf } from "../../ports/event-log-lmdb-environment.ts"
-import { readRunning, StartRefused } from "../data-folder.ts"
+import { isAlive, readRunning, StartRefused } from "../data-folder.ts"
 import { runningServer } from "../embedded-postgres.ts"
 import { layerSql } from "../embedded.ts"
 import { BACKUP_FORMAT, digestOf, type Manifest, manifestFile, type Part } from "./manifest.ts"
@@ -37,15 +37,6 @@ const SECRET_MODE = 0o600
 export const emptyFolder = (path: string): boolean => !existsSync(path) || (statSync(path).isDirectory() && readdirSync(path).length === 0)
 
 const transferPrefix = "dowser-transfer-"
-const isAlive = (pid: number): boolean => {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch (error) {
-    return (error as { readonly code?: string }).code === "EPERM"
-  }
-}
-
 /** A folder of ours that the server may write to and read from, whoever it runs as. What killed commands left there goes. */
 export const transferFolder = (postgres: string): string => {
   for (const name of readdirSync(postgres)) {
