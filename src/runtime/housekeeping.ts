@@ -8,6 +8,7 @@ import { expireAudit } from "../audit/audit-repository.ts"
 import { expireInstants } from "../analytics/instants-retention.ts"
 import { expireSessions } from "../console/members-repository.ts"
 import { expireRejections } from "../events/failed-repository.ts"
+import { expireJobs } from "../jobs/jobs-retention.ts"
 import { expireOutbox } from "../outbox/outbox-retention.ts"
 import { expireRuleEvents } from "../analytics-rules/events-retention.ts"
 import { expireReservations } from "../metering/wallet.ts"
@@ -29,7 +30,7 @@ export interface HousekeepingOptions {
 
 const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [
   expireInstants, expireOutbox, expireDeliveries, (rowsMax) => expireQueries(rowsMax), (rowsMax) => expireRuleEvents(rowsMax), expireRejections, (rowsMax) => expireAudit(rowsMax), expireSessions,
-  (rowsMax) => expireCounters(rowsMax), (rowsMax) => expireReservations(rowsMax)
+  (rowsMax) => expireCounters(rowsMax), (rowsMax) => expireReservations(rowsMax), (rowsMax) => expireJobs(rowsMax)
 ]
 
 /** One sweep: every table until a statement finds nothing more; answers the rows removed. */

@@ -7,6 +7,7 @@ import { DAY_MS, MINUTE_MS } from "../../src/analytics/grain.ts"
 import { MinutePacker } from "../../src/analytics/instants.ts"
 import { expireInstants, instantsKeptFrom, withoutOldInstants } from "../../src/analytics/instants-retention.ts"
 import { Rollups } from "../../src/analytics/rollups-repository.ts"
+import { expireJobs } from "../../src/jobs/jobs-retention.ts"
 import { expireOutbox } from "../../src/outbox/outbox-retention.ts"
 import { layerHousekeeping, sweep } from "../../src/runtime/housekeeping.ts"
 import { weightOf } from "../../src/suggestions/recency.ts"
@@ -60,6 +61,20 @@ it.live("instants leave once no range can need them, and figures of old and new 
     // Within the kept time to the millisecond; before it to the minute, never to nothing.
     expect(yield* events("org_c", kept + DAY_MS + 11, kept + DAY_MS + 50_001)).toBe(1)
     expect(yield* events("org_b", old + 11, old + 3 * MINUTE_MS + 1)).toBe(8)
+  }).pipe(Effect.provide(layerTestSql), Effect.scoped))
+
+it.live("jobs leave 400 days after they finished, and never before", () =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    yield* organization("org_j")
+    const finished = (daysAgo: number | undefined) => daysAgo === undefined ? null : String(NOW - daysAgo * DAY_MS)
+    for (const [id, daysAgo] of [["old", 401], ["older", 900], ["kept", 399], ["under way", undefined]] as const) {
+      yield* sql`INSERT INTO jobs (id, organization_id, type, status, config, created_at, updated_at, finished_at) VALUES (${id}, 'org_j', 'subject_erasure', 'ready', '{}', 0, 0, ${finished(daysAgo)}::text::int8)`
+      yield* sql`INSERT INTO ingest_jobs (id, organization_id, name, collection, source, status, config, stats, created_at, updated_at, finished_at) VALUES (${id}, 'org_j', 'n', ${id}, 'reindex', 'ready', '{}', '{}', 0, 0, ${finished(daysAgo)}::text::int8)`
+    }
+    expect(yield* atTime(NOW)(expireJobs(1))).toBe(2)
+    expect(yield* atTime(NOW)(expireJobs(10))).toBe(2)
+    for (const table of ["jobs", "ingest_jobs"]) expect((yield* sql<{ id: string }>`SELECT id FROM ${sql(table)} ORDER BY id`).map(({ id }) => id)).toEqual(["kept", "under way"])
   }).pipe(Effect.provide(layerTestSql), Effect.scoped))
 
 it.live("outbound events leave a week after they were settled, or after thirty days that nothing settled them", () =>
