@@ -14,8 +14,10 @@ import { isRefused } from "../../refusal.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
 import { type Key, INSTANTS_TABLE, millionths, ROLLUP_TABLES, type RollupTable, UNFOLDED_TABLE } from "./rollups.ts"
 
-/** Packed bytes of one fold: some 500,000 instants, whose rows are in memory together. One value may have more. */
-const BYTES_MAX = 4 * 1024 * 1024
+/** Packed bytes that are read together; one value may have more. */
+const BYTES_MAX = 512 * 1024
+/** Rows of one fold, some 300 bytes each: few values of many minutes have as many as many values of one. */
+const ROWS_MAX = 150_000
 /** Values of one fold; those of a shop that sends little are small. */
 const VALUES_MAX = 20_000
 /** Held by folds together, and alone by whoever exchanges rows. */
@@ -64,6 +66,12 @@ class Grains {
     }
     open.bucket = new Map()
   }
+  /** Rows so far; larger buckets that are still open may add some. */
+  get size(): number {
+    let size = this.#rows.length
+    for (const { bucket } of this.#open) size += bucket.size
+    return size
+  }
   /** In one order, so that two writers never deadlock. */
   rows(): ReadonlyArray<GrainRow> {
     for (let i = 0; i < this.#open.length; i++) this.#close(i)
@@ -107,7 +115,11 @@ const upsert = (target: RollupTable, rows: ReadonlyArray<GrainRow>) =>
 
 interface Named { readonly organization_id: string; readonly minute_at: string; readonly flush: string; readonly bytes: number }
 
-/** Takes the next values, of one organization or of all, and folds them; how many it took. In the caller's transaction. */
+const IDS = "unnest($1::text::text[], $2::text::int8[], $3::text::int8[]) AS k (organization_id, minute_at, flush)"
+const idsOf = (values: ReadonlyArray<Named>): ReadonlyArray<string> =>
+  [textsLiteral(values.map((value) => value.organization_id)), numbersLiteral(values.map(({ minute_at }) => minute_at)), numbersLiteral(values.map(({ flush }) => flush))]
+
+/** Takes the next values, of one organization or of all, and folds them; whether there are more. In the caller's transaction. */
 const foldNext = Effect.fnUntraced(function*(organizationId: string | undefined, valuesMax: number) {
   const sql = yield* SqlClient.SqlClient
   const named = yield* sql.unsafe<Named>(
@@ -117,25 +129,26 @@ const foldNext = Effect.fnUntraced(function*(organizationId: string | undefined,
       ORDER BY u.organization_id, u.minute_at, u.flush LIMIT ${valuesMax} FOR UPDATE OF u SKIP LOCKED`,
     organizationId === undefined ? [] : [organizationId]
   )
-  let bytes = 0
-  const over = named.findIndex((value) => (bytes += value.bytes) > BYTES_MAX)
-  const taken = over < 0 ? named : named.slice(0, Math.max(1, over))
-  if (taken.length === 0) return { taken, isMore: false }
-  const ids = [textsLiteral(taken.map((value) => value.organization_id)), numbersLiteral(taken.map(({ minute_at }) => minute_at)), numbersLiteral(taken.map(({ flush }) => flush))]
-  const IDS = "unnest($1::text::text[], $2::text::int8[], $3::text::int8[]) AS k (organization_id, minute_at, flush)"
-  const values = yield* sql.unsafe<{ organization_id: string; minute_at: number; packed: Uint8Array }>(
-    `SELECT organization_id, minute_at::float8 AS minute_at, packed FROM ${IDS} JOIN ${INSTANTS_TABLE} USING (organization_id, minute_at, flush) ORDER BY organization_id, minute_at, flush`, ids)
   const tables = ROLLUP_TABLES.map((table) => ({ table, grains: new Grains() }))
-  for (const { minute_at, organization_id, packed } of values) {
-    const reader = new MinuteReader(packed)
-    for (const { grains, table: { of } } of tables) {
-      grains.enter(organization_id, minute_at)
-      reader.eachKey(of, (key, sums) => grains.add(key, sums))
+  let taken = 0
+  for (let size = 0; taken < named.length && size < ROWS_MAX; size = tables.reduce((sum, { grains }) => sum + grains.size, 0)) {
+    let end = taken
+    for (let bytes = 0; end < named.length && (end === taken || bytes + named[end]!.bytes <= BYTES_MAX); end++) bytes += named[end]!.bytes
+    const values = yield* sql.unsafe<{ organization_id: string; minute_at: number; packed: Uint8Array }>(
+      `SELECT organization_id, minute_at::float8 AS minute_at, packed FROM ${IDS} JOIN ${INSTANTS_TABLE} USING (organization_id, minute_at, flush) ORDER BY organization_id, minute_at, flush`, idsOf(named.slice(taken, end)))
+    taken = end
+    for (const { minute_at, organization_id, packed } of values) {
+      const reader = new MinuteReader(packed)
+      for (const { grains, table: { of } } of tables) {
+        grains.enter(organization_id, minute_at)
+        reader.eachKey(of, (key, sums) => grains.add(key, sums))
+      }
     }
   }
+  if (taken === 0) return false
   for (const { grains, table } of tables) yield* upsert(table, grains.rows())
-  yield* sql.unsafe(`DELETE FROM ${UNFOLDED_TABLE} u USING ${IDS} WHERE (u.organization_id, u.minute_at, u.flush) = (k.organization_id, k.minute_at, k.flush)`, ids)
-  return { taken, isMore: taken.length < named.length || named.length === valuesMax }
+  yield* sql.unsafe(`DELETE FROM ${UNFOLDED_TABLE} u USING ${IDS} WHERE (u.organization_id, u.minute_at, u.flush) = (k.organization_id, k.minute_at, k.flush)`, idsOf(named.slice(0, taken)))
+  return taken < named.length || named.length === valuesMax
 })
 
 /** Waits for folds under way and keeps others out until the transaction ends: for whoever exchanges rows. */
@@ -144,7 +157,7 @@ export const holdFolds = Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.asV
 /** Folds all of an organization, in the caller's transaction, which holds the folds. */
 export const foldOrganization = (organizationId: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
   Effect.gen(function*() {
-    while ((yield* foldNext(organizationId, VALUES_MAX)).isMore) {
+    while (yield* foldNext(organizationId, VALUES_MAX)) {
       // In batches, for memory's sake.
     }
   })
@@ -156,9 +169,9 @@ export const foldOrganization = (organizationId: string): Effect.Effect<void, Sq
 export const foldSome: Effect.Effect<boolean, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const fold = (valuesMax: number) => sql.withTransaction(Effect.andThen(sql`SELECT set_config('idle_in_transaction_session_timeout', ${STANDSTILL_MAX_MS}, true), pg_advisory_xact_lock_shared(hashtext(${FOLDING}), 0)`, foldNext(undefined, valuesMax)))
-  return yield* Effect.catchIf(Effect.map(fold(VALUES_MAX), ({ isMore }) => isMore), isRefused, () => Effect.gen(function*() {
+  return yield* Effect.catchIf(fold(VALUES_MAX), isRefused, () => Effect.gen(function*() {
     const first = yield* Effect.result(fold(1))
-    if (first._tag === "Success") return first.success.isMore
+    if (first._tag === "Success") return first.success
     if (!isRefused(first.failure)) return yield* first.failure
     const refused = yield* sql<Named>`UPDATE analytics_unfolded SET is_refused = true WHERE (organization_id, minute_at, flush) IN (
       SELECT organization_id, minute_at, flush FROM analytics_unfolded WHERE NOT is_refused ORDER BY organization_id, minute_at, flush LIMIT 1) RETURNING organization_id, minute_at::text AS minute_at, flush::text AS flush, 0 AS bytes`
