@@ -108,7 +108,12 @@ export class Access extends Context.Service<Access, {
 
     const organizations = new Map<string, OrganizationRecord>()
     const keys = makeKeyStore()
-    const remember = (key: KeyRecord) => keys.put(key, key.sealed_digest === undefined ? undefined : seal.open(key.sealed_digest))
+    /** A seal that does not open: the key itself still counts, and what is signed with it does not. */
+    const opened = (key: KeyRecord) => key.sealed_digest === undefined ? Effect.void : Effect.catch(
+      Effect.try({ try: () => seal.open(key.sealed_digest!), catch: (error) => error }),
+      (error) => Effect.as(Effect.logError(`What key ${key.id} signs with cannot be opened; keys that it signed are refused`, error), undefined)
+    )
+    const remember = (key: KeyRecord) => Effect.map(opened(key), (digest) => keys.put(key, digest ?? undefined))
     const signingKeys = new Map<string, Uint8Array>()
     yield* configuration.keep("organization", (subjects) => Effect.map(Effect.all([repository.organizations(subjects), repository.signingKeys(subjects)]), ([rows, sealed]) => {
       if (subjects === "all") organizations.clear()
@@ -119,13 +124,13 @@ export class Access extends Context.Service<Access, {
     // Rows of keys stay for audit, so none has to be forgotten by its absence.
     yield* configuration.keep("api_key", Effect.fnUntraced(function*(subjects) {
       if (subjects !== "all") {
-        for (const key of yield* repository.keys(subjects)) remember(key)
+        for (const key of yield* repository.keys(subjects)) yield* remember(key)
         return
       }
       // By pages: all rows as the driver brings them would be many times what stays of them.
       for (let after = "";;) {
         const rows = yield* repository.keys({ after, rowsMax: KEYS_PAGE })
-        for (const key of rows) remember(key)
+        for (const key of rows) yield* remember(key)
         if (rows.length < KEYS_PAGE) return
         after = rows.reduce((last, { id }) => id > last ? id : last, after)
       }

@@ -53,6 +53,16 @@ const keyOfRow = (row: KeyRow): KeyRecord => ({
   revoked_at: row.revoked_at ?? undefined
 })
 
+/**
+ * A row that cannot be read is a key that nobody has: told, and known as revoked, so that memory forgets what it was. All
+ * others go on; a row that stopped them all would shut out every organization.
+ */
+const keysOfRows = (rows: ReadonlyArray<KeyRow>) =>
+  Effect.forEach(rows, (row) => Effect.catch(
+    Effect.try({ try: () => keyOfRow(row), catch: (error) => error }),
+    (error) => Effect.as(Effect.logError(`The row of key ${row.id} cannot be read; the key is refused`, error), keyOfRow({ ...row, actions: [], collections: [], restrictions: { cidrs: [], origins: [], filter_by: {} }, sealed_digest: null, revoked_at: row.revoked_at ?? row.created_at }))
+  ))
+
 const organizationOfRow = (row: OrganizationRow): OrganizationRecord => ({ ...row, paused_reason: row.paused_reason ?? undefined })
 
 /** At most so many keys whose ids come after this one. */
@@ -69,10 +79,10 @@ export const makeKeysRepository = Effect.gen(function*() {
       sql<OrganizationRow>`SELECT id, name, status, paused_reason, plan, created_at::float8 AS created_at FROM organizations WHERE ${named(subjects)} ORDER BY created_at, id`,
       (rows) => rows.map(organizationOfRow)
     ),
-    keys: (subjects: ReadonlyArray<Subject> | KeysPage) => Effect.map(
+    keys: (subjects: ReadonlyArray<Subject> | KeysPage) => Effect.flatMap(
       sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
         expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at, autodelete, installation_id FROM api_keys WHERE ${"after" in subjects ? page(subjects) : named(subjects)} ORDER BY created_at, id`,
-      (rows) => rows.map(keyOfRow)
+      keysOfRows
     ),
     signingKeys: (subjects: ReadonlyArray<Subject> | "all") =>
       sql<SigningKeyRow>`SELECT organization_id, sealed_key FROM organization_signing_keys WHERE ${subjects === "all" ? sql`true` : sql`organization_id = ANY(${subjects.map(({ id }) => id)}::text[])`}`,
@@ -95,10 +105,10 @@ export const makeKeysRepository = Effect.gen(function*() {
           ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by, fields: key.fields })}::text::jsonb,
           ${key.rate_limit_per_minute}, ${key.expires_at}, ${key.created_at}, ${key.autodelete}, ${key.installation_id ?? null})`,
     /** Keys that were to go with their time, which has come (Unix seconds). */
-    expired: (now_s: number) => Effect.map(
+    expired: (now_s: number) => Effect.flatMap(
       sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
         expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at, autodelete, installation_id FROM api_keys WHERE autodelete AND revoked_at IS NULL AND expires_at <= ${String(now_s)}::text::int8 ORDER BY id LIMIT 1000`,
-      (rows) => rows.map(keyOfRow)
+      keysOfRows
     ),
     /** False when it was revoked already. */
     revokeKey: (id: string, at: number) => Effect.map(sql`UPDATE api_keys SET revoked_at = ${at} WHERE id = ${id} AND revoked_at IS NULL RETURNING id`, (rows) => rows.length > 0)

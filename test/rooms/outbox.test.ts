@@ -42,6 +42,19 @@ it.live("keys put api_key.created and api_key.revoked into the outbox, and a fai
     expect(access.listKeys(organizationId).map(({ description }) => description)).toEqual([])
   }).pipe(Effect.provide(layer), Effect.scoped))
 
+it.live("a row that cannot be read, or whose seal cannot be opened, shuts out that key and nobody else", () =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const access = yield* Access
+    const { id } = yield* access.createOrganization("Damaged", "standard")
+    const [good, bad, unsealed] = [yield* access.createKey(newKey(id, "good")), yield* access.createKey(newKey(id, "bad")), yield* access.createKey(newKey(id, "unsealed"))]
+    yield* sql`UPDATE api_keys SET restrictions = '{"cidrs":7}' WHERE id = ${bad.key.id}`
+    yield* sql`UPDATE api_keys SET sealed_digest = 'AAAA' WHERE id = ${unsealed.key.id}`
+    const again = yield* Effect.provide(Access, Layer.fresh(Access.layer).pipe(Layer.provide(Layer.fresh(Outbox.layer)), Layer.provide(Layer.mergeAll(Identifiers.layer, Seal.layer(new Uint8Array(32).fill(7))))))
+    const asked = (value: string) => Effect.match(again.check({ key: value, scope: "search", address: "127.0.0.1", origin: undefined, collection: undefined, sessionId: undefined, isRateFree: false, isGateway: false }), { onFailure: ({ _tag }) => _tag as string, onSuccess: ({ key }) => key.description })
+    expect([yield* asked(good.value), yield* asked(bad.value), yield* asked(unsealed.value)]).toEqual(["good", "Unauthorized", "unsealed"])
+  }).pipe(Effect.provide(layer), Effect.scoped))
+
 it.live("keys come back after a restart from what is stored, and no plaintext is stored", () =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
