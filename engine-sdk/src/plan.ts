@@ -273,6 +273,7 @@ export interface Hit {
   sponsored?: { label: string; campaign_id: string }
   /** Sum of boosts, where they are among the sort keys. For the pipeline, which takes it off before the wire. */ boosts?: number
   geo_distance_meters?: Record<string, number>
+  /** From the point that a search is about, where its host says so. */ distance_m?: number
   vector_distance?: number
   hybrid_search_info?: { rank_fusion_score: number }
   /** Union only. */ search_index?: number

@@ -12,11 +12,14 @@ export const getHealthAlias = operation({
   id: "getHealthAlias", group: "health", summary: "Health probe (alias)", method: "GET", path: "/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
 })
 
+const Circuit = Schema.Literals(["closed", "open", "half_open"])
 export const Status = Schema.Struct({
   status: Schema.Literals(["ok", "degraded", "down"]),
   version: Schema.String,
   /** Unix milliseconds. */ checked_at: Schema.Int,
   parts: Schema.Array(Schema.Struct({ name: Schema.String, ok: Schema.Boolean, detail: Schema.String })),
+  /** `open`: refused for some seconds, because the engine did not answer; `half_open`: one request is let through to see. */
+  engine_circuits: Schema.Struct({ reads: Circuit, writes: Circuit }),
   worker_restarts: Schema.Int,
   processor_restarts: Schema.Int,
   dead_letters: Schema.Int,

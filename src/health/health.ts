@@ -8,7 +8,7 @@ import { SqlClient } from "effect/sql"
 import { StreamWorker } from "../../streams/host.ts"
 import type { Progress } from "../../streams/runner.ts"
 import { SearchServed } from "../events/serve-log.ts"
-import { Engine } from "../ports/engine.ts"
+import { CurrentCircuits, Engine, type EngineCircuits } from "../ports/engine.ts"
 import { EventLog } from "../ports/event-log.ts"
 import { changesOf, type Finding, growthOf, type Losses, type Verdict, verdictOf } from "./verdict.ts"
 import { countWebhooks, type WebhookFigures } from "./webhook-figures.ts"
@@ -18,6 +18,7 @@ export interface HealthReport {
   /** Unix milliseconds. */
   readonly checked_at: number
   readonly findings: ReadonlyArray<Finding>
+  readonly circuits: EngineCircuits
   readonly losses: Losses
   readonly lag_ms: number
   readonly partitions: ReadonlyArray<Progress>
@@ -49,6 +50,7 @@ const sumOf = (partitions: ReadonlyArray<Progress>, count: (progress: Progress) 
 const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_MAX_MS, probe_ms = PROBE_MS }: HealthOptions) {
   const clock = yield* Clock.Clock
   const engine = yield* Engine
+  const circuits = yield* CurrentCircuits
   const log = yield* EventLog
   const streams = yield* StreamWorker
   const served = yield* SearchServed
@@ -78,7 +80,11 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
       })
     })
 
-  const engineProbe = Effect.flatMap(Effect.promise(async () => engine.health()), (health) => health.ok ? Effect.succeed("answers") : Effect.fail(health.error))
+  // Searches that are refused are not answered. Half open is well: without requests nothing would ever close it.
+  const engineProbe = Effect.flatMap(Effect.promise(async () => engine.health()), (health) => {
+    if (!health.ok) return Effect.fail(health.error)
+    return circuits().reads === "open" ? Effect.fail({ message: "did not answer searches, which are refused for some seconds" }) : Effect.succeed("answers")
+  })
   const streamsProbe = Effect.flatMap(streams.lag_ms, (lag_ms) =>
     lag_ms <= lagMax_ms ? Effect.succeed(`${seconds(lag_ms)} behind`) : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` }))
 
@@ -112,6 +118,7 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
       verdict: verdictOf(findings),
       checked_at: clock.currentTimeMillisUnsafe(),
       findings,
+      circuits: circuits(),
       losses: {
         worker_restarts: yield* streams.restarts,
         processor_restarts: sumOf(partitions, ({ restarts }) => restarts),

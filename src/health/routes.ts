@@ -19,11 +19,12 @@ export const routes = Effect.gen(function*() {
   return [
     implement(contract.getHealth, () => probe),
     implement(contract.getHealthAlias, () => probe),
-    implement(contract.getStatus, () => Effect.map(health.latest, ({ checked_at, findings, lag_ms, losses, partitions, rates, verdict, webhooks }) => ({
+    implement(contract.getStatus, () => Effect.map(health.latest, ({ checked_at, circuits, findings, lag_ms, losses, partitions, rates, verdict, webhooks }) => ({
       status: verdict,
       version,
       checked_at,
       parts: findings.map(({ detail, ok, part }) => ({ name: part, ok, detail })),
+      engine_circuits: circuits,
       ...losses,
       streams_lag_seconds: lag_ms / 1_000,
       partitions: partitions.map(({ deadLetters, dropped, entries, group, isReplaying, lag, lost, partition, restarts }) =>

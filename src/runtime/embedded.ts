@@ -3,10 +3,12 @@ import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
 import { openEngine } from "../../engine-sdk/src/memory/open-engine.ts"
+import type { SearchEngine } from "../../engine-sdk/src/mod.ts"
 import { StreamWorker } from "../../streams/host.ts"
 import { isDeadLetters, VISITOR_PARTITIONS_EMBEDDED } from "../../streams/topics.ts"
 import { Configuration } from "../configuration/configuration.ts"
-import { Engine } from "../ports/engine.ts"
+import { CurrentCircuits, Engine } from "../ports/engine.ts"
+import { type GuardOptions, guardEngine } from "../ports/guarded-engine.ts"
 import { layerEmbedded as layerEmbeddedLog } from "../ports/event-log-lmdb.ts"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
 import type { DataFolder } from "./data-folder.ts"
@@ -23,16 +25,23 @@ export const layerSql = (server: Omit<PostgresServer, "stop" | "died">) =>
 const engineMemoryBytes = 2 * 1024 ** 3
 
 /** Writes, merges and snapshots in a thread of their own; searches read shared segments on this one. */
-export const layerEngine = (path: string) => Layer.effect(Engine, Effect.gen(function*() {
+export const layerEngine = (path: string) => Layer.unwrap(Effect.gen(function*() {
   const services = yield* Effect.context<never>()
-  return yield* Effect.acquireRelease(
+  const log = (line: Effect.Effect<void>) => Effect.runSyncWith(services)(line)
+  const supervised = yield* Effect.acquireRelease(
     Effect.promise(() => superviseEngine({
       open: () => openEngine({ path, worker: true, memoryBudgetBytes: engineMemoryBytes }),
-      onLost: (message) => Effect.runSyncWith(services)(Effect.logError(`The engine's writer was lost and is opened again: ${message}`))
+      onLost: (message) => log(Effect.logError(`The engine's writer was lost and is opened again: ${message}`))
     })),
     (engine) => Effect.promise(() => engine.close())
   )
+  return layerGuarded(supervised, { onChange: (circuit, state) => log(Effect.logWarning(`The engine's circuit for ${circuit} is ${state}`)) })
 }))
+/** An engine with its circuit breakers, and their states for the status. */
+export const layerGuarded = (engine: SearchEngine, options: GuardOptions = {}): Layer.Layer<Engine> => {
+  const guarded = guardEngine(engine, options)
+  return Layer.mergeAll(Layer.succeed(Engine, guarded), Layer.succeed(CurrentCircuits, guarded.circuits))
+}
 
 export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) => Layer.unwrap(Effect.gen(function*() {
   // The server lives as long as the layer's scope; it is stopped after everything that talks to it.

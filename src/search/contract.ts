@@ -32,6 +32,7 @@ const Hit = Schema.Struct({
   pinned: Schema.optionalKey(Schema.Boolean),
   sponsored: Schema.optionalKey(Schema.Struct({ label: Schema.String, campaign_id: Schema.String }).annotate({ identifier: "SponsoredHit" })),
   geo_distance_meters: Schema.optionalKey(anything),
+  distance_m: Schema.optionalKey(Schema.Number.annotate({ description: "Of a geo-search." })),
   vector_distance: Schema.optionalKey(Schema.Number)
 }).annotate({ identifier: "SearchHit" })
 const FacetCounts = Schema.Struct({

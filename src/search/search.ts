@@ -24,6 +24,7 @@ import type { Reply } from "../wire/reply.ts"
 import { type AccountedSearch, type CachedSearch, cacheTtlDefault_s, makeAnswerCache, replayed } from "./answer-cache.ts"
 import { engineCallerOf } from "./engine-caller.ts"
 import { environmentOf, isOn, ignoredOf, searchMerchandise } from "./search-merchandise.ts"
+import { withinTime, withoutLimit } from "./time-limit.ts"
 import { visitorOf } from "./visitor.ts"
 
 /** What a request says beside its parameters. */
@@ -33,6 +34,8 @@ export interface SearchRequest {
   readonly address: string
   /** Query parameters: common to all entries of a multi-search. */ readonly shared: Readonly<Record<string, string>>
   /** The query string as sent. */ readonly queryText: string
+  /** Field of the point that the search is about: hits say their `distance_m` from it. */ readonly distanceField?: string
+  /** What takes longer is answered with SearchTimedOut, and costs no unit. */ readonly timeLimit_ms?: number
 }
 
 /** Bytes of a query string that GET takes (reference contract, section 1 item 9). */
@@ -108,8 +111,8 @@ export class Search extends Context.Service<Search, {
 
     /** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for keys signed with one. */
     const mayExplain = ({ embedded, scope }: Caller): boolean => scope === "full" && embedded === undefined
-    const merchandisingOf = ({ caller, headers }: SearchRequest, { refusal }: Unit): Merchandising => ({
-      environment: environmentOf(caller.organizationId, popular),
+    const merchandisingOf = ({ caller, headers }: SearchRequest, { refusal }: Unit, signal: AbortSignal): Merchandising => ({
+      environment: { ...environmentOf(caller.organizationId, popular), signal },
       // Called once a search's plan is made, before the engine is asked.
       of: (collection, parameters) => {
         if (refusal !== undefined) throw new QuotaRefused(refusal)
@@ -121,21 +124,29 @@ export class Search extends Context.Service<Search, {
     })
 
     /** A unit for the effect, given back unless a search was answered by the engine, now or when it was cached. */
-    const charging = (organizationId: string, run: (charge: Charge) => Effect.Effect<Reply, DeclaredError>): Effect.Effect<Reply, DeclaredError> =>
+    const charging = (organizationId: string, timeLimit_ms: number | undefined, run: (charge: Charge) => Effect.Effect<Reply, DeclaredError>): Effect.Effect<Reply, DeclaredError> =>
       Effect.flatMap(quota.reserve(organizationId), (unit) => {
         const charge: Charge = { unit, isUsed: false }
-        return Effect.onExit(run(charge), (exit) => Effect.sync(() => { if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack() }))
+        return Effect.onExit(timeLimit_ms === undefined ? withoutLimit(run(charge)) : withinTime(timeLimit_ms, run(charge)), (exit) => Effect.sync(() => { if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack() }))
       })
 
     /** Runs with an account of each answer; from the cache where the request asks for it and has it. */
-    const answered = async (request: SearchRequest, charge: Charge, named: string | undefined, body: string, run: (context: OperationContext) => Promise<Answered>): Promise<Answered> => {
-      const { caller, shared } = request
+    const answered = async (request: SearchRequest, charge: Charge, signal: AbortSignal, named: string | undefined, body: string, run: (context: OperationContext) => Promise<Answered>): Promise<Answered> => {
+      const { caller, distanceField, shared } = request
       const account = accountOf(request, named)
       const searches: Array<CachedSearch> = []
       const context: OperationContext = {
         ...contextOf(caller.organizationId),
-        merchandising: merchandisingOf(request, charge.unit),
+        merchandising: merchandisingOf(request, charge.unit, signal),
+        ...(distanceField === undefined ? {} : {
+          onHit: (hit) => {
+            const distance_m = hit.geo_distance_meters?.[distanceField]
+            if (distance_m !== undefined) hit.distance_m = distance_m
+          }
+        }),
         annotate: ({ facet_counts, trace, ...search }) => {
+          // Nobody gets this answer: nothing is counted of it.
+          if (signal.aborted) return undefined
           const query_id = account(search)
           charge.isUsed ||= search.asked
           searches.push({ search, query_id })
@@ -147,7 +158,7 @@ export class Search extends Context.Service<Search, {
       const { use_cache: _flag, ...parameters } = shared
       const now_ms = clock.currentTimeMillisUnsafe()
       const ruled = rules.answerKey(caller.organizationId, visitorOf(shared, request.headers, caller.sessionId, countryHeader), now_ms)
-      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, caller.sessionId !== undefined, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body, ruled])
+      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, caller.index ?? null, caller.sessionId !== undefined, distanceField ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body, ruled])
       const kept = cache.get(key, now_ms)
       if (kept !== undefined) {
         if (charge.unit.refusal !== undefined) throw new QuotaRefused(charge.unit.refusal)
@@ -163,11 +174,11 @@ export class Search extends Context.Service<Search, {
     }
 
     /** The first refusal of the whole request goes before whatever else was answered, also before a quota that is used up. */
-    const settle = (run: (refuse: (error: DeclaredError) => void) => Promise<Answered>): Effect.Effect<Reply, DeclaredError> => Effect.suspend(() => {
+    const settle = (run: (refuse: (error: DeclaredError) => void, signal: AbortSignal) => Promise<Answered>): Effect.Effect<Reply, DeclaredError> => Effect.suspend(() => {
       let refused: DeclaredError | undefined
       return Effect.flatMap(
         Effect.catch(
-          Effect.tryPromise({ try: () => run((error) => { refused ??= error }), catch: (error) => error }),
+          Effect.tryPromise({ try: (signal) => run((error) => { refused ??= error }, signal), catch: (error) => error }),
           (error): Effect.Effect<never, DeclaredError> => error instanceof QuotaRefused ? Effect.fail(refused ?? error.refusal) : Effect.die(error)
         ),
         (answered) => refused === undefined ? replyOf(answered) : Effect.fail(refused)
@@ -175,19 +186,19 @@ export class Search extends Context.Service<Search, {
     })
 
     const many = (request: SearchRequest, charge: Charge, body: string): Effect.Effect<Reply, DeclaredError> =>
-      settle((refuse) => answered(request, charge, undefined, body, (context) => multiSearch(context, body, request.shared, engineCallerOf(context, request.caller, refuse))))
+      settle((refuse, signal) => answered(request, charge, signal, undefined, body, (context) => multiSearch(context, body, request.shared, engineCallerOf(context, request.caller, refuse))))
 
     return Search.of({
       searchCollection: (request, collection) => Effect.suspend(() => {
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
           return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
         }
-        return charging(request.caller.organizationId, (charge) => settle((refuse) => answered(request, charge, collection, "", (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, refuse)))))
+        return charging(request.caller.organizationId, request.timeLimit_ms, (charge) => settle((refuse, signal) => answered(request, charge, signal, collection, "", (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, refuse)))))
       }),
       multiSearch: Effect.fnUntraced(function*(request, body) {
         const keys = entryKeys(body)
         const foreign = keys.filter((key) => key !== undefined)
-        const whole = (caller: Caller) => charging(caller.organizationId, (charge) => many({ ...request, caller }, charge, body))
+        const whole = (caller: Caller) => charging(caller.organizationId, request.timeLimit_ms, (charge) => many({ ...request, caller }, charge, body))
         if (foreign.length === 0) return yield* whole(request.caller)
         // Entries with keys of their own: each is decided by its own key, and one refusal refuses the request.
         const callers: Array<Caller> = []
@@ -216,7 +227,7 @@ export class Search extends Context.Service<Search, {
         // One unit of each organization that is asked.
         const charged = (rest: ReadonlyArray<string>, charges: ReadonlyMap<string, Charge>): Effect.Effect<Reply, DeclaredError> => {
           const [next, ...others] = rest
-          return next === undefined ? entriesBy(charges) : charging(next, (charge) => charged(others, new Map([...charges, [next, charge]])))
+          return next === undefined ? entriesBy(charges) : charging(next, request.timeLimit_ms, (charge) => charged(others, new Map([...charges, [next, charge]])))
         }
         return yield* charged([...new Set(callers.map(({ organizationId }) => organizationId))], new Map())
       })

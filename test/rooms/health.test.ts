@@ -37,10 +37,12 @@ describe("the verdict", () => {
   plain("is written for a person, figures that were cut off as such", () => {
     const partition = { group: "attribution", partition: 3, records_behind: 7, entries: 900, dropped: 1, dead_letters: 2, restarts: 4, records_lost: 0, is_replaying: true, entries_per_second: 12.5 }
     const lines = statusLines({
-      status: "degraded", version: "1", checked_at: 0, parts: [{ name: "streams", ok: false, detail: "slow" }], worker_restarts: 0, processor_restarts: 4, dead_letters: 2, records_lost: 0, reports_dropped: 0,
+      status: "degraded", version: "1", checked_at: 0, parts: [{ name: "streams", ok: false, detail: "slow" }], engine_circuits: { reads: "open", writes: "closed" }, worker_restarts: 0, processor_restarts: 4, dead_letters: 2, records_lost: 0, reports_dropped: 0,
       streams_lag_seconds: 1, partitions: [partition], webhooks: { deliveries_pending: 10_000, deliveries_failed: 3, outbox_waiting: 0 }
     })
     expect(lines).toContain("  attribution/3: rebuilding its state, 7 records behind, 900 entries (1 dropped), 12.5/s, 4 restarts, 2 dead letters")
+    expect(lines).toContain("  engine: the circuit for reads is open")
+    expect(lines.some((line) => line.includes("writes is"))).toBe(false)
     expect(lines).toContain("  webhooks: 10000 or more deliveries wait, 3 failed, 0 events to be spread")
   })
 

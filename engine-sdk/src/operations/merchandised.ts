@@ -25,7 +25,7 @@ export interface SearchMerchandise {
 export interface Merchandising {
   /** undefined: the engine's answer passes unchanged. Asked once per search, with the parameters merged. */
   readonly of: (collection: CollectionInfo, parameters: Parameters) => SearchMerchandise | undefined
-  readonly environment: Pick<MerchandiseEnvironment, "now_us" | "reranker" | "popular">
+  readonly environment: Pick<MerchandiseEnvironment, "now_us" | "reranker" | "popular" | "signal">
 }
 export interface PlannedSearch {
   readonly plan: SearchPlan

@@ -6,7 +6,7 @@ import { isTooDeep } from "../documents/json.ts"
 import type { Namespace, SearchEngine } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { Trace } from "../pipeline/trace.ts"
-import type { FacetCount, Filter } from "../plan.ts"
+import type { FacetCount, Filter, Hit } from "../plan.ts"
 import type { FieldList } from "../query/field-list.ts"
 import type { QueryLimits } from "../query/query-context.ts"
 import type { FieldOptions } from "../schema/field-attributes.ts"
@@ -23,6 +23,7 @@ export interface OperationContext {
   /** Dimensions of embedding models, for `embed` fields. */ readonly modelDimensions?: FieldOptions["modelDimensions"]
   /** Rules and stages around the engine; without it every answer is the engine's own. */ readonly merchandising?: Merchandising
   /** Called once per answered search; what it answers is added to the envelope. */ readonly annotate?: (search: AnsweredSearch) => { readonly [key: string]: unknown } | undefined
+  /** Called for every hit before it is written; may add keys to it. */ readonly onHit?: (hit: Hit) => void
   /** Embeds query texts for a field; without it such searches are refused. */
   readonly embedQuery?: (collection: CollectionInfo, field: Field, texts: ReadonlyArray<string>, weights: ReadonlyArray<number>) => Promise<Result<ReadonlyArray<number>>>
 }

@@ -140,6 +140,7 @@ const embedQuery = async (context: OperationContext, collection: CollectionInfo,
 
 /** The envelope with what rules and the host add to it, spliced into the text so that hits are not written twice. */
 const enveloped = (context: OperationContext, { collection, parameters }: PlannedSearch, { answer, asked, extras, trace }: FoundAnswer | FoundAnswer<UnionAnswer>): string => {
+  if (context.onHit !== undefined) for (const hit of answer.hits ?? answer.grouped_hits?.flatMap(({ hits }) => hits) ?? []) context.onHit(hit)
   const text = answerToJson(answer)
   const added = context.annotate?.({ collection, parameters, found: answer.found, asked, facet_counts: "facet_counts" in answer ? answer.facet_counts : [], ...(trace === undefined ? {} : { trace }) })
   if (added === undefined && extras === undefined) return text
@@ -217,10 +218,15 @@ export const multiSearch = async (context: OperationContext, text: string, share
   if (entries.value.length === 0) return ok({ status: 200, text: "{\"results\":[]}" })
   return request.value.union ? unionSearch(context, entries.value, shared, request.value.removeDuplicates, caller) : separateSearches(context, entries.value, caller)
 }
+/** The engine's trouble, not the request's. */
+const isAway = ({ kind }: EngineError): boolean => kind === "Unavailable" || kind === "Overloaded" || kind === "TimedOut"
 const failureText = (error: EngineError): string => JSON.stringify({ code: statusOf(error), error: error.message })
 const separateSearches = async (context: OperationContext, entries: ReadonlyArray<Entry>, caller: Caller): Promise<Answered> => {
   const plans = await Promise.all(entries.map((entry) => planEntry(context, entry, caller, COLLECTION_NOT_FOUND)))
   const answers = await answersOf(context, plans.flatMap((plan) => plan.ok ? [plan.value] : []))
+  // An engine that answers none of them is no answer to the request.
+  const [first] = answers
+  if (first !== undefined && !first.ok && answers.every((answer) => !answer.ok && isAway(answer.error))) return first
   let at = 0
   const results = plans.map((plan) => {
     if (!plan.ok) return failureText(plan.error)
@@ -236,7 +242,7 @@ const planEntry = async (context: OperationContext, entry: Entry, caller: Caller
   return collection === undefined ? fail(missing) : planned(context, collection, entry.parameters, caller)
 }
 const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Entry>, shared: QueryParameters, removeDuplicates: boolean, caller: Caller): Promise<Answered> => {
-  const failed = (error: EngineError): Answered => ok({ status: 200, text: failureText(error) })
+  const failed = (error: EngineError): Answered => isAway(error) ? fail(error) : ok({ status: 200, text: failureText(error) })
   const searches: PlannedSearch[] = []
   for (const entry of entries) {
     if (resolveCollection(context, entry.collection) === undefined) return failed(notFound(`\`${entry.collection}\` collection not found.`))
