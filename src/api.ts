@@ -11,6 +11,7 @@ import * as catalog from "./catalog/routes.ts"
 import { consoleRoutes } from "./console/routes.ts"
 import * as demo from "./demo/routes.ts"
 import * as events from "./events/routes.ts"
+import * as gateway from "./gateway/routes.ts"
 import * as health from "./health/routes.ts"
 import * as ingest from "./ingest/routes.ts"
 import * as jobs from "./jobs/routes.ts"
@@ -25,7 +26,7 @@ import { EngineUnavailable } from "./wire/errors.ts"
 import type { Implemented } from "./wire/route.ts"
 
 /** Groups whose every operation asks the engine, be it only whether the collection exists. */
-const engineGroups: ReadonlySet<string> = new Set(["collections", "documents", "search", "search rules", "suggestions", "analytics rules"])
+const engineGroups: ReadonlySet<string> = new Set(["collections", "documents", "search", "search rules", "suggestions", "analytics rules", "gateway search", "gateway documents"])
 
 export const rooms = Effect.gen(function*() {
   const all: Array<Implemented> = [
@@ -42,6 +43,7 @@ export const rooms = Effect.gen(function*() {
     ...yield* access.routes,
     ...yield* audit.routes,
     ...yield* webhooks.routes,
+    ...yield* gateway.routes,
     ...yield* health.routes,
     ...yield* organizations.routes,
     ...yield* consoleRoutes,

@@ -3,17 +3,12 @@ import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import { makeContexts } from "../catalog/engine-plane.ts"
 import { Quota } from "../metering/quota.ts"
-import { inputInvalid, NotFound } from "../wire/errors.ts"
+import { NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
-import { LIMIT_DEFAULT, LIMIT_MAX, TYPED_CHARACTERS_MAX } from "./schema.ts"
+import { limitOf } from "./limit.ts"
+import { TYPED_CHARACTERS_MAX } from "./schema.ts"
 import { Suggestions } from "./service.ts"
-
-const limitOf = (text: string | undefined) => {
-  if (text === undefined) return Effect.succeed(LIMIT_DEFAULT)
-  const limit = /^\d{1,6}$/.test(text) ? Number(text) : 0
-  return limit < 1 || limit > LIMIT_MAX ? Effect.fail(inputInvalid("limit", `A whole number from 1 to ${LIMIT_MAX}`)) : Effect.succeed(limit)
-}
 
 export const routes = Effect.gen(function*() {
   const contextOf = yield* makeContexts

@@ -7,11 +7,14 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
+import type { SearchEngine } from "../../engine-sdk/src/mod.ts"
 import { Access } from "../../src/access/access.ts"
 import { Demo } from "../../src/demo/demo.ts"
 import { seedDemo } from "../../src/demo/seed.ts"
 import { dataVersion } from "../../src/migrations/index.ts"
 import { createWithKeys } from "../../src/organizations/routes.ts"
+import { GatewaySettings } from "../../src/gateway/settings.ts"
+import { Engine } from "../../src/ports/engine.ts"
 import { openDataFolder } from "../../src/runtime/data-folder.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { layerEmbedded } from "../../src/runtime/embedded.ts"
@@ -27,6 +30,7 @@ export interface Program {
   /** A JSON request; a string or bytes body goes as it stands. */
   readonly request: (method: string, path: string, options?: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }) => Promise<Answer>
   readonly run: <A, E>(effect: Effect.Effect<A, E, Access>) => Promise<A>
+  /** The one that every room has: a test may replace its methods. */ readonly engine: SearchEngine
   readonly stop: () => Promise<void>
 }
 
@@ -34,6 +38,7 @@ export interface ProgramOptions {
   /** Fills a demo shop of that size. */ readonly demoProducts?: number
   readonly trustedProxies?: ReadonlyArray<string>
   readonly serviceDomain?: string
+  readonly gateway?: GatewaySettings
   /** Receivers of webhooks that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
 }
 
@@ -42,7 +47,8 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
   const folder = openDataFolder(join(path, "data"), dataVersion)
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
-  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port, ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }) }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true, serviceDomain: options.serviceDomain }))), scope))
+  const gateway = options.gateway === undefined ? Layer.empty : Layer.succeed(GatewaySettings, options.gateway)
+  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port, ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }) }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true, serviceDomain: options.serviceDomain })), Layer.provide(gateway)), scope))
   const base = `http://127.0.0.1:${port}`
   const access = Context.get(context as Context.Context<Access>, Access)
   const { demoProducts } = options
@@ -57,6 +63,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
     base,
     operatorToken: folder.operatorToken,
     demo,
+    engine: Context.get(context as Context.Context<Engine>, Engine),
     run: (effect) => Effect.runPromise(Effect.provideService(effect, Access, access)),
     tenant: (name) => Effect.runPromise(Effect.provideService(createWithKeys(name, "unlimited", 0), Access, access)),
     request: async (method, address, { body, headers, key } = {}) => {

@@ -1,0 +1,125 @@
+/**
+ * Handlers of the search gateway: each takes its body apart and calls the use case that the tenant API calls. What is the
+ * gateway's own is here: indexes that the organization lacks are refused, not missing; searches end after ten seconds; and
+ * when this process cannot keep up, requests are turned away.
+ */
+import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
+import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import { covers } from "../../engine-sdk/src/query/field-list.ts"
+import { Effect } from "effect"
+import type { Caller } from "../access/caller.ts"
+import { reachesCollection } from "../access/decision.ts"
+import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"
+import { version } from "../config.ts"
+import { Quota } from "../metering/quota.ts"
+import { Engine } from "../ports/engine.ts"
+import { Search, type SearchRequest } from "../search/search.ts"
+import { withinTime } from "../search/time-limit.ts"
+import { limitOf } from "../suggestions/limit.ts"
+import { LIMIT_MAX, TYPED_CHARACTERS_MAX } from "../suggestions/schema.ts"
+import { Suggestions } from "../suggestions/service.ts"
+import { CollectionNotAllowed, EngineOverloaded, EngineRefusal, inputInvalid } from "../wire/errors.ts"
+import { bodyBytesMaxDefault } from "../wire/operation.ts"
+import type { DeclaredError } from "../wire/render.ts"
+import { Reply } from "../wire/reply.ts"
+import { implement, type Implemented, type Input } from "../wire/route.ts"
+import * as contract from "./contract.ts"
+import { deletesOf, type DocumentVerdicts, isWrites, putsOf, verdictsOf, type Writes } from "./documents.ts"
+import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, SEARCHES_MAX } from "./limits.ts"
+import { makeScopedTokens } from "./scoped-tokens.ts"
+import { entriesOf, type Fault, geoSearchOf, isFault, isObject, type Parameters, parametersOf, withCutoff } from "./search-body.ts"
+import { GatewaySettings } from "./settings.ts"
+import { makeShedding } from "./shedding.ts"
+
+const RETRY_AFTER_S = 10
+const refused = ({ message, path }: Fault) => inputInvalid(path, message)
+
+/** The index is there: what the engine does not find is named in the request, and is told in the engine's words. */
+const asInvalid = <A>(effect: Effect.Effect<A, DeclaredError>): Effect.Effect<A, DeclaredError> =>
+  Effect.mapError(effect, (error) => error instanceof EngineRefusal && error.status === 404 ? new EngineRefusal({ message: error.message, status: 400 }) : error)
+
+/** A merged list has one outcome; the engine package tells its failure in a 200, as the tenant API does. */
+const mergedOutcome = (reply: Reply): Effect.Effect<Reply, DeclaredError> => {
+  if (typeof reply.body !== "string" || !reply.body.startsWith("{\"code\":")) return Effect.succeed(reply)
+  const { code, error } = JSON.parse(reply.body) as { readonly code: number; readonly error: string }
+  return Effect.fail(new EngineRefusal({ message: error, status: code }))
+}
+
+export const routes = Effect.gen(function*() {
+  const { searchTimeMax_ms, ...settings } = yield* GatewaySettings
+  const isShedding = settings.isShedding ?? (yield* makeShedding).isShedding
+  const contextOf = yield* makeContexts
+  const engine = yield* Engine
+  const search = yield* Search
+  const suggestions = yield* Suggestions
+  const quota = yield* Quota
+
+  const mismatch = new CollectionNotAllowed({ message: "This key's organization has no such index, or the key does not reach it." })
+  const indexOf = (caller: Caller, name: string): Effect.Effect<CollectionInfo, CollectionNotAllowed> => Effect.suspend(() => {
+    const collection = reachesCollection(caller, name) ? resolveCollection(contextOf(caller.organizationId), name) : undefined
+    return collection === undefined ? Effect.fail(mismatch) : Effect.succeed(collection)
+  })
+  /** Before anything else of a request is looked at. */
+  const taken = ({ handler, operation }: Implemented): Implemented => ({ operation, handler: (input) => Effect.suspend(() =>
+    isShedding() ? Effect.fail(new EngineOverloaded({ message: "More requests are waiting than can be answered in time.", retry_after_s: RETRY_AFTER_S })) : handler(input)) })
+  const bodyOf = (input: Input<unknown, unknown>) => Effect.flatMap(input.payload, (body) => isObject(body) ? Effect.succeed(body) : Effect.fail(inputInvalid("body", "An object")))
+  const checked = <A extends object>(value: A | Fault): Effect.Effect<A, DeclaredError> => isFault(value) ? Effect.fail(refused(value)) : Effect.succeed(value)
+  const requestOf = ({ address, caller, headers }: Input<unknown, unknown>, shared: Parameters): SearchRequest => ({ caller, headers, address, shared, queryText: "", timeLimit_ms: searchTimeMax_ms })
+
+  const inIndex = (parametersIn: (body: Readonly<Record<string, unknown>>, collection: CollectionInfo, caller: Caller) => { readonly values: Parameters; readonly field?: string } | Fault) => (input: Input<unknown, unknown>) => Effect.gen(function*() {
+    const { caller, params } = input
+    const collection = yield* indexOf(caller, params.collectionName)
+    const { field, values } = yield* checked(parametersIn(yield* bodyOf(input), collection, caller))
+    const request = requestOf(input, withCutoff(values))
+    return yield* asInvalid(search.searchCollection(field === undefined ? request : { ...request, distanceField: field }, params.collectionName))
+  })
+  const several = (input: Input<unknown, unknown>, body: Readonly<Record<string, unknown>>, shared: Parameters, more: object) => Effect.gen(function*() {
+    const { entries, indexes } = yield* checked(entriesOf(body))
+    yield* Effect.forEach(indexes, (index) => indexOf(input.caller, index), { discard: true })
+    return yield* search.multiSearch(requestOf(input, shared), JSON.stringify({ searches: entries, ...more }))
+  })
+  const writing = (writesOf: (text: string) => Writes) => ({ bytes, caller, params }: Input<unknown, unknown>): Effect.Effect<DocumentVerdicts, DeclaredError> => Effect.gen(function*() {
+    const collection = yield* indexOf(caller, params.collectionName)
+    const writes = writesOf((yield* bytes).toString("utf8"))
+    if (!isWrites(writes)) return yield* refused(writes)
+    const written = yield* Effect.promise(() => engine.write(caller.organizationId, collection.schema.name, writes))
+    return written.ok ? verdictsOf(writes, written.value) : yield* Effect.fail(declaredOf(written.error))
+  })
+
+  const capabilities = () => ({
+    version,
+    operations: contract.gatewayOperations.map(({ method, path }) => `${method} ${path.replace(":collectionName", "{index}")}`),
+    engine: engine.capabilities().grades,
+    limits: { search_time_ms: searchTimeMax_ms, searches_per_request: SEARCHES_MAX, documents_per_request: DOCUMENTS_MAX, body_bytes: bodyBytesMaxDefault, suggestions: LIMIT_MAX, scoped_token_seconds: EXPIRES_IN_MAX_S }
+  })
+
+  const keyed = [
+    implement(contract.gatewaySearch, inIndex((body) => parametersOf(body))),
+    implement(contract.gatewaySuggest, (input) => Effect.gen(function*() {
+      const { caller, params } = input
+      const collection = yield* indexOf(caller, params.collectionName)
+      const { limit: text, q } = yield* input.query
+      const limit = yield* limitOf(text)
+      return { data: yield* quota.counted(caller.organizationId, withinTime(searchTimeMax_ms, suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit))) }
+    })),
+    implement(contract.gatewayMultiSearch, (input) => Effect.gen(function*() {
+      const body = yield* bodyOf(input)
+      const unknown = Object.keys(body).find((name) => name !== "searches")
+      if (unknown !== undefined) return yield* inputInvalid(unknown, "Not a field of this body")
+      return yield* several(input, body, {}, {})
+    })),
+    implement(contract.gatewayFederatedSearch, (input) => Effect.gen(function*() {
+      const { remove_duplicates, searches, ...paging } = yield* bodyOf(input)
+      const unknown = Object.keys(paging).find((name) => !["page", "per_page", "offset", "limit", "limit_hits"].includes(name))
+      if (unknown !== undefined) return yield* inputInvalid(unknown, "Not a field of this body")
+      if (remove_duplicates !== undefined && typeof remove_duplicates !== "boolean") return yield* inputInvalid("remove_duplicates", "true or false")
+      const { values } = yield* checked(parametersOf(paging))
+      return yield* Effect.flatMap(several(input, { searches }, values, { union: true, remove_duplicates: remove_duplicates ?? true }), (reply) => asInvalid(mergedOutcome(reply)))
+    })),
+    implement(contract.gatewayGeoSearch, inIndex((body, collection, { key }) => geoSearchOf(body, collection, (name) => key.fields.length === 0 || covers(key.fields, name)))),
+    implement(contract.gatewayPutDocuments, writing(putsOf)),
+    implement(contract.gatewayDeleteDocuments, writing(deletesOf)),
+    implement(contract.createScopedToken, yield* makeScopedTokens(indexOf))
+  ]
+  return [implement(contract.getCapabilities, () => Effect.sync(capabilities)), ...keyed.map(taken)]
+})
