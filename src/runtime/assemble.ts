@@ -55,6 +55,7 @@ export interface RuntimeOptions {
   /** Of organizations, where they share what is counted a second. */ readonly weights?: Weights
   /** The service's own: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain?: string | undefined
   /** Of the embedded event log. */ readonly logSpace?: LogSpaceOptions
+  /** Another engine than the in-process one, which would keep its files under the path. */ readonly engine?: (path: string) => Layer.Layer<Engine>
 }
 
 export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {

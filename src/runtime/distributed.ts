@@ -84,7 +84,7 @@ const layerConfiguration = (config: DistributedConfig) => layerPostgres(layerDat
 
 export const layerDistributed = (folder: DataFolder, config: DistributedConfig, engine: "embedded" | "none", options: RuntimeOptions = {}) => {
   const { visitorPartitions } = config
-  const chosen: Layer.Layer<Engine> = engine === "none" ? Layer.mergeAll(Layer.succeed(Engine, noEngine), Layer.succeed(EngineAbsence, engineAbsence)) : layerEngine(join(folder.path, "engine"))
+  const chosen: Layer.Layer<Engine> = engine === "none" ? Layer.mergeAll(Layer.succeed(Engine, noEngine), Layer.succeed(EngineAbsence, engineAbsence)) : (options.engine ?? layerEngine)(join(folder.path, "engine"))
   const sql = layerDatabase(config.databaseUrl, "dowser", API_CONNECTIONS_MAX)
   const ports = Layer.mergeAll(chosen, layerBrokers(config, "dowser-api"), Layer.effectDiscard(checkOperatorKey(folder.operatorKey)))
   return assemble({ sql, ports, streams: layerObserved({ visitorPartitions }), configuration: layerConfiguration(config), options, dedupePath: join(folder.path, "dedupe"), isAlone: false, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })

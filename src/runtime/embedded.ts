@@ -50,7 +50,7 @@ export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) 
   const logPath = join(folder.path, "log")
   const { database, host, password, port, username } = server
 
-  const ports = Layer.mergeAll(layerEngine(join(folder.path, "engine")), layerEmbeddedLog({ path: logPath, space: { ...options.logSpace, isAlwaysTaken: isDeadLetters } }))
+  const ports = Layer.mergeAll((options.engine ?? layerEngine)(join(folder.path, "engine")), layerEmbeddedLog({ path: logPath, space: { ...options.logSpace, isAlwaysTaken: isDeadLetters } }))
   const streams = StreamWorker.layer({ logPath, statePath: join(folder.path, "streams"), sql: { host, port, username, password, database }, visitorPartitions, ...(options.weights === undefined ? {} : { weights: options.weights }) })
   return assemble({ sql: layerSql(server), ports, streams, configuration: Configuration.layerEmbedded, options, dedupePath: join(folder.path, "dedupe"), isAlone: true, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
 }))

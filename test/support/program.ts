@@ -7,17 +7,17 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
-import type { SearchEngine } from "../../engine-sdk/src/mod.ts"
+import { openEngine, type SearchEngine } from "../../engine-sdk/src/mod.ts"
 import { Access } from "../../src/access/access.ts"
 import { Demo } from "../../src/demo/demo.ts"
 import { seedDemo } from "../../src/demo/seed.ts"
 import { dataVersion } from "../../src/migrations/index.ts"
 import { createWithKeys } from "../../src/organizations/routes.ts"
 import { GatewaySettings } from "../../src/gateway/settings.ts"
-import { Engine } from "../../src/ports/engine.ts"
+import type { GuardOptions } from "../../src/ports/guarded-engine.ts"
 import { openDataFolder } from "../../src/runtime/data-folder.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
-import { layerEmbedded } from "../../src/runtime/embedded.ts"
+import { layerEmbedded, layerGuarded } from "../../src/runtime/embedded.ts"
 import { layerServer } from "../../src/server.ts"
 
 export interface Tenant { readonly organization_id: string; readonly full_key: string; readonly search_key: string }
@@ -30,7 +30,6 @@ export interface Program {
   /** A JSON request; a string or bytes body goes as it stands. */
   readonly request: (method: string, path: string, options?: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }) => Promise<Answer>
   readonly run: <A, E>(effect: Effect.Effect<A, E, Access>) => Promise<A>
-  /** The one that every room has: a test may replace its methods. */ readonly engine: SearchEngine
   readonly stop: () => Promise<void>
 }
 
@@ -39,8 +38,15 @@ export interface ProgramOptions {
   readonly trustedProxies?: ReadonlyArray<string>
   readonly serviceDomain?: string
   readonly gateway?: GatewaySettings
+  /** Around the real engine and inside its circuits. */ readonly wrapEngine?: (engine: SearchEngine) => SearchEngine
+  readonly guard?: GuardOptions
   /** Receivers of webhooks that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
 }
+
+const layerWrapped = (wrap: (engine: SearchEngine) => SearchEngine, guard?: GuardOptions) => (path: string) => Layer.unwrap(Effect.map(
+  Effect.acquireRelease(Effect.promise(() => openEngine({ path, worker: true })), (engine) => Effect.promise(() => engine.close())),
+  (engine) => layerGuarded(wrap(engine), guard)
+))
 
 export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {
   const path = mkdtempSync(join(tmpdir(), "dowser-test-"))
@@ -48,7 +54,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
   const gateway = options.gateway === undefined ? Layer.empty : Layer.succeed(GatewaySettings, options.gateway)
-  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port, ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }) }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true, serviceDomain: options.serviceDomain })), Layer.provide(gateway)), scope))
+  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port, ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }) }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true, serviceDomain: options.serviceDomain, ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) }) })), Layer.provide(gateway)), scope))
   const base = `http://127.0.0.1:${port}`
   const access = Context.get(context as Context.Context<Access>, Access)
   const { demoProducts } = options
@@ -63,7 +69,6 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
     base,
     operatorToken: folder.operatorToken,
     demo,
-    engine: Context.get(context as Context.Context<Engine>, Engine),
     run: (effect) => Effect.runPromise(Effect.provideService(effect, Access, access)),
     tenant: (name) => Effect.runPromise(Effect.provideService(createWithKeys(name, "unlimited", 0), Access, access)),
     request: async (method, address, { body, headers, key } = {}) => {
