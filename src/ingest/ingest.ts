@@ -77,7 +77,8 @@ export class Ingest extends Context.Service<Ingest, {
         if (result._tag === "Failure") {
           const error = result.failure
           if (error.kind === "NotFound" || error.kind === "Invalid" || attempt >= attemptsMax) return yield* finish(job, "failed", error.message)
-          yield* Effect.sleep(`${100 * 2 ** attempt++} millis`)
+          // An engine that says when to come again is not asked before.
+          yield* Effect.sleep(Math.max(100 * 2 ** attempt++, error.kind === "Overloaded" ? 1_000 * error.retryAfterSeconds : 0))
           continue
         }
         attempt = 1

@@ -1,0 +1,80 @@
+/**
+ * A running program that loses its Postgres: keys, entitlements and searches go on for the stated time, then it says that it
+ * cannot answer; nobody is kept waiting, and when Postgres is back it goes on by itself.
+ */
+import { readFileSync } from "node:fs"
+import { join } from "node:path"
+import { assert, it } from "@effect/vitest"
+import { Effect } from "effect"
+import { SERVED_WITHOUT_POSTGRES_MS } from "../../src/configuration/configuration.ts"
+import { freePort } from "../../src/runtime/free-port.ts"
+import { startBreakableProxy } from "../support/breakable-proxy.ts"
+import { inInstallation, run } from "../support/installation.ts"
+import { kafkaMissing } from "../support/kafka.ts"
+
+/** Leases end, and a driver finds out, some seconds late. */
+const SLACK_MS = 15_000
+const ANSWERED_WITHIN_MS = 20_000
+const told = "keys and entitlements go on for the stated time without Postgres, then a 503, then everything again"
+const missing = kafkaMissing()
+if (missing !== undefined) it(told, (ctx) => ctx.skip(missing))
+else it.live(told, () => inInstallation(1, (place) => Effect.gen(function*() {
+  const database = new URL(place.databaseUrl)
+  const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(database.hostname, Number(database.port))), ({ heal, stop }) => Effect.promise(() => { heal(); return stop() }))
+  database.host = `127.0.0.1:${proxy.port}`
+  const port = yield* Effect.promise(freePort)
+  const program = yield* run({ ...place, databaseUrl: database.href }, "p", ["start", "--mode", "distributed", "--port", String(port)])
+  const { base_url, full_key, gateway_url, organization_id } = program.ready as Record<string, string>
+  const operatorToken = readFileSync(join(place.folder, "p", "operator.token"), "utf8").trim()
+  const send = (method: string, address: string, headers: Record<string, string>, body?: unknown) => Effect.promise(async () => {
+    const response = await fetch(address, { method, headers, signal: AbortSignal.timeout(ANSWERED_WITHIN_MS), ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    return { status: response.status, retryAfter: response.headers.get("retry-after"), body: await response.json() as any }
+  })
+  const full = { "x-svc-api-key": full_key! }
+  const planned = yield* send("POST", `${new URL(base_url!).origin}/console/v1/organizations/${organization_id}/plan`, { authorization: `Bearer ${operatorToken}` }, { plan: "standard", quota: 100_000 })
+  assert.strictEqual(planned.status, 200, JSON.stringify(planned.body))
+  yield* send("POST", `${base_url}/collections`, full, { name: "things", fields: [{ name: "name", type: "string" }] })
+  yield* send("POST", `${base_url}/collections/things/documents`, full, { id: "1", name: "kettle" })
+  const made = yield* send("POST", `${base_url}/keys`, full, { description: "g", scope: "search", gateway: true })
+  const bearer = { authorization: `Bearer ${made.body.value}` }
+  const search = () => send("POST", `${gateway_url}/indexes/things/search`, bearer, { q: "kettle", query_by: "name" })
+  assert.strictEqual((yield* search()).body.found, 1)
+  // A key that nobody has used yet is in memory as well; the plan's limits are too.
+  const token = yield* send("POST", `${gateway_url}/scoped-tokens`, bearer, { index: "things", scopedFilter: "name:kettle", expiresInSeconds: 3_600 })
+  assert.strictEqual(token.status, 201)
+  const scoped = { authorization: `Bearer ${token.body.token}` }
+
+  const from = performance.now()
+  proxy.cut()
+  let served_ms = 0, refusal: { readonly status: number; readonly retryAfter: string | null; readonly body: any } | undefined
+  while (refusal === undefined) {
+    const at = performance.now() - from
+    const answer = yield* search()
+    if (answer.status === 200) served_ms = at
+    else refusal = answer
+    assert.isBelow(at, SERVED_WITHOUT_POSTGRES_MS + SLACK_MS, "it has to end")
+    if (answer.status === 200 && at < 5_000) {
+      assert.strictEqual((yield* send("POST", `${gateway_url}/indexes/things/search`, scoped, { q: "*" })).body.found, 1)
+      assert.strictEqual((yield* send("POST", `${gateway_url}/indexes/things/search`, { authorization: "Bearer ss_search_nobody" }, {})).status, 401)
+    }
+    yield* Effect.sleep(500)
+  }
+  assert.isAtLeast(served_ms, SERVED_WITHOUT_POSTGRES_MS - SLACK_MS)
+  assert.deepStrictEqual([refusal.status, refusal.body], [503, { error: "degraded" }])
+  assert.isAtLeast(Number(refusal.retryAfter), 1)
+  const direct = yield* send("GET", `${base_url}/collections/things/documents/search?q=*`, full)
+  assert.strictEqual(direct.status, 503)
+  const health = yield* send("GET", `${gateway_url}/health`, {})
+  assert.deepStrictEqual([health.status, health.body.status], [200, "degraded"])
+
+  proxy.heal()
+  const healed = performance.now()
+  while ((yield* search()).status !== 200) {
+    assert.isBelow(performance.now() - healed, SLACK_MS)
+    yield* Effect.sleep(200)
+  }
+  const again = yield* send("POST", `${base_url}/keys`, full, { description: "after", scope: "search", gateway: true })
+  assert.strictEqual(again.status, 201)
+  process.kill(program.child.pid!, "SIGTERM")
+  assert.strictEqual(yield* Effect.promise(() => program.exited), 0, program.said())
+})), 180_000)
