@@ -24,7 +24,7 @@ export const makeScopedTokens = Effect.fnUntraced(function*(indexOf: (caller: Ca
 
   return ({ caller, payload }: Input<unknown, Body>): Effect.Effect<{ readonly token: string; readonly index: string; readonly expiresAt: string }, DeclaredError> => Effect.gen(function*() {
     // A token stands for its search key alone: made by what is already narrowed, it would be wider than its maker.
-    if (caller.key.scope !== "search" || caller.index !== undefined || caller.embedded !== undefined) return yield* new ScopeDenied({ message: "The scope of this key does not reach the operation: only a search key makes scoped tokens." })
+    if (caller.key.scope !== "search" || caller.embedded !== undefined) return yield* new ScopeDenied({ message: "The scope of this key does not reach the operation: only a search key makes scoped tokens." })
     const { expiresInSeconds, index, scopedFilter } = yield* payload
     const collection = yield* indexOf(caller, index)
     if (expiresInSeconds < 1 || expiresInSeconds > EXPIRES_IN_MAX_S) return yield* inputInvalid("expiresInSeconds", `1 to ${EXPIRES_IN_MAX_S}`)

@@ -75,15 +75,22 @@ describe("a slow engine", () => {
     const before = await used()
     const late: Array<() => void> = []
     searched = (_, given) => new Promise((settle) => { late.push(() => settle(given.map(() => ({ ok: true, value: { found: 1, hits: [], facet_counts: [], search_cutoff: false, request_params: { collection_name: "things", first_q: "*", per_page: 10, q: "*" } } satisfies SearchAnswer })) as ReadonlyArray<Result<SearchAnswer>>)) })
-    for (const [path, body] of [["/indexes/things/search", { q: "*" }], ["/multi-search", { searches: [{ index: "things", q: "*" }] }]] as const) {
+    for (const [path, body] of [["/indexes/things/search", { q: "late", query_by: "name" }], ["/multi-search", { searches: [{ index: "things", q: "late", query_by: "name" }] }]] as const) {
       const { body: answer, status } = await ask(path, body)
       expect([status, answer]).toEqual([504, { error: "search_timed_out" }])
     }
     expect(late.length).toBe(2)
     for (const settle of late) settle()
     searched = undefined
-    expect((await ask("/indexes/things/search")).status).toBe(200)
+    expect((await ask("/indexes/things/search", { q: "timely", query_by: "name" })).status).toBe(200)
     expect(await used()).toBe(before + 1)
+    const queries = async () => {
+      const day = new Date().toISOString().slice(0, 10)
+      const { body } = await program.request("GET", `/v1/analytics/metrics/queries?from=${day}&to=${day}`, { key: tenant.full_key })
+      return body.data.map(({ q }: { q: string }) => q) as ReadonlyArray<string>
+    }
+    await until(async () => (await queries()).includes("timely"))
+    expect(await queries()).not.toContain("late")
   }, 30_000)
   it("that holds this thread is told so when it is done", async () => {
     searched = (_, given) => {
