@@ -15,9 +15,11 @@ const routes = (options: RouteOptions) => HttpRouter.addAll(Effect.gen(function*
 
 /** Of one part of a path as it is sent: ids of 256 bytes, each escaped, with room. The router's own bound of 100 would hide documents and users. */
 const PATH_PART_CHARACTERS_MAX = 4_096
+/** Addresses have one spelling: what a proxy in front forbids by path is not reached as `//console` or `/Console`. */
+const routerConfig = { maxParamLength: PATH_PART_CHARACTERS_MAX, caseSensitive: true, ignoreDuplicateSlashes: false }
 
 /** Listens when built and stops accepting when its scope closes; requests in flight get 5 s. */
 export const layerServer = (options: RouteOptions & { readonly host: string; readonly port: number }) =>
-  HttpRouter.serve(routes(options), { disableLogger: true, disableListenLog: true, routerConfig: { maxParamLength: PATH_PART_CHARACTERS_MAX } }).pipe(
+  HttpRouter.serve(routes(options), { disableLogger: true, disableListenLog: true, routerConfig }).pipe(
     Layer.provide(NodeHttpServer.layer(makeServer, { host: options.host, port: options.port, gracefulShutdownTimeout: "5 seconds" }))
   )

@@ -21,13 +21,19 @@ const decoderFor = (encoding: string): Transform | undefined => {
   }
 }
 
+/** For a body that is read whole: a byte now and then does not hold its memory for ever. */
+const bodyTime_s = 120
+
 /** The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold at once. */
 export const bodyStream = (request: IncomingMessage): Effect.Effect<Readable, InputInvalid> => {
   const encoding = (request.headers["content-encoding"] ?? "identity").trim().toLowerCase()
   if (encoding === "identity" || encoding === "") return Effect.succeed(request)
   const decoder = decoderFor(encoding)
   if (decoder === undefined) return Effect.fail(inputInvalid("content-encoding", `\`${encoding.slice(0, 40)}\` is not supported; gzip, br and zstd are`))
+  // A decoder that fails while nobody reads it must not end the program; whoever reads it later still meets the failure.
+  decoder.on("error", () => {})
   request.on("error", (error) => decoder.destroy(error))
+  request.on("close", () => { if (!request.complete) decoder.destroy() })
   return Effect.succeed(request.pipe(decoder))
 }
 
@@ -41,13 +47,23 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number): Effect.E
       const finish = (effect: Effect.Effect<Buffer, InputInvalid>) => {
         if (isDone) return
         isDone = true
+        clearTimeout(timer)
         resume(effect)
       }
-      const tooLarge = () => {
-        finish(Effect.fail(inputInvalid("body", `The body is larger than ${bytes_max} bytes`)))
+      const abandon = (sentence: string) => {
+        finish(Effect.fail(inputInvalid("body", sentence)))
         chunks.length = 0
+        // What is left is not decoded for nothing.
+        if (stream !== request) {
+          request.unpipe()
+          stream.destroy()
+        }
         request.resume()
       }
+      const timer = setTimeout(() => abandon(`The body did not arrive within ${bodyTime_s} seconds`), bodyTime_s * 1_000)
+      const tooLarge = () => abandon(`The body is larger than ${bytes_max} bytes`)
+      if (stream.errored) return finish(Effect.fail(inputInvalid("body", `The body could not be read: ${stream.errored.message}`)))
+      if (stream.destroyed) return finish(Effect.fail(inputInvalid("body", "The body ended early")))
       if (Number(request.headers["content-length"] ?? 0) > bytes_max && stream === request) return tooLarge()
       stream.on("data", (chunk: Buffer) => {
         if (isDone) return
@@ -102,4 +118,18 @@ export const parseBounded = (text: string): { readonly value: unknown } | "inval
   } catch {
     return "invalid"
   }
+}
+
+/** Postgres keeps neither NUL nor half a surrogate pair in a text; JSON and percent signs can write both. */
+export const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()
+/** Where a value that JSON wrote has a text that cannot be stored: its path, `""` for the value itself; undefined when nowhere. */
+export const unstorablePath = (value: unknown): string | undefined => {
+  if (typeof value === "string") return isStorable(value) ? undefined : ""
+  if (typeof value !== "object" || value === null) return undefined
+  for (const [key, each] of Object.entries(value)) {
+    if (!isStorable(key)) return Array.isArray(value) ? "" : key.replaceAll("\u0000", "\ufffd").toWellFormed()
+    const below = unstorablePath(each)
+    if (below !== undefined) return `${Array.isArray(value) ? `[${key}]` : key}${below === "" || below.startsWith("[") ? below : `.${below}`}`
+  }
+  return undefined
 }

@@ -5,6 +5,10 @@
  */
 import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
+import type { Duplex } from "node:stream"
+
+/** Of silence on a socket, whoever owes the next byte: a body or an answer that nobody goes on with holds nothing for longer. */
+const silence_ms = 120_000
 
 const exposed = "x-request-id, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset"
 
@@ -12,13 +16,36 @@ const exposed = "x-request-id, retry-after, x-ratelimit-limit, x-ratelimit-remai
 const requestIdOf = (given: string | Array<string> | undefined): string =>
   typeof given === "string" && /^[\w.:-]{1,128}$/.test(given) ? given : `req_${randomBytes(12).toString("hex")}`
 
-/** Answers what needs no route; false when the router has to see the request. */
-const answersAtEdge = (server: Server, request: IncomingMessage, response: ServerResponse): boolean => {
+/** The head of a request: its line and all its headers. */
+const headBytesMax = 32 * 1024
+
+/** On every answer. An upgraded connection writes its own head, so routes put these on it (`route.ts`). */
+export const edgeHeaders = (requestId: string): Readonly<Record<string, string>> => ({ "x-request-id": requestId, "access-control-allow-origin": "*", "access-control-expose-headers": exposed })
+
+/** Gives the request its id, and an address that cannot be decoded one that no operation has: it is refused as any unknown one. */
+const named = (request: IncomingMessage): string => {
   const id = requestIdOf(request.headers["x-request-id"])
   request.headers["x-request-id"] = id
-  response.setHeader("x-request-id", id)
-  response.setHeader("access-control-allow-origin", "*")
-  response.setHeader("access-control-expose-headers", exposed)
+  const url = request.url ?? "/"
+  if (url.includes("%") && !isDecodable(url)) request.url = `${/^\/(?:(?:api|console)\/)?v1(?=\/)/.exec(url)?.[0] ?? ""}/%25`
+  return id
+}
+const isDecodable = (url: string): boolean => {
+  const mark = url.indexOf("?")
+  try {
+    decodeURIComponent(mark < 0 ? url : url.slice(0, mark))
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Answers what needs no route; false when the router has to see the request. */
+const answersAtEdge = (server: Server, request: IncomingMessage, response: ServerResponse): boolean => {
+  for (const [name, value] of Object.entries(edgeHeaders(named(request)))) response.setHeader(name, value)
+  // RFC 9112: a message without a host, or with an expectation we do not know.
+  if (request.headers.host === undefined && request.httpVersion === "1.1") return refuses(response, 400, "The request names no host.")
+  if (request.headers.expect !== undefined && request.headers.expect.toLowerCase() !== "100-continue") return refuses(response, 417, "Only `100-continue` can be expected.")
   if (request.method === "OPTIONS") {
     response.writeHead(204, {
       "access-control-allow-methods": "GET, POST, PUT, PATCH, DELETE, OPTIONS",
@@ -32,18 +59,41 @@ const answersAtEdge = (server: Server, request: IncomingMessage, response: Serve
   // Routes know GET; Node leaves the body out, because it remembers what was asked.
   if (request.method === "HEAD") request.method = "GET"
   if (server.listenerCount("request") === 0) {
-    response.writeHead(503, { "retry-after": "1", "content-type": "application/json" })
-    response.end(JSON.stringify({ message: "Starting" }))
-    return true
+    response.setHeader("retry-after", "1")
+    return refuses(response, 503, "Starting")
   }
   return false
 }
+const refuses = (response: ServerResponse, status: number, message: string): true => {
+  response.writeHead(status, { "content-type": "application/json", connection: "close" })
+  response.end(JSON.stringify({ message }))
+  return true
+}
+
+/** What the parser refuses never becomes a request; it is answered here and the connection, whose framing is in doubt, closed. */
+const answerUnparsed = (error: Error & { readonly code?: string }, socket: Duplex): void => {
+  if (!socket.writable || error.code === "ECONNRESET") return void socket.destroy()
+  const [status, message] = error.code === "HPE_HEADER_OVERFLOW" ? ["431 Request Header Fields Too Large", `The head of a request is at most ${headBytesMax} bytes.`]
+    : error.code === "ERR_HTTP_REQUEST_TIMEOUT" ? ["408 Request Timeout", "The request did not arrive in time."]
+    : ["400 Bad Request", "This is not an HTTP request."]
+  const body = JSON.stringify({ message })
+  const headers = { ...edgeHeaders(requestIdOf(undefined)), "content-type": "application/json", "content-length": String(body.length), connection: "close" }
+  socket.end(`HTTP/1.1 ${status}\r\n${Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`).join("")}\r\n${body}`)
+}
+
+/** Events that bring a request; those of the second kind are not emitted to `request` by Node when somebody listens to them. */
+const requestEvents: ReadonlySet<string> = new Set(["request", "checkContinue", "checkExpectation"])
 
 export const makeServer = (): Server => {
-  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 30_000, requestTimeout: 0, maxHeaderSize: 32 * 1024 })
+  const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 30_000, requestTimeout: 0, maxHeaderSize: headBytesMax, requireHostHeader: false })
+  server.setTimeout(silence_ms)
+  server.on("clientError", answerUnparsed)
+  server.on("checkExpectation", () => {})
   // A second `request` listener could not keep the router from answering again, so the event itself is taken.
   const emit = server.emit.bind(server) as (event: string, ...args: Array<unknown>) => boolean
-  server.emit = ((event: string, ...args: Array<unknown>) =>
-    event === "request" && answersAtEdge(server, args[0] as IncomingMessage, args[1] as ServerResponse) ? true : emit(event, ...args)) as typeof server.emit
+  server.emit = ((event: string, ...args: Array<unknown>) => {
+    if (event === "upgrade") named(args[0] as IncomingMessage)
+    return requestEvents.has(event) && answersAtEdge(server, args[0] as IncomingMessage, args[1] as ServerResponse) ? true : emit(event, ...args)
+  }) as typeof server.emit
   return server
 }

@@ -17,8 +17,9 @@ import { clientAddress } from "./client-address.ts"
 import { type Actor, CurrentOrigin } from "../audit/origin.ts"
 import { Console, type ConsoleCaller } from "../console/console.ts"
 import { consoleRoles } from "../console/roles.ts"
-import { bodyBytes, bodyStream, jsonDepthMax, parseBounded } from "./body.ts"
+import { bodyBytes, bodyStream, isStorable, jsonDepthMax, parseBounded, unstorablePath } from "./body.ts"
 import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired } from "./errors.ts"
+import { edgeHeaders } from "./edges.ts"
 import { isBearer, type Operation, paramsOf } from "./operation.ts"
 import { type Plane, planeOfPath } from "./plane.ts"
 import { type DeclaredError, render } from "./render.ts"
@@ -68,7 +69,8 @@ const searchOf = (url: string): { readonly text: string; readonly values: Record
   const mark = url.indexOf("?")
   if (mark < 0 || mark === url.length - 1) return { text: "", values: {} }
   const text = url.slice(mark + 1)
-  const values: Record<string, string> = {}
+  // A parameter named `__proto__` is one like any other; assigned to a plain object it would be swallowed.
+  const values = Object.create(null) as Record<string, string>
   for (const [name, value] of new URLSearchParams(text)) values[name] = value
   return { text, values }
 }
@@ -76,8 +78,19 @@ const searchOf = (url: string): { readonly text: string; readonly values: Record
 /** JSON whatever the content type says; the engine plane has the engine's words for a body that does not parse. */
 const parseJson = (plane: Plane, bytes: Buffer): Effect.Effect<unknown, InputInvalid | EngineRefusal> => {
   const refuse = (message: string) => plane === "engine" ? new EngineRefusal({ message: "Bad JSON.", status: 400 }) : inputInvalid("body", message)
-  const parsed = parseBounded(bytes.toString("utf8"))
-  return typeof parsed === "object" ? Effect.succeed(parsed.value) : Effect.fail(refuse(parsed === "invalid" ? "The body is not valid JSON" : `The body nests deeper than ${jsonDepthMax} levels`))
+  const text = bytes.toString("utf8")
+  const parsed = parseBounded(text)
+  if (typeof parsed !== "object") return Effect.fail(refuse(parsed === "invalid" ? "The body is not valid JSON" : `The body nests deeper than ${jsonDepthMax} levels`))
+  // Only an escape can write them.
+  const unstorable = text.includes("\\u") ? unstorablePath(parsed.value) : undefined
+  return unstorable === undefined ? Effect.succeed(parsed.value) : Effect.fail(inputInvalid(unstorable === "" ? "body" : unstorable, notStorable))
+}
+const notStorable = "No NUL character and no half surrogate pair"
+/** The first parameter of the path, or on the control plane of the query, that nothing can be named; engines take any query. */
+const unnameable = (plane: Plane, params: Readonly<Record<string, string>>, search: Readonly<Record<string, string>>): string | undefined => {
+  for (const name in params) if (!isStorable(params[name]!)) return name
+  if (plane !== "engine") for (const name in search) if (!isStorable(search[name]!)) return name
+  return undefined
 }
 
 const isDeclared = (error: unknown): error is DeclaredError =>
@@ -113,8 +126,9 @@ const sessionOf = (headers: IncomingMessage["headers"]): string | undefined => {
 }
 interface Known { readonly key: Pick<KeyRecord, "origins">; readonly rate: Caller["rate"] }
 /** Of every answer to a known key, refusals included. */
-const headersOf = (known: Known | undefined, origin: string | undefined): Record<string, string> => {
-  const headers: Record<string, string> = {}
+const headersOf = (known: Known | undefined, node: IncomingMessage): Record<string, string> => {
+  const origin = originOf(node.headers)
+  const headers: Record<string, string> = node.headers.upgrade === undefined ? {} : { ...edgeHeaders(String(node.headers["x-request-id"])) }
   if (known === undefined) return headers
   const { key, rate } = known
   if (rate !== undefined) {
@@ -187,6 +201,8 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
             isGateway: operation.plane === "gateway",
             onKey: (key, rate) => { known = { key, rate } }
           })
+        const unnamed = unnameable(operation.plane, params, search)
+        if (unnamed !== undefined) return yield* inputInvalid(unnamed, notStorable)
         // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
         const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> =>
           operation.isAi && caller?.scope === "search" && caller.sessionId === undefined ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })) as unknown as Effect.Effect<A, E> : read
@@ -209,9 +225,9 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
           stream: inSession(bodyStream(node))
         })
         const answer = yield* actor === undefined ? handled : Effect.provideService(handled, CurrentOrigin, { actor, requestId, operation: operation.id })
-        return toResponse(operation, answer, headersOf(known, origin))
+        return toResponse(operation, answer, headersOf(known, node))
       })
-      return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headersOf(known, origin)))
+      return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headersOf(known, node)))
     }
     return HttpRouter.route(operation.method, operation.path, Effect.flatMap(HttpRouter.params, (raw) => Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => handle(request, raw))))
   })
@@ -227,7 +243,6 @@ export const unmatchedRoute = ({ trustedProxies = [] }: RouteOptions = {}) => Ef
     const { values: search } = searchOf(node.url ?? "/")
     const key = presentedKey({ plane, scope: "search" }, node.headers, search)
     const isApi = path.startsWith("/v1") || path.startsWith("/api/v1")
-    const origin = typeof node.headers.origin === "string" ? node.headers.origin : undefined
     let known: Known | undefined
     const program = Effect.gen(function*() {
       if (isApi) {
@@ -238,6 +253,6 @@ export const unmatchedRoute = ({ trustedProxies = [] }: RouteOptions = {}) => Ef
       }
       return yield* new NotFound({ message: "Not Found" })
     })
-    return Effect.catchCause(program, (cause) => causeResponse(cause, plane, String(node.headers["x-request-id"]), path, headersOf(known, origin)))
+    return Effect.catchCause(program, (cause) => causeResponse(cause, plane, String(node.headers["x-request-id"]), path, headersOf(known, node)))
   }))
 })
