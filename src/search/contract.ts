@@ -33,7 +33,8 @@ const Hit = Schema.Struct({
   sponsored: Schema.optionalKey(Schema.Struct({ label: Schema.String, campaign_id: Schema.String }).annotate({ identifier: "SponsoredHit" })),
   geo_distance_meters: Schema.optionalKey(anything),
   distance_m: Schema.optionalKey(Schema.Number.annotate({ description: "Of a geo-search." })),
-  vector_distance: Schema.optionalKey(Schema.Number)
+  vector_distance: Schema.optionalKey(Schema.Number),
+  hybrid_search_info: Schema.optionalKey(anything)
 }).annotate({ identifier: "SearchHit" })
 const FacetCounts = Schema.Struct({
   field_name: Schema.String,

@@ -111,12 +111,15 @@ const make = Effect.gen(function*() {
     }),
     sendTest: Effect.fn("Webhooks.sendTest")(function*(organizationId, id) {
       // Decision: also to a disabled endpoint, because a test is how one finds out whether to enable it.
-      const { name } = yield* found(organizationId, id)
       const now = yield* Clock.currentTimeMillis
       const delivery = { id: yield* identifiers.make("dlv"), event: testEvent, created_at: now, organization_id: organizationId }
-      const body = envelopeOf({ ...delivery, data: { webhook_id: id, name, message: "This is a test delivery." } })
-      yield* Effect.orDie(sql.withTransaction(Effect.andThen(deliveries.insert([{ ...delivery, endpoint_id: id, outbox_id: undefined, body }]), signal(id))))
-      return yield* Effect.orDie(deliveryOf(id, delivery.id))
+      return yield* sql.withTransaction(Effect.gen(function*() {
+        // Locked, so that it is not deleted before its delivery is there.
+        const { name } = yield* Effect.flatMap(Effect.orDie(endpoints.lock(organizationId, id)), present(id))
+        const body = envelopeOf({ ...delivery, data: { webhook_id: id, name, message: "This is a test delivery." } })
+        yield* Effect.orDie(Effect.andThen(deliveries.insert([{ ...delivery, endpoint_id: id, outbox_id: undefined, body }]), signal(id)))
+        return yield* Effect.orDie(deliveryOf(id, delivery.id))
+      })).pipe(Effect.catchTag("SqlError", Effect.die))
     }),
     deliveries: (organizationId, id, { cursor, limit }) => Effect.flatMap(found(organizationId, id), () => Effect.orDie(deliveries.page(id, cursor, limit))),
     newestDeliveries: (endpointId) => Effect.orDie(deliveries.page(endpointId, undefined, deliveriesListed)),

@@ -27,13 +27,17 @@ const named = (request: IncomingMessage): string => {
   const id = requestIdOf(request.headers["x-request-id"])
   request.headers["x-request-id"] = id
   const url = request.url ?? "/"
-  if (url.includes("%") && !isDecodable(url)) request.url = `${/^\/(?:(?:api|console)\/)?v1(?=\/)/.exec(url)?.[0] ?? ""}/%25`
+  if (!/[%;#]/.test(url)) return id
+  const mark = url.indexOf("?")
+  const path = mark < 0 ? url : url.slice(0, mark)
+  // The router would end the path at these; they are part of it (RFC 3986), and a proxy in front reads them so.
+  if (!isDecodable(path)) request.url = `${/^\/(?:(?:api|console)\/)?v1(?=\/)/.exec(path)?.[0] ?? ""}/%25`
+  else if (/[;#]/.test(path)) request.url = path.replaceAll(";", "%3B").replaceAll("#", "%23") + url.slice(path.length)
   return id
 }
-const isDecodable = (url: string): boolean => {
-  const mark = url.indexOf("?")
+const isDecodable = (path: string): boolean => {
   try {
-    decodeURIComponent(mark < 0 ? url : url.slice(0, mark))
+    decodeURIComponent(path)
     return true
   } catch {
     return false

@@ -24,7 +24,7 @@ const endpointOf = (operation: Operation) => {
     ...(names.length === 0 ? {} : { params: Schema.Struct(Object.fromEntries(names.map((name) => [name, Schema.String]))) }),
     ...(operation.query === undefined ? {} : { query: operation.query }),
     ...(operation.payload === undefined || operation.method === "GET" ? {} : { payload: operation.payloadType === "jsonl" ? Schema.String.pipe(HttpApiSchema.asText({ contentType: "text/plain" })) : operation.payload }),
-    success: successOf(operation),
+    success: operation.success.created === undefined ? successOf(operation) : [successOf(operation), withStatus(operation.success.schema ?? Schema.Unknown, operation.success.created)],
     error: statuses.map((status) => withStatus(errorSchemaOf(operation.plane), status))
   })
   return (endpoint as unknown as { annotate: (key: unknown, value: string) => unknown }).annotate(OpenApi.Summary, operation.summary)

@@ -29,7 +29,7 @@ export interface Operation<Q = unknown, B = unknown, S = unknown> {
   /** The engine validates the payload itself and answers in its own words; the schema is for the document only. */
   readonly payloadIsChecked: boolean
   readonly payloadType: "json" | "jsonl" | "none"
-  readonly success: { readonly status: number; readonly schema: Schema.Codec<S, unknown, never, never> | undefined; readonly type: "json" | "text" | "html" }
+  readonly success: { readonly status: number; readonly schema: Schema.Codec<S, unknown, never, never> | undefined; readonly type: "json" | "text" | "html"; /** Answered instead where the request made the thing. */ readonly created?: 201 }
   readonly bodyBytesMax: number
   /** Statuses that this operation can answer beside the common refusals. */ readonly errors: ReadonlyArray<number>
   /** Not counted by the per-key rate (spec part 8). */ readonly isRateFree: boolean
@@ -54,6 +54,7 @@ export interface OperationOptions<Q extends AnyCodec, B extends AnyCodec, S exte
   readonly success?: S
   readonly status?: number
   readonly successType?: "json" | "text" | "html"
+  /** Answers 201 too, with the same body. */ readonly creates?: boolean
   readonly bodyBytesMax?: number
   readonly errors?: ReadonlyArray<number>
   readonly isRateFree?: boolean
@@ -74,7 +75,7 @@ export const operation = <Q extends AnyCodec = typeof Schema.Unknown, B extends 
   payload: options.payload as Operation<Q["Type"], B["Type"], S["Type"]>["payload"],
   payloadIsChecked: options.payloadIsChecked ?? true,
   payloadType: options.payload === undefined ? "none" : options.payloadType ?? "json",
-  success: { status: options.status ?? 200, schema: options.success as Operation<Q["Type"], B["Type"], S["Type"]>["success"]["schema"], type: options.successType ?? "json" },
+  success: { status: options.status ?? 200, schema: options.success as Operation<Q["Type"], B["Type"], S["Type"]>["success"]["schema"], type: options.successType ?? "json", ...(options.creates === true ? { created: 201 as const } : {}) },
   bodyBytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault,
   errors: options.errors ?? [],
   isRateFree: options.isRateFree ?? false,

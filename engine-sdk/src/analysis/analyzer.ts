@@ -206,6 +206,15 @@ const combine = (token: string, mark: string): string => {
 const ROMANIZED = new Set(["el", "bg", "ru", "sr", "uk", "be"])
 const UNTYPED = new Set(["zh", "ja", "ko"])
 
+/** Whether a text can name a language (BCP 47); anything else would fail wherever words are made of texts. */
+export const isLocale = (text: string): boolean => {
+  try {
+    return Intl.getCanonicalLocales(text).length === 1
+  } catch {
+    return false
+  }
+}
+
 /** Word segmentation of a locale (4.2). Diacritics stay; ASCII punctuation goes unless it is an indexed symbol. */
 class LocaleAnalyzer implements Analyzer {
   readonly #segmenter: Intl.Segmenter
@@ -217,7 +226,8 @@ class LocaleAnalyzer implements Analyzer {
   readonly unstemmed: Analyzer
   constructor(options: AnalyzerOptions) {
     this.#options = options
-    this.#segmenter = new Intl.Segmenter(options.locale, { granularity: "word" })
+    // What was stored before locales were checked still has words.
+    this.#segmenter = new Intl.Segmenter(isLocale(options.locale) ? options.locale : "und", { granularity: "word" })
     this.#symbols = new Set(options.symbolsToIndex)
     this.#separators = new Set(options.tokenSeparators.filter((separator) => !this.#symbols.has(separator)))
     if (options.locale === "fa") this.#separators.add("\u200c")

@@ -1,4 +1,5 @@
 /** Synonym sets and their items (engine-contract 12.1). */
+import { isLocale } from "../analysis/analyzer.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { SynonymItem } from "../query/query-context.ts"
@@ -18,6 +19,7 @@ const parseItem = (raw: unknown, id?: string): Result<SynonymItem> => {
   if (!Array.isArray(synonyms) || synonyms.length === 0) return refuse("Could not find an array of `synonyms`")
   if (!synonyms.every((entry) => typeof entry === "string" && entry !== "")) return refuse("Could not find a valid string array of `synonyms`")
   if (raw.locale !== undefined && typeof raw.locale !== "string") return refuse("Synonym `locale` should be a string.")
+  if (typeof raw.locale === "string" && raw.locale !== "" && raw.locale !== "de_en" && !isLocale(raw.locale)) return refuse("Synonym `locale` is no language tag.")
   const symbols = raw.symbols_to_index
   if (symbols !== undefined && (!Array.isArray(symbols) || !symbols.every((symbol) => typeof symbol === "string"))) return refuse("Synonym `symbols_to_index` should be an array of strings.")
   if (Array.isArray(symbols) && !symbols.every((symbol: string) => symbol.length === 1)) return refuse("Synonym `symbols_to_index` should be an array of single character symbols.")

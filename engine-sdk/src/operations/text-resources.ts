@@ -1,4 +1,5 @@
 /** Presets, stopword sets and stemming dictionaries (engine-contract 16). */
+import { isLocale } from "../analysis/analyzer.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import { stopwordTokens } from "../query/compile-search.ts"
@@ -13,12 +14,13 @@ export const getPreset = (context: OperationContext, name: string): Answered => 
   const preset = context.resources.get(context.namespace, "preset", name)
   return preset === undefined ? fail(NO_PRESET) : answer(200, preset)
 }
-/** The name of the path wins; the value is checked when it is used. */
+/** The name of the path wins; what the parameters in the value mean is checked when it is used. */
 export const upsertPreset = async (context: OperationContext, name: string, text: string): Promise<Answered> => {
   const body = parseBody(text)
   if (!body.ok) return body
   if (!isObject(body.value)) return fail(invalid("Bad JSON."))
   if (body.value.value === undefined) return fail(invalid("Parameter `value` is required.", "value"))
+  if (!isObject(body.value.value)) return fail(invalid("Parameter `value` must be an object of search parameters.", "value"))
   const preset = { name, value: body.value.value }
   await context.resources.put(context.namespace, "preset", name, preset)
   return answer(200, preset)
@@ -48,9 +50,10 @@ export const upsertStopwords = async (context: OperationContext, id: string, tex
   if (stopwords.length === 0) return fail(invalid("Parameter `stopwords` is empty", "stopwords"))
   if (!stopwords.every((entry) => typeof entry === "string")) return fail(invalid("Parameter `stopwords` is required as string array value", "stopwords"))
   if (locale !== undefined && typeof locale !== "string") return fail(invalid("Parameter `locale` is required as string value", "locale"))
+  if (locale !== undefined && locale !== "" && locale !== "de_en" && !isLocale(locale)) return fail(invalid("Parameter `locale` is no language tag", "locale"))
   const set: StopwordSet = { id, ...(locale === undefined ? {} : { locale }), stopwords: stopwords as string[] }
   await context.resources.put(context.namespace, "stopwords", id, set)
-  return answer(200, { ...body.value, id })
+  return answer(200, { ...set })
 }
 export const deleteStopwords = async (context: OperationContext, id: string): Promise<Answered> => {
   if (context.resources.get(context.namespace, "stopwords", id) === undefined) return stopwordMissing(id)

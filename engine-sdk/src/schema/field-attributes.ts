@@ -2,6 +2,7 @@
  * One field of a schema as a caller writes it (engine-contract 2.4, 2.5, 2.7): types, defaults and every refusal. What a
  * reference points at is not looked up, because the target may be created later.
  */
+import { isLocale } from "../analysis/analyzer.ts"
 import { hasStemmer, stemmerMissing, TRUNCATE_LENGTH } from "../analysis/mod.ts"
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, ok, type Result } from "../errors.ts"
@@ -64,7 +65,7 @@ const booleansOf = (raw: Readonly<Record<string, unknown>>, name: string): Resul
 const localeOf = (value: unknown, name: string): Result<string> => {
   if (value === undefined) return ok("")
   if (typeof value !== "string") return refuse(`The \`locale\` property of the field \`${name}\` should be a string.`)
-  return value === "" || value.length === 2 || value === "de_en" ? ok(value) : refuse(`The \`locale\` value of the field \`${name}\` is not valid.`)
+  return value === "" || (value.length === 2 && isLocale(value)) || value === "de_en" ? ok(value) : refuse(`The \`locale\` value of the field \`${name}\` is not valid.`)
 }
 interface TextAttributes { readonly stem_dictionary: string; readonly reference: string; readonly token_separators: ReadonlyArray<string>; readonly symbols_to_index: ReadonlyArray<string>; readonly truncate_len: number }
 const textAttributes = (raw: Readonly<Record<string, unknown>>, name: string): Result<TextAttributes> => {

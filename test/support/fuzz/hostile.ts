@@ -3,6 +3,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib"
 import * as zlib from "node:zlib"
 import type { Random } from "../../../fixtures/random.ts"
 import type { Described, JsonSchema } from "./described.ts"
+import { seeds } from "./seeds.ts"
 
 /** Texts that have broken programs: markup of our own languages, encodings, look-alikes, directions, prototypes, paths. */
 export const texts: ReadonlyArray<string> = [
@@ -108,7 +109,7 @@ export const mutated = (value: unknown, random: Random): unknown => {
     if (way === 1) return entries(pairs.filter((_, i) => i !== at))
     return entries(pairs.map(([key, each], i) => [key, i === at ? mutated(each, random) : each]))
   }
-  return random.pick([() => junk(random, 2), () => [value], () => ({ value }), () => String(value), () => anyText(random, 3_000), () => random.pick(numbers), () => null])()
+  return random.pick([() => junk(random, 2), () => [value], () => ({ value }), () => JSON.stringify(value), () => anyText(random, 3_000), () => random.pick(numbers), () => null])()
 }
 
 export interface HostileBody { readonly bytes: Buffer; readonly headers: ReadonlyArray<readonly [string, string]> }
@@ -151,9 +152,10 @@ export const encoded = (plain: Buffer, random: Random): HostileBody => random.pi
 /** A body for the operation: an example, mostly broken somewhere, in an encoding that may lie. */
 export const bodyOf = (operation: Described, random: Random, hints: Hints): HostileBody => {
   if (operation.body === undefined) return { bytes: random.chance(0.1) ? Buffer.from(JSON.stringify(junk(random, 2))) : Buffer.alloc(0), headers: [] }
-  let value: unknown = operation.body.isText ? undefined : exampleOf(operation.body.schema, operation.deref, random, hints)
+  const seeded = Object.hasOwn(seeds, operation.id) ? seeds[operation.id] : undefined
+  let value: unknown = operation.body.isText ? undefined : seeded !== undefined && random.chance(0.7) ? random.pick(seeded) : exampleOf(operation.body.schema, operation.deref, random, hints)
   const line = () => JSON.stringify(mutated({ id: `n${random.below(50)}`, title: "Line", stock: 1, tags: ["a"], place: [1, 2], maker: "m1", word: "a", root: "b" }, random))
-  const times = random.below(10) < 2 ? 0 : 1 + random.below(3)
+  const times = random.below(10) < 3 ? 0 : 1 + random.below(3)
   for (let i = 0; i < times; i++) value = mutated(value, random)
   const text = operation.body.isText ? Array.from({ length: random.below(8) }, line).join(random.pick(["\n", "\r\n", "\n\n", ""])) : JSON.stringify(value) ?? "null"
   const way = random.next()
@@ -175,11 +177,14 @@ export const queryOf = (operation: Described, random: Random, hints: Hints): str
   if (operation.query.length === 0 && random.chance(0.85)) return ""
   const parts: Array<string> = []
   const add = (name: string, value: unknown) => parts.push(`${escaped(name)}=${random.chance(0.03) ? random.pick(pathTricks) : escaped(typeof value === "string" ? value : JSON.stringify(value) ?? "")}`)
+  const isCalm = random.chance(0.3)
   for (const { name, schema } of operation.query) {
     const hinted = Object.hasOwn(hints, name)
     if (!random.chance(hinted ? 0.6 : operation.query.length > 12 ? 0.08 : 0.5)) continue
-    const value = random.chance(0.65) ? exampleOf(schema, operation.deref, random, hints, name) : anyText(random, 300)
+    if (isCalm && !hinted) continue
+    const value = isCalm ? random.pick(hints[name]!) : random.chance(0.65) ? exampleOf(schema, operation.deref, random, hints, name) : anyText(random, 300)
     add(name, value)
+    if (isCalm) continue
     if (random.chance(0.06)) add(name, anyText(random, 50))
     if (random.chance(0.04)) add(`${name}[]`, value)
     if (random.chance(0.03)) add(`${name}[__proto__]`, value)

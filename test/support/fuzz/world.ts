@@ -1,12 +1,14 @@
-/** Organizations for hostile requests: one that sends them, one that operators' requests fall on, one that must not notice. */
+/** Organizations for hostile requests: some that send them or fall to them, and one that must not notice. */
 import { RawConnection, type RawAnswer, requestBytes } from "../raw-http.ts"
 
-export interface Organization { readonly organization_id: string; readonly full_key: string; readonly search_key: string }
+export interface Organization {
+  readonly organization_id: string
+  readonly full_key: string
+  readonly search_key: string
+  /** By names of path parameters: things of this organization that requests may fall on. */ readonly ids: Readonly<Record<string, ReadonlyArray<string>>>
+}
 export interface World {
-  readonly attacker: Organization
-  readonly decoy: Organization
-  readonly bystander: Organization
-  readonly send: (method: string, path: string, key: string, body?: unknown) => Promise<RawAnswer>
+  /** A new organization with a catalogue, rules, a webhook, a member and keys without a rate. */ readonly furnish: (name: string) => Promise<Organization>
   /** Everything that one can read of the bystander, as text. */ readonly bystanderState: () => Promise<ReadonlyArray<readonly [string, string]>>
 }
 
@@ -21,7 +23,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
   const connection = new RawConnection(port)
   const raw = async (method: string, path: string, headers: ReadonlyArray<readonly [string, string]>, body?: unknown) =>
     (await connection.exchange(requestBytes(method, path, headers, body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body))))[0]!
-  const send: World["send"] = (method, path, key, body) => raw(method, path, [["x-svc-api-key", key]], body)
+  const send = (method: string, path: string, key: string, body?: unknown) => raw(method, path, [["x-svc-api-key", key]], body)
   const must = async (answer: Promise<RawAnswer>): Promise<any> => {
     const { status, text } = await answer
     if (status >= 300 || text.includes("\"success\":false")) throw new Error(`${status} ${text}`)
@@ -30,7 +32,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
   const make = async (name: string): Promise<Organization> => {
     const made = await must(raw("POST", "/console/v1/organizations", [["authorization", `Bearer ${operatorToken}`]], { name, plan: "unlimited" })) as Organization
     const unlimited = async (scope: string) => (await must(send("POST", "/v1/keys", made.full_key, { description: scope, scope, rate_limit_per_minute: 0 }))).value as string
-    const organization = { organization_id: made.organization_id, full_key: await unlimited("full"), search_key: await unlimited("search") }
+    const organization = { ids: {} as Record<string, ReadonlyArray<string>>, organization_id: made.organization_id, full_key: await unlimited("full"), search_key: await unlimited("search") }
     const put = (method: string, path: string, body: unknown) => must(send(method, path, organization.full_key, body))
     await put("POST", "/v1/collections", { name: "makers", fields: [{ name: "code", type: "string" }, { name: "name", type: "string" }] })
     await put("POST", "/v1/collections/makers/documents/import", [1, 2, 3].map((n) => JSON.stringify({ id: `m${n}`, code: `m${n}`, name: `Maker ${n} of ${name}` })).join("\n"))
@@ -44,12 +46,17 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     await put("PUT", "/v1/synonym_sets/one", { items: [{ id: "one", synonyms: ["title", "name"] }] })
     await put("PUT", "/v1/curation_sets/one", { items: [{ id: "one", rule: { query: "title", match: "exact" }, includes: [{ id: "d1", position: 1 }] }] })
     await put("PUT", "/v1/collections/goods/search_rules", { pins: [{ doc_id: "d5", position: 1 }], banners: [{ id: "b", content: { text: name } }] })
-    await put("POST", "/v1/analytics/rules", { name: "one", type: "counter", collection: "goods", event_type: "click", params: { counter_field: "stock", weight: 1 } }).catch(() => undefined)
-    await put("POST", "/v1/webhooks", { name: "one", url: "http://127.0.0.1:9/hook", events: ["ingest.completed"] }).catch(() => undefined)
+    await put("POST", "/v1/analytics/rules", { name: "one", type: "counter", collection: "goods", event_type: "click", params: { counter_field: "stock", weight: 1 } })
+    const webhookId = (await put("POST", "/v1/webhooks", { name: "one", url: "https://hooks.example/hook", events: ["*"] })).id as string
+    const deliveryId = (await put("POST", `/v1/webhooks/${webhookId}/test`, {})).id as string
+    const jobId = (await put("POST", "/v1/collections/spare/reindex", {})).id as string
+    const keyId = (await put("POST", "/v1/keys", { description: "spare", scope: "search" })).id as string
+    const member = (await must(raw("POST", `/console/v1/organizations/${made.organization_id}/members`, [["authorization", `Bearer ${operatorToken}`]], { email: `${name.toLowerCase().replaceAll(" ", "-")}@shop.example`, role: "owner" }))) as { id?: string; member?: { id: string } }
     await put("POST", "/v1/events", { events: [{ type: "search", q: "title", collection: "goods", event_id: "e1", session_id: "s", results_found: 1 }] })
+    Object.assign(organization.ids, { webhookId: [webhookId], deliveryId: [deliveryId], jobId: [jobId], keyId: [keyId], memberId: [member.id ?? member.member?.id ?? ""], ruleName: ["one"], userId: ["u", "s"] })
     return organization
   }
-  const attacker = await make("Attacker"), decoy = await make("Decoy"), bystander = await make("Bystander")
+  const bystander = await make("Bystander")
   const day = new Date().toISOString().slice(0, 10)
   const reads = [
     "/v1/collections", "/v1/collections/goods/documents/export", "/v1/collections/makers/documents/export", "/v1/collections/goods/search_rules", "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets", "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/webhooks", "/v1/jobs", "/v1/ingest/jobs", "/v1/audit", "/v1/events/failed", "/v1/analytics/rules",
@@ -57,7 +64,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     "/v1/collections/goods/documents/search?q=title&query_by=title&facet_by=tags,stock&include_fields=*,$makers(*)&enable_analytics=false", "/v1/collections/shop/documents/search?q=*&sort_by=stock:desc&filter_by=$makers(code:m1)&enable_analytics=false"
   ]
   return {
-    attacker, decoy, bystander, send,
+    furnish: make,
     bystanderState: async () => {
       const state: Array<readonly [string, string]> = []
       for (const path of reads) {

@@ -1,0 +1,73 @@
+/**
+ * Hostile requests to every operation of the OpenAPI documents of a running program: nothing ends it, nothing is answered
+ * beside its contract, memory has a bound, and an organization that took no part has what it had, byte for byte. New
+ * operations are in here by being in the document. `DOWSER_FUZZ_SEED` and `DOWSER_FUZZ_REQUESTS` choose another or a longer run.
+ */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { type Described, describedOf } from "../support/fuzz/described.ts"
+import { type Fault, fuzz } from "../support/fuzz/run.ts"
+import { makeWorld, type World } from "../support/fuzz/world.ts"
+import { launch, type Launched } from "../support/launched.ts"
+
+const seed = process.env.DOWSER_FUZZ_SEED ?? "dowser"
+const requests = Number(process.env.DOWSER_FUZZ_REQUESTS ?? 10_000)
+const PER_ROUND = 2_500
+/** The collector of garbage has to live with this, so what is kept by mistake ends the program. */
+const HEAP_MB = 320
+/** Own pages of the program: two heaps (it and its stream worker), their young generations, compiled code, bodies in flight. */
+const PAGES_MB_MAX = 1_000
+
+let folder: string
+let program: Launched
+let operations: ReadonlyArray<Described>
+let world: World
+let operatorToken: string
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "dowser-fuzz-"))
+  program = await launch(join(folder, "data"), ["--no-demo"], undefined, { DENO_V8_FLAGS: `--max-old-space-size=${HEAP_MB}`, NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}` })
+  operatorToken = readFileSync(join(folder, "data", "operator.token"), "utf8").trim()
+  operations = describedOf(await Promise.all(["/v1", "/api/v1"].map(async (base) => (await fetch(`http://127.0.0.1:${program.port}${base}/openapi.json`)).json())))
+  world = await makeWorld(program.port, operatorToken)
+})
+afterAll(async () => {
+  program.signal("SIGTERM")
+  await program.exited
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const pagesMb = () => Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid()}/status`, "utf8"))?.[1]) / 1024
+const told = ({ answer, number, operation, request, why }: Fault) => `${operation}: ${why}\n  ${request}\n  -> ${answer}\n  alone: DOWSER_FUZZ_SEED=${seed}, request ${number}`
+
+/** Need what hostile requests seldom have: a session, a document with a log rule, a set with that very item. */
+const seldom = 25
+
+describe(`${requests} hostile requests (seed ${seed})`, () => {
+  it("end nothing, are answered within the contract, hold no memory, and leave others alone", async () => {
+    // Of the bystander's own search event; what follows must not change any more by itself.
+    await expect.poll(async () => (await world.bystanderState()).find(([path]) => path.includes("metrics/queries"))?.[1], { timeout: 20_000 }).toContain("\"searches\":1")
+    const before = await world.bystanderState()
+    const answered = new Set<string>()
+    const pid = program.pid()
+    for (let from = 0; from < requests; from += PER_ROUND) {
+      // Organizations of this round, because requests take theirs apart.
+      const attacker = await world.furnish(`Attacker ${from}`), decoy = await world.furnish(`Decoy ${from}`)
+      const report = await fuzz({ port: program.port, seed, operations, attacker, decoy, operatorToken, folder, connections: 8 }, from, Math.min(from + PER_ROUND, requests))
+      expect(report.faults.slice(0, 10).map(told)).toEqual([])
+      for (const id of report.answered.keys()) answered.add(id)
+      expect(program.pid(), program.stderr().slice(-2_000)).toBe(pid)
+      expect(pagesMb()).toBeLessThan(PAGES_MB_MAX)
+    }
+    // Refusals alone would prove little: nearly every operation has also done what it is for.
+    if (requests >= 10_000) expect(operations.filter(({ id }) => !answered.has(id)).length, operations.filter(({ id }) => !answered.has(id)).map(({ id }) => id).join(" ")).toBeLessThan(seldom)
+    expect(await world.bystanderState()).toEqual(before)
+    const health = await fetch(`http://127.0.0.1:${program.port}/api/v1/health`)
+    expect(await health.json()).toMatchObject({ status: "ok" })
+    // What hostile events and searches left in the log was digested: no processor died of it.
+    const status = await (await fetch(`http://127.0.0.1:${program.port}/console/v1/status`, { headers: { authorization: `Bearer ${operatorToken}` } })).json() as { worker_restarts: number; partitions: ReadonlyArray<{ group: string; dead_letters: number; restarts: number }> }
+    expect(status.worker_restarts).toBe(0)
+    expect(status.partitions.filter(({ restarts }) => restarts > 0)).toEqual([])
+  }, 300_000)
+})
