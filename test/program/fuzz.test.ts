@@ -18,7 +18,7 @@ const PER_ROUND = 2_500
 /** The collector of garbage has to live with this, so what is kept by mistake ends the program. */
 const HEAP_MB = 320
 /** Own pages of the program: two heaps (it and its stream worker), their young generations, compiled code, bodies in flight. */
-const PAGES_MB_MAX = 1_000
+const PAGES_MB_MAX = 800
 
 let folder: string
 let program: Launched

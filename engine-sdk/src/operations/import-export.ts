@@ -16,28 +16,33 @@ const LINE_BYTES_MAX = 32 * 1024 * 1024
 const EXPORT_PAGE = 500
 const NEWLINE = 10
 
-/** Lines of a byte stream without their newline, as many at a time as a chunk completes; blank lines are skipped. A line over the limit is answered as undefined and passed over. Invalid UTF-8 becomes U+FFFD. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<ReadonlyArray<string | undefined>> {
+/** Lines of a byte stream without their newline, as many at a time as a chunk completes; blank lines are skipped. A line over the limit is answered as undefined and passed over. Invalid UTF-8 becomes U+FFFD. Where the stream breaks off, `broken` is told and the lines end. */
+async function* linesOf(chunks: AsyncIterable<Uint8Array>, broken: (reason: string) => void): AsyncGenerator<ReadonlyArray<string | undefined>> {
   const decoder = new TextDecoder()
   /** The line that is not complete yet, and its bytes. */
   let open = "", openBytes = 0
   let isTooLong = false
-  for await (const chunk of chunks) {
-    const text = decoder.decode(chunk, { stream: true })
-    const lines: Array<string | undefined> = []
-    let start = 0
-    for (let end = text.indexOf("\n"); end >= 0; start = end + 1, end = text.indexOf("\n", start)) {
-      const line = open === "" ? text.slice(start, end) : open + text.slice(start, end)
-      if (isTooLong) lines.push(undefined)
-      else if (!isBlank(line)) lines.push(line)
-      open = ""
-      isTooLong = false
+  try {
+    for await (const chunk of chunks) {
+      const text = decoder.decode(chunk, { stream: true })
+      const lines: Array<string | undefined> = []
+      let start = 0
+      for (let end = text.indexOf("\n"); end >= 0; start = end + 1, end = text.indexOf("\n", start)) {
+        const line = open === "" ? text.slice(start, end) : open + text.slice(start, end)
+        if (isTooLong) lines.push(undefined)
+        else if (!isBlank(line)) lines.push(line)
+        open = ""
+        isTooLong = false
+      }
+      const newline = chunk.lastIndexOf(NEWLINE)
+      openBytes = newline < 0 ? openBytes + chunk.length : chunk.length - newline - 1
+      if (!isTooLong) open += text.slice(start)
+      if (openBytes > LINE_BYTES_MAX) { open = ""; isTooLong = true }
+      if (lines.length > 0) yield lines
     }
-    const newline = chunk.lastIndexOf(NEWLINE)
-    openBytes = newline < 0 ? openBytes + chunk.length : chunk.length - newline - 1
-    if (!isTooLong) open += text.slice(start)
-    if (openBytes > LINE_BYTES_MAX) { open = ""; isTooLong = true }
-    if (lines.length > 0) yield lines
+  } catch (error) {
+    // The open line may be half a line.
+    return broken(error instanceof Error ? error.message : String(error))
   }
   const last = open + decoder.decode()
   if (isTooLong) yield [undefined]
@@ -73,12 +78,15 @@ async function* importLines(context: OperationContext, info: CollectionInfo, chu
     characters = 0
     return out
   }
-  for await (const lines of linesOf(chunks)) for (const line of lines) {
+  let reason: string | undefined
+  for await (const lines of linesOf(chunks, (told) => { reason = told })) for (const line of lines) {
     batch.push(line)
     characters += line?.length ?? 0
     if (batch.length >= BATCH_LINES_MAX || characters >= BATCH_CHARACTERS_MAX) yield await flush()
   }
   if (batch.length > 0) yield await flush()
+  // The status is sent by then: what came whole has its verdicts, and the last line says why there are no more.
+  if (reason !== undefined) yield `${first ? "" : "\n"}${failureLine(400, `The body could not be read: ${reason}`, undefined, undefined)}`
 }
 const writeBatch = async (context: OperationContext, info: CollectionInfo, batch: ReadonlyArray<string | undefined>, settings: ImportSettings): Promise<string> => {
   const lines = batch.filter((line) => line !== undefined)
