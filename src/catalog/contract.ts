@@ -111,7 +111,7 @@ const setOperations = (kind: "synonym" | "curation") => {
   const base = { ...at, group: `${kind} sets` } as const
   const title = kind === "synonym" ? "Synonym" : "Curation"
   const Item = anything.annotate({ identifier: `${title}Item` })
-  const Set = Schema.Struct({ name: Schema.String, items: Schema.Array(Item) }).annotate({ identifier: `${title}Set` })
+  const Set = Schema.Struct({ name: Schema.String, items: Schema.Array(Item), description: text }).annotate({ identifier: `${title}Set` })
   const Body = Schema.Struct({ items: Schema.Array(Item), description: text }).annotate({ identifier: `${title}SetBody` })
   const Name = Schema.Struct({ name: Schema.String }).annotate({ identifier: `${title}SetName` })
   const Id = Schema.Struct({ id: Schema.String }).annotate({ identifier: `${title}ItemId` })

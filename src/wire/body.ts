@@ -22,7 +22,9 @@ const decoderFor = (encoding: string): Transform | undefined => {
 }
 
 /** For a body that is read whole: a byte now and then does not hold its memory for ever. */
-const bodyTime_s = 120
+const bodyTime_ms = 120_000
+/** Who goes on sending what was refused has this long to read why. */
+const lingering_ms = 30_000
 
 /** The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold at once. */
 export const bodyStream = (request: IncomingMessage): Effect.Effect<Readable, InputInvalid> => {
@@ -37,8 +39,8 @@ export const bodyStream = (request: IncomingMessage): Effect.Effect<Readable, In
   return Effect.succeed(request.pipe(decoder))
 }
 
-/** The whole decoded body, at most `bytes_max`. Over it, the rest is discarded and the answer is 400. */
-export const bodyBytes = (request: IncomingMessage, bytes_max: number): Effect.Effect<Buffer, InputInvalid> =>
+/** The whole decoded body, at most `bytes_max`. Over it, or over its time, the rest is discarded and the answer is 400. */
+export const bodyBytes = (request: IncomingMessage, bytes_max: number, { lingers_ms = lingering_ms, time_ms = bodyTime_ms } = {}): Effect.Effect<Buffer, InputInvalid> =>
   Effect.flatMap(bodyStream(request), (stream) =>
     Effect.callback<Buffer, InputInvalid>((resume) => {
       const chunks: Array<Buffer> = []
@@ -59,8 +61,10 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number): Effect.E
           stream.destroy()
         }
         request.resume()
+        const linger = setTimeout(() => { request.destroy() }, lingers_ms)
+        request.once("end", () => clearTimeout(linger)).once("close", () => clearTimeout(linger))
       }
-      const timer = setTimeout(() => abandon(`The body did not arrive within ${bodyTime_s} seconds`), bodyTime_s * 1_000)
+      const timer = setTimeout(() => abandon(`The body did not arrive within ${time_ms / 1_000} seconds`), time_ms)
       const tooLarge = () => abandon(`The body is larger than ${bytes_max} bytes`)
       if (stream.errored) return finish(Effect.fail(inputInvalid("body", `The body could not be read: ${stream.errored.message}`)))
       if (stream.destroyed) return finish(Effect.fail(inputInvalid("body", "The body ended early")))

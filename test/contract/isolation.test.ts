@@ -24,20 +24,27 @@ const fill = async (tenant: Tenant, word: string) => {
   await send("PUT", "/v1/collections/goods/search_rules", { banners: [{ id: `b-${word}`, content: { text: word } }], pins: [{ doc_id: `g-${word}`, position: 1 }], suggestions: [{ suggestions: [word] }] })
   await program.request("POST", `/v1/stemming/dictionaries/import?id=d-${word}`, { key: tenant.full_key, body: `{"word":"${word}","root":"root"}` })
   await program.request("POST", "/v1/events", { key: tenant.full_key, body: { events: [{ type: "search", q: word, collection: "goods", event_id: "e1", session_id: "s", results_found: 1 }] } })
+  await send("POST", "/v1/analytics/rules", { name: `r-${word}`, type: "log", collection: "goods", event_type: "click", params: {} })
+  const queryId = (await send("GET", "/v1/collections/goods/documents/search?q=goods&query_by=title")).body.query_id as string
   const job = await send("POST", "/v1/collections/goods/reindex")
   const key = (await send("POST", "/v1/keys", { description: word, scope: "search" })).body.id as string
   const webhookId = (await send("POST", "/v1/webhooks", { name: word, url: `http://127.0.0.1:9/${word}`, events: ["*"] })).body.id as string
   const deliveryId = (await send("POST", `/v1/webhooks/${webhookId}/test`)).body.id as string
-  return { jobId: job.body.id as string, keyId: key, webhookId, deliveryId }
+  const password = `the password of ${tenant.organization_id}`
+  const memberId = (await program.request("POST", `/console/v1/organizations/${tenant.organization_id}/members`, { headers: operator(), body: { email: `${word}@shop.example`, role: "owner", name: word, password } })).body.id as string
+  const signedIn = await program.request("POST", "/console/v1/sessions", { body: { email: `${word}@shop.example`, password } })
+  return { jobId: job.body.id as string, keyId: key, webhookId, deliveryId, memberId, queryId, session: (signedIn.headers.get("set-cookie") ?? "").split(";")[0]! }
 }
+const operator = () => ({ authorization: `Bearer ${program.operatorToken}` })
 
 let ids: Awaited<ReturnType<typeof fill>>
+let ownIds: Awaited<ReturnType<typeof fill>>
 beforeAll(async () => {
   program = await startProgram()
   first = await program.tenant("First")
   second = await program.tenant("Second")
   ids = await fill(first, secret)
-  await fill(second, "ordinary")
+  ownIds = await fill(second, "ordinary")
   await new Promise((settle) => setTimeout(settle, 1500))
 })
 afterAll(() => program.stop())
@@ -47,7 +54,7 @@ const values: Record<string, string> = {
   collectionName: "goods", documentId: `g-${secret}`, aliasName: "shop", presetId: `p-${secret}`, setId: `w-${secret}`, itemId: "one", dictionaryId: `d-${secret}`, file: "config.json", userId: "visitor"
 }
 const pathOf = (path: string, operationId: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(
-  name === "setName" ? (operationId.includes("Synonym") ? `s-${secret}` : `c-${secret}`) : name === "jobId" ? ids.jobId : name === "keyId" ? ids.keyId : name === "webhookId" ? ids.webhookId : name === "deliveryId" ? ids.deliveryId : name === "organizationId" ? first.organization_id : name === "memberId" ? "mem_none" : values[name] ?? secret
+  name === "setName" ? (operationId.includes("Synonym") ? `s-${secret}` : `c-${secret}`) : name === "jobId" ? ids.jobId : name === "keyId" ? ids.keyId : name === "webhookId" ? ids.webhookId : name === "deliveryId" ? ids.deliveryId : name === "organizationId" ? first.organization_id : name === "memberId" ? ids.memberId : name === "ruleName" ? `r-${secret}` : values[name] ?? secret
 ))
 const bodies: Record<string, unknown> = {
   createCollection: { name: "goods", fields: [{ name: "title", type: "string" }] },
@@ -69,7 +76,10 @@ const bodies: Record<string, unknown> = {
   updateWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
   recoverWebhook: { since: 0 },
   replayEvents: { from: "2026-01-01", to: "2026-01-31", target: "analytics" },
-  ingestEvents: { events: [{ type: "search", q: "mine", collection: "goods", event_id: "e1", session_id: "s" }] },
+  ingestEvents: { events: [{ type: "search", q: "mine", collection: "goods", event_id: "e3", session_id: "s" }, { type: "click", collection: "goods", document_id: `g-${secret}`, query_id: "", event_id: "e2", session_id: "s" }] },
+  createAnalyticsRule: { name: `r-${secret}`, type: "counter", collection: "goods", event_type: "click", params: { counter_field: "title", weight: 1 } },
+  upsertAnalyticsRule: { type: "log", collection: "goods", event_type: "click", params: {} },
+  createBrowserKey: { collections: ["goods"] },
   multiSearch: { searches: [{ collection: "goods", q: "*", query_by: "title", facet_by: "title", include_fields: "*,$makers(*)" }, { collection: "goods", q: secret, query_by: "title" }, { collection: "goods", q: "*", filter_by: `$makers(code:=${secret})` }] }
 }
 const queries: Record<string, string> = {
@@ -85,23 +95,28 @@ const everything = async (tenant: Tenant) => {
   const today = new Date().toISOString().slice(0, 10)
   const reads = [
     "/v1/collections", "/v1/collections/goods", "/v1/collections/goods/documents/export", "/v1/collections/makers/documents/export", "/v1/collections/goods/search_rules", "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets",
-    "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/webhooks", "/v1/ingest/jobs", "/v1/jobs", "/v1/events/failed", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
+    "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/analytics/rules", "/v1/audit", "/v1/collections/goods/suggestions?q=go", "/v1/collections/goods/prompts", `/v1/analytics/events?name=r-${secret}&user_id=s&n=10`, `/v1/analytics/metrics/overview?from=${today}&to=${today}`, `/v1/analytics/metrics/products?from=${today}&to=${today}`, `/v1/analytics/metrics/filters?from=${today}&to=${today}`, "/v1/keys", "/v1/webhooks", `/v1/webhooks/${ids.webhookId}/deliveries`, "/v1/entitlement", "/v1/ingest/jobs", "/v1/jobs", "/v1/events/failed", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
     `/v1/collections/goods/documents/search?q=*&query_by=title&facet_by=title&enable_analytics=false&include_fields=${encodeURIComponent("*,$makers(*)")}`
   ]
   const answers = []
   for (const path of reads) {
     const { body, text } = await program.request("GET", path, { key: tenant.full_key })
+    // Reading counts by itself.
+    if (path === "/v1/entitlement") delete body.quota.used
     if (body?.query_id !== undefined) { delete body.query_id; delete body.search_time_ms }
     answers.push([path, body === undefined ? text : JSON.stringify(body)])
   }
+  for (const path of ["", "/members", "/keys", "/webhooks", "/audit"]) answers.push([path, (await program.request("GET", `/console/v1/organizations/${tenant.organization_id}${path}`, { headers: operator() })).text])
   return answers
 }
 
 describe("isolation", () => {
   it("shows nothing of one organization to the other, through any operation, and changes nothing of it", async () => {
+    for (const [name, id] of [...Object.entries(ids), ...Object.entries(ownIds)]) expect(id, name).toBeTruthy()
     const before = await everything(first)
     const { paths } = (await program.request("GET", "/v1/openapi.json")).body as { paths: Record<string, Record<string, { operationId: string; "x-scope": string }>> }
-    let walked = 0
+    let walked = 0, crossed = 0
+    ;(bodies.ingestEvents as { events: Array<{ query_id?: string }> }).events[1]!.query_id = ids.queryId
     // Deleting operations come last, so that the others meet the second organization's own things.
     const operations = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, entry]) => ({ path, method: method.toUpperCase(), id: entry.operationId, scope: entry["x-scope"] })))
       .sort((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
@@ -111,24 +126,39 @@ describe("isolation", () => {
       const body = bodies[id] ?? (method === "POST" || method === "PUT" || method === "PATCH" ? {} : undefined)
       const payload = id === "importDocuments" ? `{"id":"new","title":"Mine","maker":"${secret}"}` : id === "importStemmingDictionary" ? `{"word":"a","root":"b"}` : body
       const answer = await program.request(method, address, { key: second.full_key, body: payload })
-      const shown = answer.text.toLowerCase().replaceAll(/(g|p|s|c|w|d)-zanzibar/g, "").replaceAll(/"(first_)?q":"zanzibar"/g, "").replace(/reference document having `code:= `?zanzibar`?`?/g, "")
+      const shown = answer.text.toLowerCase().replaceAll(/(g|p|s|c|w|d|r)-zanzibar/g, "").replaceAll(/"(first_)?q":"zanzibar"/g, "").replace(/reference document having `code:= `?zanzibar`?`?/g, "")
       if (!["importDocuments", "importStemmingDictionary"].includes(id)) expect(shown, `${method} ${address}`).not.toContain(secret)
       // The console knows no keys: the other organization's ids lead nowhere without a session or the operator's token.
       if (scope === "console" || scope === "operator") {
         expect(answer.status, `${method} ${address}`).toBe(401)
+        // A member of the second organization: the first one's address is closed, and its ids lead nowhere under one's own.
+        const session = { cookie: ownIds.session, origin: program.base, "sec-fetch-site": "same-origin" }
+        if (!path.includes("{organizationId}")) continue
+        const there = await program.request(method, address, { headers: session, body: payload })
+        expect([401, 403, 404], `${method} ${address} ${there.text}`).toContain(there.status)
+        expect(there.text.toLowerCase(), `${method} ${address}`).not.toContain(secret)
+        crossed++
+        if (!/\{(keyId|webhookId|memberId)\}/.test(path)) continue
+        const own = await program.request(method, address.replace(first.organization_id, second.organization_id), { headers: session, body: payload })
+        expect(own.status, `${method} ${address} ${own.text}`).toBe(404)
         continue
       }
       // A refusal may repeat the id that was asked for; nothing else may show it.
       if (!address.includes(ids.jobId)) expect(answer.text, `${method} ${address}`).not.toContain(ids.jobId)
       else expect(answer.status, `${method} ${address}`).toBe(404)
-      for (const id of [ids.keyId, ids.webhookId, ids.deliveryId]) {
+      for (const id of [ids.keyId, ids.webhookId, ids.deliveryId, ids.memberId]) {
         if (!address.includes(id)) expect(answer.text, `${method} ${address}`).not.toContain(id)
         else expect(answer.status, `${method} ${address}`).toBe(404)
       }
       expect(answer.text, `${method} ${address}`).not.toContain(first.organization_id)
       walked++
+      // One's own endpoint does not lead to another's deliveries.
+      if (path.includes("{deliveryId}") && method !== "DELETE") expect((await program.request(method, address.replace(ids.webhookId, ownIds.webhookId), { key: second.full_key, body: payload })).status, address).toBe(404)
     }
-    expect(walked).toBeGreaterThan(60)
+    expect(walked).toBeGreaterThan(80)
+    expect(crossed).toBeGreaterThan(20)
+    // Once the second one's own event is counted, so would be what the first one had got of it.
+    await expect.poll(async () => (await program.request("GET", `/v1/analytics/metrics/queries?from=${new Date().toISOString().slice(0, 10)}&to=${new Date().toISOString().slice(0, 10)}`, { key: second.full_key })).text, { timeout: 15_000 }).toContain("\"q\":\"mine\"")
     expect(await everything(first)).toEqual(before)
   })
   it("does not let a reference of one organization meet a document of the other", async () => {

@@ -1,0 +1,63 @@
+/** Inputs that once broke something, each by its name; `test/program/fuzz.test.ts` found them. */
+import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { createAnalyzer } from "../../engine-sdk/src/analysis/mod.ts"
+import { type Program, startProgram, type Tenant } from "../support/program.ts"
+
+let program: Program
+let tenant: Tenant
+const send = (method: string, path: string, body?: unknown) => program.request(method, path, { key: tenant.full_key, body })
+beforeAll(async () => {
+  program = await startProgram()
+  tenant = await program.tenant("Hostile")
+  await send("POST", "/v1/collections", { name: "goods", fields: [{ name: "title", type: "string", facet: true }, { name: "vector", type: "float[]", num_dim: 2, optional: true }] })
+  await send("POST", "/v1/collections/goods/documents", { id: "1", title: "One", vector: [1, 2] })
+})
+afterAll(() => program.stop())
+
+describe("locales that name no language", () => {
+  const locales = ["{{7*7}}", "]", "\"en\"", "a\u0000", "x", "*:"]
+  it("are refused, and break no later list or search", async () => {
+    for (const locale of locales) {
+      expect([(await send("PUT", "/v1/stopwords/s", { stopwords: ["of"], locale })).status, locale]).toEqual([400, locale])
+      expect([(await send("PUT", "/v1/synonym_sets/s", { items: [{ id: "a", synonyms: ["a", "b"], locale }] })).status, locale]).toEqual([400, locale])
+      expect([(await send("POST", "/v1/collections", { name: "other", fields: [{ name: "title", type: "string", locale }] })).status, locale]).toEqual([400, locale])
+    }
+    for (const locale of ["", "en", "de", "th", "pt-BR"]) expect((await send("PUT", "/v1/stopwords/s", { stopwords: ["of"], locale })).status, locale).toBe(200)
+    expect((await send("GET", "/v1/stopwords")).status).toBe(200)
+    expect((await send("GET", "/v1/collections/goods/documents/search?q=one&query_by=title&stopwords=s")).body.found).toBe(1)
+  })
+  it("that were stored before still give words", () => {
+    for (const locale of locales) expect(createAnalyzer({ locale }).tokenize("one two")).toEqual(["one", "two"])
+  })
+})
+
+describe("answers say no more than their contract", () => {
+  it("of presets, whose value is an object", async () => {
+    for (const value of [null, "q", 1, true, [{ q: "x" }]]) expect((await send("PUT", "/v1/presets/p", { value })).status, JSON.stringify(value)).toBe(400)
+    expect((await send("PUT", "/v1/presets/p", { value: { q: "x" } })).body).toEqual({ name: "p", value: { q: "x" } })
+  })
+  it("of stopwords, which echo what they keep", async () => {
+    expect((await send("PUT", "/v1/stopwords/t", "{\"stopwords\":[\"a\"],\"then\":\"x\",\"constructor\":{\"prototype\":{}}}")).body).toEqual({ id: "t", stopwords: ["a"] })
+  })
+  it("of hybrid searches, sets with a description and rules made by PUT, which the document has", async () => {
+    const { components, paths } = (await program.request("GET", "/v1/openapi.json")).body
+    const hits = (await send("GET", "/v1/collections/goods/documents/search?q=one&query_by=title&vector_query=vector:([1,2])")).body.hits as ReadonlyArray<Record<string, unknown>>
+    expect(Object.keys(hits[0]!)).toContain("hybrid_search_info")
+    expect(Object.keys(components.schemas.SearchHit.properties)).toEqual(expect.arrayContaining(Object.keys(hits[0]!)))
+    const set = (await send("PUT", "/v1/synonym_sets/d", { items: [{ id: "a", synonyms: ["a", "b"] }], description: "why" })).body as Record<string, unknown>
+    expect(Object.keys(components.schemas.SynonymSet.properties)).toEqual(expect.arrayContaining(Object.keys(set)))
+    const rule = await send("PUT", "/v1/analytics/rules/r", { type: "log", collection: "goods", event_type: "click", params: {} })
+    expect(Object.keys(paths["/v1/analytics/rules/{ruleName}"].put.responses)).toContain(String(rule.status))
+  })
+})
+
+describe("races", () => {
+  it("of a test delivery and the deletion of its endpoint end in one of two answers", async () => {
+    for (let i = 0; i < 30; i++) {
+      const { id } = (await send("POST", "/v1/webhooks", { name: "w", url: "https://hooks.example/", events: ["*"] })).body as { id: string }
+      const [tested, deleted] = await Promise.all([send("POST", `/v1/webhooks/${id}/test`), send("DELETE", `/v1/webhooks/${id}`)])
+      expect(deleted.status).toBe(200)
+      expect([202, 404], tested.text).toContain(tested.status)
+    }
+  })
+})
