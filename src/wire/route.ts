@@ -76,13 +76,13 @@ const searchOf = (url: string): { readonly text: string; readonly values: Record
 }
 
 /** JSON whatever the content type says; the engine plane has the engine's words for a body that does not parse. */
-const parseJson = (plane: Plane, bytes: Buffer): Effect.Effect<unknown, InputInvalid | EngineRefusal> => {
+const parseJson = ({ payloadIsChecked, plane }: Operation, bytes: Buffer): Effect.Effect<unknown, InputInvalid | EngineRefusal> => {
   const refuse = (message: string) => plane === "engine" ? new EngineRefusal({ message: "Bad JSON.", status: 400 }) : inputInvalid("body", message)
   const text = bytes.toString("utf8")
   const parsed = parseBounded(text)
   if (typeof parsed !== "object") return Effect.fail(refuse(parsed === "invalid" ? "The body is not valid JSON" : `The body nests deeper than ${jsonDepthMax} levels`))
-  // Only an escape can write them.
-  const unstorable = text.includes("\\u") ? unstorablePath(parsed.value) : undefined
+  // Only an escape can write them. A room that checks its payload itself says what it does with them.
+  const unstorable = payloadIsChecked && text.includes("\\u") ? unstorablePath(parsed.value) : undefined
   return unstorable === undefined ? Effect.succeed(parsed.value) : Effect.fail(inputInvalid(unstorable === "" ? "body" : unstorable, notStorable))
 }
 const notStorable = "No NUL character and no half surrogate pair"
@@ -218,7 +218,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
           isEncrypted: (node.socket as { readonly encrypted?: boolean }).encrypted === true,
           query: inSession(decodeQuery === undefined ? Effect.succeed(search) : decodeQuery(search)),
           payload: Effect.flatMap(inSession(bytes), (body) => {
-            const json = parseJson(operation.plane, body)
+            const json = parseJson(operation, body)
             return decodePayload === undefined ? json : Effect.flatMap(json, decodePayload)
           }),
           bytes: inSession(bytes),
