@@ -24,7 +24,8 @@ export const GatewayError = Schema.Struct({
   limit: Schema.optionalKey(Schema.Int),
   resetAt: Schema.optionalKey(Schema.String),
   topUpUrl: Schema.optionalKey(Schema.String),
-  requestId: Schema.optionalKey(Schema.String)
+  requestId: Schema.optionalKey(Schema.String),
+  issues: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String })))
 }).annotate({ identifier: "GatewayError", description: "Errors of the search gateway." })
 
 export const errorSchemaOf = (plane: Plane) => plane === "engine" ? EngineError : plane === "control" ? ControlError : GatewayError
