@@ -7,13 +7,20 @@ import { CurrentOrigin } from "../audit/origin.ts"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { CollectionNotAllowed } from "../wire/errors.ts"
+import { parseBounded, unstorablePath } from "../wire/body.ts"
+import { inputInvalid } from "../wire/errors.ts"
 import { implement, type Input } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { auditedCollection } from "./audited-collection.ts"
 import { answering, makeContexts, streaming } from "./engine-plane.ts"
 
 /** The raw text of a body: the engine package parses it, in its own words when it does not parse. */
-const textOf = (input: Input<unknown, unknown>) => Effect.map(input.bytes, (bytes) => bytes.toString("utf8"))
+const textOf = (input: Input<unknown, unknown>) => Effect.flatMap(input.bytes, (bytes) => {
+  const text = bytes.toString("utf8")
+  // Resources rest in Postgres. Only an escape can write what it does not keep; a dictionary is a text of lines.
+  const path = text.includes("\\u") ? [text, ...text.split("\n")].map(parseBounded).map((parsed) => typeof parsed === "object" ? unstorablePath(parsed.value) : undefined).find((each) => each !== undefined) : undefined
+  return path === undefined ? Effect.succeed(text) : Effect.fail(inputInvalid(path === "" ? "body" : path, "No NUL character and no half surrogate pair"))
+})
 
 /** Under a name that a key reaches, an alias would open what it does not. */
 const isAliasAllowed = (caller: Caller, name: string, text: string): boolean => {

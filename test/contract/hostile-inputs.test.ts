@@ -51,6 +51,15 @@ describe("answers say no more than their contract", () => {
   })
 })
 
+describe("texts that Postgres does not keep", () => {
+  it("are refused for resources too, naming the field", async () => {
+    for (const text of ["\\u0000", "\\udc00x"]) {
+      const answer = await send("PUT", "/v1/stopwords/u", `{"stopwords":["of","${text}"]}`)
+      expect([answer.status, answer.body.message]).toEqual([400, expect.stringContaining("stopwords[1]")])
+    }
+  })
+})
+
 describe("races", () => {
   it("of a test delivery and the deletion of its endpoint end in one of two answers", async () => {
     for (let i = 0; i < 30; i++) {
