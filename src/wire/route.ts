@@ -86,10 +86,10 @@ const parseJson = ({ payloadIsChecked, plane }: Operation, bytes: Buffer): Effec
   return unstorable === undefined ? Effect.succeed(parsed.value) : Effect.fail(inputInvalid(unstorable === "" ? "body" : unstorable, notStorable))
 }
 const notStorable = "No NUL character and no half surrogate pair"
-/** The first parameter of the path, or on the control plane of the query, that nothing can be named; engines take any query. */
-const unnameable = (plane: Plane, params: Readonly<Record<string, string>>, search: Readonly<Record<string, string>>): string | undefined => {
+/** The first parameter of the path, or of the query, that nothing can be named; a search of the engine takes any. */
+const unnameable = ({ plane, scope }: Operation, params: Readonly<Record<string, string>>, search: Readonly<Record<string, string>>): string | undefined => {
   for (const name in params) if (!isStorable(params[name]!)) return name
-  if (plane !== "engine") for (const name in search) if (!isStorable(search[name]!)) return name
+  if (plane !== "engine" || scope !== "search") for (const name in search) if (!isStorable(search[name]!)) return name
   return undefined
 }
 
@@ -201,7 +201,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
             isGateway: operation.plane === "gateway",
             onKey: (key, rate) => { known = { key, rate } }
           })
-        const unnamed = unnameable(operation.plane, params, search)
+        const unnamed = unnameable(operation, params, search)
         if (unnamed !== undefined) return yield* inputInvalid(unnamed, notStorable)
         // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
         const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> =>
