@@ -10,8 +10,8 @@ const MASK = SLOTS - 1
 const FILLED_MAX = SLOTS * 0.8
 /** A segment that expiry brings below this keeps its size; above it, it splits at once rather than again soon. */
 const FILLED_AFTER_EXPIRY_MAX = SLOTS * 0.6
-/** Bytes of one segment: four words and an hour a slot. */
-export const SEGMENT_BYTES = SLOTS * (FINGERPRINT_WORDS * 4 + 2)
+/** Bytes of one segment: four words, an hour and a turn a slot. */
+export const SEGMENT_BYTES = SLOTS * (FINGERPRINT_WORDS * 4 + 2 + 2)
 /** Hours are counted from here, so that they fit 16 bits until 2031; 0 marks an empty slot, 1 a forgotten one. */
 const EPOCH_HOURS = Date.UTC(2024, 0, 1) / 3_600_000 - 2
 /** The hour of a time (ms), as tables and sealed runs keep it. */
@@ -22,15 +22,17 @@ const FORGOTTEN = 1
 interface Segment {
   readonly words: Uint32Array
   readonly hours: Uint16Array
+  /** In which order they came. An hour may bring more than the table holds, and what came a moment ago must not go. */
+  readonly turns: Uint16Array
   depth: number
   filled: number
 }
 
-const newSegment = (depth: number): Segment => ({ words: new Uint32Array(SLOTS * FINGERPRINT_WORDS), hours: new Uint16Array(SLOTS), depth, filled: 0 })
+const newSegment = (depth: number): Segment => ({ words: new Uint32Array(SLOTS * FINGERPRINT_WORDS), hours: new Uint16Array(SLOTS), turns: new Uint16Array(SLOTS), depth, filled: 0 })
 
 export interface FingerprintTableOptions {
   readonly windowHours: number
-  /** At the bound a full segment drops its oldest hour: ids that old are taken for new again. */
+  /** At the bound a full segment drops a quarter of its ids, those that came first: they are taken for new again. */
   readonly bytesMax: number
 }
 
@@ -100,7 +102,7 @@ export class FingerprintTable {
     if (segment.filled < FILLED_AFTER_EXPIRY_MAX) return
     if (this.#segments < this.#segmentsMax && segment.depth < 32) return this.#split(segment)
     const before = segment.filled
-    while (segment.filled >= FILLED_AFTER_EXPIRY_MAX) rebuild(segment, oldestHour(segment) + 1)
+    rebuild(segment, oldest, FILLED_AFTER_EXPIRY_MAX)
     this.#dropped += before - segment.filled
   }
 
@@ -111,9 +113,8 @@ export class FingerprintTable {
     }
     const depth = segment.depth + 1
     const halves = [newSegment(depth), newSegment(depth)] as const
-    for (let slot = 0; slot < SLOTS; slot++) {
+    for (const slot of inTurn(segment, FORGOTTEN + 1)) {
       const hour = segment.hours[slot]!
-      if (hour <= FORGOTTEN) continue
       const word = slot * FINGERPRINT_WORDS
       put(halves[(segment.words[word]! >>> (32 - depth)) & 1]!, segment.words, word, hour)
     }
@@ -139,22 +140,22 @@ const put = (segment: Segment, words: Uint32Array, at: number, hour: number): vo
   const word = slot * FINGERPRINT_WORDS
   for (let i = 0; i < FINGERPRINT_WORDS; i++) segment.words[word + i] = words[at + i]!
   segment.hours[slot] = hour
-  segment.filled++
+  segment.turns[slot] = segment.filled++
 }
 
-/** Keeps only what is from `oldest` on, and closes the gaps that linear probing would stumble over. */
-const rebuild = (segment: Segment, oldest: number): void => {
+/** Slots with what is from `oldest` on, in the order it came. Each was filled at most `SLOTS` turns after a rebuild, so turns are below that and no two are equal. */
+const inTurn = ({ hours, turns }: Segment, oldest: number): ReadonlyArray<number> => {
+  const slots = new Int32Array(SLOTS).fill(-1)
+  for (let slot = 0; slot < SLOTS; slot++) if (hours[slot]! > FORGOTTEN && hours[slot]! >= oldest) slots[turns[slot]!] = slot
+  return Array.from(slots.filter((slot) => slot >= 0))
+}
+
+/** Keeps only what is from `oldest` on, at most the last `most` of it, and closes the gaps that linear probing would stumble over. */
+const rebuild = (segment: Segment, oldest: number, most = SLOTS): void => {
+  const kept = inTurn(segment, oldest).slice(-Math.floor(most))
   const words = segment.words.slice()
   const hours = segment.hours.slice()
   segment.hours.fill(EMPTY)
   segment.filled = 0
-  for (let slot = 0; slot < SLOTS; slot++) {
-    if (hours[slot]! > FORGOTTEN && hours[slot]! >= oldest) put(segment, words, slot * FINGERPRINT_WORDS, hours[slot]!)
-  }
-}
-
-const oldestHour = (segment: Segment): number => {
-  let oldest = 65_535
-  for (let slot = 0; slot < SLOTS; slot++) if (segment.hours[slot]! > FORGOTTEN && segment.hours[slot]! < oldest) oldest = segment.hours[slot]!
-  return oldest
+  for (const slot of kept) put(segment, words, slot * FINGERPRINT_WORDS, hours[slot]!)
 }

@@ -65,6 +65,16 @@ describe("the table", () => {
     assert.isTrue(table.dropped > 20_000)
     for (let i = 39_500; i < 40_000; i++) assert.isFalse(table.admit(print(`id-${i}`), 0, START + 400 * HOUR), `id-${i}`)
   })
+  it("at its bound still knows what came a moment ago, though all of it came within one hour", () => {
+    const table = new FingerprintTable({ windowHours: 720, bytesMax: 4 * SEGMENT_BYTES })
+    for (let i = 0; i < 60_000; i++) {
+      assert.isTrue(table.admit(print(`id-${i}`), 0, START), `id-${i}`)
+      // Wherever it stands between two droppings.
+      if (i % 7 === 0 && i > 6_000) assert.isFalse(table.admit(print(`id-${i - 6_000}`), 0, START), `id-${i - 6_000} at ${i}`)
+    }
+    assert.isAtMost(table.bytes, 4 * SEGMENT_BYTES)
+    assert.isAbove(table.dropped, 40_000)
+  })
   it("takes an admission back", () => {
     const table = new FingerprintTable({ windowHours: 720, bytesMax: 1e9 })
     table.admit(print("a"), 0, START)
