@@ -2,11 +2,21 @@
 import { Schema } from "effect"
 import type { Plane } from "./plane.ts"
 
-export const EngineError = Schema.Struct({
-  message: Schema.String,
-  reason: Schema.optionalKey(Schema.Literals(["payment", "manual"])),
+/** Facts of a case (spec part 7), each where it applies. */
+const facts = {
+  reason: Schema.optionalKey(Schema.String),
   feature: Schema.optionalKey(Schema.String),
   plan: Schema.optionalKey(Schema.String),
+  limit: Schema.optionalKey(Schema.Int),
+  job_id: Schema.optionalKey(Schema.String),
+  available: Schema.optionalKey(Schema.Finite),
+  requested: Schema.optionalKey(Schema.Finite),
+  retry_after: Schema.optionalKey(Schema.Int)
+}
+
+export const EngineError = Schema.Struct({
+  message: Schema.String,
+  ...facts,
   resets_at: Schema.optionalKey(Schema.Int)
 }).annotate({ identifier: "EngineError", description: "Shape A: operations of the search engine." })
 
@@ -15,13 +25,15 @@ export const ControlError = Schema.Struct({
   code: Schema.Literals(["BAD_REQUEST", "UNAUTHORIZED", "PAYMENT_REQUIRED", "FORBIDDEN", "NOT_FOUND", "CONFLICT", "TOO_MANY_REQUESTS", "INTERNAL_SERVER_ERROR"]),
   status: Schema.Int,
   message: Schema.String,
-  data: Schema.Record(Schema.String, Schema.Unknown)
+  data: Schema.Record(Schema.String, Schema.Unknown),
+  ...facts,
+  resets_at: Schema.optionalKey(Schema.Int)
 }).annotate({ identifier: "ControlError", description: "Shape B: operations of the control plane. The facts in `data` also stand at top level." })
 
 export const GatewayError = Schema.Struct({
   error: Schema.String,
   message: Schema.optionalKey(Schema.String),
-  limit: Schema.optionalKey(Schema.Int),
+  ...facts,
   resetAt: Schema.optionalKey(Schema.String),
   topUpUrl: Schema.optionalKey(Schema.String),
   requestId: Schema.optionalKey(Schema.String),

@@ -4,7 +4,9 @@
  */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
+import { Schema } from "effect"
 import { describe, expect, it } from "vitest"
+import { errorSchemaOf } from "../../src/wire/error-schemas.ts"
 import { type DeclaredError, render } from "../../src/wire/render.ts"
 import { samples } from "./error-samples.ts"
 
@@ -32,6 +34,14 @@ describe("wire errors", () => {
     const now = JSON.parse(JSON.stringify(rendered())) as unknown
     if (process.env.UPDATE_GOLDEN === "1" || !existsSync(goldenFile)) writeFileSync(goldenFile, `${JSON.stringify(now, null, 1)}\n`)
     expect(now).toEqual(JSON.parse(readFileSync(goldenFile, "utf8")))
+  })
+  it("says on each nothing that the document does not declare", () => {
+    for (const [name, planes] of Object.entries(rendered())) {
+      for (const plane of ["engine", "control", "gateway"] as const) {
+        const body: unknown = JSON.parse(JSON.stringify(planes[plane]!.body))
+        expect(() => Schema.decodeUnknownSync(errorSchemaOf(plane) as Schema.Codec<unknown>, { onExcessProperty: "error" })(body), `${name} on ${plane}`).not.toThrow()
+      }
+    }
   })
   it("never answers 422 or 415", () => {
     for (const planes of Object.values(rendered())) for (const answer of Object.values(planes)) expect([415, 422]).not.toContain(answer.status)
