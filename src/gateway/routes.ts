@@ -3,7 +3,7 @@
  * gateway's own is here: indexes that the organization lacks are refused, not missing; searches end after ten seconds; and
  * when this process cannot keep up, requests are turned away.
  */
-import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
+import { type CollectionInfo, statusOf } from "../../engine-sdk/src/mod.ts"
 import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { covers } from "../../engine-sdk/src/query/field-list.ts"
 import { Effect } from "effect"
@@ -83,7 +83,9 @@ export const routes = Effect.gen(function*() {
     const writes = writesOf((yield* bytes).toString("utf8"))
     if (!isWrites(writes)) return yield* refused(writes)
     const written = yield* Effect.promise(() => engine.write(caller.organizationId, collection.schema.name, writes))
-    return written.ok ? verdictsOf(writes, written.value) : yield* Effect.fail(declaredOf(written.error))
+    if (written.ok) return verdictsOf(writes, written.value)
+    // Dropped since it was looked up: told as a moment later.
+    return yield* Effect.fail(statusOf(written.error) === 404 ? mismatch : declaredOf(written.error))
   })
 
   const capabilities = () => ({
