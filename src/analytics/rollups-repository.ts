@@ -157,16 +157,19 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
      * those that are not folded yet. Sums of a minute may come together.
      */
     const eachUnrolled = Effect.fnUntraced(function*(organizationId: string, range: DateRange, table: InstantTable, each: (key: ReadonlyArray<string>, at: number, sums: ReadonlyArray<number>) => void) {
-      for (const span of planOf(range)) {
-        if (span.grain !== GRAINS.instant) {
-          const rows = yield* all<{ minute_at: number; packed: Uint8Array }>(
-            `SELECT minute_at::float8 AS minute_at, packed FROM analytics_unfolded JOIN analytics_instants USING (organization_id, minute_at, flush)
-              WHERE organization_id = $1 AND minute_at >= $2::text::int8 AND minute_at < $3::text::int8`,
-            [organizationId, String(span.from), String(span.before)]
-          )
-          for (const { minute_at, packed } of rows) new MinuteReader(packed).eachKey(table, (key, sums) => each(key, minute_at, sums))
-          continue
-        }
+      const spans = planOf(range)
+      const whole = spans.filter(({ grain }) => grain !== GRAINS.instant)
+      if (whole.length > 0) {
+        // Instants are at the ends alone, so whole minutes follow each other.
+        const rows = yield* all<{ minute_at: number; packed: Uint8Array }>(
+          `SELECT minute_at::float8 AS minute_at, packed FROM analytics_unfolded JOIN analytics_instants USING (organization_id, minute_at, flush)
+            WHERE organization_id = $1 AND minute_at >= $2::text::int8 AND minute_at < $3::text::int8`,
+          [organizationId, String(Math.min(...whole.map(({ from }) => from))), String(Math.max(...whole.map(({ before }) => before)))]
+        )
+        for (const { minute_at, packed } of rows) new MinuteReader(packed).eachKey(table, (key, sums) => each(key, minute_at, sums))
+      }
+      for (const span of spans) {
+        if (span.grain !== GRAINS.instant) continue
         const minute_at = Math.floor(span.from / MINUTE_MS) * MINUTE_MS
         const rows = yield* all<{ packed: Uint8Array }>("SELECT packed FROM analytics_instants WHERE organization_id = $1 AND minute_at = $2::text::int8", [organizationId, String(minute_at)])
         for (const { packed } of rows) {
@@ -187,7 +190,7 @@ export class Rollups extends Context.Service<Rollups, RollupsShape>()("dowser/an
       yield* eachUnrolled(filter.organizationId, filter.range, table.instants, (key, at, values) => {
         if (!isKept(key)) return
         const day = dayOf(at)
-        const id = `${day}\n${key.join("\n")}`
+        const id = `${day}\u0000${key.join("\u0000")}`
         let row = rows.get(id)
         if (row === undefined) rows.set(id, row = { key, day, sums: new Array<number>(stored.length).fill(0) })
         for (let i = 0; i < stored.length; i++) {

@@ -29,7 +29,6 @@ const parse = (hash: string): Parsed => {
   return { N: Number(N), r: Number(r), p: Number(p), salt: Buffer.from(salt, "base64url"), key: Buffer.from(key, "base64url") }
 }
 
-/** `salt`: hex of random bytes. */
 export const makePasswords = Effect.gen(function*() {
   const places = yield* Semaphore.make(AT_ONCE_MAX)
   let waiting = 0

@@ -26,8 +26,12 @@ export const makeOverage = Effect.gen(function*() {
   const shortUntil = new Map<string, { readonly until: number; readonly error: CreditsExhausted }>()
   const opening = new Map<string, Effect.Effect<unknown>>()
 
-  const settle = (block: Block) => Effect.catch(wallet.settle(block.reservation, block.used * OVERAGE_PRICE_MICRO), (error) =>
-    Effect.logError(`${block.used} searches beyond the quota of ${block.reservation.organizationId} could not be settled; they stay unpaid`, error))
+  /** Tried again with every look while the wallet is away, until the reservation is over. */
+  const settle = (block: Block) => Effect.flatMap(Effect.result(wallet.settle(block.reservation, block.used * OVERAGE_PRICE_MICRO)), (settled) => Effect.suspend(() => {
+    if (settled._tag === "Success") return settled.success ? Effect.void : Effect.logError(`${block.used} searches beyond the quota of ${block.reservation.organizationId} were not settled before their reservation was over; they stay unpaid`)
+    ending.add(block)
+    return Effect.logWarning(`${block.used} searches beyond the quota of ${block.reservation.organizationId} could not be settled; tried again`, settled.failure)
+  }))
   /** Used up or old, and not settled before the next look but one: requests that are under way may still give units back. */
   const ending = new Set<Block>()
   let settling: ReadonlyArray<Block> = []

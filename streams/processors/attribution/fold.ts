@@ -55,7 +55,8 @@ class Grains {
   }
   add(key: ReadonlyArray<string>, sums: ReadonlyArray<number>): void {
     const organizationId = this.#organizationId
-    addTo(this.#open[0]!.bucket, key.join("\n"), () => [organizationId, ...key], sums)
+    // No part of a key holds NUL.
+    addTo(this.#open[0]!.bucket, key.join("\u0000"), () => [organizationId, ...key], sums)
   }
   /** A bucket goes into the rows and into the next larger one, which closes after it. */
   #close(place: number): void {

@@ -105,8 +105,8 @@ export class Deltas {
   row(a: string, b: string, c: string, d: string, e: string, last: string, key: () => Key): DeltaRow {
     let shelf = this.#shelf
     if (shelf === undefined || shelf.a !== a || shelf.b !== b || shelf.c !== c || shelf.d !== d || shelf.e !== e) {
-      // Lengths make it unambiguous: parts are the tenant's own text.
-      const id = `${a}\n${b.length}\n${b}\n${c.length}\n${c}\n${d.length}\n${d}\n${e}`
+      // Parts are the tenant's own text, which holds no NUL: what Postgres cannot store was refused or replaced before.
+      const id = `${a}\u0000${b}\u0000${c}\u0000${d}\u0000${e}`
       shelf = this.#shelves.get(id)
       if (shelf === undefined) this.#shelves.set(id, shelf = { a, b, c, d, e, rows: new Map() })
       this.#shelf = shelf

@@ -145,7 +145,7 @@ const countSearch = (rollups: Rollups, organizationId: string, f: Derived, slot:
   queries.add(rowOf(rollups, organizationId, f), f.at, slot, sign)
   if (f.uses === undefined) return
   for (const [type, field, value] of f.uses) {
-    const row = filters.row(organizationId, f.collection, f.device, f.country, f.surface, `${type}\n${field.length}\n${field}\n${value}`, () => [organizationId, f.collection, type, field, value, f.device, f.country, f.surface])
+    const row = filters.row(organizationId, f.collection, f.device, f.country, f.surface, `${type}\u0000${field}\u0000${value}`, () => [organizationId, f.collection, type, field, value, f.device, f.country, f.surface])
     filters.add(row, f.at, slot, sign)
   }
 }
