@@ -44,12 +44,15 @@ export const memoryStore = (): StateStore => {
 const packr = new Packr({ useRecords: true })
 
 interface Held<V> {
+  readonly key: string
   value: V
   /** Append time (ms) of the last record that touched it: the log's time, so that a replay decides alike. */
   touchedAt: number
   isDirty: boolean
   /** Of the value when it was last put or read. */
   weight: number
+  /** Snapshots before its last use. */
+  usedIn: number
 }
 
 export interface KeyedStateOptions<V> {
@@ -65,13 +68,21 @@ export interface KeyedStateOptions<V> {
   readonly decode: (stored: never) => V
 }
 
+/** Snapshots that uses are told apart by; what was used in none of so many is equally old. A power of two. */
+const AGES = 64
+
 /** Values by key; reads fall through to the store, writes wait for `takeWrites`. */
 export class KeyedState<V> {
   readonly #store: StateStore
   readonly #options: KeyedStateOptions<V>
-  /** In order of use: the first is the least recently used. */
   readonly #held = new Map<string, Held<V>>()
+  /** The one asked for last: whoever gets a value puts it next. */
+  #last: Held<V> | undefined
+  #dirty: Array<Held<V>> = []
   #weight = 0
+  #snapshots = 0
+  /** Of what was used last before a snapshot, at its number modulo `AGES`. */
+  readonly #weights = new Float64Array(AGES)
 
   constructor(store: StateStore, options: KeyedStateOptions<V>) {
     this.#store = store
@@ -85,60 +96,112 @@ export class KeyedState<V> {
   get weight(): number {
     return this.#weight
   }
-  #hold(key: string, value: V, touchedAt: number, isDirty: boolean): Held<V> {
-    const held = { value, touchedAt, isDirty, weight: this.#options.weigh?.(value) ?? 1 }
-    this.#held.set(key, held)
-    this.#weight += held.weight
+  #find(key: string): Held<V> | undefined {
+    const last = this.#last
+    if (last !== undefined && last.key === key) return last
+    const held = this.#held.get(key)
+    if (held !== undefined) this.#last = held
     return held
   }
-  #letGo(key: string, { weight }: Held<V>): void {
-    this.#held.delete(key)
-    this.#weight -= weight
+  #hold(key: string, value: V, touchedAt: number): Held<V> {
+    const held = { key, value, touchedAt, isDirty: false, weight: this.#options.weigh?.(value) ?? 1, usedIn: this.#snapshots }
+    this.#held.set(key, held)
+    this.#last = held
+    this.#weigh(held, held.weight)
+    return held
+  }
+  #lastUse({ usedIn }: Held<V>): number {
+    return Math.max(usedIn, this.#snapshots - AGES + 1)
+  }
+  #weigh(held: Held<V>, more: number): void {
+    const at = this.#lastUse(held) & (AGES - 1)
+    this.#weights[at] = this.#weights[at]! + more
+    this.#weight += more
+  }
+  #use(held: Held<V>): void {
+    if (held.usedIn === this.#snapshots) return
+    this.#weigh(held, -held.weight)
+    held.usedIn = this.#snapshots
+    this.#weigh(held, held.weight)
+  }
+  #letGo(held: Held<V>): void {
+    this.#held.delete(held.key)
+    this.#weigh(held, -held.weight)
+    held.isDirty = false
+    if (this.#last === held) this.#last = undefined
+  }
+  #soil(held: Held<V>): void {
+    if (held.isDirty) return
+    held.isDirty = true
+    this.#dirty.push(held)
   }
 
   /** The value, or undefined; `now` is the append time of the record at hand. */
   get(key: string, now: number): V | undefined {
-    let held = this.#held.get(key)
+    let held = this.#find(key)
     if (held === undefined) {
       const stored = this.#store.get(this.#options.prefix + key)
       if (stored === undefined) return undefined
       const [touchedAt, value] = packr.unpack(stored) as [number, never]
-      held = this.#hold(key, this.#options.decode(value), touchedAt, false)
+      held = this.#hold(key, this.#options.decode(value), touchedAt)
     }
     if (now - held.touchedAt > this.#options.ttl_ms) return undefined
+    this.#use(held)
     return held.value
   }
 
   /** Call after each change of a value too: what is not put is not kept. */
   put(key: string, value: V, now: number): void {
-    const held = this.#held.get(key)
-    const touchedAt = Math.max(now, held?.touchedAt ?? 0)
-    if (held !== undefined) this.#letGo(key, held)
-    this.#hold(key, value, touchedAt, true)
+    const held = this.#find(key)
+    if (held === undefined) return this.#soil(this.#hold(key, value, Math.max(now, 0)))
+    const weight = this.#options.weigh?.(value) ?? 1
+    this.#use(held)
+    if (weight !== held.weight) this.#weigh(held, weight - held.weight)
+    held.value = value
+    held.weight = weight
+    if (now > held.touchedAt) held.touchedAt = now
+    this.#soil(held)
   }
 
-  /** What must be stored to bring the store up to date. The values count as stored from here on. */
+  /** What must be stored to bring the store up to date. The values count as stored from here on. O(values changed). */
   takeWrites(): Array<readonly [string, Uint8Array | undefined]> {
     const writes: Array<readonly [string, Uint8Array | undefined]> = []
-    for (const [key, held] of this.#held) {
+    for (const held of this.#dirty) {
       if (!held.isDirty) continue
       held.isDirty = false
-      writes.push([this.#options.prefix + key, packr.pack([held.touchedAt, this.#options.encode(held.value)])])
+      writes.push([this.#options.prefix + held.key, packr.pack([held.touchedAt, this.#options.encode(held.value)])])
     }
+    this.#dirty = []
     return writes
   }
 
   /** Lets go of values whose key begins with `prefix`, stored or not. O(values in memory). */
   forget(prefix: string): void {
-    for (const [key, held] of this.#held) if (key.startsWith(prefix)) this.#letGo(key, held)
+    for (const [key, held] of this.#held) if (key.startsWith(prefix)) this.#letGo(held)
   }
 
-  /** After a snapshot: lets go of what is stored and was not used lately. */
+  /** After a snapshot: lets go of what is stored and was not used lately, longest unused first. O(values in memory) where there are too many. */
   passivate(): void {
-    for (const [key, held] of this.#held) {
-      if (this.#weight <= this.#options.hotMax) return
-      if (!held.isDirty) this.#letGo(key, held)
+    let excess = this.#weight - this.#options.hotMax
+    if (excess > 0) {
+      // What was used before goes whole, of what was used last then as much as it takes.
+      let bound = this.#snapshots - AGES + 1
+      let ofBound = excess
+      for (; bound < this.#snapshots && ofBound > this.#weights[bound & (AGES - 1)]!; bound++) ofBound -= this.#weights[bound & (AGES - 1)]!
+      for (const held of this.#held.values()) {
+        const used = this.#lastUse(held)
+        if (held.isDirty || used > bound || (used === bound && ofBound <= 0)) continue
+        if (used === bound) ofBound -= held.weight
+        excess -= held.weight
+        this.#letGo(held)
+        if (excess <= 0) break
+      }
     }
+    // The oldest two become one.
+    this.#snapshots++
+    const oldest = (this.#snapshots + 1) & (AGES - 1), free = this.#snapshots & (AGES - 1)
+    this.#weights[oldest] = this.#weights[oldest]! + this.#weights[free]!
+    this.#weights[free] = 0
   }
 
   /** Removals of values whose time has passed, at most `limit` per call, from where the last call stopped. */

@@ -143,16 +143,19 @@ const put = (segment: Segment, words: Uint32Array, at: number, hour: number): vo
   segment.turns[slot] = segment.filled++
 }
 
-/** Slots with what is from `oldest` on, in the order it came. Each was filled at most `SLOTS` turns after a rebuild, so turns are below that and no two are equal. */
-const inTurn = ({ hours, turns }: Segment, oldest: number): ReadonlyArray<number> => {
-  const slots = new Int32Array(SLOTS).fill(-1)
-  for (let slot = 0; slot < SLOTS; slot++) if (hours[slot]! > FORGOTTEN && hours[slot]! >= oldest) slots[turns[slot]!] = slot
-  return Array.from(slots.filter((slot) => slot >= 0))
+/** Slots with what is from `oldest` on, in the order it came; good until the next call. Each was filled at most `SLOTS` turns after a rebuild, so turns are below that and no two are equal. */
+const inTurn = ({ hours, turns }: Segment, oldest: number): Int32Array => {
+  byTurn.fill(-1)
+  for (let slot = 0; slot < SLOTS; slot++) if (hours[slot]! > FORGOTTEN && hours[slot]! >= oldest) byTurn[turns[slot]!] = slot
+  let kept = 0
+  for (let turn = 0; turn < SLOTS; turn++) if (byTurn[turn]! >= 0) byTurn[kept++] = byTurn[turn]!
+  return byTurn.subarray(0, kept)
 }
+const byTurn = new Int32Array(SLOTS)
 
 /** Keeps only what is from `oldest` on, at most the last `most` of it, and closes the gaps that linear probing would stumble over. */
 const rebuild = (segment: Segment, oldest: number, most = SLOTS): void => {
-  const kept = inTurn(segment, oldest).slice(-Math.floor(most))
+  const kept = inTurn(segment, oldest).subarray(-Math.floor(most))
   const words = segment.words.slice()
   const hours = segment.hours.slice()
   segment.hours.fill(EMPTY)

@@ -25,6 +25,8 @@ export const absorbedBlocks = (sizes: ReadonlyArray<number>, fresh: number): num
   return count
 }
 
+/** Words in use, and how many. */
+interface Fresh { words: Uint32Array; length: number }
 interface Block {
   readonly key: string
   readonly bytes: number
@@ -36,7 +38,7 @@ export class IdBlocks {
   /** In the store, oldest first, by day. */
   readonly #days = new Map<number, Array<Block>>()
   /** Words admitted since the last snapshot, by day. */
-  #fresh = new Map<number, Array<number>>()
+  #fresh = new Map<number, Fresh>()
   #next = 0
 
   /** `admit` is told every stored id: its words lie in `words` from `at` on, and `day_at` (ms) is when its day began. */
@@ -68,16 +70,21 @@ export class IdBlocks {
   add(word: Uint32Array, now: number): void {
     const day = Math.floor(now / DAY_MS)
     let fresh = this.#fresh.get(day)
-    if (fresh === undefined) this.#fresh.set(day, fresh = [])
-    for (let i = 0; i < FINGERPRINT_WORDS; i++) fresh.push(word[i]!)
+    if (fresh === undefined) this.#fresh.set(day, fresh = { words: new Uint32Array(1_024 * FINGERPRINT_WORDS), length: 0 })
+    if (fresh.length === fresh.words.length) {
+      const wider = new Uint32Array(2 * fresh.words.length)
+      wider.set(fresh.words)
+      fresh.words = wider
+    }
+    for (let i = 0; i < FINGERPRINT_WORDS; i++) fresh.words[fresh.length++] = word[i]!
   }
 
   /** What a snapshot writes. Days that ended before `keptFrom` (ms) go. O(new ids + the blocks they take in, at most 1 MB a day). */
   takeWrites(keptFrom: number): Array<readonly [string, Uint8Array | undefined]> {
     const writes: Array<readonly [string, Uint8Array | undefined]> = []
-    for (const [day, words] of this.#fresh) {
+    for (const [day, { length, words }] of this.#fresh) {
       const blocks = this.#blocksOf(day)
-      const fresh = new Uint8Array(Uint32Array.from(words).buffer)
+      const fresh = new Uint8Array(words.buffer, 0, length * words.BYTES_PER_ELEMENT)
       const absorbed = blocks.splice(blocks.length - absorbedBlocks(blocks.map(({ bytes }) => bytes), fresh.length))
       const value = Buffer.concat([...absorbed.map(({ key }) => this.#store.get(key)!), fresh])
       for (const { key } of absorbed) writes.push([key, undefined])

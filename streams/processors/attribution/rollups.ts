@@ -63,6 +63,9 @@ export class DeltaRow {
   }
 }
 
+/** The parts that a row is found by, in the order of its table's key. Asked once a row: a closure at each call would cost more than the look-up. */
+type KeyOf = (a: string, b: string, c: string, d: string, e: string, last: string) => Key
+
 /** Rows whose keys differ in their last part alone. */
 interface Shelf {
   readonly a: string
@@ -84,15 +87,17 @@ export class Deltas {
   readonly plain: number
   readonly slots: number
   readonly generation: Generation = { size: 0 }
+  readonly #keyOf: KeyOf
   readonly #isAppendOnly: boolean
   #instants = new Float64Array(CAPACITY)
   #before = new Int32Array(CAPACITY)
   /** `slots` sums for each instant. */
   #sums: Float64Array
 
-  constructor(columns: number, amounts: number, isAppendOnly = false) {
+  constructor(columns: number, amounts: number, keyOf: KeyOf, isAppendOnly = false) {
     this.plain = columns - amounts
     this.slots = this.plain + 2 * amounts
+    this.#keyOf = keyOf
     this.#isAppendOnly = isAppendOnly
     this.#sums = new Float64Array(CAPACITY * this.slots)
   }
@@ -102,7 +107,7 @@ export class Deltas {
     return this.generation.size
   }
   /** The row of a key, told by its last part and five before it (the organization first); what else it has must be part of those. */
-  row(a: string, b: string, c: string, d: string, e: string, last: string, key: () => Key): DeltaRow {
+  row(a: string, b: string, c: string, d: string, e: string, last: string): DeltaRow {
     let shelf = this.#shelf
     if (shelf === undefined || shelf.a !== a || shelf.b !== b || shelf.c !== c || shelf.d !== d || shelf.e !== e) {
       // Parts are the tenant's own text, which holds no NUL: what Postgres cannot store was refused or replaced before.
@@ -112,7 +117,7 @@ export class Deltas {
       this.#shelf = shelf
     }
     let row = shelf.rows.get(last)
-    if (row === undefined) shelf.rows.set(last, row = new DeltaRow(this.generation, key()))
+    if (row === undefined) shelf.rows.set(last, row = new DeltaRow(this.generation, this.#keyOf(a, b, c, d, e, last)))
     return row
   }
 
@@ -185,16 +190,18 @@ export interface Rollups {
   readonly logged: Array<LoggedEvent>
   readonly knowledge: LogKnowledge
 }
+const segmentedKey: KeyOf = (organizationId, collection, device, country, surface, of) => [organizationId, collection, of, device, country, surface]
+const askedKey: KeyOf = (organizationId, collection, isExplicit, filter, tag, q) => [organizationId, collection, q, isExplicit, filter, tag]
 export const newRollups = (knowledge = new LogKnowledge()): Rollups => ({
   knowledge,
-  asked: new Deltas(ASKED_MEASURES.length, 0),
-  others: new Deltas(1, 0, true),
+  asked: new Deltas(ASKED_MEASURES.length, 0, askedKey),
+  others: new Deltas(1, 0, (organizationId, collection, type, _d, _e, id) => [organizationId, collection, type, id], true),
   logged: [],
   makers: new Makers(),
-  queries: new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS),
-  products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS, true),
-  events: new Deltas(EVENT_MEASURES.length, 0),
-  filters: new Deltas(FILTER_MEASURES.length, 0)
+  queries: new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS, segmentedKey),
+  products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS, segmentedKey, true),
+  events: new Deltas(EVENT_MEASURES.length, 0, (organizationId, collection, _c, _d, _e, type) => [organizationId, collection, type]),
+  filters: new Deltas(FILTER_MEASURES.length, 0, (organizationId, collection, device, country, surface, use) => [organizationId, collection, ...use.split("\u0000"), device, country, surface])
 })
 export const sizeOfRollups = ({ events, filters, logged, others, products, queries }: Rollups): number => queries.size + products.size + events.size + filters.size + others.size + logged.length
 

@@ -8,8 +8,8 @@ import { FingerprintTable } from "../../../src/ports/fingerprint-table.ts"
 import type { Snapshot } from "../../processor.ts"
 import { KeyedState, type StateStore } from "../../state.ts"
 import { IdBlocks } from "./id-blocks.ts"
-import type { Who } from "./makers.ts"
-import { facts, type Interaction, type Search, type SearchFacts, type Visit } from "./visit.ts"
+import { NOBODY, type Who } from "./makers.ts"
+import { facts, type Interaction, type InteractionKind, type Search, type SearchFacts, type Visit } from "./visit.ts"
 
 /** Where the search with a query id is, and who waits for it when it has not come yet. */
 export interface QueryReference {
@@ -48,14 +48,49 @@ const weightOf = (searches: ReadonlyArray<Search>): number => {
   return weight
 }
 
-type StoredSearch = readonly [string, SearchFacts | undefined, SearchFacts | undefined, Array<Interaction>, boolean, boolean]
+// Stored by position: names in each value would cost more than what they name. Values with names are of programs before.
+type StoredFacts = readonly [
+  at: number, q: string, collection: string, hasNoResults: boolean, visitor: string, device: string, country: string, surface: string,
+  user: number, anonymous: number, session: number, uses: SearchFacts["uses"], filter: string, tag: string
+]
+type NamedFacts = Omit<SearchFacts, "who" | "uses" | "filter" | "tag" | "isExplicit" | "row" | "asked"> & Partial<Pick<SearchFacts, "who" | "uses" | "filter" | "tag">>
+type StoredInteraction = readonly [id: string, kind: number, at: number, units: number, micros: number]
+type StoredSearch = readonly [
+  id: string, served: StoredFacts | NamedFacts | undefined, event: StoredFacts | NamedFacts | undefined, named: ReadonlyArray<StoredInteraction | Interaction>,
+  hadClick: boolean, hadPurchase: boolean
+]
+type StoredPending = readonly [interaction: StoredInteraction, visit: string | undefined]
+
+/** Their order is what is stored. */
+const KINDS = ["click", "add_to_cart", "purchase"] as const satisfies ReadonlyArray<InteractionKind>
+
+const packFacts = (f: SearchFacts | undefined): StoredFacts | undefined =>
+  f === undefined ? undefined : [f.at, f.q, f.collection, f.hasNoResults, f.visitor, f.device, f.country, f.surface, f.who[0], f.who[1], f.who[2], f.uses, f.filter, f.tag]
+const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: boolean): SearchFacts | undefined => {
+  if (stored === undefined) return undefined
+  // Programs of before did not know all of them.
+  if (!isPositional(stored)) return { ...stored, who: stored.who ?? NOBODY, filter: stored.filter ?? "", tag: stored.tag ?? "", uses: stored.uses, isExplicit, row: undefined, asked: undefined }
+  const [at, q, collection, hasNoResults, visitor, device, country, surface, user, anonymous, session, uses, filter, tag] = stored
+  return { at, q, collection, hasNoResults, visitor, device, country, surface, who: [user, anonymous, session], uses, filter, tag, isExplicit, row: undefined, asked: undefined }
+}
+const isPositional = <A extends ReadonlyArray<unknown>>(stored: A | object): stored is A => Array.isArray(stored)
+
+const packInteraction = ({ at, id, kind, money }: Interaction): StoredInteraction => [id, KINDS.indexOf(kind), at, money.units, money.micros]
+const unpackInteraction = (stored: StoredInteraction | Interaction): Interaction => {
+  if (!isPositional(stored)) return stored
+  const [id, kind, at, units, micros] = stored
+  return { id, kind: KINDS[kind]!, at, money: { units, micros } }
+}
+
 /** A search that is stored forgets the rows it was counted in last: they would keep the figures of whole flushes alive. */
 const packSearch = (s: Search): StoredSearch => {
   s.derived.row = s.derived.asked = undefined
-  return [s.id, s.served, s.event, s.named, s.hadClick, s.hadPurchase]
+  return [s.id, packFacts(s.served), packFacts(s.event), s.named.map(packInteraction), s.hadClick, s.hadPurchase]
 }
-const unpackSearch = ([id, served, event, named, hadClick, hadPurchase]: StoredSearch): Search =>
-  ({ id, served, event, named, hadClick, hadPurchase, derived: facts(served, event) })
+const unpackSearch = ([id, storedServed, storedEvent, named, hadClick, hadPurchase]: StoredSearch): Search => {
+  const served = unpackFacts(storedServed, false), event = unpackFacts(storedEvent, true)
+  return { id, served, event, named: named.map(unpackInteraction), hadClick, hadPurchase, derived: facts(served, event) }
+}
 
 export interface AttributionOptions {
   readonly fingerprintKey: FingerprintKey
@@ -82,16 +117,21 @@ export class AttributionState {
     this.#ids = new FingerprintTable({ windowHours: DEDUPE_WINDOW_HOURS + 24, bytesMax: options.idsBytesMax ?? IDS_BYTES_MAX })
     this.visits = new KeyedState<Visit>(store, {
       prefix: VISITS, ttl_ms: TTL_MS, hotMax: options.hotVisitsMax ?? HOT_VISITS_MAX, weigh: ({ loose, searches }) => 1 + loose.length + weightOf(searches),
-      encode: (visit) => [visit.organizationId, visit.searches.map(packSearch), visit.loose],
-      decode: ([organizationId, searches, loose]: readonly [string, ReadonlyArray<StoredSearch>, Array<Interaction>]) =>
-        ({ organizationId, searches: searches.map(unpackSearch), loose })
+      encode: (visit) => [visit.organizationId, visit.searches.map(packSearch), visit.loose.map(packInteraction)],
+      decode: ([organizationId, searches, loose]: readonly [string, ReadonlyArray<StoredSearch>, ReadonlyArray<StoredInteraction | Interaction>]) =>
+        ({ organizationId, searches: searches.map(unpackSearch), loose: loose.map(unpackInteraction) })
     })
     this.queries = new KeyedState<QueryReference>(store, {
       prefix: QUERIES, ttl_ms: TTL_MS, hotMax: options.hotQueriesMax ?? HOT_QUERIES_MAX, weigh: ({ pending, settled }) => 1 + pending.length + (settled === undefined ? 0 : weightOf([settled])),
       // A settled search answers as the one it counted as: what it was derived from is no longer asked for.
-      encode: (query) => [query.visit, query.settled === undefined ? undefined : packSearch({ ...query.settled, served: { ...query.settled.derived, row: undefined, asked: undefined } as SearchFacts, event: undefined }), query.isUncounted, query.pending],
-      decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, QueryReference["pending"]]) =>
-        ({ visit, settled: settled === undefined ? undefined : unpackSearch(settled), isUncounted, pending })
+      encode: ({ isUncounted, pending, settled, visit }) => [
+        visit, settled === undefined ? undefined : packSearch({ ...settled, served: settled.derived, event: undefined }), isUncounted,
+        pending.map((one): StoredPending => [packInteraction(one.interaction), one.visit])
+      ],
+      decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, ReadonlyArray<StoredPending> | QueryReference["pending"]]) => ({
+        visit, settled: settled === undefined ? undefined : unpackSearch(settled), isUncounted,
+        pending: pending.map((one) => isPositional(one) ? { interaction: unpackInteraction(one[0]), visit: one[1] } : one)
+      })
     })
     this.#idBlocks = new IdBlocks(store, IDS, (words, at, day_at) => void this.#ids.admit(words, at, day_at))
   }

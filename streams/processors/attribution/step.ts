@@ -107,9 +107,10 @@ const stepServed = (state: AttributionState, served: ServedSearch, place: Place,
   const outcome = stepSearch(state, served.organization_id, served.query_id, "served", {
     at: served.at, q: normalizeQuery(served.q), collection: cutBytes(storable(served.collection), NAME_BYTES_MAX), hasNoResults: served.found === 0 && served.isRedirected !== true,
     visitor: visitorOf(served), device: dimension(served.device), country: dimension(served.country), surface: dimension(served.surface),
-    who: state.who(served.organization_id, served), uses: usesOf(served.filter_by, served.facet_by), filter: asText(served.filter_by), tag: asText(served.analytics_tag)
+    who: state.who(served.organization_id, served), uses: usesOf(served.filter_by, served.facet_by), filter: asText(served.filter_by), tag: asText(served.analytics_tag),
+    isExplicit: false, row: undefined, asked: undefined
   }, now, rollups)
-  if (outcome.kind === "ok") log(rollups, served.organization_id, () => eventOf(served))
+  if (outcome.kind === "ok" && mayLog(rollups, served.organization_id)) rollups.logged.push({ organizationId: served.organization_id, event: eventOf(served) })
   return outcome
 }
 
@@ -121,7 +122,8 @@ const stepSearchEvent = (state: AttributionState, organizationId: string, event:
   const said: SearchFacts = {
     at: event.timestamp, q: normalizeQuery(event.q ?? ""), collection: event.collection, hasNoResults: event.results_found === 0,
     visitor: visitorOf(event), device: dimension(event.device), country: dimension(event.country), surface: dimension(event.surface),
-    who: state.who(organizationId, event), uses: usesOf(event.filter_by, undefined), filter: asText(event.filter_by), tag: asText(event.metadata?.analytics_tag)
+    who: state.who(organizationId, event), uses: usesOf(event.filter_by, undefined), filter: asText(event.filter_by), tag: asText(event.metadata?.analytics_tag),
+    isExplicit: true, row: undefined, asked: undefined
   }
   if (event.query_id !== undefined) return stepSearch(state, organizationId, event.query_id, "event", said, place.appendedAt, rollups)
   const search = newSearch(`@${place.offset}.${place.index}`, undefined, said)
@@ -130,10 +132,8 @@ const stepSearchEvent = (state: AttributionState, organizationId: string, event:
   return OK
 }
 
-/** Keeps an event whole where a log rule may want it. */
-const log = (rollups: Rollups, organizationId: string, event: () => BehaviouralEvent): void => {
-  if (rollups.logged.length < LOGGED_MAX && rollups.knowledge.mayLog(organizationId)) rollups.logged.push({ organizationId, event: event() })
-}
+/** Whether a log rule may want an event of it whole. */
+const mayLog = (rollups: Rollups, organizationId: string): boolean => rollups.logged.length < LOGGED_MAX && rollups.knowledge.mayLog(organizationId)
 /** An answer as the event that would tell of it. */
 const eventOf = ({ at, found, isCounted: _counted, isRedirected: _redirected, organization_id: _organization, ...said }: ServedSearch): BehaviouralEvent => ({ ...said, type: "search", timestamp: at, results_found: found })
 /** An answer was kept when it was served. */
@@ -184,31 +184,30 @@ const VIEWS = 0, CLICKS = 1, CARTS = 2, PURCHASES = 3, QUANTITY_UNITS = 4, CART_
 const countProducts = (organizationId: string, event: BehaviouralEvent, rollups: Rollups): void => {
   const slot = event.type === "view" ? VIEWS : event.type === "click" ? CLICKS : event.type === "add_to_cart" ? CARTS : event.type === "purchase" ? PURCHASES : -1
   if (slot < 0) return
-  const device = dimension(event.device), country = dimension(event.country), surface = dimension(event.surface)
-  const count = (documentId: string, quantity: number, money: Money) => {
-    const { products } = rollups
-    const row = products.row(organizationId, event.collection, device, country, surface, documentId, () => [organizationId, event.collection, documentId, device, country, surface])
-    products.add(row, event.timestamp, slot, 1)
-    if (slot < CARTS) return
-    const amount = moneyOf(quantity)
-    const value = slot === CARTS ? CART_UNITS : REVENUE_UNITS
-    products.add(row, event.timestamp, QUANTITY_UNITS, amount.units)
-    products.add(row, event.timestamp, QUANTITY_UNITS + 1, amount.micros)
-    products.add(row, event.timestamp, value, money.units)
-    products.add(row, event.timestamp, value + 1, money.micros)
-  }
   if (event.items === undefined) {
-    if (event.document_id !== undefined) count(event.document_id, event.quantity ?? 1, amountOf(event))
+    if (event.document_id !== undefined) countProduct(organizationId, event, slot, event.document_id, event.quantity ?? 1, slot < CARTS ? NO_MONEY : amountOf(event), rollups)
     return
   }
-  for (const item of event.items) count(item.document_id, item.quantity ?? 1, moneyOf((item.price ?? 0) * (item.quantity ?? 1)))
+  for (const item of event.items) countProduct(organizationId, event, slot, item.document_id, item.quantity ?? 1, slot < CARTS ? NO_MONEY : moneyOf((item.price ?? 0) * (item.quantity ?? 1)), rollups)
+}
+const countProduct = (organizationId: string, event: BehaviouralEvent, slot: number, documentId: string, quantity: number, money: Money, { products }: Rollups): void => {
+  const row = products.row(organizationId, event.collection, dimension(event.device), dimension(event.country), dimension(event.surface), documentId)
+  products.add(row, event.timestamp, slot, 1)
+  if (slot < CARTS) return
+  const amount = moneyOf(quantity)
+  const value = slot === CARTS ? CART_UNITS : REVENUE_UNITS
+  products.add(row, event.timestamp, QUANTITY_UNITS, amount.units)
+  products.add(row, event.timestamp, QUANTITY_UNITS + 1, amount.micros)
+  products.add(row, event.timestamp, value, money.units)
+  products.add(row, event.timestamp, value + 1, money.micros)
 }
 
 /** Conversions and custom events of documents, which only rules count. */
-const countOthers = (organizationId: string, { collection, document_id, document_ids, items, timestamp, type }: BehaviouralEvent, rollups: Rollups): void => {
-  if (type !== "conversion" && type !== "custom") return
+const countOthers = (organizationId: string, event: BehaviouralEvent, rollups: Rollups): void => {
+  if (event.type !== "conversion" && event.type !== "custom") return
+  const { collection, document_id, document_ids, items, timestamp, type } = event
   for (const id of new Set(document_id === undefined ? [...document_ids ?? [], ...(items ?? []).map((item) => item.document_id)] : [document_id])) {
-    rollups.others.add(rollups.others.row(organizationId, collection, type, "", "", id, () => [organizationId, collection, type, id]), timestamp, 0, 1)
+    rollups.others.add(rollups.others.row(organizationId, collection, type, "", "", id), timestamp, 0, 1)
   }
 }
 
@@ -224,10 +223,10 @@ export const step = (state: AttributionState, body: Body, place: Place, rollups:
   // A row of it no index takes, and by the time that rows are made nobody knows which event was at fault.
   if (!hasKeys(event)) return deadLetter(`an id or collection has NUL or more than ${KEY_BYTES_MAX} bytes`)
   if (event.event_id !== undefined && !state.admit(organizationId, event.event_id, place.appendedAt)) return drop("event_id already counted")
-  rollups.events.add(rollups.events.row(organizationId, event.collection, "", "", "", event.type, () => [organizationId, event.collection, event.type]), event.timestamp, 0, 1)
+  rollups.events.add(rollups.events.row(organizationId, event.collection, "", "", "", event.type), event.timestamp, 0, 1)
   countProducts(organizationId, event, rollups)
   countOthers(organizationId, event, rollups)
-  if (!namesAnswer(event)) log(rollups, organizationId, () => event)
+  if (mayLog(rollups, organizationId) && !namesAnswer(event)) rollups.logged.push({ organizationId, event })
   switch (event.type) {
     case "search": return stepSearchEvent(state, organizationId, event, place, rollups)
     case "click": case "add_to_cart": case "purchase": stepInteraction(state, organizationId, event.type, event, place, rollups)

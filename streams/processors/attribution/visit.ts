@@ -9,7 +9,7 @@
  * one search, its last; what followed any of its searches belongs to that last one.
  */
 import type { FilterUse } from "../../../src/analytics/filter-uses.ts"
-import { NOBODY, together, type Who } from "./makers.ts"
+import { together, type Who } from "./makers.ts"
 import { type DeltaRow, type Money, NO_MONEY, type Rollups } from "./rollups.ts"
 
 /** Contract part 3. */
@@ -20,7 +20,7 @@ export const SESSION_ATTRIBUTION_MS = 30 * 60_000
 export const SEARCHES_PER_VISIT_MAX = 256
 export const INTERACTIONS_MAX = 256
 
-/** What one source (the answer itself, or a `search` event) says about a search. Texts are in their analytics form. */
+/** What one source (the answer itself, or a `search` event) says about a search, or both. Texts are in their analytics form. */
 export interface SearchFacts {
   readonly at: number
   readonly q: string
@@ -36,6 +36,11 @@ export interface SearchFacts {
   /** The filter as it was asked for, and the search's tag: what rules may group by. */
   readonly filter: string
   readonly tag: string
+  /** A `search` event told of it. */
+  readonly isExplicit: boolean
+  /** The rows of the current rollups that it was counted in last, since finding them costs more than counting. */
+  row: DeltaRow | undefined
+  asked: DeltaRow | undefined
 }
 
 export type InteractionKind = "click" | "add_to_cart" | "purchase"
@@ -58,12 +63,9 @@ export interface Search {
   /** Kinds seen among interactions that the bounds did not keep. */
   hadClick: boolean
   hadPurchase: boolean
-  /** Derived from `served` and `event`; see `facts`. */
-  derived: Derived
+  /** Derived from `served` and `event`, or the one that is there; see `facts`. */
+  derived: SearchFacts
 }
-
-/** Facts with the row of the current rollups that they were counted in last, since finding it costs more than counting. */
-export type Derived = SearchFacts & { /** A `search` event told of it. */ readonly isExplicit: boolean; row?: DeltaRow; asked?: DeltaRow }
 
 export interface Visit {
   readonly organizationId: string
@@ -73,24 +75,24 @@ export interface Visit {
 }
 
 /** The answer knows better what was searched; either source may know who searched, and on what. */
-export const facts = (served: SearchFacts | undefined, event: SearchFacts | undefined): Derived => {
-  const base = served ?? event!
-  const other = served === undefined ? undefined : event
+export const facts = (served: SearchFacts | undefined, event: SearchFacts | undefined): SearchFacts => {
+  if (served === undefined) return event!
+  if (event === undefined) return served
+  served.row = served.asked = event.row = event.asked = undefined
   return {
-    at: base.at,
-    q: base.q,
-    collection: base.collection,
-    hasNoResults: base.hasNoResults,
-    visitor: base.visitor || (other?.visitor ?? ""),
-    device: base.device || (other?.device ?? ""),
-    country: base.country || (other?.country ?? ""),
-    surface: base.surface || (other?.surface ?? ""),
-    // What an older program stored does not say.
-    uses: base.uses ?? other?.uses,
-    filter: base.filter || (other?.filter ?? ""),
-    tag: base.tag || (other?.tag ?? ""),
-    isExplicit: event !== undefined,
-    who: together(base.who ?? NOBODY, other?.who ?? NOBODY),
+    at: served.at,
+    q: served.q,
+    collection: served.collection,
+    hasNoResults: served.hasNoResults,
+    visitor: served.visitor || event.visitor,
+    device: served.device || event.device,
+    country: served.country || event.country,
+    surface: served.surface || event.surface,
+    uses: served.uses ?? event.uses,
+    filter: served.filter || event.filter,
+    tag: served.tag || event.tag,
+    isExplicit: true,
+    who: together(served.who, event.who),
     row: undefined,
     asked: undefined
   }
@@ -99,7 +101,7 @@ export const facts = (served: SearchFacts | undefined, event: SearchFacts | unde
 /** Of several `search` events with one query id the first by time speaks, ties settled by content: order of arrival must not matter. */
 export const earlier = (a: SearchFacts, b: SearchFacts): SearchFacts => {
   if (a.at !== b.at) return a.at < b.at ? a : b
-  const [x, y] = [JSON.stringify(a), JSON.stringify(b)]
+  const [x, y] = [a, b].map((one) => JSON.stringify({ ...one, row: undefined, asked: undefined })) as [string, string]
   return x <= y ? a : b
 }
 
@@ -128,29 +130,28 @@ const SEARCHES = 0, ZERO_RESULTS = 1, WITH_CLICK = 2, WITH_PURCHASE = 3, CLICKS 
 // Slots of `Deltas` for ASKED_MEASURES.
 const FOUND = 0, MISSED = 1
 
-const rowOf = (rollups: Rollups, organizationId: string, f: Derived): DeltaRow =>
+const rowOf = (rollups: Rollups, organizationId: string, f: SearchFacts): DeltaRow =>
   f.row?.generation === rollups.queries.generation
     ? f.row
-    : f.row = rollups.queries.row(organizationId, f.collection, f.device, f.country, f.surface, f.q, () => [organizationId, f.collection, f.q, f.device, f.country, f.surface])
+    : f.row = rollups.queries.row(organizationId, f.collection, f.device, f.country, f.surface, f.q)
 
-const askedRowOf = (rollups: Rollups, organizationId: string, f: Derived): DeltaRow => {
+const askedRowOf = (rollups: Rollups, organizationId: string, f: SearchFacts): DeltaRow => {
   if (f.asked?.generation === rollups.asked.generation) return f.asked
-  const isExplicit = f.isExplicit ? "1" : ""
-  return f.asked = rollups.asked.row(organizationId, f.collection, isExplicit, f.filter, f.tag, f.q, () => [organizationId, f.collection, f.q, isExplicit, f.filter, f.tag])
+  return f.asked = rollups.asked.row(organizationId, f.collection, f.isExplicit ? "1" : "", f.filter, f.tag, f.q)
 }
 
 /** Counts what a search has once, with the filters and facets it used. */
-const countSearch = (rollups: Rollups, organizationId: string, f: Derived, slot: number, sign: number): void => {
+const countSearch = (rollups: Rollups, organizationId: string, f: SearchFacts, slot: number, sign: number): void => {
   const { filters, queries } = rollups
   queries.add(rowOf(rollups, organizationId, f), f.at, slot, sign)
   if (f.uses === undefined) return
   for (const [type, field, value] of f.uses) {
-    const row = filters.row(organizationId, f.collection, f.device, f.country, f.surface, `${type}\u0000${field}\u0000${value}`, () => [organizationId, f.collection, type, field, value, f.device, f.country, f.surface])
+    const row = filters.row(organizationId, f.collection, f.device, f.country, f.surface, `${type}\u0000${field}\u0000${value}`)
     filters.add(row, f.at, slot, sign)
   }
 }
 
-const countInteraction = (rollups: Rollups, organizationId: string, f: Derived, { at, kind, money }: Interaction, sign: number): void => {
+const countInteraction = (rollups: Rollups, organizationId: string, f: SearchFacts, { at, kind, money }: Interaction, sign: number): void => {
   const { queries } = rollups
   const row = rowOf(rollups, organizationId, f)
   if (kind === "click") return queries.add(row, at, CLICKS, sign)
