@@ -57,15 +57,23 @@ export class CatalogResources extends Context.Service<CatalogResources, CatalogR
     })
 
     const context = yield* Effect.context<never>()
-    const write = (origin: Origin, organizationId: string, kind: ResourceKind, name: string, statement: Effect.Effect<unknown, SqlError.SqlError>) =>
-      Effect.runPromiseWith(context)(Effect.provideService(Effect.asVoid(configuration.write({ kind: "engine_resource", organizationId, id: subjectOf(kind, name) }, statement)), CurrentOrigin, origin))
+    const write = <A>(origin: Origin, organizationId: string, kind: ResourceKind, name: string, statement: Effect.Effect<A, SqlError.SqlError>): Promise<A> =>
+      Effect.runPromiseWith(context)(Effect.provideService(configuration.write({ kind: "engine_resource", organizationId, id: subjectOf(kind, name) }, statement), CurrentOrigin, origin))
+    const stored = (organizationId: string, kind: ResourceKind, name: string, value: unknown) =>
+      sql`INSERT INTO engine_resources (organization_id, kind, name, value) VALUES (${organizationId}, ${kind}, ${name}, ${JSON.stringify(toRow(kind, value))}::text::jsonb)
+        ON CONFLICT (organization_id, kind, name) DO UPDATE SET value = EXCLUDED.value`
     const on = (origin: Origin): Resources => ({
       get: (organizationId, kind, name) => seen.get(organizationId, kind, name),
       list: (organizationId, kind) => seen.list(organizationId, kind),
-      put: (organizationId, kind, name, value) => write(origin, organizationId, kind, name,
-        sql`INSERT INTO engine_resources (organization_id, kind, name, value) VALUES (${organizationId}, ${kind}, ${name}, ${JSON.stringify(toRow(kind, value))}::text::jsonb)
-          ON CONFLICT (organization_id, kind, name) DO UPDATE SET value = EXCLUDED.value`),
-      remove: (organizationId, kind, name) => write(origin, organizationId, kind, name, sql`DELETE FROM engine_resources WHERE organization_id = ${organizationId} AND kind = ${kind} AND name = ${name}`)
+      put: (organizationId, kind, name, value) => write(origin, organizationId, kind, name, Effect.asVoid(stored(organizationId, kind, name, value))),
+      change: <K extends ResourceKind>(organizationId: string, kind: K, name: string, make: (value: ResourceKinds[K] | undefined) => ResourceKinds[K] | undefined) =>
+        write(origin, organizationId, kind, name, Effect.gen(function*() {
+          const rows = yield* sql<Pick<Row, "value">>`SELECT value FROM engine_resources WHERE organization_id = ${organizationId} AND kind = ${kind} AND name = ${name} FOR UPDATE`
+          const value = make(rows[0] === undefined ? undefined : fromRow(kind, rows[0].value) as ResourceKinds[K])
+          if (value !== undefined) yield* stored(organizationId, kind, name, value)
+          return value
+        })),
+      remove: (organizationId, kind, name) => write(origin, organizationId, kind, name, Effect.asVoid(sql`DELETE FROM engine_resources WHERE organization_id = ${organizationId} AND kind = ${kind} AND name = ${name}`))
     })
     return CatalogResources.of({ ...on(systemOrigin), organizations: () => [...organizations], on })
   }))

@@ -70,3 +70,21 @@ describe("races", () => {
     }
   })
 })
+
+describe("items of a set that come at the same moment", () => {
+  it("are all kept, and those that go are all gone", async () => {
+    const ids = Array.from({ length: 20 }, (_, i) => `i${String(i).padStart(2, "0")}`)
+    const kept = async (path: string) => ((await send("GET", path)).body.items as ReadonlyArray<{ readonly id: string }>).map(({ id }) => id)
+    for (const [path, item] of [["/v1/synonym_sets/many", { synonyms: ["a", "b"] }], ["/v1/curation_sets/many", { rule: { query: "a", match: "exact" }, includes: [{ id: "1", position: 1 }] }]] as const) {
+      await send("PUT", path, { items: [] })
+      expect((await Promise.all(ids.map((id) => send("PUT", `${path}/items/${id}`, item)))).map(({ status }) => status)).toEqual(ids.map(() => 200))
+      expect(await kept(path)).toEqual(ids)
+      const [gone, added] = [ids.slice(0, 10), ids.slice(0, 10).map((id) => `${id}x`)]
+      const statuses = await Promise.all([...gone.map((id) => send("DELETE", `${path}/items/${id}`)), ...added.map((id) => send("PUT", `${path}/items/${id}`, item))])
+      expect(statuses.map(({ status }) => status)).toEqual([...gone, ...added].map(() => 200))
+      expect(await kept(path)).toEqual([...ids.slice(10), ...added].sort())
+      // Of two who delete one item, one is told that it was not there.
+      expect((await Promise.all([1, 2].map(() => send("DELETE", `${path}/items/${ids[10]}`)))).map(({ status }) => status).sort()).toEqual([200, 404])
+    }
+  })
+})

@@ -30,6 +30,9 @@ export const namedSets = <K extends SetKind>(kind: K, missingText: string, parse
   const missing = notFound(missingText)
   const setNamed = (context: OperationContext, name: string): Set | undefined => context.resources.get(context.namespace, kind, name) as Set | undefined
   const put = (context: OperationContext, set: Set): Promise<void> => context.resources.put(context.namespace, kind, set.name, set as unknown as ResourceKinds[K])
+  /** False where the set is gone, or `change` answers undefined. */
+  const change = async (context: OperationContext, name: string, change: (set: Set) => Set | undefined): Promise<boolean> =>
+    (await context.resources.change(context.namespace, kind, name, (set) => set === undefined ? undefined : change(set as unknown as Set) as unknown as ResourceKinds[K] | undefined)) !== undefined
   const inSet = <A>(context: OperationContext, name: string, run: (set: Set) => A): A | Answered => {
     const set = setNamed(context, name)
     return set === undefined ? fail(missing) : run(set)
@@ -64,18 +67,17 @@ export const namedSets = <K extends SetKind>(kind: K, missingText: string, parse
       const item = set.items.find((candidate) => candidate.id === id)
       return item === undefined ? fail(notFound("Not Found")) : answer(200, item)
     }),
-    upsertItem: async (context, name, id, text) => inSet(context, name, async (set) => {
+    upsertItem: async (context, name, id, text) => inSet(context, name, async () => {
       const body = parseBody(text)
       if (!body.ok) return body
       const item = parseItem(body.value, id)
       if (!item.ok) return item
-      await put(context, { ...set, items: [...set.items.filter((other) => other.id !== id), item.value].sort(byId) })
-      return answer(200, { ...(body.value as Record<string, unknown>), id })
+      const isThere = await change(context, name, (set) => ({ ...set, items: [...set.items.filter((other) => other.id !== id), item.value].sort(byId) }))
+      return isThere ? answer(200, { ...(body.value as Record<string, unknown>), id }) : fail(missing)
     }),
-    deleteItem: async (context, name, id) => inSet(context, name, async (set) => {
-      if (!set.items.some((item) => item.id === id)) return fail(notFound("Could not find that `id`."))
-      await put(context, { ...set, items: set.items.filter((item) => item.id !== id) })
-      return answer(200, { id })
+    deleteItem: async (context, name, id) => inSet(context, name, async () => {
+      const wasThere = await change(context, name, (set) => set.items.some((item) => item.id === id) ? { ...set, items: set.items.filter((item) => item.id !== id) } : undefined)
+      return wasThere ? answer(200, { id }) : fail(notFound("Could not find that `id`."))
     })
   }
 }

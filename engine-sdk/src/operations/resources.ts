@@ -23,6 +23,11 @@ export interface Resources {
   list<K extends ResourceKind>(namespace: Namespace, kind: K): ReadonlyArray<ResourceKinds[K]>
   /** Creates or replaces; visible to reads when it settles. */
   put<K extends ResourceKind>(namespace: Namespace, kind: K, name: string, value: ResourceKinds[K]): Promise<void>
+  /**
+   * Reads and writes as one step: of two changes at the same moment the later gets what the earlier made. `make` is called
+   * once with the value as it is stored; what it answers is put, undefined leaves everything as it is. Answers what was put.
+   */
+  change<K extends ResourceKind>(namespace: Namespace, kind: K, name: string, make: (value: ResourceKinds[K] | undefined) => ResourceKinds[K] | undefined): Promise<ResourceKinds[K] | undefined>
   /** Settles even where there was nothing. */
   remove(namespace: Namespace, kind: ResourceKind, name: string): Promise<void>
 }
@@ -41,6 +46,11 @@ export const memoryResources = (): Resources => {
     get: <K extends ResourceKind>(namespace: Namespace, kind: K, name: string) => namespaces.get(namespace)?.get(kind)?.get(name) as ResourceKinds[K] | undefined,
     list: <K extends ResourceKind>(namespace: Namespace, kind: K) => [...namespaces.get(namespace)?.get(kind) ?? []].sort(([a], [b]) => a < b ? -1 : 1).map(([, value]) => value as ResourceKinds[K]),
     put: async (namespace, kind, name, value) => { kindOf(namespace, kind).set(name, value) },
+    change: async <K extends ResourceKind>(namespace: Namespace, kind: K, name: string, make: (value: ResourceKinds[K] | undefined) => ResourceKinds[K] | undefined) => {
+      const value = make(namespaces.get(namespace)?.get(kind)?.get(name) as ResourceKinds[K] | undefined)
+      if (value !== undefined) kindOf(namespace, kind).set(name, value)
+      return value
+    },
     remove: async (namespace, kind, name) => { namespaces.get(namespace)?.get(kind)?.delete(name) },
   }
 }
