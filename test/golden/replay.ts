@@ -68,7 +68,7 @@ const tally = (record: GoldenRecord, results: ReadonlyArray<Metrics>, names: Rea
   }
   group.compared++
   if (bad.size === 0) { group.agreeing++; return }
-  const reason = differenceOf(record, { answer, metrics: [...bad] })
+  const reason = differenceOf(record, { metrics: [...bad] })
   if (reason !== undefined) group.expected++
   disagreements.push({ id: record.id, group: record.group, metrics: [...bad], reason, record, status, answer })
 }

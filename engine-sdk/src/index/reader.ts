@@ -32,6 +32,8 @@ export class FieldDictionary {
   private readonly maps = new WeakMap<Segment, Uint32Array>()
   private readonly field: string
   constructor(field: string) { this.field = field }
+  /** Number of a value, once a segment that has it was asked for. */
+  idOf(text: string): number | undefined { return this.ids.get(text) }
   /** Number of each ordinal of the segment; computed once per segment. */
   ordinalsOf(segment: Segment): Uint32Array | undefined {
     const known = this.maps.get(segment)

@@ -7,6 +7,7 @@ import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { lazyHit, partialHit, storedHit } from "./answer-json.ts"
 import { Execution, fixedPlace, organicPlace, type Placed } from "./execution.ts"
+import { chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
 import { FilterEvaluation } from "./filters.ts"
 import { scoreAsBigInt } from "./field-score.ts"
@@ -105,11 +106,13 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
       }
     }
   }
-  const rows = [...counts].sort((a, b) => compareCounts(a[0], a[1], b[0], b[1]))
+  const numberOf = other === undefined ? undefined : numberOfValue(other, request.field)
+  const shown = other === undefined || numberOf === undefined ? [] : cutByCount([...counts], plan.facetValuesMax, ([, count]) => count, chooseByNumber(other, request.field, ([value]) => value, ([value]) => numberOf(value)))
+  shown.sort((a, b) => compareCounts(a[0], a[1], b[0], b[1]))
   return {
     field_name: `${request.collection}(${request.field})`, sampled: false,
-    counts: rows.slice(0, plan.facetValuesMax).map(([value, count]) => ({ value, highlighted: value, count, facet_filter: `$${request.collection}(${request.field}: \`${value}\`)` })),
-    stats: { total_values: rows.length },
+    counts: shown.map(([value, count]) => ({ value, highlighted: value, count, facet_filter: `$${request.collection}(${request.field}: \`${value}\`)` })),
+    stats: { total_values: counts.size },
   }
 }
 /** Documents of the joined collection that the filter's own join lets through; undefined = all. */

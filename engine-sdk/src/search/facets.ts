@@ -1,6 +1,6 @@
 /**
  * Facet counts over everything that matched (engine-contract 9): ordinals are counted in bulk per segment and merged by
- * value. Tie order and picking live here once, for every caller.
+ * value. The order in which values are shown lives here; which of them are shown is decided in `facet-cut.ts`.
  */
 import { analyzerOf } from "../analysis/analyzer.ts"
 import { andNotInto, bitsOf, countBits, fillBits, hasBit, type Bits } from "../index/bits.ts"
@@ -12,6 +12,7 @@ import { listOf } from "./top-scores.ts"
 import type { CollectionReader, FieldDictionary, SegmentView } from "../index/reader.ts"
 import type { FacetCount, FacetQuery, FacetRequest, SearchPlan } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
+import { chooseByAge, chooseByHash, chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
 import { highlightTokens, type TokenMatcher } from "./highlight-text.ts"
 import { damerauWithin } from "./edit-distance.ts"
 
@@ -27,13 +28,19 @@ export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: Re
 const LARGE_RESULT = 1_000
 const FEW_VALUES = 250
 interface Row { readonly value: string; readonly counted: Counted; readonly highlighted: string }
+const countOfRow = (row: Row): number => row.counted.count
+const textOfRow = (row: Row): string => row.value
+const valueOfRow = (reader: CollectionReader, field: string): ((row: Row) => number) => {
+  const numberOf = numberOfValue(reader, field)
+  return (row) => numberOf(row.value)
+}
 
 const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
   const field = reader.schema.fields.find(({ name }) => name === request.field)
   const isNumeric = field !== undefined && /^(int|float)/.test(field.type)
   const isMatchAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined
   const byTopValues = usesTopValues(reader, request, plan, sets, isMatchAll)
-  if (isPlain(request, plan, sets, field?.type ?? "")) return byTopValues && !isMatchAll ? topFacet(reader, request, plan, sets) : plainFacet(reader, request, plan, sets, byTopValues ? plan.facetValuesMax : Infinity)
+  if (isPlain(request, plan, sets, field?.type ?? "")) return byTopValues && !isMatchAll ? topFacet(reader, request, plan, sets) : plainFacet(reader, request, plan, sets, byTopValues)
   let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(reader, request, sets, request.order.kind === "field" ? request.order.field : undefined))
   const { facetQuery } = plan
   if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan)
@@ -44,10 +51,7 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
     if (request.ranges.length > 0) rows = inRanges(request, rows)
   }
   const total_values = rows.length
-  // Of equally frequent numbers the larger make the cut (recorded), whatever order they are then shown in.
-  const picked = isNumeric && !byTopValues && request.ranges.length === 0 && rows.length > plan.facetValuesMax
-    ? rows.toSorted((a, b) => b.counted.count - a.counted.count || Number(b.value) - Number(a.value)).slice(0, plan.facetValuesMax)
-    : rows
+  const picked = request.ranges.length > 0 ? rows : cutByCount(rows, plan.facetValuesMax, countOfRow, byTopValues ? chooseByHash(textOfRow) : chooseByNumber(reader, request.field, textOfRow, valueOfRow(reader, request.field)))
   picked.sort((a, b) => compareCounts(a.value, a.counted.count, b.value, b.counted.count))
   picked.splice(plan.facetValuesMax)
   const { order } = request
@@ -69,41 +73,54 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
 /** The common facet (by count over all values, no query, no groups, no numbers) needs no row per value. */
 const isPlain = (request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, type: string): boolean =>
   request.ranges.length === 0 && request.order.kind === "count" && plan.facetQuery?.field !== request.field && !/^(int|float)/.test(type) && sets.every(({ groupOf }) => groupOf === undefined)
-/** `totalMax`: what `total_values` is at most. */
-const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, totalMax: number): FacetCount => {
+/** `isMatchAll`: counted by lists, so no more values than are shown are looked at. */
+const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, isMatchAll: boolean): FacetCount => {
   const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
   const { texts, counts } = counted
+  const most = plan.facetValuesMax
   const best: number[] = []
-  let total = 0, worst = 0
+  let total = 0, highestLeft = 0
   for (let value = 0; value < counts.length; value++) {
     const count = counts[value]
     if (count === 0) continue
     total++
-    if (best.length === plan.facetValuesMax) {
-      if (count < worst || best.length === 0 || !isBefore(counted, value, best[best.length - 1])) continue
-      best.pop()
+    if (best.length === most) {
+      if (most === 0) continue
+      if (count <= counts[best[most - 1]]) { if (count > highestLeft) highestLeft = count; continue }
+      highestLeft = counts[best.pop()!]
     }
     let at = best.length
-    while (at > 0 && isBefore(counted, value, best[at - 1])) at--
+    while (at > 0 && count > counts[best[at - 1]]) at--
     best.splice(at, 0, value)
-    worst = counts[best[best.length - 1]]
   }
-  return countOf(reader, request, sets, counted, best, Math.min(total, totalMax))
+  if (most > 0 && highestLeft > 0 && highestLeft === counts[best[most - 1]]) {
+    const above = best.filter((value) => counts[value] > highestLeft)
+    const tied: number[] = []
+    for (let value = 0; value < counts.length; value++) if (counts[value] === highestLeft) tied.push(value)
+    const choose = isMatchAll ? chooseByAge<number>(reader, request.field, identity, "changed") : chooseByNumber<number>(reader, request.field, (value) => texts[value], identity)
+    best.splice(0, most, ...above, ...choose(tied, most - above.length))
+  }
+  best.sort((a, b) => isBefore(counted, a, b) ? -1 : 1)
+  return countOf(reader, request, sets, counted, best, isMatchAll ? Math.min(total, most) : total)
 }
+const identity = (value: number): number => value
 /** The common facet of a large result: of the values that are largest in the collection, those that were found. */
 const topFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
   const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
-  const { counts } = counted
+  const { texts, counts } = counted
+  const { order, totals } = largestFirst(reader, request.field)
   const most = plan.facetValuesMax * 2
   const found: number[] = []
-  for (const value of largestFirst(reader, request.field)) {
-    if (counts[value] === 0) continue
-    if (found.length >= most) break
-    found.push(value)
+  for (let at = 0; at < order.length && found.length < most;) {
+    const equals: number[] = [], total = totals[order[at]]
+    for (; at < order.length && totals[order[at]] === total; at++) if (counts[order[at]] > 0) equals.push(order[at])
+    const room = most - found.length
+    for (const value of equals.length > room ? chooseByAge<number>(reader, request.field, identity, "changed")(equals, room) : equals) found.push(value)
   }
   const total = found.length
-  found.sort((a, b) => isBefore(counted, a, b) ? -1 : 1)
-  return countOf(reader, request, sets, counted, found.slice(0, plan.facetValuesMax), total)
+  const best = cutByCount(found, plan.facetValuesMax, (value) => counts[value], chooseByHash((value) => texts[value]))
+  best.sort((a, b) => isBefore(counted, a, b) ? -1 : 1)
+  return countOf(reader, request, sets, counted, best, total)
 }
 const isBefore = ({ texts, counts }: DictionaryCounts, a: number, b: number): boolean => counts[a] !== counts[b] ? counts[a] > counts[b] : compareCounts(texts[a], counts[a], texts[b], counts[b]) < 0
 const countOf = (reader: CollectionReader, request: FacetRequest, sets: ReadonlyArray<FacetedSet>, { texts, counts, seen }: DictionaryCounts, values: ReadonlyArray<number>, total: number): FacetCount => ({
@@ -132,31 +149,26 @@ const topValues = (reader: CollectionReader, request: FacetRequest, rows: Row[],
   if (rows.length <= most) return rows
   const { order } = request
   if (order.kind === "alpha") return rows.sort((a, b) => order.order === "asc" ? compareUtf8(a.value, b.value) : compareUtf8(b.value, a.value)).slice(0, most)
-  const totals = isMatchAll ? undefined : collectionCounts(reader, request.field)
-  const total = (row: Row): number => totals === undefined ? row.counted.count : totals.get(row.value) ?? 0
-  return rows.sort((a, b) => compareCounts(a.value, total(a), b.value, total(b))).slice(0, most)
-}
-const collectionCounts = (reader: CollectionReader, field: string): Map<string, number> => {
-  const { texts, counts } = countByDictionary(reader, field, liveSets(reader), true)
-  const totals = new Map<string, number>()
-  for (let value = 0; value < counts.length; value++) if (counts[value] > 0) totals.set(texts[value], counts[value])
-  return totals
+  const valueOf = valueOfRow(reader, request.field)
+  const totals = isMatchAll ? undefined : largestFirst(reader, request.field).totals
+  return cutByCount(rows, most, totals === undefined ? countOfRow : (row) => totals[valueOf(row)], chooseByAge(reader, request.field, valueOf, "changed"))
 }
 const liveSets = (reader: CollectionReader): FacetedSet[] => reader.views.map((view) => {
   const bits = fillBits(bitsOf(view.segment.docs), view.segment.docs)
   return { view, bits: view.deleted === undefined ? bits : andNotInto(bits, view.deleted), isAll: true }
 })
-const orders = new WeakMap<FieldDictionary, { readonly version: number; readonly order: Uint32Array }>()
-/** Numbers of the dictionary's values by their counts in the whole collection; kept until something is published. */
-const largestFirst = (reader: CollectionReader, field: string): Uint32Array => {
+interface Largest { readonly version: number; /** Values by their counts; equals in no order. */ readonly order: Uint32Array; /** Documents per value. */ readonly totals: Uint32Array }
+const orders = new WeakMap<FieldDictionary, Largest>()
+/** The dictionary's values by their counts in the whole collection; kept until something is published. */
+const largestFirst = (reader: CollectionReader, field: string): Largest => {
   const known = orders.get(reader.dictionary(field))
-  if (known !== undefined && known.version === reader.version) return known.order
-  const counted = countByDictionary(reader, field, liveSets(reader), true)
+  if (known !== undefined && known.version === reader.version) return known
+  const { counts: totals } = countByDictionary(reader, field, liveSets(reader), true)
   const values: number[] = []
-  for (let value = 0; value < counted.counts.length; value++) if (counted.counts[value] > 0) values.push(value)
-  const order = Uint32Array.from(values.sort((a, b) => isBefore(counted, a, b) ? -1 : 1))
-  orders.set(reader.dictionary(field), { version: reader.version, order })
-  return order
+  for (let value = 0; value < totals.length; value++) if (totals[value] > 0) values.push(value)
+  const largest = { version: reader.version, order: Uint32Array.from(values.sort((a, b) => totals[b] - totals[a])), totals }
+  orders.set(reader.dictionary(field), largest)
+  return largest
 }
 const sumOf = (rows: ReadonlyArray<Row>): { sum: number; avg: number } => {
   let sum = 0, n = 0

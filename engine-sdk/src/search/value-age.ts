@@ -1,0 +1,159 @@
+/**
+ * When the values of a facet field came and when they were last added to, which is what the reference engine breaks ties
+ * by. There a value gets its number when a batch of documents brings it for the first time, and moves behind its equals in
+ * the list of counts with every batch that adds to it. Both follow from the batch and from the place within it.
+ *
+ * Here a batch is a thousand consecutive insertion numbers and everything is read off the live documents, so replicas,
+ * replays, merges and reopening agree. That is what the reference does for imports of whole thousands, and for one import
+ * into an empty collection. It differs where a value outlives the document that brought it (its age is then that of the
+ * next one; the reference keeps the number until the last such document goes) and for documents written one by one (a
+ * batch each there).
+ *
+ * Nothing is kept until the first tie at a cut; then 8 bytes per value and segment, and the places of a few batches.
+ */
+import { hasBit } from "../index/bits.ts"
+import type { ValueColumn } from "../index/columns.ts"
+import type { CollectionReader, FieldDictionary, SegmentView } from "../index/reader.ts"
+import { BATCH_docs, batchOrder } from "./batch-order.ts"
+
+/** `born`: the batch that brought a value; `changed`: the last one that added to it. */
+export type Age = "born" | "changed"
+
+/** Of every value of a segment the first and last live document by insertion number. */
+class SegmentAges {
+  private readonly positions: Record<Age, Int32Array>
+  private readonly view: SegmentView
+  private readonly column: ValueColumn
+  /** For the account of the index. */ readonly bytes: number
+  /** O(documents of the segment), once. */
+  constructor(view: SegmentView, column: ValueColumn) {
+    this.view = view
+    this.column = column
+    const born = new Int32Array(column.table.size).fill(-1), changed = new Int32Array(column.table.size).fill(-1)
+    const order = view.segment.insertionOrder
+    for (let position = 0; position < order.length; position++) {
+      const doc = order[position]
+      if (view.deleted !== undefined && hasBit(view.deleted, doc)) continue
+      const [start, end] = rangeOf(column, doc)
+      for (let i = start; i < end; i++) {
+        const ordinal = ordinalAt(column, i)
+        if (born[ordinal] < 0) born[ordinal] = position
+        changed[ordinal] = position
+      }
+    }
+    this.positions = { born, changed }
+    this.bytes = born.byteLength + changed.byteLength
+  }
+  /** Batch of that document, or -1 where no live one is left. A deletion since then costs a walk to the next document. */
+  batchOf(ordinal: number, age: Age): number {
+    const { segment, deleted } = this.view
+    const order = segment.insertionOrder, positions = this.positions[age], step = age === "born" ? 1 : -1
+    let position = positions[ordinal]
+    if (position < 0) return -1
+    if (deleted !== undefined) {
+      while (position >= 0 && position < order.length && (hasBit(deleted, order[position]) || !this.holds(order[position], ordinal))) position += step
+      if (position === order.length) position = -1
+      // Deletions are never taken back, so what was skipped stays skipped.
+      positions[ordinal] = position
+      if (position < 0) return -1
+    }
+    return Math.floor(segment.seqs[order[position]] / BATCH_docs)
+  }
+  private holds(doc: number, ordinal: number): boolean {
+    const [start, end] = rangeOf(this.column, doc)
+    for (let i = start; i < end; i++) if (ordinalAt(this.column, i) === ordinal) return true
+    return false
+  }
+}
+/** Slots of a document; a plain field has one or none. */
+const rangeOf = ({ single, starts }: ValueColumn, doc: number): readonly [number, number] => single !== undefined ? [doc, single[doc] === 0 ? doc : doc + 1] : [starts![doc], starts![doc + 1]]
+const ordinalAt = ({ single, ordinals }: ValueColumn, slot: number): number => single !== undefined ? single[slot] - 1 : ordinals![slot]
+
+const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
+  const name = `ages:${field}`
+  const known = view.segment.derived.get(name)
+  if (known instanceof SegmentAges) return known
+  const fresh = new SegmentAges(view, column)
+  view.segment.derived.set(name, fresh)
+  return fresh
+}
+
+/**
+ * `wanted` of the tied values (numbers of the field's dictionary): those born last, or those that have not changed for
+ * longest. Cost: a look per distinct value, a sort of the tied batches, and the places of one batch where the cut goes
+ * through it.
+ */
+export const pickByAge = (reader: CollectionReader, field: string, tied: ReadonlyArray<number>, wanted: number, age: Age): number[] => {
+  const batches = batchesOf(reader, field, tied, age)
+  // Latest birth first, or oldest change first.
+  const sign = age === "born" ? -1 : 1
+  const order = tied.map((_, i) => i).sort((a, b) => sign * (batches[a] - batches[b]))
+  const edge = batches[order[wanted - 1]]
+  if (wanted < order.length && batches[order[wanted]] === edge) {
+    const places = placesIn(reader, field, edge)
+    const place = (i: number): number => places.get(tied[i]) ?? 0
+    const same = order.filter((i) => batches[i] === edge).sort((a, b) => sign * (place(a) - place(b)))
+    order.splice(order.findIndex((i) => batches[i] === edge), same.length, ...same)
+  }
+  return order.slice(0, wanted).map((i) => tied[i])
+}
+const batchesOf = (reader: CollectionReader, field: string, tied: ReadonlyArray<number>, age: Age): Int32Array => {
+  const dictionary = reader.dictionary(field)
+  const batches = new Int32Array(tied.length).fill(-1), indexOf = new Uint32Array(dictionary.texts.length)
+  for (let i = 0; i < tied.length; i++) indexOf[tied[i]] = i + 1
+  for (const view of reader.views) {
+    const map = dictionary.ordinalsOf(view.segment), column = view.segment.values(field)
+    if (map === undefined || column === undefined) continue
+    const ages = agesOf(view, field, column)
+    for (let ordinal = 0; ordinal < map.length; ordinal++) {
+      const i = indexOf[map[ordinal]] - 1
+      if (i < 0) continue
+      const batch = ages.batchOf(ordinal, age)
+      if (batch >= 0 && (batches[i] < 0 || (age === "born" ? batch < batches[i] : batch > batches[i]))) batches[i] = batch
+    }
+  }
+  return batches
+}
+
+interface Places { readonly version: number; readonly byBatch: Map<number, ReadonlyMap<number, number>> }
+const known = new WeakMap<FieldDictionary, Places>()
+/** Batches whose places are kept per field, each at most the values of a thousand documents. */
+const PLACES_MAX = 16
+/** Place at which each value of a batch is met for the first time, in the order of the reference's table. */
+const placesIn = (reader: CollectionReader, field: string, batch: number): ReadonlyMap<number, number> => {
+  const dictionary = reader.dictionary(field)
+  let kept = known.get(dictionary)
+  if (kept === undefined || kept.version !== reader.version) known.set(dictionary, kept = { version: reader.version, byBatch: new Map() })
+  const found = kept.byBatch.get(batch)
+  if (found !== undefined) return found
+  const docs: Array<{ seq: number; doc: number; column: ValueColumn; map: Uint32Array }> = []
+  for (const { segment, deleted } of reader.views) {
+    const map = dictionary.ordinalsOf(segment), column = segment.values(field)
+    if (map === undefined || column === undefined) continue
+    const order = segment.insertionOrder, { seqs } = segment
+    for (let position = firstFrom(order, seqs, batch * BATCH_docs); position < order.length && seqs[order[position]] < (batch + 1) * BATCH_docs; position++) {
+      const doc = order[position]
+      const [start, end] = rangeOf(column, doc)
+      if (start < end && (deleted === undefined || !hasBit(deleted, doc))) docs.push({ seq: seqs[doc], doc, column, map })
+    }
+  }
+  docs.sort((a, b) => a.seq - b.seq)
+  const places = new Map<number, number>()
+  for (const at of batchOrder(docs.map(({ seq }) => seq))) {
+    const { doc, column, map } = docs[at]
+    const [start, end] = rangeOf(column, doc)
+    for (let i = start; i < end; i++) { const value = map[ordinalAt(column, i)]; if (!places.has(value)) places.set(value, places.size) }
+  }
+  if (kept.byBatch.size >= PLACES_MAX) kept.byBatch.clear()
+  kept.byBatch.set(batch, places)
+  return places
+}
+const firstFrom = (order: Uint32Array, seqs: Uint32Array, least: number): number => {
+  let low = 0, high = order.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (seqs[order[middle]] < least) low = middle + 1
+    else high = middle
+  }
+  return low
+}
