@@ -79,23 +79,29 @@ const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentA
 }
 
 /**
- * `wanted` of the tied values (numbers of the field's dictionary): those born last, or those that have not changed for
- * longest. Cost: a look per distinct value, a sort of the tied batches, and the places of one batch where the cut goes
- * through it.
+ * `wanted` of the tied values (numbers of the field's dictionary, more than wanted): those born last, or those that have
+ * not changed for longest. Cost: a look per distinct value and tied one, and the places of the batch where the cut goes
+ * through.
  */
 export const pickByAge = (reader: CollectionReader, field: string, tied: ReadonlyArray<number>, wanted: number, age: Age): number[] => {
   const batches = batchesOf(reader, field, tied, age)
+  let last = 0
+  for (const batch of batches) if (batch > last) last = batch
+  const sizes = new Uint32Array(last + 1)
+  for (const batch of batches) sizes[batch]++
   // Latest birth first, or oldest change first.
-  const sign = age === "born" ? -1 : 1
-  const order = tied.map((_, i) => i).sort((a, b) => sign * (batches[a] - batches[b]))
-  const edge = batches[order[wanted - 1]]
-  if (wanted < order.length && batches[order[wanted]] === edge) {
-    const places = placesIn(reader, field, edge)
-    const place = (i: number): number => places.get(tied[i]) ?? 0
-    const same = order.filter((i) => batches[i] === edge).sort((a, b) => sign * (place(a) - place(b)))
-    order.splice(order.findIndex((i) => batches[i] === edge), same.length, ...same)
+  const step = age === "born" ? -1 : 1
+  let edge = age === "born" ? last : 0, room = wanted
+  while (sizes[edge] <= room) { room -= sizes[edge]; edge += step }
+  const picked: number[] = [], atEdge: number[] = []
+  for (let i = 0; i < tied.length; i++) {
+    if (batches[i] === edge) atEdge.push(tied[i])
+    else if ((batches[i] - edge) * step < 0) picked.push(tied[i])
   }
-  return order.slice(0, wanted).map((i) => tied[i])
+  if (room === 0) return picked
+  const places = placesIn(reader, field, edge)
+  for (const value of atEdge.sort((a, b) => step * (places.get(a)! - places.get(b)!)).slice(0, room)) picked.push(value)
+  return picked
 }
 const batchesOf = (reader: CollectionReader, field: string, tied: ReadonlyArray<number>, age: Age): Int32Array => {
   const dictionary = reader.dictionary(field)
