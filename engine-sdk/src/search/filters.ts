@@ -6,7 +6,7 @@ import { analyzerOf } from "../analysis/analyzer.ts"
 import type { Filter, NumberFilter, StringFilter } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { andInto, andNotInto, bitsOf, clearBit, eachBit, fillBits, hasBit, notInto, orInto, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
-import { encodeUtf8 } from "../index/bytes.ts"
+import { compareBytes, encodeUtf8 } from "../index/bytes.ts"
 import type { NumberColumn, TextColumn } from "../index/columns.ts"
 import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
@@ -16,6 +16,7 @@ import type { SearchScope } from "./scope.ts"
 import { distance_m, SphericalPolygon } from "./geo.ts"
 import { joinBits } from "./joins.ts"
 import { hasPlace, intersectTerms, isPhraseAt } from "./places.ts"
+import { WALKED, walkOrder } from "./walk-order.ts"
 
 const CACHED_LEAVES_MAX = 64
 /** Keys of sets that were asked for once, and how long one may be: 256 kB a segment at most, in practice a tenth. */
@@ -104,7 +105,12 @@ export class FilterEvaluation {
       const column = segment.text(field)
       if (column !== undefined) expandTerm(column, token, 0, true, (term) => { const word = column.terms.text(term); words.set(word, (words.get(word) ?? 0) + column.frequency(term)) })
     }
-    const best = [...words].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1)).slice(0, most).map(([word]) => encodeUtf8(word))
+    const ordered = [...words].map(([word, worth]) => ({ bytes: encodeUtf8(word), worth })).sort((a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
+    // Of equals those that the reference meets first, where it meets them all; else those first in the alphabet.
+    const order = ordered.length > most && ordered.length <= most * WALKED
+      ? walkOrder(ordered.map(({ bytes }) => bytes), ordered.map(({ worth }) => worth), "best", () => true).map((i) => ordered[i])
+      : ordered.sort((a, b) => b.worth - a.worth)
+    const best = order.slice(0, most).map(({ bytes }) => bytes)
     this.completions.set(key, best)
     return best
   }

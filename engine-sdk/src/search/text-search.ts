@@ -6,12 +6,14 @@
 import type { TextQuery } from "../plan.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { andInto, andNotInto, bitsOf, hasBit, orInto, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
-import { decodeUtf8, encodeUtf8 } from "../index/bytes.ts"
+import { compareBytes, decodeUtf8, encodeUtf8 } from "../index/bytes.ts"
 import type { TextColumn } from "../index/columns.ts"
 import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
+import type { StringTable } from "../index/string-table.ts"
 import { composeMaxScore, composeMaxWeight, composeSumScore, scoreHigh, scoreLow, scoreMany, scoreSingle, type ScoreRules } from "./field-score.ts"
 import { isPhraseAt, intersectTerms, phraseBits } from "./places.ts"
+import { WALKED, walkOrder } from "./walk-order.ts"
 import { addDocs, MARKS_MAX, matchingDocs, postingRows, scoreBest, type MarkedList, type Pending, type Wanted } from "./top-scores.ts"
 
 const COMBINATIONS = 10
@@ -292,8 +294,9 @@ export class TextSearch {
       }
       return
     }
-    const merged = new Map<string, number>()
     const most = this.candidatesMax
+    if (cost === 0 && this.collectWalked(field, token, previous, words, seen)) return
+    const merged = new Map<string, number>()
     let exact: string | undefined
     for (let s = 0; s < this.matches.length; s++) {
       const column = this.columns[s][field]
@@ -329,6 +332,42 @@ export class TextSearch {
       words.push(word)
       taken++
     }
+  }
+
+  /**
+   * Continuations of a prefix in the order in which the reference meets them (`walk-order.ts`), where some have to stay
+   * out and it meets them all: it stops at four times the candidates. With more of them equals go by the alphabet here,
+   * and false is answered. O(candidates · log terms) per segment.
+   */
+  private collectWalked(field: number, token: QueryToken, previous: string | undefined, words: string[], seen: Set<string>): boolean {
+    const most = this.candidatesMax
+    const known = new Map<string, Uint8Array>()
+    const ranges: Array<{ terms: StringTable; from: number; end: number }> = []
+    let total = 0
+    for (const columns of this.columns) {
+      const terms = columns[field]?.terms
+      if (terms === undefined) continue
+      const from = terms.lowerBound(token.bytes), end = terms.prefixEnd(token.bytes, from)
+      if (end - from > most * WALKED + 1) return false
+      total += end - from
+      ranges.push({ terms, from, end })
+    }
+    if (total <= most) return false
+    for (const { terms, from, end } of ranges) for (let term = from; term < end; term++) known.set(terms.text(term), terms.bytes.subarray(terms.offsets[term], terms.offsets[term + 1]))
+    if (known.size <= most || known.size > most * WALKED + 1) return false
+    const found = [...known].map(([text, bytes]) => ({ text, bytes })).sort((a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
+    const isRestricted = previous !== undefined || this.matches.some(({ allowed }) => allowed !== undefined)
+    const isUsable = ({ text, bytes }: { readonly text: string; readonly bytes: Uint8Array }): boolean => !seen.has(text) && (!isRestricted || this.matches.some((_match, s) => {
+      const term = this.columns[s][field]?.terms.find(bytes) ?? -1
+      return term >= 0 && this.isUsable(s, field, term, previous)
+    }))
+    const byField = this.byBestValue && this.columns.some((columns) => columns[field]?.best !== undefined)
+    const order = walkOrder(found.map(({ bytes }) => bytes), found.map(({ bytes }) => this.worthOf(field, bytes)), byField ? "best" : "nothing", (i) => found[i].text !== token.text && isUsable(found[i]))
+    // The word as it stands comes first and takes one of the places.
+    const exact = found.findIndex(({ text }) => text === token.text)
+    const chosen = exact >= 0 && isUsable(found[exact]) ? [exact, ...order] : order
+    for (const i of chosen.slice(0, most)) { seen.add(found[i].text); words.push(found[i].text) }
+    return true
   }
 
   /** True when a live, allowed document has the term (and the previous word in the same field). */
