@@ -13,27 +13,40 @@
  */
 import { hasBit } from "../index/bits.ts"
 import type { ValueColumn } from "../index/columns.ts"
-import type { CollectionReader, FieldDictionary, SegmentView } from "../index/reader.ts"
+import type { CollectionReader, FieldDictionary, Retiring, SegmentView } from "../index/reader.ts"
+import { nextTurn } from "../store/turns.ts"
 import { BATCH_docs, batchOrder } from "./batch-order.ts"
 
 /** `born`: the batch that brought a value; `changed`: the last one that added to it. */
 export type Age = "born" | "changed"
 
+/** Documents looked at in one go between searches: under a millisecond. */
+const SLICE_docs = 32_768
+
 /** Of every value of a segment the first and last live document by insertion number. */
-class SegmentAges {
+class SegmentAges implements Retiring {
   private readonly positions: Record<Age, Int32Array>
+  private readonly field: string
   private readonly view: SegmentView
   private readonly column: ValueColumn
+  /** Of the insertion order, looked at so far. */ private next = 0
   /** For the account of the index. */ readonly bytes: number
-  /** O(documents of the segment), once. */
-  constructor(view: SegmentView, column: ValueColumn) {
+  constructor(view: SegmentView, field: string, column: ValueColumn) {
     this.view = view
+    this.field = field
     this.column = column
     const born = new Int32Array(column.table.size).fill(-1), changed = new Int32Array(column.table.size).fill(-1)
-    const order = view.segment.insertionOrder
-    for (let position = 0; position < order.length; position++) {
+    this.positions = { born, changed }
+    this.bytes = born.byteLength + changed.byteLength
+  }
+  /** O(documents of the segment), once; true when all are looked at. */
+  look(most = Infinity): boolean {
+    const { column, positions: { born, changed }, view: { deleted, segment } } = this
+    const order = segment.insertionOrder
+    const end = Math.min(order.length, this.next + most)
+    for (let position = this.next; position < end; position++) {
       const doc = order[position]
-      if (view.deleted !== undefined && hasBit(view.deleted, doc)) continue
+      if (deleted !== undefined && hasBit(deleted, doc)) continue
       const [start, end] = rangeOf(column, doc)
       for (let i = start; i < end; i++) {
         const ordinal = ordinalAt(column, i)
@@ -41,8 +54,18 @@ class SegmentAges {
         changed[ordinal] = position
       }
     }
-    this.positions = { born, changed }
-    this.bytes = born.byteLength + changed.byteLength
+    this.next = end
+    return end === order.length
+  }
+  /** Whoever asked for ages once will ask again: those of a merged segment are looked for between searches. */
+  retire(_view: SegmentView, successors: ReadonlyArray<SegmentView>): void {
+    for (const view of successors) {
+      const column = view.segment.values(this.field)
+      if (column === undefined || view.segment.derived.has(nameOf(this.field))) continue
+      const fresh = new SegmentAges(view, this.field, column)
+      view.segment.derived.set(nameOf(this.field), fresh)
+      void (async () => { do await nextTurn(); while (!fresh.look(SLICE_docs)) })()
+    }
   }
   /** Batch of that document, or -1 where no live one is left. A deletion since then costs a walk to the next document. */
   batchOf(ordinal: number, age: Age): number {
@@ -69,13 +92,13 @@ class SegmentAges {
 const rangeOf = ({ single, starts }: ValueColumn, doc: number): readonly [number, number] => single !== undefined ? [doc, single[doc] === 0 ? doc : doc + 1] : [starts![doc], starts![doc + 1]]
 const ordinalAt = ({ single, ordinals }: ValueColumn, slot: number): number => single !== undefined ? single[slot] - 1 : ordinals![slot]
 
+const nameOf = (field: string): string => `ages:${field}`
 const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
-  const name = `ages:${field}`
-  const known = view.segment.derived.get(name)
-  if (known instanceof SegmentAges) return known
-  const fresh = new SegmentAges(view, column)
-  view.segment.derived.set(name, fresh)
-  return fresh
+  const known = view.segment.derived.get(nameOf(field)) as SegmentAges | undefined
+  const ages = known ?? new SegmentAges(view, field, column)
+  if (known === undefined) view.segment.derived.set(nameOf(field), ages)
+  ages.look()
+  return ages
 }
 
 /**
