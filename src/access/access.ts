@@ -10,6 +10,7 @@ import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Outbox } from "../outbox/outbox.ts"
 import { Counters, type Taken } from "../ports/counter.ts"
+import type { Cap } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { NotFound, Unauthorized } from "../wire/errors.ts"
@@ -84,8 +85,8 @@ export class Access extends Context.Service<Access, {
   readonly createOrganization: (name: string, plan: string) => Effect.Effect<OrganizationRecord, ConfigurationUnavailable>
   readonly organizations: Effect.Effect<ReadonlyArray<OrganizationRecord>, ConfigurationUnavailable>
   readonly setOrganization: (id: string, change: Partial<Pick<OrganizationRecord, "status" | "paused_reason" | "plan" | "name">>) => Effect.Effect<OrganizationRecord, NotFound | ConfigurationUnavailable>
-  /** The only moment at which the plaintext exists. */
-  readonly createKey: (key: NewKey) => Effect.Effect<{ readonly key: KeyRecord; readonly value: string }, KeyValueTaken | NotFound | FeatureNotInPlan | ConfigurationUnavailable>
+  /** The only moment at which the plaintext exists. Of several at the last place below the cap one passes. */
+  readonly createKey: (key: NewKey, cap?: Cap) => Effect.Effect<{ readonly key: KeyRecord; readonly value: string }, KeyValueTaken | NotFound | FeatureNotInPlan | ConfigurationUnavailable>
   readonly listKeys: (organizationId: string) => ReadonlyArray<KeyRecord>
   readonly getKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound>
   /** The next request with the key is refused; the row and its hash stay for audit. */
@@ -242,7 +243,7 @@ export class Access extends Context.Service<Access, {
       })))
     })
 
-    const createKey = Effect.fn("Access.createKey")(function*(request: NewKey) {
+    const createKey = Effect.fn("Access.createKey")(function*(request: NewKey, cap?: Cap) {
       yield* configuration.current
       const organization = organizations.get(request.organization_id)
       if (organization === undefined) return yield* new NotFound({ message: `Organization ${request.organization_id} does not exist.` })
@@ -275,11 +276,12 @@ export class Access extends Context.Service<Access, {
         created_at: now,
         revoked_at: undefined
       }
-      yield* stored(configuration.write({ kind: "api_key", organizationId: key.organization_id, id: key.id }, Effect.andThen(
+      yield* stored(configuration.write({ kind: "api_key", organizationId: key.organization_id, id: key.id }, Effect.gen(function*() {
+        if (cap !== undefined && cap.max < Infinity && (yield* repository.lockListed(key.organization_id, cap.max)) >= cap.max) return yield* cap.refusal
         // A value that any key has or had, of whatever organization and process.
-        Effect.catchTag(repository.insertKey(key), "SqlError", (error): Effect.Effect<never, KeyValueTaken | SqlError.SqlError> => Effect.fail(error.reason._tag === "UniqueViolation" ? new KeyValueTaken({ message: "API key generation conflict." }) : error)),
-        outbox.put(key.organization_id, "api_key.created", { key_id: key.id, scope: key.scope, description: key.description })
-      )))
+        yield* Effect.catchTag(repository.insertKey(key), "SqlError", (error): Effect.Effect<never, KeyValueTaken | SqlError.SqlError> => Effect.fail(error.reason._tag === "UniqueViolation" ? new KeyValueTaken({ message: "API key generation conflict." }) : error))
+        yield* outbox.put(key.organization_id, "api_key.created", { key_id: key.id, scope: key.scope, description: key.description })
+      })))
       return { key, value }
     })
 

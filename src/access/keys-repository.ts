@@ -104,6 +104,11 @@ export const makeKeysRepository = Effect.gen(function*() {
         VALUES (${key.id}, ${key.organization_id}, ${key.scope}, ${key.description}, ${JSON.stringify(key.actions)}::text::jsonb, ${JSON.stringify(key.collections)}::text::jsonb,
           ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by, fields: key.fields })}::text::jsonb,
           ${key.rate_limit_per_minute}, ${key.expires_at}, ${key.created_at}, ${key.autodelete}, ${key.installation_id ?? null})`,
+    /** How many keys lists show of the organization, told up to `upTo`. Nobody else counts them before the transaction ends. */
+    lockListed: (organizationId: string, upTo: number) => Effect.andThen(
+      sql`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`,
+      Effect.map(sql<{ readonly n: number }>`SELECT count(*)::int4 AS n FROM (SELECT 1 FROM api_keys WHERE organization_id = ${organizationId} AND revoked_at IS NULL AND scope <> 'installation' LIMIT ${upTo}::int4) AS listed`, ([row]) => row!.n)
+    ),
     /** Keys that were to go with their time, which has come (Unix seconds). */
     expired: (now_s: number) => Effect.flatMap(
       sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
