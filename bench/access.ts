@@ -105,12 +105,15 @@ export const benchAccess = async ({ keys, organizations, out, requests }: Access
       yield* Scope.close(empty, Exit.void)
       yield* fill(organizations, keys)
       const from = performance.now()
+      const cpu = process.cpuUsage()
       const context = yield* Layer.build(Layer.fresh(services))
       const read_s = round((performance.now() - from) / 1_000)
+      const used = process.cpuUsage(cpu)
+      const read_cpu_s = round((used.user + used.system) / 1e6)
       const after = yield* memory
       report("access", {
         machine: machine(), organizations, keys: organizations * keys, memory_empty: before, memory_idle: after,
-        idle_mb: round(after.live_mb - before.live_mb, 1), idle_rss_mb: after.rss_mb - before.rss_mb, bytes_per_key: Math.round((after.live_mb - before.live_mb) * 2 ** 20 / (organizations * keys)), read_s,
+        idle_mb: round(after.live_mb - before.live_mb, 1), idle_rss_mb: after.rss_mb - before.rss_mb, bytes_per_key: Math.round((after.live_mb - before.live_mb) * 2 ** 20 / (organizations * keys)), read_s, read_cpu_s,
         check: yield* requestsOf(context as Context.Context<Access | Quota>, requests)
       }, out)
     })

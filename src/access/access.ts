@@ -4,7 +4,7 @@
  * Creating and revoking happen here; what a key may do is `decision.ts`.
  */
 import { createHash } from "node:crypto"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
@@ -63,6 +63,7 @@ export interface NewKey {
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
 /** What a key is found by. Not the digest itself, by which secured keys are signed: that one is only stored sealed. */
 export const lookupHash = (digest: Buffer): Buffer => createHash("sha256").update("dowser look-up").update(digest).digest()
+const lastId = (page: ReadonlyArray<{ readonly own: { readonly id: string } }>): string => page.reduce((last, { own: { id } }) => id > last ? id : last, "")
 /** Rows of one statement when all keys are read. */
 const KEYS_PAGE = 5_000
 
@@ -108,13 +109,16 @@ export class Access extends Context.Service<Access, {
     const rates = yield* (yield* Counters).open(rateCounter)
 
     const organizations = new Map<string, OrganizationRecord>()
-    const keys = makeKeyStore()
+    const services = yield* Effect.context<never>()
     /** A seal that does not open: the key itself still counts, and what is signed with it does not. */
-    const opened = (key: KeyRecord) => key.sealed_digest === undefined ? Effect.void : Effect.catch(
-      Effect.try({ try: () => seal.open(key.sealed_digest!), catch: (error) => error }),
-      (error) => Effect.as(Effect.logError(`What key ${key.id} signs with cannot be opened; keys that it signed are refused`, error), undefined)
-    )
-    const remember = (key: KeyRecord) => Effect.map(opened(key), (digest) => keys.put(key, digest ?? undefined))
+    const keys = makeKeyStore((sealed, keyId) => {
+      try {
+        return seal.open(sealed)
+      } catch (error) {
+        Effect.runSyncWith(services)(Effect.logError(`What key ${keyId} signs with cannot be opened; keys that it signed are refused`, error))
+        return undefined
+      }
+    })
     const signingKeys = new Map<string, Uint8Array>()
     yield* configuration.keep("organization", (subjects) => Effect.map(Effect.all([repository.organizations(subjects), repository.signingKeys(subjects)]), ([rows, sealed]) => {
       if (subjects === "all") organizations.clear()
@@ -125,15 +129,18 @@ export class Access extends Context.Service<Access, {
     // Rows of keys stay for audit, so none has to be forgotten by its absence.
     yield* configuration.keep("api_key", Effect.fnUntraced(function*(subjects) {
       if (subjects !== "all") {
-        for (const key of yield* repository.keys(subjects)) yield* remember(key)
+        for (const key of yield* repository.keys(subjects)) keys.put(key)
         return
       }
-      // By pages: all rows as the driver brings them would be many times what stays of them.
-      for (let after = "";;) {
-        const rows = yield* repository.keys({ after, rowsMax: KEYS_PAGE })
-        for (const key of rows) yield* remember(key)
-        if (rows.length < KEYS_PAGE) return
-        after = rows.reduce((last, { id }) => id > last ? id : last, after)
+      // By pages: all rows as the driver brings them would be many times what stays of them. The next one is read by Postgres while this one is packed.
+      for (let page = yield* repository.keysPage({ after: "", rowsMax: KEYS_PAGE }); page.length > 0;) {
+        const isLast = page.length < KEYS_PAGE
+        const next = isLast ? undefined : yield* Effect.forkChild(repository.keysPage({ after: lastId(page), rowsMax: KEYS_PAGE }), { startImmediately: true })
+        // Its statement is sent before this thread is busy.
+        if (next !== undefined) yield* Effect.yieldNow
+        for (const { own, shared } of page) keys.putParts(own, shared)
+        if (next === undefined) return
+        page = yield* Fiber.join(next)
       }
     }))
 
