@@ -69,10 +69,10 @@ export const routes = Effect.gen(function*() {
       if (!isObject(body)) return yield* inputInvalid("body", "A rule is an object")
       if (body.name !== undefined && body.name !== params.ruleName) return yield* inputInvalid("name", "The rule's name stands in the path")
       const named = { ...body, name: params.ruleName }
-      if (existing === undefined) return new Reply(201, JSON.stringify(yield* create(caller.organizationId, named)))
-      const rule = yield* checked(caller.organizationId, named, existing)
-      if (!(yield* recorded(caller.organizationId, rule.name, repository.update(caller.organizationId, rule, yield* Clock.currentTimeMillis)))) return yield* missing()
-      return shown(rule)
+      const rule = existing === undefined ? undefined : yield* checked(caller.organizationId, named, existing)
+      if (rule !== undefined && (yield* recorded(caller.organizationId, rule.name, repository.update(caller.organizationId, rule, yield* Clock.currentTimeMillis)))) return shown(rule)
+      // It was not there, or went since it was looked for.
+      return new Reply(201, JSON.stringify(yield* create(caller.organizationId, named)))
     })),
     implement(contract.deleteAnalyticsRule, ({ caller, params }) => Effect.gen(function*() {
       const rule = yield* found(caller.organizationId, params.ruleName)
