@@ -58,7 +58,7 @@ const fill = Effect.fnUntraced(function*(organizations: number, keys: number) {
   yield* sql`INSERT INTO organizations (id, name, status, plan, created_at) SELECT 'org_' || upper(lpad(o::text, 26, '0')), 'Organization ' || o, 'active', 'standard', o FROM generate_series(1, ${organizations}::int4) o`
   for (let first = 1; first <= organizations; first += 500) {
     yield* sql`INSERT INTO api_keys (id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute, expires_at, created_at)
-      SELECT 'key_' || upper(substr(md5(o || '/' || k), 1, 26)), 'org_' || upper(lpad(o::text, 26, '0')), CASE WHEN k % 2 = 0 THEN 'full' ELSE 'search' END, 'Key number ' || k, '["documents:search"]', '["*"]',
+      SELECT 'key_' || upper(lpad(to_hex(k * 1000000 + o), 26, '0')), 'org_' || upper(lpad(o::text, 26, '0')), CASE WHEN k % 2 = 0 THEN 'full' ELSE 'search' END, 'Key number ' || k, '["documents:search"]', '["*"]',
         substr(md5(k || '-' || o), 1, 4), encode(sha256((o || '/' || k)::bytea), 'hex'), CASE WHEN k % 2 = 0 THEN NULL ELSE ${sealed} END, '{"cidrs":[],"origins":[],"filter_by":{}}', 600, ${String(neverExpires)}::text::int8, 1700000000000 + k
       FROM generate_series(${first}::int4, ${Math.min(organizations, first + 499)}::int4) o, generate_series(1, ${keys}::int4) k`
   }
@@ -105,12 +105,15 @@ export const benchAccess = async ({ keys, organizations, out, requests }: Access
       yield* Scope.close(empty, Exit.void)
       yield* fill(organizations, keys)
       const from = performance.now()
+      const cpu = process.cpuUsage()
       const context = yield* Layer.build(Layer.fresh(services))
       const read_s = round((performance.now() - from) / 1_000)
+      const used = process.cpuUsage(cpu)
+      const read_cpu_s = round((used.user + used.system) / 1e6)
       const after = yield* memory
       report("access", {
         machine: machine(), organizations, keys: organizations * keys, memory_empty: before, memory_idle: after,
-        idle_mb: round(after.live_mb - before.live_mb, 1), idle_rss_mb: after.rss_mb - before.rss_mb, bytes_per_key: Math.round((after.live_mb - before.live_mb) * 2 ** 20 / (organizations * keys)), read_s,
+        idle_mb: round(after.live_mb - before.live_mb, 1), idle_rss_mb: after.rss_mb - before.rss_mb, bytes_per_key: Math.round((after.live_mb - before.live_mb) * 2 ** 20 / (organizations * keys)), read_s, read_cpu_s,
         check: yield* requestsOf(context as Context.Context<Access | Quota>, requests)
       }, out)
     })

@@ -9,6 +9,7 @@ export type Capability =
 export type Grade = "exact" | "approximate" | "composed" | "none"
 export interface Capabilities {
   readonly kind: string
+  /** Searches hold the calling thread until they are done: several plans cost no less in one call than one by one. */ readonly searchesOnCaller?: boolean
   readonly grades: Readonly<Record<Capability, Grade>>
   readonly limits: {
     /** Deepest reachable hit. */ readonly window_max: number

@@ -4,12 +4,13 @@
  * Creating and revoking happen here; what a key may do is `decision.ts`.
  */
 import { createHash } from "node:crypto"
-import { Clock, Context, Effect, Layer } from "effect"
+import { Clock, Context, Effect, Fiber, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Outbox } from "../outbox/outbox.ts"
 import { Counters, type Taken } from "../ports/counter.ts"
+import type { Cap } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { NotFound, Unauthorized } from "../wire/errors.ts"
@@ -62,6 +63,7 @@ export interface NewKey {
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest()
 /** What a key is found by. Not the digest itself, by which secured keys are signed: that one is only stored sealed. */
 export const lookupHash = (digest: Buffer): Buffer => createHash("sha256").update("dowser look-up").update(digest).digest()
+const lastId = (page: ReadonlyArray<{ readonly own: { readonly id: string } }>): string => page.reduce((last, { own: { id } }) => id > last ? id : last, "")
 /** Rows of one statement when all keys are read. */
 const KEYS_PAGE = 5_000
 
@@ -84,8 +86,8 @@ export class Access extends Context.Service<Access, {
   readonly createOrganization: (name: string, plan: string) => Effect.Effect<OrganizationRecord, ConfigurationUnavailable>
   readonly organizations: Effect.Effect<ReadonlyArray<OrganizationRecord>, ConfigurationUnavailable>
   readonly setOrganization: (id: string, change: Partial<Pick<OrganizationRecord, "status" | "paused_reason" | "plan" | "name">>) => Effect.Effect<OrganizationRecord, NotFound | ConfigurationUnavailable>
-  /** The only moment at which the plaintext exists. */
-  readonly createKey: (key: NewKey) => Effect.Effect<{ readonly key: KeyRecord; readonly value: string }, KeyValueTaken | NotFound | FeatureNotInPlan | ConfigurationUnavailable>
+  /** The only moment at which the plaintext exists. Of several at the last place below the cap one passes. */
+  readonly createKey: (key: NewKey, cap?: Cap) => Effect.Effect<{ readonly key: KeyRecord; readonly value: string }, KeyValueTaken | NotFound | FeatureNotInPlan | ConfigurationUnavailable>
   readonly listKeys: (organizationId: string) => ReadonlyArray<KeyRecord>
   readonly getKey: (organizationId: string, id: string) => Effect.Effect<KeyRecord, KeyNotFound>
   /** The next request with the key is refused; the row and its hash stay for audit. */
@@ -107,13 +109,16 @@ export class Access extends Context.Service<Access, {
     const rates = yield* (yield* Counters).open(rateCounter)
 
     const organizations = new Map<string, OrganizationRecord>()
-    const keys = makeKeyStore()
+    const services = yield* Effect.context<never>()
     /** A seal that does not open: the key itself still counts, and what is signed with it does not. */
-    const opened = (key: KeyRecord) => key.sealed_digest === undefined ? Effect.void : Effect.catch(
-      Effect.try({ try: () => seal.open(key.sealed_digest!), catch: (error) => error }),
-      (error) => Effect.as(Effect.logError(`What key ${key.id} signs with cannot be opened; keys that it signed are refused`, error), undefined)
-    )
-    const remember = (key: KeyRecord) => Effect.map(opened(key), (digest) => keys.put(key, digest ?? undefined))
+    const keys = makeKeyStore((sealed, keyId) => {
+      try {
+        return seal.open(sealed)
+      } catch (error) {
+        Effect.runSyncWith(services)(Effect.logError(`What key ${keyId} signs with cannot be opened; keys that it signed are refused`, error))
+        return undefined
+      }
+    })
     const signingKeys = new Map<string, Uint8Array>()
     yield* configuration.keep("organization", (subjects) => Effect.map(Effect.all([repository.organizations(subjects), repository.signingKeys(subjects)]), ([rows, sealed]) => {
       if (subjects === "all") organizations.clear()
@@ -124,15 +129,18 @@ export class Access extends Context.Service<Access, {
     // Rows of keys stay for audit, so none has to be forgotten by its absence.
     yield* configuration.keep("api_key", Effect.fnUntraced(function*(subjects) {
       if (subjects !== "all") {
-        for (const key of yield* repository.keys(subjects)) yield* remember(key)
+        for (const key of yield* repository.keys(subjects)) keys.put(key)
         return
       }
-      // By pages: all rows as the driver brings them would be many times what stays of them.
-      for (let after = "";;) {
-        const rows = yield* repository.keys({ after, rowsMax: KEYS_PAGE })
-        for (const key of rows) yield* remember(key)
-        if (rows.length < KEYS_PAGE) return
-        after = rows.reduce((last, { id }) => id > last ? id : last, after)
+      // By pages: all rows as the driver brings them would be many times what stays of them. The next one is read by Postgres while this one is packed.
+      for (let page = yield* repository.keysPage({ after: "", rowsMax: KEYS_PAGE }); page.length > 0;) {
+        const isLast = page.length < KEYS_PAGE
+        const next = isLast ? undefined : yield* Effect.forkChild(repository.keysPage({ after: lastId(page), rowsMax: KEYS_PAGE }), { startImmediately: true })
+        // Its statement is sent before this thread is busy.
+        if (next !== undefined) yield* Effect.yieldNow
+        for (const { own, shared } of page) keys.putParts(own, shared)
+        if (next === undefined) return
+        page = yield* Fiber.join(next)
       }
     }))
 
@@ -242,7 +250,7 @@ export class Access extends Context.Service<Access, {
       })))
     })
 
-    const createKey = Effect.fn("Access.createKey")(function*(request: NewKey) {
+    const createKey = Effect.fn("Access.createKey")(function*(request: NewKey, cap?: Cap) {
       yield* configuration.current
       const organization = organizations.get(request.organization_id)
       if (organization === undefined) return yield* new NotFound({ message: `Organization ${request.organization_id} does not exist.` })
@@ -275,11 +283,12 @@ export class Access extends Context.Service<Access, {
         created_at: now,
         revoked_at: undefined
       }
-      yield* stored(configuration.write({ kind: "api_key", organizationId: key.organization_id, id: key.id }, Effect.andThen(
+      yield* stored(configuration.write({ kind: "api_key", organizationId: key.organization_id, id: key.id }, Effect.gen(function*() {
+        if (cap !== undefined && cap.max < Infinity && (yield* repository.lockListed(key.organization_id, cap.max)) >= cap.max) return yield* cap.refusal
         // A value that any key has or had, of whatever organization and process.
-        Effect.catchTag(repository.insertKey(key), "SqlError", (error): Effect.Effect<never, KeyValueTaken | SqlError.SqlError> => Effect.fail(error.reason._tag === "UniqueViolation" ? new KeyValueTaken({ message: "API key generation conflict." }) : error)),
-        outbox.put(key.organization_id, "api_key.created", { key_id: key.id, scope: key.scope, description: key.description })
-      )))
+        yield* Effect.catchTag(repository.insertKey(key), "SqlError", (error): Effect.Effect<never, KeyValueTaken | SqlError.SqlError> => Effect.fail(error.reason._tag === "UniqueViolation" ? new KeyValueTaken({ message: "API key generation conflict." }) : error))
+        yield* outbox.put(key.organization_id, "api_key.created", { key_id: key.id, scope: key.scope, description: key.description })
+      })))
       return { key, value }
     })
 

@@ -1,8 +1,11 @@
 /**
  * Keys in memory, packed: an installation has a hundred for each organization, and nearly all of them rest. A row is its
- * hash, what finds it, and its own part as MessagePack, some 160 bytes with its part of the tables; as objects it would be
+ * hash, what finds it, and its own part as MessagePack, some 170 bytes with its part of the tables; as objects it would be
  * a kilobyte. What many keys say alike (scope, restrictions, rate) is kept once for all of them. The keys that are used stay
  * unpacked, `UNPACKED_MAX` of them.
+ *
+ * What signs stays sealed until something signed with it is checked: opening a million seals would take a start many
+ * seconds. Of the opened ones `UNPACKED_MAX` are remembered.
  *
  * Rows are appended; a changed one is written anew. Keys change once, when they are revoked, so that at most half is waste.
  */
@@ -16,8 +19,10 @@ const UNPACKED_MAX = 10_000
 const SHAPES_MAX = 20_000
 /** Of the look-up hash: 128 bits name a key. */
 const HASH_BYTES = 16
-const DIGEST_BYTES = 32
-/** Hash, code of the id, code of the prefix, bytes of the rest, whether it signs, with the digest that stands behind all. */
+/** What stands behind a row, by its kind: nothing, or a digest as it is sealed (nonce, tag, digest). */
+const NONE = 0, SEALED = 1
+const SIGNER_BYTES = [0, 60] as const
+/** Hash, code of the id, code of the prefix, bytes of the rest, the kind of what signs. */
 const HEAD_BYTES = HASH_BYTES + 4 + 4 + 4 + 1
 
 /** FNV-1a. */
@@ -58,14 +63,18 @@ const makeTable = (codeAt: (row: number) => number) => {
   }
 }
 
-type Shared = Omit<KeyRecord, "created_at" | "description" | "id" | "lookup_hash" | "organization_id" | "revoked_at" | "sealed_digest" | "value_prefix">
+type OwnName = "created_at" | "description" | "id" | "lookup_hash" | "organization_id" | "revoked_at" | "sealed_digest" | "value_prefix"
+export type OwnPart = Pick<KeyRecord, OwnName>
+export type Shared = Omit<KeyRecord, OwnName>
 type Packed = readonly [organization: number, shape: number | Shared, id: string, description: string, value_prefix: string, created_at: number, revoked_at: number | null]
 
 export interface Signer { readonly key: KeyRecord; readonly digest: Uint8Array }
 
 export interface KeyStore {
-  /** New or changed. `digest` of a key that can sign. */
-  readonly put: (key: KeyRecord, digest: Uint8Array | undefined) => void
+  /** New or changed. */
+  readonly put: (key: KeyRecord) => void
+  /** The same in two parts, for many at once: what is given as the same object is not looked at again. */
+  readonly putParts: (own: OwnPart, shared: Shared) => void
   /** By the look-up hash, in constant time. Revoked ones too. A key that is remembered has only the first half of its hash. */
   readonly byHash: (hash: Buffer) => KeyRecord | undefined
   readonly byId: (id: string) => KeyRecord | undefined
@@ -75,18 +84,24 @@ export interface KeyStore {
   readonly signer: (prefix: string, fits: (signer: Signer) => boolean) => KeyRecord | undefined
 }
 
-export const makeKeyStore = (): KeyStore => {
+/** `open`: the digest inside a seal, undefined where it does not open; called at the first use of a key's signature, and again when it was forgotten. */
+export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array | undefined): KeyStore => {
   const packr = new Packr({ structures: [], useRecords: true })
   const shapes: Array<Shared> = []
   const shapeNumbers = new Map<string, number>()
+  const shapesGiven = new WeakMap<Shared, number>()
   const shapeOf = (shared: Shared): number | Shared => {
+    const given = shapesGiven.get(shared)
+    if (given !== undefined) return given
     const text = JSON.stringify(shared)
-    const known = shapeNumbers.get(text)
-    if (known !== undefined) return known
-    if (shapes.length === SHAPES_MAX) return shared
-    shapeNumbers.set(text, shapes.length)
-    shapes.push(shared)
-    return shapes.length - 1
+    let number = shapeNumbers.get(text)
+    if (number === undefined) {
+      if (shapes.length === SHAPES_MAX) return shared
+      shapeNumbers.set(text, number = shapes.length)
+      shapes.push(shared)
+    }
+    shapesGiven.set(shared, number)
+    return number
   }
   const chunks: Array<Buffer> = []
   let end = CHUNK_BYTES
@@ -96,6 +111,7 @@ export const makeKeyStore = (): KeyStore => {
   const organizationIds: Array<string> = []
   const organizations = new Map<string, { readonly number: number; newest: number }>()
   const unpacked = new Map<number, KeyRecord>()
+  const opened = new Map<number, Uint8Array>()
 
   const idCodeAt = (row: number) => chunks[chunkOf[row]!]!.readUInt32LE(placeOf[row]! + HASH_BYTES)
   const prefixCodeAt = (row: number) => chunks[chunkOf[row]!]!.readUInt32LE(placeOf[row]! + HASH_BYTES + 4)
@@ -105,7 +121,7 @@ export const makeKeyStore = (): KeyStore => {
   const bytesOf = (row: number): Buffer => {
     const chunk = chunks[chunkOf[row]!]!
     const place = placeOf[row]!
-    return chunk.subarray(place, place + HEAD_BYTES + chunk.readUInt32LE(place + HASH_BYTES + 8) + (chunk[place + HEAD_BYTES - 1] === 1 ? DIGEST_BYTES : 0))
+    return chunk.subarray(place, place + HEAD_BYTES + chunk.readUInt32LE(place + HASH_BYTES + 8) + SIGNER_BYTES[chunk[place + HEAD_BYTES - 1] as 0 | 1])
   }
   const read = (row: number): KeyRecord => {
     const known = unpacked.get(row)
@@ -143,51 +159,61 @@ export const makeKeyStore = (): KeyStore => {
     placeOf = grown(placeOf, new Uint32Array(rows * 2)) as typeof placeOf
     before = grown(before, new Uint32Array(rows * 2)) as typeof before
   }
-  const encode = (key: KeyRecord, digest: Uint8Array | undefined, organization: number): Buffer => {
-    // The sealed digest is opened once, when a key is remembered; memory does not need it again.
-    const { created_at, description, id, lookup_hash, organization_id: _, revoked_at, sealed_digest: _sealed, value_prefix, ...shared } = key
+  const encode = ({ created_at, description, id, lookup_hash, revoked_at, sealed_digest, value_prefix }: OwnPart, shared: Shared, organization: number): Buffer => {
     const own: Packed = [organization, shapeOf(shared), id, description, value_prefix, created_at, revoked_at ?? null]
     const packed = packr.pack(own)
-    const hash = Buffer.from(lookup_hash, "hex")
-    const bytes = Buffer.alloc(HEAD_BYTES + packed.length + (digest === undefined ? 0 : DIGEST_BYTES))
-    hash.copy(bytes, 0, 0, HASH_BYTES)
-    bytes.writeUInt32LE(codeOf(key.id), HASH_BYTES)
-    bytes.writeUInt32LE(codeOf(key.value_prefix), HASH_BYTES + 4)
+    const sealed = sealed_digest === undefined ? undefined : Buffer.from(sealed_digest, "base64")
+    // Of another length than a sealed digest it does not open: then it signs nothing.
+    const kind = sealed === undefined || (sealed.length !== SIGNER_BYTES[SEALED] && open(sealed_digest!, id) === undefined) ? NONE : SEALED
+    const bytes = Buffer.allocUnsafe(HEAD_BYTES + packed.length + SIGNER_BYTES[kind])
+    bytes.write(lookup_hash, 0, HASH_BYTES, "hex")
+    bytes.writeUInt32LE(codeOf(id), HASH_BYTES)
+    bytes.writeUInt32LE(codeOf(value_prefix), HASH_BYTES + 4)
     bytes.writeUInt32LE(packed.length, HASH_BYTES + 8)
-    bytes[HEAD_BYTES - 1] = digest === undefined ? 0 : 1
+    bytes[HEAD_BYTES - 1] = kind
     bytes.set(packed, HEAD_BYTES)
-    if (digest !== undefined) bytes.set(digest, HEAD_BYTES + packed.length)
+    if (kind === SEALED) bytes.set(sealed!, HEAD_BYTES + packed.length)
     return bytes
   }
-  const digestAt = (row: number): Uint8Array => {
+  const digestAt = (row: number): Uint8Array | undefined => {
+    const known = opened.get(row)
+    if (known !== undefined) return known
     const bytes = bytesOf(row)
-    return bytes.subarray(bytes.length - DIGEST_BYTES)
+    const digest = open(bytes.toString("base64", bytes.length - SIGNER_BYTES[SEALED]), read(row).id)
+    if (digest === undefined) return undefined
+    if (opened.size >= UNPACKED_MAX) opened.clear()
+    opened.set(row, digest)
+    return digest
+  }
+  const putParts = (own: OwnPart, shared: Shared) => {
+    let organization = organizations.get(own.organization_id)
+    if (organization === undefined) {
+      organizations.set(own.organization_id, organization = { number: organizationIds.length, newest: 0 })
+      organizationIds.push(own.organization_id)
+    }
+    const bytes = encode(own, shared, organization.number)
+    const known = find(own.id)
+    if (known >= 0) {
+      // Everything is read again now and then: what is the same takes no room.
+      if (!bytesOf(known).equals(bytes)) write(known, bytes)
+      unpacked.delete(known)
+      opened.delete(known)
+      return
+    }
+    room()
+    const row = rows++
+    write(row, bytes)
+    before[row] = organization.newest
+    organization.newest = row + 1
+    hashes.add(row)
+    ids.add(row)
+    if (bytes[HEAD_BYTES - 1] === SEALED) signers.add(row)
   }
 
   return {
-    put: (key, digest) => {
-      let organization = organizations.get(key.organization_id)
-      if (organization === undefined) {
-        organizations.set(key.organization_id, organization = { number: organizationIds.length, newest: 0 })
-        organizationIds.push(key.organization_id)
-      }
-      const bytes = encode(key, digest, organization.number)
-      const known = find(key.id)
-      if (known >= 0) {
-        // Everything is read again now and then: what is the same takes no room.
-        if (!bytesOf(known).equals(bytes)) write(known, bytes)
-        unpacked.delete(known)
-        return
-      }
-      room()
-      const row = rows++
-      write(row, bytes)
-      before[row] = organization.newest
-      organization.newest = row + 1
-      hashes.add(row)
-      ids.add(row)
-      if (digest !== undefined) signers.add(row)
-    },
+    put: ({ created_at, description, id, lookup_hash, organization_id, revoked_at, sealed_digest, value_prefix, ...shared }) =>
+      putParts({ created_at, description, id, lookup_hash, organization_id, revoked_at, sealed_digest, value_prefix }, shared),
+    putParts,
     byHash: (hash) => {
       const row = hashes.find(hash.readUInt32LE(0), (candidate) => timingSafeEqual(bytesOf(candidate).subarray(0, HASH_BYTES), hash.subarray(0, HASH_BYTES)))
       return row < 0 ? undefined : read(row)
@@ -204,7 +230,8 @@ export const makeKeyStore = (): KeyStore => {
     signer: (prefix, fits) => {
       const row = signers.find(codeOf(prefix), (candidate) => {
         const key = read(candidate)
-        return key.value_prefix === prefix && fits({ key, digest: digestAt(candidate) })
+        const digest = key.value_prefix === prefix ? digestAt(candidate) : undefined
+        return digest !== undefined && fits({ key, digest })
       })
       return row < 0 ? undefined : read(row)
     }

@@ -1,8 +1,9 @@
 /** Rows of organizations and keys, which `Access` keeps in memory: a request never waits for a look-up. */
 import { Effect, Schema } from "effect"
-import { SqlClient } from "effect/sql"
+import { SqlClient, type SqlError } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
 import type { KeyRecord } from "./key-record.ts"
+import type { OwnPart, Shared } from "./key-store.ts"
 
 export interface OrganizationRecord {
   readonly id: string
@@ -63,6 +64,24 @@ const keysOfRows = (rows: ReadonlyArray<KeyRow>) =>
     (error) => Effect.as(Effect.logError(`The row of key ${row.id} cannot be read; the key is refused`, error), keyOfRow({ ...row, actions: [], collections: [], restrictions: { cidrs: [], origins: [], filter_by: {} }, sealed_digest: null, revoked_at: row.revoked_at ?? row.created_at }))
   ))
 
+/** A key in two parts: what is its own, and what many say alike, one object for all that say the same. */
+export interface KeyParts { readonly own: OwnPart; readonly shared: Shared }
+interface PartsRow extends Pick<KeyRow, "id" | "organization_id" | "description" | "value_prefix" | "lookup_hash" | "sealed_digest" | "created_at" | "revoked_at"> { /** `SharedRow` as JSON. */ readonly shared: string }
+type SharedRow = readonly [scope: KeyRecord["scope"], actions: unknown, collections: unknown, restrictions: unknown, rate_limit_per_minute: number, expires_at: number, autodelete: boolean, installation_id: string | null]
+/** Different ones that are remembered while pages are read; the key store keeps as many. */
+const SHARED_MAX = 20_000
+/** What a key has whose row cannot be read. */
+const unreadableShared = { actions: [], collections: [], restrictions: { cidrs: [], origins: [], filter_by: {} } }
+
+const sharedOf = (text: string): Shared => {
+  const [scope, actions, collections, restrictions, rate_limit_per_minute, expires_at, autodelete, installation_id] = JSON.parse(text) as SharedRow
+  const { created_at: _c, description: _d, id: _i, lookup_hash: _l, organization_id: _o, revoked_at: _r, sealed_digest: _s, value_prefix: _v, ...shared } = keyOfRow({
+    scope, actions, collections, restrictions, rate_limit_per_minute, expires_at, autodelete, installation_id,
+    id: "", organization_id: "", description: "", value_prefix: "", lookup_hash: "", sealed_digest: null, created_at: 0, revoked_at: null
+  })
+  return shared
+}
+
 const organizationOfRow = (row: OrganizationRow): OrganizationRecord => ({ ...row, paused_reason: row.paused_reason ?? undefined })
 
 /** At most so many keys whose ids come after this one. */
@@ -72,16 +91,49 @@ export interface KeysPage { readonly after: string; readonly rowsMax: number }
 export const makeKeysRepository = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const named = (subjects: ReadonlyArray<Subject> | "all") => subjects === "all" ? sql`true` : sql`id = ANY(${subjects.map(({ id }) => id)}::text[])`
-  /** In the order of bytes, which is that of this program too, whatever the database's language. */
-  const page = ({ after, rowsMax }: KeysPage) => sql`id IN (SELECT id FROM api_keys WHERE id COLLATE "C" > ${after} ORDER BY id COLLATE "C" LIMIT ${rowsMax}::int4)`
+  const known = new Map<string, Shared>()
+  const rememberedShared = (text: string): Shared => {
+    let shared = known.get(text)
+    if (shared === undefined) {
+      shared = sharedOf(text)
+      if (known.size < SHARED_MAX) known.set(text, shared)
+    }
+    return shared
+  }
+  const partsOfRow = ({ created_at, id, revoked_at, sealed_digest, shared: text, ...row }: PartsRow): Effect.Effect<KeyParts> | KeyParts => {
+    const own: OwnPart = { ...row, id, created_at, sealed_digest: sealed_digest ?? undefined, revoked_at: revoked_at ?? undefined }
+    try {
+      return { own, shared: rememberedShared(text) }
+    } catch (error) {
+      const [scope, , , , rate_limit_per_minute, expires_at, autodelete, installation_id] = JSON.parse(text) as SharedRow
+      const { actions, collections, restrictions } = unreadableShared
+      const shared = sharedOf(JSON.stringify([scope, actions, collections, restrictions, rate_limit_per_minute, expires_at, autodelete, installation_id]))
+      return Effect.as(Effect.logError(`The row of key ${id} cannot be read; the key is refused`, error), { own: { ...own, sealed_digest: undefined, revoked_at: own.revoked_at ?? created_at }, shared })
+    }
+  }
   return {
     organizations: (subjects: ReadonlyArray<Subject> | "all") => Effect.map(
       sql<OrganizationRow>`SELECT id, name, status, paused_reason, plan, created_at::float8 AS created_at FROM organizations WHERE ${named(subjects)} ORDER BY created_at, id`,
       (rows) => rows.map(organizationOfRow)
     ),
-    keys: (subjects: ReadonlyArray<Subject> | KeysPage) => Effect.flatMap(
+    /** A page of all keys in the order of their ids' bytes, which is that of this program too, whatever the database's language. */
+    keysPage: ({ after, rowsMax }: KeysPage): Effect.Effect<ReadonlyArray<KeyParts>, SqlError.SqlError> => Effect.flatMap(
+      sql<PartsRow>`SELECT id, organization_id, description, value_prefix, lookup_hash, sealed_digest, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at,
+          json_build_array(scope, actions, collections, restrictions, rate_limit_per_minute, expires_at, autodelete, installation_id)::text AS shared
+        FROM api_keys WHERE id COLLATE "C" > ${after} ORDER BY id COLLATE "C" LIMIT ${rowsMax}::int4`,
+      (rows) => Effect.gen(function*() {
+        const parts: Array<KeyParts> = []
+        for (const row of rows) {
+          const read = partsOfRow(row)
+          parts.push("own" in read ? read : yield* read)
+        }
+        if (rows.length < rowsMax) known.clear()
+        return parts
+      })
+    ),
+    keys: (subjects: ReadonlyArray<Subject>) => Effect.flatMap(
       sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
-        expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at, autodelete, installation_id FROM api_keys WHERE ${"after" in subjects ? page(subjects) : named(subjects)} ORDER BY created_at, id`,
+        expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at, autodelete, installation_id FROM api_keys WHERE ${named(subjects)} ORDER BY created_at, id`,
       keysOfRows
     ),
     signingKeys: (subjects: ReadonlyArray<Subject> | "all") =>
@@ -104,6 +156,11 @@ export const makeKeysRepository = Effect.gen(function*() {
         VALUES (${key.id}, ${key.organization_id}, ${key.scope}, ${key.description}, ${JSON.stringify(key.actions)}::text::jsonb, ${JSON.stringify(key.collections)}::text::jsonb,
           ${key.value_prefix}, ${key.lookup_hash}, ${key.sealed_digest ?? null}, ${JSON.stringify({ cidrs: key.cidrs, origins: key.origins, filter_by: key.filter_by, fields: key.fields })}::text::jsonb,
           ${key.rate_limit_per_minute}, ${key.expires_at}, ${key.created_at}, ${key.autodelete}, ${key.installation_id ?? null})`,
+    /** How many keys lists show of the organization, told up to `upTo`. Nobody else counts them before the transaction ends. */
+    lockListed: (organizationId: string, upTo: number) => Effect.andThen(
+      sql`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`,
+      Effect.map(sql<{ readonly n: number }>`SELECT count(*)::int4 AS n FROM (SELECT 1 FROM api_keys WHERE organization_id = ${organizationId} AND revoked_at IS NULL AND scope <> 'installation' LIMIT ${upTo}::int4) AS listed`, ([row]) => row!.n)
+    ),
     /** Keys that were to go with their time, which has come (Unix seconds). */
     expired: (now_s: number) => Effect.flatMap(
       sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,

@@ -3,7 +3,7 @@ import { Clock, Effect } from "effect"
 import { Entitlements } from "../metering/entitlements.ts"
 import { inputInvalid, NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
-import { Access } from "./access.ts"
+import { Access, type NewKey } from "./access.ts"
 import { browserKeyTtl_s } from "./browser-key.ts"
 import * as contract from "./contract.ts"
 import type { KeyRecord } from "./key-record.ts"
@@ -28,6 +28,15 @@ export const shownKey = (key: KeyRecord): typeof contract.ApiKey.Type => ({
   created_at: key.created_at
 })
 
+/** A new key of somebody whom the organization's plan binds, with its value. */
+export const createdWithinPlan = Effect.fnUntraced(function*(access: Access["Service"], entitlements: Entitlements["Service"], request: NewKey) {
+  const { organization_id, rate_limit_per_minute } = request
+  // 0 = no limit.
+  yield* entitlements.requireRoom(organization_id, "rate_limit_per_minute", rate_limit_per_minute === 0 ? Infinity : rate_limit_per_minute)
+  const { key, value } = yield* access.createKey(request, entitlements.cap(organization_id, "api_keys"))
+  return { ...shownKey(key), value }
+})
+
 export const routes = Effect.gen(function*() {
   const access = yield* Access
   const entitlements = yield* Entitlements
@@ -35,11 +44,7 @@ export const routes = Effect.gen(function*() {
     implement(contract.listKeys, ({ caller }) => Effect.sync(() => ({ keys: access.listKeys(caller.organizationId).map((key) => ({ ...shownKey(key), value_prefix: key.value_prefix })) }))),
     implement(contract.createKey, ({ caller, payload }) => Effect.gen(function*() {
       const request = yield* newKeyOf(caller.organizationId, yield* payload, caller.key)
-      yield* entitlements.requireRoom(caller.organizationId, "api_keys", access.listKeys(caller.organizationId).length + 1)
-      // 0 = no limit.
-      yield* entitlements.requireRoom(caller.organizationId, "rate_limit_per_minute", request.rate_limit_per_minute === 0 ? Infinity : request.rate_limit_per_minute)
-      const { key, value } = yield* access.createKey(request)
-      return { ...shownKey(key), value }
+      return yield* createdWithinPlan(access, entitlements, request)
     })),
     implement(contract.getKey, ({ caller, params }) => Effect.map(access.getKey(caller.organizationId, params.keyId), (key) => ({ ...shownKey(key), value_prefix: key.value_prefix }))),
     implement(contract.deleteKey, ({ caller, params }) => Effect.map(access.revokeKey(caller.organizationId, params.keyId), ({ id }) => ({ id }))),

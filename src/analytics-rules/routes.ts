@@ -41,8 +41,12 @@ export const routes = Effect.gen(function*() {
   }
   const create = Effect.fnUntraced(function*(organizationId: string, body: unknown) {
     const rule = yield* checked(organizationId, body)
-    if ((yield* Effect.orDie(repository.list(organizationId, undefined))).length >= RULES_MAX) return yield* inputInvalid("name", `There are ${RULES_MAX} rules already`)
-    if (!(yield* recorded(organizationId, rule.name, repository.insert(organizationId, rule, yield* Clock.currentTimeMillis)))) return yield* inputInvalid("name", "Rule already exists")
+    const now = yield* Clock.currentTimeMillis
+    const written = yield* recorded(organizationId, rule.name, Effect.gen(function*() {
+      if ((yield* repository.lockCount(organizationId)) >= RULES_MAX) return "full"
+      return (yield* repository.insert(organizationId, rule, now)) ? "written" : "there"
+    }))
+    if (written !== "written") return yield* inputInvalid("name", written === "full" ? `There are ${RULES_MAX} rules already` : "Rule already exists")
     return shown(rule)
   })
   const found = (organizationId: string, name: string) => Effect.flatMap(Effect.orDie(repository.get(organizationId, name)), (rule) => rule === undefined ? Effect.fail(missing()) : Effect.succeed(rule))
@@ -65,10 +69,10 @@ export const routes = Effect.gen(function*() {
       if (!isObject(body)) return yield* inputInvalid("body", "A rule is an object")
       if (body.name !== undefined && body.name !== params.ruleName) return yield* inputInvalid("name", "The rule's name stands in the path")
       const named = { ...body, name: params.ruleName }
-      if (existing === undefined) return new Reply(201, JSON.stringify(yield* create(caller.organizationId, named)))
-      const rule = yield* checked(caller.organizationId, named, existing)
-      if (!(yield* recorded(caller.organizationId, rule.name, repository.update(caller.organizationId, rule, yield* Clock.currentTimeMillis)))) return yield* missing()
-      return shown(rule)
+      const rule = existing === undefined ? undefined : yield* checked(caller.organizationId, named, existing)
+      if (rule !== undefined && (yield* recorded(caller.organizationId, rule.name, repository.update(caller.organizationId, rule, yield* Clock.currentTimeMillis)))) return shown(rule)
+      // It was not there, or went since it was looked for.
+      return new Reply(201, JSON.stringify(yield* create(caller.organizationId, named)))
     })),
     implement(contract.deleteAnalyticsRule, ({ caller, params }) => Effect.gen(function*() {
       const rule = yield* found(caller.organizationId, params.ruleName)

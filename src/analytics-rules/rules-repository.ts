@@ -31,6 +31,11 @@ export const makeRulesRepository = Effect.gen(function*() {
     all: many("ORDER BY organization_id, name", []),
     list: (organizationId: string, tag: string | undefined) => many(`WHERE organization_id = $1 ${tag === undefined ? "" : "AND rule_tag = $2"} ORDER BY name`, tag === undefined ? [organizationId] : [organizationId, tag]),
     get: (organizationId: string, name: string) => Effect.map(many("WHERE organization_id = $1 AND name = $2", [organizationId, name]), ([rule]) => rule),
+    /** How many there are. Nobody else counts them before the transaction ends. */
+    lockCount: (organizationId: string) => Effect.andThen(
+      sql`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`,
+      Effect.map(sql<{ readonly n: number }>`SELECT count(*)::int4 AS n FROM analytics_rules WHERE organization_id = ${organizationId}`, ([row]) => row!.n)
+    ),
     /** False where a rule of that name exists. */
     insert: (organizationId: string, { collection, event_type, name, params, rule_tag, type }: Rule, now: number) =>
       Effect.map(

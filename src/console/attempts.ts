@@ -1,29 +1,41 @@
-/** Attempts to sign in, counted by key in windows, in bounded memory: the key that began first goes when there are too many. Pure but for its own map. */
+/**
+ * Attempts to sign in, of one account and from one address, by quarters of an hour of the clock; counted together by all
+ * processes. An attempt that was right is given back; wrong ones stay until the window turns.
+ *
+ * While Postgres is away a process lets pass at most one window's attempts of its own; nobody signs in then anyway.
+ * Bound: `NAMES_MAX` accounts and as many addresses in memory, by their hashes.
+ */
+import { createHash } from "node:crypto"
+import { Clock, Effect } from "effect"
+import { type Budget, type Counter, Counters } from "../ports/counter.ts"
 
-export interface AttemptsOptions { readonly max: number; readonly window_ms: number; readonly keysMax: number }
+const WINDOW_MS = 15 * 60_000
+const NAMES_MAX = 10_000
+const limits = { account: 10, address: 50 } as const
+type Kind = keyof typeof limits
 
-export const makeAttempts = ({ keysMax, max, window_ms }: AttemptsOptions) => {
-  const counts = new Map<string, { count: number; readonly ends_at: number }>()
-  return {
-    /** Milliseconds until another attempt is taken; 0 counts this one. */
-    take: (key: string, now: number): number => {
-      const found = counts.get(key)
-      if (found !== undefined && found.ends_at > now) {
-        if (found.count >= max) return found.ends_at - now
-        found.count++
-        return 0
-      }
-      counts.delete(key)
-      if (counts.size >= keysMax) for (const [oldest] of counts) { counts.delete(oldest); break }
-      counts.set(key, { count: 1, ends_at: now + window_ms })
-      return 0
-    },
-    /** One attempt was right after all. */
-    giveBack: (key: string): void => {
-      const found = counts.get(key)
-      if (found !== undefined && found.count > 0) found.count--
-    },
-    forget: (key: string): void => { counts.delete(key) },
-    size: (): number => counts.size
-  }
+export interface SignInAttempts {
+  /** Milliseconds until another attempt is taken; 0 counts this one. A round trip where several processes count. */
+  readonly take: (kind: Kind, name: string) => Effect.Effect<number>
+  /** One attempt was right after all. */
+  readonly giveBack: (kind: Kind, name: string) => Effect.Effect<void>
 }
+
+export const makeSignInAttempts = Effect.gen(function*() {
+  const counters = yield* Counters
+  const open = (kind: Kind) => counters.open({ kind: `sign_in_${kind}`, isDurable: false, entriesMax: NAMES_MAX, creditMax: limits[kind], kept_ms: WINDOW_MS })
+  const opened: Readonly<Record<Kind, Counter>> = { account: yield* open("account"), address: yield* open("address") }
+  const budgetOf = (kind: Kind, name: string, now_ms: number): Budget => {
+    const started_at = now_ms - now_ms % WINDOW_MS
+    return { name: createHash("sha256").update(name).digest("base64url"), limit: limits[kind], started_at, ends_at: started_at + WINDOW_MS }
+  }
+  return {
+    take: Effect.fnUntraced(function*(kind, name) {
+      const now_ms = yield* Clock.currentTimeMillis
+      const budget = budgetOf(kind, name, now_ms)
+      const { isAllowed } = opened[kind].take(budget, 1) ?? (yield* Effect.orElseSucceed(opened[kind].ask(budget, 1), () => ({ isAllowed: false })))
+      return isAllowed ? 0 : budget.ends_at - now_ms
+    }),
+    giveBack: (kind, name) => Effect.map(Clock.currentTimeMillis, (now_ms) => opened[kind].giveBack(budgetOf(kind, name, now_ms), 1))
+  } satisfies SignInAttempts as SignInAttempts
+})

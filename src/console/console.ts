@@ -13,9 +13,10 @@ import { OperatorAuth } from "../access/operator.ts"
 import { CurrentOrigin } from "../audit/origin.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
+import type { Counters } from "../ports/counter.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { type InputInvalid, inputInvalid, OriginNotAllowed, Throttled, Unauthorized } from "../wire/errors.ts"
-import { makeAttempts } from "./attempts.ts"
+import { makeSignInAttempts } from "./attempts.ts"
 import { isOwnPage, sessionTokenOf } from "./cookie.ts"
 import { MemberConflict, MemberNotFound, RoleDenied, SignInRefused } from "./errors.ts"
 import { makeMembersRepository, type MemberRecord, type SessionRecord } from "./members-repository.ts"
@@ -37,11 +38,6 @@ export interface OpenedSession { readonly session: SessionRecord; readonly membe
 export interface NewMember { readonly email: string; readonly name: string; readonly role: Role; readonly password: string | undefined }
 export interface MemberChange { readonly name?: string; readonly role?: Role; readonly password?: string }
 
-/** Attempts to sign in, of one account and from one address, in this process. */
-const WINDOW_MS = 15 * 60_000
-const PER_ACCOUNT_MAX = 10
-const PER_ADDRESS_MAX = 50
-const KEYS_MAX = 10_000
 const SWEEP_EVERY_MS = 60_000
 /** Letters and digits: 130 bits. */
 const SALT_CHARACTERS = 22
@@ -76,14 +72,13 @@ export class Console extends Context.Service<Console, {
   readonly changeMember: (actor: ConsoleCaller, organizationId: string, id: string, change: MemberChange) => Effect.Effect<MemberRecord, InputInvalid | MemberNotFound | MemberConflict | RoleDenied | Throttled | ConfigurationUnavailable>
   readonly removeMember: (actor: ConsoleCaller, organizationId: string, id: string) => Effect.Effect<void, MemberNotFound | MemberConflict | RoleDenied | ConfigurationUnavailable>
 }>()("dowser/console/Console") {
-  static readonly layer: Layer.Layer<Console, never, Configuration | Identifiers | OperatorAuth | SqlClient.SqlClient> = Layer.effect(Console, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<Console, never, Configuration | Counters | Identifiers | OperatorAuth | SqlClient.SqlClient> = Layer.effect(Console, Effect.gen(function*() {
     const configuration = yield* Configuration
     const identifiers = yield* Identifiers
     const operator = yield* OperatorAuth
     const repository = yield* makeMembersRepository
     const passwords = yield* makePasswords
-    const byAccount = makeAttempts({ max: PER_ACCOUNT_MAX, window_ms: WINDOW_MS, keysMax: KEYS_MAX })
-    const byAddress = makeAttempts({ max: PER_ADDRESS_MAX, window_ms: WINDOW_MS, keysMax: KEYS_MAX })
+    const attempts = yield* makeSignInAttempts
 
     const members = new Map<string, MemberRecord>()
     const sessions = new Map<string, SessionRecord>()
@@ -147,13 +142,12 @@ export class Console extends Context.Service<Console, {
     })
     /** The password of an account, counted against who tries it. */
     const proven = Effect.fnUntraced(function*(account: string, address: string, password: string, member: MemberRecord | undefined) {
-      const now = yield* Clock.currentTimeMillis
-      const wait_ms = byAddress.take(address, now) || byAccount.take(account, now)
+      const wait_ms = (yield* attempts.take("address", address)) || (yield* attempts.take("account", account))
       if (wait_ms > 0) return yield* new Throttled({ message: "Too many attempts to sign in; wait before the next one.", kind: "rate", retry_after_s: Math.ceil(wait_ms / 1000) })
       // Longer ones are nobody's: their hash would only cost.
       if (!(yield* passwords.isRight(password.slice(0, PASSWORD_CHARACTERS_MAX + 1), member?.password_hash))) return yield* new SignInRefused({ message: "Wrong address or password. A member of several organizations names one as `organization_id`." })
-      byAccount.forget(account)
-      byAddress.giveBack(address)
+      yield* attempts.giveBack("account", account)
+      yield* attempts.giveBack("address", address)
     })
 
     /** A change of the organization's members with all of them locked; refused where no owner would be left. */

@@ -27,7 +27,7 @@ import * as contract from "./contract.ts"
 import { deletesOf, type DocumentVerdicts, isWrites, putsOf, verdictsOf, type Writes } from "./documents.ts"
 import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, SEARCHES_MAX } from "./limits.ts"
 import { makeScopedTokens } from "./scoped-tokens.ts"
-import { entriesOf, type Fault, geoSearchOf, isFault, isObject, type Parameters, parametersOf, withCutoff } from "./search-body.ts"
+import { entriesOf, type Fault, geoSearchOf, isFault, isObject, type Parameters, parametersOf } from "./search-body.ts"
 import { GatewaySettings } from "./settings.ts"
 import { makeShedding } from "./shedding.ts"
 
@@ -70,7 +70,7 @@ export const routes = Effect.gen(function*() {
     const { caller, params } = input
     const collection = yield* indexOf(caller, params.collectionName)
     const { field, values } = yield* checked(parametersIn(yield* bodyOf(input), collection, caller))
-    const request = requestOf(input, withCutoff(values))
+    const request = requestOf(input, values)
     return yield* asInvalid(search.searchCollection(field === undefined ? request : { ...request, distanceField: field }, params.collectionName))
   })
   const several = (input: Input<unknown, unknown>, body: Readonly<Record<string, unknown>>, shared: Parameters, more: object) => Effect.gen(function*() {

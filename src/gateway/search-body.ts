@@ -1,15 +1,13 @@
 /** Bodies of the gateway as parameters of a search: every value as the text that the engine package reads. Pure. */
 import { isClosedFilterText, joinFilterTexts } from "../../engine-sdk/src/query/filter-parser.ts"
 import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
-import { SEARCH_TIME_MAX_MS, SEARCHES_MAX } from "./limits.ts"
+import { SEARCHES_MAX } from "./limits.ts"
 
 export type Parameters = Readonly<Record<string, string>>
 /** What is wrong, and in which field. */
 export interface Fault { readonly path: string; readonly message: string }
 type Body = Readonly<Record<string, unknown>>
 
-/** Decision: of several searches in one request each has its share of the time, at least this much. */
-const CUTOFF_MIN_MS = 1_000
 export const isObject = (value: unknown): value is Body => typeof value === "object" && value !== null && !Array.isArray(value)
 export const isFault = (value: object): value is Fault => "path" in value && "message" in value && Object.keys(value).length === 2 && typeof value.path === "string"
 
@@ -22,13 +20,6 @@ export const parametersOf = (body: Body, path = ""): { readonly values: Paramete
     values[name] = String(value)
   }
   return { values }
-}
-
-/** The engine stops by itself when the request is over. What is no number is left for the engine to refuse. */
-export const withCutoff = (parameters: Parameters, searches = 1): Parameters => {
-  const most = Math.max(CUTOFF_MIN_MS, Math.floor(SEARCH_TIME_MAX_MS / searches))
-  const asked = parameters.search_cutoff_ms
-  return asked !== undefined && (!/^\d+$/.test(asked) || Number(asked) <= most) ? parameters : { ...parameters, search_cutoff_ms: String(most) }
 }
 
 export interface Entries { readonly indexes: ReadonlyArray<string>; readonly entries: ReadonlyArray<Parameters> }
@@ -45,7 +36,7 @@ export const entriesOf = ({ searches }: Body): Entries | Fault => {
     const parameters = parametersOf(rest, `searches[${i}].`)
     if (isFault(parameters)) return parameters
     indexes.push(index)
-    entries.push({ ...withCutoff(parameters.values, searches.length), collection: index })
+    entries.push({ ...parameters.values, collection: index })
   }
   return { indexes, entries }
 }

@@ -16,6 +16,8 @@ export interface Entitlement {
   /** Search units a month; Infinity = no limit. */ readonly quotaUnits: number
   /** Searches beyond the quota are paid from the wallet. */ readonly hasOverage: boolean
 }
+/** How many a plan allows, and what one more is told. */
+export interface Cap { readonly max: number; readonly refusal: FeatureNotInPlan }
 export interface PlanChange { readonly plan: PlanId; /** Instead of the plan's. */ readonly quotaUnits: number | undefined; readonly hasOverage: boolean }
 
 const entitlementOf = (plan: Plan, quota_units: number | null, hasOverage: boolean): Entitlement => ({ plan, quotaUnits: quota_units ?? plan.quotaUnits ?? Infinity, hasOverage })
@@ -28,7 +30,9 @@ export class Entitlements extends Context.Service<Entitlements, {
   readonly of: (organizationId: string) => Entitlement
   /** 403 with `feature` and `plan` where the plan does not have it. */
   readonly require: (organizationId: string, feature: Feature) => Effect.Effect<void, FeatureNotInPlan>
-  /** 403 where more than the plan's cap would be in use with `wanted`. Not a lock: two that ask at once may both pass. */
+  /** O(1). What is counted is counted by who writes it, in the transaction of the write: only there is the last place given once. */
+  readonly cap: (organizationId: string, feature: Feature) => Cap
+  /** 403 where `wanted` is more than the plan's cap: for amounts that stand in the request itself. */
   readonly requireRoom: (organizationId: string, feature: Feature, wanted: number) => Effect.Effect<void, FeatureNotInPlan>
   /** Replaces all of it; seen by the next request of every process. */
   readonly set: (organizationId: string, change: PlanChange) => Effect.Effect<Entitlement, NotFound | ConfigurationUnavailable>
@@ -49,12 +53,17 @@ export class Entitlements extends Context.Service<Entitlements, {
       const cap = capOf(plan, feature)
       return new FeatureNotInPlan({ message: cap === 0 ? `The plan ${plan.id} does not include ${feature}.` : `The plan ${plan.id} includes ${feature} up to ${cap}.`, feature, plan: plan.id })
     }
-    const requireRoom = (organizationId: string, feature: Feature, wanted: number) => Effect.suspend(() => {
+    const cap = (organizationId: string, feature: Feature): Cap => {
       const entitlement = of(organizationId)
-      return wanted <= capOf(entitlement.plan, feature) ? Effect.void : Effect.fail(refused(entitlement, feature))
+      return { max: capOf(entitlement.plan, feature), refusal: refused(entitlement, feature) }
+    }
+    const requireRoom = (organizationId: string, feature: Feature, wanted: number) => Effect.suspend(() => {
+      const { max, refusal } = cap(organizationId, feature)
+      return wanted <= max ? Effect.void : Effect.fail(refusal)
     })
     return Entitlements.of({
       of,
+      cap,
       require: (organizationId, feature) => requireRoom(organizationId, feature, 1),
       requireRoom,
       set: (id, { hasOverage, plan, quotaUnits }) => configuration.write({ kind: "organization", organizationId: id, id }, Effect.gen(function*() {

@@ -3,7 +3,8 @@ import { Effect } from "effect"
 import { Access, neverExpires, type NewKey, rateLimitDefault } from "../access/access.ts"
 import type { OrganizationRecord } from "../access/keys-repository.ts"
 import { newKeyOf } from "../access/new-key.ts"
-import { shownKey } from "../access/routes.ts"
+import { createdWithinPlan, shownKey } from "../access/routes.ts"
+import { Entitlements } from "../metering/entitlements.ts"
 import { inputInvalid, NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
@@ -48,6 +49,7 @@ export const organizationOf = (access: Access["Service"], id: string) => Effect.
 
 export const routes = Effect.gen(function*() {
   const access = yield* Access
+  const entitlements = yield* Entitlements
   return [
     implement(contract.listOrganizations, ({ consoleCaller }) => Effect.map(access.organizations, (organizations) => ({
       data: organizations.filter(({ id }) => consoleCaller.type === "operator" || id === consoleCaller.member.organization_id).map(shown)
@@ -63,9 +65,11 @@ export const routes = Effect.gen(function*() {
       return shown(yield* access.setOrganization(params.organizationId, { status: "paused", paused_reason: reason }))
     })),
     implement(contract.resumeOrganization, ({ params }) => Effect.map(access.setOrganization(params.organizationId, { status: "active", paused_reason: undefined }), shown)),
-    implement(contract.createOrganizationKey, ({ params, payload }) => Effect.gen(function*() {
+    implement(contract.createOrganizationKey, ({ consoleCaller, params, payload }) => Effect.gen(function*() {
       const { id } = yield* organizationOf(access, params.organizationId)
       const request = yield* newKeyOf(id, yield* payload)
+      // Decision: the plan binds the organization's people, not the operator, who sets the plan.
+      if (consoleCaller.type === "member") return yield* createdWithinPlan(access, entitlements, request)
       const { key, value } = yield* access.createKey(request)
       return { ...shownKey(key), value }
     }))

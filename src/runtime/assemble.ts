@@ -77,7 +77,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration
   const accepting = Layer.provideMerge(FailedEvents.layer, Layer.provide(Events.layer({ visitorPartitions }), layerAdmission(weights === undefined ? {} : { weights })))
   const events = Layer.mergeAll(Layer.provideMerge(accepting, streams), Replays.layer({ visitorPartitions }), SearchServed.layer({ visitorPartitions }), Analytics.layer)
   const metering = Layer.provideMerge(Layer.mergeAll(Quota.layer, AiAllowance.layer), Layer.mergeAll(Entitlements.layer, Wallet.layer))
-  return Layer.mergeAll(Search.layer(searching), Layer.provideMerge(Jobs.layer, Ingest.layer), Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), layerKeyExpiry, Webhooks.layer, layerDispatcher({ isAlone })).pipe(
+  return Layer.mergeAll(Search.layer({ ...searching, weights }), Layer.provideMerge(Jobs.layer, Ingest.layer), Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), layerKeyExpiry, Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
     Layer.provideMerge(Layer.mergeAll(PopularDocuments.layer, PopularQueries.layer)),
     Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layerWith({ serviceDomain }), Console.layer, metering)),

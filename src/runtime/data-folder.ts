@@ -96,6 +96,11 @@ export const openDataFolder = (given: string, dataVersion: number, secrets?: Giv
   const operatorToken = secrets?.operatorToken ?? secret(path, "operator.token", () => randomBytes(24).toString("hex"))
   const announce = (url: string) => writeWhole(runningFile(path), JSON.stringify({ pid: process.pid, url, operator_token: operatorToken } satisfies RunningProgram))
   announce("")
+  // A restore that took the folder since then goes on; one that takes it from here on sees that somebody is in it.
+  if (existsSync(join(path, restoringMark))) {
+    rmSync(runningFile(path), { force: true })
+    throw new StartRefused(`A restore into ${path} is at work; start it when that is done.`)
+  }
   const initialized = join(path, "initialized")
   return {
     path,

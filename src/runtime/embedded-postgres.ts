@@ -140,9 +140,9 @@ const accepts = (port: number): Promise<boolean> =>
 
 /**
  * Starts the server over `folder` (made when missing). First start about 1 s, later ones 0.1-0.6 s; after a kill -9 it
- * recovers by itself. Rejects with one sentence that a person can act on.
+ * recovers by itself. Rejects with one sentence that a person can act on. `at`: the port, for whoever knows the server by it; else a free one.
  */
-export const startEmbeddedPostgres = async (folder: string): Promise<PostgresServer> => {
+export const startEmbeddedPostgres = async (folder: string, at?: number): Promise<PostgresServer> => {
   const native = join(platformPackage(), "native")
   const runner = chooseRunner(folder, native)
   mkdirSync(dirname(folder), { recursive: true })
@@ -154,7 +154,7 @@ export const startEmbeddedPostgres = async (folder: string): Promise<PostgresSer
   const password = readFileSync(secretFile, "utf8").trim()
   accessSync(secretFile, constants.R_OK)
   await clearLeftover(folder)
-  const port = await freePort()
+  const port = at ?? (await freePort())
   const { args, file } = command(runner, join(native, "bin", "postgres"), [
     "-D", resolve(folder), "-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
     "-c", "shared_buffers=64MB", "-c", "max_connections=80", "-c", "log_min_messages=fatal", "-c", "logging_collector=off"

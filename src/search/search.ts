@@ -6,6 +6,7 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { type Answered, type AnsweredSearch, type Merchandising, multiSearch, multiSearchesLimit, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Context, Effect, Exit, Layer } from "effect"
+import { type Weights, weightIn } from "../../streams/weights.ts"
 import { Access } from "../access/access.ts"
 import { originOf } from "../access/origins.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
@@ -25,6 +26,8 @@ import { type AccountedSearch, type CachedSearch, cacheTtlDefault_s, makeAnswerC
 import { engineCallerOf } from "./engine-caller.ts"
 import { environmentOf, isOn, ignoredOf, searchMerchandise } from "./search-merchandise.ts"
 import { withinTime, withoutLimit } from "./time-limit.ts"
+import { timelyEngine } from "./timely-engine.ts"
+import { makeTurns } from "./turns.ts"
 import { visitorOf } from "./visitor.ts"
 
 /** What a request says beside its parameters. */
@@ -51,10 +54,11 @@ class QuotaRefused extends Error {
 }
 
 /** One request's unit, and whether it was used. */
-interface Charge { readonly unit: Unit; isUsed: boolean }
+interface Charge { readonly unit: Unit; isUsed: boolean; /** `performance.now()` when the request's time is over. */ readonly until: number }
 
 export interface SearchLayerOptions {
   /** Lower case; absent = no proxy tells the country. */ readonly countryHeader?: string | undefined
+  /** Of organizations, where they share this thread. */ readonly weights?: Weights | undefined
 }
 
 export class Search extends Context.Service<Search, {
@@ -62,7 +66,7 @@ export class Search extends Context.Service<Search, {
   readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<Reply, DeclaredError>
   readonly multiSearch: (request: SearchRequest, body: string) => Effect.Effect<Reply, DeclaredError>
 }>()("dowser/search/Search") {
-  static readonly layer = ({ countryHeader }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
+  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
     const contextOf = yield* makeContexts
     const access = yield* Access
     const quota = yield* Quota
@@ -75,6 +79,7 @@ export class Search extends Context.Service<Search, {
 
     const clock = yield* Clock.Clock
     const cache = makeAnswerCache()
+    const turns = makeTurns({ weightOf: weightIn(weights) })
 
     /** Mints the query_id of one answered search and reports it. `named` is how the caller named the collection. */
     const accountOf = ({ caller, headers }: SearchRequest, named: string | undefined) => ({ asked, collection, found, parameters }: AccountedSearch): string => {
@@ -125,9 +130,12 @@ export class Search extends Context.Service<Search, {
 
     /** A unit for the effect, given back unless a search was answered by the engine, now or when it was cached. */
     const charging = (organizationId: string, timeLimit_ms: number | undefined, run: (charge: Charge) => Effect.Effect<Reply, DeclaredError>): Effect.Effect<Reply, DeclaredError> =>
-      Effect.flatMap(quota.reserve(organizationId), (unit) => {
-        const charge: Charge = { unit, isUsed: false }
+      Effect.suspend(() => {
+        const until = timeLimit_ms === undefined ? Infinity : performance.now() + timeLimit_ms
+        return Effect.flatMap(quota.reserve(organizationId), (unit) => {
+        const charge: Charge = { unit, isUsed: false, until }
         return Effect.onExit(timeLimit_ms === undefined ? withoutLimit(run(charge)) : withinTime(timeLimit_ms, run(charge)), (exit) => Effect.sync(() => { if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack() }))
+        })
       })
 
     /** Runs with an account of each answer; from the cache where the request asks for it and has it. */
@@ -135,8 +143,10 @@ export class Search extends Context.Service<Search, {
       const { caller, distanceField, shared } = request
       const account = accountOf(request, named)
       const searches: Array<CachedSearch> = []
+      const own = contextOf(caller.organizationId)
       const context: OperationContext = {
-        ...contextOf(caller.organizationId),
+        ...own,
+        engine: timelyEngine(own.engine, turns, { organizationId: caller.organizationId, until: charge.until, signal }),
         merchandising: merchandisingOf(request, charge.unit, signal),
         ...(distanceField === undefined ? {} : {
           onHit: (hit) => {

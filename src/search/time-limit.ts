@@ -6,8 +6,8 @@ import type { DeclaredError } from "../wire/render.ts"
 const timedOut = (limit_ms: number) => new SearchTimedOut({ message: `The search took longer than ${limit_ms / 1_000} s.` })
 
 /**
- * Given up at the limit where the engine lets go of this thread meanwhile; where it does not, told when it is done. Its plan's
- * own cut-off is what ends the engine's work.
+ * Given up at the limit where the engine lets go of this thread meanwhile; where it does not, told when it is done. What
+ * remains of the time is the cut-off of each of its plans (`timely-engine.ts`).
  */
 export const withinTime = <A>(limit_ms: number, effect: Effect.Effect<A, DeclaredError>): Effect.Effect<A, DeclaredError> => Effect.gen(function*() {
   const clock = yield* Clock.Clock

@@ -11,7 +11,9 @@ let gateway: string, connector: string
 let isShedding = false
 /** What the engine does instead of searching. */
 let searched: SearchEngine["search"] | undefined
-let plans: ReadonlyArray<SearchPlan> = []
+let planned: ReadonlyArray<SearchPlan> = []
+/** Whether it says that it searches on this thread. */
+let isElsewhere = false
 let calls = 0
 let writesAre: "real" | "away" | "broken" = "real"
 
@@ -19,9 +21,10 @@ const wrapEngine = (engine: SearchEngine): SearchEngine => new Proxy(engine, {
   get: (target, name: keyof SearchEngine) => {
     if (name === "search") return (namespace: string, given: ReadonlyArray<SearchPlan>) => {
       calls++
-      plans = given
+      planned = [...planned, ...given]
       return (searched ?? target.search.bind(target))(namespace, given)
     }
+    if (name === "capabilities" && isElsewhere) return () => ({ ...target.capabilities(), searchesOnCaller: false })
     if (name === "write" && writesAre !== "real") return async () => {
       if (writesAre === "broken") throw new Error("a defect with a secret in it")
       return fail({ kind: "Unavailable", message: "connection refused" })
@@ -65,6 +68,7 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 beforeEach(async () => {
   searched = undefined
+  isElsewhere = false
   writesAre = "real"
   isShedding = false
   await until(async () => (await direct()).status === 200)
@@ -102,16 +106,24 @@ describe("a slow engine", () => {
     const { body, status } = await direct()
     expect([status, body.search_cutoff]).toEqual([200, true])
   })
-  it("is told by every plan when to stop: ten seconds for a request, shared by its searches", async () => {
+  it("is told by every plan when to stop: with what remains of the request's time, and no later than was asked", async () => {
     const cutoffs = async (path: string, body: unknown) => {
+      planned = []
       expect((await ask(path, body)).status).toBe(200)
-      return plans.map(({ cutoff_ms }) => cutoff_ms)
+      return planned.map(({ cutoff_ms }) => cutoff_ms)
     }
     const entry = { index: "things", q: "*" }
-    expect(await cutoffs("/indexes/things/search", { q: "*" })).toEqual([10_000])
+    const isWhatRemains = (cutoff_ms: number | undefined) => cutoff_ms !== undefined && cutoff_ms > SEARCH_TIME_MAX_MS / 2 && cutoff_ms <= SEARCH_TIME_MAX_MS
+    expect(await cutoffs("/indexes/things/search", { q: "*" })).toSatisfy(([one]) => isWhatRemains(one))
     expect(await cutoffs("/indexes/things/search", { q: "*", search_cutoff_ms: 7 })).toEqual([7])
-    expect(await cutoffs("/indexes/things/search", { q: "*", search_cutoff_ms: 60_000 })).toEqual([10_000])
-    expect(await cutoffs("/multi-search", { searches: [entry, entry] })).toEqual([5_000, 5_000])
+    expect(await cutoffs("/indexes/things/search", { q: "*", search_cutoff_ms: 60_000 })).toSatisfy(([one]) => isWhatRemains(one))
+    expect(await cutoffs("/multi-search", { searches: [entry, { ...entry, search_cutoff_ms: 9 }, entry] })).toSatisfy(([one, two, three]) => isWhatRemains(one) && two === 9 && isWhatRemains(three))
+    // An engine elsewhere is asked once for all of them.
+    searched = async (_, given) => given.map(() => ({ ok: true, value: { found: 0, hits: [], facet_counts: [], search_cutoff: false, request_params: { collection_name: "things", first_q: "*", per_page: 10, q: "*" } } }))
+    isElsewhere = true
+    const before = calls
+    expect(await cutoffs("/multi-search", { searches: [entry, entry] })).toHaveLength(2)
+    expect(calls - before).toBe(1)
   })
   it("that gives up by itself is unavailable on the tenant API, which knows no 504", async () => {
     searched = async (_, given) => given.map(() => fail({ kind: "TimedOut", message: "gave up" }))
@@ -124,6 +136,7 @@ describe("an engine that is away", () => {
   it("is a 502, then a 503 with Retry-After: 10 that does not ask it, and is found again by itself", async () => {
     const before = await used()
     searched = away
+    isElsewhere = true
     const first = [await direct(), await ask("/indexes/things/search"), await ask("/multi-search", { searches: [{ index: "things", q: "*" }] })]
     expect(first.map(({ body, status }) => [status, body.error ?? body.message])).toEqual([[502, "connection refused"], [502, "upstream_unreachable"], [502, "upstream_unreachable"]])
     const multi = await program.request("POST", "/v1/multi_search", { key: tenant.search_key, body: { searches: [{ collection: "things", q: "*" }, { collection: "things", q: "*" }] } })
@@ -144,6 +157,7 @@ describe("an engine that is away", () => {
   }, 30_000)
   it("is seen by the operator and by the probe while it is refused", async () => {
     searched = away
+    isElsewhere = true
     await until(async () => {
       await direct()
       const { engine_circuits, status } = await statusOfEngine()

@@ -100,6 +100,48 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true })
 })
 
+describe("at the same time", () => {
+  it("two backups of one program are both whole, and of two into one folder one is", async () => {
+    const second = await launch(at("twice", "data"))
+    try {
+      const take = (name: string) => dowser("backup", at("twice", name), "--data-dir", at("twice", "data"), "--json")
+      const answers = await Promise.all([take("one"), take("other"), take("shared"), take("shared")])
+      expect(answers.slice(0, 2).map(({ code }) => code), answers.map(({ said }) => said).join("\n")).toEqual([0, 0])
+      expect(answers.slice(2).map(({ code }) => code).sort()).toEqual([0, 1])
+      expect(answers.slice(2).find(({ code }) => code === 1)!.said).toMatch(/is not an empty folder, or another backup is being written into it|is not an empty folder; a backup/)
+      // Nothing of the one that was refused is left, and nothing of the one that was not was taken away.
+      for (const name of ["one", "other", "shared"]) {
+        expect(readdirSync(at("twice", name)).sort()).toEqual(readdirSync(at("twice", "one")).sort())
+        expect(readdirSync(at("twice", name)).filter((file) => file.startsWith("."))).toEqual([])
+      }
+      const restores = await Promise.all([1, 2].map(() => dowser("restore", at("twice", "shared"), at("twice", "restored"), "--json")))
+      expect(restores.map(({ code }) => code).sort(), restores.map(({ said }) => said).join("\n")).toEqual([0, 1])
+      expect(restores.find(({ code }) => code === 1)!.said).toMatch(/is not an empty folder/)
+    } finally {
+      second.signal("SIGTERM")
+      await second.exited
+    }
+    const restored = await launch(at("twice", "restored"))
+    restored.signal("SIGTERM")
+    expect(await restored.exited).toBe(0)
+  }, 90_000)
+  it("a folder that is being restored is neither backed up nor started, and a backup that is being written is not restored", async () => {
+    mkdirSync(at("restoring"))
+    writeFileSync(at("restoring", "restoring"), "")
+    const backups = await dowser("backup", at("never"), "--data-dir", at("restoring"))
+    expect([backups.code, backups.said]).toEqual([1, expect.stringContaining("No running Dowser owns the data folder")])
+    const again = await dowser("restore", at("backup"), at("restoring"))
+    expect([again.code, again.said]).toEqual([1, expect.stringContaining("is not an empty folder")])
+    const started = await dowser("start", "--data-dir", at("restoring"), "--port", String(await freePort()))
+    expect([started.code, started.said]).toEqual([1, expect.stringContaining("A restore into")])
+    mkdirSync(at("half"))
+    writeFileSync(at("half", ".backing-up"), "1")
+    const half = await dowser("restore", at("half"), at("never"))
+    expect(half.code).toBe(1)
+    expect(existsSync(at("never"))).toBe(false)
+  }, 60_000)
+})
+
 /** Ids and documents of all clicks in the log of the backup, read from a copy of it. */
 const clicksOfBackup = async () => {
   cpSync(at("backup", "log"), at("recount"), { recursive: true })

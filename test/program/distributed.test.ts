@@ -128,6 +128,31 @@ else describe("several processes over Kafka", () => {
       for (const [method, path, body] of [["GET", "/collections", undefined], ["GET", "/collections/shoes/documents/search?q=x&query_by=title", undefined], ["POST", "/collections/shoes/documents", { id: "1", title: "x" }]] as const) {
         assert.deepStrictEqual(yield* call(second, method, path, body), { status: 502, body: { message: "This process runs without a search engine (--engine none); send the request to the process that has it." } })
       }
+      const made = yield* call(first, "POST", "/keys", { description: "gateway", scope: "search", gateway: true })
+      const connector = yield* call(first, "POST", "/keys", { description: "connector", scope: "connector_write" })
+      // Every operation of both documents that asks an engine, in its document's shape of a 502; everything else answers.
+      const asked = yield* Effect.promise(async () => {
+        const found: Record<string, number> = {}
+        for (const base of ["/v1", "/api/v1"]) {
+          const { paths } = await (await fetch(`${second.ready.base_url.replace(/\/v1$/, "")}${base}/openapi.json`)).json() as { paths: Record<string, Record<string, { tags: ReadonlyArray<string>; operationId: string }>> }
+          for (const [path, methods] of Object.entries(paths)) for (const [method, { operationId, tags: [group] }] of Object.entries(methods)) {
+            const isEngines = ["collections", "documents", "search", "search rules", "suggestions", "analytics rules", "gateway search", "gateway documents"].includes(group!)
+            if (!isEngines) continue
+            const url = `${second.ready.base_url.replace(/\/v1$/, "")}${path.startsWith(base) ? "" : base}${path.replace(/\{[^}]+\}/g, "shoes")}`
+            const headers: Record<string, string> = base === "/v1" ? { "x-svc-api-key": first.ready.full_key! } : { authorization: `Bearer ${String((group === "gateway documents" ? connector : made).body.value)}` }
+            const response = await fetch(url, { method: method.toUpperCase(), headers, ...(["get", "head"].includes(method) ? {} : { body: "{}" }) })
+            const body = await response.json() as Record<string, unknown>
+            const text = base === "/v1" ? body.message : body.error
+            assert.deepStrictEqual([operationId, response.status, typeof text], [operationId, 502, "string"], JSON.stringify(body))
+            found[group!] = (found[group!] ?? 0) + 1
+          }
+        }
+        return found
+      })
+      assert.isAtLeast(asked["gateway search"] ?? 0, 6)
+      assert.strictEqual(asked["gateway documents"], 2)
+      assert.isAtLeast(Object.keys(asked).length, 8)
+      for (const path of ["/api/v1/health", "/api/v1/capabilities"]) assert.strictEqual((yield* Effect.promise(() => fetch(`${second.ready.base_url.replace(/\/v1$/, "")}${path}`))).status, 200)
       const events = Array.from({ length: 100 }, (_, i) => ({ type: "click", collection: "shoes", document_id: "1", q: "boots", session_id: `s${i}`, event_id: `e${i}` }))
       assert.deepStrictEqual((yield* call(second, "POST", "/events", { events })).body, { accepted: 100, deduplicated: 0, rejected: [] })
       yield* call(first, "POST", "/events", { events })

@@ -2,28 +2,44 @@
  * A running program that loses its Postgres: keys, entitlements and searches go on for the stated time, then it says that it
  * cannot answer; nobody is kept waiting, and when Postgres is back it goes on by itself.
  */
-import { readFileSync } from "node:fs"
+import { readdirSync, readFileSync } from "node:fs"
 import { join } from "node:path"
 import { assert, it } from "@effect/vitest"
-import { Effect } from "effect"
+import { Effect, type Scope } from "effect"
 import { SERVED_WITHOUT_POSTGRES_MS } from "../../src/configuration/configuration.ts"
+import { type PostgresServer, startEmbeddedPostgres } from "../../src/runtime/embedded-postgres.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { startBreakableProxy } from "../support/breakable-proxy.ts"
-import { inInstallation, run } from "../support/installation.ts"
+import { inInstallation, type Place, run } from "../support/installation.ts"
 import { kafkaMissing } from "../support/kafka.ts"
+import { temporaryFolder } from "../support/postgres.ts"
 
 /** Leases end, and a driver finds out, some seconds late. */
 const SLACK_MS = 15_000
 const ANSWERED_WITHIN_MS = 20_000
-const told = "keys and entitlements go on for the stated time without Postgres, then a 503, then everything again"
 const missing = kafkaMissing()
-if (missing !== undefined) it(told, (ctx) => ctx.skip(missing))
-else it.live(told, () => inInstallation(1, (place) => Effect.gen(function*() {
-  const database = new URL(place.databaseUrl)
-  const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(database.hostname, Number(database.port))), ({ heal, stop }) => Effect.promise(() => { heal(); return stop() }))
-  database.host = `127.0.0.1:${proxy.port}`
-  const port = yield* Effect.promise(freePort)
-  const program = yield* run({ ...place, databaseUrl: database.href }, "p", ["start", "--mode", "distributed", "--port", String(port)])
+
+interface Loss {
+  /** Of the database that the program is given. */ readonly databaseUrl: string
+  readonly begin: () => void
+  /** After a third of the stated time. */ readonly worsen: () => Promise<void>
+  readonly end: () => Promise<void>
+}
+const scenario = (told: string, acquire: (place: Place) => Effect.Effect<Loss, unknown, Scope.Scope>) => {
+  if (missing !== undefined) return it(told, (ctx) => ctx.skip(missing))
+  return it.live(told, () => inInstallation(1, (place) => Effect.flatMap(acquire(place), (loss) => losing(place, loss))), 180_000)
+}
+/** Pids of a server and of what it started. */
+const serverPids = (postmaster: number): ReadonlyArray<number> => [postmaster, ...readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number).filter((pid) => {
+  try {
+    return Number(readFileSync(`/proc/${pid}/stat`, "utf8").replace(/^.*\) /, "").split(" ")[1]) === postmaster
+  } catch {
+    return false
+  }
+})]
+
+const losing = (place: Place, loss: Loss) => Effect.gen(function*() {
+  const program = yield* run({ ...place, databaseUrl: loss.databaseUrl }, "p", ["start", "--mode", "distributed", "--port", String(yield* Effect.promise(freePort))])
   const { base_url, full_key, gateway_url, organization_id } = program.ready as Record<string, string>
   const operatorToken = readFileSync(join(place.folder, "p", "operator.token"), "utf8").trim()
   const send = (method: string, address: string, headers: Record<string, string>, body?: unknown) => Effect.promise(async () => {
@@ -45,7 +61,8 @@ else it.live(told, () => inInstallation(1, (place) => Effect.gen(function*() {
   const scoped = { authorization: `Bearer ${token.body.token}` }
 
   const from = performance.now()
-  proxy.cut()
+  loss.begin()
+  let isWorse = false
   let served_ms = 0, refusal: { readonly status: number; readonly retryAfter: string | null; readonly body: any } | undefined
   while (refusal === undefined) {
     const at = performance.now() - from
@@ -57,6 +74,11 @@ else it.live(told, () => inInstallation(1, (place) => Effect.gen(function*() {
       assert.strictEqual((yield* send("POST", `${gateway_url}/indexes/things/search`, scoped, { q: "*" })).body.found, 1)
       assert.strictEqual((yield* send("POST", `${gateway_url}/indexes/things/search`, { authorization: "Bearer ss_search_nobody" }, {})).status, 401)
     }
+    if (!isWorse && at > SERVED_WITHOUT_POSTGRES_MS / 3) {
+      isWorse = true
+      yield* Effect.promise(loss.worsen)
+      assert.strictEqual((yield* send("POST", `${gateway_url}/indexes/things/search`, scoped, { q: "*" })).body.found, 1)
+    }
     yield* Effect.sleep(500)
   }
   assert.isAtLeast(served_ms, SERVED_WITHOUT_POSTGRES_MS - SLACK_MS)
@@ -67,7 +89,7 @@ else it.live(told, () => inInstallation(1, (place) => Effect.gen(function*() {
   const health = yield* send("GET", `${gateway_url}/health`, {})
   assert.deepStrictEqual([health.status, health.body.status], [200, "degraded"])
 
-  proxy.heal()
+  yield* Effect.promise(loss.end)
   const healed = performance.now()
   while ((yield* search()).status !== 200) {
     assert.isBelow(performance.now() - healed, SLACK_MS)
@@ -77,4 +99,27 @@ else it.live(told, () => inInstallation(1, (place) => Effect.gen(function*() {
   assert.strictEqual(again.status, 201)
   process.kill(program.child.pid!, "SIGTERM")
   assert.strictEqual(yield* Effect.promise(() => program.exited), 0, program.said())
-})), 180_000)
+})
+
+scenario("keys and entitlements go on for the stated time without Postgres, then a 503, then everything again", (place) => Effect.gen(function*() {
+  const database = new URL(place.databaseUrl)
+  const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(database.hostname, Number(database.port))), ({ heal, stop }) => Effect.promise(() => { heal(); return stop() }))
+  database.host = `127.0.0.1:${proxy.port}`
+  return { databaseUrl: database.href, begin: () => proxy.cut(), worsen: async () => {}, end: async () => { proxy.heal() } }
+}))
+scenario("the same when the server itself freezes, is killed, and comes back with what it had", () => Effect.gen(function*() {
+  const folder = join(yield* temporaryFolder("frozen"), "postgres")
+  let server: PostgresServer = yield* Effect.promise(() => startEmbeddedPostgres(folder))
+  yield* Effect.addFinalizer(() => Effect.promise(() => server.stop()))
+  const { database, host, password, port, username } = server
+  const pids = () => serverPids(Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n", 1)[0]))
+  return {
+    databaseUrl: `postgres://${username}:${password}@${host}:${port}/${database}`,
+    begin: () => { for (const pid of pids()) process.kill(pid, "SIGSTOP") },
+    worsen: async () => {
+      for (const pid of pids()) process.kill(pid, "SIGKILL")
+      await server.died
+    },
+    end: async () => { server = await startEmbeddedPostgres(folder, port) }
+  }
+}))

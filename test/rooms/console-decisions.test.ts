@@ -2,7 +2,6 @@
 import { Effect } from "effect"
 import { describe, expect, it } from "vitest"
 import { changedFields, MASK, masked, shownValue, VALUE_BYTES_MAX } from "../../src/audit/masked.ts"
-import { makeAttempts } from "../../src/console/attempts.ts"
 import { isOwnPage, sessionTokenOf } from "../../src/console/cookie.ts"
 import { makePasswords } from "../../src/console/password.ts"
 import { maySetRoles, ROLES } from "../../src/console/roles.ts"
@@ -24,19 +23,6 @@ describe("masks", () => {
     expect(changedFields(undefined, { a: 1 })).toEqual([])
     expect(shownValue({ words: "x".repeat(VALUE_BYTES_MAX) })).toEqual({ omitted: expect.stringContaining("bytes") })
     expect(shownValue({ words: "x" })).toEqual({ words: "x" })
-  })
-})
-
-describe("attempts", () => {
-  it("are counted in windows, given back, and never kept for more keys than the bound", () => {
-    const attempts = makeAttempts({ max: 2, window_ms: 1_000, keysMax: 3 })
-    expect([attempts.take("a", 0), attempts.take("a", 10), attempts.take("a", 400)]).toEqual([0, 0, 600])
-    attempts.giveBack("a")
-    expect([attempts.take("a", 500), attempts.take("a", 501)]).toEqual([0, 499])
-    expect(attempts.take("a", 1_000)).toBe(0)
-    attempts.forget("a")
-    for (let i = 0; i < 1_000; i++) expect(attempts.take(`k${i}`, 0)).toBe(0)
-    expect(attempts.size()).toBe(3)
   })
 })
 

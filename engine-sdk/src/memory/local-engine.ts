@@ -115,7 +115,7 @@ export class LocalEngine implements SearchEngine {
   capabilities(): Capabilities {
     // Said of the engine as a whole: a field below the bound is still searched exactly, which `usage` tells.
     const grades = this.isApproximate && hasVectorLibrary() ? APPROXIMATE : EXACT
-    return { kind: this.kind, grades, limits: { window_max: 1_000_000, filter_clauses_max: 100, facet_values_max: 1_000_000, batch_bytes_max: 512 * MEBIBYTE, plans_per_trip_max: 50, visible_after_ms: 0 } }
+    return { kind: this.kind, searchesOnCaller: true, grades, limits: { window_max: 1_000_000, filter_clauses_max: 100, facet_values_max: 1_000_000, batch_bytes_max: 512 * MEBIBYTE, plans_per_trip_max: 50, visible_after_ms: 0 } }
   }
   createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.create(namespace, schema, created_at_s)) }
   alterCollection(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.alter(namespace, name, change)) }

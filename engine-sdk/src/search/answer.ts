@@ -367,7 +367,7 @@ export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<Union
   for (const plan of union.plans) {
     const reader = scope.collection(plan.collection)
     if (reader === undefined) return fail(notFound(`\`${plan.collection}\` collection not found.`))
-    executions.push(new Execution(scope, reader, plan))
+    executions.push(new Execution(scope, reader, plan, Infinity, started))
   }
   const grouped = executions.every(({ grouping }) => grouping !== undefined)
   const renderers = executions.map((execution) => new HitRenderer(execution))

@@ -51,13 +51,13 @@ export class Execution {
   private readonly rankedMax: number
   private groupSizes: Map<number, number> | undefined
 
-  /** `rankedMax`: positions that will be asked for; what cannot be among them need not be scored. */
-  constructor(scope: SearchScope, reader: CollectionReader, plan: SearchPlan, rankedMax = Infinity) {
+  /** `rankedMax`: positions that will be asked for; what cannot be among them need not be scored. `started`: when the whole answer was begun, which the plan's time counts from. */
+  constructor(scope: SearchScope, reader: CollectionReader, plan: SearchPlan, rankedMax = Infinity, started = performance.now()) {
     this.rankedMax = rankedMax
     this.scope = scope
     this.reader = reader
     this.plan = plan
-    this.deadline = performance.now() + plan.cutoff_ms
+    this.deadline = started + plan.cutoff_ms
     this.grouping = plan.group === undefined ? undefined : new Grouping(plan.group, reader.views)
     const filtered = allowedBits(scope, reader, plan.filter)
     const hidden = new Set(plan.hidden)

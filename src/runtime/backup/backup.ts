@@ -36,6 +36,26 @@ const SECRET_MODE = 0o600
 
 export const emptyFolder = (path: string): boolean => !existsSync(path) || (statSync(path).isDirectory() && readdirSync(path).length === 0)
 
+/** In a backup that is being written. */
+const backupMark = ".backing-up"
+/**
+ * Takes an empty or missing folder by a mark in it: of several commands at once, one. False where somebody else has it or
+ * something is in it; then nothing was changed.
+ */
+export const claimFolder = (folder: string, mark: string): boolean => {
+  if (!emptyFolder(folder)) return false
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  try {
+    writeFileSync(join(folder, mark), String(process.pid), { flag: "wx", mode: SECRET_MODE })
+  } catch (error) {
+    if ((error as { readonly code?: string }).code === "EEXIST") return false
+    throw error
+  }
+  if (readdirSync(folder).every((name) => name === mark)) return true
+  rmSync(join(folder, mark))
+  return false
+}
+
 const transferPrefix = "dowser-transfer-"
 /** A folder of ours that the server may write to and read from, whoever it runs as. What killed commands left there goes. */
 export const transferFolder = (postgres: string): string => {
@@ -136,13 +156,13 @@ export const backup = Effect.fn("runtime.backup")(function*(dataDir: string, giv
     writeFileSync(`${file}.new`, `${JSON.stringify(whole, null, 1)}\n`, { mode: SECRET_MODE })
     synced(`${file}.new`)
     renameSync(`${file}.new`, file)
+    rmSync(join(to, backupMark))
     synced(to)
     return whole
   })
 
   const existed = existsSync(to)
-  mkdirSync(to, { recursive: true, mode: 0o700 })
-  if (!emptyFolder(to)) return yield* refuse(`${to} is not an empty folder; a backup is written into a new one.`)
+  if (!(yield* attempt(`${to} cannot be written`, async () => claimFolder(to, backupMark)))) return yield* refuse(`${to} is not an empty folder, or another backup is being written into it; a backup is written into a new one.`)
   return yield* Effect.onExit(Effect.scoped(Effect.provide(work, layerSql(server))), (exit) => Effect.sync(() => {
     if (Exit.isSuccess(exit)) return
     if (existed) for (const name of readdirSync(to)) rmSync(join(to, name), { recursive: true, force: true })

@@ -9,7 +9,7 @@ import { dataVersion, layerUpTo } from "../../migrations/index.ts"
 import { restoringMark, StartRefused } from "../data-folder.ts"
 import { startEmbeddedPostgres } from "../embedded-postgres.ts"
 import { layerSql } from "../embedded.ts"
-import { emptyFolder, type Report, synced, transferFolder } from "./backup.ts"
+import { claimFolder, emptyFolder, type Report, synced, transferFolder } from "./backup.ts"
 import { type Manifest, readManifest, verifyParts } from "./manifest.ts"
 import { copyIn, countRows } from "./rows.ts"
 
@@ -55,8 +55,6 @@ export const restore = Effect.fn("runtime.restore")(function*(given: string, dat
   const work = Effect.gen(function*() {
     yield* Effect.try({
       try: () => {
-        mkdirSync(to, { recursive: true })
-        writeFileSync(join(to, restoringMark), "")
         for (const { path } of manifest.parts) {
           const [kind, ...rest] = path.split("/")
           if (kind === "postgres") continue
@@ -76,6 +74,8 @@ export const restore = Effect.fn("runtime.restore")(function*(given: string, dat
     rmSync(join(to, restoringMark))
     return manifest
   })
+  const isClaimed = yield* Effect.try({ try: () => claimFolder(to, restoringMark), catch: (error) => new StartRefused(`${to} cannot be written: ${(error as Error).message}.`) })
+  if (!isClaimed) return yield* refuse(`${to} is not an empty folder, or another restore or a program is at work in it; a backup is restored into a new one.`)
   return yield* Effect.onExit(work, (exit) => Effect.sync(() => {
     if (Exit.isSuccess(exit)) return
     if (existed) for (const name of readdirSync(to)) rmSync(join(to, name), { recursive: true, force: true })

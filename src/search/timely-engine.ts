@@ -1,0 +1,43 @@
+/**
+ * The engine as one search request has it: every search waits for its turn on this thread, is refused when the request's time
+ * is over by then, and is cut off by the engine with what remains of that time. Where an engine searches on this thread,
+ * several searches are asked one by one, so that others get their turn between them.
+ */
+import { type EngineError, fail, type SearchEngine, type SearchPlan } from "../../engine-sdk/src/mod.ts"
+import type { Refused, Turn, Turns } from "./turns.ts"
+
+const RETRY_AFTER_S = 10
+const refusals: Readonly<Record<Refused, EngineError>> = {
+  late: { kind: "TimedOut", message: "The time of the request was over before the search began." },
+  full: { kind: "Overloaded", message: "More searches are waiting than can be answered in time.", retryAfterSeconds: RETRY_AFTER_S }
+}
+const within = (plan: SearchPlan, until: number): SearchPlan => {
+  const left_ms = Math.max(1, Math.ceil(until - performance.now()))
+  return plan.cutoff_ms <= left_ms ? plan : { ...plan, cutoff_ms: left_ms }
+}
+
+export const timelyEngine = (engine: SearchEngine, turns: Turns, turn: Turn): SearchEngine => {
+  const { setDictionary } = engine
+  const refused = (reason: Refused) => fail(refusals[reason])
+  const capabilities = () => {
+    const own = engine.capabilities()
+    return own.searchesOnCaller === true ? { ...own, limits: { ...own.limits, plans_per_trip_max: 1 } } : own
+  }
+  return {
+    capabilities,
+    createCollection: (...given) => engine.createCollection(...given),
+    alterCollection: (...given) => engine.alterCollection(...given),
+    dropCollection: (...given) => engine.dropCollection(...given),
+    listCollections: (...given) => engine.listCollections(...given),
+    describeCollection: (...given) => engine.describeCollection(...given),
+    write: (...given) => engine.write(...given),
+    search: (namespace, plans) => turns.take(turn, () => engine.search(namespace, plans.map((plan) => within(plan, turn.until))), (reason) => plans.map(() => refused(reason))),
+    union: (namespace, union) => turns.take(turn, () => engine.union(namespace, { ...union, plans: union.plans.map((plan) => within(plan, turn.until)) }), refused),
+    scan: (...given) => engine.scan(...given),
+    get: (...given) => engine.get(...given),
+    usage: (...given) => engine.usage(...given),
+    ...(setDictionary === undefined ? {} : { setDictionary: (...given: Parameters<NonNullable<typeof setDictionary>>) => setDictionary.apply(engine, given) }),
+    health: () => engine.health(),
+    close: () => engine.close()
+  }
+}

@@ -1,0 +1,83 @@
+/**
+ * Turns on this thread for searches that hold it. A search that finds the thread free runs at once; once searches took a
+ * slice of a turn of the event loop, the next ones wait while everything else that has arrived gets its turn (health, keys,
+ * bodies), then go on by `fair-queue.ts`. Who has waited beyond its deadline, or whose caller is gone, does not run.
+ *
+ * Cost of a search that need not wait: two readings of the clock. An engine elsewhere answers later and uses no slice.
+ */
+import type { Awaitable } from "../../engine-sdk/src/mod.ts"
+import { makeFairQueue } from "./fair-queue.ts"
+
+/** Decision: what another request waits at most for searches that are quick; slow ones are not divided. */
+const SLICE_MS = 5
+/** Searches that wait: beyond, one is refused at once. Each belongs to a request that is held anyway. */
+export const WAITING_MAX = 10_000
+
+export interface Turn {
+  readonly organizationId: string
+  /** `performance.now()`; Infinity = no end. */ readonly until: number
+  /** Aborted: nobody waits for it. */ readonly signal: AbortSignal
+}
+export interface TurnsOptions {
+  readonly weightOf?: (organizationId: string) => number
+  readonly slice_ms?: number
+  readonly waitingMax?: number
+  readonly now?: () => number
+  /** Calls back in a later turn of the event loop, after what has arrived meanwhile. */ readonly soon?: (run: () => void) => void
+}
+export type Refused = "late" | "full"
+interface Waiting { readonly turn: Turn; readonly run: () => void; readonly refuse: (refused: Refused) => void }
+
+export const makeTurns = ({ now = () => performance.now(), slice_ms = SLICE_MS, soon = (run) => { setImmediate(run) }, waitingMax = WAITING_MAX, weightOf = () => 1 }: TurnsOptions = {}) => {
+  const queue = makeFairQueue<Waiting>(weightOf)
+  let used_ms = 0
+  let isYielding = false
+  const timed = <A>(organizationId: string, run: () => A): A => {
+    const from = now()
+    try {
+      return run()
+    } finally {
+      const took_ms = now() - from
+      used_ms += took_ms
+      queue.worked(organizationId, took_ms)
+      if (used_ms >= slice_ms && !isYielding) {
+        isYielding = true
+        soon(next)
+      }
+    }
+  }
+  const next = () => {
+    used_ms = 0
+    isYielding = false
+    while (!isYielding) {
+      const taken = queue.take()
+      if (taken === undefined) return
+      const { refuse, run, turn } = taken.entry
+      if (turn.signal.aborted || now() >= turn.until) refuse("late")
+      else timed(taken.organizationId, run)
+    }
+  }
+  return {
+    /** `run` at once or in its turn; what it throws is thrown or rejects. `refused` makes the answer where it does not run. */
+    take: <A>(turn: Turn, run: () => Awaitable<A>, refused: (reason: Refused) => A): Awaitable<A> => {
+      if (turn.signal.aborted || now() >= turn.until) return refused("late")
+      if (!isYielding) return timed(turn.organizationId, run)
+      if (queue.size() >= waitingMax) return refused("full")
+      return new Promise<A>((resolve, reject) => {
+        queue.put(turn.organizationId, {
+          turn,
+          run: () => {
+            try {
+              resolve(run())
+            } catch (error) {
+              reject(error as Error)
+            }
+          },
+          refuse: (reason) => resolve(refused(reason))
+        })
+      })
+    },
+    waiting: () => queue.size()
+  }
+}
+export type Turns = ReturnType<typeof makeTurns>

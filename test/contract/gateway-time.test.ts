@@ -1,0 +1,96 @@
+/**
+ * The time of gateway searches where searches are truly slow: a real engine over words that all differ a little, asked with
+ * twenty of them, every typo and every dropped word. Such a search ends by its cut-off alone.
+ */
+import { afterAll, beforeAll, beforeEach, expect, it } from "vitest"
+import type { SearchEngine, SearchPlan } from "../../engine-sdk/src/mod.ts"
+import { type Program, startProgram, type Tenant } from "../support/program.ts"
+
+const LIMIT_MS = 500
+const DOCUMENTS = 30_000
+let program: Program
+const tenants: Record<"heavy" | "quick", Tenant & { readonly gateway: string }> = {} as never
+/** Plans that the engine was given, by organization. */
+let ran: Array<string> = []
+const counting = (engine: SearchEngine): SearchEngine => new Proxy(engine, {
+  get: (target, name: keyof SearchEngine) => {
+    if (name === "search") return (namespace: string, plans: ReadonlyArray<SearchPlan>) => {
+      for (const _ of plans) ran.push(namespace)
+      return target.search(namespace, plans)
+    }
+    if (name === "union") return (namespace: string, plan: Parameters<SearchEngine["union"]>[1]) => {
+      ran.push(namespace)
+      return target.union(namespace, plan)
+    }
+    const value: unknown = target[name]
+    return typeof value === "function" ? value.bind(target) : value
+  }
+})
+
+let seed = 7
+const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648
+const word = () => Array.from({ length: 8 }, () => "abcdefghij"[Math.floor(random() * 10)]).join("")
+const words = (count: number) => Array.from({ length: count }, word).join(" ")
+const endless = () => ({ q: words(20), query_by: "name", num_typos: 2, exhaustive_search: true, drop_tokens_threshold: 100_000, typo_tokens_threshold: 100_000, per_page: 1 })
+
+const ask = async (who: keyof typeof tenants, path: string, body: unknown) => {
+  const { body: answer, status } = await program.request("POST", `/api/v1${path}`, { body, headers: { authorization: `Bearer ${tenants[who].gateway}` } })
+  return { status, answer }
+}
+const search = (who: keyof typeof tenants, body: unknown) => ask(who, "/indexes/things/search", body)
+
+beforeAll(async () => {
+  program = await startProgram({ wrapEngine: counting, gateway: { searchTimeMax_ms: LIMIT_MS, isShedding: () => false } })
+  for (const [who, documents] of [["heavy", DOCUMENTS], ["quick", 1]] as const) {
+    const tenant = await program.tenant(who)
+    await program.request("POST", "/v1/collections", { key: tenant.full_key, body: { name: "things", fields: [{ name: "name", type: "string" }] } })
+    await program.request("POST", "/v1/collections/things/documents/import", { key: tenant.full_key, body: Array.from({ length: documents }, (_, id) => JSON.stringify({ id: String(id), name: words(20) })).join("\n") })
+    const { body } = await program.request("POST", "/v1/keys", { key: tenant.full_key, body: { description: "g", scope: "search", gateway: true, rate_limit_per_minute: 0 } })
+    tenants[who] = { ...tenant, gateway: body.value }
+  }
+}, 60_000)
+afterAll(() => program.stop())
+beforeEach(() => { ran = [] })
+
+it("ends a search by what remains of its request's time, with a 504", async () => {
+  expect(await search("heavy", endless())).toEqual({ status: 504, answer: { error: "search_timed_out" } })
+  expect((await search("heavy", { ...endless(), search_cutoff_ms: 50 })).answer.search_cutoff).toBe(true)
+})
+it("refuses requests whose time was over while they waited, without asking the engine", async () => {
+  const answers = await Promise.all(Array.from({ length: 30 }, () => search("heavy", endless())))
+  expect(new Set(answers.map(({ status }) => status)).has(504)).toBe(true)
+  // Those that were answered, and those in whose search the time ended: one, and one of each lot that was read behind it.
+  expect(ran.length).toBeLessThan(answers.filter(({ status }) => status === 200).length + 10)
+  expect(ran.length).toBeLessThan(25)
+  // Nothing of what was refused goes on.
+  expect((await search("quick", { q: "*" })).status).toBe(200)
+}, 60_000)
+it.each([["/multi-search", "one after the other"], ["/federated-search", "as one list"]])("is one time for all searches of a request: %s, %s", async (path) => {
+  const answer = await ask("heavy", path, { searches: Array.from({ length: 50 }, () => ({ index: "things", ...endless() })) })
+  expect(answer).toEqual({ status: 504, answer: { error: "search_timed_out" } })
+  expect(ran.length).toBeLessThan(25)
+}, 60_000)
+it("is not spent by another tenant's searches, nor is the time of everything else", async () => {
+  const order: Array<string> = []
+  const told = async <A>(name: string, answer: Promise<A>): Promise<A> => {
+    const settled = await answer
+    order.push(name)
+    return settled
+  }
+  // By the tenant API, which has no end: they hold the thread for seconds, each for as long as its cut-off.
+  const slow = () => program.request("POST", "/v1/multi_search", { key: tenants.heavy.full_key, body: { searches: [{ collection: "things", ...endless(), search_cutoff_ms: 20 }] } })
+  const all = Array.from({ length: 100 }, () => told("heavy", slow()))
+  await Promise.race(all)
+  const beside = await Promise.all([
+    told("beside", program.request("POST", "/v1/multi_search", { key: tenants.quick.full_key, body: { searches: [{ collection: "things", q: "*" }, { collection: "things", q: "x", query_by: "name" }] } })),
+    told("beside", program.request("GET", "/v1/collections/things/documents/search?q=*", { key: tenants.quick.search_key })),
+    told("beside", program.request("GET", "/api/v1/health")),
+    told("beside", program.request("GET", "/v1/keys", { key: tenants.quick.full_key }))
+  ])
+  expect(beside.map(({ status }) => status)).toEqual([200, 200, 200, 200])
+  const answers = await Promise.all(all)
+  // They were all answered in between, not behind.
+  expect(order.lastIndexOf("beside")).toBeLessThan(order.lastIndexOf("heavy"))
+  expect(ran.slice(ran.indexOf(tenants.quick.organization_id)).filter((organization) => organization === tenants.heavy.organization_id).length).toBeGreaterThan(0)
+  expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+}, 60_000)
