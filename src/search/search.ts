@@ -133,8 +133,8 @@ export class Search extends Context.Service<Search, {
       Effect.suspend(() => {
         const until = timeLimit_ms === undefined ? Infinity : performance.now() + timeLimit_ms
         return Effect.flatMap(quota.reserve(organizationId), (unit) => {
-        const charge: Charge = { unit, isUsed: false, until }
-        return Effect.onExit(timeLimit_ms === undefined ? withoutLimit(run(charge)) : withinTime(timeLimit_ms, run(charge)), (exit) => Effect.sync(() => { if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack() }))
+          const charge: Charge = { unit, isUsed: false, until }
+          return Effect.onExit(timeLimit_ms === undefined ? withoutLimit(run(charge)) : withinTime(timeLimit_ms, run(charge)), (exit) => Effect.sync(() => { if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack() }))
         })
       })
 
