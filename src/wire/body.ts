@@ -36,6 +36,8 @@ export const bodyStream = (request: IncomingMessage): Effect.Effect<Readable, In
   decoder.on("error", () => {})
   request.on("error", (error) => decoder.destroy(error))
   request.on("close", () => { if (!request.complete) decoder.destroy() })
+  // Its native memory would otherwise wait for the collector, which does not know of it: some 30 KB a request.
+  decoder.on("end", () => decoder.destroy())
   return Effect.succeed(request.pipe(decoder))
 }
 
