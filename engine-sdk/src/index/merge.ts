@@ -15,6 +15,9 @@ export const GONE = 0xffffffff
 export interface MergeSource { readonly segment: Segment; readonly deleted: Bits | undefined }
 export interface Merged { readonly meta: SegmentMeta; readonly region: Region; /** Per source: new number of each document, or GONE. */ readonly moved: ReadonlyArray<Uint32Array> }
 
+/** Postings between two chances to give way: a common word alone has as many as there are documents. */
+const POSTINGS_STEP = 4_096
+
 interface Plan { readonly sources: ReadonlyArray<MergeSource>; readonly moved: ReadonlyArray<Uint32Array>; readonly docs: number }
 
 /** Cost: O(postings + values of the sources); yields every few thousand steps. Documents keep the order of the sources. */
@@ -70,8 +73,9 @@ function* mergeIds(plan: Plan, out: SectionWriter): Generator<void, void> {
 
 function* mergeText(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<TextColumn | undefined>, isArray: boolean): Generator<void, void> {
   const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s], s }])
-  const keep: Uint8Array[] = []
-  for (const { column, map } of present) {
+  const keep: Array<Uint8Array | undefined> = []
+  for (const { column, map, s } of present) {
+    if (plan.sources[s].deleted === undefined) { keep.push(undefined); continue }
     const used = new Uint8Array(column.terms.size)
     for (let term = 0; term < used.length; term++) {
       for (let p = column.starts[term]; p < column.starts[term + 1]; p++) if (map[column.docs[p]] !== GONE) { used[term] = 1; break }
@@ -88,32 +92,37 @@ function* mergeText(plan: Plan, out: SectionWriter, prefix: string, columns: Rea
   })
   const withBest = present.some(({ column }) => column.best !== undefined)
   const best = withBest ? new Float64Array(terms).fill(-Infinity) : undefined
-  const starts = new Uint32Array(terms + 1), docs = new WordLog(1024), locs = new WordLog(1024), spill = new WordLog(64)
+  const most = present.reduce((total, { column }) => total + column.docs.length, 0)
+  const starts = new Uint32Array(terms + 1), docs = new Uint32Array(most), locs = new Uint32Array(most)
+  const spill = new Uint32Array(present.reduce((total, { column }) => total + column.spill.length, 0))
+  let to = 0, spilled = 0, steps = POSTINGS_STEP
   for (let term = 0; term < terms; term++) {
     for (let i = 0; i < present.length; i++) {
       const old = inverse[i][term]
       if (old === GONE) continue
       const { column, map } = present[i]
       if (best !== undefined && column.best !== undefined && column.best[old] > best[term]) best[term] = column.best[old]
-      for (let p = column.starts[old]; p < column.starts[old + 1]; p++) {
-        const doc = map[column.docs[p]]
+      const from = column.docs, places = column.locs
+      for (let p = column.starts[old], end = column.starts[old + 1]; p < end; p++) {
+        if (--steps === 0) { steps = POSTINGS_STEP; yield }
+        const doc = map[from[p]]
         if (doc === GONE) continue
-        docs.push(doc)
-        const loc = column.locs[p]
-        if (loc < SPILLED) locs.push(loc)
+        const loc = places[p]
+        docs[to] = doc
+        if (loc < SPILLED) locs[to++] = loc
         else {
           const at = loc - SPILLED
-          locs.push((SPILLED | spill.length) >>> 0)
-          for (let k = 0; k <= column.spill[at]; k++) spill.push(column.spill[at + k])
+          locs[to++] = SPILLED | spilled
+          for (let k = 0; k <= column.spill[at]; k++) spill[spilled++] = column.spill[at + k]
         }
       }
     }
-    starts[term + 1] = docs.length
+    starts[term + 1] = to
     if ((term & 255) === 255) yield
   }
   out.put(prefix + "terms.bytes", table.bytes)
   out.put(prefix + "terms.offsets", table.offsets)
-  putPostings(out, prefix, { table, best, starts, docs, locs, spill })
+  putPostings(out, prefix, { table, best, starts, docs: docs.subarray(0, to), locs: locs.subarray(0, to), spill: spill.subarray(0, spilled) })
   if (isArray) {
     const lengths = new WordLog(plan.docs + 1), elementStarts = new Uint32Array(plan.docs + 1)
     for (let s = 0; s < columns.length; s++) {
@@ -167,7 +176,8 @@ const mergeNumbers = (plan: Plan, out: SectionWriter, prefix: string, columns: R
 
 function* mergeValues(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<ValueColumn | undefined>, isArray: boolean): Generator<void, void> {
   const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s], s }])
-  const keep = present.map(({ column, map }) => {
+  const keep = present.map(({ column, map, s }) => {
+    if (plan.sources[s].deleted === undefined) return undefined
     const used = new Uint8Array(column.table.size)
     for (let doc = 0; doc < map.length; doc++) {
       if (map[doc] === GONE) continue
@@ -200,8 +210,9 @@ function* mergeValues(plan: Plan, out: SectionWriter, prefix: string, columns: R
 }
 
 function* mergeSortKeys(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<SortColumn | undefined>): Generator<void, void> {
-  const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s] }])
-  const keep = present.map(({ column, map }) => {
+  const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s], s }])
+  const keep = present.map(({ column, map, s }) => {
+    if (plan.sources[s].deleted === undefined) return undefined
     const used = new Uint8Array(column.table.size)
     for (let doc = 0; doc < map.length; doc++) if (map[doc] !== GONE && column.ordinals[doc] !== 0) used[column.ordinals[doc] - 1] = 1
     return used

@@ -5,12 +5,12 @@
  */
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import { analyzerOf } from "../analysis/analyzer.ts"
-import { flatten, isDynamic, parseJson, prepareWrite, revalidate, stringifyJson, type IndexValue, type Prepared } from "../documents/mod.ts"
+import { documentPlanOf, flatten, isDynamic, parseJson, prepareWrite, revalidate, stringifyJson, type IndexValue, type Prepared } from "../documents/mod.ts"
 import type { SchemaChange, Written, WriteVerdict } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import { hasBit, bitsOf } from "../index/bits.ts"
 import { SegmentBuilder } from "../index/builders.ts"
-import { encodeUtf8, hashBytes } from "../index/bytes.ts"
+import { encodeUtf8, hashText } from "../index/bytes.ts"
 import { GONE, mergeSegments } from "../index/merge.ts"
 import { markDeleted, type Publication, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
@@ -255,8 +255,9 @@ export class CollectionWriter {
     return this.idFilter = filter
   }
   locate(id: string): Place | undefined {
-    const key = encodeUtf8(id), hash = hashBytes(key, 0, key.length)
+    const hash = hashText(id)
     if (!this.knownIds.mayHold(hash)) return undefined
+    const key = encodeUtf8(id)
     for (let at = this.views.length - 1; at >= 0; at--) {
       const view = this.views[at]
       for (const doc of view.segment.docsOfKey(key, hash)) if (view.deleted === undefined || !hasBit(view.deleted, doc)) return { view, doc }
@@ -498,9 +499,10 @@ class Chunk {
     const doc = this.builder.add(seq, id, prepared.values as ReadonlyMap<string, IndexValue>)
     const text = stringifyJson(prepared.stored)
     this.puts.set(seq, text)
-    const hidden = writer.schema.fields.filter((field) => !field.store && prepared.values.has(field.name))
-    if (hidden.length > 0) this.unstored.set(seq, stringifyJson(Object.fromEntries(hidden.map(({ name }) => [name, prepared.values.get(name)]))))
-    else this.unstored.delete(seq)
+    const { unstored } = documentPlanOf(writer.schema)
+    const hidden = unstored.length === 0 ? unstored : unstored.filter((name) => prepared.values.has(name))
+    if (hidden.length > 0) this.unstored.set(seq, stringifyJson(Object.fromEntries(hidden.map((name) => [name, prepared.values.get(name)]))))
+    else if (this.unstored.size > 0) this.unstored.delete(seq)
     this.removes.delete(seq)
     this.ids.set(id, { seq, text, doc })
   }
@@ -579,8 +581,7 @@ const equalDocs = (schema: CollectionSchema, { segment }: SegmentView, field: Fi
   return docs
 }
 const missingReference = (writer: CollectionWriter, prepared: Prepared): EngineError | undefined => {
-  for (const field of writer.schema.fields) {
-    if (field.reference === "" || field.async_reference) continue
+  for (const field of documentPlanOf(writer.schema).references) {
     const value = prepared.values.get(field.name)
     if (value === undefined) continue
     const dot = field.reference.indexOf(".")
