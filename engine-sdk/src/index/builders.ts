@@ -18,11 +18,12 @@ const ELEMENT_MAX = 0x7fff
 
 interface ColumnBuilder {
   add(doc: number, value: IndexValue): void
-  finish(out: SectionWriter, at: number, docs: number): void
+  finish(out: SectionWriter, at: number, docs: number): void | Generator<void, void>
 }
 
-/** Bytes that a term shares with the one before it. */
-export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Array => {
+const SHARED_STEP = 8_192
+/** Bytes that a term shares with the one before it. Yields every few thousand. */
+function* sharing(bytes: Uint8Array, offsets: Uint32Array): Generator<void, Uint8Array> {
   const shared = new Uint8Array(Math.max(0, offsets.length - 1))
   for (let term = 1; term < shared.length; term++) {
     const a = offsets[term - 1], b = offsets[term]
@@ -30,12 +31,18 @@ export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Ar
     let n = 0
     while (n < most && bytes[a + n] === bytes[b + n]) n++
     shared[term] = n
+    if (term % SHARED_STEP === 0) yield
   }
   return shared
 }
+/** The same at once, for tables that are small or made aside. */
+export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Array => {
+  const work = sharing(bytes, offsets)
+  for (;;) { const step = work.next(); if (step.done === true) return step.value }
+}
 /** What follows the terms of a text column, in the order the column reads it. */
-export const putPostings = (out: SectionWriter, prefix: string, postings: { readonly table: { readonly bytes: Uint8Array; readonly offsets: Uint32Array }; readonly best: Float64Array | undefined; readonly starts: Uint32Array; readonly docs: Uint32Array; readonly locs: Uint32Array; readonly spill: Uint32Array }): void => {
-  out.put(prefix + "shared", sharedPrefixes(postings.table.bytes, postings.table.offsets))
+export function* putPostings(out: SectionWriter, prefix: string, postings: { readonly table: { readonly bytes: Uint8Array; readonly offsets: Uint32Array }; readonly best: Float64Array | undefined; readonly starts: Uint32Array; readonly docs: Uint32Array; readonly locs: Uint32Array; readonly spill: Uint32Array }): Generator<void, void> {
+  out.put(prefix + "shared", yield* sharing(postings.table.bytes, postings.table.offsets))
   if (postings.best !== undefined) out.put(prefix + "best", postings.best)
   out.put(prefix + "starts", postings.starts)
   out.put(prefix + "docs", postings.docs)
@@ -113,7 +120,7 @@ class TextBuilder implements ColumnBuilder {
     this.lengths.push(doc)
     this.lengths.push(Math.min(count, POSITION_MAX))
   }
-  finish(out: SectionWriter, at: number, docs: number): void {
+  *finish(out: SectionWriter, at: number, docs: number): Generator<void, void> {
     const prefix = `t${at}.`
     const table = this.ids.put(out, prefix + "terms.")
     const { rank } = table, size = rank.length
@@ -154,7 +161,7 @@ class TextBuilder implements ColumnBuilder {
       }
       starts[t + 1] = to
     }
-    putPostings(out, prefix, { table, best, starts, docs: docsOut.subarray(0, to), locs: locs.subarray(0, to), spill: spill.done() })
+    yield* putPostings(out, prefix, { table, best, starts, docs: docsOut.subarray(0, to), locs: locs.subarray(0, to), spill: spill.done() })
     if (this.isArray) {
       const elementStarts = new Uint32Array(docs + 1), elementLengths = new Uint16Array(this.lengths.length / 2)
       for (let e = 0; e < elementLengths.length; e++) { elementStarts[this.lengths.words[e * 2] + 1]++; elementLengths[e] = this.lengths.words[e * 2 + 1] }
@@ -406,15 +413,24 @@ export class SegmentBuilder {
     }
     return doc
   }
-  /** Lays everything out. The builder is spent afterwards. */
+  /** Lays everything out at once. The builder is spent afterwards. */
   finish(allocate: Allocate): { meta: SegmentMeta; region: Region } {
+    const work = this.finishing(allocate)
+    for (;;) { const step = work.next(); if (step.done === true) return step.value }
+  }
+  /** The same, giving way after every column. Whoever begins it must end it (`SectionWriter.finishing`). */
+  *finishing(allocate: Allocate): Generator<void, { meta: SegmentMeta; region: Region }> {
     const out = new SectionWriter()
     const idBytes = this.ids.done(), idOffsets = this.idOffsets.done()
     out.put("seqs", this.seqs.done())
     out.put("ids.bytes", idBytes)
     out.put("ids.offsets", idOffsets)
-    out.put("ids.slots", idSlotsOf(idBytes, idOffsets))
-    for (let at = 0; at < this.columns.length; at++) for (const builder of this.columns[at].builders) builder.finish(out, at, this.docs)
-    return out.finish(this.docs, this.names, allocate)
+    out.put("ids.slots", yield* idSlotsOf(idBytes, idOffsets))
+    for (let at = 0; at < this.columns.length; at++) for (const builder of this.columns[at].builders) {
+      const work = builder.finish(out, at, this.docs)
+      if (work !== undefined) yield* work
+      yield
+    }
+    return yield* out.finishing(this.docs, this.names, allocate)
   }
 }

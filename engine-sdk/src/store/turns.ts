@@ -6,10 +6,10 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => {
   else setTimeout(resolve, 0)
 })
 
-/** Drives a generator in slices of at most about `slice_ms`. */
-export const inSlices = async <A>(work: Generator<void, A>, slice_ms: number): Promise<A> => {
+/** Drives a generator in slices of at most about `slice_ms`; a function is asked before each. */
+export const inSlices = async <A>(work: Generator<void, A>, slice_ms: number | (() => number)): Promise<A> => {
   for (;;) {
-    const until = performance.now() + slice_ms
+    const until = performance.now() + (typeof slice_ms === "number" ? slice_ms : slice_ms())
     do {
       const step = work.next()
       if (step.done === true) return step.value
