@@ -6,12 +6,13 @@
  */
 import { createEngine } from "../engine-sdk/src/memory/create-engine.ts"
 import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../engine-sdk/src/operations/mod.ts"
+import { measureWrites, writeModes } from "./engine/writes.ts"
 import { checksum, chunksOf, machine, percentiles, report, round, rssMb, writeFigures } from "./harness.ts"
 import { type InputOptions, type Inputs, loadInputs } from "./inputs.ts"
 import { javascriptPeers } from "./peers/javascript.ts"
 import { luceneMissing, runLucene } from "./peers/lucene.ts"
 
-export interface EngineOptions extends InputOptions { readonly out: string | undefined; readonly peers: ReadonlyArray<PeerName> }
+export interface EngineOptions extends InputOptions { readonly out: string | undefined; readonly peers: ReadonlyArray<PeerName>; /** Imports and single upserts beside them as well. */ readonly writes: boolean }
 export type PeerName = "lucene" | "minisearch" | "orama" | "sqlite"
 interface Measured { readonly ms: number; readonly found: number; readonly ids: ReadonlyArray<string>; readonly facets: Readonly<Record<string, ReadonlyArray<readonly [string, number]>>> }
 
@@ -92,6 +93,8 @@ export const benchEngine = async (options: EngineOptions): Promise<void> => {
   const { figures, queries } = await measureEngine(inputs)
   const all = { ...figures, machine: machine(), queries }
   report(`engine: ${inputs.documents.length} documents, ${inputs.queries.length} queries, one thread`, all, undefined)
+  const writes = options.writes ? await measureWrites(inputs) : undefined
+  for (const mode of writes === undefined ? [] : writeModes) report(`import, and single upserts beside one: ${mode}`, writes?.[mode] ?? {}, undefined)
   const peers: Record<string, unknown> = {}
   for (const name of options.peers) {
     if (name !== "lucene") {
@@ -117,5 +120,5 @@ export const benchEngine = async (options: EngineOptions): Promise<void> => {
     }
     process.stdout.write(`\nratios, ours / Lucene: queries/s ${round(figures.qps / peer.qps, 2)}, p50 ${round(figures.p50_ms / peer.p50_ms, 2)}, p99 ${round(figures.p99_ms / peer.p99_ms, 2)}, import and merge ${round(figures.import_and_merge_docs_per_s / peer.import_docs_per_s, 2)}\n`)
   }
-  writeFigures({ ...all, peers }, options.out)
+  writeFigures({ ...all, peers, ...(writes === undefined ? {} : { writes }) }, options.out)
 }

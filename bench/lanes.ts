@@ -38,6 +38,13 @@ export const lanes: ReadonlyArray<Lane> = [
     figures: [figure("index", "bytes/document", "index_bytes_per_doc"), figure("import", "documents/s", "import_docs_per_s"), figure("queries", "/s", "qps"), figure("p50", "ms", "p50_ms"), figure("p99", "ms", "p99_ms")],
   },
   {
+    name: "engine writes", arguments: () => [...engineInputs, "--writes"],
+    figures: [
+      figure("import, memory", "documents/processor s", "writes", "memory", "import_docs_per_processor_s_first_thread"), figure("import, disk", "documents/processor s", "writes", "disk", "import_docs_per_processor_s_first_thread"), figure("import, worker", "documents/s", "writes", "worker", "import_docs_per_s"),
+      ...["memory", "disk", "worker"].flatMap((mode) => [figure(`upsert beside it found, ${mode}, p50`, "ms", "writes", mode, "found", "p50_ms"), figure(`upsert beside it found, ${mode}, p99`, "ms", "writes", mode, "found", "p99_ms")]),
+    ],
+  },
+  {
     name: "engine beside Lucene", missing: luceneMissing, arguments: () => [...engineInputs, "--peer", "lucene"],
     figures: [figure("queries, Lucene", "/s", "peers", "lucene", "qps"), figure("p99, Lucene", "ms", "peers", "lucene", "p99_ms"), figure("queries, ours / Lucene", "", "peers", "lucene", "qps_ratio")],
   },

@@ -226,7 +226,7 @@ export interface SearchPlan {
   readonly facets: ReadonlyArray<FacetRequest>
   readonly facetQuery: FacetQuery | undefined
   readonly facetValuesMax: number
-  readonly facetSample: { readonly percent: number; readonly threshold: number }
+  /** What the caller would put up with; an engine may count everything all the same, as the embedded one does. */ readonly facetSample: { readonly percent: number; readonly threshold: number }
   readonly group: GroupRequest | undefined
   /** By position; of several at one position the first document that exists holds it and the others are not pinned. */
   readonly pinned: ReadonlyArray<{ readonly id: string; readonly position: number }>

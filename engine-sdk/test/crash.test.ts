@@ -10,18 +10,23 @@ import type { Filter } from "../src/plan.ts"
 import { suitePlan } from "../src/testing/engine-suite.ts"
 
 const project = fileURLToPath(new URL("../..", import.meta.url))
-/** Runs the child until `life_ms` after its first acknowledged write; answers the last acknowledged number. */
-const runAndKill = (path: string, worker: string, round: number, life_ms: number): Promise<number> => new Promise((resolve, reject) => {
+/** Runs a child until `life_ms` after its first acknowledged write; answers the lines it wrote. */
+const linesUntilKilled = (program: string, path: string, worker: string, round: number, life_ms: number): Promise<ReadonlyArray<string>> => new Promise((resolve, reject) => {
   const isDeno = "Deno" in globalThis
-  const child = spawn(process.execPath, [...(isDeno ? ["run", "-A"] : []), join("engine-sdk", "test", "crash-child.ts"), path, worker, String(round)], { cwd: project, stdio: ["ignore", "pipe", "inherit"] })
+  const child = spawn(process.execPath, [...(isDeno ? ["run", "-A"] : []), join("engine-sdk", "test", program), path, worker, String(round)], { cwd: project, stdio: ["ignore", "pipe", "inherit"] })
   let out = ""
   child.stdout.on("data", (bytes: Uint8Array) => {
     if (!out.includes("\n") && String(bytes).includes("\n")) setTimeout(() => child.kill("SIGKILL"), life_ms)
     out += String(bytes)
   })
   child.on("error", reject)
-  child.on("exit", () => { const lines = out.slice(0, out.lastIndexOf("\n")).split("\n").filter((line) => /^\d+$/.test(line)); resolve(lines.length === 0 ? -1 : Number(lines[lines.length - 1])) })
+  child.on("exit", () => resolve(out.slice(0, out.lastIndexOf("\n")).split("\n")))
 })
+/** The last acknowledged number. */
+const runAndKill = async (path: string, worker: string, round: number, life_ms: number): Promise<number> => {
+  const lines = (await linesUntilKilled("crash-child.ts", path, worker, round, life_ms)).filter((line) => /^\d+$/.test(line))
+  return lines.length === 0 ? -1 : Number(lines[lines.length - 1])
+}
 
 describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => {
   it("loses no acknowledged write", async () => {
@@ -46,6 +51,36 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
         expect(engine.describeCollection("t", "c")?.num_documents).toBe(ids.length)
         await engine.close()
       }
+    } finally { await rm(path, { recursive: true, force: true }) }
+  }, 60_000)
+  it("in the middle of an import loses no acknowledged single write and leaves every document once", async () => {
+    const path = await mkdtemp(join(tmpdir(), "engine-crash-"))
+    try {
+      let imports = 0
+      for (let round = 0; round < 4; round++) {
+        const lines = await linesUntilKilled("crash-import-child.ts", path, worker, round, [90, 500, 1_300, 2_400][round])
+        const last = lines.reduce((n, line) => line.startsWith("single ") ? Number(line.slice(7)) : n, -1)
+        imports += lines.filter((line) => line.startsWith("import ")).length
+        const engine = await openEngine({ path, worker: worker === "worker" })
+        const got = await engine.get("t", "c", Array.from({ length: Math.min(50, last + 1) }, (_id, i) => `s${round}-${(last - i) % 50}`))
+        if (!got.ok) throw new Error(got.error.message)
+        // The write under way may have replaced the oldest of them.
+        got.value.forEach((document, i) => expect(Number(document?.n), `single ${last - i} of ${last}`).toBeGreaterThanOrEqual(last - i))
+        const page = await engine.scan("t", { collection: "c", filter: undefined, limit: 100_000 })
+        const ids = page.ok ? page.value.ids : []
+        expect(new Set(ids).size).toBe(ids.length)
+        expect(engine.describeCollection("t", "c")?.num_documents).toBe(ids.length)
+        if (imports > 0) expect(ids.filter((id) => id.startsWith("m")).length).toBe(3_000)
+        // Index and documents are of one version: what is stored is what is found.
+        const sample = page.ok ? page.value.documents.filter((_document, i) => i % 97 === 0) : []
+        for (const document of sample) {
+          const byName: Filter = { kind: "string", field: "name", values: [{ tokens: [String(document.name)], match: "equals", prefix: false }], prefixCandidates: 4 }
+          const [hits] = await engine.search("t", [suitePlan("c", { filter: byName, limit: 3_100 })])
+          expect(hits.ok && hits.value.hits?.some((hit) => hit.document.id === document.id), String(document.id)).toBe(true)
+        }
+        await engine.close()
+      }
+      expect(imports).toBeGreaterThan(0)
     } finally { await rm(path, { recursive: true, force: true }) }
   }, 60_000)
 })

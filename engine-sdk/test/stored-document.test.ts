@@ -3,6 +3,8 @@ import { describe, expect, it } from "vitest"
 import { analyzerOf, wantedTokens } from "../src/analysis/analyzer.ts"
 import { AsciiTokens } from "../src/analysis/ascii-tokens.ts"
 import { encodeUtf8, hashBytes } from "../src/index/bytes.ts"
+import { allocatePlain, SectionReader, SectionWriter } from "../src/index/sections.ts"
+import { StringTable } from "../src/index/string-table.ts"
 import { TokenTable } from "../src/index/token-table.ts"
 import { IdFilter } from "../src/store/id-filter.ts"
 import { pickFields, StoredDocument } from "../src/documents/mod.ts"
@@ -107,7 +109,12 @@ describe("tokens as bytes", () => {
       if (random() < 0.5 && analyzer.asciiTokens(word, into)) expect(table.idOf(into.bytes, 0, into.ends[0], into.hashes[0])).toBe(number)
       else expect(table.idOfText(word)).toBe(number)
     }
-    expect(table.texts()).toEqual([...numbers.keys()])
+    const sections = new SectionWriter()
+    const { rank } = table.put(sections, "w.")
+    const { meta, region } = sections.finish(0, [], allocatePlain)
+    const sorted = StringTable.read(new SectionReader(meta, region), "w.")
+    for (const [word, number] of numbers) expect(sorted.text(rank[number])).toBe(word)
+    expect(sorted.size).toBe(numbers.size)
   })
 })
 

@@ -341,3 +341,23 @@ export const sortKeyOfString = (text: string): string => {
   }
   return out.toLowerCase().slice(0, SORT_KEY_LENGTH_MAX)
 }
+/** The same as bytes of one token (none: count 0) where the text is ASCII; false where `sortKeyOfString` has to do it. */
+export const asciiSortKey = (text: string, into: AsciiTokens): boolean => {
+  const { length } = text
+  into.reset(length)
+  const { bytes } = into
+  let at = 0, hash = HASH_SEED
+  for (let i = 0; i < length && at < SORT_KEY_LENGTH_MAX; i++) {
+    let code = text.charCodeAt(i)
+    if (code >= 128) return false
+    const kind = sortClasses[code]
+    if (kind === UPPER) code += 32
+    else if (code !== 32 && kind !== KEEP) continue
+    bytes[at++] = code
+    hash = Math.imul(hash ^ code, HASH_PRIME)
+  }
+  into.ends[0] = at
+  into.hashes[0] = hash >>> 0
+  into.count = at === 0 ? 0 : 1
+  return true
+}

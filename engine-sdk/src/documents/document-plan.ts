@@ -15,6 +15,7 @@ export interface DocumentPlan {
   readonly byName: ReadonlyMap<string, Field>
   readonly dynamic: ReadonlyArray<DynamicField>
   readonly unstored: ReadonlyArray<string>
+  /** Fields whose documents must be there when they are named (engine-contract 3.7). */ readonly references: ReadonlyArray<Field>
   readonly defaultMode: DirtyValues
   readonly nestedEnabled: boolean
 }
@@ -49,6 +50,7 @@ export const documentPlanOf = (schema: CollectionSchema): DocumentPlan => {
   const plan: DocumentPlan = {
     schema, plain, nested, objects, byName, dynamic,
     unstored: schema.fields.filter((field) => !field.store).map((field) => field.name),
+    references: schema.fields.filter(({ async_reference, reference }) => reference !== "" && !async_reference),
     defaultMode: dynamic.length > 0 ? "coerce_or_reject" : "reject",
     nestedEnabled: schema.enable_nested_fields,
   }

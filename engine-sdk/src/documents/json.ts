@@ -20,32 +20,49 @@ export const parseJson = (text: string): unknown => SIXTEEN_DIGITS.test(text) &&
 
 /** Deeper values would overflow the stack of whatever walks them later. */
 const DEPTH_MAX = 100
-export const isTooDeep = (value: unknown, depth = 0): boolean => {
-  if (typeof value !== "object" || value === null) return false
-  if (depth >= DEPTH_MAX) return true
-  if (Array.isArray(value)) { for (const item of value) if (typeof item === "object" && isTooDeep(item, depth + 1)) return true; return false }
-  for (const key in value) { const item = (value as Record<string, unknown>)[key]; if (typeof item === "object" && isTooDeep(item, depth + 1)) return true }
-  return false
+export const isTooDeep = (value: unknown): boolean => typeof value === "object" && value !== null && surveyOf(value, 0) === TOO_DEEP
+const PLAIN = 0, INEXACT = 1, TOO_DEEP = 2
+/** One walk over a parsed value: whether it is too deep, else whether it holds an integer that a double may have changed. */
+const surveyOf = (value: object, depth: number): number => {
+  if (depth >= DEPTH_MAX) return TOO_DEEP
+  let worst = PLAIN
+  if (Array.isArray(value)) {
+    for (const item of value as unknown[]) { const found = surveyOfItem(item, depth); if (found > worst) { if (found === TOO_DEEP) return found; worst = found } }
+    return worst
+  }
+  for (const key in value) { const found = surveyOfItem((value as Record<string, unknown>)[key], depth); if (found > worst) { if (found === TOO_DEEP) return found; worst = found } }
+  return worst
+}
+const surveyOfItem = (item: unknown, depth: number): number => {
+  if (typeof item === "number") return (item > Number.MAX_SAFE_INTEGER || item < Number.MIN_SAFE_INTEGER) && Number.isInteger(item) ? INEXACT : PLAIN
+  return typeof item === "object" && item !== null ? surveyOf(item, depth + 1) : PLAIN
 }
 
 const decoder = new TextDecoder()
 /** One document from the text or bytes of a request. Invalid `Bad JSON: …` when it is not a JSON object. Invalid UTF-8 becomes U+FFFD. */
 export const parseDocument = (source: string | Uint8Array): Result<Document> => {
-  let value: unknown
+  const text = typeof source === "string" ? source : decoder.decode(source)
+  let value: unknown, survey = PLAIN
   try {
-    value = parseJson(typeof source === "string" ? source : decoder.decode(source))
+    value = JSON.parse(text)
+    if (isObject(value)) survey = surveyOf(value, 0)
+    // What was rounded beyond 2^53 is read once more with its digits.
+    if (survey === INEXACT) value = parseWithSource(text, exact)
   } catch (error) {
     return fail(invalid(`Bad JSON: ${error instanceof Error ? error.message : "syntax error"}`))
   }
   if (!isObject(value)) return fail(invalid("Bad JSON: not a properly formed document."))
-  return isTooDeep(value) ? fail(invalid(`Bad JSON: a document may be nested ${DEPTH_MAX} levels deep.`)) : ok(value)
+  return survey === TOO_DEEP ? fail(invalid(`Bad JSON: a document may be nested ${DEPTH_MAX} levels deep.`)) : ok(value)
 }
 export const isObject = (value: unknown): value is { [key: string]: unknown } => typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** JSON text of a value that may hold bigints; they are written as digits. */
 export const stringifyJson = (value: unknown): string => {
-  if (!holdsBigint(value)) return JSON.stringify(value)
-  return writeExact(value)
+  // The runtime's own writer refuses bigints; hardly any value holds one, so nobody looks for them first.
+  try { return JSON.stringify(value) } catch (error) {
+    if (!(error instanceof TypeError) || !holdsBigint(value)) throw error
+    return writeExact(value)
+  }
 }
 const holdsBigint = (value: unknown): boolean => {
   if (typeof value === "bigint") return true

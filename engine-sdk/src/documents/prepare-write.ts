@@ -43,7 +43,8 @@ export const prepareWrite = (
     const cleared = clearedRequired(plan, operated)
     if (cleared !== undefined) return fail(invalid(cleared))
   }
-  const document: { [key: string]: unknown } = merges ? mergeDocument(previous, operated) : { ...operated }
+  // What was parsed here belongs to nobody else; an object of the caller stays as it is.
+  const document: { [key: string]: unknown } = merges ? mergeDocument(previous, operated) : operated === source ? { ...operated } : operated
   document.id = id
   if (!merges && operation.action === "upsert" && previous !== undefined) keepEmbeddings(plan, document, previous)
   const checked = checkDocument(plan, document, operation.dirtyValues ?? plan.defaultMode, merges)
@@ -156,13 +157,22 @@ const checkPlain = (field: Field, document: { [key: string]: unknown }, mode: Di
     return undefined
   }
   if (!field.index) return undefined
-  if (field.type === "string" && typeof value === "string") { values.set(name, value); return undefined }
+  if (fitsAsItStands(field.type, value)) { values.set(name, value as IndexValue); return undefined }
   const coerced = coerceValue(field, value, mode)
   if (coerced.error !== undefined) return invalid(coerced.error)
   if (coerced.dropped) { delete document[name]; return undefined }
   if (coerced.value !== value) document[name] = coerced.value
   index(field, coerced.value, values)
   return undefined
+}
+/** Nearly every value; what is left goes through coercion, which finds the same for these. */
+const fitsAsItStands = (type: Field["type"], value: unknown): boolean => {
+  switch (typeof value) {
+    case "string": return type === "string"
+    case "number": return type === "float" || (type === "int32" ? (value | 0) === value : type === "int64" && Number.isInteger(value))
+    case "boolean": return type === "bool"
+    default: return false
+  }
 }
 const missing = (field: Field): EngineError => invalid(field.reference === ""
   ? `Field \`${field.name}\` has been declared in the schema, but is not found in the document.`

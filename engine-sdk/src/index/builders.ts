@@ -2,16 +2,15 @@
  * Collects documents and turns them into the bytes of a segment. Tokenising happens as documents arrive, so that a long
  * import spreads its work; `finish` sorts vocabularies and lays the columns out.
  */
-import { analyzerOf, sortKeyOfString, type Analyzer, type Dictionaries } from "../analysis/analyzer.ts"
+import { analyzerOf, asciiSortKey, sortKeyOfString, type Analyzer, type Dictionaries } from "../analysis/analyzer.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import type { IndexValue } from "../documents/mod.ts"
 import { AsciiTokens } from "../analysis/ascii-tokens.ts"
 import { bitsOf, setBit } from "./bits.ts"
-import { ByteLog, sortUtf8, WordLog } from "./bytes.ts"
+import { ByteLog, NumberLog, WordLog } from "./bytes.ts"
 import { SPILLED } from "./columns.ts"
 import { ordinalArray, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 import { idSlotsOf } from "./segment.ts"
-import { writeTable } from "./string-table.ts"
 import { TokenTable } from "./token-table.ts"
 
 const POSITION_MAX = 0xffff
@@ -19,11 +18,12 @@ const ELEMENT_MAX = 0x7fff
 
 interface ColumnBuilder {
   add(doc: number, value: IndexValue): void
-  finish(out: SectionWriter, at: number, docs: number): void
+  finish(out: SectionWriter, at: number, docs: number): void | Generator<void, void>
 }
 
-/** Bytes that a term shares with the one before it. */
-export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Array => {
+const SHARED_STEP = 8_192
+/** Bytes that a term shares with the one before it. Yields every few thousand. */
+function* sharing(bytes: Uint8Array, offsets: Uint32Array): Generator<void, Uint8Array> {
   const shared = new Uint8Array(Math.max(0, offsets.length - 1))
   for (let term = 1; term < shared.length; term++) {
     const a = offsets[term - 1], b = offsets[term]
@@ -31,39 +31,75 @@ export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Ar
     let n = 0
     while (n < most && bytes[a + n] === bytes[b + n]) n++
     shared[term] = n
+    if (term % SHARED_STEP === 0) yield
   }
   return shared
 }
+/** The same at once, for tables that are small or made aside. */
+export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Array => {
+  const work = sharing(bytes, offsets)
+  for (;;) { const step = work.next(); if (step.done === true) return step.value }
+}
 /** What follows the terms of a text column, in the order the column reads it. */
-export const putPostings = (out: SectionWriter, prefix: string, postings: { readonly table: { readonly bytes: Uint8Array; readonly offsets: Uint32Array }; readonly best: Float64Array | undefined; readonly starts: Uint32Array; readonly docs: WordLog; readonly locs: WordLog; readonly spill: WordLog }): void => {
-  out.put(prefix + "shared", sharedPrefixes(postings.table.bytes, postings.table.offsets))
+export function* putPostings(out: SectionWriter, prefix: string, postings: { readonly table: { readonly bytes: Uint8Array; readonly offsets: Uint32Array }; readonly best: Float64Array | undefined; readonly starts: Uint32Array; readonly docs: Uint32Array; readonly locs: Uint32Array; readonly spill: Uint32Array }): Generator<void, void> {
+  out.put(prefix + "shared", yield* sharing(postings.table.bytes, postings.table.offsets))
   if (postings.best !== undefined) out.put(prefix + "best", postings.best)
   out.put(prefix + "starts", postings.starts)
-  out.put(prefix + "docs", postings.docs.done())
-  out.put(prefix + "locs", postings.locs.done())
-  out.put(prefix + "spill", postings.spill.done())
+  out.put(prefix + "docs", postings.docs)
+  out.put(prefix + "locs", postings.locs)
+  out.put(prefix + "spill", postings.spill)
 }
 
 /** Builders fill one at a time. */
 const ascii = new AsciiTokens()
 class TextBuilder implements ColumnBuilder {
   private readonly ids = new TokenTable()
-  private readonly log = new WordLog(1024)
+  private readonly log = new WordLog(96)
   /** (document, tokens) for plain fields; per element for arrays, with a start per document. */
   private readonly lengths = new WordLog()
   private readonly analyzer: Analyzer
   private readonly isArray: boolean
-  private readonly scores: ReadonlyArray<number> | undefined
-  constructor(analyzer: Analyzer, isArray: boolean, scores: ReadonlyArray<number> | undefined) {
+  private readonly scores: NumberLog | undefined
+  /** The same field's verbatim values, filled from here: a facet's few texts are numbered once and read for words once. */
+  private readonly values: ValueBuilder | undefined
+  /** Where the word numbers of each value begin in `known`. */ private readonly knownStarts = new WordLog()
+  private readonly known = new WordLog()
+  constructor(analyzer: Analyzer, isArray: boolean, scores: NumberLog | undefined, values: ValueBuilder | undefined) {
     this.analyzer = analyzer
     this.isArray = isArray
     this.scores = scores
+    this.values = values
+    this.knownStarts.push(0)
   }
   add(doc: number, value: IndexValue): void {
     if (typeof value === "string") this.element(doc, 0, value)
     else if (Array.isArray(value)) for (let i = 0; i < value.length; i++) this.element(doc, Math.min(i, ELEMENT_MAX), String(value[i]))
   }
   private element(doc: number, element: number, text: string): void {
+    if (this.values === undefined) { this.words(doc, element, text); return }
+    const value = this.values.text(doc, text)
+    const { known, knownStarts, log } = this
+    if (value + 1 === knownStarts.length) {
+      const from = log.length
+      this.words(doc, element, text)
+      for (let at = from; at < log.length; at += 3) known.push(log.words[at])
+      knownStarts.push(known.length)
+      return
+    }
+    const start = knownStarts.words[value], count = knownStarts.words[value + 1] - start
+    log.reserve(count * 3)
+    const { words } = log
+    let at = log.length
+    for (let position = 0; position < count; position++, at += 3) {
+      words[at] = known.words[start + position]
+      words[at + 1] = doc
+      words[at + 2] = element * 0x10000 + (position < POSITION_MAX ? position : POSITION_MAX)
+    }
+    log.length = at
+    this.lengths.push(doc)
+    this.lengths.push(count < POSITION_MAX ? count : POSITION_MAX)
+  }
+  private words(doc: number, element: number, text: string): void {
     const { ids, log } = this
     const tokens = this.analyzer.asciiTokens(text, ascii) ? undefined : this.analyzer.tokenize(text)
     const count = tokens === undefined ? ascii.count : tokens.length
@@ -84,42 +120,48 @@ class TextBuilder implements ColumnBuilder {
     this.lengths.push(doc)
     this.lengths.push(Math.min(count, POSITION_MAX))
   }
-  finish(out: SectionWriter, at: number, docs: number): void {
+  *finish(out: SectionWriter, at: number, docs: number): Generator<void, void> {
     const prefix = `t${at}.`
-    const terms = sortUtf8(this.ids.texts())
-    const rank = new Uint32Array(terms.length)
-    for (let i = 0; i < terms.length; i++) rank[this.ids.idOfText(terms[i])] = i
+    const table = this.ids.put(out, prefix + "terms.")
+    const { rank } = table, size = rank.length
     const entries = this.log.length / 3
     const words = this.log.words
     // Counting sort by term; entries arrive in document order and stay in it.
-    const begin = new Uint32Array(terms.length + 1)
+    const begin = new Uint32Array(size + 1)
     for (let e = 0; e < entries; e++) begin[rank[words[e * 3]] + 1]++
-    for (let t = 0; t < terms.length; t++) begin[t + 1] += begin[t]
-    const order = new Uint32Array(entries)
+    for (let t = 0; t < size; t++) begin[t + 1] += begin[t]
+    const sortedDocs = new Uint32Array(entries), sortedPlaces = new Uint32Array(entries)
     const next = begin.slice()
-    for (let e = 0; e < entries; e++) order[next[rank[words[e * 3]]]++] = e
-    const starts = new Uint32Array(terms.length + 1)
-    const postingDocs = new WordLog(entries + 1), locs = new WordLog(entries + 1), spill = new WordLog(16)
-    const best = this.scores === undefined ? undefined : new Float64Array(terms.length).fill(-Infinity)
-    for (let t = 0; t < terms.length; t++) {
-      for (let i = begin[t]; i < begin[t + 1];) {
-        const doc = words[order[i] * 3 + 1]
+    for (let e = 0, at = 0; e < entries; e++, at += 3) {
+      const to = next[rank[words[at]]]++
+      sortedDocs[to] = words[at + 1]
+      sortedPlaces[to] = words[at + 2]
+    }
+    const starts = new Uint32Array(size + 1)
+    // Postings are written over the sorted entries that they are made of: there are never more of them.
+    const docsOut = sortedDocs, locs = sortedPlaces, spill = new WordLog(16)
+    const best = this.scores === undefined ? undefined : new Float64Array(size).fill(-Infinity)
+    let to = 0
+    for (let t = 0; t < size; t++) {
+      const end = begin[t + 1]
+      for (let i = begin[t]; i < end;) {
+        const doc = sortedDocs[i]
         let j = i + 1
-        while (j < begin[t + 1] && words[order[j] * 3 + 1] === doc) j++
-        postingDocs.push(doc)
-        if (j === i + 1) locs.push(words[order[i] * 3 + 2])
+        while (j < end && sortedDocs[j] === doc) j++
+        if (j === i + 1) locs[to] = sortedPlaces[i]
         else {
-          locs.push((SPILLED | spill.length) >>> 0)
+          const spilled = spill.length
           spill.push(j - i)
-          for (let k = i; k < j; k++) spill.push(words[order[k] * 3 + 2])
+          for (let k = i; k < j; k++) spill.push(sortedPlaces[k])
+          locs[to] = SPILLED | spilled
         }
-        if (best !== undefined && this.scores![doc] > best[t]) best[t] = this.scores![doc]
+        docsOut[to++] = doc
+        if (best !== undefined && this.scores!.numbers[doc] > best[t]) best[t] = this.scores!.numbers[doc]
         i = j
       }
-      starts[t + 1] = postingDocs.length
+      starts[t + 1] = to
     }
-    const table = writeTable(out, prefix + "terms.", terms)
-    putPostings(out, prefix, { table, best, starts, docs: postingDocs, locs, spill })
+    yield* putPostings(out, prefix, { table, best, starts, docs: docsOut.subarray(0, to), locs: locs.subarray(0, to), spill: spill.done() })
     if (this.isArray) {
       const elementStarts = new Uint32Array(docs + 1), elementLengths = new Uint16Array(this.lengths.length / 2)
       for (let e = 0; e < elementLengths.length; e++) { elementStarts[this.lengths.words[e * 2] + 1]++; elementLengths[e] = this.lengths.words[e * 2 + 1] }
@@ -137,6 +179,9 @@ class TextBuilder implements ColumnBuilder {
 /** Shortest decimal text of a number that is kept in 32-bit precision. */
 export const floatText = (value: number): string => {
   const kept = Math.fround(value)
+  // Prices and ratings: two decimals within the six digits that single precision always keeps.
+  const cents = Math.round(kept * 100) / 100
+  if (cents > -10_000 && cents < 10_000 && Math.fround(cents) === kept) return String(cents)
   for (let digits = 6; digits < 9; digits++) {
     const short = Number(kept.toPrecision(digits))
     if (Math.fround(short) === kept) return String(short)
@@ -147,30 +192,36 @@ const valueText = (value: unknown, field: Field): string =>
   typeof value === "string" ? value : typeof value === "number" && field.type.startsWith("float") ? floatText(value) : String(value)
 
 class ValueBuilder implements ColumnBuilder {
-  private readonly ids = new Map<string, number>()
+  private readonly ids = new TokenTable()
+  /** Numbers seen so far, so that their text is made once. */ private readonly numbers = new Map<number, number>()
   private readonly log = new WordLog()
   private readonly field: Field
   private readonly isArray: boolean
   constructor(field: Field, isArray: boolean) { this.field = field; this.isArray = isArray }
   add(doc: number, value: IndexValue): void {
-    if (Array.isArray(value)) for (const one of value) this.one(doc, valueText(one, this.field))
-    else this.one(doc, valueText(value, this.field))
+    if (Array.isArray(value)) for (const one of value) this.one(doc, one)
+    else this.one(doc, value)
   }
-  private one(doc: number, text: string): void {
-    let id = this.ids.get(text)
-    if (id === undefined) this.ids.set(text, id = this.ids.size)
+  private one(doc: number, value: unknown): void {
+    if (typeof value !== "number") { this.text(doc, valueText(value, this.field)); return }
+    const known = this.numbers.get(value)
+    if (known === undefined) { this.numbers.set(value, this.text(doc, valueText(value, this.field))); return }
+    this.log.push(doc)
+    this.log.push(known)
+  }
+  /** Answers the text's number, in the order in which texts came. */
+  text(doc: number, text: string): number {
+    const id = this.ids.idOfText(text)
     this.log.push(doc)
     this.log.push(id)
+    return id
   }
   finish(out: SectionWriter, at: number, docs: number): void {
     const prefix = `v${at}.`
-    const sorted = sortUtf8([...this.ids.keys()])
-    const rank = new Uint32Array(sorted.length)
-    for (let i = 0; i < sorted.length; i++) rank[this.ids.get(sorted[i])!] = i
-    writeTable(out, prefix + "table.", sorted)
+    const { rank } = this.ids.put(out, prefix + "table.")
     const { words, length } = this.log
     if (!this.isArray) {
-      const single = ordinalArray(docs, sorted.length)
+      const single = ordinalArray(docs, rank.length)
       for (let i = 0; i < length; i += 2) single[words[i]] = rank[words[i + 1]] + 1
       out.put(prefix + "single", single)
       return
@@ -184,36 +235,45 @@ class ValueBuilder implements ColumnBuilder {
 }
 
 class NumberBuilder implements ColumnBuilder {
-  private readonly docsOf: number[] = []
-  private readonly values: Array<number | bigint> = []
+  private readonly docsOf = new WordLog()
+  private readonly values = new NumberLog()
+  /** Integers that came as such, by their place: what a double does not hold. */ private readonly bigints = new Map<number, bigint>()
+  private isBig = false
   private readonly field: Field
   private readonly isArray: boolean
-  constructor(field: Field, isArray: boolean) { this.field = field; this.isArray = isArray }
+  private readonly isLong: boolean
+  constructor(field: Field, isArray: boolean) { this.field = field; this.isArray = isArray; this.isLong = field.type.startsWith("int64") }
   add(doc: number, value: IndexValue): void {
     if (Array.isArray(value)) for (const one of value) this.one(doc, one)
     else this.one(doc, value)
   }
   private one(doc: number, value: unknown): void {
+    if (typeof value === "bigint") {
+      this.bigints.set(this.values.length, value)
+      if (value > 9007199254740991n || value < -9007199254740991n) this.isBig = true
+    }
+    const number = typeof value === "number" ? value : Number(value)
+    if (this.isLong && typeof value === "number" && !Number.isSafeInteger(value)) this.isBig = true
     this.docsOf.push(doc)
-    this.values.push(typeof value === "boolean" ? (value ? 1 : 0) : value as number | bigint)
+    this.values.push(number)
   }
   finish(out: SectionWriter, at: number, docs: number): void {
     const prefix = `n${at}.`
-    const isBig = this.values.some((value) => typeof value === "bigint" ? value > 9007199254740991n || value < -9007199254740991n : !Number.isSafeInteger(value) && this.field.type.startsWith("int64"))
     const size = this.isArray ? this.values.length : docs
     const array = numberArray(this.field, size)
-    const big = isBig ? new BigInt64Array(size) : undefined
+    const big = this.isBig ? new BigInt64Array(size) : undefined
     const has = this.isArray ? undefined : bitsOf(docs)
-    for (let i = 0; i < this.values.length; i++) {
-      const slot = this.isArray ? i : this.docsOf[i]
-      array[slot] = Number(this.values[i])
-      if (big !== undefined) big[slot] = BigInt(this.values[i])
-      if (has !== undefined) setBit(has, this.docsOf[i])
+    const { length, numbers } = this.values, { words } = this.docsOf
+    for (let i = 0; i < length; i++) {
+      const slot = this.isArray ? i : words[i]
+      array[slot] = numbers[i]
+      if (big !== undefined) big[slot] = this.bigints.get(i) ?? BigInt(numbers[i])
+      if (has !== undefined) setBit(has, slot)
     }
     out.put(prefix + "values", array)
     if (big !== undefined) out.put(prefix + "big", big)
     if (has !== undefined) out.put(prefix + "has", has)
-    else out.put(prefix + "starts", startsOf(this.docsOf, docs))
+    else out.put(prefix + "starts", startsOf(this.docsOf.done(), docs))
   }
 }
 /** The narrowest array that holds the field's type exactly (int64 within 53 bits: doubles). */
@@ -222,7 +282,7 @@ export const numberArray = (field: Field, size: number): Int32Array | Float32Arr
   if (field.type.startsWith("int32")) return new Int32Array(size)
   return field.type.startsWith("float") ? new Float32Array(size) : new Float64Array(size)
 }
-const startsOf = (docsOf: ReadonlyArray<number>, docs: number): Uint32Array => {
+const startsOf = (docsOf: Uint32Array, docs: number): Uint32Array => {
   const starts = new Uint32Array(docs + 1)
   for (const doc of docsOf) starts[doc + 1]++
   for (let d = 0; d < docs; d++) starts[d + 1] += starts[d]
@@ -230,7 +290,7 @@ const startsOf = (docsOf: ReadonlyArray<number>, docs: number): Uint32Array => {
 }
 
 class GeoBuilder implements ColumnBuilder {
-  private readonly docsOf: number[] = []
+  private readonly docsOf = new WordLog()
   private readonly coordinates: number[] = []
   private readonly isPolygon: boolean
   constructor(isPolygon: boolean) { this.isPolygon = isPolygon }
@@ -246,28 +306,33 @@ class GeoBuilder implements ColumnBuilder {
     else this.coordinates.push(Math.trunc(lat * 1e6) / 1e6, Math.trunc(lng * 1e6) / 1e6)
   }
   finish(out: SectionWriter, at: number, docs: number): void {
-    out.put(`g${at}.starts`, startsOf(this.docsOf, docs))
+    out.put(`g${at}.starts`, startsOf(this.docsOf.done(), docs))
     out.put(`g${at}.coordinates`, Float64Array.from(this.coordinates))
   }
 }
 
 class SortBuilder implements ColumnBuilder {
-  private readonly docsOf: number[] = []
-  private readonly keys: string[] = []
+  private readonly ids = new TokenTable()
+  /** (document, number of its key) */ private readonly log = new WordLog()
   add(doc: number, value: IndexValue): void {
     if (typeof value !== "string") return
-    const key = sortKeyOfString(value)
-    if (key === "") return
-    this.docsOf.push(doc)
-    this.keys.push(key)
+    let id: number
+    if (asciiSortKey(value, ascii)) {
+      if (ascii.count === 0) return
+      id = this.ids.idOf(ascii.bytes, 0, ascii.ends[0], ascii.hashes[0])
+    } else {
+      const key = sortKeyOfString(value)
+      if (key === "") return
+      id = this.ids.idOfText(key)
+    }
+    this.log.push(doc)
+    this.log.push(id)
   }
   finish(out: SectionWriter, at: number, docs: number): void {
-    const sorted = sortUtf8([...new Set(this.keys)])
-    const rank = new Map<string, number>()
-    for (let i = 0; i < sorted.length; i++) rank.set(sorted[i], i)
+    const { rank } = this.ids.put(out, `s${at}.table.`)
+    const { length, words } = this.log
     const ordinals = new Uint32Array(docs)
-    for (let i = 0; i < this.keys.length; i++) ordinals[this.docsOf[i]] = rank.get(this.keys[i])! + 1
-    writeTable(out, `s${at}.table.`, sorted)
+    for (let i = 0; i < length; i += 2) ordinals[words[i]] = rank[words[i + 1]] + 1
     out.put(`s${at}.ordinals`, ordinals)
   }
 }
@@ -303,9 +368,10 @@ export class SegmentBuilder {
   private readonly seqs = new WordLog()
   private readonly ids = new ByteLog()
   private readonly idOffsets = new WordLog()
-  private readonly scores: number[] = []
+  private readonly scores = new NumberLog()
   private readonly scoreField: string
-  private readonly columns: Array<{ field: string; builders: ColumnBuilder[] }> = []
+  /** `fillers` take values in; a text's builder fills the one of its verbatim values. */
+  private readonly columns: Array<{ field: string; builders: ColumnBuilder[]; fillers: ColumnBuilder[] }> = []
   private readonly names: string[] = []
   docs = 0
   /** Characters taken in so far: a measure of the memory that `finish` will need. */ weight = 0
@@ -320,14 +386,15 @@ export class SegmentBuilder {
       if (this.names.includes(field.name)) continue
       const isArray = isArrayField(field)
       const builders: ColumnBuilder[] = []
-      if (isText(field)) builders.push(new TextBuilder(analyzerOf(schema, field, dictionaries), isArray, this.scoreField === "" ? undefined : this.scores))
+      const values = field.facet && (isText(field) || isNumber(field)) ? new ValueBuilder(field, isArray) : undefined
+      if (isText(field)) builders.push(new TextBuilder(analyzerOf(schema, field, dictionaries), isArray, this.scoreField === "" ? undefined : this.scores, values))
       if (isNumber(field)) builders.push(new NumberBuilder(field, isArray))
-      if (field.facet && (isText(field) || isNumber(field))) builders.push(new ValueBuilder(field, isArray))
+      if (values !== undefined) builders.push(values)
       if (field.type === "string" && field.sort) builders.push(new SortBuilder())
       if (field.type.startsWith("geo")) builders.push(new GeoBuilder(field.type === "geopolygon"))
       if (field.num_dim > 0) builders.push(new VectorBuilder(field.num_dim))
       this.names.push(field.name)
-      this.columns.push({ field: field.name, builders })
+      this.columns.push({ field: field.name, builders, fillers: isText(field) && values !== undefined ? builders.filter((builder) => builder !== values) : builders })
     }
   }
   /** Answers the document's number in the segment. Cost: tokenising its texts. */
@@ -338,23 +405,32 @@ export class SegmentBuilder {
     this.idOffsets.push(this.ids.length)
     const score = this.scoreField === "" ? 0 : values.get(this.scoreField)
     this.scores.push(typeof score === "number" || typeof score === "bigint" || typeof score === "boolean" ? Number(score) : 0)
-    for (const { field, builders } of this.columns) {
+    for (const { field, fillers } of this.columns) {
       const value = values.get(field)
       if (value === undefined) continue
-      for (const builder of builders) builder.add(doc, value)
+      for (const builder of fillers) builder.add(doc, value)
       this.weight += typeof value === "string" ? value.length : 8
     }
     return doc
   }
-  /** Lays everything out. The builder is spent afterwards. */
+  /** Lays everything out at once. The builder is spent afterwards. */
   finish(allocate: Allocate): { meta: SegmentMeta; region: Region } {
+    const work = this.finishing(allocate)
+    for (;;) { const step = work.next(); if (step.done === true) return step.value }
+  }
+  /** The same, giving way after every column. Whoever begins it must end it (`SectionWriter.finishing`). */
+  *finishing(allocate: Allocate): Generator<void, { meta: SegmentMeta; region: Region }> {
     const out = new SectionWriter()
     const idBytes = this.ids.done(), idOffsets = this.idOffsets.done()
     out.put("seqs", this.seqs.done())
     out.put("ids.bytes", idBytes)
     out.put("ids.offsets", idOffsets)
-    out.put("ids.slots", idSlotsOf(idBytes, idOffsets))
-    for (let at = 0; at < this.columns.length; at++) for (const builder of this.columns[at].builders) builder.finish(out, at, this.docs)
-    return out.finish(this.docs, this.names, allocate)
+    out.put("ids.slots", yield* idSlotsOf(idBytes, idOffsets))
+    for (let at = 0; at < this.columns.length; at++) for (const builder of this.columns[at].builders) {
+      const work = builder.finish(out, at, this.docs)
+      if (work !== undefined) yield* work
+      yield
+    }
+    return yield* out.finishing(this.docs, this.names, allocate)
   }
 }

@@ -18,6 +18,17 @@ export const encodeUtf8 = (text: string): Uint8Array => {
   return bytes
 }
 
+/** Encodes into `bytes` from `at` on, where three bytes a character must be free; answers how many it took. */
+export const writeUtf8 = (text: string, bytes: Uint8Array, at: number): number => {
+  const { length } = text
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    if (code >= 0x80) return i + encoder.encodeInto(i === 0 ? text : text.slice(i), bytes.subarray(at + i)).written
+    bytes[at + i] = code
+  }
+  return length
+}
+
 /** Cost: one character per byte for ASCII, which is nearly everything here; longer or other text goes through the decoder. */
 export const decodeUtf8 = (bytes: Uint8Array, start: number, end: number): string => {
   const length = end - start
@@ -67,28 +78,25 @@ export const hashBytes = (bytes: Uint8Array, start: number, end: number): number
   return Math.imul(hash, 0x45d9f3b) >>> 0
 }
 
+/** Up to here bytes are copied one by one: a view of the source costs more. */
+const COPIED_MAX = 128
 /** Appends bytes to a buffer that doubles. */
 export class ByteLog {
-  bytes = new Uint8Array(1024)
+  bytes = new Uint8Array(256)
   length = 0
   /** Cost: one copy; answers the length after it. */
   text(text: string): number {
     const room = text.length * 3
     if (this.length + room > this.bytes.length) this.grow(this.length + room)
-    let at = this.length
-    let i = 0
-    for (; i < text.length; i++) {
-      const code = text.charCodeAt(i)
-      if (code >= 0x80) break
-      this.bytes[at++] = code
-    }
-    if (i < text.length) at += encoder.encodeInto(i === 0 ? text : text.slice(i), this.bytes.subarray(at)).written
-    return this.length = at
+    return this.length += writeUtf8(text, this.bytes, this.length)
   }
   copy(source: Uint8Array, start: number, end: number): number {
     if (this.length + end - start > this.bytes.length) this.grow(this.length + end - start)
-    this.bytes.set(source.subarray(start, end), this.length)
-    return this.length += end - start
+    const { bytes } = this
+    let to = this.length
+    if (end - start > COPIED_MAX) { bytes.set(source.subarray(start, end), to); return this.length = to + end - start }
+    for (let from = start; from < end; from++) bytes[to++] = source[from]
+    return this.length = to
   }
   done(): Uint8Array { return this.bytes.subarray(0, this.length) }
   private grow(least: number): void {
@@ -98,11 +106,24 @@ export class ByteLog {
   }
 }
 
+/** `hashBytes` of a text's bytes, without making them where it is ASCII. */
+export const hashText = (text: string): number => {
+  const { length } = text
+  let hash = 0x811c9dc5
+  for (let i = 0; i < length; i++) {
+    const code = text.charCodeAt(i)
+    if (code >= 0x80) { const bytes = encoder.encode(text); return hashBytes(bytes, 0, bytes.length) }
+    hash = Math.imul(hash ^ code, 0x01000193)
+  }
+  hash ^= hash >>> 16
+  return Math.imul(hash, 0x45d9f3b) >>> 0
+}
+
 /** Appends unsigned 32-bit numbers to a buffer that doubles. */
 export class WordLog {
   words: Uint32Array
   length = 0
-  constructor(capacity = 256) { this.words = new Uint32Array(capacity) }
+  constructor(capacity = 32) { this.words = new Uint32Array(capacity) }
   push(value: number): void {
     if (this.length === this.words.length) {
       const wider = new Uint32Array(this.words.length * 2)
@@ -119,4 +140,18 @@ export class WordLog {
     this.words = wider
   }
   done(): Uint32Array { return this.words.subarray(0, this.length) }
+}
+
+/** Appends numbers to a buffer that doubles. */
+export class NumberLog {
+  numbers = new Float64Array(32)
+  length = 0
+  push(value: number): void {
+    if (this.length === this.numbers.length) {
+      const wider = new Float64Array(this.numbers.length * 2)
+      wider.set(this.numbers)
+      this.numbers = wider
+    }
+    this.numbers[this.length++] = value
+  }
 }

@@ -15,16 +15,25 @@ export const GONE = 0xffffffff
 export interface MergeSource { readonly segment: Segment; readonly deleted: Bits | undefined }
 export interface Merged { readonly meta: SegmentMeta; readonly region: Region; /** Per source: new number of each document, or GONE. */ readonly moved: ReadonlyArray<Uint32Array> }
 
+/** Postings between two chances to give way: a common word alone has as many as there are documents. */
+const POSTINGS_STEP = 4_096
+/** Documents between two such chances, less one. */
+const STEP_MASK = 16_383
+
 interface Plan { readonly sources: ReadonlyArray<MergeSource>; readonly moved: ReadonlyArray<Uint32Array>; readonly docs: number }
 
 /** Cost: O(postings + values of the sources); yields every few thousand steps. Documents keep the order of the sources. */
 export function* mergeSegments(schema: CollectionSchema, sources: ReadonlyArray<MergeSource>, allocate: Allocate): Generator<void, Merged> {
   let docs = 0
-  const moved = sources.map(({ segment, deleted }) => {
+  const moved: Uint32Array[] = []
+  for (const { segment, deleted } of sources) {
     const map = new Uint32Array(segment.docs)
-    for (let doc = 0; doc < segment.docs; doc++) map[doc] = deleted !== undefined && hasBit(deleted, doc) ? GONE : docs++
-    return map
-  })
+    for (let doc = 0; doc < segment.docs; doc++) {
+      map[doc] = deleted !== undefined && hasBit(deleted, doc) ? GONE : docs++
+      if ((doc & STEP_MASK) === STEP_MASK) yield
+    }
+    moved.push(map)
+  }
   const plan: Plan = { sources, moved, docs }
   const out = new SectionWriter()
   yield* mergeIds(plan, out)
@@ -34,18 +43,18 @@ export function* mergeSegments(schema: CollectionSchema, sources: ReadonlyArray<
     const text = sources.map(({ segment }) => segment.text(field.name))
     if (text.some((column) => column !== undefined)) yield* mergeText(plan, out, `t${at}.`, text, isArray)
     const numbers = sources.map(({ segment }) => segment.numbers(field.name))
-    if (numbers.some((column) => column !== undefined)) mergeNumbers(plan, out, `n${at}.`, numbers, isArray, (size) => numberArray(field, size))
+    if (numbers.some((column) => column !== undefined)) yield* mergeNumbers(plan, out, `n${at}.`, numbers, isArray, (size) => numberArray(field, size))
     const values = sources.map(({ segment }) => segment.values(field.name))
     if (values.some((column) => column !== undefined)) yield* mergeValues(plan, out, `v${at}.`, values, isArray)
     const keys = sources.map(({ segment }) => segment.sortKeys(field.name))
     if (keys.some((column) => column !== undefined)) yield* mergeSortKeys(plan, out, `s${at}.`, keys)
     const geo = sources.map(({ segment }) => segment.geo(field.name))
-    if (geo.some((column) => column !== undefined)) mergeGeo(plan, out, `g${at}.`, geo)
+    if (geo.some((column) => column !== undefined)) yield* mergeGeo(plan, out, `g${at}.`, geo)
     const vectors = sources.map(({ segment }) => segment.vectors(field.name))
     if (vectors.some((column) => column !== undefined)) yield* mergeVectors(plan, out, `e${at}.`, vectors, field.num_dim)
     yield
   }
-  return { ...out.finish(docs, fields.map((field) => field.name), allocate), moved }
+  return { ...yield* out.finishing(docs, fields.map((field) => field.name), allocate), moved }
 }
 
 function* mergeIds(plan: Plan, out: SectionWriter): Generator<void, void> {
@@ -54,28 +63,29 @@ function* mergeIds(plan: Plan, out: SectionWriter): Generator<void, void> {
     const { segment } = plan.sources[s], map = plan.moved[s]
     const bytes = segment.sections.u8("ids.bytes"), from = segment.sections.u32("ids.offsets")
     for (let doc = 0; doc < map.length; doc++) {
+      if ((doc & 8_191) === 8_191) yield
       if (map[doc] === GONE) continue
       seqs[map[doc]] = segment.seqs[doc]
       offsets[map[doc] + 1] = ids.copy(bytes, from[doc], from[doc + 1])
-      if ((doc & 8191) === 8191) yield
     }
   }
   const bytes = ids.done()
   out.put("seqs", seqs)
   out.put("ids.bytes", bytes)
   out.put("ids.offsets", offsets)
-  out.put("ids.slots", idSlotsOf(bytes, offsets))
+  out.put("ids.slots", yield* idSlotsOf(bytes, offsets))
   yield
 }
 
 function* mergeText(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<TextColumn | undefined>, isArray: boolean): Generator<void, void> {
   const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s], s }])
-  const keep: Uint8Array[] = []
-  for (const { column, map } of present) {
+  const keep: Array<Uint8Array | undefined> = []
+  for (const { column, map, s } of present) {
+    if (plan.sources[s].deleted === undefined) { keep.push(undefined); continue }
     const used = new Uint8Array(column.terms.size)
     for (let term = 0; term < used.length; term++) {
       for (let p = column.starts[term]; p < column.starts[term + 1]; p++) if (map[column.docs[p]] !== GONE) { used[term] = 1; break }
-      if ((term & 4095) === 4095) yield
+      if ((term & 4_095) === 4_095) yield
     }
     keep.push(used)
   }
@@ -88,37 +98,43 @@ function* mergeText(plan: Plan, out: SectionWriter, prefix: string, columns: Rea
   })
   const withBest = present.some(({ column }) => column.best !== undefined)
   const best = withBest ? new Float64Array(terms).fill(-Infinity) : undefined
-  const starts = new Uint32Array(terms + 1), docs = new WordLog(1024), locs = new WordLog(1024), spill = new WordLog(64)
+  const most = present.reduce((total, { column }) => total + column.docs.length, 0)
+  const starts = new Uint32Array(terms + 1), docs = new Uint32Array(most), locs = new Uint32Array(most)
+  const spill = new Uint32Array(present.reduce((total, { column }) => total + column.spill.length, 0))
+  let to = 0, spilled = 0, steps = POSTINGS_STEP
   for (let term = 0; term < terms; term++) {
     for (let i = 0; i < present.length; i++) {
       const old = inverse[i][term]
       if (old === GONE) continue
       const { column, map } = present[i]
       if (best !== undefined && column.best !== undefined && column.best[old] > best[term]) best[term] = column.best[old]
-      for (let p = column.starts[old]; p < column.starts[old + 1]; p++) {
-        const doc = map[column.docs[p]]
+      const from = column.docs, places = column.locs
+      for (let p = column.starts[old], end = column.starts[old + 1]; p < end; p++) {
+        if (--steps === 0) { steps = POSTINGS_STEP; yield }
+        const doc = map[from[p]]
         if (doc === GONE) continue
-        docs.push(doc)
-        const loc = column.locs[p]
-        if (loc < SPILLED) locs.push(loc)
+        const loc = places[p]
+        docs[to] = doc
+        if (loc < SPILLED) locs[to++] = loc
         else {
           const at = loc - SPILLED
-          locs.push((SPILLED | spill.length) >>> 0)
-          for (let k = 0; k <= column.spill[at]; k++) spill.push(column.spill[at + k])
+          locs[to++] = SPILLED | spilled
+          for (let k = 0; k <= column.spill[at]; k++) spill[spilled++] = column.spill[at + k]
         }
       }
     }
-    starts[term + 1] = docs.length
+    starts[term + 1] = to
     if ((term & 255) === 255) yield
   }
   out.put(prefix + "terms.bytes", table.bytes)
   out.put(prefix + "terms.offsets", table.offsets)
-  putPostings(out, prefix, { table, best, starts, docs, locs, spill })
+  yield* putPostings(out, prefix, { table, best, starts, docs: docs.subarray(0, to), locs: locs.subarray(0, to), spill: spill.subarray(0, spilled) })
   if (isArray) {
     const lengths = new WordLog(plan.docs + 1), elementStarts = new Uint32Array(plan.docs + 1)
     for (let s = 0; s < columns.length; s++) {
       const column = columns[s]
       for (let doc = 0; doc < plan.moved[s].length; doc++) {
+        if ((doc & STEP_MASK) === STEP_MASK) yield
         const to = plan.moved[s][doc]
         if (to === GONE) continue
         if (column?.elementStarts !== undefined) for (let e = column.elementStarts[doc]; e < column.elementStarts[doc + 1]; e++) lengths.push(column.elementLengths![e])
@@ -129,12 +145,15 @@ function* mergeText(plan: Plan, out: SectionWriter, prefix: string, columns: Rea
     out.put(prefix + "elementLengths", Uint16Array.from(lengths.done()))
   } else {
     const lengths = new Uint16Array(plan.docs)
-    for (const { column, map } of present) for (let doc = 0; doc < map.length; doc++) if (map[doc] !== GONE) lengths[map[doc]] = column.lengths![doc]
+    for (const { column, map } of present) for (let doc = 0; doc < map.length; doc++) {
+      if (map[doc] !== GONE) lengths[map[doc]] = column.lengths![doc]
+      if ((doc & STEP_MASK) === STEP_MASK) yield
+    }
     out.put(prefix + "lengths", lengths)
   }
 }
 
-const mergeNumbers = (plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<NumberColumn | undefined>, isArray: boolean, make: (size: number) => Int32Array | Float32Array | Float64Array | Uint8Array): void => {
+function* mergeNumbers(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<NumberColumn | undefined>, isArray: boolean, make: (size: number) => Int32Array | Float32Array | Float64Array | Uint8Array): Generator<void, void> {
   const isBig = columns.some((column) => column?.big !== undefined)
   let size = plan.docs
   if (isArray) {
@@ -147,6 +166,7 @@ const mergeNumbers = (plan: Plan, out: SectionWriter, prefix: string, columns: R
   for (let s = 0; s < columns.length; s++) {
     const column = columns[s], map = plan.moved[s]
     for (let doc = 0; doc < map.length; doc++) {
+      if ((doc & STEP_MASK) === STEP_MASK) yield
       const to = map[doc]
       if (to === GONE) continue
       if (starts !== undefined) {
@@ -167,7 +187,8 @@ const mergeNumbers = (plan: Plan, out: SectionWriter, prefix: string, columns: R
 
 function* mergeValues(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<ValueColumn | undefined>, isArray: boolean): Generator<void, void> {
   const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s], s }])
-  const keep = present.map(({ column, map }) => {
+  const keep = present.map(({ column, map, s }) => {
+    if (plan.sources[s].deleted === undefined) return undefined
     const used = new Uint8Array(column.table.size)
     for (let doc = 0; doc < map.length; doc++) {
       if (map[doc] === GONE) continue
@@ -182,7 +203,13 @@ function* mergeValues(plan: Plan, out: SectionWriter, prefix: string, columns: R
   const movedAt = new Map(present.map(({ s }, i) => [s, table.moved[i]]))
   if (!isArray) {
     const single = ordinalArray(plan.docs, table.offsets.length - 1)
-    for (const { column, map, s } of present) for (let doc = 0; doc < map.length; doc++) if (map[doc] !== GONE && column.single![doc] !== 0) single[map[doc]] = movedAt.get(s)![column.single![doc] - 1] + 1
+    for (const { column, map, s } of present) {
+      const ordinal = movedAt.get(s)!, from = column.single!
+      for (let doc = 0; doc < map.length; doc++) {
+        if (map[doc] !== GONE && from[doc] !== 0) single[map[doc]] = ordinal[from[doc] - 1] + 1
+        if ((doc & STEP_MASK) === STEP_MASK) yield
+      }
+    }
     out.put(prefix + "single", single)
     return
   }
@@ -190,6 +217,7 @@ function* mergeValues(plan: Plan, out: SectionWriter, prefix: string, columns: R
   for (let s = 0; s < columns.length; s++) {
     const column = columns[s], map = plan.moved[s]
     for (let doc = 0; doc < map.length; doc++) {
+      if ((doc & STEP_MASK) === STEP_MASK) yield
       if (map[doc] === GONE) continue
       if (column !== undefined) for (let v = column.starts![doc]; v < column.starts![doc + 1]; v++) ordinals.push(movedAt.get(s)![column.ordinals![v]])
       starts[map[doc] + 1] = ordinals.length
@@ -200,25 +228,33 @@ function* mergeValues(plan: Plan, out: SectionWriter, prefix: string, columns: R
 }
 
 function* mergeSortKeys(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<SortColumn | undefined>): Generator<void, void> {
-  const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s] }])
-  const keep = present.map(({ column, map }) => {
+  const present = columns.flatMap((column, s) => column === undefined ? [] : [{ column, map: plan.moved[s], s }])
+  const keep = present.map(({ column, map, s }) => {
+    if (plan.sources[s].deleted === undefined) return undefined
     const used = new Uint8Array(column.table.size)
     for (let doc = 0; doc < map.length; doc++) if (map[doc] !== GONE && column.ordinals[doc] !== 0) used[column.ordinals[doc] - 1] = 1
     return used
   })
   const table = yield* mergeTables(present.map(({ column }) => column.table), keep)
   const ordinals = new Uint32Array(plan.docs)
-  present.forEach(({ column, map }, i) => { for (let doc = 0; doc < map.length; doc++) if (map[doc] !== GONE && column.ordinals[doc] !== 0) ordinals[map[doc]] = table.moved[i][column.ordinals[doc] - 1] + 1 })
+  for (let i = 0; i < present.length; i++) {
+    const { column, map } = present[i], ordinal = table.moved[i]
+    for (let doc = 0; doc < map.length; doc++) {
+      if (map[doc] !== GONE && column.ordinals[doc] !== 0) ordinals[map[doc]] = ordinal[column.ordinals[doc] - 1] + 1
+      if ((doc & STEP_MASK) === STEP_MASK) yield
+    }
+  }
   out.put(prefix + "table.bytes", table.bytes)
   out.put(prefix + "table.offsets", table.offsets)
   out.put(prefix + "ordinals", ordinals)
 }
 
-const mergeGeo = (plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<GeoColumn | undefined>): void => {
+function* mergeGeo(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<GeoColumn | undefined>): Generator<void, void> {
   const starts = new Uint32Array(plan.docs + 1), coordinates: number[] = []
   for (let s = 0; s < columns.length; s++) {
     const column = columns[s], map = plan.moved[s]
     for (let doc = 0; doc < map.length; doc++) {
+      if ((doc & STEP_MASK) === STEP_MASK) yield
       if (map[doc] === GONE) continue
       if (column !== undefined) for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) coordinates.push(column.coordinates[p * 2], column.coordinates[p * 2 + 1])
       starts[map[doc] + 1] = coordinates.length / 2

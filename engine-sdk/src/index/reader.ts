@@ -21,7 +21,11 @@ export interface Publication {
   readonly removed: ReadonlyArray<number>
   readonly deletions: ReadonlyArray<{ readonly segment: number; readonly docs: ReadonlyArray<number> | Uint32Array }>
   /** Graphs of segments that are there already or come in `added`. */ readonly graphs?: ReadonlyArray<PublishedGraph>
+  readonly early?: EarlyTexts
+  /** Everything up to this early batch can be read from the journal. */ readonly readable?: number
 }
+/** Documents that are found before the disk has them: readers elsewhere keep the texts until `readable` names the batch. */
+export interface EarlyTexts { readonly batch: number; readonly texts: ReadonlyArray<readonly [seq: number, text: string]> }
 /** Opened from its file, unless publisher and reader share a thread and the graph itself is handed over. */
 export interface PublishedGraph { readonly segment: number; readonly record: GraphRecord; readonly file: string | undefined; readonly index?: NativeIndex; /** Why there is none. */ readonly failure?: string }
 

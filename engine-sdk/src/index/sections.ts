@@ -25,11 +25,18 @@ const typeOf = (array: SectionArray): SectionType =>
   array instanceof Uint8Array ? "u8" : array instanceof Uint16Array ? "u16" : array instanceof Uint32Array ? "u32" : array instanceof Int32Array ? "i32"
   : array instanceof Float32Array ? "f32" : array instanceof Float64Array ? "f64" : "i64"
 
+const COPY_BYTES = 524_288
+
 export class SectionWriter {
   private readonly parts: Array<{ name: string; array: SectionArray }> = []
   put(name: string, array: SectionArray): void { this.parts.push({ name, array }) }
   /** Copies every part into memory from `allocate`. Cost: one pass over the bytes. */
   finish(docs: number, fields: ReadonlyArray<string>, allocate: Allocate): { meta: SegmentMeta; region: Region } {
+    const work = this.finishing(docs, fields, allocate)
+    for (;;) { const step = work.next(); if (step.done === true) return step.value }
+  }
+  /** The same, giving way after every half megabyte. Whoever begins it must end it: the memory is its own from the first step on. */
+  *finishing(docs: number, fields: ReadonlyArray<string>, allocate: Allocate): Generator<void, { meta: SegmentMeta; region: Region }> {
     const sections: SectionEntry[] = []
     let at = 0
     for (const { name, array } of this.parts) {
@@ -39,8 +46,12 @@ export class SectionWriter {
     const region = allocate(Math.max(8, at))
     const bytes = new Uint8Array(region.buffer as ArrayBuffer, region.offset, region.length)
     for (let i = 0; i < sections.length; i++) {
-      const array = this.parts[i].array
-      bytes.set(new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset, array.byteLength), sections[i].offset)
+      const { array } = this.parts[i]
+      for (let from = 0; from < array.byteLength; from += COPY_BYTES) {
+        const count = Math.min(COPY_BYTES, array.byteLength - from)
+        bytes.set(new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset + from, count), sections[i].offset + from)
+        if (count === COPY_BYTES) yield
+      }
     }
     return { meta: { docs, fields, sections, bytes: at }, region }
   }

@@ -55,12 +55,8 @@ export class Segment {
     }
     return found
   }
-  /** Of every id, as `docsOfKey` takes it. */
-  idHashes(): Uint32Array {
-    const hashes = new Uint32Array(this.docs)
-    for (let doc = 0; doc < hashes.length; doc++) hashes[doc] = hashBytes(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1])
-    return hashes
-  }
+  /** Of a document's id, as `docsOfKey` takes it. */
+  idHash(doc: number): number { return hashBytes(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1]) }
   /** Documents in ascending order of insertion number; computed once. */
   get insertionOrder(): Uint32Array {
     if (this.bySeq !== undefined) return this.bySeq
@@ -104,8 +100,8 @@ export class Segment {
   vectors(field: string): VectorColumn | undefined { return this.column("e", field, "values", (p) => new VectorColumn(this.sections, p, this.docs)) }
 }
 
-/** Open-addressing slots (document + 1) over the ids, at most two thirds full. */
-export const idSlotsOf = (bytes: Uint8Array, offsets: Uint32Array): Uint32Array => {
+/** Open-addressing slots (document + 1) over the ids, at most two thirds full. Yields every few thousand. */
+export function* idSlotsOf(bytes: Uint8Array, offsets: Uint32Array): Generator<void, Uint32Array> {
   const docs = offsets.length - 1
   let size = 4
   while (size * 2 < docs * 3) size *= 2
@@ -114,6 +110,7 @@ export const idSlotsOf = (bytes: Uint8Array, offsets: Uint32Array): Uint32Array 
     let slot = hashBytes(bytes, offsets[doc], offsets[doc + 1]) & (size - 1)
     while (slots[slot] !== 0) slot = (slot + 1) & (size - 1)
     slots[slot] = doc + 1
+    if ((doc & 4_095) === 4_095) yield
   }
   return slots
 }

@@ -2,8 +2,8 @@
  * Sorted distinct texts of a segment, as bytes and offsets: terms of a field, verbatim facet values, sort keys. Looking
  * one up is a binary search over bytes; a text becomes a string only when it is shown.
  */
-import { compareBytes, decodeUtf8, encodeUtf8, ByteLog } from "./bytes.ts"
-import type { SectionReader, SectionWriter } from "./sections.ts"
+import { compareBytes, decodeUtf8, encodeUtf8, ByteLog, WordLog } from "./bytes.ts"
+import type { SectionReader } from "./sections.ts"
 
 export class StringTable {
   readonly bytes: Uint8Array
@@ -45,46 +45,53 @@ export class StringTable {
   }
 }
 
-/** Writes a table from texts that are sorted in byte order and distinct. */
-export const writeTable = (out: SectionWriter, prefix: string, sorted: ReadonlyArray<string>): { bytes: Uint8Array; offsets: Uint32Array } => {
-  const log = new ByteLog()
-  const offsets = new Uint32Array(sorted.length + 1)
-  for (let i = 0; i < sorted.length; i++) offsets[i + 1] = log.text(sorted[i])
-  const bytes = log.done()
-  out.put(prefix + "bytes", bytes)
-  out.put(prefix + "offsets", offsets)
-  return { bytes, offsets }
-}
-
 /**
- * Merges sorted tables, keeping only entries that `keep` says are used. Answers the merged table and, per source, where
- * each entry went (0xffffffff: nowhere). Cost: O(total entries · sources).
+ * Merges sorted tables, keeping only entries that `keep` says are used (undefined: all). Answers the merged table and, per source, where
+ * each entry went (0xffffffff: nowhere). Cost: O(total entries · sources) comparisons of numbers.
  */
-export function* mergeTables(tables: ReadonlyArray<StringTable>, keep: ReadonlyArray<Uint8Array>): Generator<void, { bytes: Uint8Array; offsets: Uint32Array; moved: Uint32Array[] }> {
+export function* mergeTables(tables: ReadonlyArray<StringTable>, keep: ReadonlyArray<Uint8Array | undefined>): Generator<void, { bytes: Uint8Array; offsets: Uint32Array; moved: Uint32Array[] }> {
   const log = new ByteLog()
-  const offsets: number[] = [0]
+  const offsets = new WordLog(1_024)
+  offsets.push(0)
+  const count = tables.length
   const moved = tables.map((table) => new Uint32Array(table.size).fill(0xffffffff))
-  const heads = tables.map((table, t) => nextKept(table, keep[t], 0))
-  for (let step = 1; ; step++) {
-    let best = -1
-    for (let t = 0; t < tables.length; t++) {
-      if (heads[t] >= tables[t].size) continue
-      if (best < 0 || compareEntries(tables[t], heads[t], tables[best], heads[best]) < 0) best = t
-    }
-    if (best < 0) break
-    const source = tables[best], entry = heads[best]
-    for (let t = 0; t < tables.length; t++) {
-      if (heads[t] < tables[t].size && (t === best || compareEntries(tables[t], heads[t], source, entry) === 0)) moved[t][heads[t]] = offsets.length - 1
-    }
-    for (let t = 0; t < tables.length; t++) if (heads[t] < tables[t].size && moved[t][heads[t]] === offsets.length - 1) heads[t] = nextKept(tables[t], keep[t], heads[t] + 1)
-    offsets.push(log.copy(source.bytes, source.offsets[entry], source.offsets[entry + 1]))
-    if ((step & 1023) === 0) yield
+  const heads = new Uint32Array(count)
+  /** The first bytes of every head as one number, so that most comparisons need nothing else; past the last entry infinity. */
+  const leads = new Float64Array(count)
+  const advance = (t: number, from: number): void => {
+    const table = tables[t], at = nextKept(table, keep[t], from)
+    heads[t] = at
+    leads[t] = at < table.size ? leadOf(table, at) : Infinity
   }
-  return { bytes: log.done(), offsets: Uint32Array.from(offsets), moved }
+  for (let t = 0; t < count; t++) advance(t, 0)
+  for (let step = 1; ; step++) {
+    let best = 0
+    for (let t = 1; t < count; t++) {
+      if (leads[t] < leads[best] || (leads[t] === leads[best] && leads[t] < Infinity && compareEntries(tables[t], heads[t], tables[best], heads[best]) < 0)) best = t
+    }
+    const lead = leads[best]
+    if (count === 0 || lead === Infinity) break
+    const source = tables[best], entry = heads[best], number = offsets.length - 1
+    for (let t = 0; t < count; t++) {
+      if (leads[t] !== lead || (t !== best && compareEntries(tables[t], heads[t], source, entry) !== 0)) continue
+      moved[t][heads[t]] = number
+      advance(t, heads[t] + 1)
+    }
+    offsets.push(log.copy(source.bytes, source.offsets[entry], source.offsets[entry + 1]))
+    if ((step & 255) === 0) yield
+  }
+  return { bytes: log.done(), offsets: offsets.done(), moved }
 }
-const nextKept = (table: StringTable, keep: Uint8Array, from: number): number => {
+const LEAD_BYTES = 6
+const leadOf = ({ bytes, offsets }: StringTable, entry: number): number => {
+  const start = offsets[entry], length = Math.min(LEAD_BYTES, offsets[entry + 1] - start)
+  let lead = 0
+  for (let i = 0; i < LEAD_BYTES; i++) lead = lead * 256 + (i < length ? bytes[start + i] : 0)
+  return lead
+}
+const nextKept = (table: StringTable, keep: Uint8Array | undefined, from: number): number => {
   let at = from
-  while (at < table.size && keep[at] === 0) at++
+  if (keep !== undefined) while (at < table.size && keep[at] === 0) at++
   return at
 }
 const compareEntries = (a: StringTable, i: number, b: StringTable, j: number): number =>

@@ -3,13 +3,18 @@
  * neither a string nor an allocation.
  */
 import { HASH_PRIME, HASH_SEED } from "../analysis/ascii-tokens.ts"
-import { decodeUtf8, encodeUtf8 } from "./bytes.ts"
+import { byteOrder } from "./byte-order.ts"
+import { writeUtf8 } from "./bytes.ts"
+import type { SectionWriter } from "./sections.ts"
+
+let scratch = new Uint8Array(4_096)
 
 export class TokenTable {
-  private bytes = new Uint8Array(8_192)
-  private starts = new Uint32Array(1_024)
-  private hashes = new Uint32Array(1_024)
-  /** Number + 1, 0 = free; never more than half full. */ private slots = new Uint32Array(2_048)
+  // Small at first: a single upsert makes some thirty of these, an import doubles them a few times.
+  private bytes = new Uint8Array(256)
+  private starts = new Uint32Array(32)
+  private hashes = new Uint32Array(32)
+  /** Number + 1, 0 = free; never more than half full. */ private slots = new Uint32Array(64)
   size = 0
   /** Expected O(length). */
   idOf(source: Uint8Array, start: number, end: number, hash: number): number {
@@ -28,16 +33,41 @@ export class TokenTable {
     return this.add(source, start, end, hash, slot)
   }
   idOfText(text: string): number {
-    const source = encodeUtf8(text)
+    const { length } = text
+    if (length * 3 > scratch.length) scratch = new Uint8Array(length * 6)
     let hash = HASH_SEED
-    for (let i = 0; i < source.length; i++) hash = Math.imul(hash ^ source[i], HASH_PRIME)
-    return this.idOf(source, 0, source.length, hash >>> 0)
+    for (let i = 0; i < length; i++) {
+      const code = text.charCodeAt(i)
+      if (code >= 0x80) return this.idOfOther(text)
+      scratch[i] = code
+      hash = Math.imul(hash ^ code, HASH_PRIME)
+    }
+    return this.idOf(scratch, 0, length, hash >>> 0)
   }
-  /** Every word, by number. */
-  texts(): string[] {
-    const texts = new Array<string>(this.size)
-    for (let id = 0; id < texts.length; id++) texts[id] = decodeUtf8(this.bytes, this.starts[id], this.starts[id + 1])
-    return texts
+  private idOfOther(text: string): number {
+    const length = writeUtf8(text, scratch, 0)
+    let hash = HASH_SEED
+    for (let i = 0; i < length; i++) hash = Math.imul(hash ^ scratch[i], HASH_PRIME)
+    return this.idOf(scratch, 0, length, hash >>> 0)
+  }
+  /**
+   * Puts every word in byte order, as `StringTable` reads them. Answers the table and the rank of each number.
+   * Cost: sorting their bytes; no word becomes a string.
+   */
+  put(out: SectionWriter, prefix: string): { readonly bytes: Uint8Array; readonly offsets: Uint32Array; readonly rank: Uint32Array } {
+    const { size, starts } = this
+    const order = byteOrder(this.bytes, starts, size)
+    const bytes = new Uint8Array(starts[size]), offsets = new Uint32Array(size + 1), rank = new Uint32Array(size)
+    let to = 0
+    for (let i = 0; i < size; i++) {
+      const id = order[i]
+      rank[id] = i
+      for (let from = starts[id]; from < starts[id + 1]; from++) bytes[to++] = this.bytes[from]
+      offsets[i + 1] = to
+    }
+    out.put(prefix + "bytes", bytes)
+    out.put(prefix + "offsets", offsets)
+    return { bytes, offsets, rank }
   }
   private add(source: Uint8Array, start: number, end: number, hash: number, slot: number): number {
     const id = this.size++

@@ -8,7 +8,7 @@ import { parseJson, select } from "../documents/mod.ts"
 import type { Awaitable, CollectionUsage, Namespace, ScanPage, ScanRequest, SchemaChange, SearchEngine, WriteVerdict } from "../engine.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import { hasBit } from "../index/bits.ts"
-import { CollectionReader } from "../index/reader.ts"
+import { CollectionReader, type EarlyTexts } from "../index/reader.ts"
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import { prepareRelevance } from "../relevance/prepare.ts"
@@ -27,6 +27,9 @@ export interface DocumentReads {
   text(key: number, seq: number): string | undefined
   bytes(key: number): number
   /** What was committed elsewhere becomes readable. */ refresh(): void
+  /** Texts that the disk does not have yet. */ keep?(key: number, texts: EarlyTexts): void
+  /** It has those up to this batch. */ readable?(key: number, batch: number): void
+  forget?(key: number): void
 }
 
 const EXACT: Capabilities["grades"] = {
@@ -83,10 +86,12 @@ export class LocalEngine implements SearchEngine {
         const entry = this.entries.get(event.key)
         if (entry === undefined) return
         this.entries.delete(event.key)
+        this.reads.forget?.(event.key)
         this.byName.get(entry.record.namespace)?.delete(entry.record.schema.name)
         return
       }
       case "closed": {
+        this.reads.forget?.(event.key)
         const entry = this.entries.get(event.key)
         if (entry !== undefined) { entry.reader = undefined; entry.staged = undefined; entry.isClosing = false }
         return
@@ -100,10 +105,13 @@ export class LocalEngine implements SearchEngine {
         return
       }
       case "published": {
-        const entry = this.entries.get(event.key)
-        if (entry === undefined || entry.isClosing) return
+        const entry = this.entries.get(event.key), { early, readable } = event.publication
+        if (entry === undefined) return
+        if (readable !== undefined) { this.reads.readable?.(event.key, readable); return }
+        if (early !== undefined) this.reads.keep?.(event.key, early)
+        if (entry.isClosing) return
         const reader = entry.reader ?? (entry.staged ??= this.newReader(entry))
-        this.reads.refresh()
+        if (early === undefined) this.reads.refresh()
         reader.apply(event.publication)
         if (event.publication.schema !== undefined) entry.record = { ...entry.record, schema: event.publication.schema }
         if (entry.reader !== undefined) entry.documents = reader.documentCount

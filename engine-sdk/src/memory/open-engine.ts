@@ -1,4 +1,5 @@
 /** The durable engine: documents and schemas survive; searches run on the calling thread over memory. */
+import { EarlyReads } from "../store/early-reads.ts"
 import { LmdbJournal, LmdbReads } from "../store/lmdb-journal.ts"
 import { RemoteWriter } from "../store/remote-writer.ts"
 import { APPROXIMATE_FROM } from "../store/vector-graphs.ts"
@@ -16,7 +17,7 @@ export interface OpenEngineOptions {
 export const openEngine = async ({ path, worker = false, memoryBudgetBytes = Infinity, approximateFrom = APPROXIMATE_FROM }: OpenEngineOptions): Promise<LocalEngine> => {
   if (!worker) {
     const journal = await LmdbJournal.open(path)
-    const engine = new LocalEngine("embedded", { text: (key, seq) => journal.get(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }, memoryBudgetBytes, approximateFrom)
+    const engine = new LocalEngine("embedded", new EarlyReads({ text: (key, seq) => journal.readable(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }), memoryBudgetBytes, approximateFrom)
     const writer = new Writer(journal, (event) => engine.apply(event), undefined, approximateFrom)
     engine.attach(writer)
     writer.start()
@@ -28,7 +29,7 @@ export const openEngine = async ({ path, worker = false, memoryBudgetBytes = Inf
   const writer = await RemoteWriter.start(path, (event) => apply(event), (message) => lost(message), approximateFrom)
   // The folder exists only once the writer has made it.
   const reads = await LmdbReads.open(path)
-  const engine = new LocalEngine("embedded", reads, memoryBudgetBytes, approximateFrom)
+  const engine = new LocalEngine("embedded", new EarlyReads(reads), memoryBudgetBytes, approximateFrom)
   engine.attach(writer)
   engine.onClose(() => reads.close())
   lost = (message) => engine.failed(message)

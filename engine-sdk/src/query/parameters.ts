@@ -1,8 +1,10 @@
 /**
  * Typed reading of search parameters (engine-contract 1, 6.1-6.4, 6.7, 6.8): text forms, the messages for bad numbers,
  * and the order in which a request, its entry, a scoped key and a preset are merged. The table at the end says which
- * parameter is read where. `facet_sample_slope` and `group_max_candidates` are checked and have no effect; `search_cutoff_ms`
- * is looked at between word combinations, and between the stages of `ranking=relevance`.
+ * parameter is read where. `facet_sample_percent`, `facet_sample_threshold`, `facet_sample_slope` and `group_max_candidates` are
+ * checked and have no effect: they trade exactness for time, and here every count of facets and groups is exact (`sampled` is
+ * always false), which is what the contract's strictest reading of them allows (9.2, 9.6). `search_cutoff_ms` is looked at
+ * between word combinations, and between the stages of `ranking=relevance`.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import { joinFilterTexts } from "./filter-parser.ts"

@@ -5,12 +5,12 @@
  */
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import { analyzerOf } from "../analysis/analyzer.ts"
-import { flatten, isDynamic, parseJson, prepareWrite, revalidate, stringifyJson, type IndexValue, type Prepared } from "../documents/mod.ts"
+import { documentPlanOf, flatten, isDynamic, parseJson, prepareWrite, revalidate, stringifyJson, type IndexValue, type Prepared } from "../documents/mod.ts"
 import type { SchemaChange, Written, WriteVerdict } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import { hasBit, bitsOf } from "../index/bits.ts"
 import { SegmentBuilder } from "../index/builders.ts"
-import { encodeUtf8, hashBytes } from "../index/bytes.ts"
+import { encodeUtf8, hashText } from "../index/bytes.ts"
 import { GONE, mergeSegments } from "../index/merge.ts"
 import { markDeleted, type Publication, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
@@ -19,15 +19,17 @@ import { graphsOf } from "../index/vector-graph.ts"
 import type { WriteOperation } from "../plan.ts"
 import { hasPlace, intersectTerms } from "../search/places.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
-import { IdFilter } from "./id-filter.ts"
+import { IdFilters } from "./id-filter.ts"
 import type { CollectionRecord, Journal, StoredDocument, StoredSegment } from "./journal.ts"
 import { inSlices, nextTurn } from "./turns.ts"
 import { VectorGraphs, type GraphOptions } from "./vector-graphs.ts"
 
-/** Work between two turns of the event loop, and documents that become one segment of an import: a single upsert that comes in between waits for one slice and for that segment. */
-const SLICE_ms = 2
+/** Work between two turns of the event loop: what else waits (a single upsert, a search) waits for one slice. */
+const SLICE_ms = 0.5
+/** While an import runs: merging must keep up with it, and leave it most of the time. */
+const MERGE_SLICE_ms = 0.25
+/** Documents that become one segment and one batch of the journal. */
 const CHUNK_DOCS = 1_024
-const MERGE_SLICE_ms = 0.5
 const REBUILD_DOCS = 4_096
 /** Segments of one size class that are merged into one of the next. */
 const FAN_OUT = 8
@@ -36,6 +38,9 @@ const LARGE_DOCS = 3_500
 const LARGE_CLASS = 100
 const FAN_OUT_LARGE = 3
 const SEGMENTS_MAX = 48
+/** A chunk of so many documents is found before the disk has it. Bounds what readers keep beside the disk: writes that wait for their answer. */
+const EARLY_DOCS = 64
+const IDS_RENEWED_MIN = 65_536
 const SEGMENT_DOCS_MAX = 1_000_000
 const QUIET_ms = 1_000
 const COMPACT_DOCS_MAX = 2_000_000
@@ -44,10 +49,9 @@ const COMPACT_DOCS_MAX = 2_000_000
 export interface WriterNeighbours {
   collection(name: string): CollectionWriter | undefined
 }
-interface Pending { readonly seq: number; readonly text: string | undefined }
-
 export class CollectionWriter {
   schema: CollectionSchema
+  /** The journal and readers have it, or soon will: what is queued for them. */ private savedSchema: CollectionSchema
   readonly key: number
   readonly views: SegmentView[] = []
   private readonly namespace: string
@@ -60,11 +64,12 @@ export class CollectionWriter {
   private readonly dictionaries: Dictionaries | undefined
   private nextSeq: number
   private nextSegment = 1
-  /** Documents handed to the journal whose commit is not readable yet. */ private readonly inFlight = new Map<number, { text: string | undefined; unstored?: string; batch: number }>()
-  private batches = 0
   private published: Promise<void> = Promise.resolve()
   private pendingPublications = 0
-  private chunk: Chunk | undefined
+  private earlyBatches = 0
+  /** Chunks that writes fill or that are being laid out: none of their documents is in `views` or in the journal yet. */
+  private readonly openChunks = new Set<Chunk>()
+  /** Segments that readers have not heard of. */ private readonly unpublished = new Set<SegmentView>()
   private activeWrites = 0
   private gate: Promise<void> | undefined
   private waiters: Array<() => void> = []
@@ -78,7 +83,7 @@ export class CollectionWriter {
     readonly publish: (publication: Publication) => void; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
   }) {
     this.key = record.key
-    this.schema = record.schema
+    this.schema = this.savedSchema = record.schema
     this.namespace = record.namespace
     this.createdAt_s = record.createdAt_s
     this.journal = options.journal
@@ -104,6 +109,11 @@ export class CollectionWriter {
 
   /** Loads the snapshot and replays what was written after it; without a snapshot everything is indexed anew. */
   async open(): Promise<void> {
+    this.ids = undefined
+    await this.load()
+    this.learnIds()
+  }
+  private async load(): Promise<void> {
     const stored = await this.journal.loadIndex(this.key, this.allocate)
     if (stored === undefined) { await this.indexAll(this.journal.documents(this.key)); return }
     const added: Array<Publication["added"][number]> = []
@@ -130,17 +140,15 @@ export class CollectionWriter {
     for (const stored of documents) {
       const document = wholeDocument(stored)
       builder.add(stored.seq, String(document.id), flatten(this.schema, document))
-      if (builder.docs >= REBUILD_DOCS) { this.publish({ added: [this.adopt(builder)], removed: [], deletions: [] }); builder = new SegmentBuilder(this.schema, this.dictionaries) }
+      if (builder.docs >= REBUILD_DOCS) { await this.indexed(builder); builder = new SegmentBuilder(this.schema, this.dictionaries) }
       if (performance.now() > until) { await nextTurn(); until = performance.now() + SLICE_ms }
     }
-    if (builder.docs > 0) this.publish({ added: [this.adopt(builder)], removed: [], deletions: [] })
+    if (builder.docs > 0) await this.indexed(builder)
     this.scheduleMerges()
   }
-  private adopt(builder: SegmentBuilder, deleted?: ReadonlyArray<number>): Publication["added"][number] {
-    const { meta, region } = builder.finish(this.allocate)
-    const added = this.adoptRegion(meta, region, deleted)
-    if (this.idFilter !== undefined) for (const hash of this.views[this.views.length - 1].segment.idHashes()) this.idFilter.add(hash)
-    return added
+  private async indexed(builder: SegmentBuilder): Promise<void> {
+    const { meta, region } = await inSlices(builder.finishing(this.allocate), SLICE_ms)
+    this.publish({ added: [this.adoptRegion(meta, region)], removed: [], deletions: [] })
   }
   private adoptRegion(meta: SegmentMeta, region: Region, deleted?: ReadonlyArray<number>): Publication["added"][number] {
     const id = this.nextSegment++
@@ -166,50 +174,105 @@ export class CollectionWriter {
     while (this.gate !== undefined) await this.gate
     if (this.isClosed) return undefined
     this.activeWrites++
+    const verdicts: WriteVerdict[] = []
+    let chunk = this.openChunk()
     try {
-      const verdicts: WriteVerdict[] = []
       for (let at = 0; at < operations.length;) {
         const until = performance.now() + SLICE_ms
-        // Writes that run at the same time share the open chunk; whoever ends first commits it for all.
-        do { verdicts.push((this.chunk ??= new Chunk(this)).apply(operations[at++], returnDocuments)) } while (at < operations.length && performance.now() < until && this.chunk.builder.docs < CHUNK_DOCS)
-        if (at === operations.length || this.chunk.builder.docs >= CHUNK_DOCS) this.commitChunk()
+        // Another write that named an id of this chunk has had it committed: what follows goes into the next one.
+        do { if (chunk.isClosed) chunk = this.openChunk(); verdicts.push(chunk.apply(operations[at++], returnDocuments)) } while (at < operations.length && performance.now() < until && chunk.builder.docs < CHUNK_DOCS)
+        if (at === operations.length || chunk.builder.docs >= CHUNK_DOCS) await this.committed(chunk)
         if (at < operations.length) await nextTurn()
         while (this.views.length > SEGMENTS_MAX && this.merging !== undefined) await this.merging
       }
-      // Another write may have taken the last operations into a chunk that it still fills.
-      this.commitChunk()
       const done = this.published
       if (this.pendingPublications > 0) await done
       await this.journal.flushed()
       return verdicts
     } finally {
+      // Left open only by a defect: what it holds was promised to nobody.
+      this.openChunks.delete(chunk)
       this.activeWrites--
       if (this.activeWrites === 0) for (const wake of this.waiters.splice(0)) wake()
     }
   }
 
-  private commitChunk(): void {
-    const { chunk } = this
-    this.chunk = undefined
-    if (chunk !== undefined) this.commit(chunk)
+  private openChunk(): Chunk {
+    const chunk = new Chunk(this)
+    this.openChunks.add(chunk)
+    return chunk
   }
-  /** Adopts what a chunk made: new segment, deletions, journal batch; publishes when the batch is readable. */
+  /** Lays a chunk out, large ones in slices, and commits it. */
+  private async committed(chunk: Chunk): Promise<void> {
+    for (let until = performance.now() + SLICE_ms; !chunk.isClosed;) {
+      if (chunk.layOut(this.allocate)) { this.commit(chunk); return }
+      if (performance.now() > until) { await nextTurn(); until = performance.now() + SLICE_ms }
+    }
+  }
+  /** An operation names this id: whatever another open chunk did to it comes first. Rare, so that chunk is laid out here and now. */
+  settleOthers(own: Chunk, id: string): void {
+    if (this.openChunks.size < 2) return
+    for (const chunk of this.openChunks) {
+      if (chunk === own || !chunk.holds(id)) continue
+      while (!chunk.layOut(this.allocate)) { /* next column */ }
+      this.commit(chunk)
+    }
+  }
+  isOpenElsewhere(own: Chunk, id: string): boolean {
+    for (const chunk of this.openChunks) if (chunk !== own && chunk.holds(id)) return true
+    return false
+  }
+  /**
+   * Adopts what a chunk made: new segment, deletions, journal batch. A small one is published at once, so that it is found
+   * before the disk has it; others when the batch is readable, in the order of their commits.
+   */
   private commit(chunk: Chunk): void {
-    const { puts, removes, builder, detected } = chunk
-    if (puts.size === 0 && removes.size === 0 && detected === 0) return
-    const added = builder.docs === 0 ? [] : [this.adopt(builder, chunk.replaced)]
-    const deletions = [...chunk.deletions].map(([view, docs]) => ({ segment: view.segment.id, docs }))
-    const batch = ++this.batches
+    this.openChunks.delete(chunk)
+    const { builder, laidOut, puts, removes } = chunk
+    chunk.isClosed = true
+    // Fields that any open chunk detected may be in this one's documents.
+    const isDetected = this.schema !== this.savedSchema
+    if (puts.size === 0 && removes.size === 0 && !isDetected) return
+    this.savedSchema = this.schema
+    const deletions = this.markReplaced(chunk)
+    const added: Array<Publication["added"][number]> = []
+    if (builder.docs > 0 && laidOut !== undefined) {
+      added.push(this.adoptRegion(laidOut.meta, laidOut.region, chunk.replaced))
+      const { segment } = this.views[this.views.length - 1]
+      for (let doc = 0; doc < segment.docs; doc++) { const hash = segment.idHash(doc); this.ids?.add(hash); this.nextIds?.add(hash) }
+    }
     const list = [...puts].map(([seq, text]): StoredDocument => { const unstored = chunk.unstored.get(seq); return { seq, text, ...(unstored === undefined ? {} : { unstored }) } })
-    for (const { seq, text, unstored } of list) this.inFlight.set(seq, { text, ...(unstored === undefined ? {} : { unstored }), batch })
-    for (const seq of removes) this.inFlight.set(seq, { text: undefined, batch })
-    const committed = this.journal.commit(this.key, { puts: list, removes: [...removes], nextSeq: this.nextSeq, ...(detected > 0 ? { record: this.record } : {}) })
-    const schema = detected > 0 ? this.schema : undefined
-    this.enqueue(committed, () => {
-      for (const seq of [...puts.keys(), ...removes]) if (this.inFlight.get(seq)?.batch === batch) this.inFlight.delete(seq)
-      this.publish({ ...(schema === undefined ? {} : { schema }), added, removed: [], deletions })
-    })
+    const committed = this.journal.commit(this.key, { puts: list, removes: [...removes], nextSeq: this.nextSeq, ...(isDetected ? { record: this.record } : {}) })
+    const publication: Publication = { ...(isDetected ? { schema: this.schema } : {}), added, removed: [], deletions: deletions.map(([view, docs]) => ({ segment: view.segment.id, docs })) }
+    const view = added.length === 0 ? undefined : this.views[this.views.length - 1]
+    // What readers have not heard of cannot lose a document before them, and a schema must not come before one that it follows.
+    const isEarly = committed !== undefined && list.length + removes.size <= EARLY_DOCS && !isDetected && !deletions.some(([replaced]) => this.unpublished.has(replaced))
+    if (isEarly) {
+      const early = ++this.earlyBatches
+      this.publish({ ...publication, early: { batch: early, texts: list.map(({ seq, text }) => [seq, text]) } })
+      this.enqueue(committed, () => { this.publish({ added: [], removed: [], deletions: [], readable: early }) })
+    } else {
+      if (view !== undefined) this.unpublished.add(view)
+      this.enqueue(committed, () => {
+        if (view !== undefined) this.unpublished.delete(view)
+        this.publish(publication)
+      })
+    }
     this.scheduleMerges()
+    this.renewIds()
+  }
+  /** Marks what a chunk replaced or removed in segments of before: only now, so that no reader misses a document meanwhile. */
+  private markReplaced(chunk: Chunk): Array<readonly [SegmentView, number[]]> {
+    const deletions = new Map<SegmentView, number[]>()
+    for (const id of chunk.superseded) {
+      const place = this.locate(id)
+      if (place === undefined) continue
+      markDeleted(place.view, [place.doc])
+      const list = deletions.get(place.view)
+      if (list === undefined) deletions.set(place.view, [place.doc])
+      else list.push(place.doc)
+    }
+    return [...deletions]
   }
   /** Publications leave in the order of their commits. */
   private enqueue(committed: Promise<void> | undefined, send: () => void): void {
@@ -236,27 +299,43 @@ export class CollectionWriter {
     }
   }
 
-  textOf(seq: number): string | undefined {
-    const flight = this.inFlight.get(seq)
-    return flight !== undefined ? flight.text : this.journal.get(this.key, seq)
-  }
+  textOf(seq: number): string | undefined { return this.journal.get(this.key, seq) }
   /** A live document with the values of its `store: false` fields, also where its commit is not readable yet. */
   documentOf(seq: number): Document | undefined {
-    const flight = this.inFlight.get(seq)
-    const stored = flight === undefined ? this.journal.document(this.key, seq) : flight.text === undefined ? undefined : { seq, text: flight.text, ...(flight.unstored === undefined ? {} : { unstored: flight.unstored }) }
+    const stored = this.journal.document(this.key, seq)
     return stored === undefined ? undefined : wholeDocument(stored)
   }
-  /** Ids of all segments; made when first needed, and anew when it has grown full. */
-  private idFilter: IdFilter | undefined
-  private get knownIds(): IdFilter {
-    if (this.idFilter !== undefined && !this.idFilter.isFull) return this.idFilter
-    const filter = new IdFilter(this.views.reduce((total, { segment }) => total + segment.docs, 0))
-    for (const { segment } of this.views) for (const hash of segment.idHashes()) filter.add(hash)
-    return this.idFilter = filter
+  /** Ids of all segments; undefined until they have been read. */
+  private ids: IdFilters | undefined = new IdFilters(0)
+  /** The one that is being made of what is there; takes in what comes meanwhile. */ private nextIds: IdFilters | undefined
+  private learning: Promise<void> | undefined
+  private learnIds(): void {
+    const next = this.nextIds = new IdFilters(this.documentCount)
+    this.learning = inSlices(this.addIds(next), MERGE_SLICE_ms).then(() => { this.ids = next; this.nextIds = undefined; this.learning = undefined })
+  }
+  /** Segments that a merge takes away are left: their documents are in another one, which has its turn. */
+  private *addIds(filter: IdFilters): Generator<void, void> {
+    const read = new Set<SegmentView>()
+    for (;;) {
+      const view = this.isClosed ? undefined : this.views.find((candidate) => !read.has(candidate))
+      if (view === undefined) return
+      read.add(view)
+      for (let doc = 0; doc < view.segment.docs; doc++) {
+        filter.add(view.segment.idHash(doc))
+        if ((doc & 4_095) !== 4_095) continue
+        yield
+        if (!this.views.includes(view)) break
+      }
+    }
+  }
+  /** When half of the ids are of documents that are gone. */
+  private renewIds(): void {
+    if (this.learning === undefined && this.ids !== undefined && this.ids.ids > IDS_RENEWED_MIN && this.ids.ids > this.documentCount * 2) this.learnIds()
   }
   locate(id: string): Place | undefined {
-    const key = encodeUtf8(id), hash = hashBytes(key, 0, key.length)
-    if (!this.knownIds.mayHold(hash)) return undefined
+    const hash = hashText(id)
+    if (this.ids !== undefined && !this.ids.mayHold(hash)) return undefined
+    const key = encodeUtf8(id)
     for (let at = this.views.length - 1; at >= 0; at--) {
       const view = this.views[at]
       for (const doc of view.segment.docsOfKey(key, hash)) if (view.deleted === undefined || !hasBit(view.deleted, doc)) return { view, doc }
@@ -288,7 +367,7 @@ export class CollectionWriter {
         ...(change.curation_sets === undefined ? {} : { curation_sets: change.curation_sets }),
       }
       if (change.drop.length === 0 && change.add.length === 0) {
-        this.schema = schema
+        this.schema = this.savedSchema = schema
         await this.journal.saveCollection(this.record)
         this.publish({ schema, added: [], removed: [], deletions: [] })
         return ok(this.record)
@@ -310,13 +389,13 @@ export class CollectionWriter {
       for (const stored of this.journal.documents(this.key)) {
         const document = wholeDocument(stored)
         builder.add(stored.seq, String(document.id), flatten(target, document))
-        if (builder.docs >= REBUILD_DOCS) { built.push(builder.finish(this.allocate)); builder = new SegmentBuilder(target, this.dictionaries) }
+        if (builder.docs >= REBUILD_DOCS) { built.push(await inSlices(builder.finishing(this.allocate), SLICE_ms)); builder = new SegmentBuilder(target, this.dictionaries) }
         await pause()
       }
       if (builder.docs > 0) built.push(builder.finish(this.allocate))
       // Until here everything looked at the old index; now it changes as a whole.
       const old = this.views.splice(0)
-      this.schema = target
+      this.schema = this.savedSchema = target
       const added = built.map(({ meta, region }) => this.adoptRegion(meta, region))
       this.publish({ schema: target, added, removed: old.map(({ segment }) => segment.id), deletions: [] })
       for (const { segment } of old) this.release(segment.region)
@@ -369,7 +448,7 @@ export class CollectionWriter {
     const live = views.reduce((n, { segment, deletedCount }) => n + segment.docs - deletedCount, 0)
     if (live > 256) await nextTurn()
     const work = mergeSegments(this.schema, sources, this.allocate)
-    const merged = await inSlices(work, live > 256 ? MERGE_SLICE_ms : SLICE_ms)
+    const merged = await inSlices(work, () => this.activeWrites > 0 ? MERGE_SLICE_ms : SLICE_ms)
     if (this.isClosed || !views.every((view) => this.views.includes(view))) { this.release(merged.region); return }
     // Documents deleted while the merge ran are deleted in its result.
     const lost: number[] = []
@@ -381,8 +460,11 @@ export class CollectionWriter {
     })
     for (const view of views) this.views.splice(this.views.indexOf(view), 1)
     const added = merged.meta.docs === 0 ? [] : [this.adoptRegion(merged.meta, merged.region, lost)]
+    const view = added.length === 0 ? undefined : this.views[this.views.length - 1]
+    if (view !== undefined) this.unpublished.add(view)
     const removed = views.map(({ segment }) => segment.id)
     this.enqueue(undefined, () => {
+      if (view !== undefined) this.unpublished.delete(view)
       this.publish({ added, removed, deletions: [] })
       for (const { segment } of views) this.release(segment.region)
     })
@@ -403,6 +485,7 @@ export class CollectionWriter {
     clearTimeout(this.quiet)
     await this.graphs.close()
     await this.merging
+    await this.learning
     await this.published
   }
 }
@@ -423,22 +506,39 @@ const withFields = (schema: CollectionSchema, detected: ReadonlyArray<Field>): C
 }
 /** Where a live document is indexed. */
 interface Place { readonly view: SegmentView; readonly doc: number }
-/** Operations that become one segment and one journal batch. */
+interface Pending { readonly seq: number; readonly text: string | undefined; /** Its number in the segment, -1 where it was removed. */ readonly doc: number }
+/**
+ * Operations of one write that become one segment and one journal batch.
+ *
+ * filling (`apply`) -> laying out (`layOut`, column by column) -> closed (committed by the writer). Nobody sees its documents
+ * before that, and an id is in at most one open chunk: an operation of another write that names it has this one committed first.
+ */
 class Chunk {
   readonly builder: SegmentBuilder
   readonly puts = new Map<number, string>()
   readonly removes = new Set<number>()
   readonly unstored = new Map<number, string>()
-  /** Documents of older segments that this chunk replaces or removes. */ readonly deletions = new Map<SegmentView, number[]>()
+  /** Ids whose documents of older segments this chunk replaces or removes. */ readonly superseded = new Set<string>()
   /** Numbers in the new segment that a later operation of the same chunk replaced. */ readonly replaced: number[] = []
-  detected = 0
+  isClosed = false
+  laidOut: { readonly meta: SegmentMeta; readonly region: Region } | undefined
+  private work: Generator<void, { meta: SegmentMeta; region: Region }> | undefined
   private readonly writer: CollectionWriter
-  /** What this chunk did to an id so far. */ private readonly ids = new Map<string, Pending & { doc: number }>()
+  /** What this chunk did to an id so far. */ private readonly ids = new Map<string, Pending>()
   constructor(writer: CollectionWriter) {
     this.writer = writer
     this.builder = new SegmentBuilder(writer.schema, writer.dictionaryLookup)
   }
 
+  holds(id: string): boolean { return this.ids.has(id) }
+  /** One step of the segment; true when there is nothing left to do. */
+  layOut(allocate: Allocate): boolean {
+    if (this.builder.docs === 0 || this.laidOut !== undefined) return true
+    const step = (this.work ??= this.builder.finishing(allocate)).next()
+    if (step.done !== true) return false
+    this.laidOut = step.value
+    return true
+  }
   apply(operation: WriteOperation, returnDocuments: boolean): WriteVerdict {
     if (operation.kind === "delete") return this.delete(operation.id, returnDocuments)
     const { writer } = this
@@ -465,13 +565,14 @@ class Chunk {
     for (;;) {
       const id = String(this.writer.upcomingSeq)
       const own = this.ids.get(id)
-      if (own === undefined ? this.writer.locate(id) === undefined : own.text === undefined) return id
+      if (own === undefined ? this.writer.locate(id) === undefined && !this.writer.isOpenElsewhere(this, id) : own.text === undefined) return id
       this.writer.takeSeq()
     }
   }
   private existing(id: string): Document | undefined {
     const own = this.ids.get(id)
     if (own !== undefined) return own.text === undefined ? undefined : wholeDocument({ seq: own.seq, text: own.text, ...(this.unstored.has(own.seq) ? { unstored: this.unstored.get(own.seq)! } : {}) })
+    this.writer.settleOthers(this, id)
     const place = this.placeOf(id)
     return place === undefined ? undefined : this.writer.documentOf(place.view.segment.seqs[place.doc])
   }
@@ -492,31 +593,27 @@ class Chunk {
     } else {
       const place = this.placeOf(id)
       seq = place === undefined ? writer.takeSeq() : place.view.segment.seqs[place.doc]
-      if (place !== undefined) this.remove(place)
+      if (place !== undefined) this.superseded.add(id)
     }
-    if (prepared.detected.length > 0) { writer.appendFields(prepared.detected); this.detected += prepared.detected.length; this.builder.extend(writer.schema, writer.dictionaryLookup) }
+    if (prepared.detected.length > 0) { writer.appendFields(prepared.detected); this.builder.extend(writer.schema, writer.dictionaryLookup) }
     const doc = this.builder.add(seq, id, prepared.values as ReadonlyMap<string, IndexValue>)
     const text = stringifyJson(prepared.stored)
     this.puts.set(seq, text)
-    const hidden = writer.schema.fields.filter((field) => !field.store && prepared.values.has(field.name))
-    if (hidden.length > 0) this.unstored.set(seq, stringifyJson(Object.fromEntries(hidden.map(({ name }) => [name, prepared.values.get(name)]))))
-    else this.unstored.delete(seq)
+    const { unstored } = documentPlanOf(writer.schema)
+    const hidden = unstored.length === 0 ? unstored : unstored.filter((name) => prepared.values.has(name))
+    if (hidden.length > 0) this.unstored.set(seq, stringifyJson(Object.fromEntries(hidden.map((name) => [name, prepared.values.get(name)]))))
+    else if (this.unstored.size > 0) this.unstored.delete(seq)
     this.removes.delete(seq)
     this.ids.set(id, { seq, text, doc })
   }
-  private remove({ view, doc }: Place): void {
-    markDeleted(view, [doc])
-    const list = this.deletions.get(view)
-    if (list === undefined) this.deletions.set(view, [doc])
-    else list.push(doc)
-  }
   private delete(id: string, returnDocuments: boolean): WriteVerdict {
     const own = this.ids.get(id)
+    if (own === undefined) this.writer.settleOthers(this, id)
     const place = own === undefined ? this.writer.locate(id) : undefined
     const text = own !== undefined ? own.text : place === undefined ? undefined : this.writer.textOf(place.view.segment.seqs[place.doc])
     if (text === undefined) return { id, result: fail(notFound(`Could not find a document with id: ${id}`)) }
     const seq = own !== undefined ? own.seq : place!.view.segment.seqs[place!.doc]
-    if (own !== undefined) { if (own.doc >= 0) this.replaced.push(own.doc) } else this.remove(place!)
+    if (own !== undefined) { if (own.doc >= 0) this.replaced.push(own.doc) } else this.superseded.add(id)
     this.puts.delete(seq)
     this.removes.add(seq)
     this.ids.set(id, { seq, text: undefined, doc: -1 })
@@ -579,8 +676,7 @@ const equalDocs = (schema: CollectionSchema, { segment }: SegmentView, field: Fi
   return docs
 }
 const missingReference = (writer: CollectionWriter, prepared: Prepared): EngineError | undefined => {
-  for (const field of writer.schema.fields) {
-    if (field.reference === "" || field.async_reference) continue
+  for (const field of documentPlanOf(writer.schema).references) {
     const value = prepared.values.get(field.name)
     if (value === undefined) continue
     const dot = field.reference.indexOf(".")

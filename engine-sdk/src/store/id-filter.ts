@@ -6,6 +6,29 @@
 const BITS_PER_ID = 12
 const IDS_MIN = 4_096
 
+/** A filter that grows: when one is full a twice as large one takes what comes next, and nothing has to be read again. */
+export class IdFilters {
+  private readonly filters: IdFilter[]
+  /** Ids in it, those that were removed too; twice as many as there are documents make it worth building anew. */ ids: number
+  /** `ids`: how many there will be at least. */
+  constructor(ids: number) {
+    this.ids = 0
+    this.filters = [new IdFilter(ids)]
+  }
+  /** An id that is replaced again and again counts once. */
+  add(hash: number): void {
+    if (this.mayHold(hash)) return
+    let last = this.filters[this.filters.length - 1]
+    if (last.isFull) this.filters.push(last = new IdFilter(this.ids))
+    this.ids++
+    last.add(hash)
+  }
+  mayHold(hash: number): boolean {
+    for (const filter of this.filters) if (filter.mayHold(hash)) return true
+    return false
+  }
+}
+
 export class IdFilter {
   private readonly bits: Uint32Array
   private readonly most: number

@@ -26,10 +26,10 @@ export interface Journal {
   nextSeq(key: number): number
   saveCollection(record: CollectionRecord): Promise<void>
   dropCollection(key: number): Promise<void>
-  get(key: number, seq: number): string | undefined
-  /** Live documents of a collection in insertion order. */
+  /** Also what is committed and not yet readable. */ get(key: number, seq: number): string | undefined
+  /** Live documents of a collection in insertion order, as far as they are readable: all of them once commits have resolved. */
   documents(key: number): Iterable<StoredDocument>
-  /** One live document with what is kept beside it. */
+  /** One live document with what is kept beside it, as `get`. */
   document(key: number, seq: number): StoredDocument | undefined
   /** Resolves when readers can see the batch; all of it or nothing survives a crash. undefined = at once. */
   commit(key: number, batch: JournalBatch): Promise<void> | undefined

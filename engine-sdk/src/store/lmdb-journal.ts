@@ -71,6 +71,8 @@ export class LmdbJournal implements Journal {
   private readonly keyBytes = Buffer.alloc(10)
   /** Segment files whose bytes are known to be right: read or written by this journal. A file left by a crash may carry the number of a later segment. */
   private readonly sound = new Set<string>()
+  /** Batches that are handed over and not readable yet, by collection and insertion number: at most what writes that wait for their answer brought. */
+  private readonly inFlight = new Map<number, Map<number, { readonly text: string | undefined; readonly unstored: string | undefined; readonly bytes: number; readonly position: number }>>()
   readonly graphFolder: string
   private constructor(path: string, databases: Databases) { this.path = path; this.databases = databases; this.graphFolder = join(path, "graphs") }
 
@@ -130,6 +132,7 @@ export class LmdbJournal implements Journal {
   async dropCollection(key: number): Promise<void> {
     this.records.delete(key)
     this.counters.delete(key)
+    this.inFlight.delete(key)
     const { env, documents, unstored, changes, records } = this.databases
     await env.batch(() => { void records.remove(this.named("c", key)); void records.remove(this.named("n", key)); void records.remove(this.named("s", key)) })
     // The record is gone with that; what is left can be cleared in parts.
@@ -146,13 +149,20 @@ export class LmdbJournal implements Journal {
   }
 
   get(key: number, seq: number): string | undefined {
+    const flight = this.inFlight.get(key)?.get(seq)
+    return flight === undefined ? this.readable(key, seq) : flight.text
+  }
+  /** What the disk has: the version that readers have heard of, or one that they are about to. */
+  readable(key: number, seq: number): string | undefined {
     this.keyBytes.writeUInt32BE(key)
     this.keyBytes.writeUIntBE(seq, 4, 6)
     const bytes = this.databases.documents.getBinaryFast(this.keyBytes)
     return bytes === undefined ? undefined : textOf(bytes)
   }
   document(key: number, seq: number): StoredDocument | undefined {
-    const text = this.get(key, seq)
+    const flight = this.inFlight.get(key)?.get(seq)
+    if (flight !== undefined) return flight.text === undefined ? undefined : { seq, text: flight.text, ...(flight.unstored === undefined ? {} : { unstored: flight.unstored }) }
+    const text = this.readable(key, seq)
     if (text === undefined) return undefined
     const unstored = this.databases.unstored.getBinary(entryKey(key, seq))
     return { seq, text, ...(unstored === undefined ? {} : { unstored: textOf(unstored) }) }
@@ -176,12 +186,12 @@ export class LmdbJournal implements Journal {
     const known = own.nextSeq
     own.nextSeq = batch.nextSeq
     own.position++
-    const puts = batch.puts.map(({ seq, text, unstored: hidden }) => ({ seq, bytes: Buffer.from(text, "utf8"), hidden }))
+    const puts = batch.puts.map(({ seq, text, unstored: hidden }) => ({ seq, text, bytes: Buffer.from(text, "utf8"), hidden }))
     for (const { seq, bytes } of puts) {
       if (seq >= known) { own.documents++; own.bytes += bytes.length }
-      else own.bytes += bytes.length - (documents.getBinaryFast(entryKey(key, seq))?.length ?? 0)
+      else own.bytes += bytes.length - this.bytesOf(key, seq)
     }
-    for (const seq of batch.removes) if (seq < known) { own.documents--; own.bytes -= documents.getBinaryFast(entryKey(key, seq))?.length ?? 0 }
+    for (const seq of batch.removes) if (seq < known) { own.documents--; own.bytes -= this.bytesOf(key, seq) }
     const changed = Buffer.alloc((puts.length + batch.removes.length) * 6)
     let at = 0
     const done = env.batch(() => {
@@ -200,7 +210,20 @@ export class LmdbJournal implements Journal {
       void records.put(this.named("n", key), json(own))
       if (batch.record !== undefined) { this.records.set(key, batch.record); void records.put(this.named("c", key), json(batch.record)) }
     })
-    return Promise.resolve(done).then(() => { env.resetReadTxn() })
+    let flights = this.inFlight.get(key)
+    if (flights === undefined) this.inFlight.set(key, flights = new Map())
+    const { position } = own
+    for (const { seq, bytes, text, hidden } of puts) flights.set(seq, { text, unstored: hidden, bytes: bytes.length, position })
+    for (const seq of batch.removes) flights.set(seq, { text: undefined, unstored: undefined, bytes: 0, position })
+    return Promise.resolve(done).then(() => {
+      env.resetReadTxn()
+      for (const { seq } of puts) if (flights.get(seq)?.position === position) flights.delete(seq)
+      for (const seq of batch.removes) if (flights.get(seq)?.position === position) flights.delete(seq)
+    })
+  }
+  /** Of the latest version of a document, readable or not. */
+  private bytesOf(key: number, seq: number): number {
+    return this.inFlight.get(key)?.get(seq)?.bytes ?? this.databases.documents.getBinaryFast(entryKey(key, seq))?.length ?? 0
   }
   async flushed(): Promise<void> { await this.databases.env.flushed }
 

@@ -14,6 +14,7 @@ const PART_OPERATIONS = 1_024
 
 export class RemoteWriter implements WriterPort {
   private readonly worker: Worker
+  /** How many calls were posted: the worker looks here between two slices of its work. */ private readonly posted = new Int32Array(new SharedArrayBuffer(4))
   private readonly emit: (event: WriterEvent) => void
   private readonly lost: (message: string) => void
   private readonly waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
@@ -25,7 +26,7 @@ export class RemoteWriter implements WriterPort {
   private constructor(path: string, emit: (event: WriterEvent) => void, lost: (message: string) => void, approximateFrom: number | undefined) {
     this.emit = emit
     this.lost = lost
-    this.worker = new Worker(new URL("./writer-worker.ts", import.meta.url), { workerData: { path, approximateFrom }, resourceLimits: { maxOldGenerationSizeMb: 2_048 } })
+    this.worker = new Worker(new URL("./writer-worker.ts", import.meta.url), { workerData: { path, approximateFrom, posted: this.posted.buffer }, resourceLimits: { maxOldGenerationSizeMb: 2_048 } })
     this.worker.on("message", (message: FromWriter) => this.receive(message))
     this.worker.on("error", (error) => this.gone(error instanceof Error ? error.message : String(error)))
     this.exited = new Promise((resolve) => { this.worker.on("exit", () => { this.gone("The engine's writer has stopped."); resolve() }) })
@@ -76,6 +77,7 @@ export class RemoteWriter implements WriterPort {
     const id = this.nextCall++
     return new Promise<A>((resolve, reject) => {
       this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject })
+      Atomics.add(this.posted, 0, 1)
       this.post({ kind: "call", id, method, head: stringifyJson(args), body })
     })
   }

@@ -3,7 +3,7 @@
  * arrays are slow on one runtime's ports); segments go as shared buffers with offset and length.
  */
 import { stringifyJson } from "../documents/mod.ts"
-import type { Publication, PublishedGraph } from "../index/reader.ts"
+import type { EarlyTexts, Publication, PublishedGraph } from "../index/reader.ts"
 import type { SegmentMeta } from "../index/sections.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { DirtyValues, WriteAction } from "../schema.ts"
@@ -19,7 +19,7 @@ export type FromWriter =
   | { readonly kind: "answer"; readonly id: number; readonly text: string }
   | { readonly kind: "failed"; readonly id?: number; readonly name: string; readonly message: string; readonly stack?: string }
   | { readonly kind: "event"; readonly text: string }
-  | { readonly kind: "published"; readonly number: number; readonly key: number; readonly schema: string | undefined; readonly added: ReadonlyArray<SharedSegment>; readonly removed: ReadonlyArray<number>; readonly deletions: string; /** JSON of what was published without the graphs themselves. */ readonly graphs: string }
+  | { readonly kind: "published"; readonly number: number; readonly key: number; readonly schema: string | undefined; readonly added: ReadonlyArray<SharedSegment>; readonly removed: ReadonlyArray<number>; readonly deletions: string; /** JSON of what was published without the graphs themselves. */ readonly graphs: string; /** JSON of texts that the disk does not have yet. */ readonly early?: string; readonly readable?: number }
 
 interface OperationHead { readonly d?: 1; readonly i?: string; readonly a?: WriteAction; readonly v?: DirtyValues; readonly n?: number; /** `rewrite`. */ readonly r?: 1 }
 
@@ -53,10 +53,12 @@ export const encodeEvent = (event: WriterEvent, number: number): FromWriter => {
     added: publication.added.map(({ id, meta, region, deleted }) => ({ id, meta: JSON.stringify(meta), buffer: region.buffer, offset: region.offset, length: region.length, deleted: deleted === undefined ? [] : Array.from(deleted) })),
     removed: publication.removed, deletions: JSON.stringify(publication.deletions.map(({ segment, docs }) => ({ segment, docs: Array.from(docs) }))),
     graphs: JSON.stringify((publication.graphs ?? []).map(({ segment, record, file, failure }) => ({ segment, record, file, failure }))),
+    ...(publication.early === undefined ? {} : { early: JSON.stringify(publication.early) }), ...(publication.readable === undefined ? {} : { readable: publication.readable }),
   }
 }
 export const decodePublication = (message: Extract<FromWriter, { kind: "published" }>): Publication => ({
   ...(message.schema === undefined ? {} : { schema: JSON.parse(message.schema) as NonNullable<Publication["schema"]> }),
   added: message.added.map(({ id, meta, buffer, offset, length, deleted }) => ({ id, meta: JSON.parse(meta) as SegmentMeta, region: { buffer, offset, length }, deleted })),
   removed: message.removed, deletions: JSON.parse(message.deletions) as Publication["deletions"], graphs: JSON.parse(message.graphs) as PublishedGraph[],
+  ...(message.early === undefined ? {} : { early: JSON.parse(message.early) as EarlyTexts }), ...(message.readable === undefined ? {} : { readable: message.readable }),
 })

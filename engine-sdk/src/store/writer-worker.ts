@@ -8,6 +8,7 @@ import type { SchemaChange } from "../engine.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { LmdbJournal } from "./lmdb-journal.ts"
 import { SlabPool } from "./slab-pool.ts"
+import { giveWayTo } from "./turns.ts"
 import { Writer } from "./writer.ts"
 import { decodeOperations, encodeEvent, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
 
@@ -22,7 +23,10 @@ const failed = (error: unknown, id?: number): void => {
 process.on("uncaughtException", (error) => { failed(error); process.exit(1) })
 process.on("unhandledRejection", (error) => { failed(error); process.exit(1) })
 
-const { path, approximateFrom } = workerData as { path: string; approximateFrom: number | undefined }
+const { path, approximateFrom, posted } = workerData as { path: string; approximateFrom: number | undefined; posted: SharedArrayBuffer }
+const calls = new Int32Array(posted)
+let received = 0
+giveWayTo(() => Atomics.load(calls, 0) !== received)
 const journal = await LmdbJournal.open(path)
 const pool = new SlabPool()
 const writer = new Writer(journal, (event) => post(encodeEvent(event, event.kind === "published" ? ++pool.publications : 0)), {
@@ -44,6 +48,7 @@ const run = async (call: WriterCall): Promise<unknown> => {
 }
 port.on("message", (message: ToWriter) => {
   if (message.kind === "seen") { pool.seen(message.publication); return }
+  received = (received + 1) | 0
   run(message).then((value) => {
     post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
     // Let the answer leave before the thread ends itself.
