@@ -459,7 +459,9 @@ export class CollectionWriter {
       }
     })
     for (const view of views) this.views.splice(this.views.indexOf(view), 1)
+    // Of one document that is written again and again all but the newest segment are empty.
     const added = merged.meta.docs === 0 ? [] : [this.adoptRegion(merged.meta, merged.region, lost)]
+    if (added.length === 0) this.release(merged.region)
     const view = added.length === 0 ? undefined : this.views[this.views.length - 1]
     if (view !== undefined) this.unpublished.add(view)
     const removed = views.map(({ segment }) => segment.id)
