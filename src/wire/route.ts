@@ -86,10 +86,10 @@ const parseJson = ({ payloadIsChecked, plane }: Operation, bytes: Buffer): Effec
   return unstorable === undefined ? Effect.succeed(parsed.value) : Effect.fail(inputInvalid(unstorable === "" ? "body" : unstorable, notStorable))
 }
 const notStorable = "No NUL character and no half surrogate pair"
-/** The first parameter of the path, or of the query, that nothing can be named; a search of the engine takes any. */
+/** The first parameter of the path, or of the query, that nothing can be named; a search of the engine takes any, and what is public reads none. */
 const unnameable = ({ plane, scope }: Operation, params: Readonly<Record<string, string>>, search: Readonly<Record<string, string>>): string | undefined => {
   for (const name in params) if (!isStorable(params[name]!)) return name
-  if (plane !== "engine" || scope !== "search") for (const name in search) if (!isStorable(search[name]!)) return name
+  if (scope !== "public" && (plane !== "engine" || scope !== "search")) for (const name in search) if (!isStorable(search[name]!)) return name
   return undefined
 }
 

@@ -71,6 +71,12 @@ describe("races", () => {
   })
 })
 
+describe("what is public and reads no query", () => {
+  it("does not judge one", async () => {
+    for (const path of ["/health", "/api/v1/health", "/api/v1/capabilities", "/v1/openapi.json"]) expect((await program.request("GET", `${path}?__proto__[polluted]=%00&x=%ff`)).status, path).toBe(200)
+  })
+})
+
 describe("items of a set that come at the same moment", () => {
   it("are all kept, and those that go are all gone", async () => {
     const ids = Array.from({ length: 20 }, (_, i) => `i${String(i).padStart(2, "0")}`)

@@ -73,6 +73,8 @@ const parsed = (text: string): Record<string, unknown> | undefined => {
 
 /** What the answer to an operation is beside its contract; undefined when it is within. */
 export const besideContract = (operation: Described, answer: RawAnswer): string | undefined => {
+  // A head that the parser refuses never becomes a request of any operation, nor of a plane: its answer is that of the server.
+  if (answer.status === 431) return typeof parsed(answer.text)?.message === "string" ? undefined : "431 without a message"
   if (!operation.answers.has(answer.status)) return `status ${answer.status} is not declared`
   const validate = operation.answers.get(answer.status)
   if (validate === undefined) return undefined
