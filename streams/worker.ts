@@ -1,4 +1,5 @@
 /** The entry of the stream worker's thread: carries `main.ts` over the thread's port and answers for its end. */
+import "../src/runtime/plain-fibers.ts"
 import "effect/schema/SchemaJITCompiler/enable"
 import { Cause, Effect, Exit, Fiber, Logger } from "effect"
 import { parentPort, workerData } from "node:worker_threads"
