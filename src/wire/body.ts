@@ -3,67 +3,42 @@
  * Works on the node request itself, because a framework's body reader would decide by content type.
  */
 import type { IncomingMessage } from "node:http"
-import type { Readable, Transform } from "node:stream"
-import * as zlib from "node:zlib"
+import type { Readable } from "node:stream"
 import { Effect } from "effect"
+import { type ContentCoding, contentCoding } from "./content-coding.ts"
 import { type InputInvalid, inputInvalid } from "./errors.ts"
 
-const decoderFor = (encoding: string): Transform | undefined => {
-  switch (encoding) {
-    case "gzip": case "x-gzip": return zlib.createGunzip()
-    case "deflate": return zlib.createInflate()
-    case "br": return zlib.createBrotliDecompress()
-    case "zstd": {
-      const create = (zlib as { readonly createZstdDecompress?: () => Transform }).createZstdDecompress
-      return create?.()
-    }
-    default: return undefined
-  }
-}
-
-type Decode = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Buffer
-const decodeOf = (encoding: string): Decode | undefined => {
-  switch (encoding) {
-    case "gzip": case "x-gzip": return zlib.gunzipSync
-    case "deflate": return zlib.inflateSync
-    case "br": return zlib.brotliDecompressSync
-    case "zstd": return (zlib as { readonly zstdDecompressSync?: Decode }).zstdDecompressSync
-    default: return undefined
-  }
-}
 /**
  * Bodies that say that they are no longer are decoded in one piece: a stream for each leaves some 30 KB of native memory
  * to the collector, which does not know of it. What comes out is bounded like every body.
  */
 const wholeBytesMax = 65_536
 const encodingOf = (request: IncomingMessage): string => (request.headers["content-encoding"] ?? "identity").trim().toLowerCase()
-const wholeDecodeOf = (request: IncomingMessage): Decode | undefined => {
-  const length = Number(request.headers["content-length"] ?? Infinity)
-  return length <= wholeBytesMax ? decodeOf(encodingOf(request)) : undefined
-}
+const wholeCodingOf = (request: IncomingMessage): ContentCoding | undefined =>
+  Number(request.headers["content-length"] ?? Infinity) <= wholeBytesMax ? contentCoding(encodingOf(request)) : undefined
 
 /** For a body that is read whole: a byte now and then does not hold its memory for ever. */
 const bodyTime_ms = 120_000
 /** Who goes on sending what was refused has this long to read why. */
 const lingering_ms = 30_000
 
-/** The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold at once. */
+/** The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold at once. It fails where the compressed text does not end as it has to. */
 export const bodyStream = (request: IncomingMessage): Effect.Effect<Readable, InputInvalid> => Effect.suspend((): Effect.Effect<Readable, InputInvalid> => {
   const encoding = encodingOf(request)
   if (encoding === "identity" || encoding === "") return Effect.succeed(request)
-  const decoder = decoderFor(encoding)
-  if (decoder === undefined) return Effect.fail(inputInvalid("content-encoding", `\`${encoding.slice(0, 40)}\` is not supported; gzip, br and zstd are`))
-  // A decoder that fails while nobody reads it must not end the program; whoever reads it later still meets the failure.
-  decoder.on("error", () => {})
-  request.on("error", (error) => decoder.destroy(error))
-  request.on("close", () => { if (!request.complete) decoder.destroy() })
-  return Effect.succeed(request.pipe(decoder))
+  const coding = contentCoding(encoding)
+  if (coding === undefined) return Effect.fail(inputInvalid("content-encoding", `\`${encoding.slice(0, 40)}\` is not supported; gzip, br and zstd are`))
+  const { input, output } = coding.stream()
+  request.on("error", (error) => input.destroy(error))
+  request.on("close", () => { if (!request.complete) input.destroy(new Error("it ended early")) })
+  request.pipe(input)
+  return Effect.succeed(output)
 })
 
 /** The whole decoded body, at most `bytes_max`. Over it, or over its time, the rest is discarded and the answer is 400. */
 export const bodyBytes = (request: IncomingMessage, bytes_max: number, { lingers_ms = lingering_ms, time_ms = bodyTime_ms } = {}): Effect.Effect<Buffer, InputInvalid> => {
-  const decode = wholeDecodeOf(request)
-  return Effect.flatMap(decode === undefined ? bodyStream(request) : Effect.succeed<Readable>(request), (stream) =>
+  const coding = wholeCodingOf(request)
+  return Effect.flatMap(coding === undefined ? bodyStream(request) : Effect.succeed<Readable>(request), (stream) =>
     Effect.callback<Buffer, InputInvalid>((resume) => {
       const chunks: Array<Buffer> = []
       let size = 0
@@ -89,10 +64,10 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number, { lingers
       const timer = setTimeout(() => abandon(`The body did not arrive within ${time_ms / 1_000} seconds`), time_ms)
       const tooLarge = () => abandon(`The body is larger than ${bytes_max} bytes`)
       const unreadable = (error: Error) => finish(Effect.fail(inputInvalid("body", `The body could not be read: ${error.message}`)))
-      const decoded = (bytes: Buffer) => {
-        if (decode === undefined) return finish(Effect.succeed(bytes))
+      const arrived = () => {
+        if (coding === undefined) return finish(Effect.succeed(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)))
         try {
-          finish(Effect.succeed(decode(bytes, { maxOutputLength: bytes_max })))
+          finish(Effect.succeed(coding.decode(chunks, size, bytes_max)))
         } catch (error) {
           if ((error as { readonly code?: unknown }).code === "ERR_BUFFER_TOO_LARGE") tooLarge()
           else unreadable(error as Error)
@@ -107,7 +82,7 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number, { lingers
         if (size > bytes_max) return tooLarge()
         chunks.push(chunk)
       })
-      stream.on("end", () => { if (!isDone) decoded(chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, size)) })
+      stream.on("end", () => { if (!isDone) arrived() })
       stream.on("error", unreadable)
       stream.on("close", () => finish(Effect.fail(inputInvalid("body", "The body ended early"))))
     }))

@@ -1,7 +1,8 @@
 /** Bodies that end badly, on a server of their own: what is told, that nothing waits for ever, that nothing ends the process. */
-import { createServer, type Server } from "node:http"
+import { createServer, request, type Server } from "node:http"
 import { type AddressInfo, connect } from "node:net"
-import { gzipSync } from "node:zlib"
+import * as zlib from "node:zlib"
+import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Effect } from "effect"
 import { bodyBytes, bodyStream, isStorable, unstorablePath } from "../../src/wire/body.ts"
@@ -11,6 +12,13 @@ let port: number
 beforeAll(async () => {
   server = createServer((request, response) => {
     // A handler that takes the stream and looks at it later, or never.
+    if (request.url === "/streamed") {
+      return void Effect.runPromise(bodyStream(request)).then(async (stream) => {
+        let size = 0
+        for await (const chunk of stream) size += (chunk as Buffer).length
+        response.end(String(size))
+      }).catch((error: Error) => response.end(`failed: ${error.message}`))
+    }
     if (request.url === "/unread") return void Effect.runPromise(bodyStream(request)).then(() => setTimeout(() => response.end("{}"), 50))
     void Effect.runPromise(Effect.match(bodyBytes(request, 1_000, { time_ms: 200, lingers_ms: 200 }), { onSuccess: (bytes) => String(bytes.length), onFailure: (error) => error.issues[0]!.message })).then((text) => response.end(text))
   })
@@ -28,6 +36,62 @@ const dripping = (drip: string, length: number) => new Promise<string>((settle) 
   socket.on("data", (chunk: Buffer) => { text += chunk.toString() })
   socket.on("error", () => {})
   socket.on("close", () => { clearInterval(timer); settle(text) })
+})
+
+const { zstdCompressSync } = zlib as { readonly zstdCompressSync?: (bytes: Uint8Array) => Buffer }
+const text = Buffer.from(Array.from({ length: 60 }, (_, n) => `{"id":"d${n}","n":${Math.imul(n, 2654435761)}}`).join("\n")).subarray(0, 990)
+const compressed: ReadonlyArray<readonly [string, Buffer]> = [["gzip", gzipSync(text)], ["deflate", deflateSync(text)], ["br", brotliCompressSync(text)], ...zstdCompressSync === undefined ? [] : [["zstd", zstdCompressSync(text)] as const]]
+/** In as many writes as there are parts, so that no length tells how much will come. */
+const postParts = (path: string, parts: ReadonlyArray<Uint8Array>, encoding: string) => new Promise<string>((settle, reject) => {
+  const sent = request({ port, path, method: "POST", headers: { "content-encoding": encoding } }, (response) => {
+    let text = ""
+    response.on("data", (chunk: Buffer) => { text += chunk.toString() }).on("end", () => settle(text))
+  }).on("error", reject)
+  for (const part of parts) sent.write(part)
+  sent.end()
+})
+const halves = (bytes: Buffer) => bytes.length < 2 ? [bytes].filter(({ length }) => length > 0) : [bytes.subarray(0, bytes.length >> 1), bytes.subarray(bytes.length >> 1)]
+
+describe("a compressed body", () => {
+  for (const [encoding, whole] of compressed) {
+    it(`in ${encoding} is refused wherever it was cut, in one piece and as a stream`, async () => {
+      expect(await post("/", whole, { "content-encoding": encoding })).toBe("990")
+      for (const path of ["/", "/streamed"]) expect(await postParts(path, halves(whole), encoding)).toBe("990")
+      for (let cut = 0; cut < whole.length; cut += cut < 20 || cut > whole.length - 20 ? 1 : 17) {
+        const part = whole.subarray(0, cut)
+        expect(await post("/", part, { "content-encoding": encoding }), `whole, ${cut} of ${whole.length}`).toMatch(/^The body could not be read/)
+        expect(await postParts("/", halves(part), encoding), `in parts, ${cut} of ${whole.length}`).toMatch(/^The body could not be read/)
+        expect(await postParts("/streamed", halves(part), encoding), `streamed, ${cut} of ${whole.length}`).toMatch(/^failed: /)
+      }
+    })
+    it(`in ${encoding} loses nothing that stands behind its end`, async () => {
+      for (const more of [Buffer.from("junk"), Buffer.from("\n"), whole]) {
+        const both = Buffer.concat([whole, more])
+        // Members of gzip and frames of zstd may follow one another, and are one text.
+        const isText = (encoding === "gzip" || encoding === "zstd") && more === whole
+        for (const path of ["/", "/streamed"]) {
+          for (const parts of [[both], [whole, more], halves(both)]) {
+            const answer = await postParts(path, parts, encoding)
+            if (isText) expect(answer).toBe(path === "/" ? "The body is larger than 1000 bytes" : "1980")
+            else expect(answer).toMatch(/^The body could not be read|^failed: /)
+          }
+        }
+        expect(await post("/", both, { "content-encoding": encoding })).toMatch(isText ? /is larger/ : /^The body could not be read/)
+      }
+    })
+  }
+  it("that is cut off with its connection fails where it is read", async () => {
+    for (const [encoding, whole] of compressed) {
+      const large = Buffer.concat([whole, Buffer.alloc(200_000)])
+      await new Promise<void>((settle) => {
+        const socket = connect(port, "127.0.0.1", () => {
+          socket.write(Buffer.concat([Buffer.from(`POST /streamed HTTP/1.1\r\nhost: a\r\ncontent-encoding: ${encoding}\r\ncontent-length: ${large.length}\r\n\r\n`), whole]), () => { socket.destroy(); settle() })
+        })
+        socket.on("error", () => {})
+      })
+    }
+    expect(await post("/", Buffer.alloc(10))).toBe("10")
+  })
 })
 
 describe("a body", () => {

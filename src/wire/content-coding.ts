@@ -1,0 +1,119 @@
+/**
+ * Content codings of requests: gzip, deflate, br and, where the runtime has it, zstd (Node from 22.15). A text that does not
+ * end is refused, and so is anything behind its end, because what is not decoded would be lost unnoticed: decoders of several
+ * runtimes call half a text of br or zstd a whole one, and drop what follows the first. Members of gzip and frames of zstd
+ * may follow one another, as their formats say.
+ */
+import { pipeline, type Readable, Transform, type Writable } from "node:stream"
+import * as zlib from "node:zlib"
+import { makeZstdFrames } from "./zstd-frames.ts"
+
+export interface ContentCoding {
+  /** In one piece, `size` bytes in all. Throws why it is unreadable, or an error with the code `ERR_BUFFER_TOO_LARGE`. */
+  readonly decode: (chunks: ReadonlyArray<Uint8Array>, size: number, bytes_max: number) => Buffer
+  /** As a stream, unbounded, with the native memory of one decoder until it ends, fails or is destroyed. */
+  readonly stream: () => { readonly input: Writable; readonly output: Readable }
+}
+
+type Decoder = Transform & { /** Of what was given, as far as it was used. */ readonly bytesWritten: number }
+type DecodeSync = (bytes: Uint8Array, options: { readonly maxOutputLength: number; readonly info: true }) => { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } }
+
+const NO_END = "the compressed text has no end"
+/** Stages that fail and end together. A failure that nobody reads must not end the program; whoever reads later still meets it. */
+const joined = (...stages: ReadonlyArray<Transform>) => {
+  if (stages.length === 1) stages[0]!.on("error", () => {})
+  else pipeline(stages as ReadonlyArray<NodeJS.ReadWriteStream>, () => {})
+  return { input: stages[0]!, output: stages.at(-1)! }
+}
+
+/** A decoder that tells itself where something is missing or left over. */
+const sure = (create: () => Transform, decodeSync: DecodeSync): ContentCoding => ({
+  decode: (chunks, _, bytes_max) => decodeSync(Buffer.concat(chunks), { maxOutputLength: bytes_max, info: true }).buffer,
+  stream: () => joined(create())
+})
+
+/** A decoder that is asked how much of what was sent it used. `guard` stands behind everything: at its end a decoder leaves it, before it takes it or fails of it. */
+const counted = (create: () => Transform, decodeSync: DecodeSync, guard: Uint8Array): ContentCoding => {
+  const check = (used: number, sent: number): void => {
+    if (used !== sent) throw new Error(used > sent ? NO_END : "something stands behind the end of the compressed text")
+  }
+  return {
+    decode: (chunks, size, bytes_max) => {
+      const { buffer, engine } = decodeSync(Buffer.concat([...chunks, guard]), { maxOutputLength: bytes_max, info: true })
+      check(engine.bytesWritten, size)
+      return buffer
+    },
+    stream: () => {
+      let sent = 0
+      const decoder = create() as Decoder
+      const count = new Transform({
+        transform: (chunk: Uint8Array, _, done) => {
+          sent += chunk.length
+          done(null, chunk)
+        },
+        flush: (done) => done(null, guard.length === 0 ? undefined : guard)
+      })
+      const ended = new Transform({ transform: (chunk, _, done) => done(null, chunk), flush: attempted(() => check(decoder.bytesWritten, sent)) })
+      return joined(count, decoder, ended)
+    }
+  }
+}
+const attempted = (run: () => void) => (done: (error: Error | null) => void): void => {
+  try {
+    run()
+  } catch (error) {
+    return done(error as Error)
+  }
+  done(null)
+}
+
+/** Of a text that is decoded in one piece: each costs a decoder, and the thread for that long. */
+const FRAMES_MAX = 64
+/** A decoder is given each frame apart: what follows one in the same piece it drops. */
+const framed = (create: () => Transform, decodeSync: DecodeSync): ContentCoding => ({
+  decode: (chunks, size, bytes_max) => {
+    const bytes = Buffer.concat(chunks)
+    const frames = makeZstdFrames()
+    const decoded: Array<Buffer> = []
+    for (let at = 0, left = bytes_max; at < size;) {
+      const end = frames.next(bytes, at)
+      if (end === size && !frames.isWhole()) break
+      if (decoded.length === FRAMES_MAX) throw new Error(`the compressed text is short and has more than ${FRAMES_MAX} frames`)
+      const { buffer } = decodeSync(bytes.subarray(at, end), { maxOutputLength: Math.max(1, left), info: true })
+      left -= buffer.length
+      if (left < 0) throw Object.assign(new Error("too large"), { code: "ERR_BUFFER_TOO_LARGE" })
+      decoded.push(buffer)
+      at = end
+    }
+    if (!frames.isWhole()) throw new Error(NO_END)
+    return decoded.length === 1 ? decoded[0]! : Buffer.concat(decoded)
+  },
+  stream: () => {
+    const frames = makeZstdFrames()
+    const cut = new Transform({
+      transform(chunk: Uint8Array, _, done) {
+        attempted(() => {
+          for (let at = 0; at < chunk.length;) {
+            const end = frames.next(chunk, at)
+            this.push(chunk.subarray(at, end))
+            at = end
+          }
+        })(done)
+      },
+      flush: (done) => done(frames.isWhole() ? null : new Error(NO_END))
+    })
+    return joined(cut, create())
+  }
+})
+
+const { createZstdDecompress, zstdDecompressSync } = zlib as { readonly createZstdDecompress?: () => Transform; readonly zstdDecompressSync?: unknown }
+const gzip = sure(() => zlib.createGunzip(), zlib.gunzipSync as unknown as DecodeSync)
+const codings: ReadonlyMap<string, ContentCoding> = new Map([
+  ["gzip", gzip],
+  ["x-gzip", gzip],
+  ["deflate", counted(() => zlib.createInflate(), zlib.inflateSync as unknown as DecodeSync, Buffer.alloc(0))],
+  ["br", counted(() => zlib.createBrotliDecompress(), zlib.brotliDecompressSync as unknown as DecodeSync, Buffer.alloc(1))],
+  ...createZstdDecompress === undefined || zstdDecompressSync === undefined ? [] : [["zstd", framed(createZstdDecompress, zstdDecompressSync as DecodeSync)] as const]
+])
+/** By its name in lower case; undefined for what cannot be decoded here. */
+export const contentCoding = (name: string): ContentCoding | undefined => codings.get(name)
