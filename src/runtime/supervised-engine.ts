@@ -4,6 +4,7 @@
  * acknowledges what is on disk.
  */
 import type { Awaitable, EngineError, Result, SearchEngine } from "../../engine-sdk/src/mod.ts"
+import { delegatingEngine } from "../ports/delegating-engine.ts"
 
 export interface SupervisionOptions {
   readonly open: () => Promise<SearchEngine>
@@ -48,23 +49,11 @@ export const superviseEngine = async ({ checkEvery_ms = checkEveryDefault_ms, on
   timer.unref()
 
   return {
-    capabilities: () => current.capabilities(),
-    createCollection: (...given) => current.createCollection(...given),
-    alterCollection: (...given) => current.alterCollection(...given),
-    dropCollection: (...given) => current.dropCollection(...given),
-    listCollections: (...given) => current.listCollections(...given),
-    describeCollection: (...given) => current.describeCollection(...given),
-    write: (...given) => current.write(...given),
-    search: (...given) => current.search(...given),
-    union: (...given) => current.union(...given),
-    scan: (...given) => current.scan(...given),
-    get: (...given) => current.get(...given),
-    usage: (...given) => current.usage(...given),
+    ...delegatingEngine(() => current),
     setDictionary: async (namespace, name, words) => {
       dictionaries.set(JSON.stringify([namespace, name]), () => current.setDictionary?.(namespace, name, words))
       await current.setDictionary?.(namespace, name, words)
     },
-    health: () => current.health(),
     close: async () => {
       isClosed = true
       clearInterval(timer)

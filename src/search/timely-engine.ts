@@ -4,6 +4,7 @@
  * several searches are asked one by one, so that others get their turn between them.
  */
 import { type EngineError, fail, type SearchEngine, type SearchPlan } from "../../engine-sdk/src/mod.ts"
+import { delegatingEngine } from "../ports/delegating-engine.ts"
 import type { Refused, Turn, Turns } from "./turns.ts"
 
 const RETRY_AFTER_S = 10
@@ -17,27 +18,15 @@ const within = (plan: SearchPlan, until: number): SearchPlan => {
 }
 
 export const timelyEngine = (engine: SearchEngine, turns: Turns, turn: Turn): SearchEngine => {
-  const { setDictionary } = engine
   const refused = (reason: Refused) => fail(refusals[reason])
   const capabilities = () => {
     const own = engine.capabilities()
     return own.searchesOnCaller === true ? { ...own, limits: { ...own.limits, plans_per_trip_max: 1 } } : own
   }
   return {
+    ...delegatingEngine(() => engine),
     capabilities,
-    createCollection: (...given) => engine.createCollection(...given),
-    alterCollection: (...given) => engine.alterCollection(...given),
-    dropCollection: (...given) => engine.dropCollection(...given),
-    listCollections: (...given) => engine.listCollections(...given),
-    describeCollection: (...given) => engine.describeCollection(...given),
-    write: (...given) => engine.write(...given),
     search: (namespace, plans) => turns.take(turn, () => engine.search(namespace, plans.map((plan) => within(plan, turn.until))), (reason) => plans.map(() => refused(reason))),
-    union: (namespace, union) => turns.take(turn, () => engine.union(namespace, { ...union, plans: union.plans.map((plan) => within(plan, turn.until)) }), refused),
-    scan: (...given) => engine.scan(...given),
-    get: (...given) => engine.get(...given),
-    usage: (...given) => engine.usage(...given),
-    ...(setDictionary === undefined ? {} : { setDictionary: (...given: Parameters<NonNullable<typeof setDictionary>>) => setDictionary.apply(engine, given) }),
-    health: () => engine.health(),
-    close: () => engine.close()
+    union: (namespace, union) => turns.take(turn, () => engine.union(namespace, { ...union, plans: union.plans.map((plan) => within(plan, turn.until)) }), refused)
   }
 }
