@@ -132,6 +132,7 @@ export class Access extends Context.Service<Access, {
         for (const key of yield* repository.keys(subjects)) keys.put(key)
         return
       }
+      keys.reserve(yield* repository.keysCount)
       // By pages: all rows as the driver brings them would be many times what stays of them. The next one is read by Postgres while this one is packed.
       for (let page = yield* repository.keysPage({ after: "", rowsMax: KEYS_PAGE }); page.length > 0;) {
         const isLast = page.length < KEYS_PAGE

@@ -3,7 +3,7 @@ import { Effect, Schema } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Subject } from "../configuration/change.ts"
 import type { KeyRecord } from "./key-record.ts"
-import type { OwnPart, Shared } from "./key-store.ts"
+import type { OwnPart, Shared } from "./key-row.ts"
 
 export interface OrganizationRecord {
   readonly id: string
@@ -100,8 +100,8 @@ export const makeKeysRepository = Effect.gen(function*() {
     }
     return shared
   }
-  const partsOfRow = ({ created_at, id, revoked_at, sealed_digest, shared: text, ...row }: PartsRow): Effect.Effect<KeyParts> | KeyParts => {
-    const own: OwnPart = { ...row, id, created_at, sealed_digest: sealed_digest ?? undefined, revoked_at: revoked_at ?? undefined }
+  const partsOfRow = ({ created_at, description, id, lookup_hash, organization_id, revoked_at, sealed_digest, shared: text, value_prefix }: PartsRow): Effect.Effect<KeyParts> | KeyParts => {
+    const own: OwnPart = { id, organization_id, description, value_prefix, lookup_hash, created_at, sealed_digest: sealed_digest ?? undefined, revoked_at: revoked_at ?? undefined }
     try {
       return { own, shared: rememberedShared(text) }
     } catch (error) {
@@ -131,6 +131,7 @@ export const makeKeysRepository = Effect.gen(function*() {
         return parts
       })
     ),
+    keysCount: Effect.map(sql<{ readonly n: number }>`SELECT count(*)::int4 AS n FROM api_keys`, ([row]) => row!.n),
     keys: (subjects: ReadonlyArray<Subject>) => Effect.flatMap(
       sql<KeyRow>`SELECT id, organization_id, scope, description, actions, collections, value_prefix, lookup_hash, sealed_digest, restrictions, rate_limit_per_minute,
         expires_at::float8 AS expires_at, created_at::float8 AS created_at, revoked_at::float8 AS revoked_at, autodelete, installation_id FROM api_keys WHERE ${named(subjects)} ORDER BY created_at, id`,

@@ -4,10 +4,13 @@ import { describe, expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
 import type { KeyRecord } from "../../src/access/key-record.ts"
 import { makeKeyStore } from "../../src/access/key-store.ts"
+import { ulid } from "../../src/ports/identifiers.ts"
 
 const sha = (text: string) => createHash("sha256").update(text).digest()
+/** Half of them as the program makes them. */
+const idOf = (n: number) => n % 2 === 0 ? `key_${n}` : `key_${ulid(1_700_000_000_000 + n, sha(`id ${n}`))}`
 const record = (n: number, organization: number, random = makeRandom(n)): KeyRecord => ({
-  id: `key_${n}`, organization_id: `org_${organization}`, scope: random.pick(["full", "search", "connector_write"] as const), description: "ö".repeat(random.below(40)), actions: ["*"], collections: random.chance(0.2) ? ["a.*", "b"] : ["*"],
+  id: idOf(n), organization_id: `org_${organization}`, scope: random.pick(["full", "search", "connector_write"] as const), description: "ö".repeat(random.below(40)), actions: ["*"], collections: random.chance(0.2) ? ["a.*", "b"] : ["*"],
   value_prefix: String(random.below(50)).padStart(4, "p"), lookup_hash: sha(`value ${n}`).toString("hex"), sealed_digest: undefined,
   cidrs: random.chance(0.1) ? ["10.0.0.0/8"] : [], origins: [], filter_by: random.chance(0.1) ? { goods: "shop:=a" } : {}, fields: random.chance(0.1) ? ["id", "name"] : [], autodelete: random.chance(0.1), installation_id: undefined, rate_limit_per_minute: 600, expires_at: 64_723_363_199, created_at: 1_700_000_000_000 + n, revoked_at: undefined
 })
@@ -31,8 +34,8 @@ describe("packed keys", () => {
       plain.set(key.id, key)
       store.put({ ...key, sealed_digest: signs(n) ? sealed(n % 2 === 0 ? sha(`value ${n}`) : sha(`digest ${n}`)) : undefined })
       if (random.chance(0.1)) {
-        const changed = { ...plain.get(`key_${random.below(n + 1)}`)!, revoked_at: n }
-        const number = Number(changed.id.slice(4))
+        const number = random.below(n + 1)
+        const changed = { ...plain.get(idOf(number))!, revoked_at: n }
         plain.set(changed.id, changed)
         store.put({ ...changed, sealed_digest: signs(number) ? sealed(number % 2 === 0 ? sha(`value ${number}`) : sha(`digest ${number}`)) : undefined })
       }
@@ -40,10 +43,10 @@ describe("packed keys", () => {
     expect(opened.size).toBe(0)
     for (let i = 0; i < 3_000; i++) {
       const n = random.below(31_000)
-      expect(store.byId(`key_${n}`)).toEqual(kept(plain.get(`key_${n}`)))
-      expect(store.byHash(sha(`value ${n}`))).toEqual(kept(plain.get(`key_${n}`)))
+      expect(store.byId(idOf(n))).toEqual(kept(plain.get(idOf(n))))
+      expect(store.byHash(sha(`value ${n}`))).toEqual(kept(plain.get(idOf(n))))
       expect(store.byHash(sha(`digest ${n}`))).toBeUndefined()
-      const key = plain.get(`key_${n}`)
+      const key = plain.get(idOf(n))
       if (key === undefined) continue
       const digest = n % 2 === 0 ? sha(`value ${n}`) : sha(`digest ${n}`)
       expect(store.signer(key.value_prefix, (signer) => digest.equals(signer.digest))?.id).toBe(signs(n) ? key.id : undefined)
