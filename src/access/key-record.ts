@@ -3,6 +3,8 @@ export type KeyScope = "full" | "search" | "connector_write" | "installation"
 
 /** Requests a minute (spec part 8). */
 export const rateLimitDefault = 600
+/** What its column holds; more is no limit that anything reaches. */
+export const rateLimitMax = 2_147_483_647
 
 export interface KeyRecord {
   /** `key_` + ULID. */ readonly id: string

@@ -6,7 +6,7 @@ import { neverExpires, type NewKey } from "./access.ts"
 import { browserKeyPrefix } from "./browser-key.ts"
 import type { CreateKey } from "./contract.ts"
 import { collectionMatches } from "./decision.ts"
-import { type KeyRecord, type KeyScope, rateLimitDefault } from "./key-record.ts"
+import { type KeyRecord, type KeyScope, rateLimitDefault, rateLimitMax } from "./key-record.ts"
 import { isOriginPattern } from "./origins.ts"
 
 /** Entries of each list: what every request of the key is compared with. */
@@ -62,7 +62,7 @@ export const newKeyOf = Effect.fnUntraced(function*(organizationId: string, requ
   for (const name of ["filter_by", "fields"] as const) if (request[name] !== undefined && scope !== "search") return yield* inputInvalid(name, "Only for keys with the scope `search`")
   if (request.value !== undefined && (request.value.length < 16 || request.value.length > 512)) return yield* inputInvalid("value", "A chosen key has 16 to 512 characters")
   if (request.value !== undefined && (!/^[\x21-\x7e]+$/.test(request.value) || [browserKeyPrefix, "ss_scoped_", "ss_cms_"].some((prefix) => request.value?.startsWith(prefix) === true))) return yield* inputInvalid("value", `Printable ASCII without spaces, and not beginning as keys do that are only made here (\`${browserKeyPrefix}\`, \`ss_scoped_\`, \`ss_cms_\`)`)
-  if (request.rate_limit_per_minute !== undefined && request.rate_limit_per_minute < 0) return yield* inputInvalid("rate_limit_per_minute", "0 (no limit) or more")
+  if (request.rate_limit_per_minute !== undefined && (request.rate_limit_per_minute < 0 || request.rate_limit_per_minute > rateLimitMax)) return yield* inputInvalid("rate_limit_per_minute", `0 (no limit) to ${rateLimitMax}`)
   if (request.gateway === true && scope === "full") return yield* inputInvalid("gateway", "A gateway key has the scope `search` or `connector_write`")
   const key: NewKey = {
     organization_id: organizationId,

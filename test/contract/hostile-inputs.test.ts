@@ -60,6 +60,16 @@ describe("texts that Postgres does not keep", () => {
   })
 })
 
+describe("numbers that Postgres does not keep", () => {
+  it("are refused as the rate of a key, naming the field", async () => {
+    for (const rate of [-1, 2_147_483_648, Number.MAX_SAFE_INTEGER]) {
+      const { body, status } = await send("POST", "/v1/keys", { description: "k", scope: "search", rate_limit_per_minute: rate })
+      expect([status, body.data.issues[0].path], String(rate)).toEqual([400, "rate_limit_per_minute"])
+    }
+    expect((await send("POST", "/v1/keys", { description: "k", scope: "search", rate_limit_per_minute: 2_147_483_647 })).body.rate_limit_per_minute).toBe(2_147_483_647)
+  })
+})
+
 describe("races", () => {
   it("of a test delivery and the deletion of its endpoint end in one of two answers", async () => {
     for (let i = 0; i < 30; i++) {
