@@ -9,6 +9,7 @@ export interface Organization {
 }
 export interface World {
   /** A new organization with a catalogue, rules, a webhook, a member and keys without a rate. */ readonly furnish: (name: string) => Promise<Organization>
+  /** The same organization emptied of all that can be deleted and furnished again: what requests may make of it has a bound. */ readonly refurnish: (name: string, organization: Organization) => Promise<Organization>
   /** Everything that one can read of the bystander, as text. */ readonly bystanderState: () => Promise<ReadonlyArray<readonly [string, string]>>
 }
 
@@ -29,10 +30,37 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     if (status >= 300 || text.includes("\"success\":false")) throw new Error(`${status} ${text}`)
     return text.includes("\n") || text === "" ? text : JSON.parse(text)
   }
+  const operate = (method: string, path: string, body?: unknown) => raw(method, `/console/v1/organizations${path}`, [["authorization", `Bearer ${operatorToken}`]], body)
   const make = async (name: string): Promise<Organization> => {
-    const made = await must(raw("POST", "/console/v1/organizations", [["authorization", `Bearer ${operatorToken}`]], { name, plan: "unlimited" })) as Organization
-    const unlimited = async (scope: string) => (await must(send("POST", "/v1/keys", made.full_key, { description: scope, scope, rate_limit_per_minute: 0 }))).value as string
-    const organization = { ids: {} as Record<string, ReadonlyArray<string>>, organization_id: made.organization_id, full_key: await unlimited("full"), search_key: await unlimited("search") }
+    const made = await must(operate("POST", "", { name, plan: "unlimited" })) as Organization
+    return fill(name, made.organization_id, made.full_key)
+  }
+  /** Everything of a list is deleted, under the name that it has there. */
+  const empty = async (key: string, list: string) => {
+    const listed = await must(send("GET", list, key)) as unknown
+    const things = Array.isArray(listed) ? listed : Object.values(listed as object).find(Array.isArray) ?? []
+    for (const thing of things as ReadonlyArray<string | { readonly id?: string; readonly name?: string }>) {
+      const named = typeof thing === "string" ? thing : thing.id ?? thing.name ?? ""
+      await send("DELETE", `${list}/${encodeURIComponent(named)}`, key)
+    }
+  }
+  const refurnish = async (name: string, { organization_id }: Organization): Promise<Organization> => {
+    await operate("POST", `/${organization_id}/resume`)
+    await must(operate("POST", `/${organization_id}/plan`, { plan: "unlimited" }))
+    const { value } = await must(operate("POST", `/${organization_id}/keys`, { description: "again", scope: "full", rate_limit_per_minute: 0 })) as { readonly value: string }
+    for (const list of ["/v1/analytics/rules", "/v1/webhooks", "/v1/aliases", "/v1/collections", "/v1/presets", "/v1/stopwords", "/v1/synonym_sets", "/v1/curation_sets", "/v1/stemming/dictionaries", "/v1/keys"]) await empty(value, list)
+    // The key that did this went with the others.
+    const again = await must(operate("POST", `/${organization_id}/keys`, { description: "again", scope: "full", rate_limit_per_minute: 0 })) as { readonly value: string }
+    const organization = await fill(name, organization_id, again.value)
+    // The new owner is there before the old one goes: no organization is without.
+    const members = await must(operate("GET", `/${organization_id}/members`)) as { readonly data: ReadonlyArray<{ readonly id: string }> }
+    for (const { id } of members.data) if (!organization.ids.memberId!.includes(id)) await operate("DELETE", `/${organization_id}/members/${id}`)
+    return organization
+  }
+  let filled = 0
+  const fill = async (name: string, organizationId: string, firstKey: string): Promise<Organization> => {
+    const unlimited = async (scope: string) => (await must(send("POST", "/v1/keys", firstKey, { description: scope, scope, rate_limit_per_minute: 0 }))).value as string
+    const organization = { ids: {} as Record<string, ReadonlyArray<string>>, organization_id: organizationId, full_key: await unlimited("full"), search_key: await unlimited("search") }
     const put = (method: string, path: string, body: unknown) => must(send(method, path, organization.full_key, body))
     await put("POST", "/v1/collections", { name: "makers", fields: [{ name: "code", type: "string" }, { name: "name", type: "string" }] })
     await put("POST", "/v1/collections/makers/documents/import", [1, 2, 3].map((n) => JSON.stringify({ id: `m${n}`, code: `m${n}`, name: `Maker ${n} of ${name}` })).join("\n"))
@@ -51,7 +79,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     const deliveryId = (await put("POST", `/v1/webhooks/${webhookId}/test`, {})).id as string
     const jobId = (await put("POST", "/v1/collections/spare/reindex", {})).id as string
     const keyId = (await put("POST", "/v1/keys", { description: "spare", scope: "search" })).id as string
-    const member = (await must(raw("POST", `/console/v1/organizations/${made.organization_id}/members`, [["authorization", `Bearer ${operatorToken}`]], { email: `${name.toLowerCase().replaceAll(" ", "-")}@shop.example`, role: "owner" }))) as { id?: string; member?: { id: string } }
+    const member = (await must(operate("POST", `/${organizationId}/members`, { email: `${name.toLowerCase().replaceAll(" ", "-")}-${filled++}@shop.example`, role: "owner" }))) as { id?: string; member?: { id: string } }
     await put("POST", "/v1/events", { events: [{ type: "search", q: "title", collection: "goods", event_id: "e1", session_id: "s", results_found: 1 }] })
     Object.assign(organization.ids, { webhookId: [webhookId], deliveryId: [deliveryId], jobId: [jobId], keyId: [keyId], memberId: [member.id ?? member.member?.id ?? ""], ruleName: ["one"], userId: ["u", "s"] })
     return organization
@@ -65,6 +93,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
   ]
   return {
     furnish: make,
+    refurnish,
     bystanderState: async () => {
       const state: Array<readonly [string, string]> = []
       for (const path of reads) {
