@@ -2,24 +2,40 @@
 import { stringifyJson, type StoredDocument } from "../documents/mod.ts"
 import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../plan.ts"
 
-const storedOf = new WeakMap<Hit, StoredDocument>()
+/** The stored document behind a hit, kept in a private field of the plain object: unlike a WeakMap it costs no collection, and a copy of the hit has none. */
+class Given { constructor(hit: Hit) { return hit } }
+class Source extends Given {
+  readonly #stored: StoredDocument
+  readonly #isWhole: boolean
+  private constructor(hit: Hit, stored: StoredDocument, isWhole: boolean) { super(hit); this.#stored = stored; this.#isWhole = isWhole }
+  static put(hit: Hit, stored: StoredDocument, isWhole: boolean): void { new Source(hit, stored, isWhole) }
+  static of(hit: object): StoredDocument | undefined { return #stored in hit ? hit.#stored : undefined }
+  /** Where the hit shows the document as it is stored. */
+  static wholeOf(hit: object): StoredDocument | undefined { return #isWhole in hit && hit.#isWhole ? Source.of(hit) : undefined }
+}
+/** One pair of functions for all hits: a pair of its own would give each hit a shape of its own. */
+const lazyDocument: PropertyDescriptor & ThisType<Hit> = {
+  enumerable: true, configurable: true,
+  get() { return Source.of(this)!.value },
+  set(value: Hit["document"]) { Source.of(this)!.value = value }
+}
 /** A hit whose document is parsed only when it is read, and written as it is stored until then. */
 export const storedHit = (stored: StoredDocument, highlight: Record<string, unknown>): Hit => {
-  const hit: Hit = { get document() { return stored.value }, set document(value) { stored.value = value }, highlight }
-  storedOf.set(hit, stored)
+  const hit = Object.defineProperty({}, "document", lazyDocument) as Hit
+  Source.put(hit, stored, true)
+  hit.highlight = highlight
   return hit
 }
 
-/** The stored document behind a hit that shows a part of it. */
-const sources = new WeakMap<Hit, StoredDocument>()
+/** A hit that shows a part of its stored document. */
 export const partialHit = (stored: StoredDocument, document: Hit["document"], highlight: Record<string, unknown>): Hit => {
   const hit: Hit = { document, highlight }
-  sources.set(hit, stored)
+  Source.put(hit, stored, false)
   return hit
 }
 /** Also where the answer does not show the id. */
 export const idOfHit = (hit: Hit): string => {
-  const source = sources.get(hit)
+  const source = Source.wholeOf(hit) === undefined ? Source.of(hit) : undefined
   return String((source === undefined ? hit.document.id : source.pick(["id"])[0]) ?? "")
 }
 
@@ -33,7 +49,7 @@ export const lazyHit = (stored: StoredDocument | undefined, content: () => Parti
     get highlight() { return made().highlight },
     get highlights() { return made().highlights },
   }
-  if (stored !== undefined) storedOf.set(hit, stored)
+  if (stored !== undefined) Source.put(hit, stored, true)
   return hit
 }
 
@@ -55,7 +71,7 @@ const hitsToJson = (hits: ReadonlyArray<Hit>): string => {
   let info: TextMatchInfo | undefined, infoText = ""
   for (let i = 0; i < hits.length; i++) {
     const hit = hits[i]
-    const stored = storedOf.get(hit)?.text
+    const stored = Source.wholeOf(hit)?.text
     let text = stored === undefined ? "" : `{"document":${stored}`
     for (const key of Object.keys(hit) as Array<keyof Hit>) {
       if (key === "document" && stored !== undefined) continue

@@ -51,6 +51,21 @@ export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, al
     if (spare[0].length * 32 < docsOfSegment) spare = [bitsOf(docsOfSegment), bitsOf(docsOfSegment)]
     const size = (docsOfSegment + 31) >>> 5
     const bits = spare[0].subarray(0, size), other = spare[1].subarray(0, size)
+    const alone = onlyListOf(lists, lead)
+    if (alone !== undefined) {
+      // Its documents are in order already: they are looked up in the other sets, and no set has to be read out.
+      let within: Bits | undefined
+      for (let word = 0; word < words; word++) {
+        if (word === lead || sizes[word] > sizes[lead] * GALLOP_FACTOR) continue
+        within = within === undefined ? unionInto(bits, lists, word) : andInto(within, unionInto(other, lists, word))
+      }
+      const { column: { docs: postings, starts }, term } = alone
+      let docs = postings.subarray(starts[term], starts[term + 1])
+      if (within !== undefined) docs = docsIn(docs, allowed === undefined ? within : andInto(within, allowed))
+      else if (allowed !== undefined) docs = docsIn(docs, allowed)
+      for (let word = 0; word < words; word++) if (word !== lead && sizes[word] > sizes[lead] * GALLOP_FACTOR) docs = docsWith(docs, lists, word, undefined)
+      return docs.length === 0 ? undefined : docs
+    }
     unionInto(bits, lists, lead)
     if (allowed !== undefined) andInto(bits, allowed)
     for (let word = 0; word < words; word++) if (word !== lead && sizes[word] <= sizes[lead] * GALLOP_FACTOR) andInto(bits, unionInto(other, lists, word))
@@ -61,6 +76,26 @@ export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, al
   let docs: Uint32Array = sortedUnion(lists, lead)
   for (let word = 0; word < words; word++) if (word !== lead || allowed !== undefined) docs = docsWith(docs, lists, word === lead ? -1 : word, allowed)
   return docs.length === 0 ? undefined : docs
+}
+const onlyListOf = (lists: ReadonlyArray<MarkedList>, word: number): MarkedList | undefined => {
+  let only: MarkedList | undefined
+  for (const list of lists) {
+    if (list.word !== word) continue
+    if (only !== undefined) return undefined
+    only = list
+  }
+  return only
+}
+/** Those of `docs` that are in the set. Without a branch: which are is anybody's guess. */
+const docsIn = (docs: Uint32Array, bits: ReadonlyBits): Uint32Array => {
+  const kept = new Uint32Array(docs.length)
+  let n = 0
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i]
+    kept[n] = doc
+    n += (bits[doc >>> 5] >>> (doc & 31)) & 1
+  }
+  return kept.subarray(0, n)
 }
 /** Candidates of this share of a segment are kept as numbers instead of bits. */
 const SPARSE_FACTOR = 64
@@ -154,28 +189,84 @@ export const addDocs = (docs: Uint32Array, found: Bits): number => {
 /** Postings of the pending matches at hand, a row per document with a cell per list, and the marks of the documents. */
 export let postingRows = new Uint32Array(1 << 14)
 let marks = new Uint16Array(1 << 12)
-/** Cost: one pass over the lists and the documents, galloping through lists that are much longer. */
-const markDocs = (lists: ReadonlyArray<MarkedList>, docs: Uint32Array): void => {
-  const width = lists.length, n = docs.length
-  if (postingRows.length < n * width) postingRows = new Uint32Array(n * width * 2)
+/** A list is looked through per document where it is this many times longer than the documents. */
+const LONG_LIST_FACTOR = 8
+/** Marks of all documents. Cost: a pass over the lists and one over the documents for each. */
+const markDocs = (lists: ReadonlyArray<MarkedList>, docs: Uint32Array, docsOfSegment: number): void => {
+  const n = docs.length
   if (marks.length < n) marks = new Uint16Array(n * 2)
-  const rows = postingRows, all = marks
-  all.fill(0, 0, n)
-  for (let bit = 0; bit < width; bit++) {
-    const { column, term } = lists[bit]
-    const from = column.docs
-    let p = column.starts[term]
-    const end = column.starts[term + 1]
-    const isLong = end - p > n * 8
-    for (let i = 0; i < n && p < end; i++) {
-      const doc = docs[i]
-      if (isLong) p = firstFrom(from, p, end, doc)
-      else while (p < end && from[p] < doc) p++
-      if (p < end && from[p] === doc) {
-        all[i] |= 1 << bit
-        rows[i * width + bit] = p++
-      }
+  marks.fill(0, 0, n)
+  for (let bit = 0; bit < lists.length; bit++) {
+    const { column: { docs: from, starts }, term } = lists[bit]
+    const start = starts[term], end = starts[term + 1]
+    if (n * SPARSE_FACTOR < docsOfSegment || end - start > n * LONG_LIST_FACTOR) { walk(from, start, end, docs, bit, lists.length); continue }
+    markIn(setOf(from, start, end, docsOfSegment), docs, bit, marks)
+  }
+}
+/** Marks and rows of the documents of one list, galloping through it where it is much longer. */
+const walk = (from: Uint32Array, start: number, end: number, docs: Uint32Array, bit: number, width: number): void => {
+  const rows = postingRows, all = marks, n = docs.length
+  const isLong = end - start > n * LONG_LIST_FACTOR
+  for (let i = 0, p = start; i < n && p < end; i++) {
+    const doc = docs[i]
+    if (isLong) p = firstFrom(from, p, end, doc)
+    else while (p < end && from[p] < doc) p++
+    if (p < end && from[p] === doc) {
+      all[i] |= 1 << bit
+      rows[i * width + bit] = p++
     }
+  }
+}
+/** Both for all documents. */
+const walkAll = (lists: ReadonlyArray<MarkedList>, docs: Uint32Array): void => {
+  if (marks.length < docs.length) marks = new Uint16Array(docs.length * 2)
+  marks.fill(0, 0, docs.length)
+  for (let bit = 0; bit < lists.length; bit++) {
+    const { column: { docs: from, starts }, term } = lists[bit]
+    walk(from, starts[term], starts[term + 1], docs, bit, lists.length)
+  }
+}
+const setOf = (docs: Uint32Array, from: number, end: number, docsOfSegment: number): Bits => {
+  if (spare[0].length * 32 < docsOfSegment) spare = [bitsOf(docsOfSegment), bitsOf(docsOfSegment)]
+  const bits = spare[0]
+  bits.fill(0, 0, (docsOfSegment + 31) >>> 5)
+  for (let p = from; p < end; p++) { const doc = docs[p]; bits[doc >>> 5] |= 1 << (doc & 31) }
+  return bits
+}
+/** Without a branch: which documents a list holds is anybody's guess. */
+const markIn = (bits: Bits, docs: Uint32Array, bit: number, into: Uint16Array): void => {
+  for (let i = 0; i < docs.length; i++) { const doc = docs[i]; into[i] |= ((bits[doc >>> 5] >>> (doc & 31)) & 1) << bit }
+}
+
+/** Documents whose rows are not worth looking up one by one. */
+const FEW_DOCS = 4_096
+/** The share of the documents that are looked up one by one; then a pass fills the rows of all. */
+const SINGLE_ROWS_SHARE = 32
+/** Marks and postings of the documents at hand. Of many documents few are scored: their postings are looked up when they are asked for. */
+class Rows {
+  private readonly one: Pending
+  /** Documents that are the only list itself: a posting is known by its place. */ private readonly isList: boolean
+  private left: number
+  constructor(one: Pending, docsOfSegment: number) {
+    const { docs, lists, words } = one
+    this.one = one
+    this.isList = lists.length === 1 && docs.length === lists[0].column.frequency(lists[0].term)
+    this.left = Math.floor(docs.length / SINGLE_ROWS_SHARE)
+    if (postingRows.length < docs.length * lists.length) postingRows = new Uint32Array(docs.length * lists.length * 2)
+    // Where every word has one list, every document is in all of them, and nothing has to be marked.
+    if (lists.length > words) {
+      if (docs.length > FEW_DOCS) markDocs(lists, docs, docsOfSegment)
+      else { walkAll(lists, docs); this.left = -1 }
+    } else if (docs.length <= FEW_DOCS) this.left = 0
+  }
+  /** Cells of lists that miss the document hold anything. */
+  fill(i: number): void {
+    const { docs, lists } = this.one
+    if (this.isList) { postingRows[i] = lists[0].column.starts[lists[0].term] + i; return }
+    if (this.left < 0) return
+    if (this.left-- === 0) return walkAll(lists, docs)
+    const width = lists.length
+    for (let bit = 0; bit < width; bit++) postingRows[i * width + bit] = lists[bit].column.posting(lists[bit].term, docs[i])
   }
 }
 
@@ -243,7 +334,7 @@ const chances = new Uint8Array(BOUNDS), isTop = new Uint8Array(BOUNDS)
 /** The marks that are there: their cells are cleared when the combination is done. */
 const seen: number[] = []
 
-export interface Scored { readonly high: Float64Array; readonly low: Float64Array; readonly scored: Bits; /** Where only the best are scored: the documents of `scored`, in no order. */ readonly scoredDocs?: number[] | undefined }
+export interface Scored { readonly high: Float64Array; readonly low: Float64Array; readonly scored: Bits; readonly view: { readonly segment: { readonly docs: number } }; /** Where only the best are scored: the documents of `scored`, in no order. */ readonly scoredDocs?: number[] | undefined }
 type Score = (pending: Pending, i: number, mark: number) => void
 
 /**
@@ -260,9 +351,12 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
   for (const { one, high, low } of bounded.sort((a, b) => b.high - a.high || b.low - a.low)) {
     if (best.isFull && (high < best.high[last] || (high === best.high[last] && low < best.low[last]))) return
     try {
-      markDocs(one.lists, one.docs)
-      boundMarks(one, weights, countFields, held)
-      new Contest(one, best, wanted.ties[one.s], matches[one.s], weights, countFields, held, score).run()
+      const rows = new Rows(one, matches[one.s].view.segment.docs)
+      if (one.lists.length === one.words) boundMark(one, (1 << one.words) - 1, weights, countFields, held)
+      else boundMarks(one, weights, countFields, held)
+      const contest = new Contest(one, rows, best, wanted.ties[one.s], matches[one.s], weights, countFields, held, score)
+      if (seen.length === 1) contest.runAlike(seen[0])
+      else contest.run()
     } finally {
       // The tables are everybody's: a search that failed must leave nothing to the next.
       for (const mark of seen) chances[mark] = isTop[mark] = 0
@@ -277,19 +371,23 @@ const boundMarks = (one: Pending, weights: ReadonlyArray<number>, countFields: b
   for (let i = 0, n = one.docs.length; i < n; i++) {
     const mark = own[i]
     if (chances[mark] !== UNSEEN) continue
-    chances[mark] = WINS
-    seen.push(mark)
-    bound(one, mark, weights, countFields, held, 0)
-    plainHigh[mark] = scoreHigh
-    plainLow[mark] = scoreLow
-    richest[mark] = richestField(one, mark, held)
-    fieldCounts[mark] = countFields ? Math.min(7, heldFields(held)) : 0
-    if (scoreHigh > topHigh || (scoreHigh === topHigh && scoreLow > topLow)) { topHigh = scoreHigh; topLow = scoreLow }
-    bound(one, mark, weights, countFields, held, possiblyWhole(one, mark))
-    exactHigh[mark] = scoreHigh
-    exactLow[mark] = scoreLow
+    boundMark(one, mark, weights, countFields, held)
+    if (plainHigh[mark] > topHigh || (plainHigh[mark] === topHigh && plainLow[mark] > topLow)) { topHigh = plainHigh[mark]; topLow = plainLow[mark] }
   }
   for (const mark of seen) if (plainHigh[mark] === topHigh && plainLow[mark] === topLow) isTop[mark] = 1
+}
+
+const boundMark = (one: Pending, mark: number, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array): void => {
+  chances[mark] = WINS
+  seen.push(mark)
+  bound(one, mark, weights, countFields, held, 0)
+  plainHigh[mark] = scoreHigh
+  plainLow[mark] = scoreLow
+  richest[mark] = richestField(one, mark, held)
+  fieldCounts[mark] = countFields ? Math.min(7, heldFields(held)) : 0
+  bound(one, mark, weights, countFields, held, possiblyWhole(one, mark))
+  exactHigh[mark] = scoreHigh
+  exactLow[mark] = scoreLow
 }
 
 /** The documents of one combination in one segment against the best so far. */
@@ -302,6 +400,7 @@ class Contest {
   private readonly countFields: boolean
   private readonly held: Int32Array
   private readonly score: Score
+  private readonly rows: Rows
   private readonly classes: Uint8Array | undefined
   /** A class is below that of the worst of the best: its values are, too. */ private worstClass = 0
   private worstHigh = -1
@@ -310,7 +409,8 @@ class Contest {
   private knownMark = -1
   private wholeHigh = 0
   private wholeLow = 0
-  constructor(one: Pending, best: BestScores, tie: TieColumn | undefined, cells: Scored, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array, score: Score) {
+  constructor(one: Pending, rows: Rows, best: BestScores, tie: TieColumn | undefined, cells: Scored, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array, score: Score) {
+    this.rows = rows
     this.one = one
     this.best = best
     this.tie = tie
@@ -324,30 +424,45 @@ class Contest {
   }
 
   run(): void {
+    // The likeliest first: the more of the best are known, the fewer of the others need a score.
+    this.runThose(1)
+    this.runThose(0)
+  }
+  /** Documents with a top mark, or the others. */
+  private runThose(top: number): void {
     const { classes, one: { docs } } = this
     const own = marks
-    // The likeliest first: the more of the best are known, the fewer of the others need a score.
-    const likely = classes === undefined || docs.length <= this.best.most ? CLASSES : likelyClass(docs, classes, this.best.most)
-    if (likely < CLASSES) for (let i = 0; i < docs.length; i++) if (isTop[own[i]] === 1 && classes![docs[i]] >= likely) this.consider(i)
     for (let i = docs.length - 1; i >= 0; i--) {
-      const chance = chances[own[i]]
+      const mark = own[i], chance = chances[mark]
       // Most documents of a large result lose by their mark and a glance at what decides ties.
-      if (chance === LOSES) continue
-      if (classes !== undefined) {
-        const ownClass = classes[docs[i]]
-        if ((chance === TIES && ownClass < this.worstClass) || (ownClass >= likely && isTop[own[i]] === 1)) continue
+      if (chance === LOSES || isTop[mark] !== top) continue
+      if (chance === TIES && classes !== undefined && classes[docs[i]] < this.worstClass) continue
+      this.consider(i, mark)
+    }
+  }
+  /** All documents have one mark, so it is decided for all of them at once whether any of the rest can still be among the best. */
+  runAlike(mark: number): void {
+    const { classes, one: { docs } } = this
+    for (let i = docs.length - 1; i >= 0; i--) {
+      const chance = chances[mark]
+      if (chance === LOSES) return
+      if (chance === TIES && classes !== undefined) {
+        const { worstClass } = this
+        while (i >= 0 && classes[docs[i]] < worstClass) i--
+        if (i < 0) return
       }
-      this.consider(i)
+      this.consider(i, mark)
     }
   }
 
-  private consider(i: number): void {
+  private consider(i: number, mark: number): void {
     const { best, one, tie } = this
-    const doc = one.docs[i], mark = marks[i]
+    const doc = one.docs[i]
     const value = tie === undefined ? Infinity : tie.has !== undefined && (tie.has[doc >>> 5] & (1 << (doc & 31))) === 0 ? tie.absent : tie.sign * tie.first[doc]
     if (best.isFull && !this.mayBeat(exactHigh[mark], exactLow[mark], value)) return
     // Only fields that are as long as their words are many get the exact bit.
     if (best.isFull && !this.mayBeat(plainHigh[mark], plainLow[mark], value) && !this.mayBeatWhole(mark, doc, value)) return
+    this.rows.fill(i)
     if (richest[mark] === 0 || !scoreRichest(one, i, mark, this.weights)) this.score(one, i, mark)
     const high = scoreHigh, low = scoreLow
     // Certain to be worse than all of the best: its score is of no use.
@@ -391,19 +506,6 @@ class Contest {
     for (const mark of seen) chances[mark] = exactHigh[mark] > high || (exactHigh[mark] === high && exactLow[mark] > low) ? WINS : exactHigh[mark] === high && exactLow[mark] === low ? TIES : LOSES
   }
 }
-/** Classes are bytes. */
-const CLASSES = 256
-const histogram = new Uint32Array(CLASSES)
-/** The highest class from which up `most` documents have a top mark; 0 when there are not as many. */
-const likelyClass = (docs: Uint32Array, classes: Uint8Array, most: number): number => {
-  histogram.fill(0)
-  const own = marks
-  for (let i = 0; i < docs.length; i++) if (isTop[own[i]] === 1) histogram[classes[docs[i]]]++
-  let above = 0
-  for (let c = CLASSES - 1; c > 0; c--) if ((above += histogram[c]) >= most) return c
-  return 0
-}
-
 /** The highest record score of a document with this mark whose `whole` fields (by bit) may consist of the words, in `scoreHigh` and `scoreLow`. */
 const bound = ({ lists, cost, mayBeExact, repeats, tokens, rules }: Pending, mark: number, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array, whole: number): void => {
   held.fill(0)
