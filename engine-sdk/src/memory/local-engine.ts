@@ -8,7 +8,7 @@ import { parseJson, select } from "../documents/mod.ts"
 import type { Awaitable, CollectionUsage, Namespace, ScanPage, ScanRequest, SchemaChange, SearchEngine, WriteVerdict } from "../engine.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import { hasBit } from "../index/bits.ts"
-import { CollectionReader, type EarlyTexts } from "../index/reader.ts"
+import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../index/reader.ts"
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import { prepareRelevance } from "../relevance/prepare.ts"
@@ -16,9 +16,11 @@ import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { executeSearch, executeUnion } from "../search/answer.ts"
 import { allowedBits } from "../search/filters.ts"
 import { relationOf } from "../search/joins.ts"
+import { prepareOpened, prepareSuccessor } from "../search/prepare-segment.ts"
 import type { SearchScope } from "../search/scope.ts"
 import { vectorUsage } from "../search/vector-usage.ts"
 import type { CollectionRecord } from "../store/journal.ts"
+import { inSlices, pause } from "../store/turns.ts"
 import type { WriterEvent, WriterPort } from "../store/writer.ts"
 
 interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined }
@@ -39,6 +41,8 @@ const EXACT: Capabilities["grades"] = {
 }
 const APPROXIMATE: Capabilities["grades"] = { ...EXACT, vector_index: "approximate", radial_vector: "approximate", hybrid: "approximate" }
 const MEBIBYTE = 1_048_576
+/** Of work between searches. */
+const SLICE_ms = 0.5
 
 export class LocalEngine implements SearchEngine {
   private readonly kind: string
@@ -102,6 +106,7 @@ export class LocalEngine implements SearchEngine {
         entry.reader = entry.staged ?? this.newReader(entry)
         entry.staged = undefined
         entry.documents = entry.reader.documentCount
+        void this.between(entry, entry.reader, prepareOpened(entry.reader))
         return
       }
       case "published": {
@@ -117,6 +122,26 @@ export class LocalEngine implements SearchEngine {
         if (entry.reader !== undefined) entry.documents = reader.documentCount
       }
     }
+  }
+  /**
+   * Makes a segment ready that is about to replace others, between searches; resolves when it is, or when nobody would
+   * search it. Nothing reads its memory afterwards unless it is published.
+   */
+  async prepare(key: number, upcoming: PublishedSegment, replaced: ReadonlyArray<number>): Promise<void> {
+    const entry = this.entries.get(key), reader = entry?.reader
+    if (entry === undefined || reader === undefined) return
+    if (!await this.between(entry, reader, prepareSuccessor(reader, upcoming, replaced))) reader.unexpect(upcoming.id)
+  }
+  /** Runs work in slices; gives it up (false) as soon as the reader is no longer the collection's. */
+  private between(entry: Entry, reader: CollectionReader, work: Generator<void, void>): Promise<boolean> {
+    const isCurrent = (): boolean => entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
+    return inSlices((function* () {
+      for (;;) {
+        if (!isCurrent()) return false
+        if (work.next().done === true) return true
+        yield
+      }
+    })(), SLICE_ms, pause)
   }
   private newReader({ record }: Entry): CollectionReader { return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) }) }
 

@@ -12,7 +12,7 @@ import { hasBit, bitsOf } from "../index/bits.ts"
 import { SegmentBuilder } from "../index/builders.ts"
 import { encodeUtf8, hashText } from "../index/bytes.ts"
 import { GONE, mergeSegments } from "../index/merge.ts"
-import { markDeleted, type Publication, type SegmentView } from "../index/reader.ts"
+import { markDeleted, PREPARED_DOCS_MIN, type Publication, type PublishedSegment, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
 import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
 import { graphsOf } from "../index/vector-graph.ts"
@@ -45,6 +45,8 @@ const SEGMENT_DOCS_MAX = 1_000_000
 const QUIET_ms = 1_000
 const COMPACT_DOCS_MAX = 2_000_000
 
+/** Lets readers make a segment ready before it replaces others; resolves when they have, or will not search it. */
+export type PrepareSegment = (segment: PublishedSegment, replaced: ReadonlyArray<number>) => Promise<void>
 /** What a writer needs to see of others: references cross collections. */
 export interface WriterNeighbours {
   collection(name: string): CollectionWriter | undefined
@@ -61,6 +63,7 @@ export class CollectionWriter {
   private readonly allocate: Allocate
   private readonly release: (region: Region) => void
   private readonly publish: (publication: Publication) => void
+  private readonly prepare: PrepareSegment | undefined
   private readonly dictionaries: Dictionaries | undefined
   private nextSeq: number
   private nextSegment = 1
@@ -80,7 +83,7 @@ export class CollectionWriter {
 
   constructor(record: CollectionRecord, options: {
     readonly journal: Journal; readonly neighbours: WriterNeighbours; readonly allocate: Allocate; readonly release: (region: Region) => void
-    readonly publish: (publication: Publication) => void; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
+    readonly publish: (publication: Publication) => void; readonly prepare?: PrepareSegment | undefined; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
   }) {
     this.key = record.key
     this.schema = this.savedSchema = record.schema
@@ -91,6 +94,7 @@ export class CollectionWriter {
     this.allocate = options.allocate
     this.release = options.release
     this.publish = options.publish
+    this.prepare = options.prepare
     this.dictionaries = options.dictionaries
     this.nextSeq = options.journal.nextSeq(record.key)
     this.graphs = new VectorGraphs(this.key, options.graphs, options.journal.graphFolder, {
@@ -150,8 +154,7 @@ export class CollectionWriter {
     const { meta, region } = await inSlices(builder.finishing(this.allocate), SLICE_ms)
     this.publish({ added: [this.adoptRegion(meta, region)], removed: [], deletions: [] })
   }
-  private adoptRegion(meta: SegmentMeta, region: Region, deleted?: ReadonlyArray<number>): Publication["added"][number] {
-    const id = this.nextSegment++
+  private adoptRegion(meta: SegmentMeta, region: Region, deleted?: ReadonlyArray<number>, id = this.nextSegment++): PublishedSegment {
     const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
     if (deleted !== undefined) markDeleted(view, deleted)
     this.views.push(view)
@@ -449,6 +452,8 @@ export class CollectionWriter {
     if (live > 256) await nextTurn()
     const work = mergeSegments(this.schema, sources, this.allocate)
     const merged = await inSlices(work, () => this.activeWrites > 0 ? MERGE_SLICE_ms : SLICE_ms)
+    const id = this.nextSegment++, removed = views.map(({ segment }) => segment.id)
+    if (merged.meta.docs >= PREPARED_DOCS_MIN && !this.isClosed) await this.prepare?.({ id, meta: merged.meta, region: merged.region }, removed)
     if (this.isClosed || !views.every((view) => this.views.includes(view))) { this.release(merged.region); return }
     // Documents deleted while the merge ran are deleted in its result.
     const lost: number[] = []
@@ -460,11 +465,10 @@ export class CollectionWriter {
     })
     for (const view of views) this.views.splice(this.views.indexOf(view), 1)
     // Of one document that is written again and again all but the newest segment are empty.
-    const added = merged.meta.docs === 0 ? [] : [this.adoptRegion(merged.meta, merged.region, lost)]
+    const added = merged.meta.docs === 0 ? [] : [this.adoptRegion(merged.meta, merged.region, lost, id)]
     if (added.length === 0) this.release(merged.region)
     const view = added.length === 0 ? undefined : this.views[this.views.length - 1]
     if (view !== undefined) this.unpublished.add(view)
-    const removed = views.map(({ segment }) => segment.id)
     this.enqueue(undefined, () => {
       if (view !== undefined) this.unpublished.delete(view)
       this.publish({ added, removed, deletions: [] })

@@ -5,35 +5,40 @@ import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import { ok, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"
-import type { WriterEvent, WriterPort } from "./writer.ts"
-import { decodePublication, encodeOperations, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
+import type { WriterEvent, WriterMemory, WriterPort } from "./writer.ts"
+import { decodePublication, decodeSegment, encodeOperations, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
 
 /** Time for the worker to end by itself before it is terminated. */
 const STOP_ms = 10_000
 const PART_OPERATIONS = 1_024
+
+/** What the searching thread does with what the writer tells it. */
+export interface SearchingSide { readonly emit: (event: WriterEvent) => void; readonly lost: (message: string) => void; readonly prepare: NonNullable<WriterMemory["prepare"]> }
 
 export class RemoteWriter implements WriterPort {
   private readonly worker: Worker
   /** How many calls were posted: the worker looks here between two slices of its work. */ private readonly posted = new Int32Array(new SharedArrayBuffer(4))
   private readonly emit: (event: WriterEvent) => void
   private readonly lost: (message: string) => void
+  private readonly prepare: NonNullable<WriterMemory["prepare"]>
   private readonly waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   private nextCall = 1
   private ready: { resolve: () => void; reject: (error: Error) => void } | undefined
   private isClosing = false
   private isGone = false
   private exited: Promise<void>
-  private constructor(path: string, emit: (event: WriterEvent) => void, lost: (message: string) => void, approximateFrom: number | undefined) {
+  private constructor(path: string, { emit, lost, prepare }: SearchingSide, approximateFrom: number | undefined) {
     this.emit = emit
     this.lost = lost
+    this.prepare = prepare
     this.worker = new Worker(new URL("./writer-worker.ts", import.meta.url), { workerData: { path, approximateFrom, posted: this.posted.buffer }, resourceLimits: { maxOldGenerationSizeMb: 2_048 } })
     this.worker.on("message", (message: FromWriter) => this.receive(message))
     this.worker.on("error", (error) => this.gone(error instanceof Error ? error.message : String(error)))
     this.exited = new Promise((resolve) => { this.worker.on("exit", () => { this.gone("The engine's writer has stopped."); resolve() }) })
   }
   /** Starts the worker; resolves when it has announced every collection. */
-  static async start(path: string, emit: (event: WriterEvent) => void, lost: (message: string) => void, approximateFrom?: number): Promise<RemoteWriter> {
-    const writer = new RemoteWriter(path, emit, lost, approximateFrom)
+  static async start(path: string, side: SearchingSide, approximateFrom?: number): Promise<RemoteWriter> {
+    const writer = new RemoteWriter(path, side, approximateFrom)
     await new Promise<void>((resolve, reject) => { writer.ready = { resolve, reject } })
     return writer
   }
@@ -45,6 +50,10 @@ export class RemoteWriter implements WriterPort {
       case "published":
         this.emit({ kind: "published", key: message.key, publication: decodePublication(message) })
         if (message.removed.length > 0 || message.added.length > 0) this.post({ kind: "seen", publication: message.number })
+        return
+      case "prepare":
+        // Answered even where it fails: the merge must not wait for ever. What failed is a defect and is thrown.
+        void this.prepare(message.key, decodeSegment(message.segment), message.replaced).finally(() => this.post({ kind: "prepared", id: message.id }))
         return
       case "answer": {
         const call = this.waiting.get(message.id)

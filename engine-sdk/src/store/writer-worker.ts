@@ -10,7 +10,7 @@ import { LmdbJournal } from "./lmdb-journal.ts"
 import { SlabPool } from "./slab-pool.ts"
 import { giveWayTo } from "./turns.ts"
 import { Writer } from "./writer.ts"
-import { decodeOperations, encodeEvent, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
+import { decodeOperations, encodeEvent, encodeSegment, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
 
 const port = parentPort
 if (port === null) throw new Error("writer-worker runs in a worker thread only")
@@ -27,10 +27,17 @@ const { path, approximateFrom, posted } = workerData as { path: string; approxim
 const calls = new Int32Array(posted)
 let received = 0
 giveWayTo(() => Atomics.load(calls, 0) !== received)
+const preparing = new Map<number, () => void>()
+let nextPreparation = 1
 const journal = await LmdbJournal.open(path)
 const pool = new SlabPool()
 const writer = new Writer(journal, (event) => post(encodeEvent(event, event.kind === "published" ? ++pool.publications : 0)), {
   allocate: pool.allocate, release: pool.retire, holding: (work) => pool.holding(work),
+  prepare: (key, segment, replaced) => new Promise((resolve) => {
+    const id = nextPreparation++
+    preparing.set(id, resolve)
+    post({ kind: "prepare", id, key, segment: encodeSegment(segment), replaced })
+  }),
 }, approximateFrom)
 
 const run = async (call: WriterCall): Promise<unknown> => {
@@ -47,6 +54,7 @@ const run = async (call: WriterCall): Promise<unknown> => {
   }
 }
 port.on("message", (message: ToWriter) => {
+  if (message.kind === "prepared") { preparing.get(message.id)?.(); preparing.delete(message.id); return }
   if (message.kind === "seen") { pool.seen(message.publication); return }
   received = (received + 1) | 0
   run(message).then((value) => {

@@ -10,7 +10,7 @@ import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
 import type { Publication } from "../index/reader.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
-import { CollectionWriter, countEqual } from "./collection-writer.ts"
+import { CollectionWriter, countEqual, type PrepareSegment } from "./collection-writer.ts"
 import type { CollectionRecord, Journal } from "./journal.ts"
 import { graphOptions, type GraphOptions } from "./vector-graphs.ts"
 
@@ -36,6 +36,14 @@ export interface WriterPort {
   close(): Promise<void>
 }
 
+/** What a writer is given beside its journal. */
+export interface WriterMemory {
+  readonly allocate?: Allocate
+  readonly release?: (region: Region) => void
+  readonly holding?: <A>(work: () => Promise<A>) => Promise<A>
+  /** Of a collection by its number; without it merged segments are published as they are. */ readonly prepare?: (key: number, ...given: Parameters<PrepareSegment>) => Promise<void>
+}
+
 /** How often, and after how much rest or change, the index is written to the journal. */
 const SNAPSHOT_CHECK_ms = 2_000
 const SNAPSHOT_REST_ms = 1_500
@@ -52,6 +60,7 @@ export class Writer implements WriterPort {
   private readonly opening = new Map<number, Promise<CollectionWriter>>()
   private readonly closing = new Map<number, Promise<void>>()
   private readonly dictionaries = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
+  private readonly prepare: WriterMemory["prepare"]
   private readonly holding: <A>(work: () => Promise<A>) => Promise<A>
   /** Documents written since the last snapshot, and when the last write ended. */
   private readonly dirty = new Map<number, { changed: number; at: number }>()
@@ -60,11 +69,12 @@ export class Writer implements WriterPort {
   private readonly altering = new Set<number>()
   private nextKey = 1
   private readonly graphs: GraphOptions
-  constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: { readonly allocate: Allocate; readonly release: (region: Region) => void; readonly holding?: <A>(work: () => Promise<A>) => Promise<A> }, approximateFrom?: number) {
+  constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: WriterMemory, approximateFrom?: number) {
     this.journal = journal
     this.emit = emit
     this.allocate = memory?.allocate ?? allocatePlain
     this.releaseRegion = memory?.release ?? (() => {})
+    this.prepare = memory?.prepare
     this.graphs = graphOptions(approximateFrom)
     this.holding = memory?.holding ?? ((work) => work())
   }
@@ -125,11 +135,13 @@ export class Writer implements WriterPort {
   }
   private makeWriter(record: CollectionRecord): CollectionWriter {
     const { namespace } = record
+    const { prepare } = this
     const neighbours = {
       collection: (name: string): CollectionWriter | undefined => { const key = this.keyOf(namespace, name); return key === undefined ? undefined : this.open_.get(key) },
     }
     return new CollectionWriter(record, {
       journal: this.journal, neighbours, allocate: this.allocate, release: this.releaseRegion, dictionaries: this.dictionariesOf(namespace), graphs: this.graphs,
+      prepare: prepare === undefined ? undefined : (...given) => prepare(record.key, ...given),
       publish: (publication) => {
         if (publication.schema !== undefined) this.remember({ ...record, schema: publication.schema })
         // A graph is worth a snapshot: it took long to build.
