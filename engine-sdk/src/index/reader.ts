@@ -110,6 +110,13 @@ export class CollectionReader {
       this.nextDictionaries.set(field, next)
     }
   }
+  /** Maps what was published since into the dictionaries that are in use, in steps. A search that comes meanwhile does the rest. */
+  *mappingPublished(): Generator<void, void> {
+    for (const field of [...this.dictionaries.keys()]) for (const view of [...this.views]) {
+      const work = this.dictionary(field).mapping(view.segment)
+      while (this.views.includes(view) && work.next().done !== true) yield
+    }
+  }
   dictionary(field: string): FieldDictionary {
     const known = this.dictionaries.get(field)
     if (known !== undefined && this.isUsable(field, known)) return known

@@ -23,7 +23,7 @@ import type { CollectionRecord } from "../store/journal.ts"
 import { inSlices, pause } from "../store/turns.ts"
 import type { WriterEvent, WriterPort } from "../store/writer.ts"
 
-interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined }
+interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined; isMapping: boolean }
 
 export interface DocumentReads {
   text(key: number, seq: number): string | undefined
@@ -43,6 +43,8 @@ const APPROXIMATE: Capabilities["grades"] = { ...EXACT, vector_index: "approxima
 const MEBIBYTE = 1_048_576
 /** Of work between searches. */
 const SLICE_ms = 0.5
+/** New segments whose facet values are worth a turn of their own. */
+const MAPPED_DOCS_MIN = 128
 
 export class LocalEngine implements SearchEngine {
   private readonly kind: string
@@ -78,7 +80,7 @@ export class LocalEngine implements SearchEngine {
     switch (event.kind) {
       case "collection": {
         const { record } = event
-        this.entries.set(record.key, { record, reader: undefined, staged: undefined, isClosing: false, documents: event.documents, lastUse: 0, opening: undefined })
+        this.entries.set(record.key, { record, reader: undefined, staged: undefined, isClosing: false, documents: event.documents, lastUse: 0, opening: undefined, isMapping: false })
         let names = this.byName.get(record.namespace)
         if (names === undefined) this.byName.set(record.namespace, names = new Map())
         names.set(record.schema.name, record.key)
@@ -120,6 +122,7 @@ export class LocalEngine implements SearchEngine {
         reader.apply(event.publication)
         if (event.publication.schema !== undefined) entry.record = { ...entry.record, schema: event.publication.schema }
         if (entry.reader !== undefined) entry.documents = reader.documentCount
+        if (entry.reader !== undefined && event.publication.added.some(({ meta }) => meta.docs >= MAPPED_DOCS_MIN)) this.mapPublished(entry, reader)
       }
     }
   }
@@ -142,6 +145,12 @@ export class LocalEngine implements SearchEngine {
         yield
       }
     })(), SLICE_ms, pause)
+  }
+  /** At most one at a time; what comes meanwhile is mapped by it or by the next. */
+  private mapPublished(entry: Entry, reader: CollectionReader): void {
+    if (entry.isMapping) return
+    entry.isMapping = true
+    void this.between(entry, reader, reader.mappingPublished()).finally(() => { entry.isMapping = false })
   }
   private newReader({ record }: Entry): CollectionReader { return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) }) }
 

@@ -20,7 +20,7 @@ import { damerauWithin } from "./edit-distance.ts"
 /** What is counted: documents of one segment, or with groups the group number of each document. */
 export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number); /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean; /** Bits that are set, where that is known. */ readonly count?: number; /** The same documents as numbers, where they are at hand. */ docs?: Uint32Array }
 
-interface Counted { count: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
+interface Counted { count: number; /** The value's number in the dictionary of the field, where it was counted by that. */ readonly value?: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
 
 /** One entry per request, in order. */
 export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount[] =>
@@ -33,7 +33,7 @@ const countOfRow = (row: Row): number => row.counted.count
 const textOfRow = (row: Row): string => row.value
 const valueOfRow = (reader: CollectionReader, field: string): ((row: Row) => number) => {
   const numberOf = numberOfValue(reader, field)
-  return (row) => numberOf(row.value)
+  return (row) => row.counted.value ?? numberOf(row.value)
 }
 
 const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
@@ -210,7 +210,7 @@ const countValues = (reader: CollectionReader, request: FacetRequest, sets: Read
     for (let value = 0; value < counts.length; value++) {
       if (counts[value] === 0) continue
       const from = sets[seen![value * 2]]
-      merged.set(dictionary.text(value), { count: counts[value], view: from.view, doc: seen![value * 2 + 1] })
+      merged.set(dictionary.text(value), { count: counts[value], value, view: from.view, doc: seen![value * 2 + 1] })
     }
   }
   if (sibling !== undefined) addSiblings(request.field, sibling, sets, merged)

@@ -5,13 +5,17 @@ import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import { ok, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"
+import { pause } from "./turns.ts"
 import type { WriterEvent, WriterMemory, WriterPort } from "./writer.ts"
 import { decodePublication, decodeSegment, encodeOperations, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
 
 /** Time for the worker to end by itself before it is terminated. */
 const STOP_ms = 10_000
+/** Operations that the writer takes at once, and those of one message: making a message holds the searching thread, half a millisecond each. */
 const PART_OPERATIONS = 1_024
+const MESSAGE_OPERATIONS = 128
 
+interface SentPart { readonly id: number; readonly last: ReturnType<typeof encodeOperations> }
 /** What the searching thread does with what the writer tells it. */
 export interface SearchingSide { readonly emit: (event: WriterEvent) => void; readonly lost: (message: string) => void; readonly prepare: NonNullable<WriterMemory["prepare"]> }
 
@@ -81,9 +85,8 @@ export class RemoteWriter implements WriterPort {
     this.waiting.clear()
   }
   private post(message: ToWriter): void { this.worker.postMessage(message) }
-  private call<A>(method: WriterCall["method"], args: ReadonlyArray<unknown>, body = ""): Promise<A> {
+  private call<A>(method: WriterCall["method"], args: ReadonlyArray<unknown>, body = "", id = this.nextCall++): Promise<A> {
     if (this.isGone) return Promise.reject(new Error("The engine's writer has stopped."))
-    const id = this.nextCall++
     return new Promise<A>((resolve, reject) => {
       this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject })
       Atomics.add(this.posted, 0, 1)
@@ -97,16 +100,32 @@ export class RemoteWriter implements WriterPort {
   /** Long imports go in parts, one after another: what else waits gets its turn in between, and no message is large. */
   async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const verdicts: WriteVerdict[] = []
-    let next = encodeOperations(operations.slice(0, PART_OPERATIONS))
-    for (let at = 0; ; at += PART_OPERATIONS) {
-      const answer = this.call<Result<ReadonlyArray<WriteVerdict>>>("write", [namespace, name, next.heads, returnDocuments], next.body)
-      // The next part is prepared while the worker is busy with this one.
-      const hasMore = at + PART_OPERATIONS < operations.length
-      if (hasMore) next = encodeOperations(operations.slice(at + PART_OPERATIONS, at + 2 * PART_OPERATIONS))
+    const ask = ({ id, last }: SentPart): Promise<Result<ReadonlyArray<WriteVerdict>>> => this.call("write", [namespace, name, last.heads, returnDocuments], last.body, id)
+    if (operations.length <= MESSAGE_OPERATIONS) return ask({ id: this.nextCall++, last: encodeOperations(operations) })
+    let next = this.sendPart(operations.slice(0, PART_OPERATIONS))
+    for (let at = PART_OPERATIONS; ; at += PART_OPERATIONS) {
+      const answer = ask(await next)
+      // The next part is sent while the worker is busy with this one.
+      const hasMore = at < operations.length
+      if (hasMore) next = this.sendPart(operations.slice(at, at + PART_OPERATIONS))
       const settled = await answer
-      if (!settled.ok || (at === 0 && !hasMore)) return settled
+      if (!settled.ok) {
+        if (hasMore) this.post({ kind: "forget", id: (await next).id })
+        return settled
+      }
       for (const verdict of settled.value) verdicts.push(verdict)
       if (!hasMore) return ok(verdicts)
+    }
+  }
+  /** All of it but the last message, which asks. */
+  private async sendPart(operations: ReadonlyArray<WriteOperation>): Promise<SentPart> {
+    const id = this.nextCall++
+    for (let at = 0; ; at += MESSAGE_OPERATIONS) {
+      const message = encodeOperations(operations.slice(at, at + MESSAGE_OPERATIONS))
+      if (at + MESSAGE_OPERATIONS >= operations.length) return { id, last: message }
+      Atomics.add(this.posted, 0, 1)
+      this.post({ kind: "part", id, ...message })
+      await pause()
     }
   }
   open(key: number): Promise<void> { return this.call("open", [key]) }

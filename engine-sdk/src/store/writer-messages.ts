@@ -14,7 +14,10 @@ export interface WriterCall { readonly kind: "call"; readonly id: number; readon
 export interface SeenMessage { readonly kind: "seen"; readonly publication: number }
 /** The searching thread is ready for a segment, or does not search it. */
 export interface PreparedMessage { readonly kind: "prepared"; readonly id: number }
-export type ToWriter = WriterCall | SeenMessage | PreparedMessage
+/** The first operations of the write that is asked for under the same number; or there is no such write. */
+export interface PartMessage { readonly kind: "part"; readonly id: number; readonly heads: ReadonlyArray<OperationHead>; readonly body: string }
+export interface ForgetMessage { readonly kind: "forget"; readonly id: number }
+export type ToWriter = WriterCall | SeenMessage | PreparedMessage | PartMessage | ForgetMessage
 export interface SharedSegment { readonly id: number; readonly meta: string; readonly buffer: ArrayBufferLike; readonly offset: number; readonly length: number; readonly deleted: ReadonlyArray<number> }
 export type FromWriter =
   | { readonly kind: "ready" }
@@ -25,7 +28,7 @@ export type FromWriter =
   | { readonly kind: "prepare"; readonly id: number; readonly key: number; readonly segment: SharedSegment; readonly replaced: ReadonlyArray<number> }
   | { readonly kind: "published"; readonly number: number; readonly key: number; readonly schema: string | undefined; readonly added: ReadonlyArray<SharedSegment>; readonly removed: ReadonlyArray<number>; readonly deletions: string; /** JSON of what was published without the graphs themselves. */ readonly graphs: string; /** JSON of texts that the disk does not have yet. */ readonly early?: string; readonly readable?: number }
 
-interface OperationHead { readonly d?: 1; readonly i?: string; readonly a?: WriteAction; readonly v?: DirtyValues; readonly n?: number; /** `rewrite`. */ readonly r?: 1 }
+export interface OperationHead { readonly d?: 1; readonly i?: string; readonly a?: WriteAction; readonly v?: DirtyValues; readonly n?: number; /** `rewrite`. */ readonly r?: 1 }
 
 /** Cost: one JSON text per document that came as an object; texts go as they are. */
 export const encodeOperations = (operations: ReadonlyArray<WriteOperation>): { heads: OperationHead[]; body: string } => {

@@ -5,6 +5,7 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
 import type { SchemaChange } from "../engine.ts"
+import type { WriteOperation } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { LmdbJournal } from "./lmdb-journal.ts"
 import { SlabPool } from "./slab-pool.ts"
@@ -40,13 +41,20 @@ const writer = new Writer(journal, (event) => post(encodeEvent(event, event.kind
   }),
 }, approximateFrom)
 
+/** Of writes that are not asked for yet: for each caller at most what one write takes at once, and one ahead. */
+const parts = new Map<number, WriteOperation[]>()
+const operationsOf = ({ body, id }: WriterCall, heads: Parameters<typeof decodeOperations>[0]): WriteOperation[] => {
+  const before = parts.get(id)
+  parts.delete(id)
+  return before === undefined ? decodeOperations(heads, body) : [...before, ...decodeOperations(heads, body)]
+}
 const run = async (call: WriterCall): Promise<unknown> => {
   const head = parseJson(call.head) as unknown[]
   switch (call.method) {
     case "create": return writer.create(head[0] as string, head[1] as CollectionSchema, head[2] as number)
     case "alter": return writer.alter(head[0] as string, head[1] as string, head[2] as SchemaChange)
     case "drop": return writer.drop(head[0] as string, head[1] as string)
-    case "write": return writer.write(head[0] as string, head[1] as string, decodeOperations(head[2] as Parameters<typeof decodeOperations>[0], call.body), head[3] as boolean)
+    case "write": return writer.write(head[0] as string, head[1] as string, operationsOf(call, head[2] as Parameters<typeof decodeOperations>[0]), head[3] as boolean)
     case "open": return writer.open(head[0] as number)
     case "release": return writer.release(head[0] as number)
     case "setDictionary": return writer.setDictionary(head[0] as string, head[1] as string, head[2] === null ? undefined : new Map(head[2] as Array<[string, string]>))
@@ -56,7 +64,14 @@ const run = async (call: WriterCall): Promise<unknown> => {
 port.on("message", (message: ToWriter) => {
   if (message.kind === "prepared") { preparing.get(message.id)?.(); preparing.delete(message.id); return }
   if (message.kind === "seen") { pool.seen(message.publication); return }
+  if (message.kind === "forget") { parts.delete(message.id); return }
   received = (received + 1) | 0
+  if (message.kind === "part") {
+    const operations = decodeOperations(message.heads, message.body), before = parts.get(message.id)
+    if (before === undefined) parts.set(message.id, operations)
+    else before.push(...operations)
+    return
+  }
   run(message).then((value) => {
     post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
     // Let the answer leave before the thread ends itself.
