@@ -201,7 +201,5 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
   }
 }
 
-export const measureStalls = async (inputs: Inputs) => {
-  const own = withSerials(inputs)
-  return { memory: await measureMode(own, "memory"), worker: await measureMode(own, "worker") }
-}
+export const measureStallsOf = (inputs: Inputs, mode: (typeof stallModes)[number]) => measureMode(withSerials(inputs), mode)
+export const measureStalls = async (inputs: Inputs) => ({ memory: await measureStallsOf(inputs, "memory"), worker: await measureStallsOf(inputs, "worker") })

@@ -45,6 +45,8 @@ const SEGMENT_DOCS_MAX = 1_000_000
 const QUIET_ms = 1_000
 const COMPACT_DOCS_MAX = 2_000_000
 
+/** The next operations of a write that are on their way; undefined: there are no more. */
+export type MoreOperations = () => Promise<ReadonlyArray<WriteOperation> | undefined>
 /** Lets readers make a segment ready before it replaces others; resolves when they have, or will not search it. */
 export type PrepareSegment = (segment: PublishedSegment, replaced: ReadonlyArray<number>) => Promise<void>
 /** What a writer needs to see of others: references cross collections. */
@@ -173,21 +175,22 @@ export class CollectionWriter {
   // ---- writing -------------------------------------------------------------------------------------------------------
 
   /** One verdict per operation, in order. Resolves when everything is durable and published; undefined: closed meanwhile, nothing was written. */
-  async write(operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<ReadonlyArray<WriteVerdict> | undefined> {
+  async write(operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, more?: MoreOperations): Promise<ReadonlyArray<WriteVerdict> | undefined> {
     while (this.gate !== undefined) await this.gate
     if (this.isClosed) return undefined
     this.activeWrites++
     const verdicts: WriteVerdict[] = []
     let chunk = this.openChunk()
     try {
-      for (let at = 0; at < operations.length;) {
+      for (let list: ReadonlyArray<WriteOperation> | undefined = operations; list !== undefined; list = await more?.()) for (let at = 0; at < list.length;) {
         const until = performance.now() + SLICE_ms
         // Another write that named an id of this chunk has had it committed: what follows goes into the next one.
-        do { if (chunk.isClosed) chunk = this.openChunk(); verdicts.push(chunk.apply(operations[at++], returnDocuments)) } while (at < operations.length && performance.now() < until && chunk.builder.docs < CHUNK_DOCS)
-        if (at === operations.length || chunk.builder.docs >= CHUNK_DOCS) await this.committed(chunk)
-        if (at < operations.length) await nextTurn()
+        do { if (chunk.isClosed) chunk = this.openChunk(); verdicts.push(chunk.apply(list[at++], returnDocuments)) } while (at < list.length && performance.now() < until && chunk.builder.docs < CHUNK_DOCS)
+        if (chunk.builder.docs >= CHUNK_DOCS) await this.committed(chunk)
+        if (at < list.length) await nextTurn()
         while (this.views.length > SEGMENTS_MAX && this.merging !== undefined) await this.merging
       }
+      await this.committed(chunk)
       const done = this.published
       if (this.pendingPublications > 0) await done
       await this.journal.flushed()

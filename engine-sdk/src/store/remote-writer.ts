@@ -15,7 +15,6 @@ const STOP_ms = 10_000
 const PART_OPERATIONS = 1_024
 const MESSAGE_OPERATIONS = 128
 
-interface SentPart { readonly id: number; readonly last: ReturnType<typeof encodeOperations> }
 /** What the searching thread does with what the writer tells it. */
 export interface SearchingSide { readonly emit: (event: WriterEvent) => void; readonly lost: (message: string) => void; readonly prepare: NonNullable<WriterMemory["prepare"]> }
 
@@ -85,47 +84,44 @@ export class RemoteWriter implements WriterPort {
     this.waiting.clear()
   }
   private post(message: ToWriter): void { this.worker.postMessage(message) }
-  private call<A>(method: WriterCall["method"], args: ReadonlyArray<unknown>, body = "", id = this.nextCall++): Promise<A> {
-    if (this.isGone) return Promise.reject(new Error("The engine's writer has stopped."))
-    return new Promise<A>((resolve, reject) => {
+  private call<A>(method: WriterCall["method"], args: ReadonlyArray<unknown>, body = "", parts = 0): Promise<A> & { readonly id: number } {
+    const id = this.nextCall++
+    const answer = this.isGone ? Promise.reject<A>(new Error("The engine's writer has stopped.")) : new Promise<A>((resolve, reject) => {
       this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject })
       Atomics.add(this.posted, 0, 1)
-      this.post({ kind: "call", id, method, head: stringifyJson(args), body })
+      this.post({ kind: "call", id, method, head: stringifyJson(args), body, parts })
     })
+    return Object.assign(answer, { id })
   }
 
   create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number): Promise<Result<CollectionInfo>> { return this.call("create", [namespace, schema, createdAt_s]) }
   alter(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> { return this.call("alter", [namespace, name, change]) }
   drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> { return this.call("drop", [namespace, name]) }
-  /** Long imports go in parts, one after another: what else waits gets its turn in between, and no message is large. */
+  /** Long imports go in parts, one after another: what else waits gets its turn in between, and no message is large. The first message leaves at once. */
   async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const verdicts: WriteVerdict[] = []
-    const ask = ({ id, last }: SentPart): Promise<Result<ReadonlyArray<WriteVerdict>>> => this.call("write", [namespace, name, last.heads, returnDocuments], last.body, id)
-    if (operations.length <= MESSAGE_OPERATIONS) return ask({ id: this.nextCall++, last: encodeOperations(operations) })
-    let next = this.sendPart(operations.slice(0, PART_OPERATIONS))
-    for (let at = PART_OPERATIONS; ; at += PART_OPERATIONS) {
-      const answer = ask(await next)
-      // The next part is sent while the worker is busy with this one.
-      const hasMore = at < operations.length
-      if (hasMore) next = this.sendPart(operations.slice(at, at + PART_OPERATIONS))
-      const settled = await answer
-      if (!settled.ok) {
-        if (hasMore) this.post({ kind: "forget", id: (await next).id })
-        return settled
-      }
+    for (let at = 0; ; at += PART_OPERATIONS) {
+      const settled = await this.writePart(namespace, name, operations.length <= PART_OPERATIONS ? operations : operations.slice(at, at + PART_OPERATIONS), returnDocuments)
+      const isLast = at + PART_OPERATIONS >= operations.length
+      if (!settled.ok || (at === 0 && isLast)) return settled
       for (const verdict of settled.value) verdicts.push(verdict)
-      if (!hasMore) return ok(verdicts)
+      if (isLast) return ok(verdicts)
     }
   }
-  /** All of it but the last message, which asks. */
-  private async sendPart(operations: ReadonlyArray<WriteOperation>): Promise<SentPart> {
-    const id = this.nextCall++
-    for (let at = 0; ; at += MESSAGE_OPERATIONS) {
-      const message = encodeOperations(operations.slice(at, at + MESSAGE_OPERATIONS))
-      if (at + MESSAGE_OPERATIONS >= operations.length) return { id, last: message }
-      Atomics.add(this.posted, 0, 1)
-      this.post({ kind: "part", id, ...message })
+  private async writePart(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+    const { body, heads } = encodeOperations(operations.slice(0, MESSAGE_OPERATIONS))
+    const deletes = operations.some(({ kind }) => kind === "delete")
+    const answer = this.call<Result<ReadonlyArray<WriteVerdict>>>("write", [namespace, name, heads, returnDocuments, deletes], body, Math.max(0, Math.ceil(operations.length / MESSAGE_OPERATIONS) - 1))
+    const sent = this.sendRest(answer.id, operations)
+    // A writer that is gone is told by the answer; messages to it are nobody's.
+    const [settled] = await Promise.all([answer, sent])
+    return settled
+  }
+  private async sendRest(id: number, operations: ReadonlyArray<WriteOperation>): Promise<void> {
+    for (let at = MESSAGE_OPERATIONS; at < operations.length && !this.isGone; at += MESSAGE_OPERATIONS) {
       await pause()
+      Atomics.add(this.posted, 0, 1)
+      this.post({ kind: "part", id, ...encodeOperations(operations.slice(at, at + MESSAGE_OPERATIONS)) })
     }
   }
   open(key: number): Promise<void> { return this.call("open", [key]) }

@@ -10,14 +10,13 @@ import type { DirtyValues, WriteAction } from "../schema.ts"
 import type { WriterEvent } from "./writer.ts"
 
 /** Asks for one method of the writer; `head` is JSON of its arguments, `body` the documents of a write one after another. */
-export interface WriterCall { readonly kind: "call"; readonly id: number; readonly method: "create" | "alter" | "drop" | "write" | "open" | "release" | "setDictionary" | "close"; readonly head: string; readonly body: string }
+export interface WriterCall { readonly kind: "call"; readonly id: number; readonly method: "create" | "alter" | "drop" | "write" | "open" | "release" | "setDictionary" | "close"; readonly head: string; readonly body: string; /** Messages with the rest of a write that follow. */ readonly parts: number }
 export interface SeenMessage { readonly kind: "seen"; readonly publication: number }
 /** The searching thread is ready for a segment, or does not search it. */
 export interface PreparedMessage { readonly kind: "prepared"; readonly id: number }
-/** The first operations of the write that is asked for under the same number; or there is no such write. */
+/** The next operations of a write that was asked for with fewer. */
 export interface PartMessage { readonly kind: "part"; readonly id: number; readonly heads: ReadonlyArray<OperationHead>; readonly body: string }
-export interface ForgetMessage { readonly kind: "forget"; readonly id: number }
-export type ToWriter = WriterCall | SeenMessage | PreparedMessage | PartMessage | ForgetMessage
+export type ToWriter = WriterCall | SeenMessage | PreparedMessage | PartMessage
 export interface SharedSegment { readonly id: number; readonly meta: string; readonly buffer: ArrayBufferLike; readonly offset: number; readonly length: number; readonly deleted: ReadonlyArray<number> }
 export type FromWriter =
   | { readonly kind: "ready" }

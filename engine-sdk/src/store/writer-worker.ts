@@ -10,6 +10,7 @@ import type { CollectionSchema } from "../schema.ts"
 import { LmdbJournal } from "./lmdb-journal.ts"
 import { SlabPool } from "./slab-pool.ts"
 import { giveWayTo } from "./turns.ts"
+import type { MoreOperations } from "./collection-writer.ts"
 import { Writer } from "./writer.ts"
 import { decodeOperations, encodeEvent, encodeSegment, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
 
@@ -41,12 +42,19 @@ const writer = new Writer(journal, (event) => post(encodeEvent(event, event.kind
   }),
 }, approximateFrom)
 
-/** Of writes that are not asked for yet: for each caller at most what one write takes at once, and one ahead. */
-const parts = new Map<number, WriteOperation[]>()
-const operationsOf = ({ body, id }: WriterCall, heads: Parameters<typeof decodeOperations>[0]): WriteOperation[] => {
-  const before = parts.get(id)
-  parts.delete(id)
-  return before === undefined ? decodeOperations(heads, body) : [...before, ...decodeOperations(heads, body)]
+/** Of writes that are under way: operations that have come, and who waits for more. Bounded by what one write takes at once, for each caller. */
+const arriving = new Map<number, { readonly come: Array<ReadonlyArray<WriteOperation>>; wake: (() => void) | undefined }>()
+const restOf = ({ id, parts }: WriterCall): MoreOperations | undefined => {
+  if (parts === 0) return undefined
+  const rest: { come: Array<ReadonlyArray<WriteOperation>>; wake: (() => void) | undefined } = { come: [], wake: undefined }
+  arriving.set(id, rest)
+  let left = parts
+  return async () => {
+    if (left === 0) return undefined
+    if (rest.come.length === 0) await new Promise<void>((resolve) => { rest.wake = resolve })
+    left--
+    return rest.come.shift()
+  }
 }
 const run = async (call: WriterCall): Promise<unknown> => {
   const head = parseJson(call.head) as unknown[]
@@ -54,7 +62,7 @@ const run = async (call: WriterCall): Promise<unknown> => {
     case "create": return writer.create(head[0] as string, head[1] as CollectionSchema, head[2] as number)
     case "alter": return writer.alter(head[0] as string, head[1] as string, head[2] as SchemaChange)
     case "drop": return writer.drop(head[0] as string, head[1] as string)
-    case "write": return writer.write(head[0] as string, head[1] as string, operationsOf(call, head[2] as Parameters<typeof decodeOperations>[0]), head[3] as boolean)
+    case "write": return writer.write(head[0] as string, head[1] as string, decodeOperations(head[2] as Parameters<typeof decodeOperations>[0], call.body), head[3] as boolean, restOf(call), head[4] as boolean)
     case "open": return writer.open(head[0] as number)
     case "release": return writer.release(head[0] as number)
     case "setDictionary": return writer.setDictionary(head[0] as string, head[1] as string, head[2] === null ? undefined : new Map(head[2] as Array<[string, string]>))
@@ -64,15 +72,15 @@ const run = async (call: WriterCall): Promise<unknown> => {
 port.on("message", (message: ToWriter) => {
   if (message.kind === "prepared") { preparing.get(message.id)?.(); preparing.delete(message.id); return }
   if (message.kind === "seen") { pool.seen(message.publication); return }
-  if (message.kind === "forget") { parts.delete(message.id); return }
   received = (received + 1) | 0
   if (message.kind === "part") {
-    const operations = decodeOperations(message.heads, message.body), before = parts.get(message.id)
-    if (before === undefined) parts.set(message.id, operations)
-    else before.push(...operations)
+    const rest = arriving.get(message.id)
+    rest?.come.push(decodeOperations(message.heads, message.body))
+    rest?.wake?.()
     return
   }
-  run(message).then((value) => {
+  // A write that was refused takes in none of what is still on its way.
+  run(message).finally(() => { arriving.delete(message.id) }).then((value) => {
     post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
     // Let the answer leave before the thread ends itself.
     if (message.method === "close") setTimeout(() => process.exit(0), 10)

@@ -10,7 +10,7 @@ import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
 import type { Publication } from "../index/reader.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
-import { CollectionWriter, countEqual, type PrepareSegment } from "./collection-writer.ts"
+import { CollectionWriter, countEqual, type MoreOperations, type PrepareSegment } from "./collection-writer.ts"
 import type { CollectionRecord, Journal } from "./journal.ts"
 import { graphOptions, type GraphOptions } from "./vector-graphs.ts"
 
@@ -204,7 +204,8 @@ export class Writer implements WriterPort {
     return ok({ schema: writer?.schema ?? record.schema, num_documents: documents, created_at: record.createdAt_s })
   }
 
-  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+  /** `more`: operations that are still on their way; `deletes`: whether any of all deletes. */
+  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, more?: MoreOperations, deletes = operations.some(({ kind }) => kind === "delete")): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const key = this.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
     const writer = await this.writerOf(key)
@@ -212,14 +213,20 @@ export class Writer implements WriterPort {
       const other = field.reference === "" || field.async_reference ? undefined : this.keyOf(namespace, field.reference.slice(0, field.reference.indexOf(".")))
       if (other !== undefined) await this.writerOf(other)
     }
-    const cascades = operations.some(({ kind }) => kind === "delete") ? this.referencesTo(namespace, name) : []
+    const cascades = deletes ? this.referencesTo(namespace, name) : []
     this.noteWrites(key, operations.length)
-    const verdicts = await writer.write(operations, returnDocuments || cascades.length > 0)
+    const all = [...operations]
+    const rest: MoreOperations | undefined = more === undefined ? undefined : async () => {
+      const next = await more()
+      if (next !== undefined) { this.noteWrites(key, next.length); all.push(...next) }
+      return next
+    }
+    const verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, rest)
     // It was closed while this waited: once more, on the one that is open now, or the collection is gone.
     if (verdicts === undefined && this.open_.get(key) === writer) return fail({ kind: "Unavailable", message: "The engine is closed." })
-    if (verdicts === undefined) return this.write(namespace, name, operations, returnDocuments)
+    if (verdicts === undefined) return this.write(namespace, name, operations, returnDocuments, more, deletes)
     if (cascades.length === 0) return ok(verdicts)
-    await this.cascade(namespace, writer, cascades, verdicts.flatMap(({ result }, i) => operations[i].kind === "delete" && result.ok && result.value.document !== undefined ? [result.value.document] : []))
+    await this.cascade(namespace, writer, cascades, verdicts.flatMap(({ result }, i) => all[i].kind === "delete" && result.ok && result.value.document !== undefined ? [result.value.document] : []))
     return ok(returnDocuments ? verdicts : verdicts.map(({ id, result }) => ({ id, result: result.ok ? ok({ id: result.value.id, changed: result.value.changed }) : result })))
   }
   private referencesTo(namespace: Namespace, name: string): Array<{ key: number; field: string; target: string; isArray: boolean }> {
