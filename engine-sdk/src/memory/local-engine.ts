@@ -244,6 +244,14 @@ export class LocalEngine implements SearchEngine {
     return { documents: entry.documents, segments: entry.reader?.views.length ?? 0, index_bytes: entry.reader?.indexBytes ?? 0, document_bytes: this.reads.bytes(entry.record.key), open: entry.reader !== undefined, ...(entry.reader === undefined ? {} : vectorUsage(entry.reader, this.isApproximate ? vectorLibrary().reason : "")) }
   }
   health(): Result<{ readonly ok: true }> { return this.failure === undefined && !this.isClosed ? ok({ ok: true }) : fail({ kind: "Unavailable", message: this.failure ?? "The engine is closed." }) }
+  /**
+   * Ends the writer for good: when it resolves nothing is acknowledged or stored any more, so another engine may open the
+   * folder. Writes answer that the engine is unavailable; searches go on over what was published.
+   */
+  async stopWriting(): Promise<void> {
+    this.failure ??= "The engine's writer was stopped."
+    await this.writer.stop()
+  }
   async close(): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true

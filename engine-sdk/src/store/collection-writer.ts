@@ -69,11 +69,14 @@ export class CollectionWriter {
   private readonly dictionaries: Dictionaries | undefined
   private nextSeq: number
   private nextSegment = 1
-  private published: Promise<void> = Promise.resolve()
+  /** Never rejects: a commit that failed breaks the whole writer off. */ private published: Promise<void> = Promise.resolve()
+  private readonly broken: (error: Error) => void
+  private failure: CommitFailed | undefined
   private pendingPublications = 0
   private earlyBatches = 0
   /** Chunks that writes fill or that are being laid out: none of their documents is in `views` or in the journal yet. */
   private readonly openChunks = new Set<Chunk>()
+  /** Merged segments that readers may still read. */ private readonly leaving = new Set<SegmentView>()
   /** Segments that readers have not heard of. */ private readonly unpublished = new Set<SegmentView>()
   private activeWrites = 0
   private gate: Promise<void> | undefined
@@ -85,7 +88,8 @@ export class CollectionWriter {
 
   constructor(record: CollectionRecord, options: {
     readonly journal: Journal; readonly neighbours: WriterNeighbours; readonly allocate: Allocate; readonly release: (region: Region) => void
-    readonly publish: (publication: Publication) => void; readonly prepare?: PrepareSegment | undefined; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
+    readonly publish: (publication: Publication) => void
+    /** A commit failed: this writer and its readers hold what the disk does not have. */ readonly broken: (error: Error) => void; readonly prepare?: PrepareSegment | undefined; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
   }) {
     this.key = record.key
     this.schema = this.savedSchema = record.schema
@@ -97,6 +101,7 @@ export class CollectionWriter {
     this.release = options.release
     this.publish = options.publish
     this.prepare = options.prepare
+    this.broken = options.broken
     this.dictionaries = options.dictionaries
     this.nextSeq = options.journal.nextSeq(record.key)
     this.graphs = new VectorGraphs(this.key, options.graphs, options.journal.graphFolder, {
@@ -182,7 +187,7 @@ export class CollectionWriter {
     const verdicts: WriteVerdict[] = []
     let chunk = this.openChunk()
     try {
-      for (let list: ReadonlyArray<WriteOperation> | undefined = operations; list !== undefined; list = await more?.()) for (let at = 0; at < list.length;) {
+      for (let list: ReadonlyArray<WriteOperation> | undefined = operations; list !== undefined; list = await more?.()) for (let at = 0; at < list.length && this.failure === undefined;) {
         const until = performance.now() + SLICE_ms
         // Another write that named an id of this chunk has had it committed: what follows goes into the next one.
         do { if (chunk.isClosed) chunk = this.openChunk(); verdicts.push(chunk.apply(list[at++], returnDocuments)) } while (at < list.length && performance.now() < until && chunk.builder.docs < CHUNK_DOCS)
@@ -193,7 +198,8 @@ export class CollectionWriter {
       await this.committed(chunk)
       const done = this.published
       if (this.pendingPublications > 0) await done
-      await this.journal.flushed()
+      if (this.failure === undefined) await this.journal.flushed().catch((error: unknown) => { this.breakOff(error) })
+      if (this.failure !== undefined) throw this.failure
       return verdicts
     } finally {
       // Left open only by a defect: what it holds was promised to nobody.
@@ -238,6 +244,8 @@ export class CollectionWriter {
     chunk.isClosed = true
     // Fields that any open chunk detected may be in this one's documents.
     const isDetected = this.schema !== this.savedSchema
+    // Whoever wrote it hears of the failure.
+    if (this.failure !== undefined) return
     if (puts.size === 0 && removes.size === 0 && !isDetected) return
     this.savedSchema = this.schema
     const deletions = this.markReplaced(chunk)
@@ -280,13 +288,20 @@ export class CollectionWriter {
     }
     return [...deletions]
   }
-  /** Publications leave in the order of their commits. */
+  /** Publications leave in the order of their commits; none leaves behind a commit that failed. */
   private enqueue(committed: Promise<void> | undefined, send: () => void): void {
-    if (committed === undefined && this.pendingPublications === 0) { send(); return }
+    if (committed === undefined && this.pendingPublications === 0) { if (this.failure === undefined) send(); return }
     this.pendingPublications++
     this.published = this.published.then(async () => {
-      try { await committed; send() } finally { this.pendingPublications-- }
+      try { await committed } catch (error) { this.breakOff(error) }
+      this.pendingPublications--
+      if (this.failure === undefined) send()
     })
+  }
+  private breakOff(error: unknown): void {
+    if (this.failure !== undefined) return
+    this.failure = new CommitFailed(error)
+    this.broken(this.failure)
   }
 
   /** Every change of the past is published and on disk, and no other write runs while `work` does. */
@@ -472,16 +487,24 @@ export class CollectionWriter {
     if (added.length === 0) this.release(merged.region)
     const view = added.length === 0 ? undefined : this.views[this.views.length - 1]
     if (view !== undefined) this.unpublished.add(view)
+    for (const old of views) this.leaving.add(old)
     this.enqueue(undefined, () => {
       if (view !== undefined) this.unpublished.delete(view)
       this.publish({ added, removed, deletions: [] })
-      for (const { segment } of views) this.release(segment.region)
+      for (const old of views) { this.leaving.delete(old); this.release(old.segment.region) }
     })
   }
 
   /** Resolves when nothing is waiting: no merge, no publication. */
   async settled(): Promise<void> {
     while (this.merging !== undefined || this.pendingPublications > 0) { await this.merging; await this.published }
+  }
+  /** Everything whose memory is not given back yet. */
+  get held(): ReadonlyArray<SegmentView> { return [...this.views, ...this.leaving] }
+  /** Resolves when everything committed until now is readable; false when a commit failed. */
+  async committedSoFar(): Promise<boolean> {
+    await this.published
+    return this.failure === undefined
   }
   /** A consistent picture of the index for a snapshot. */
   segmentsNow(): { segments: StoredSegment[]; position: number } {
@@ -499,6 +522,10 @@ export class CollectionWriter {
   }
 }
 
+/** What was written is not stored, or nobody knows whether it is. */
+export class CommitFailed extends Error {
+  constructor(cause: unknown) { super(`The disk did not take a write: ${cause instanceof Error ? cause.message : String(cause)}`, { cause }) }
+}
 /** A stored document with the values of its `store: false` fields. */
 const wholeDocument = ({ text, unstored }: StoredDocument): Document => {
   const document = parseJson(text) as Document

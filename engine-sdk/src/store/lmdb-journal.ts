@@ -15,6 +15,8 @@ import type { CollectionRecord, Journal, JournalBatch, StoredDocument, StoredInd
 /** Layout of keys and segments; a folder of another version is refused. */
 const FORMAT = 1
 const PAGE_DOCUMENTS = 512
+/** More than a page, so that the disk must have room for it. */
+const PROBE = "probe".repeat(2_000)
 
 interface Counters { nextSeq: number; position: number; documents: number; bytes: number }
 interface Manifest { readonly position: number; readonly segments: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; readonly deleted: string; readonly graphs?: ReadonlyArray<GraphRecord> }> }
@@ -226,6 +228,22 @@ export class LmdbJournal implements Journal {
     return this.inFlight.get(key)?.get(seq)?.bytes ?? this.databases.documents.getBinaryFast(entryKey(key, seq))?.length ?? 0
   }
   async flushed(): Promise<void> { await this.databases.env.flushed }
+  /** Cost: O(documents), because a later batch may have been stored with counts that include one that was not. */
+  rollback(key: number): void {
+    const { env, documents, records } = this.databases
+    env.resetReadTxn()
+    this.inFlight.delete(key)
+    const stored = records.getBinary(this.named("n", key)), record = records.getBinary(this.named("c", key))
+    const counters = stored === undefined ? { nextSeq: 0, position: 0, documents: 0, bytes: 0 } : JSON.parse(textOf(stored)) as Counters
+    counters.documents = counters.bytes = 0
+    for (const { value } of documents.getRange({ start: entryKey(key, 0), end: entryKey(key + 1, 0) })) { counters.documents++; counters.bytes += value.length }
+    this.counters.set(key, counters)
+    if (record !== undefined) this.records.set(key, JSON.parse(textOf(record)) as CollectionRecord)
+  }
+  async probe(): Promise<void> {
+    await this.databases.records.put(Buffer.from("probe"), json(PROBE))
+    await this.databases.env.flushed
+  }
 
   // ---- snapshots -----------------------------------------------------------------------------------------------------
 

@@ -127,6 +127,17 @@ export class RemoteWriter implements WriterPort {
   open(key: number): Promise<void> { return this.call("open", [key]) }
   release(key: number): Promise<void> { return this.call("release", [key]) }
   setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> { return this.call("setDictionary", [namespace, name, words === undefined ? null : [...words]]) }
+  /** Whatever state the worker is in: when this resolves its thread has ended. */
+  async stop(): Promise<void> {
+    if (!this.isGone) {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      // A worker that does not answer any more is ended without having been asked.
+      await Promise.race([this.call<void>("stop", []).catch(() => {}), new Promise<void>((resolve) => { timer = setTimeout(resolve, STOP_ms) })])
+      clearTimeout(timer)
+    }
+    this.gone("The engine's writer was stopped.")
+    await this.worker.terminate()
+  }
   async close(): Promise<void> {
     this.isClosing = true
     if (this.isGone) return

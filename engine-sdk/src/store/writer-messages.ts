@@ -10,7 +10,7 @@ import type { DirtyValues, WriteAction } from "../schema.ts"
 import type { WriterEvent } from "./writer.ts"
 
 /** Asks for one method of the writer; `head` is JSON of its arguments, `body` the documents of a write one after another. */
-export interface WriterCall { readonly kind: "call"; readonly id: number; readonly method: "create" | "alter" | "drop" | "write" | "open" | "release" | "setDictionary" | "close"; readonly head: string; readonly body: string; /** Messages with the rest of a write that follow. */ readonly parts: number }
+export interface WriterCall { readonly kind: "call"; readonly id: number; readonly method: "create" | "alter" | "drop" | "write" | "open" | "release" | "setDictionary" | "stop" | "close"; readonly head: string; readonly body: string; /** Messages with the rest of a write that follow. */ readonly parts: number }
 export interface SeenMessage { readonly kind: "seen"; readonly publication: number }
 /** The searching thread is ready for a segment, or does not search it. */
 export interface PreparedMessage { readonly kind: "prepared"; readonly id: number }

@@ -66,6 +66,7 @@ const run = async (call: WriterCall): Promise<unknown> => {
     case "open": return writer.open(head[0] as number)
     case "release": return writer.release(head[0] as number)
     case "setDictionary": return writer.setDictionary(head[0] as string, head[1] as string, head[2] === null ? undefined : new Map(head[2] as Array<[string, string]>))
+    case "stop": return writer.stop()
     case "close": return writer.close()
   }
 }
