@@ -25,8 +25,8 @@ const TOLD_MAX = 12
 const SAMPLES_us = 500
 const INTERVAL_ms = 1
 const QUERIES = 240
-/** Longer than the rest after which an engine merges everything into one. */
-const REST_ms = 2_500
+/** Longer than a merge of everything takes between two publications. */
+const REST_ms = 12_000
 const REST_MAX_ms = 240_000
 
 interface Stretch { readonly phase: string; readonly kind: "wait" | "first_use"; readonly query: number; readonly from: number; readonly until: number; readonly ms: number }
@@ -117,7 +117,7 @@ const quiet = async (engine: LocalEngine, name: string): Promise<void> => {
     await new Promise((resolve) => setTimeout(resolve, 50))
     const now = engine.usage("bench", name)?.segments ?? 0
     if (now !== segments || now > 1) { if (now !== segments) last = performance.now(); segments = now }
-    else if (now <= 1 && performance.now() - last > REST_ms / 5) return
+    else if (now <= 1 && performance.now() - last > 1_000) return
   }
 }
 

@@ -105,22 +105,33 @@ export class CollectionReader {
       const isKept = base !== undefined && !replaced.some(({ segment }) => segment === base) && (base.values(field)?.table.size ?? 0) >= size
       if (isKept) { yield* dictionary.mapping(upcoming.segment); continue }
       const views = [...this.views.filter((view) => !replaced.includes(view)), upcoming]
-      const next = new FieldDictionary(field, largestOf(views, field))
+      const next = dictionaryOf(views, field)
       for (const { segment } of views) yield* next.mapping(segment)
       this.nextDictionaries.set(field, next)
     }
   }
-  /** Maps what was published since into the dictionaries that are in use, in steps. A search that comes meanwhile does the rest. */
-  *mappingPublished(): Generator<void, void> {
-    for (const field of [...this.dictionaries.keys()]) for (const view of [...this.views]) {
+  /** Maps what was published since into the dictionaries that are in use, in steps. */
+  *mappingPublished(): Generator<void, void> { for (const field of [...this.dictionaries.keys()]) yield* this.mappingField(field) }
+  /** Maps every segment into the dictionary of a field, in steps. A search that comes meanwhile does the rest. */
+  *mappingField(field: string): Generator<void, void> {
+    for (const view of [...this.views]) {
       const work = this.dictionary(field).mapping(view.segment)
       while (this.views.includes(view) && work.next().done !== true) yield
     }
   }
+  /** Values that a search over this field would have to map first. O(1) until something is published. */
+  unmapped(field: string): number {
+    const dictionary = this.dictionary(field)
+    if (dictionary.version === this.version) return 0
+    let values = 0
+    for (const { segment } of this.views) if (!dictionary.isMapped(segment)) values += segment.values(field)?.table.size ?? 0
+    if (values === 0) dictionary.version = this.version
+    return values
+  }
   dictionary(field: string): FieldDictionary {
     const known = this.dictionaries.get(field)
     if (known !== undefined && this.isUsable(field, known)) return known
-    const dictionary = new FieldDictionary(field, largestOf(this.views, field))
+    const dictionary = dictionaryOf(this.views, field)
     this.dictionaries.set(field, dictionary)
     return dictionary
   }
@@ -143,6 +154,12 @@ export class CollectionReader {
   }
 }
 
+const dictionaryOf = (views: ReadonlyArray<SegmentView>, field: string): FieldDictionary => {
+  const base = largestOf(views, field)
+  let others = 0
+  for (const { segment } of views) if (segment !== base) others += segment.values(field)?.table.size ?? 0
+  return new FieldDictionary(field, base, others)
+}
 const largestOf = (views: ReadonlyArray<SegmentView>, field: string): Segment | undefined => {
   let best: Segment | undefined, most = 0
   for (const { segment } of views) { const size = segment.values(field)?.table.size ?? 0; if (size > most) { best = segment; most = size } }

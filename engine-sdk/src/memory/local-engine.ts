@@ -1,6 +1,6 @@
 /**
  * The in-process engine: readers on the calling thread over a writer that may run elsewhere. Searches are synchronous;
- * only a collection that is not open yet makes a caller wait.
+ * a caller waits only for a collection that is not open yet and for what its search is the first to need.
  */
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import type { Capabilities } from "../capabilities.ts"
@@ -16,7 +16,7 @@ import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { executeSearch, executeUnion } from "../search/answer.ts"
 import { allowedBits } from "../search/filters.ts"
 import { relationOf } from "../search/joins.ts"
-import { prepareOpened, prepareSuccessor } from "../search/prepare-segment.ts"
+import { facetsToPrepare, prepareOpened, prepareSuccessor } from "../search/prepare-segment.ts"
 import type { SearchScope } from "../search/scope.ts"
 import { vectorUsage } from "../search/vector-usage.ts"
 import type { CollectionRecord } from "../store/journal.ts"
@@ -306,15 +306,33 @@ export class LocalEngine implements SearchEngine {
   /** When open, and when what named rankings read beside the index is there too: the first such search of a collection waits for it. */
   private whenIndexed<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, run: () => A): Awaitable<A> {
     const names = plans.map(({ collection }) => collection)
-    if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenOpen(namespace, names, run)
+    if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenMapped(namespace, plans, names, run)
     const work = (): Promise<void> | undefined => prepareRelevance(plans, (name) => this.entryOf(namespace, name)?.reader)
     const prepared = this.whenOpen(namespace, names, work)
     if (prepared === undefined) return run()
     return (async () => {
       await prepared
-      const answer = await this.whenOpen(namespace, names, run)
+      const answer = await this.whenMapped(namespace, plans, names, run)
       for (const name of names) { const entry = this.entryOf(namespace, name); if (entry !== undefined) this.makeRoom(entry.record.key) }
       return answer
+    })()
+  }
+  /** When open, and when values of its facets have numbers: who asks first for a facet of many values waits, others go on. */
+  private whenMapped<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, names: ReadonlyArray<string>, run: () => A): Awaitable<A> {
+    if (!plans.some(({ facets }) => facets.length > 0)) return this.whenOpen(namespace, names, run)
+    const ready = this.whenOpen(namespace, names, () => {
+      const waits: Promise<boolean>[] = []
+      for (const { collection, facets } of plans) {
+        const entry = facets.length === 0 ? undefined : this.entryOf(namespace, collection), reader = entry?.reader
+        const work = reader === undefined ? undefined : facetsToPrepare(reader, facets)
+        if (entry !== undefined && reader !== undefined && work !== undefined) waits.push(this.between(entry, reader, work))
+      }
+      return waits.length === 0 ? undefined : Promise.all(waits)
+    })
+    if (ready === undefined) return run()
+    return (async () => {
+      await ready
+      return this.whenOpen(namespace, names, run)
     })()
   }
   private relatedTo(namespace: Namespace, entry: Entry): Entry[] {

@@ -4,6 +4,7 @@
  * as it is there; both in steps, between searches.
  */
 import { PREPARED_DOCS_MIN, type CollectionReader, type PublishedSegment, type SegmentView } from "../index/reader.ts"
+import type { SearchPlan } from "../plan.ts"
 import { preparingCounts } from "./facets.ts"
 import { preparingClasses } from "./sort-keys.ts"
 import { preparingAges } from "./value-age.ts"
@@ -31,6 +32,14 @@ export function* prepareOpened(reader: CollectionReader): Generator<void, void> 
     // What a merge has taken away may be other memory by now.
     while (reader.views.includes(view) && work.next().done !== true) yield
   }
+}
+/** Values that a search maps by itself, in a few milliseconds at most. */
+const UNMAPPED_MAX = 8_192
+/** What these facets must wait for, in steps; undefined: nothing that is worth it. */
+export const facetsToPrepare = (reader: CollectionReader, facets: SearchPlan["facets"]): Generator<void, void> | undefined => {
+  let values = 0
+  for (const { collection, field } of facets) if (collection === undefined) values += reader.unmapped(field)
+  return values <= UNMAPPED_MAX ? undefined : (function* () { for (const { collection, field } of facets) if (collection === undefined) yield* reader.mappingField(field) })()
 }
 function* preparingTies(reader: CollectionReader, view: SegmentView): Generator<void, void> {
   for (const { facet, name } of reader.schema.fields) {

@@ -103,31 +103,31 @@ export function* preparingAges(view: SegmentView, field: string): Generator<void
 }
 
 /**
- * `wanted` of the tied values (numbers of the field's dictionary, more than wanted): those born last, or those that have
- * not changed for longest. Cost: a look per distinct value and tied one, and the places of the batch where the cut goes
- * through.
+ * Which `wanted` of the tied values (numbers of the field's dictionary, more than wanted), as places in `tied`: those born
+ * last, or those that have not changed for longest. Cost: a look per distinct value and tied one, and the places of the
+ * batch where the cut goes through.
  */
-export const pickByAge = (reader: CollectionReader, field: string, tied: ReadonlyArray<number>, wanted: number, age: Age): number[] => {
+export const pickByAge = (reader: CollectionReader, field: string, tied: ArrayLike<number>, wanted: number, age: Age): number[] => {
   const batches = batchesOf(reader, field, tied, age)
   let last = 0
-  for (const batch of batches) if (batch > last) last = batch
+  for (let i = 0; i < batches.length; i++) if (batches[i] > last) last = batches[i]
   const sizes = new Uint32Array(last + 1)
-  for (const batch of batches) sizes[batch]++
+  for (let i = 0; i < batches.length; i++) sizes[batches[i]]++
   // Latest birth first, or oldest change first.
   const step = age === "born" ? -1 : 1
   let edge = age === "born" ? last : 0, room = wanted
   while (sizes[edge] <= room) { room -= sizes[edge]; edge += step }
   const picked: number[] = [], atEdge: number[] = []
   for (let i = 0; i < tied.length; i++) {
-    if (batches[i] === edge) atEdge.push(tied[i])
-    else if ((batches[i] - edge) * step < 0) picked.push(tied[i])
+    if (batches[i] === edge) atEdge.push(i)
+    else if ((batches[i] - edge) * step < 0) picked.push(i)
   }
   if (room === 0) return picked
   const places = placesIn(reader, field, edge)
-  for (const value of atEdge.sort((a, b) => step * (places.get(a)! - places.get(b)!)).slice(0, room)) picked.push(value)
+  for (const i of atEdge.sort((a, b) => step * (places.get(tied[a])! - places.get(tied[b])!)).slice(0, room)) picked.push(i)
   return picked
 }
-const batchesOf = (reader: CollectionReader, field: string, tied: ReadonlyArray<number>, age: Age): Int32Array => {
+const batchesOf = (reader: CollectionReader, field: string, tied: ArrayLike<number>, age: Age): Int32Array => {
   const dictionary = reader.dictionary(field)
   const batches = new Int32Array(tied.length).fill(-1), indexOf = new Uint32Array(dictionary.size)
   for (let i = 0; i < tied.length; i++) indexOf[tied[i]] = i + 1
