@@ -8,6 +8,7 @@ import { compareUtf8, encodeUtf8 } from "../index/bytes.ts"
 import { floatText } from "../index/builders.ts"
 import type { ValueColumn } from "../index/columns.ts"
 import type { Ordinals } from "../index/sections.ts"
+import { CUTOFF_STEP_MASK, type Cutoff } from "./cutoff.ts"
 import { listOf } from "./top-scores.ts"
 import type { FieldDictionary } from "../index/field-dictionary.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
@@ -22,9 +23,9 @@ export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; r
 
 interface Counted { count: number; /** The value's number in the dictionary of the field, where it was counted by that. */ readonly value?: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
 
-/** One entry per request, in order. */
-export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount[] =>
-  plan.facets.filter((request) => request.collection === undefined).map((request) => facetOf(reader, request, plan, sets))
+/** One entry per request, in order; fields that the time was too short for have no values. */
+export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, cutoff?: Cutoff): FacetCount[] =>
+  plan.facets.filter((request) => request.collection === undefined).map((request) => cutoff?.check() === true ? { field_name: request.field, sampled: false, counts: [], stats: { total_values: 0 } } : facetOf(reader, request, plan, sets, cutoff))
 
 const LARGE_RESULT = 1_000
 const FEW_VALUES = 250
@@ -36,7 +37,7 @@ const valueOfRow = (reader: CollectionReader, field: string): ((row: Row) => num
   return (row) => row.counted.value ?? numberOf(row.value)
 }
 
-const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
+const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, cutoff: Cutoff | undefined): FacetCount => {
   const field = reader.schema.fields.find(({ name }) => name === request.field)
   const isNumeric = field !== undefined && /^(int|float)/.test(field.type)
   const isMatchAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined
@@ -44,7 +45,7 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   if (isPlain(request, plan, sets, field?.type ?? "")) return byTopValues && !isMatchAll ? topFacet(reader, request, plan, sets) : plainFacet(reader, request, plan, sets, byTopValues)
   let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(reader, request, sets, request.order.kind === "field" ? request.order.field : undefined))
   const { facetQuery } = plan
-  if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan)
+  if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan, cutoff)
   let stats = isNumeric ? numericStats(request.field, sets) : undefined
   if (byTopValues) {
     rows = topValues(reader, request, rows, isMatchAll ? plan.facetValuesMax : plan.facetValuesMax * 2, isMatchAll)
@@ -418,11 +419,12 @@ const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): { min: nu
 // ---- facet query and parents ---------------------------------------------------------------------------------------
 
 /** Rows whose value holds every word of the query: without typos if there are any, else with the fewest that find some. */
-const matchingRows = (schema: CollectionSchema, name: string, rows: ReadonlyArray<Row>, query: FacetQuery, plan: SearchPlan): Row[] => {
+const matchingRows = (schema: CollectionSchema, name: string, rows: ReadonlyArray<Row>, query: FacetQuery, plan: SearchPlan, cutoff: Cutoff | undefined): Row[] => {
   const field = schema.fields.find((candidate) => candidate.name === name)
   if (field === undefined) return []
   const analyzer = analyzerOf(schema, field)
-  const spans = rows.map(({ value }) => analyzer.tokenizeWithOffsets(value))
+  // Values that the time was too short for match nothing.
+  const spans = rows.map(({ value }, i) => (i & CUTOFF_STEP_MASK) === CUTOFF_STEP_MASK && cutoff?.check() === true || cutoff?.isPast === true ? [] : analyzer.tokenizeWithOffsets(value))
   for (let typos = 0; typos <= query.numTypos; typos++) {
     const matcher = facetMatcher(query, typos)
     const found = rows.flatMap((row, i): Row[] => {
