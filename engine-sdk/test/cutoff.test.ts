@@ -17,7 +17,7 @@ class Counted extends Cutoff {
   constructor(looks: number) { super(Infinity); this.left = looks }
   override check(): boolean { return this.isPast ||= this.left-- <= 0 }
 }
-const geo = (lat: number, radius_m: number): Filter => ({ kind: "geo", field: "place", areas: [{ kind: "radius", lat, lng: 10, radius_m }] } as Filter)
+const geo = (lat: number, radius_m: number): Filter => ({ kind: "geo", field: "place", areas: [{ kind: "radius", lat, lng: 10, radius_m, exactFilterRadius_m: 0 }] })
 const number = (min: number, max: number): Filter => ({ kind: "number", field: "n", type: "int32", ranges: [{ min, max }] })
 const element = (tag: string): Filter => ({ kind: "element", path: "parts", filter: { kind: "string", field: "parts.tag", values: [{ tokens: [tag], match: "equals", prefix: false }], prefixCandidates: 4 } })
 const schema = suiteSchema("c", [suiteField("place", "geopoint"), suiteField("n", "int32", { facet: true }), suiteField("parts", "object[]"), suiteField("parts.tag", "string[]", { facet: true })])

@@ -1,7 +1,9 @@
 /** A disk that refuses writes for a while: nothing that was not stored stays to be found, and writes are taken again when the disk takes them. */
+import { spawnSync } from "node:child_process"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
+import { fileURLToPath } from "node:url"
 import { expect, it } from "vitest"
 import { LocalEngine } from "../src/memory/local-engine.ts"
 import { openEngine } from "../src/mod.ts"
@@ -123,3 +125,17 @@ it("refuses a collection that it cannot store, and makes it when it can", () => 
   disk.isFull = false
   expect((await engine.createCollection("t", suiteSchema("late", [suiteField("name", "string")]), 1)).ok).toBe(true)
 }))
+
+/** Files that may not grow stand for a full disk; the writes fail in the library below. */
+const limitMissing = (): string | undefined => process.platform === "linux" && spawnSync("prlimit", ["--version"]).status === 0 ? undefined : "limits of a running program need Linux and prlimit"
+it.skipIf(limitMissing() !== undefined).each(["same thread", "worker"])(`${limitMissing() ?? ""}a real file that may not grow: told, taken back, and forgotten when it may (%s)`, async (worker) => {
+  const path = await mkdtemp(join(tmpdir(), "engine-full-"))
+  try {
+    const isDeno = "Deno" in globalThis
+    const child = [process.execPath, ...(isDeno ? ["run", "-A"] : []), fileURLToPath(new URL("./full-disk-child.ts", import.meta.url)), path, worker]
+    // Without the signal the write itself fails, as on a full disk.
+    const ran = spawnSync("sh", ["-c", "trap '' XFSZ; exec \"$@\"", "sh", ...child], { cwd: fileURLToPath(new URL("../..", import.meta.url)), encoding: "utf8", timeout: 50_000 })
+    expect(ran.stdout, ran.stderr).toMatch(/^\{.*\}\n$/)
+    expect(JSON.parse(ran.stdout)).toEqual({ before: [true, 100], large: ["Unavailable", 100], small: ["Unavailable", 100], after: [true, true, 1_101], health: true, again: [1_101, 1_101] })
+  } finally { await rm(path, { recursive: true, force: true }) }
+}, 60_000)

@@ -291,6 +291,8 @@ export class CollectionWriter {
   /** Publications leave in the order of their commits; none leaves behind a commit that failed. */
   private enqueue(committed: Promise<void> | undefined, send: () => void): void {
     if (committed === undefined && this.pendingPublications === 0) { if (this.failure === undefined) send(); return }
+    // It may fail before its turn comes to be looked at.
+    committed?.catch(() => {})
     this.pendingPublications++
     this.published = this.published.then(async () => {
       try { await committed } catch (error) { this.breakOff(error) }
