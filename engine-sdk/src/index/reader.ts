@@ -68,13 +68,17 @@ export class CollectionReader {
     const removed = this.views.filter(({ segment }) => publication.removed.includes(segment.id))
     if (removed.length > 0) this.views = this.views.filter((view) => !removed.includes(view))
     const kept = this.views.length
+    let isPrepared = false
     for (const { id, meta, region, deleted } of publication.added) {
       const view: SegmentView = this.upcoming.get(id) ?? { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
-      this.upcoming.delete(id)
+      if (this.upcoming.delete(id)) isPrepared = true
       if (deleted !== undefined) markDeleted(view, deleted)
       this.views.push(view)
     }
-    for (const [field, next] of this.nextDictionaries) if (this.isUsable(field, next)) { this.dictionaries.set(field, next); this.nextDictionaries.delete(field) }
+    if (isPrepared) {
+      for (const [field, next] of this.nextDictionaries) if (this.isUsable(field, next)) this.dictionaries.set(field, next)
+      this.nextDictionaries.clear()
+    }
     // What was derived from a segment may outlive it, except where the schema changed what there is to derive.
     if (publication.schema === undefined) for (const view of removed) for (const derived of view.segment.derived.values()) if (retires(derived)) derived.retire(view, this.views.slice(kept))
     for (const { segment, docs } of publication.deletions) {
