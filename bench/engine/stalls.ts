@@ -94,6 +94,8 @@ class Sampler {
     const mean = (list: ReadonlyArray<number>): number => list.reduce((sum, at) => sum + at, 0) / list.length
     const first = mean(marked.filter((at) => at < middle)), last = mean(marked.filter((at) => at >= middle))
     for (let i = 0; i < times.length; i++) times[i] = this.spins[0] + (times[i] - first) * (this.spins[1] - this.spins[0]) / (last - first)
+    // Without a sample in either spin nobody knows when the others were taken.
+    if (!Number.isFinite(first + last)) return stretches.map(() => "what ran is not known")
     return stretches.map(({ from, until }) => {
       const spent = new Map<string, number>()
       for (let i = 0; i < times.length; i++) {

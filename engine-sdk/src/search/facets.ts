@@ -314,12 +314,12 @@ function* totalling({ segment }: SegmentView, field: string, column: ValueColumn
   segment.derived.set(totalsName(field), totals)
   return totals
 }
-/** What counting a field asks of a segment that comes instead of others: in steps, and as far as those were asked. */
-export function* preparingCounts(view: SegmentView, field: string, replaced: ReadonlyArray<SegmentView>): Generator<void, void> {
+/** What counting a field asks of a segment, in steps: where it comes instead of others, as far as those were asked. */
+export function* preparingCounts(view: SegmentView, field: string, replaced?: ReadonlyArray<SegmentView>): Generator<void, void> {
   const column = view.segment.values(field)
   if (column === undefined) return
   yield* column.lookingForRepeats()
-  if (replaced.some(({ segment }) => segment.derived.has(totalsName(field)))) yield* totalling(view, field, column)
+  if (replaced === undefined || replaced.some(({ segment }) => segment.derived.has(totalsName(field)))) yield* totalling(view, field, column)
 }
 const addDocument = (column: ValueColumn, doc: number, counts: Uint32Array, step: number): void => {
   if (column.single !== undefined) { if (column.single[doc] !== 0) counts[column.single[doc] - 1] += step; return }

@@ -28,7 +28,7 @@ export function* prepareSuccessor(reader: CollectionReader, upcoming: PublishedS
 export function* prepareOpened(reader: CollectionReader): Generator<void, void> {
   for (const view of [...reader.views]) {
     if (view.segment.docs < PREPARED_DOCS_MIN) continue
-    const work = preparingTies(reader, view)
+    const work = preparingOpened(reader, view)
     // What a merge has taken away may be other memory by now.
     while (reader.views.includes(view) && work.next().done !== true) yield
   }
@@ -41,10 +41,10 @@ export const facetsToPrepare = (reader: CollectionReader, facets: SearchPlan["fa
   for (const { collection, field } of facets) if (collection === undefined) values += reader.unmapped(field)
   return values <= UNMAPPED_MAX ? undefined : (function* () { for (const { collection, field } of facets) if (collection === undefined) yield* reader.mappingField(field) })()
 }
-function* preparingTies(reader: CollectionReader, view: SegmentView): Generator<void, void> {
+function* preparingOpened(reader: CollectionReader, view: SegmentView): Generator<void, void> {
   for (const { facet, name } of reader.schema.fields) {
     if (!facet) continue
-    yield* preparingCounts(view, name, [])
+    yield* preparingCounts(view, name)
     yield* preparingAges(view, name)
   }
 }
