@@ -52,7 +52,12 @@ export const readLines = async (file: string): Promise<Array<string>> => {
 /** JSON lines as an import body arrives. */
 export async function* chunksOf(lines: ReadonlyArray<string>): AsyncGenerator<Uint8Array> {
   const encoder = new TextEncoder()
-  for (let at = 0; at < lines.length; at += 500) yield encoder.encode(`${lines.slice(at, at + 500).join("\n")}\n`)
+  // As large as a server hands them on.
+  for (let at = 0, to = 0; at < lines.length; at = to) {
+    let characters = 0
+    while (to < lines.length && characters < 65_536) characters += lines[to++].length
+    yield encoder.encode(`${lines.slice(at, to).join("\n")}\n`)
+  }
 }
 
 /** 100 ticks a second on Linux, whatever the kernel's own rate. */

@@ -41,8 +41,12 @@ export const lanes: ReadonlyArray<Lane> = [
     name: "engine writes", arguments: () => [...engineInputs, "--writes"],
     figures: [
       figure("import, memory", "documents/processor s", "writes", "memory", "import_docs_per_processor_s_first_thread"), figure("import, disk", "documents/processor s", "writes", "disk", "import_docs_per_processor_s_first_thread"), figure("import, worker", "documents/s", "writes", "worker", "import_docs_per_s"),
-      ...["memory", "disk", "worker"].flatMap((mode) => [figure(`upsert beside it found, ${mode}, p50`, "ms", "writes", mode, "found", "p50_ms"), figure(`upsert beside it found, ${mode}, p99`, "ms", "writes", mode, "found", "p99_ms")]),
+      ...["memory", "disk", "worker"].flatMap((mode) => [figure(`upsert beside it found, ${mode}, p50`, "ms", "writes", mode, "found", "p50_ms"), figure(`upsert beside it found, ${mode}, p99`, "ms", "writes", mode, "found", "p99_ms"), figure(`upsert beside searches found, ${mode}, p99`, "ms", "writes", mode, "alone_found", "p99_ms")]),
     ],
+  },
+  {
+    name: "engine stalls", arguments: () => [...engineInputs, "--stalls"],
+    figures: ["memory", "worker"].flatMap((mode) => [figure(`between searches beside merges, ${mode}, p99`, "ms", "stalls", mode, "phases", "merging", "held", "p99_ms"), figure(`stretches over 5 ms, ${mode}`, "", "stalls", mode, "longer_than_5_ms")]),
   },
   {
     name: "engine beside Lucene", missing: luceneMissing, arguments: () => [...engineInputs, "--peer", "lucene"],

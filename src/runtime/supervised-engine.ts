@@ -6,8 +6,10 @@
 import type { Awaitable, EngineError, Result, SearchEngine } from "../../engine-sdk/src/mod.ts"
 import { delegatingEngine } from "../ports/delegating-engine.ts"
 
+/** `stopWriting`: resolves when its writer, in whatever state it was, stores and acknowledges nothing any more. */
+export type SupervisedEngine = SearchEngine & { readonly stopWriting?: () => Promise<void> }
 export interface SupervisionOptions {
-  readonly open: () => Promise<SearchEngine>
+  readonly open: () => Promise<SupervisedEngine>
   readonly onLost: (message: string) => void
   readonly checkEvery_ms?: number
 }
@@ -21,16 +23,22 @@ export const superviseEngine = async ({ checkEvery_ms = checkEveryDefault_ms, on
   let isClosed = false
   let reopening: Promise<void> | undefined
   /** Dictionaries live in the engine's memory only: a new one is told them again. */
-  const dictionaries = new Map<string, () => Promise<void> | undefined>()
+  const dictionaries = new Map<string, (engine: SearchEngine) => Promise<void> | undefined>()
 
   const reopen = async (message: string): Promise<void> => {
     onLost(message)
     for (let pause_ms = 100; !isClosed; pause_ms = Math.min(backoffMax_ms, 2 * pause_ms)) {
       const old = current
       try {
-        // The old writer is gone, so the folder has one owner again; the old reader answers until the new one stands.
-        current = await open()
-        for (const tell of dictionaries.values()) await tell()
+        // A writer that was given up may still be alive: what it acknowledged after the new one had read the folder, nobody
+        // would find. The old reader answers until the new one stands, which is told everything before it is asked anything.
+        await old.stopWriting?.()
+        const next = await open()
+        try { for (const tell of dictionaries.values()) await tell(next) } catch (error) {
+          await next.close()
+          throw error
+        }
+        current = next
         await old.close().catch((error: Error) => onLost(`The old engine did not close: ${error.message}`))
         return
       } catch (error) {
@@ -51,7 +59,7 @@ export const superviseEngine = async ({ checkEvery_ms = checkEveryDefault_ms, on
   return {
     ...delegatingEngine(() => current),
     setDictionary: async (namespace, name, words) => {
-      dictionaries.set(JSON.stringify([namespace, name]), () => current.setDictionary?.(namespace, name, words))
+      dictionaries.set(JSON.stringify([namespace, name]), (engine) => engine.setDictionary?.(namespace, name, words))
       await current.setDictionary?.(namespace, name, words)
     },
     close: async () => {

@@ -81,9 +81,18 @@ export class ValueColumn {
   /** Whether some document holds a value twice; found out once. */
   get hasRepeats(): boolean {
     if (this.repeats !== undefined) return this.repeats
+    const work = this.lookingForRepeats()
+    for (;;) { const step = work.next(); if (step.done === true) return step.value }
+  }
+  /** The same in steps. */
+  *lookingForRepeats(): Generator<void, boolean> {
+    if (this.repeats !== undefined) return this.repeats
     const { starts, ordinals } = this
     if (starts === undefined || ordinals === undefined) return this.repeats = false
-    for (let doc = 0; doc + 1 < starts.length; doc++) for (let i = starts[doc] + 1; i < starts[doc + 1]; i++) for (let j = starts[doc]; j < i; j++) if (ordinals[i] === ordinals[j]) return this.repeats = true
+    for (let doc = 0; doc + 1 < starts.length; doc++) {
+      for (let i = starts[doc] + 1; i < starts[doc + 1]; i++) for (let j = starts[doc]; j < i; j++) if (ordinals[i] === ordinals[j]) return this.repeats = true
+      if ((doc & 8_191) === 8_191) yield
+    }
     return this.repeats = false
   }
 }

@@ -5,6 +5,7 @@
 import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
 import { encodeUtf8, hashBytes } from "./bytes.ts"
+import { FieldDictionary } from "./field-dictionary.ts"
 import { Segment } from "./segment.ts"
 import { attachGraph, graphsOf, openGraph, type GraphRecord, type NativeIndex } from "./vector-graph.ts"
 import type { Region, SegmentMeta } from "./sections.ts"
@@ -14,10 +15,13 @@ export interface DocumentSource { text(seq: number): string | undefined }
 
 export interface SegmentView { readonly segment: Segment; deleted: Bits | undefined; deletedCount: number }
 
+/** Smaller segments are made ready by the search that asks, in less than a millisecond a field. */
+export const PREPARED_DOCS_MIN = 1_024
+export interface PublishedSegment { readonly id: number; readonly meta: SegmentMeta; readonly region: Region; readonly deleted?: ReadonlyArray<number> | Uint32Array }
 /** One step of a collection: applied as a whole, so no search sees half of it. */
 export interface Publication {
   readonly schema?: CollectionSchema
-  readonly added: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; readonly region: Region; readonly deleted?: ReadonlyArray<number> | Uint32Array }>
+  readonly added: ReadonlyArray<PublishedSegment>
   readonly removed: ReadonlyArray<number>
   readonly deletions: ReadonlyArray<{ readonly segment: number; readonly docs: ReadonlyArray<number> | Uint32Array }>
   /** Graphs of segments that are there already or come in `added`. */ readonly graphs?: ReadonlyArray<PublishedGraph>
@@ -29,37 +33,14 @@ export interface EarlyTexts { readonly batch: number; readonly texts: ReadonlyAr
 /** Opened from its file, unless publisher and reader share a thread and the graph itself is handed over. */
 export interface PublishedGraph { readonly segment: number; readonly record: GraphRecord; readonly file: string | undefined; readonly index?: NativeIndex; /** Why there is none. */ readonly failure?: string }
 
-/** Numbers for the values of one field across segments. It only grows, until the reader starts it anew. */
-export class FieldDictionary {
-  readonly texts: string[] = []
-  private readonly ids = new Map<string, number>()
-  private readonly maps = new WeakMap<Segment, Uint32Array>()
-  private readonly field: string
-  constructor(field: string) { this.field = field }
-  /** Number of a value, once a segment that has it was asked for. */
-  idOf(text: string): number | undefined { return this.ids.get(text) }
-  /** Number of each ordinal of the segment; computed once per segment. */
-  ordinalsOf(segment: Segment): Uint32Array | undefined {
-    const known = this.maps.get(segment)
-    if (known !== undefined) return known
-    const table = segment.values(this.field)?.table
-    if (table === undefined) return undefined
-    const map = new Uint32Array(table.size)
-    for (let ordinal = 0; ordinal < table.size; ordinal++) {
-      const text = table.text(ordinal)
-      let id = this.ids.get(text)
-      if (id === undefined) { this.ids.set(text, id = this.texts.length); this.texts.push(text) }
-      map[ordinal] = id
-    }
-    this.maps.set(segment, map)
-    return map
-  }
-}
 /** Values that segments of the past left behind are dropped when a dictionary has grown by this factor. */
 const DICTIONARY_GROWTH = 2
+const DICTIONARY_SMALL = 1_024
 
 export class CollectionReader {
   private readonly dictionaries = new Map<string, FieldDictionary>()
+  /** Of the time after the next merge, while it is prepared. */ private readonly nextDictionaries = new Map<string, FieldDictionary>()
+  /** Segments that will replace others, by number. */ private readonly upcoming = new Map<number, SegmentView>()
   schema: CollectionSchema
   views: SegmentView[] = []
   version = 0
@@ -87,10 +68,16 @@ export class CollectionReader {
     const removed = this.views.filter(({ segment }) => publication.removed.includes(segment.id))
     if (removed.length > 0) this.views = this.views.filter((view) => !removed.includes(view))
     const kept = this.views.length
+    let isPrepared = false
     for (const { id, meta, region, deleted } of publication.added) {
-      const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
+      const view: SegmentView = this.upcoming.get(id) ?? { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
+      if (this.upcoming.delete(id)) isPrepared = true
       if (deleted !== undefined) markDeleted(view, deleted)
       this.views.push(view)
+    }
+    if (isPrepared) {
+      for (const [field, next] of this.nextDictionaries) if (this.isUsable(field, next)) this.dictionaries.set(field, next)
+      this.nextDictionaries.clear()
     }
     // What was derived from a segment may outlive it, except where the schema changed what there is to derive.
     if (publication.schema === undefined) for (const view of removed) for (const derived of view.segment.derived.values()) if (retires(derived)) derived.retire(view, this.views.slice(kept))
@@ -104,15 +91,61 @@ export class CollectionReader {
     }
     this.version++
   }
-  dictionary(field: string): FieldDictionary {
-    let dictionary = this.dictionaries.get(field)
-    if (dictionary !== undefined && dictionary.texts.length > 1_024) {
-      let most = 0
-      for (const { segment } of this.views) most += segment.values(field)?.table.size ?? 0
-      if (dictionary.texts.length > most * DICTIONARY_GROWTH) dictionary = undefined
+  /** A segment that is about to replace others: what is derived from it until it is published stays with it. */
+  expect({ id, meta, region }: PublishedSegment): SegmentView {
+    const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
+    this.upcoming.set(id, view)
+    return view
+  }
+  /** It is not coming. */
+  unexpect(id: number): void {
+    this.upcoming.delete(id)
+    this.nextDictionaries.clear()
+  }
+  /** Dictionaries that are in use, ready for what comes instead of `replaced`. In steps. */
+  *preparingDictionaries(upcoming: SegmentView, replaced: ReadonlyArray<SegmentView>): Generator<void, void> {
+    for (const [field, dictionary] of [...this.dictionaries]) {
+      const size = upcoming.segment.values(field)?.table.size ?? 0, { base } = dictionary
+      const isKept = base !== undefined && !replaced.some(({ segment }) => segment === base) && (base.values(field)?.table.size ?? 0) >= size
+      if (isKept) { yield* dictionary.mapping(upcoming.segment); continue }
+      const views = [...this.views.filter((view) => !replaced.includes(view)), upcoming]
+      const next = dictionaryOf(views, field)
+      for (const { segment } of views) yield* next.mapping(segment)
+      this.nextDictionaries.set(field, next)
     }
-    if (dictionary === undefined) this.dictionaries.set(field, dictionary = new FieldDictionary(field))
+  }
+  /** Maps what was published since into the dictionaries that are in use, in steps. */
+  *mappingPublished(): Generator<void, void> { for (const field of [...this.dictionaries.keys()]) yield* this.mappingField(field) }
+  /** Maps every segment into the dictionary of a field, in steps. A search that comes meanwhile does the rest. */
+  *mappingField(field: string): Generator<void, void> {
+    for (const view of [...this.views]) {
+      const work = this.dictionary(field).mapping(view.segment)
+      while (this.views.includes(view) && work.next().done !== true) yield
+    }
+  }
+  /** Values that a search over this field would have to map first. O(1) until something is published. */
+  unmapped(field: string): number {
+    const dictionary = this.dictionary(field)
+    if (dictionary.version === this.version) return 0
+    let values = 0
+    for (const { segment } of this.views) if (!dictionary.isMapped(segment)) values += segment.values(field)?.table.size ?? 0
+    if (values === 0) dictionary.version = this.version
+    return values
+  }
+  dictionary(field: string): FieldDictionary {
+    const known = this.dictionaries.get(field)
+    if (known !== undefined && this.isUsable(field, known)) return known
+    const dictionary = dictionaryOf(this.views, field)
+    this.dictionaries.set(field, dictionary)
     return dictionary
+  }
+  /** Its base is there, and it holds not too much of the past. */
+  private isUsable(field: string, { base, size }: FieldDictionary): boolean {
+    if (base !== undefined && !this.views.some(({ segment }) => segment === base)) return false
+    if (size <= DICTIONARY_SMALL) return true
+    let most = 0
+    for (const { segment } of this.views) most += segment.values(field)?.table.size ?? 0
+    return size <= most * DICTIONARY_GROWTH
   }
   /** Where a live document of this id is: view and number in it. */
   locate(id: string): { readonly at: number; readonly doc: number } | undefined {
@@ -123,6 +156,18 @@ export class CollectionReader {
     }
     return undefined
   }
+}
+
+const dictionaryOf = (views: ReadonlyArray<SegmentView>, field: string): FieldDictionary => {
+  const base = largestOf(views, field)
+  let others = 0
+  for (const { segment } of views) if (segment !== base) others += segment.values(field)?.table.size ?? 0
+  return new FieldDictionary(field, base, others)
+}
+const largestOf = (views: ReadonlyArray<SegmentView>, field: string): Segment | undefined => {
+  let best: Segment | undefined, most = 0
+  for (const { segment } of views) { const size = segment.values(field)?.table.size ?? 0; if (size > most) { best = segment; most = size } }
+  return best
 }
 
 /** Derived data that is told when its segment goes: a merge keeps documents, so their words need not be read again. */

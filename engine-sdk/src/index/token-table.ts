@@ -4,18 +4,37 @@
  */
 import { HASH_PRIME, HASH_SEED } from "../analysis/ascii-tokens.ts"
 import { byteOrder } from "./byte-order.ts"
-import { writeUtf8 } from "./bytes.ts"
+import { compareBytes, decodeUtf8, writeUtf8 } from "./bytes.ts"
 import type { SectionWriter } from "./sections.ts"
 
 let scratch = new Uint8Array(4_096)
 
 export class TokenTable {
-  // Small at first: a single upsert makes some thirty of these, an import doubles them a few times.
   private bytes = new Uint8Array(256)
-  private starts = new Uint32Array(32)
-  private hashes = new Uint32Array(32)
-  /** Number + 1, 0 = free; never more than half full. */ private slots = new Uint32Array(64)
+  private starts: Uint32Array
+  private hashes: Uint32Array
+  /** Number + 1, 0 = free; never more than half full. */ private slots: Uint32Array
   size = 0
+  /** Room for so many words at once. Small unless it is known: a single upsert makes some thirty of these, an import doubles them a few times. */
+  constructor(words = 31) {
+    let room = 32
+    while (room < words + 1) room *= 2
+    this.starts = new Uint32Array(room)
+    this.hashes = new Uint32Array(room)
+    this.slots = new Uint32Array(room * 2)
+  }
+  text(id: number): string { return decodeUtf8(this.bytes, this.starts[id], this.starts[id + 1]) }
+  /** The same as `idOf`, hashed here. */
+  idOfBytes(source: Uint8Array, start: number, end: number): number { return this.idOf(source, start, end, hashOf(source, start, end)) }
+  /** Number of a word that may not be there, else -1. */
+  find(word: Uint8Array): number {
+    const hash = hashOf(word, 0, word.length), mask = this.slots.length - 1
+    for (let slot = spread(hash) & mask; this.slots[slot] !== 0; slot = (slot + 1) & mask) {
+      const id = this.slots[slot] - 1
+      if (this.hashes[id] === hash && compareBytes(this.bytes, this.starts[id], this.starts[id + 1], word, 0, word.length) === 0) return id
+    }
+    return -1
+  }
   /** Expected O(length). */
   idOf(source: Uint8Array, start: number, end: number, hash: number): number {
     const mask = this.slots.length - 1
@@ -45,10 +64,7 @@ export class TokenTable {
     return this.idOf(scratch, 0, length, hash >>> 0)
   }
   private idOfOther(text: string): number {
-    const length = writeUtf8(text, scratch, 0)
-    let hash = HASH_SEED
-    for (let i = 0; i < length; i++) hash = Math.imul(hash ^ scratch[i], HASH_PRIME)
-    return this.idOf(scratch, 0, length, hash >>> 0)
+    return this.idOfBytes(scratch, 0, writeUtf8(text, scratch, 0))
   }
   /**
    * Puts every word in byte order, as `StringTable` reads them. Answers the table and the rank of each number.
@@ -96,6 +112,11 @@ export class TokenTable {
     }
     this.slots = slots
   }
+}
+const hashOf = (bytes: Uint8Array, start: number, end: number): number => {
+  let hash = HASH_SEED
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i], HASH_PRIME)
+  return hash >>> 0
 }
 /** The low bits pick the slot; those of FNV alone lie close together for short words. */
 const spread = (hash: number): number => Math.imul(hash ^ (hash >>> 15), 0x45d9f3b) >>> 0

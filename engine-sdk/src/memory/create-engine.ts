@@ -8,6 +8,6 @@ import { LocalEngine } from "./local-engine.ts"
 export const createEngine = ({ approximateFrom = APPROXIMATE_FROM }: { /** As in `openEngine`. */ readonly approximateFrom?: number } = {}): LocalEngine => {
   const journal = new MemoryJournal()
   const engine = new LocalEngine("memory", { text: (key, seq) => journal.get(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }, Infinity, approximateFrom)
-  engine.attach(new Writer(journal, (event) => engine.apply(event), undefined, approximateFrom))
+  engine.attach(new Writer(journal, (event) => engine.apply(event), { prepare: (...given) => engine.prepare(...given) }, approximateFrom))
   return engine
 }

@@ -1,6 +1,6 @@
 /**
  * The in-process engine: readers on the calling thread over a writer that may run elsewhere. Searches are synchronous;
- * only a collection that is not open yet makes a caller wait.
+ * a caller waits only for a collection that is not open yet and for what its search is the first to need.
  */
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import type { Capabilities } from "../capabilities.ts"
@@ -8,7 +8,7 @@ import { parseJson, select } from "../documents/mod.ts"
 import type { Awaitable, CollectionUsage, Namespace, ScanPage, ScanRequest, SchemaChange, SearchEngine, WriteVerdict } from "../engine.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import { hasBit } from "../index/bits.ts"
-import { CollectionReader, type EarlyTexts } from "../index/reader.ts"
+import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../index/reader.ts"
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import { prepareRelevance } from "../relevance/prepare.ts"
@@ -16,12 +16,14 @@ import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { executeSearch, executeUnion } from "../search/answer.ts"
 import { allowedBits } from "../search/filters.ts"
 import { relationOf } from "../search/joins.ts"
+import { facetsToPrepare, prepareOpened, prepareSuccessor } from "../search/prepare-segment.ts"
 import type { SearchScope } from "../search/scope.ts"
 import { vectorUsage } from "../search/vector-usage.ts"
 import type { CollectionRecord } from "../store/journal.ts"
+import { inSlices, pause } from "../store/turns.ts"
 import type { WriterEvent, WriterPort } from "../store/writer.ts"
 
-interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined }
+interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined; isMapping: boolean }
 
 export interface DocumentReads {
   text(key: number, seq: number): string | undefined
@@ -39,6 +41,10 @@ const EXACT: Capabilities["grades"] = {
 }
 const APPROXIMATE: Capabilities["grades"] = { ...EXACT, vector_index: "approximate", radial_vector: "approximate", hybrid: "approximate" }
 const MEBIBYTE = 1_048_576
+/** Of work between searches. */
+const SLICE_ms = 0.5
+/** New segments whose facet values are worth a turn of their own. */
+const MAPPED_DOCS_MIN = 128
 
 export class LocalEngine implements SearchEngine {
   private readonly kind: string
@@ -74,7 +80,7 @@ export class LocalEngine implements SearchEngine {
     switch (event.kind) {
       case "collection": {
         const { record } = event
-        this.entries.set(record.key, { record, reader: undefined, staged: undefined, isClosing: false, documents: event.documents, lastUse: 0, opening: undefined })
+        this.entries.set(record.key, { record, reader: undefined, staged: undefined, isClosing: false, documents: event.documents, lastUse: 0, opening: undefined, isMapping: false })
         let names = this.byName.get(record.namespace)
         if (names === undefined) this.byName.set(record.namespace, names = new Map())
         names.set(record.schema.name, record.key)
@@ -102,6 +108,7 @@ export class LocalEngine implements SearchEngine {
         entry.reader = entry.staged ?? this.newReader(entry)
         entry.staged = undefined
         entry.documents = entry.reader.documentCount
+        void this.between(entry, entry.reader, prepareOpened(entry.reader))
         return
       }
       case "published": {
@@ -115,8 +122,35 @@ export class LocalEngine implements SearchEngine {
         reader.apply(event.publication)
         if (event.publication.schema !== undefined) entry.record = { ...entry.record, schema: event.publication.schema }
         if (entry.reader !== undefined) entry.documents = reader.documentCount
+        if (entry.reader !== undefined && event.publication.added.some(({ meta }) => meta.docs >= MAPPED_DOCS_MIN)) this.mapPublished(entry, reader)
       }
     }
+  }
+  /**
+   * Makes a segment ready that is about to replace others, between searches; resolves when it is, or when nobody would
+   * search it. Nothing reads its memory afterwards unless it is published.
+   */
+  async prepare(key: number, upcoming: PublishedSegment, replaced: ReadonlyArray<number>): Promise<void> {
+    const entry = this.entries.get(key), reader = entry?.reader
+    if (entry === undefined || reader === undefined) return
+    if (!await this.between(entry, reader, prepareSuccessor(reader, upcoming, replaced))) reader.unexpect(upcoming.id)
+  }
+  /** Runs work in slices; gives it up (false) as soon as the reader is no longer the collection's. */
+  private between(entry: Entry, reader: CollectionReader, work: Generator<void, void>): Promise<boolean> {
+    const isCurrent = (): boolean => entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
+    return inSlices((function* () {
+      for (;;) {
+        if (!isCurrent()) return false
+        if (work.next().done === true) return true
+        yield
+      }
+    })(), SLICE_ms, pause)
+  }
+  /** At most one at a time; what comes meanwhile is mapped by it or by the next. */
+  private mapPublished(entry: Entry, reader: CollectionReader): void {
+    if (entry.isMapping) return
+    entry.isMapping = true
+    void this.between(entry, reader, reader.mappingPublished()).finally(() => { entry.isMapping = false })
   }
   private newReader({ record }: Entry): CollectionReader { return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) }) }
 
@@ -210,6 +244,14 @@ export class LocalEngine implements SearchEngine {
     return { documents: entry.documents, segments: entry.reader?.views.length ?? 0, index_bytes: entry.reader?.indexBytes ?? 0, document_bytes: this.reads.bytes(entry.record.key), open: entry.reader !== undefined, ...(entry.reader === undefined ? {} : vectorUsage(entry.reader, this.isApproximate ? vectorLibrary().reason : "")) }
   }
   health(): Result<{ readonly ok: true }> { return this.failure === undefined && !this.isClosed ? ok({ ok: true }) : fail({ kind: "Unavailable", message: this.failure ?? "The engine is closed." }) }
+  /**
+   * Ends the writer for good: when it resolves nothing is acknowledged or stored any more, so another engine may open the
+   * folder. Writes answer that the engine is unavailable; searches go on over what was published.
+   */
+  async stopWriting(): Promise<void> {
+    this.failure ??= "The engine's writer was stopped."
+    await this.writer.stop()
+  }
   async close(): Promise<void> {
     if (this.isClosed) return
     this.isClosed = true
@@ -264,15 +306,33 @@ export class LocalEngine implements SearchEngine {
   /** When open, and when what named rankings read beside the index is there too: the first such search of a collection waits for it. */
   private whenIndexed<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, run: () => A): Awaitable<A> {
     const names = plans.map(({ collection }) => collection)
-    if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenOpen(namespace, names, run)
+    if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenMapped(namespace, plans, names, run)
     const work = (): Promise<void> | undefined => prepareRelevance(plans, (name) => this.entryOf(namespace, name)?.reader)
     const prepared = this.whenOpen(namespace, names, work)
     if (prepared === undefined) return run()
     return (async () => {
       await prepared
-      const answer = await this.whenOpen(namespace, names, run)
+      const answer = await this.whenMapped(namespace, plans, names, run)
       for (const name of names) { const entry = this.entryOf(namespace, name); if (entry !== undefined) this.makeRoom(entry.record.key) }
       return answer
+    })()
+  }
+  /** When open, and when values of its facets have numbers: who asks first for a facet of many values waits, others go on. */
+  private whenMapped<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, names: ReadonlyArray<string>, run: () => A): Awaitable<A> {
+    if (!plans.some(({ facets }) => facets.length > 0)) return this.whenOpen(namespace, names, run)
+    const ready = this.whenOpen(namespace, names, () => {
+      const waits: Promise<boolean>[] = []
+      for (const { collection, facets } of plans) {
+        const entry = facets.length === 0 ? undefined : this.entryOf(namespace, collection), reader = entry?.reader
+        const work = reader === undefined ? undefined : facetsToPrepare(reader, facets)
+        if (entry !== undefined && reader !== undefined && work !== undefined) waits.push(this.between(entry, reader, work))
+      }
+      return waits.length === 0 ? undefined : Promise.all(waits)
+    })
+    if (ready === undefined) return run()
+    return (async () => {
+      await ready
+      return this.whenOpen(namespace, names, run)
     })()
   }
   private relatedTo(namespace: Namespace, entry: Entry): Entry[] {

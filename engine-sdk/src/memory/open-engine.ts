@@ -18,7 +18,7 @@ export const openEngine = async ({ path, worker = false, memoryBudgetBytes = Inf
   if (!worker) {
     const journal = await LmdbJournal.open(path)
     const engine = new LocalEngine("embedded", new EarlyReads({ text: (key, seq) => journal.readable(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }), memoryBudgetBytes, approximateFrom)
-    const writer = new Writer(journal, (event) => engine.apply(event), undefined, approximateFrom)
+    const writer = new Writer(journal, (event) => engine.apply(event), { prepare: (...given) => engine.prepare(...given) }, approximateFrom)
     engine.attach(writer)
     writer.start()
     return engine
@@ -26,13 +26,15 @@ export const openEngine = async ({ path, worker = false, memoryBudgetBytes = Inf
   const early: Array<Parameters<LocalEngine["apply"]>[0]> = []
   let apply = (event: (typeof early)[number]): void => { early.push(event) }
   let lost = (_message: string): void => {}
-  const writer = await RemoteWriter.start(path, (event) => apply(event), (message) => lost(message), approximateFrom)
+  let prepare: LocalEngine["prepare"] = async () => {}
+  const writer = await RemoteWriter.start(path, { emit: (event) => apply(event), lost: (message) => lost(message), prepare: (...given) => prepare(...given) }, approximateFrom)
   // The folder exists only once the writer has made it.
   const reads = await LmdbReads.open(path)
   const engine = new LocalEngine("embedded", new EarlyReads(reads), memoryBudgetBytes, approximateFrom)
   engine.attach(writer)
   engine.onClose(() => reads.close())
   lost = (message) => engine.failed(message)
+  prepare = (...given) => engine.prepare(...given)
   for (const event of early) engine.apply(event)
   apply = (event) => engine.apply(event)
   return engine

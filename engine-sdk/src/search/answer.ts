@@ -21,6 +21,8 @@ import { sortRanked, type Ranked } from "./rank.ts"
 import { releaseMatches } from "./text-search.ts"
 
 type Json = Record<string, unknown>
+/** For counting what was found, when the time is over. */
+const FACETS_MIN_ms = 5
 
 /** NotFound for an unknown collection. Runs to the end on the calling thread. */
 export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<SearchAnswer> => {
@@ -72,7 +74,9 @@ const envelope = (execution: Execution, found: number, started: number, parts: P
 const facetsOf = (execution: Execution, sets: FacetedSet[], shown: ReadonlyArray<Placed>): FacetCount[] => {
   const { plan, reader, scope } = execution
   if (plan.facets.length === 0) return []
-  const own = countFacets(reader, { ...plan, facets: plan.facets.filter(({ topK, collection }) => !topK && collection === undefined) }, sets)
+  const cutoff = execution.cutoff.atLeast(FACETS_MIN_ms)
+  const own = countFacets(reader, { ...plan, facets: plan.facets.filter(({ topK, collection }) => !topK && collection === undefined) }, sets, cutoff)
+  execution.isCutOff ||= cutoff.isPast
   const topSets = plan.facets.some(({ topK }) => topK) ? sets.map(({ view, groupOf }, s) => {
     const bits = bitsOf(view.segment.docs)
     for (const one of shown) if (one.s === s) setBit(bits, one.doc)

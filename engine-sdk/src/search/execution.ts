@@ -8,6 +8,7 @@ import { andInto, andNotInto, bitsOf, clearBit, countBits, fillBits, hasBit, set
 import type { CollectionReader } from "../index/reader.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
 import { diversify } from "../diversity/mmr.ts"
+import { Cutoff } from "./cutoff.ts"
 import { eachOrdinal, type FacetedSet } from "./facets.ts"
 import { allowedBits } from "./filters.ts"
 import { Grouping } from "./groups.ts"
@@ -28,6 +29,8 @@ const WINDOW_MIN = 250
 const MATCH_ALL_SCORE = 100
 /** Beyond this many positions every match is scored. */
 const WANTED_MAX = 1_000
+/** For ordering what was found, when the time is over. */
+const RANK_MIN_ms = 5
 
 export interface Placed { readonly s: number; readonly doc: number; /** Absent for curated hits. */ readonly ranked?: Ranked; readonly isCurated: boolean; /** What a rule put here. */ readonly injection?: Injection }
 export interface RankedGroup { readonly group: number; readonly found: number; readonly members: ReadonlyArray<Placed> }
@@ -48,6 +51,7 @@ export class Execution {
   readonly grouping: Grouping | undefined
   columns: KeyColumn[][] = []
   private readonly deadline: number
+  readonly cutoff: Cutoff
   private readonly rankedMax: number
   private groupSizes: Map<number, number> | undefined
 
@@ -58,11 +62,12 @@ export class Execution {
     this.reader = reader
     this.plan = plan
     this.deadline = started + plan.cutoff_ms
+    this.cutoff = new Cutoff(this.deadline)
     this.grouping = plan.group === undefined ? undefined : new Grouping(plan.group, reader.views)
-    const filtered = allowedBits(scope, reader, plan.filter)
+    const filtered = allowedBits(scope, reader, plan.filter, this.cutoff)
     const hidden = new Set(plan.hidden)
     // What restricts a key holds for pins whatever the request says about filters.
-    const pinnable = plan.filterCuratedHits ? filtered : allowedBits(scope, reader, plan.pinnedFilter)
+    const pinnable = plan.filterCuratedHits ? filtered : allowedBits(scope, reader, plan.pinnedFilter, this.cutoff)
     const existing = plan.pinned.flatMap(({ id, position }) => {
       const place = hidden.has(id) ? undefined : reader.locate(id)
       return place === undefined ? [] : [{ s: place.at, doc: place.doc, position }]
@@ -71,6 +76,7 @@ export class Execution {
     const curated = existing.filter(({ s, doc }) => pinnable[s] === undefined || hasBit(pinnable[s]!, doc)).map((pin, i) => ({ ...pin, position: existing[i].position }))
     const injecting = plan.injected === undefined || plan.injected.length === 0 ? undefined : new Injecting(this, filtered)
     this.pinned = injecting === undefined ? curated : injecting.documents(curated)
+    this.isCutOff = this.cutoff.isPast
     this.matches = reader.views.map((view, s) => newMatches(view, this.narrowed(filtered[s], s)))
     this.collect()
     // A slot for the best match is known once there are matches.
@@ -112,7 +118,7 @@ export class Execution {
       else search.phrasesOnly()
       this.combinations = search.combinations
       this.knownTerms = search.knownTerms
-      this.isCutOff = search.isCutOff
+      this.isCutOff ||= search.isCutOff
       if (vector !== undefined) this.fuse()
     } else if (vector !== undefined) this.nearest()
     else for (const match of this.matches) {
@@ -127,7 +133,7 @@ export class Execution {
   private rankByRelevance(query: RelevanceQuery): boolean {
     const search = new RelevanceSearch(this.reader, query, this.matches, this.plan.sort.length === 0 || this.plan.sort[0].kind === "text_match" || this.plan.vector !== undefined, this.deadline)
     if (!search.run()) return false
-    this.isCutOff = search.isCutOff
+    this.isCutOff ||= search.isCutOff
     this.relevance = search
     return true
   }
@@ -275,7 +281,9 @@ export class Execution {
       for (const { doc } of pins) setBit(bits, doc)
       return bits
     })
-    let ranked = rankMatches(this.matches, plan.sort, this.columns, this.windowOf(end), without)
+    const cutoff = this.cutoff.atLeast(RANK_MIN_ms)
+    let ranked = rankMatches(this.matches, plan.sort, this.columns, this.windowOf(end), without, cutoff)
+    this.isCutOff ||= cutoff.isPast
     for (let k = 0; k < plan.sort.length; k++) if (isBucketed(plan.sort[k])) ranked = this.bucket(ranked, k)
     if (plan.diversity !== undefined && this.grouping === undefined) ranked = this.diversified(ranked)
     return ranked

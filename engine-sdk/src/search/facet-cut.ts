@@ -63,8 +63,10 @@ export const chooseByNumber = <A>(reader: CollectionReader, field: string, textO
 
 /** By the time at which the values came or last changed. */
 export const chooseByAge = <A>(reader: CollectionReader, field: string, valueOf: (item: A) => number, age: Age): Choose<A> => (tied, wanted) => {
-  const items = new Map(tied.map((item) => [valueOf(item), item]))
-  return pickByAge(reader, field, [...items.keys()], wanted, age).map((value) => items.get(value)!)
+  // No array of pairs, no map: there may be as many as documents.
+  const values = new Uint32Array(tied.length)
+  for (let i = 0; i < values.length; i++) values[i] = valueOf(tied[i])
+  return pickByAge(reader, field, values, wanted, age).map((i) => tied[i])
 }
 
 const largest = <A, K extends number | bigint>(items: ReadonlyArray<A>, wanted: number, keyOf: (item: A) => K): A[] =>

@@ -8,8 +8,10 @@ import { compareUtf8, encodeUtf8 } from "../index/bytes.ts"
 import { floatText } from "../index/builders.ts"
 import type { ValueColumn } from "../index/columns.ts"
 import type { Ordinals } from "../index/sections.ts"
+import { CUTOFF_STEP_MASK, type Cutoff } from "./cutoff.ts"
 import { listOf } from "./top-scores.ts"
-import type { CollectionReader, FieldDictionary, SegmentView } from "../index/reader.ts"
+import type { FieldDictionary } from "../index/field-dictionary.ts"
+import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import type { FacetCount, FacetQuery, FacetRequest, SearchPlan } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { chooseByAge, chooseByHash, chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
@@ -19,11 +21,11 @@ import { damerauWithin } from "./edit-distance.ts"
 /** What is counted: documents of one segment, or with groups the group number of each document. */
 export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number); /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean; /** Bits that are set, where that is known. */ readonly count?: number; /** The same documents as numbers, where they are at hand. */ docs?: Uint32Array }
 
-interface Counted { count: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
+interface Counted { count: number; /** The value's number in the dictionary of the field, where it was counted by that. */ readonly value?: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
 
-/** One entry per request, in order. */
-export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount[] =>
-  plan.facets.filter((request) => request.collection === undefined).map((request) => facetOf(reader, request, plan, sets))
+/** One entry per request, in order; fields that the time was too short for have no values. */
+export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, cutoff?: Cutoff): FacetCount[] =>
+  plan.facets.filter((request) => request.collection === undefined).map((request) => cutoff?.check() === true ? { field_name: request.field, sampled: false, counts: [], stats: { total_values: 0 } } : facetOf(reader, request, plan, sets, cutoff))
 
 const LARGE_RESULT = 1_000
 const FEW_VALUES = 250
@@ -32,10 +34,10 @@ const countOfRow = (row: Row): number => row.counted.count
 const textOfRow = (row: Row): string => row.value
 const valueOfRow = (reader: CollectionReader, field: string): ((row: Row) => number) => {
   const numberOf = numberOfValue(reader, field)
-  return (row) => numberOf(row.value)
+  return (row) => row.counted.value ?? numberOf(row.value)
 }
 
-const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
+const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, cutoff: Cutoff | undefined): FacetCount => {
   const field = reader.schema.fields.find(({ name }) => name === request.field)
   const isNumeric = field !== undefined && /^(int|float)/.test(field.type)
   const isMatchAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined
@@ -43,7 +45,7 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   if (isPlain(request, plan, sets, field?.type ?? "")) return byTopValues && !isMatchAll ? topFacet(reader, request, plan, sets) : plainFacet(reader, request, plan, sets, byTopValues)
   let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(reader, request, sets, request.order.kind === "field" ? request.order.field : undefined))
   const { facetQuery } = plan
-  if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan)
+  if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan, cutoff)
   let stats = isNumeric ? numericStats(request.field, sets) : undefined
   if (byTopValues) {
     rows = topValues(reader, request, rows, isMatchAll ? plan.facetValuesMax : plan.facetValuesMax * 2, isMatchAll)
@@ -76,7 +78,7 @@ const isPlain = (request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<Fa
 /** `isMatchAll`: counted by lists, so no more values than are shown are looked at. */
 const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, isMatchAll: boolean): FacetCount => {
   const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
-  const { texts, counts } = counted
+  const { dictionary, counts } = counted
   const most = plan.facetValuesMax
   const best: number[] = []
   let total = 0, highestLeft = 0
@@ -97,17 +99,16 @@ const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: Searc
     const above = best.filter((value) => counts[value] > highestLeft)
     const tied: number[] = []
     for (let value = 0; value < counts.length; value++) if (counts[value] === highestLeft) tied.push(value)
-    const choose = isMatchAll ? chooseByAge<number>(reader, request.field, identity, "changed") : chooseByNumber<number>(reader, request.field, (value) => texts[value], identity)
+    const choose = isMatchAll ? chooseByAge<number>(reader, request.field, identity, "changed") : chooseByNumber<number>(reader, request.field, (value) => dictionary.text(value), identity)
     best.splice(0, most, ...above, ...choose(tied, most - above.length))
   }
-  best.sort((a, b) => isBefore(counted, a, b) ? -1 : 1)
-  return countOf(reader, request, sets, counted, best, isMatchAll ? Math.min(total, most) : total)
+  return countOf(reader, request, sets, counted, inOrder(counted, best), isMatchAll ? Math.min(total, most) : total)
 }
 const identity = (value: number): number => value
 /** The common facet of a large result: of the values that are largest in the collection, those that were found. */
 const topFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
   const counted = countByDictionary(reader, request.field, sets, !request.returnParent)
-  const { texts, counts } = counted
+  const { dictionary, counts } = counted
   const { order, totals } = largestFirst(reader, request.field)
   const most = plan.facetValuesMax * 2
   const found: number[] = []
@@ -118,17 +119,18 @@ const topFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchP
     for (const value of equals.length > room ? chooseByAge<number>(reader, request.field, identity, "changed")(equals, room) : equals) found.push(value)
   }
   const total = found.length
-  const best = cutByCount(found, plan.facetValuesMax, (value) => counts[value], chooseByHash((value) => texts[value]))
-  best.sort((a, b) => isBefore(counted, a, b) ? -1 : 1)
-  return countOf(reader, request, sets, counted, best, total)
+  const best = cutByCount(found, plan.facetValuesMax, (value) => counts[value], chooseByHash((value) => dictionary.text(value)))
+  return countOf(reader, request, sets, counted, inOrder(counted, best), total)
 }
-const isBefore = ({ texts, counts }: DictionaryCounts, a: number, b: number): boolean => counts[a] !== counts[b] ? counts[a] > counts[b] : compareCounts(texts[a], counts[a], texts[b], counts[b]) < 0
-const countOf = (reader: CollectionReader, request: FacetRequest, sets: ReadonlyArray<FacetedSet>, { texts, counts, seen }: DictionaryCounts, values: ReadonlyArray<number>, total: number): FacetCount => ({
+/** As they are shown; a text is read once. */
+const inOrder = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray<number>): number[] =>
+  values.map((value) => ({ value, text: dictionary.text(value) })).sort((a, b) => compareCounts(a.text, counts[a.value], b.text, counts[b.value])).map(({ value }) => value)
+const countOf = (reader: CollectionReader, request: FacetRequest, sets: ReadonlyArray<FacetedSet>, { dictionary, counts, seen }: DictionaryCounts, values: ReadonlyArray<number>, total: number): FacetCount => ({
   field_name: request.field, sampled: false,
-  counts: values.map((value) => ({
-    value: texts[value], highlighted: texts[value], count: counts[value],
-    ...(request.returnParent ? parentOf(reader, request.field, texts[value], { count: counts[value], view: sets[seen![value * 2]].view, doc: seen![value * 2 + 1] }) : {}),
-  })),
+  counts: values.map((value) => {
+    const text = dictionary.text(value)
+    return { value: text, highlighted: text, count: counts[value], ...(request.returnParent ? parentOf(reader, request.field, text, { count: counts[value], view: sets[seen![value * 2]].view, doc: seen![value * 2 + 1] }) : {}) }
+  }),
   stats: { total_values: total },
 })
 const rowsOf = (counted: ReadonlyMap<string, Counted>): Row[] => [...counted].map(([value, entry]) => ({ value, counted: entry, highlighted: value }))
@@ -205,17 +207,17 @@ const countValues = (reader: CollectionReader, request: FacetRequest, sets: Read
     const groups = new Map<string, Set<number>>()
     for (const { view, bits, groupOf } of sets) { const column = view.segment.values(request.field); if (column !== undefined && groupOf !== undefined) countGroups(column, bits, groupOf, groups, merged, view) }
   } else {
-    const { texts, counts, seen } = countByDictionary(reader, request.field, sets)
+    const { dictionary, counts, seen } = countByDictionary(reader, request.field, sets)
     for (let value = 0; value < counts.length; value++) {
       if (counts[value] === 0) continue
       const from = sets[seen![value * 2]]
-      merged.set(texts[value], { count: counts[value], view: from.view, doc: seen![value * 2 + 1] })
+      merged.set(dictionary.text(value), { count: counts[value], value, view: from.view, doc: seen![value * 2 + 1] })
     }
   }
   if (sibling !== undefined) addSiblings(request.field, sibling, sets, merged)
   return merged
 }
-interface DictionaryCounts { readonly texts: ReadonlyArray<string>; readonly counts: Uint32Array; /** Set and document where a value was met first. */ readonly seen: Uint32Array | undefined }
+interface DictionaryCounts { readonly dictionary: FieldDictionary; readonly counts: Uint32Array; /** Set and document where a value was met first. */ readonly seen: Uint32Array | undefined }
 /**
  * Documents per value over all segments, in numbers: each segment's ordinals map into one growing dictionary of the
  * reader, so nothing is decoded or hashed per search. Ordinals are counted in one tight loop per segment and mapped once;
@@ -224,7 +226,7 @@ interface DictionaryCounts { readonly texts: ReadonlyArray<string>; readonly cou
 const countByDictionary = (reader: CollectionReader, field: string, sets: ReadonlyArray<FacetedSet>, numbersOnly = false): DictionaryCounts => {
   const dictionary = reader.dictionary(field)
   const maps = sets.map(({ view }) => dictionary.ordinalsOf(view.segment))
-  const counts = new Uint32Array(dictionary.texts.length), seen = numbersOnly ? undefined : new Uint32Array(dictionary.texts.length * 2)
+  const counts = new Uint32Array(dictionary.size), seen = numbersOnly ? undefined : new Uint32Array(dictionary.size * 2)
   for (let s = 0; s < sets.length; s++) {
     const map = maps[s]
     const column = sets[s].view.segment.values(field)
@@ -243,7 +245,7 @@ const countByDictionary = (reader: CollectionReader, field: string, sets: Readon
       for (let ordinal = 0; ordinal < map.length; ordinal++) counts[map[ordinal]] += own[ordinal + 1]
     }
   }
-  return { texts: dictionary.texts, counts, seen }
+  return { dictionary, counts, seen }
 }
 const countSingles = (single: Ordinals, docs: Uint32Array, into: Uint32Array): void => { for (let i = 0; i < docs.length; i++) into[single[docs[i]]]++ }
 const countLists = (column: ValueColumn, docs: Uint32Array, into: Uint32Array): void => {
@@ -281,19 +283,43 @@ const countSeen = (column: ValueColumn, bits: Bits, map: Uint32Array, counts: Ui
     }
   }
 }
-/** Live documents per ordinal of a whole segment: counted once, then only deletions are taken off. */
+/** Live documents per ordinal of a segment, and which deletions it knows of. */
+interface Totals { readonly live: Uint32Array; gone: Bits | undefined; goneCount: number }
+const totalsName = (field: string): string => `totals:${field}`
+/** Counted once, then only new deletions are taken off. Cost then: a look at the words of the deleted set. Not to be written. */
 const segmentTotals = (view: SegmentView, field: string, column: ValueColumn): Uint32Array => {
-  const name = `totals:${field}`
-  let whole = view.segment.derived.get(name) as Uint32Array | undefined
-  if (whole === undefined) {
-    whole = new Uint32Array(column.table.size)
-    for (let doc = 0; doc < view.segment.docs; doc++) addDocument(column, doc, whole, 1)
-    view.segment.derived.set(name, whole)
+  const work = totalling(view, field, column)
+  let step = work.next()
+  while (step.done !== true) step = work.next()
+  const totals = step.value
+  if (view.deleted !== undefined && totals.goneCount !== view.deletedCount) {
+    const gone = totals.gone ??= bitsOf(view.segment.docs)
+    for (let w = 0; w < gone.length; w++) {
+      for (let word = view.deleted[w] & ~gone[w]; word !== 0; word &= word - 1) addDocument(column, (w << 5) + 31 - Math.clz32(word & -word), totals.live, -1)
+      gone[w] = view.deleted[w]
+    }
+    totals.goneCount = view.deletedCount
   }
-  if (view.deleted === undefined) return whole
-  const live = whole.slice()
-  for (let doc = 0; doc < view.segment.docs; doc++) if (hasBit(view.deleted, doc)) addDocument(column, doc, live, -1)
-  return live
+  return totals.live
+}
+function* totalling({ segment }: SegmentView, field: string, column: ValueColumn): Generator<void, Totals> {
+  const known = segment.derived.get(totalsName(field)) as Totals | undefined
+  if (known !== undefined) return known
+  const live = new Uint32Array(column.table.size)
+  for (let doc = 0; doc < segment.docs; doc++) {
+    addDocument(column, doc, live, 1)
+    if ((doc & 8_191) === 8_191) yield
+  }
+  const totals: Totals = { live, gone: undefined, goneCount: 0 }
+  segment.derived.set(totalsName(field), totals)
+  return totals
+}
+/** What counting a field asks of a segment, in steps: where it comes instead of others, as far as those were asked. */
+export function* preparingCounts(view: SegmentView, field: string, replaced?: ReadonlyArray<SegmentView>): Generator<void, void> {
+  const column = view.segment.values(field)
+  if (column === undefined) return
+  yield* column.lookingForRepeats()
+  if (replaced === undefined || replaced.some(({ segment }) => segment.derived.has(totalsName(field)))) yield* totalling(view, field, column)
 }
 const addDocument = (column: ValueColumn, doc: number, counts: Uint32Array, step: number): void => {
   if (column.single !== undefined) { if (column.single[doc] !== 0) counts[column.single[doc] - 1] += step; return }
@@ -393,11 +419,12 @@ const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): { min: nu
 // ---- facet query and parents ---------------------------------------------------------------------------------------
 
 /** Rows whose value holds every word of the query: without typos if there are any, else with the fewest that find some. */
-const matchingRows = (schema: CollectionSchema, name: string, rows: ReadonlyArray<Row>, query: FacetQuery, plan: SearchPlan): Row[] => {
+const matchingRows = (schema: CollectionSchema, name: string, rows: ReadonlyArray<Row>, query: FacetQuery, plan: SearchPlan, cutoff: Cutoff | undefined): Row[] => {
   const field = schema.fields.find((candidate) => candidate.name === name)
   if (field === undefined) return []
   const analyzer = analyzerOf(schema, field)
-  const spans = rows.map(({ value }) => analyzer.tokenizeWithOffsets(value))
+  // Values that the time was too short for match nothing.
+  const spans = rows.map(({ value }, i) => (i & CUTOFF_STEP_MASK) === CUTOFF_STEP_MASK && cutoff?.check() === true || cutoff?.isPast === true ? [] : analyzer.tokenizeWithOffsets(value))
   for (let typos = 0; typos <= query.numTypos; typos++) {
     const matcher = facetMatcher(query, typos)
     const found = rows.flatMap((row, i): Row[] => {

@@ -12,6 +12,7 @@ import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
 import { nextTurn } from "../store/turns.ts"
+import { FILTER_GIVEN_UP, type Cutoff } from "./cutoff.ts"
 import type { SearchScope } from "./scope.ts"
 import { distance_m, SphericalPolygon } from "./geo.ts"
 import { joinBits } from "./joins.ts"
@@ -19,16 +20,25 @@ import { hasPlace, intersectTerms, isPhraseAt } from "./places.ts"
 import { WALKED, walkOrder } from "./walk-order.ts"
 
 const CACHED_LEAVES_MAX = 64
+/** Documents between two looks at the clock, less one, where each costs more than a comparison: an angle, or a text to parse. */
+const GEO_STEP_MASK = 1_023, ELEMENT_STEP_MASK = 63
+const giveUpWhenPast = (cutoff: Cutoff | undefined): void => { if (cutoff?.check() === true) throw FILTER_GIVEN_UP }
 /** Keys of sets that were asked for once, and how long one may be: 256 kB a segment at most, in practice a tenth. */
 const ASKED_MAX = 256, ASKED_LENGTH_MAX = 1_024
 
-/** Live documents of each view that pass, to be read only; undefined = every live document and nothing is deleted. */
-export const allowedBits = (scope: SearchScope, reader: CollectionReader, filter: Filter | undefined): Array<ReadonlyBits | undefined> => {
-  const evaluation = new FilterEvaluation(scope, reader)
-  return reader.views.map((view) => {
+/** Live documents of each view that pass, to be read only; undefined = every live document and nothing is deleted. None of a view for which the time was too short. */
+export const allowedBits = (scope: SearchScope, reader: CollectionReader, filter: Filter | undefined, cutoff?: Cutoff): Array<ReadonlyBits | undefined> => {
+  const evaluation = new FilterEvaluation(scope, reader, cutoff)
+  const passing = (view: SegmentView): ReadonlyBits | undefined => {
     if (filter === undefined && view.deleted === undefined) return undefined
     if (view.deleted === undefined) return evaluation.shared(filter!, view)
     return andNotInto(filter === undefined ? fillBits(bitsOf(view.segment.docs), view.segment.docs) : evaluation.bits(filter, view), view.deleted)
+  }
+  return reader.views.map((view) => {
+    try { return passing(view) } catch (error) {
+      if (error !== FILTER_GIVEN_UP) throw error
+      return bitsOf(view.segment.docs)
+    }
   })
 }
 
@@ -37,16 +47,17 @@ export class FilterEvaluation {
   private readonly reader: CollectionReader
   /** Completions of a prefix value are chosen over all segments, once. */
   private readonly completions = new Map<string, ReadonlyArray<Uint8Array>>()
-  constructor(scope: SearchScope, reader: CollectionReader) { this.scope = scope; this.reader = reader }
+  private readonly cutoff: Cutoff | undefined
+  constructor(scope: SearchScope, reader: CollectionReader, cutoff?: Cutoff) { this.scope = scope; this.reader = reader; this.cutoff = cutoff }
 
   /** A set that may be remembered and is only to be read. Deleted documents may be in it. */
   shared(filter: Filter, view: SegmentView): ReadonlyBits {
     const { segment } = view
     switch (filter.kind) {
-      case "string": return filter.values.some((value) => value.prefix) ? this.stringBits(filter, segment) : cachedLeaf(segment, filter, () => this.stringBits(filter, segment))
-      case "number": return cachedLeaf(segment, filter, () => numberBits(filter, segment))
+      case "string": return filter.values.some((value) => value.prefix) ? this.stringBits(filter, segment) : cachedLeaf(segment, filter, () => { giveUpWhenPast(this.cutoff); return this.stringBits(filter, segment) })
+      case "number": return cachedLeaf(segment, filter, () => { giveUpWhenPast(this.cutoff); return numberBits(filter, segment) })
       case "bool": return cachedLeaf(segment, filter, () => boolBits(filter.field, filter.values, segment))
-      case "geo": return cachedLeaf(segment, filter, () => geoBits(filter, segment))
+      case "geo": return cachedLeaf(segment, filter, () => geoBits(filter, segment, this.cutoff))
       default: return this.bits(filter, view)
     }
   }
@@ -69,6 +80,7 @@ export class FilterEvaluation {
         const bits = bitsOf(segment.docs), column = segment.geo(filter.field)
         if (column === undefined) return bits
         for (let doc = 0; doc < segment.docs; doc++) {
+          if ((doc & GEO_STEP_MASK) === 0) giveUpWhenPast(this.cutoff)
           const points: Array<[number, number]> = []
           for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) points.push([column.coordinates[p * 2], column.coordinates[p * 2 + 1]])
           if (points.length > 2 && new SphericalPolygon(points).contains(filter.lat, filter.lng)) setBit(bits, doc)
@@ -76,7 +88,9 @@ export class FilterEvaluation {
         return bits
       }
       case "element": return this.elementBits(filter.path, filter.filter, view)
-      case "join": return joinBits(this.scope, this.reader, filter.collection, filter.filter, view)
+      case "join":
+        giveUpWhenPast(this.cutoff)
+        return joinBits(this.scope, this.reader, filter.collection, filter.filter, view)
     }
   }
 
@@ -120,7 +134,9 @@ export class FilterEvaluation {
     const possible = this.bits(withoutNegations(inner), view)
     if (view.deleted !== undefined) andNotInto(possible, view.deleted)
     const { segment } = view
+    let looked = 0
     eachBit(possible.slice(), (doc) => {
+      if ((looked++ & ELEMENT_STEP_MASK) === 0) giveUpWhenPast(this.cutoff)
       const text = this.reader.documents.text(segment.seqs[doc])
       const isMatch = text !== undefined && elementsAt(JSON.parse(text), path.split(".")).some((element) => matchesElement(this.reader.schema, inner, element, path))
       if (!isMatch) clearBit(possible, doc)
@@ -325,7 +341,7 @@ const boolBits = (field: string, wanted: ReadonlyArray<boolean>, segment: Segmen
   if (column !== undefined) for (const value of wanted) plainRange(column, Number(value), Number(value), false, false, segment.docs, bits)
   return bits
 }
-const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segment): Bits => {
+const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segment, cutoff: Cutoff | undefined): Bits => {
   const bits = bitsOf(segment.docs), column = segment.geo(filter.field)
   if (column === undefined) return bits
   const tests = filter.areas.map((area) => {
@@ -333,9 +349,12 @@ const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segment): Bi
     const polygon = new SphericalPolygon(area.points)
     return (lat: number, lng: number): boolean => polygon.contains(lat, lng)
   })
-  for (let doc = 0; doc < segment.docs; doc++) for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) {
-    const lat = column.coordinates[p * 2], lng = column.coordinates[p * 2 + 1]
-    if (tests.some((test) => test(lat, lng))) { setBit(bits, doc); break }
+  for (let doc = 0; doc < segment.docs; doc++) {
+    if ((doc & GEO_STEP_MASK) === 0) giveUpWhenPast(cutoff)
+    for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) {
+      const lat = column.coordinates[p * 2], lng = column.coordinates[p * 2 + 1]
+      if (tests.some((test) => test(lat, lng))) { setBit(bits, doc); break }
+    }
   }
   return bits
 }

@@ -6,6 +6,7 @@ import type { SortKey } from "../plan.ts"
 import { compareUtf8 } from "../index/bytes.ts"
 import { hasBit, type Bits } from "../index/bits.ts"
 import type { KeyColumn } from "./sort-keys.ts"
+import { CUTOFF_STEP_MASK, type Cutoff } from "./cutoff.ts"
 import type { SegmentMatches } from "./text-search.ts"
 
 /** A ranked document: segment position, number in it, and its key cells. */
@@ -75,8 +76,9 @@ class TopRows {
 
 const widthOf = (columns: ReadonlyArray<KeyColumn>): number => { let width = 1; for (const column of columns) width += column.width; return width }
 
-/** The best `capacity` documents of `matches`, best first. `without` is left out per segment. O(found · log capacity). */
-export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: ReadonlyArray<SortKey>, columns: ReadonlyArray<ReadonlyArray<KeyColumn>>, capacity: number, without?: ReadonlyArray<Bits | undefined>): Ranked[] => {
+const CUTOFF_WORDS_MASK = CUTOFF_STEP_MASK >>> 5
+/** The best `capacity` documents of `matches` (of those looked at in time), best first. `without` is left out per segment. O(found · log capacity). */
+export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: ReadonlyArray<SortKey>, columns: ReadonlyArray<ReadonlyArray<KeyColumn>>, capacity: number, without?: ReadonlyArray<Bits | undefined>, cutoff?: Cutoff): Ranked[] => {
   let total = 0
   for (const { count } of matches) total += count
   const size = Math.min(capacity, total)
@@ -90,7 +92,7 @@ export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: Readon
     const width = widthOf(own)
     const top = isShared ? shared ??= new TopRows(size, width) : new TopRows(Math.min(capacity, match.count), width)
     if (tops[tops.length - 1] !== top) tops.push(top)
-    offerAll(top, s, match, own, without?.[s], new Float64Array(width))
+    offerAll(top, s, match, own, without?.[s], new Float64Array(width), cutoff)
   }
   const ranked: Ranked[] = []
   for (const top of tops) {
@@ -102,7 +104,7 @@ export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: Readon
   }
   return sortRanked(ranked, keys, columns).slice(0, capacity)
 }
-const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyArray<KeyColumn>, excluded: Bits | undefined, row: Float64Array): void => {
+const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyArray<KeyColumn>, excluded: Bits | undefined, row: Float64Array, cutoff: Cutoff | undefined): void => {
   const { seqs } = match.view.segment
   const offer = (doc: number): void => {
     let at = 0
@@ -120,6 +122,7 @@ const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyA
   const has = arrays?.has, second = arrays?.second
   for (let w = 0; w < scored.length; w++) {
     let word = scored[w]
+    if ((w & CUTOFF_WORDS_MASK) === CUTOFF_WORDS_MASK && cutoff?.check() === true) return
     if (word === 0) continue
     if (excluded !== undefined) word &= ~excluded[w]
     while (word !== 0) {

@@ -6,6 +6,7 @@ import type { Decay, SortKey } from "../plan.ts"
 import { hasBit, type Bits } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
+import { pause } from "../store/turns.ts"
 import { boostSums } from "./boosts.ts"
 import { FilterEvaluation } from "./filters.ts"
 import { distance_m } from "./geo.ts"
@@ -119,14 +120,30 @@ const CLASSES_DOCS_MIN = 4_096
 const CLASSES_SAMPLE = 4_096
 /** Searches that order by a column before it is worth a pass over it. */
 const CLASSES_USES_MIN = 3
-/** Values split evenly into 255 classes, 0 = absent. Cost: one pass with eight comparisons a document, once per segment. */
+/** Uses after which it is done at once: a program that searches without ever giving way lets nothing run between. */
+const CLASSES_WAITED_MAX = 24
+/** Documents between two chances to give way. */
+const CLASSES_STEP_MASK = 8_191
+const classesName = (sign: number, field: string): string => `classes:${sign}:${field}`
+/** Uses so far, and the work once it has begun. */
+interface ClassesInMaking { uses: number; readonly work: Generator<void, Uint8Array> | undefined }
+/** Values split evenly into 255 classes, 0 = absent; undefined until they are made, which happens between searches. */
 const classesOf = (segment: Segment, field: string, sign: number, values: ArrayLike<number>, has: Bits): Uint8Array | undefined => {
   if (segment.docs < CLASSES_DOCS_MIN) return undefined
-  const name = `classes:${sign}:${field}`
-  const known = segment.derived.get(name) as Uint8Array | number | undefined
+  const name = classesName(sign, field)
+  const known = segment.derived.get(name) as Uint8Array | ClassesInMaking | undefined
   if (known instanceof Uint8Array) return known
-  segment.derived.set(name, (known ?? 0) + 1)
-  if ((known ?? 0) + 1 < CLASSES_USES_MIN) return undefined
+  const uses = (known?.uses ?? 0) + 1
+  const work = known?.work ?? (uses < CLASSES_USES_MIN ? undefined : makingClasses(segment, name, sign, values, has))
+  segment.derived.set(name, { uses, work })
+  if (work === undefined) return undefined
+  // Small ones take less time than a turn.
+  if (segment.docs <= CLASSES_STEP_MASK + 1 || uses >= CLASSES_WAITED_MAX) for (;;) { const step = work.next(); if (step.done === true) return step.value ?? segment.derived.get(name) as Uint8Array }
+  if (known?.work === undefined) void (async () => { do await pause(); while (work.next().done !== true) })()
+  return undefined
+}
+/** Cost: eight comparisons a document. */
+function* makingClasses(segment: Segment, name: string, sign: number, values: ArrayLike<number>, has: Bits): Generator<void, Uint8Array> {
   const sample: number[] = []
   for (let doc = 0, step = Math.max(1, Math.floor(segment.docs / CLASSES_SAMPLE)); doc < segment.docs; doc += step) if (hasBit(has, doc)) sample.push(sign * values[doc])
   sample.sort((a, b) => a - b)
@@ -134,6 +151,7 @@ const classesOf = (segment: Segment, field: string, sign: number, values: ArrayL
   const bounds = Float64Array.from({ length: sample.length === 0 ? 0 : 254 }, (_bound, i) => sample[Math.floor((i + 1) * sample.length / 255)])
   const classes = new Uint8Array(segment.docs)
   for (let doc = 0; doc < classes.length; doc++) {
+    if ((doc & CLASSES_STEP_MASK) === CLASSES_STEP_MASK) yield
     if (!hasBit(has, doc)) continue
     const value = sign * values[doc]
     let low = 0, high = bounds.length
@@ -142,6 +160,15 @@ const classesOf = (segment: Segment, field: string, sign: number, values: ArrayL
   }
   segment.derived.set(name, classes)
   return classes
+}
+/** Of a segment that comes instead of others: what searches ordered those by, in steps. */
+export function* preparingClasses({ segment }: SegmentView, field: string, replaced: ReadonlyArray<SegmentView>): Generator<void, void> {
+  const column = segment.docs < CLASSES_DOCS_MIN ? undefined : segment.numbers(field)
+  if (column?.has === undefined || column.big !== undefined) return
+  for (const sign of [1, -1]) {
+    const name = classesName(sign, field)
+    if (replaced.some((view) => view.segment.derived.get(name) instanceof Uint8Array)) yield* makingClasses(segment, name, sign, column.values, column.has)
+  }
 }
 
 /** Decay of engine-contract 8.4, in single precision as the contract's engine keeps its scores. */

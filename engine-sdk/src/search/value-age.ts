@@ -9,31 +9,30 @@
  * next one; the reference keeps the number until the last such document goes) and for documents written one by one (a
  * batch each there).
  *
- * Nothing is kept until the first tie at a cut; then 8 bytes per value and segment, and the places of a few batches.
+ * Kept are 8 bytes per value and segment, made between searches for merged and reopened segments and by the first tie at a
+ * cut for what is newer, and the places of a few batches.
  */
 import { hasBit } from "../index/bits.ts"
 import type { ValueColumn } from "../index/columns.ts"
-import type { CollectionReader, FieldDictionary, Retiring, SegmentView } from "../index/reader.ts"
-import { nextTurn } from "../store/turns.ts"
+import type { FieldDictionary } from "../index/field-dictionary.ts"
+import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { BATCH_docs, batchOrder } from "./batch-order.ts"
 
 /** `born`: the batch that brought a value; `changed`: the last one that added to it. */
 export type Age = "born" | "changed"
 
-/** Documents looked at in one go between searches: under a millisecond. */
-const SLICE_docs = 32_768
+/** Documents between two chances to give way. */
+const STEP_docs = 8_192
 
 /** Of every value of a segment the first and last live document by insertion number. */
-class SegmentAges implements Retiring {
+class SegmentAges {
   private readonly positions: Record<Age, Int32Array>
-  private readonly field: string
   private readonly view: SegmentView
   private readonly column: ValueColumn
   /** Of the insertion order, looked at so far. */ private next = 0
   /** For the account of the index. */ readonly bytes: number
-  constructor(view: SegmentView, field: string, column: ValueColumn) {
+  constructor(view: SegmentView, column: ValueColumn) {
     this.view = view
-    this.field = field
     this.column = column
     const born = new Int32Array(column.table.size).fill(-1), changed = new Int32Array(column.table.size).fill(-1)
     this.positions = { born, changed }
@@ -56,16 +55,6 @@ class SegmentAges implements Retiring {
     }
     this.next = end
     return end === order.length
-  }
-  /** Whoever asked for ages once will ask again: those of a merged segment are looked for between searches. */
-  retire(_view: SegmentView, successors: ReadonlyArray<SegmentView>): void {
-    for (const view of successors) {
-      const column = view.segment.values(this.field)
-      if (column === undefined || view.segment.derived.has(nameOf(this.field))) continue
-      const fresh = new SegmentAges(view, this.field, column)
-      view.segment.derived.set(nameOf(this.field), fresh)
-      void (async () => { do await nextTurn(); while (!fresh.look(SLICE_docs)) })()
-    }
   }
   /** Batch of that document, or -1 where no live one is left. A deletion since then costs a walk to the next document. */
   batchOf(ordinal: number, age: Age): number {
@@ -93,42 +82,54 @@ const rangeOf = ({ single, starts }: ValueColumn, doc: number): readonly [number
 const ordinalAt = ({ single, ordinals }: ValueColumn, slot: number): number => single !== undefined ? single[slot] - 1 : ordinals![slot]
 
 const nameOf = (field: string): string => `ages:${field}`
-const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
+const begunAges = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
   const known = view.segment.derived.get(nameOf(field)) as SegmentAges | undefined
-  const ages = known ?? new SegmentAges(view, field, column)
+  const ages = known ?? new SegmentAges(view, column)
   if (known === undefined) view.segment.derived.set(nameOf(field), ages)
+  return ages
+}
+const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
+  const ages = begunAges(view, field, column)
   ages.look()
   return ages
 }
+/** What the first tie at a cut would ask of a segment, in steps. A search that comes meanwhile does the rest. */
+export function* preparingAges(view: SegmentView, field: string): Generator<void, void> {
+  const column = view.segment.values(field)
+  if (column === undefined) return
+  yield* view.segment.ordering()
+  const ages = begunAges(view, field, column)
+  while (!ages.look(STEP_docs)) yield
+}
 
 /**
- * `wanted` of the tied values (numbers of the field's dictionary, more than wanted): those born last, or those that have
- * not changed for longest. Cost: a look per distinct value and tied one, and the places of the batch where the cut goes
- * through.
+ * Which `wanted` of the tied values (numbers of the field's dictionary, more than wanted), as places in `tied`: those born
+ * last, or those that have not changed for longest. Cost: a look per distinct value and tied one, and the places of the
+ * batch where the cut goes through.
  */
-export const pickByAge = (reader: CollectionReader, field: string, tied: ReadonlyArray<number>, wanted: number, age: Age): number[] => {
+export const pickByAge = (reader: CollectionReader, field: string, tied: ArrayLike<number>, wanted: number, age: Age): number[] => {
   const batches = batchesOf(reader, field, tied, age)
   let last = 0
-  for (const batch of batches) if (batch > last) last = batch
+  for (let i = 0; i < batches.length; i++) if (batches[i] > last) last = batches[i]
   const sizes = new Uint32Array(last + 1)
-  for (const batch of batches) sizes[batch]++
+  for (let i = 0; i < batches.length; i++) sizes[batches[i]]++
   // Latest birth first, or oldest change first.
   const step = age === "born" ? -1 : 1
   let edge = age === "born" ? last : 0, room = wanted
   while (sizes[edge] <= room) { room -= sizes[edge]; edge += step }
   const picked: number[] = [], atEdge: number[] = []
   for (let i = 0; i < tied.length; i++) {
-    if (batches[i] === edge) atEdge.push(tied[i])
-    else if ((batches[i] - edge) * step < 0) picked.push(tied[i])
+    if (batches[i] === edge) atEdge.push(i)
+    else if ((batches[i] - edge) * step < 0) picked.push(i)
   }
   if (room === 0) return picked
   const places = placesIn(reader, field, edge)
-  for (const value of atEdge.sort((a, b) => step * (places.get(a)! - places.get(b)!)).slice(0, room)) picked.push(value)
+  for (const i of atEdge.sort((a, b) => step * (places.get(tied[a])! - places.get(tied[b])!)).slice(0, room)) picked.push(i)
   return picked
 }
-const batchesOf = (reader: CollectionReader, field: string, tied: ReadonlyArray<number>, age: Age): Int32Array => {
+const batchesOf = (reader: CollectionReader, field: string, tied: ArrayLike<number>, age: Age): Int32Array => {
   const dictionary = reader.dictionary(field)
-  const batches = new Int32Array(tied.length).fill(-1), indexOf = new Uint32Array(dictionary.texts.length)
+  const batches = new Int32Array(tied.length).fill(-1), indexOf = new Uint32Array(dictionary.size)
   for (let i = 0; i < tied.length; i++) indexOf[tied[i]] = i + 1
   for (const view of reader.views) {
     const map = dictionary.ordinalsOf(view.segment), column = view.segment.values(field)

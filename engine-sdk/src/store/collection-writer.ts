@@ -12,7 +12,7 @@ import { hasBit, bitsOf } from "../index/bits.ts"
 import { SegmentBuilder } from "../index/builders.ts"
 import { encodeUtf8, hashText } from "../index/bytes.ts"
 import { GONE, mergeSegments } from "../index/merge.ts"
-import { markDeleted, type Publication, type SegmentView } from "../index/reader.ts"
+import { markDeleted, PREPARED_DOCS_MIN, type Publication, type PublishedSegment, type SegmentView } from "../index/reader.ts"
 import { Segment } from "../index/segment.ts"
 import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
 import { graphsOf } from "../index/vector-graph.ts"
@@ -45,6 +45,10 @@ const SEGMENT_DOCS_MAX = 1_000_000
 const QUIET_ms = 1_000
 const COMPACT_DOCS_MAX = 2_000_000
 
+/** The next operations of a write that are on their way; undefined: there are no more. */
+export type MoreOperations = () => Promise<ReadonlyArray<WriteOperation> | undefined>
+/** Lets readers make a segment ready before it replaces others; resolves when they have, or will not search it. */
+export type PrepareSegment = (segment: PublishedSegment, replaced: ReadonlyArray<number>) => Promise<void>
 /** What a writer needs to see of others: references cross collections. */
 export interface WriterNeighbours {
   collection(name: string): CollectionWriter | undefined
@@ -61,14 +65,18 @@ export class CollectionWriter {
   private readonly allocate: Allocate
   private readonly release: (region: Region) => void
   private readonly publish: (publication: Publication) => void
+  private readonly prepare: PrepareSegment | undefined
   private readonly dictionaries: Dictionaries | undefined
   private nextSeq: number
   private nextSegment = 1
-  private published: Promise<void> = Promise.resolve()
+  /** Never rejects: a commit that failed breaks the whole writer off. */ private published: Promise<void> = Promise.resolve()
+  private readonly broken: (error: Error) => void
+  private failure: CommitFailed | undefined
   private pendingPublications = 0
   private earlyBatches = 0
   /** Chunks that writes fill or that are being laid out: none of their documents is in `views` or in the journal yet. */
   private readonly openChunks = new Set<Chunk>()
+  /** Merged segments that readers may still read. */ private readonly leaving = new Set<SegmentView>()
   /** Segments that readers have not heard of. */ private readonly unpublished = new Set<SegmentView>()
   private activeWrites = 0
   private gate: Promise<void> | undefined
@@ -80,7 +88,8 @@ export class CollectionWriter {
 
   constructor(record: CollectionRecord, options: {
     readonly journal: Journal; readonly neighbours: WriterNeighbours; readonly allocate: Allocate; readonly release: (region: Region) => void
-    readonly publish: (publication: Publication) => void; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
+    readonly publish: (publication: Publication) => void
+    /** A commit failed: this writer and its readers hold what the disk does not have. */ readonly broken: (error: Error) => void; readonly prepare?: PrepareSegment | undefined; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
   }) {
     this.key = record.key
     this.schema = this.savedSchema = record.schema
@@ -91,6 +100,8 @@ export class CollectionWriter {
     this.allocate = options.allocate
     this.release = options.release
     this.publish = options.publish
+    this.prepare = options.prepare
+    this.broken = options.broken
     this.dictionaries = options.dictionaries
     this.nextSeq = options.journal.nextSeq(record.key)
     this.graphs = new VectorGraphs(this.key, options.graphs, options.journal.graphFolder, {
@@ -150,8 +161,7 @@ export class CollectionWriter {
     const { meta, region } = await inSlices(builder.finishing(this.allocate), SLICE_ms)
     this.publish({ added: [this.adoptRegion(meta, region)], removed: [], deletions: [] })
   }
-  private adoptRegion(meta: SegmentMeta, region: Region, deleted?: ReadonlyArray<number>): Publication["added"][number] {
-    const id = this.nextSegment++
+  private adoptRegion(meta: SegmentMeta, region: Region, deleted?: ReadonlyArray<number>, id = this.nextSegment++): PublishedSegment {
     const view: SegmentView = { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
     if (deleted !== undefined) markDeleted(view, deleted)
     this.views.push(view)
@@ -170,24 +180,26 @@ export class CollectionWriter {
   // ---- writing -------------------------------------------------------------------------------------------------------
 
   /** One verdict per operation, in order. Resolves when everything is durable and published; undefined: closed meanwhile, nothing was written. */
-  async write(operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<ReadonlyArray<WriteVerdict> | undefined> {
+  async write(operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, more?: MoreOperations): Promise<ReadonlyArray<WriteVerdict> | undefined> {
     while (this.gate !== undefined) await this.gate
     if (this.isClosed) return undefined
     this.activeWrites++
     const verdicts: WriteVerdict[] = []
     let chunk = this.openChunk()
     try {
-      for (let at = 0; at < operations.length;) {
+      for (let list: ReadonlyArray<WriteOperation> | undefined = operations; list !== undefined; list = await more?.()) for (let at = 0; at < list.length && this.failure === undefined;) {
         const until = performance.now() + SLICE_ms
         // Another write that named an id of this chunk has had it committed: what follows goes into the next one.
-        do { if (chunk.isClosed) chunk = this.openChunk(); verdicts.push(chunk.apply(operations[at++], returnDocuments)) } while (at < operations.length && performance.now() < until && chunk.builder.docs < CHUNK_DOCS)
-        if (at === operations.length || chunk.builder.docs >= CHUNK_DOCS) await this.committed(chunk)
-        if (at < operations.length) await nextTurn()
+        do { if (chunk.isClosed) chunk = this.openChunk(); verdicts.push(chunk.apply(list[at++], returnDocuments)) } while (at < list.length && performance.now() < until && chunk.builder.docs < CHUNK_DOCS)
+        if (chunk.builder.docs >= CHUNK_DOCS) await this.committed(chunk)
+        if (at < list.length) await nextTurn()
         while (this.views.length > SEGMENTS_MAX && this.merging !== undefined) await this.merging
       }
+      await this.committed(chunk)
       const done = this.published
       if (this.pendingPublications > 0) await done
-      await this.journal.flushed()
+      if (this.failure === undefined) await this.journal.flushed().catch((error: unknown) => { this.breakOff(error) })
+      if (this.failure !== undefined) throw this.failure
       return verdicts
     } finally {
       // Left open only by a defect: what it holds was promised to nobody.
@@ -232,6 +244,8 @@ export class CollectionWriter {
     chunk.isClosed = true
     // Fields that any open chunk detected may be in this one's documents.
     const isDetected = this.schema !== this.savedSchema
+    // Whoever wrote it hears of the failure.
+    if (this.failure !== undefined) return
     if (puts.size === 0 && removes.size === 0 && !isDetected) return
     this.savedSchema = this.schema
     const deletions = this.markReplaced(chunk)
@@ -274,13 +288,22 @@ export class CollectionWriter {
     }
     return [...deletions]
   }
-  /** Publications leave in the order of their commits. */
+  /** Publications leave in the order of their commits; none leaves behind a commit that failed. */
   private enqueue(committed: Promise<void> | undefined, send: () => void): void {
-    if (committed === undefined && this.pendingPublications === 0) { send(); return }
+    if (committed === undefined && this.pendingPublications === 0) { if (this.failure === undefined) send(); return }
+    // It may fail before its turn comes to be looked at.
+    committed?.catch(() => {})
     this.pendingPublications++
     this.published = this.published.then(async () => {
-      try { await committed; send() } finally { this.pendingPublications-- }
+      try { await committed } catch (error) { this.breakOff(error) }
+      this.pendingPublications--
+      if (this.failure === undefined) send()
     })
+  }
+  private breakOff(error: unknown): void {
+    if (this.failure !== undefined) return
+    this.failure = new CommitFailed(error)
+    this.broken(this.failure)
   }
 
   /** Every change of the past is published and on disk, and no other write runs while `work` does. */
@@ -449,6 +472,8 @@ export class CollectionWriter {
     if (live > 256) await nextTurn()
     const work = mergeSegments(this.schema, sources, this.allocate)
     const merged = await inSlices(work, () => this.activeWrites > 0 ? MERGE_SLICE_ms : SLICE_ms)
+    const id = this.nextSegment++, removed = views.map(({ segment }) => segment.id)
+    if (merged.meta.docs >= PREPARED_DOCS_MIN && !this.isClosed) await this.prepare?.({ id, meta: merged.meta, region: merged.region }, removed)
     if (this.isClosed || !views.every((view) => this.views.includes(view))) { this.release(merged.region); return }
     // Documents deleted while the merge ran are deleted in its result.
     const lost: number[] = []
@@ -460,21 +485,28 @@ export class CollectionWriter {
     })
     for (const view of views) this.views.splice(this.views.indexOf(view), 1)
     // Of one document that is written again and again all but the newest segment are empty.
-    const added = merged.meta.docs === 0 ? [] : [this.adoptRegion(merged.meta, merged.region, lost)]
+    const added = merged.meta.docs === 0 ? [] : [this.adoptRegion(merged.meta, merged.region, lost, id)]
     if (added.length === 0) this.release(merged.region)
     const view = added.length === 0 ? undefined : this.views[this.views.length - 1]
     if (view !== undefined) this.unpublished.add(view)
-    const removed = views.map(({ segment }) => segment.id)
+    for (const old of views) this.leaving.add(old)
     this.enqueue(undefined, () => {
       if (view !== undefined) this.unpublished.delete(view)
       this.publish({ added, removed, deletions: [] })
-      for (const { segment } of views) this.release(segment.region)
+      for (const old of views) { this.leaving.delete(old); this.release(old.segment.region) }
     })
   }
 
   /** Resolves when nothing is waiting: no merge, no publication. */
   async settled(): Promise<void> {
     while (this.merging !== undefined || this.pendingPublications > 0) { await this.merging; await this.published }
+  }
+  /** Everything whose memory is not given back yet. */
+  get held(): ReadonlyArray<SegmentView> { return [...this.views, ...this.leaving] }
+  /** Resolves when everything committed until now is readable; false when a commit failed. */
+  async committedSoFar(): Promise<boolean> {
+    await this.published
+    return this.failure === undefined
   }
   /** A consistent picture of the index for a snapshot. */
   segmentsNow(): { segments: StoredSegment[]; position: number } {
@@ -492,6 +524,10 @@ export class CollectionWriter {
   }
 }
 
+/** What was written is not stored, or nobody knows whether it is. */
+export class CommitFailed extends Error {
+  constructor(cause: unknown) { super(`The disk did not take a write: ${cause instanceof Error ? cause.message : String(cause)}`, { cause }) }
+}
 /** A stored document with the values of its `store: false` fields. */
 const wholeDocument = ({ text, unstored }: StoredDocument): Document => {
   const document = parseJson(text) as Document

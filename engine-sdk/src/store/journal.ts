@@ -35,6 +35,10 @@ export interface Journal {
   commit(key: number, batch: JournalBatch): Promise<void> | undefined
   /** Resolves when everything committed before is on disk. */
   flushed(): Promise<void>
+  /** After a commit that failed, and when no commit of the collection is under way: forgets what the disk does not have. */
+  rollback(key: number): void
+  /** Writes something small through to the disk; rejects while that fails. */
+  probe(): Promise<void>
   loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined>
   /** Makes the given segments the snapshot; changes committed up to now are covered by it. */
   saveIndex(key: number, segments: ReadonlyArray<StoredSegment>, position: number): Promise<void>
@@ -94,6 +98,8 @@ export class MemoryJournal implements Journal {
     return undefined
   }
   async flushed(): Promise<void> {}
+  rollback(): void {}
+  async probe(): Promise<void> {}
   async loadIndex(): Promise<undefined> { return undefined }
   async saveIndex(): Promise<void> {}
   async dropIndex(): Promise<void> {}

@@ -15,6 +15,8 @@ import type { CollectionRecord, Journal, JournalBatch, StoredDocument, StoredInd
 /** Layout of keys and segments; a folder of another version is refused. */
 const FORMAT = 1
 const PAGE_DOCUMENTS = 512
+/** More than a page, so that the disk must have room for it. */
+const PROBE = "probe".repeat(2_000)
 
 interface Counters { nextSeq: number; position: number; documents: number; bytes: number }
 interface Manifest { readonly position: number; readonly segments: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; readonly deleted: string; readonly graphs?: ReadonlyArray<GraphRecord> }> }
@@ -32,6 +34,8 @@ const entryKey = (key: number, at: number): Buffer => { const bytes = Buffer.all
 const json = (value: unknown): Buffer => Buffer.from(stringifyJson(value), "utf8")
 const textOf = (bytes: Buffer): string => bytes.toString("utf8", 0, bytes.length)
 
+/** A write inside of a batch: what the batch's own promise tells, this one need not tell again. */
+const inBatch = (write: Promise<boolean>): void => { write.catch(() => {}) }
 const openDatabases = async (path: string, readOnly: boolean): Promise<Databases> => {
   const lmdb = await import("lmdb").catch((error: unknown) => { throw missingPackage("lmdb", "Storage on disk", error) })
   const options = { encoding: "binary", keyEncoding: "binary" } as const
@@ -73,6 +77,8 @@ export class LmdbJournal implements Journal {
   private readonly sound = new Set<string>()
   /** Batches that are handed over and not readable yet, by collection and insertion number: at most what writes that wait for their answer brought. */
   private readonly inFlight = new Map<number, Map<number, { readonly text: string | undefined; readonly unstored: string | undefined; readonly bytes: number; readonly position: number }>>()
+  /** Who waits for a flush. */ private readonly flushing = new Set<(error: unknown) => void>()
+  /** The last commit failed. */ private isRefused = false
   readonly graphFolder: string
   private constructor(path: string, databases: Databases) { this.path = path; this.databases = databases; this.graphFolder = join(path, "graphs") }
 
@@ -127,20 +133,20 @@ export class LmdbJournal implements Journal {
   documentCount(key: number): number { return this.countersOf(key).documents }
   async saveCollection(record: CollectionRecord): Promise<void> {
     this.records.set(record.key, record)
-    await this.databases.records.put(this.named("c", record.key), json(record))
+    await this.record(this.named("c", record.key), json(record))
   }
   async dropCollection(key: number): Promise<void> {
     this.records.delete(key)
     this.counters.delete(key)
     this.inFlight.delete(key)
     const { env, documents, unstored, changes, records } = this.databases
-    await env.batch(() => { void records.remove(this.named("c", key)); void records.remove(this.named("n", key)); void records.remove(this.named("s", key)) })
+    await this.written(env.batch(() => { inBatch(records.remove(this.named("c", key))); inBatch(records.remove(this.named("n", key))); inBatch(records.remove(this.named("s", key))) }))
     // The record is gone with that; what is left can be cleared in parts.
     for (const database of [documents, unstored, changes]) {
       for (;;) {
         const keys = [...database.getKeys({ start: entryKey(key, 0), end: entryKey(key + 1, 0), limit: 4_096 })].map((found) => Buffer.from(found))
         if (keys.length === 0) break
-        await env.batch(() => { for (const found of keys) void database.remove(found) })
+        await this.written(env.batch(() => { for (const found of keys) inBatch(database.remove(found)) }))
         env.resetReadTxn()
       }
     }
@@ -194,28 +200,28 @@ export class LmdbJournal implements Journal {
     for (const seq of batch.removes) if (seq < known) { own.documents--; own.bytes -= this.bytesOf(key, seq) }
     const changed = Buffer.alloc((puts.length + batch.removes.length) * 6)
     let at = 0
-    const done = env.batch(() => {
+    const done = this.written(env.batch(() => {
       for (const { seq, bytes, hidden } of puts) {
         at = changed.writeUIntBE(seq, at, 6)
-        void documents.put(entryKey(key, seq), bytes)
-        if (hidden !== undefined) void unstored.put(entryKey(key, seq), Buffer.from(hidden, "utf8"))
-        else if (seq < known) void unstored.remove(entryKey(key, seq))
+        inBatch(documents.put(entryKey(key, seq), bytes))
+        if (hidden !== undefined) inBatch(unstored.put(entryKey(key, seq), Buffer.from(hidden, "utf8")))
+        else if (seq < known) inBatch(unstored.remove(entryKey(key, seq)))
       }
       for (const seq of batch.removes) {
         at = changed.writeUIntBE(seq, at, 6)
-        void documents.remove(entryKey(key, seq))
-        void unstored.remove(entryKey(key, seq))
+        inBatch(documents.remove(entryKey(key, seq)))
+        inBatch(unstored.remove(entryKey(key, seq)))
       }
-      void changes.put(entryKey(key, own.position), changed)
-      void records.put(this.named("n", key), json(own))
-      if (batch.record !== undefined) { this.records.set(key, batch.record); void records.put(this.named("c", key), json(batch.record)) }
-    })
+      inBatch(changes.put(entryKey(key, own.position), changed))
+      inBatch(records.put(this.named("n", key), json(own)))
+      if (batch.record !== undefined) { this.records.set(key, batch.record); inBatch(records.put(this.named("c", key), json(batch.record))) }
+    }))
     let flights = this.inFlight.get(key)
     if (flights === undefined) this.inFlight.set(key, flights = new Map())
     const { position } = own
     for (const { seq, bytes, text, hidden } of puts) flights.set(seq, { text, unstored: hidden, bytes: bytes.length, position })
     for (const seq of batch.removes) flights.set(seq, { text: undefined, unstored: undefined, bytes: 0, position })
-    return Promise.resolve(done).then(() => {
+    return done.then(() => {
       env.resetReadTxn()
       for (const { seq } of puts) if (flights.get(seq)?.position === position) flights.delete(seq)
       for (const seq of batch.removes) if (flights.get(seq)?.position === position) flights.delete(seq)
@@ -225,7 +231,49 @@ export class LmdbJournal implements Journal {
   private bytesOf(key: number, seq: number): number {
     return this.inFlight.get(key)?.get(seq)?.bytes ?? this.databases.documents.getBinaryFast(entryKey(key, seq))?.length ?? 0
   }
-  async flushed(): Promise<void> { await this.databases.env.flushed }
+  /** Rejects when a commit fails meanwhile: the library forgets who waits for the flush of one. */
+  flushed(): Promise<void> {
+    return new Promise((resolve, reject) => {
+      this.flushing.add(reject)
+      this.databases.env.flushed.then(() => { resolve() }, reject).finally(() => { this.flushing.delete(reject) })
+    })
+  }
+  private async record(name: Buffer, value: Buffer | undefined): Promise<void> {
+    const { env, records } = this.databases
+    await this.written(env.batch(() => { inBatch(value === undefined ? records.remove(name) : records.put(name, value)) }))
+  }
+  /** The outcome of a commit. The library tells the cause of a failure by a promise that nobody else looks at. */
+  private async written<A>(write: Promise<A>): Promise<A> {
+    // The library makes one promise for all writes of a turn when that turn ends, and leaves it alone: unhandled, it would end the program.
+    setImmediate(() => { this.databases.env.committed.then(() => {}, () => {}) })
+    try {
+      const answer = await write
+      this.isRefused = false
+      return answer
+    } catch (error) {
+      ;(error as { readonly commitError?: Promise<unknown> }).commitError?.catch(() => {})
+      this.isRefused = true
+      for (const reject of this.flushing) reject(error)
+      this.flushing.clear()
+      throw error
+    }
+  }
+  /** Cost: O(documents), because a later batch may have been stored with counts that include one that was not. */
+  rollback(key: number): void {
+    const { env, documents, records } = this.databases
+    env.resetReadTxn()
+    this.inFlight.delete(key)
+    const stored = records.getBinary(this.named("n", key)), record = records.getBinary(this.named("c", key))
+    const counters = stored === undefined ? { nextSeq: 0, position: 0, documents: 0, bytes: 0 } : JSON.parse(textOf(stored)) as Counters
+    counters.documents = counters.bytes = 0
+    for (const { value } of documents.getRange({ start: entryKey(key, 0), end: entryKey(key + 1, 0) })) { counters.documents++; counters.bytes += value.length }
+    this.counters.set(key, counters)
+    if (record !== undefined) this.records.set(key, JSON.parse(textOf(record)) as CollectionRecord)
+  }
+  async probe(): Promise<void> {
+    await this.record(Buffer.from("probe"), json(PROBE))
+    await this.flushed()
+  }
 
   // ---- snapshots -----------------------------------------------------------------------------------------------------
 
@@ -290,19 +338,20 @@ export class LmdbJournal implements Journal {
     await folder.close()
     const manifest: Manifest = { position, segments: segments.map(({ id, meta, deleted, graphs }) => { const list = Buffer.alloc(deleted.length * 4); deleted.forEach((doc, i) => list.writeUInt32LE(doc, i * 4)); return { id, meta, deleted: list.toString("base64"), graphs } }) }
     const covered = [...changes.getKeys({ start: entryKey(key, 0), end: entryKey(key, position + 1) })].map((found) => Buffer.from(found))
-    await env.batch(() => {
-      void records.put(this.named("s", key), json(manifest))
-      for (const found of covered) void changes.remove(found)
-    })
-    await env.flushed
+    await this.written(env.batch(() => {
+      inBatch(records.put(this.named("s", key), json(manifest)))
+      for (const found of covered) inBatch(changes.remove(found))
+    }))
+    await this.flushed()
     await this.removeFiles(key, names)
     await this.removeGraphs(key, new Set(segments.map(({ id }) => id)), segments.reduce((last, { id }) => Math.max(last, id), 0))
   }
 
-  async dropIndex(key: number): Promise<void> { await this.databases.records.remove(this.named("s", key)) }
+  async dropIndex(key: number): Promise<void> { await this.record(this.named("s", key), undefined) }
 
   async close(): Promise<void> {
-    await this.databases.env.flushed
+    // What failed is not waited for: nobody was told that it is stored.
+    if (!this.isRefused) await this.flushed().catch(() => {})
     await this.databases.env.close()
   }
 }

@@ -13,14 +13,17 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => {
   else setTimeout(resolve, 0)
 })
 
+/** A turn of at least a millisecond, for the searching thread: messages and searches that wait all come first. */
+export const pause = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, 0) })
+
 /** Drives a generator in slices of at most about `slice_ms`; a function is asked before each. */
-export const inSlices = async <A>(work: Generator<void, A>, slice_ms: number | (() => number)): Promise<A> => {
+export const inSlices = async <A>(work: Generator<void, A>, slice_ms: number | (() => number), turn: () => Promise<void> = nextTurn): Promise<A> => {
   for (;;) {
     const until = performance.now() + (typeof slice_ms === "number" ? slice_ms : slice_ms())
     do {
       const step = work.next()
       if (step.done === true) return step.value
     } while (performance.now() < until)
-    await nextTurn()
+    await turn()
   }
 }

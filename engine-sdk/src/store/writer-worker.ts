@@ -5,12 +5,14 @@
 import { parentPort, workerData } from "node:worker_threads"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
 import type { SchemaChange } from "../engine.ts"
+import type { WriteOperation } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { LmdbJournal } from "./lmdb-journal.ts"
 import { SlabPool } from "./slab-pool.ts"
 import { giveWayTo } from "./turns.ts"
+import type { MoreOperations } from "./collection-writer.ts"
 import { Writer } from "./writer.ts"
-import { decodeOperations, encodeEvent, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
+import { decodeOperations, encodeEvent, encodeSegment, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
 
 const port = parentPort
 if (port === null) throw new Error("writer-worker runs in a worker thread only")
@@ -27,29 +29,59 @@ const { path, approximateFrom, posted } = workerData as { path: string; approxim
 const calls = new Int32Array(posted)
 let received = 0
 giveWayTo(() => Atomics.load(calls, 0) !== received)
+const preparing = new Map<number, () => void>()
+let nextPreparation = 1
 const journal = await LmdbJournal.open(path)
 const pool = new SlabPool()
 const writer = new Writer(journal, (event) => post(encodeEvent(event, event.kind === "published" ? ++pool.publications : 0)), {
   allocate: pool.allocate, release: pool.retire, holding: (work) => pool.holding(work),
+  prepare: (key, segment, replaced) => new Promise((resolve) => {
+    const id = nextPreparation++
+    preparing.set(id, resolve)
+    post({ kind: "prepare", id, key, segment: encodeSegment(segment), replaced })
+  }),
 }, approximateFrom)
 
+/** Of writes that are under way: operations that have come, and who waits for more. Bounded by what one write takes at once, for each caller. */
+const arriving = new Map<number, { readonly come: Array<ReadonlyArray<WriteOperation>>; wake: (() => void) | undefined }>()
+const restOf = ({ id, parts }: WriterCall): MoreOperations | undefined => {
+  if (parts === 0) return undefined
+  const rest: { come: Array<ReadonlyArray<WriteOperation>>; wake: (() => void) | undefined } = { come: [], wake: undefined }
+  arriving.set(id, rest)
+  let left = parts
+  return async () => {
+    if (left === 0) return undefined
+    if (rest.come.length === 0) await new Promise<void>((resolve) => { rest.wake = resolve })
+    left--
+    return rest.come.shift()
+  }
+}
 const run = async (call: WriterCall): Promise<unknown> => {
   const head = parseJson(call.head) as unknown[]
   switch (call.method) {
     case "create": return writer.create(head[0] as string, head[1] as CollectionSchema, head[2] as number)
     case "alter": return writer.alter(head[0] as string, head[1] as string, head[2] as SchemaChange)
     case "drop": return writer.drop(head[0] as string, head[1] as string)
-    case "write": return writer.write(head[0] as string, head[1] as string, decodeOperations(head[2] as Parameters<typeof decodeOperations>[0], call.body), head[3] as boolean)
+    case "write": return writer.write(head[0] as string, head[1] as string, decodeOperations(head[2] as Parameters<typeof decodeOperations>[0], call.body), head[3] as boolean, restOf(call), head[4] as boolean)
     case "open": return writer.open(head[0] as number)
     case "release": return writer.release(head[0] as number)
     case "setDictionary": return writer.setDictionary(head[0] as string, head[1] as string, head[2] === null ? undefined : new Map(head[2] as Array<[string, string]>))
+    case "stop": return writer.stop()
     case "close": return writer.close()
   }
 }
 port.on("message", (message: ToWriter) => {
+  if (message.kind === "prepared") { preparing.get(message.id)?.(); preparing.delete(message.id); return }
   if (message.kind === "seen") { pool.seen(message.publication); return }
   received = (received + 1) | 0
-  run(message).then((value) => {
+  if (message.kind === "part") {
+    const rest = arriving.get(message.id)
+    rest?.come.push(decodeOperations(message.heads, message.body))
+    rest?.wake?.()
+    return
+  }
+  // A write that was refused takes in none of what is still on its way.
+  run(message).finally(() => { arriving.delete(message.id) }).then((value) => {
     post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
     // Let the answer leave before the thread ends itself.
     if (message.method === "close") setTimeout(() => process.exit(0), 10)

@@ -10,7 +10,7 @@ import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
 import type { Publication } from "../index/reader.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
-import { CollectionWriter, countEqual } from "./collection-writer.ts"
+import { CollectionWriter, CommitFailed, countEqual, type MoreOperations, type PrepareSegment } from "./collection-writer.ts"
 import type { CollectionRecord, Journal } from "./journal.ts"
 import { graphOptions, type GraphOptions } from "./vector-graphs.ts"
 
@@ -33,13 +33,26 @@ export interface WriterPort {
   /** Snapshots and lets go of a collection's index; its documents stay. */
   release(key: number): Promise<void>
   setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
+  /** Takes no more calls, ends those under way, and touches the journal no more; resolves then. What readers have stays. */
+  stop(): Promise<void>
   close(): Promise<void>
+}
+
+/** What a writer is given beside its journal. */
+export interface WriterMemory {
+  readonly allocate?: Allocate
+  readonly release?: (region: Region) => void
+  readonly holding?: <A>(work: () => Promise<A>) => Promise<A>
+  /** Of a collection by its number; without it merged segments are published as they are. */ readonly prepare?: (key: number, ...given: Parameters<PrepareSegment>) => Promise<void>
 }
 
 /** How often, and after how much rest or change, the index is written to the journal. */
 const SNAPSHOT_CHECK_ms = 2_000
 const SNAPSHOT_REST_ms = 1_500
 const SNAPSHOT_CHANGES = 50_000
+/** Between two questions to a disk that refused a write. */
+const PROBE_EVERY_ms = 100
+const NOT_STORED = { kind: "Unavailable", message: "The write could not be stored; whether a part of it is, is not known." } as const
 
 export class Writer implements WriterPort {
   private readonly journal: Journal
@@ -52,19 +65,24 @@ export class Writer implements WriterPort {
   private readonly opening = new Map<number, Promise<CollectionWriter>>()
   private readonly closing = new Map<number, Promise<void>>()
   private readonly dictionaries = new Map<Namespace, Map<string, ReadonlyMap<string, string>>>()
+  private readonly prepare: WriterMemory["prepare"]
   private readonly holding: <A>(work: () => Promise<A>) => Promise<A>
   /** Documents written since the last snapshot, and when the last write ended. */
   private readonly dirty = new Map<number, { changed: number; at: number }>()
   private snapshots: ReturnType<typeof setInterval> | undefined
   private snapshotting: Promise<void> = Promise.resolve()
   private readonly altering = new Set<number>()
+  /** Collections whose last commit failed, and when the disk was last asked whether it takes writes again. */
+  private readonly refused = new Map<number, { asked_ms: number; asking: Promise<boolean> | undefined }>()
   private nextKey = 1
+  private isStopped = false
   private readonly graphs: GraphOptions
-  constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: { readonly allocate: Allocate; readonly release: (region: Region) => void; readonly holding?: <A>(work: () => Promise<A>) => Promise<A> }, approximateFrom?: number) {
+  constructor(journal: Journal, emit: (event: WriterEvent) => void, memory?: WriterMemory, approximateFrom?: number) {
     this.journal = journal
     this.emit = emit
     this.allocate = memory?.allocate ?? allocatePlain
     this.releaseRegion = memory?.release ?? (() => {})
+    this.prepare = memory?.prepare
     this.graphs = graphOptions(approximateFrom)
     this.holding = memory?.holding ?? ((work) => work())
   }
@@ -125,11 +143,14 @@ export class Writer implements WriterPort {
   }
   private makeWriter(record: CollectionRecord): CollectionWriter {
     const { namespace } = record
+    const { prepare } = this
     const neighbours = {
       collection: (name: string): CollectionWriter | undefined => { const key = this.keyOf(namespace, name); return key === undefined ? undefined : this.open_.get(key) },
     }
     return new CollectionWriter(record, {
       journal: this.journal, neighbours, allocate: this.allocate, release: this.releaseRegion, dictionaries: this.dictionariesOf(namespace), graphs: this.graphs,
+      broken: (error) => { this.recover(record.key, error) },
+      prepare: prepare === undefined ? undefined : (...given) => prepare(record.key, ...given),
       publish: (publication) => {
         if (publication.schema !== undefined) this.remember({ ...record, schema: publication.schema })
         // A graph is worth a snapshot: it took long to build.
@@ -151,8 +172,16 @@ export class Writer implements WriterPort {
     const record: CollectionRecord = { key: this.nextKey++, namespace, schema, createdAt_s }
     this.remember(record)
     this.open_.set(record.key, this.makeWriter(record))
-    await this.journal.saveCollection(record)
-    await this.journal.flushed()
+    try {
+      await this.journal.saveCollection(record)
+      await this.journal.flushed()
+    } catch (error) {
+      process.emitWarning(`collection ${record.key} was not created: ${error instanceof Error ? error.message : String(error)}`)
+      this.open_.delete(record.key)
+      this.records.delete(record.key)
+      this.byName.get(namespace)?.delete(schema.name)
+      return fail({ kind: "Unavailable", message: "The collection could not be stored." })
+    }
     this.emit({ kind: "collection", record, documents: 0 })
     this.emit({ kind: "opened", key: record.key })
     return ok({ schema, num_documents: 0, created_at: createdAt_s })
@@ -192,22 +221,36 @@ export class Writer implements WriterPort {
     return ok({ schema: writer?.schema ?? record.schema, num_documents: documents, created_at: record.createdAt_s })
   }
 
-  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+  /** `more`: operations that are still on their way; `deletes`: whether any of all deletes. */
+  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, more?: MoreOperations, deletes = operations.some(({ kind }) => kind === "delete")): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const key = this.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
+    if (this.refused.has(key) && !await this.takesWrites(key)) return fail(NOT_STORED)
     const writer = await this.writerOf(key)
     for (const field of writer.schema.fields) {
       const other = field.reference === "" || field.async_reference ? undefined : this.keyOf(namespace, field.reference.slice(0, field.reference.indexOf(".")))
       if (other !== undefined) await this.writerOf(other)
     }
-    const cascades = operations.some(({ kind }) => kind === "delete") ? this.referencesTo(namespace, name) : []
+    const cascades = deletes ? this.referencesTo(namespace, name) : []
     this.noteWrites(key, operations.length)
-    const verdicts = await writer.write(operations, returnDocuments || cascades.length > 0)
+    const all = [...operations]
+    const rest: MoreOperations | undefined = more === undefined ? undefined : async () => {
+      const next = await more()
+      if (next !== undefined) { this.noteWrites(key, next.length); all.push(...next) }
+      return next
+    }
+    let verdicts: ReadonlyArray<WriteVerdict> | undefined
+    try { verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, rest) } catch (error) {
+      if (!(error instanceof CommitFailed)) throw error
+      // Answered when what was found early is no longer found.
+      await this.closing.get(key)
+      return fail(NOT_STORED)
+    }
     // It was closed while this waited: once more, on the one that is open now, or the collection is gone.
     if (verdicts === undefined && this.open_.get(key) === writer) return fail({ kind: "Unavailable", message: "The engine is closed." })
-    if (verdicts === undefined) return this.write(namespace, name, operations, returnDocuments)
+    if (verdicts === undefined) return this.write(namespace, name, operations, returnDocuments, more, deletes)
     if (cascades.length === 0) return ok(verdicts)
-    await this.cascade(namespace, writer, cascades, verdicts.flatMap(({ result }, i) => operations[i].kind === "delete" && result.ok && result.value.document !== undefined ? [result.value.document] : []))
+    await this.cascade(namespace, writer, cascades, verdicts.flatMap(({ result }, i) => all[i].kind === "delete" && result.ok && result.value.document !== undefined ? [result.value.document] : []))
     return ok(returnDocuments ? verdicts : verdicts.map(({ id, result }) => ({ id, result: result.ok ? ok({ id: result.value.id, changed: result.value.changed }) : result })))
   }
   private referencesTo(namespace: Namespace, name: string): Array<{ key: number; field: string; target: string; isArray: boolean }> {
@@ -234,6 +277,39 @@ export class Writer implements WriterPort {
     }
   }
 
+  // ---- a disk that refuses -------------------------------------------------------------------------------------------
+
+  /**
+   * Lets go of a collection whose commit failed, without a snapshot: whoever reads or writes it next opens what the disk
+   * has. What was found early and never acknowledged is gone then.
+   */
+  private recover(key: number, error: Error): void {
+    const writer = this.open_.get(key)
+    if (writer === undefined) return
+    process.emitWarning(`collection ${key} is opened again: ${error.message}`)
+    this.refused.set(key, { asked_ms: -Infinity, asking: undefined })
+    this.dirty.delete(key)
+    this.open_.delete(key)
+    const closing = (async () => {
+      await writer.close()
+      await this.snapshotting
+      this.journal.rollback(key)
+      this.emit({ kind: "closed", key })
+      // Readers answer it, and until then the memory stays as it is.
+      this.emit({ kind: "published", key, publication: { added: [], removed: writer.held.map(({ segment }) => segment.id), deletions: [] } })
+      for (const { segment } of writer.held) this.releaseRegion(segment.region)
+    })().finally(() => { this.closing.delete(key) })
+    this.closing.set(key, closing)
+  }
+  /** Asks the disk, at most every so often; callers that come together share one question. */
+  private takesWrites(key: number): Promise<boolean> {
+    const known = this.refused.get(key)!
+    if (known.asking !== undefined) return known.asking
+    if (performance.now() - known.asked_ms < PROBE_EVERY_ms) return Promise.resolve(false)
+    known.asked_ms = performance.now()
+    return known.asking = this.journal.probe().then(() => { this.refused.delete(key); return true }, () => false).finally(() => { known.asking = undefined })
+  }
+
   async open(key: number): Promise<void> { if (this.records.has(key)) await this.writerOf(key) }
   async release(key: number): Promise<void> {
     const writer = this.open_.get(key)
@@ -254,13 +330,23 @@ export class Writer implements WriterPort {
   private snapshot(writer: CollectionWriter): Promise<void> {
     return this.holding(async () => {
       const { segments, position } = writer.segmentsNow()
+      // A snapshot must not hold what the disk did not take.
+      if (!await writer.committedSoFar()) return
       await this.journal.saveIndex(writer.key, segments, position)
     })
+  }
+  async stop(): Promise<void> {
+    this.isStopped = true
+    clearInterval(this.snapshots)
+    await Promise.allSettled([this.snapshotting, ...this.opening.values(), ...this.closing.values()])
+    for (const writer of this.open_.values()) await writer.close()
+    await this.journal.flushed()
   }
   async close(): Promise<void> {
     clearInterval(this.snapshots)
     await this.snapshotting
-    for (const writer of this.open_.values()) { await writer.close(); await this.snapshot(writer) }
+    // Another writer may own the folder by now.
+    if (!this.isStopped) for (const writer of this.open_.values()) { await writer.close(); await this.snapshot(writer) }
     this.open_.clear()
     await this.journal.close()
   }

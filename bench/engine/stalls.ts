@@ -1,0 +1,207 @@
+/**
+ * Question: how long does anything hold the searching thread while imports cause merges, and what is it? Workload: the
+ * collection is imported, merged, opened again (on disk) and a tenth of it replaced, in memory and with the writer in a
+ * worker; meanwhile one search becomes due a millisecond after the other ended. Facets, sorting and filters go round,
+ * among them a facet with as many values as there are products. Excluded: the work of the search itself; what it did
+ * only once (over three times what the same query costs at rest) is counted as `first_use`. The longest stretches are
+ * named by samples of the processor: what ran in them. `wait` is by the clock, from when a search was due; `held` is the
+ * thread's processor time between two searches and `search` that of the search, which other programs do not touch (Linux).
+ */
+import { Session } from "node:inspector"
+import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
+import type { LocalEngine } from "../../engine-sdk/src/memory/local-engine.ts"
+import { openEngine } from "../../engine-sdk/src/memory/open-engine.ts"
+import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
+import { chunksOf, percentiles, round } from "../harness.ts"
+import type { Inputs } from "../inputs.ts"
+
+export const stallModes = ["memory", "worker"] as const
+/** A stretch that is told of. */
+const TOLD_ms = 5
+const TOLD_MAX = 12
+const SAMPLES_us = 500
+const INTERVAL_ms = 1
+const QUERIES = 240
+/** Longer than a merge of everything takes between two publications. */
+const REST_ms = 12_000
+const REST_MAX_ms = 240_000
+
+interface Stretch { readonly phase: string; readonly kind: "wait" | "first_use"; readonly query: number; readonly from: number; readonly until: number; readonly ms: number }
+type Parameters = Record<string, unknown>
+
+/** One facet value per document, and searches that ask for everything a segment may have to be asked for first. */
+const withSerials = (inputs: Inputs): { readonly schema: Inputs["schema"]; readonly documents: ReadonlyArray<string>; readonly queries: ReadonlyArray<Parameters> } => {
+  const fields = inputs.schema.fields as ReadonlyArray<{ readonly name: string; readonly type: string; readonly facet?: boolean }>
+  const number = fields.find(({ type }) => type === "int32")?.name ?? fields.find(({ type }) => type === "float")?.name
+  const kinds: ReadonlyArray<Parameters> = [
+    {}, { facet_by: "serial" }, ...(number === undefined ? [] : [{ sort_by: `${number}:desc` }, { filter_by: `${number}:>100`, sort_by: `${number}:asc` }]),
+    { q: "*" }, { q: "*", facet_by: fields.filter(({ facet }) => facet === true).map(({ name }) => name).join(",") }, { filter_by: "serial:>=a", facet_by: "serial" }, { facet_by: "serial", facet_strategy: "exhaustive" }
+  ]
+  return {
+    schema: { ...inputs.schema, fields: [...fields, { name: "serial", type: "string", facet: true }] },
+    documents: inputs.documents.map((text, i) => `${text.slice(0, text.lastIndexOf("}"))},"serial":"serial ${i}"}`),
+    queries: inputs.queries.slice(0, QUERIES).map((query, i) => ({ ...query, ...kinds[i % kinds.length] }))
+  }
+}
+
+// ---- what ran --------------------------------------------------------------------------------------------------------
+
+interface ProfileNode { readonly id: number; readonly callFrame: { readonly functionName: string; readonly url: string; readonly lineNumber: number }; readonly children?: ReadonlyArray<number> }
+interface Profile { readonly nodes: ReadonlyArray<ProfileNode>; readonly samples: ReadonlyArray<number>; readonly timeDeltas: ReadonlyArray<number> }
+
+const SPIN_ms = 200
+/** Busy for a while; answers the middle of it. */
+const markedSpin = (): number => {
+  const from = performance.now()
+  while (performance.now() < from + SPIN_ms) { /* seen by the sampler */ }
+  return (from + performance.now()) / 2
+}
+
+class Sampler {
+  private readonly session = new Session()
+  /** Middle of a spin of known time at either end: the profile's clock is another one. */ private readonly spins: Array<number> = []
+  private ask<A>(method: string, parameters: object = {}): Promise<A> { return new Promise((resolve, reject) => { this.session.post(method, parameters, (error: Error | null, value: unknown) => { if (error === null) resolve(value as A); else reject(error) }) }) }
+  async start(): Promise<void> {
+    this.session.connect()
+    await this.ask("Profiler.enable")
+    await this.ask("Profiler.setSamplingInterval", { interval: SAMPLES_us })
+    await this.ask("Profiler.start")
+    this.spins.push(markedSpin())
+  }
+  /** What ran in each stretch: functions by their time in it, the most first. */
+  async explain(stretches: ReadonlyArray<Stretch>): Promise<ReadonlyArray<string>> {
+    this.spins.push(markedSpin())
+    const { profile } = await this.ask<{ profile: Profile }>("Profiler.stop")
+    this.session.disconnect()
+    const byId = new Map(profile.nodes.map((node) => [node.id, node]))
+    const parents = new Map(profile.nodes.flatMap(({ children = [], id }) => children.map((child) => [child, id] as const)))
+    const nameOf = (id: number): string => {
+      const path: Array<string> = []
+      for (let at: number | undefined = id; at !== undefined && path.length < 4; at = parents.get(at)) {
+        const { functionName, lineNumber, url } = byId.get(at)!.callFrame
+        if (url.includes("engine-sdk/src") || path.length === 0) path.push(url === "" ? functionName : `${functionName === "" ? "…" : functionName} ${url.slice(url.lastIndexOf("/") + 1)}:${lineNumber + 1}`)
+      }
+      return path.join(" < ")
+    }
+    const times = new Float64Array(profile.samples.length)
+    for (let i = 0, at = 0; i < times.length; i++) times[i] = at += profile.timeDeltas[i] / 1_000
+    const isSpin = (id: number): boolean => { for (let at: number | undefined = id; at !== undefined; at = parents.get(at)) if (byId.get(at)!.callFrame.functionName === markedSpin.name) return true; return false }
+    const spinning = new Set(profile.nodes.filter(({ id }) => isSpin(id)).map(({ id }) => id))
+    const marked = [...times].filter((_at, i) => spinning.has(profile.samples[i])), middle = (times[times.length - 1] + times[0]) / 2
+    const mean = (list: ReadonlyArray<number>): number => list.reduce((sum, at) => sum + at, 0) / list.length
+    const first = mean(marked.filter((at) => at < middle)), last = mean(marked.filter((at) => at >= middle))
+    for (let i = 0; i < times.length; i++) times[i] = this.spins[0] + (times[i] - first) * (this.spins[1] - this.spins[0]) / (last - first)
+    // Without a sample in either spin nobody knows when the others were taken.
+    if (!Number.isFinite(first + last)) return stretches.map(() => "what ran is not known")
+    return stretches.map(({ from, until }) => {
+      const spent = new Map<string, number>()
+      for (let i = 0; i < times.length; i++) {
+        if (times[i] < from || times[i] > until + SAMPLES_us / 1_000) continue
+        const name = nameOf(profile.samples[i])
+        spent.set(name, (spent.get(name) ?? 0) + profile.timeDeltas[i] / 1_000)
+      }
+      return [...spent].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([name, ms]) => `${round(ms, 1)} ms ${name}`).join("; ")
+    })
+  }
+}
+
+/** Milliseconds that the first thread was on a processor: what else runs on the machine does not count. */
+const held_ms = (): number => Number(readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6
+
+// ---- measuring -------------------------------------------------------------------------------------------------------
+
+const quiet = async (engine: LocalEngine, name: string): Promise<void> => {
+  let last = performance.now(), segments = -1
+  for (const began = last; performance.now() - last < REST_ms && performance.now() - began < REST_MAX_ms;) {
+    await new Promise((resolve) => setTimeout(resolve, 50))
+    const now = engine.usage("bench", name)?.segments ?? 0
+    if (now !== segments || now > 1) { if (now !== segments) last = performance.now(); segments = now }
+    else if (now <= 1 && performance.now() - last > 1_000) return
+  }
+}
+
+const measureMode = async ({ documents, queries, schema }: ReturnType<typeof withSerials>, mode: (typeof stallModes)[number]) => {
+  const path = mode === "memory" ? undefined : mkdtempSync(join(tmpdir(), "dowser-bench-"))
+  let engine = path === undefined ? createEngine() : await openEngine({ path, worker: true })
+  try {
+    const context = (): OperationContext => ({ engine, resources: memoryResources(), namespace: "bench", now_s: 0 })
+    const created = await createCollection(context(), JSON.stringify(schema))
+    if (!created.ok) throw new Error(created.error.message)
+    const importAll = async (lines: ReadonlyArray<string>): Promise<void> => {
+      const imported = importDocuments(context(), schema.name, chunksOf(lines), { action: "upsert" })
+      if (!imported.ok) throw new Error(imported.error.message)
+      for await (const answers of imported.value.lines) if (answers.includes("\"success\":false")) throw new Error(answers.split("\n").find((line) => line.includes("false")))
+    }
+    const run = async (query: number): Promise<void> => {
+      const answered = await search(context(), schema.name, queries[query])
+      if (!answered.ok) throw new Error(`${JSON.stringify(queries[query])}: ${answered.error.message}`)
+    }
+    // Compiled code is no property of a merge: a small part of it all beforehand.
+    await importAll(documents.slice(0, 20_000))
+    for (let i = 0; i < queries.length; i++) await run(i)
+    await quiet(engine, schema.name)
+
+    const sampler = new Sampler()
+    await sampler.start()
+    const stretches: Array<Stretch> = []
+    const phases: Array<{ readonly phase: string; readonly waits: Array<number>; readonly held: Array<number>; readonly spent: Array<number>; readonly segments_max: number }> = []
+    let next = 0
+    const beside = async (phase: string, work: () => Promise<void>): Promise<void> => {
+      let isOver = false, segments_max = 0
+      const done = work().finally(() => { isOver = true })
+      const waits: Array<number> = [], held: Array<number> = [], spent: Array<number> = []
+      while (!isOver) {
+        const due = performance.now() + INTERVAL_ms, before = held_ms()
+        await new Promise((resolve) => setTimeout(resolve, INTERVAL_ms))
+        const at = performance.now(), between = held_ms(), query = next++ % queries.length
+        await run(query)
+        const until = performance.now(), after = held_ms()
+        waits.push(Math.max(0, at - due))
+        held.push(between - before)
+        spent.push(after - between)
+        segments_max = Math.max(segments_max, engine.usage("bench", schema.name)?.segments ?? 0)
+        if (between - before > TOLD_ms) stretches.push({ phase, kind: "wait", query, from: due - INTERVAL_ms, until: at, ms: between - before })
+        if (after - between > TOLD_ms) stretches.push({ phase, kind: "first_use", query, from: at, until, ms: after - between })
+      }
+      await done
+      phases.push({ phase, waits, held, spent, segments_max })
+    }
+    await beside("import", () => importAll(documents))
+    await beside("merging", () => quiet(engine, schema.name))
+    await beside("replace a tenth", () => importAll(documents.filter((_text, i) => i % 10 === 0)))
+    await beside("merging again", () => quiet(engine, schema.name))
+    if (path !== undefined) {
+      await engine.close()
+      engine = await openEngine({ path, worker: true })
+      await run(0)
+      await beside("open again", async () => { for (let i = 0; i < queries.length; i++) await new Promise((resolve) => setTimeout(resolve, 2 * INTERVAL_ms)) })
+    }
+    const told = await (async () => {
+      // What a query costs at rest: the rest of its time was spent on something that it found undone.
+      const rest = new Map<number, number>()
+      for (const { query } of stretches) {
+        if (rest.has(query)) continue
+        let most = 0
+        for (let i = 0; i < 3; i++) { const at = held_ms(); await run(query); if (i > 0) most = Math.max(most, held_ms() - at) }
+        rest.set(query, most)
+      }
+      return stretches.filter(({ kind, ms, query }) => kind === "wait" || ms > 3 * rest.get(query)! + TOLD_ms).sort((a, b) => b.ms - a.ms)
+    })()
+    const shown = told.slice(0, TOLD_MAX)
+    const reasons = await sampler.explain(shown)
+    return {
+      phases: Object.fromEntries(phases.map(({ held, phase, segments_max, spent, waits }) => [phase, { searches: waits.length, segments_max, wait: percentiles(waits), held: percentiles(held), search: percentiles(spent) }])),
+      longer_than_5_ms: told.length,
+      longest: shown.map(({ kind, ms, phase, query }, i) => `${round(ms, 1)} ms, ${kind}, ${phase}${kind === "wait" ? "" : ` ${JSON.stringify({ ...queries[query], query_by: undefined })}`}: ${reasons[i]}`)
+    }
+  } finally {
+    await engine.close()
+    if (path !== undefined) rmSync(path, { recursive: true, force: true })
+  }
+}
+
+export const measureStallsOf = (inputs: Inputs, mode: (typeof stallModes)[number]) => measureMode(withSerials(inputs), mode)
+export const measureStalls = async (inputs: Inputs) => ({ memory: await measureStallsOf(inputs, "memory"), worker: await measureStallsOf(inputs, "worker") })

@@ -1,0 +1,92 @@
+/**
+ * Numbers for the values of one facet field across the segments of a reader, so that counts of several segments can be
+ * added without reading a text. The segment with the most values is the base: a value that it has keeps its ordinal there
+ * as its number, and nothing is kept for it. Values of other segments are looked up in the base's sorted table; those that
+ * it does not have are kept as bytes: strings of a million values would be the collector's work at every turn.
+ */
+import { compareBytes, encodeUtf8 } from "./bytes.ts"
+import type { Segment } from "./segment.ts"
+import { StringTable } from "./string-table.ts"
+import { TokenTable } from "./token-table.ts"
+
+/** Values looked up between two chances to give way. */
+const STEP_MASK = 511
+/** 32 MB; beyond it room grows when it is needed. */
+const EXTRAS_ROOM_MAX = 2_000_000
+const NO_TABLE = new StringTable(new Uint8Array(0), new Uint32Array(1))
+
+export class FieldDictionary {
+  /** Its bytes are read as long as this dictionary is used: a reader lets go of both together. */ readonly base: Segment | undefined
+  private readonly field: string
+  private readonly table: StringTable
+  private readonly extras: TokenTable
+  private readonly maps = new WeakMap<Segment, Uint32Array>()
+  /** Mapped as a whole: whoever keeps it notes here for which state of its segments. */ version = -1
+  /** `others`: values of segments beside the base, so that there is room for them. */
+  constructor(field: string, base: Segment | undefined, others = 0) {
+    this.field = field
+    this.extras = new TokenTable(Math.min(others, EXTRAS_ROOM_MAX))
+    this.base = base
+    this.table = base?.values(field)?.table ?? NO_TABLE
+    if (base !== undefined) this.maps.set(base, firstNumbers(this.table.size))
+  }
+  /** Numbers are below it. Grows while segments are mapped. */
+  get size(): number { return this.table.size + this.extras.size }
+  text(id: number): string { return id < this.table.size ? this.table.text(id) : this.extras.text(id - this.table.size) }
+  /** Number of a value, once a segment that has it was asked for. */
+  idOf(text: string): number | undefined {
+    const key = encodeUtf8(text), at = this.table.find(key)
+    if (at >= 0) return at
+    const extra = this.extras.find(key)
+    return extra < 0 ? undefined : this.table.size + extra
+  }
+  isMapped(segment: Segment): boolean { return this.maps.has(segment) }
+  /** Number of each ordinal of the segment; computed once per segment. */
+  ordinalsOf(segment: Segment): Uint32Array | undefined {
+    const known = this.maps.get(segment)
+    if (known !== undefined) return known
+    const work = this.mapping(segment)
+    for (;;) { const step = work.next(); if (step.done === true) return step.value }
+  }
+  /** The same in steps. Cost: O(values · log of how far apart they lie in the base's table). */
+  *mapping(segment: Segment): Generator<void, Uint32Array | undefined> {
+    const known = this.maps.get(segment)
+    if (known !== undefined) return known
+    const table = segment.values(this.field)?.table
+    if (table === undefined) return undefined
+    const map = new Uint32Array(table.size), { bytes, offsets } = table
+    for (let ordinal = 0, from = 0; ordinal < table.size; ordinal++) {
+      if ((ordinal & STEP_MASK) === STEP_MASK) yield
+      const start = offsets[ordinal], end = offsets[ordinal + 1]
+      // Both tables are sorted: the next value lies at or behind the last one's place.
+      from = lowerBoundFrom(this.table, from, bytes, start, end)
+      if (from < this.table.size && compareBytes(this.table.bytes, this.table.offsets[from], this.table.offsets[from + 1], bytes, start, end) === 0) { map[ordinal] = from++; continue }
+      map[ordinal] = this.table.size + this.extras.idOfBytes(bytes, start, end)
+    }
+    this.maps.set(segment, map)
+    return map
+  }
+}
+
+/** First entry from `from` on that is not below the key: strides that double, then a binary search. */
+const lowerBoundFrom = ({ bytes, offsets, size }: StringTable, from: number, key: Uint8Array, start: number, end: number): number => {
+  let low = from, stride = 1
+  while (low + stride <= size && compareBytes(bytes, offsets[low + stride - 1], offsets[low + stride], key, start, end) < 0) { low += stride; stride *= 2 }
+  let high = Math.min(size, low + stride - 1)
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (compareBytes(bytes, offsets[middle], offsets[middle + 1], key, start, end) < 0) low = middle + 1
+    else high = middle
+  }
+  return low
+}
+
+let numbers = new Uint32Array(0)
+/** 0, 1, 2, …: one array for all bases of the process, as long as the longest of them. Not to be written. */
+const firstNumbers = (count: number): Uint32Array => {
+  if (count > numbers.length) {
+    numbers = new Uint32Array(Math.max(count, Math.min(numbers.length * 2, count * 2)))
+    for (let i = 0; i < numbers.length; i++) numbers[i] = i
+  }
+  return numbers.subarray(0, count)
+}
