@@ -5,8 +5,9 @@
  */
 import type { Kafka } from "kafkajs"
 import type { LogRecord, PartitionBounds, ReadAnswer, ReadRequest } from "../event-log.ts"
-import { type BrokerConnection, type Cluster, type FetchedPartition, makeCluster } from "./client.ts"
-import { errorTypeOf, messageOf } from "./lane.ts"
+import type { BrokerConnection, Cluster, FetchedPartition } from "./client.ts"
+import { Connections } from "./connections.ts"
+import { errorTypeOf, messageOf } from "./errors.ts"
 
 export interface ReaderOptions {
   readonly kafka: Kafka
@@ -58,13 +59,12 @@ const pause = (ms: number): Promise<void> => new Promise((settle) => setTimeout(
 export class KafkaReader {
   readonly #options: ReaderOptions
   readonly #ahead = new Map<string, Ahead>()
-  #cluster: Cluster | undefined
-  #connecting: Promise<Cluster> | undefined
+  readonly #connections: Connections
   #isFailing = false
-  #isClosed = false
 
   constructor(options: ReaderOptions) {
     this.#options = options
+    this.#connections = new Connections(options.kafka, options.onTrouble)
   }
 
   async read(request: ReadRequest): Promise<ReadAnswer> {
@@ -85,7 +85,7 @@ export class KafkaReader {
 
   /** Ends of many partitions, one request a broker. One look: fails as soon as a broker does not answer. */
   async ends(partitions: ReadonlyArray<{ readonly topic: string; readonly partition: number }>): Promise<ReadonlyArray<{ readonly topic: string; readonly partition: number; readonly endOffset: number }>> {
-    const cluster = await this.#connected()
+    const cluster = await this.#connections.connected()
     try {
       const topics = [...new Set(partitions.map(({ topic }) => topic))]
       await cluster.addMultipleTargetTopics(topics)
@@ -103,7 +103,7 @@ export class KafkaReader {
       }))
       return answers.flatMap(({ responses }) => responses.flatMap(({ partitions: found, topic }) => found.map(({ offset, partition }) => ({ topic, partition, endOffset: Number(offset) }))))
     } catch (error) {
-      this.#drop(cluster)
+      this.#connections.drop(cluster)
       throw error
     }
   }
@@ -163,7 +163,7 @@ export class KafkaReader {
     for (let again_ms = AGAIN_AFTER_MS;; again_ms = Math.min(AGAIN_AFTER_MAX_MS, 2 * again_ms)) {
       let cluster: Cluster | undefined
       try {
-        cluster = await this.#connected()
+        cluster = await this.#connections.connected()
         await cluster.addMultipleTargetTopics([topic])
         await cluster.refreshMetadataIfNecessary()
         const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]))
@@ -172,48 +172,16 @@ export class KafkaReader {
         this.#isFailing = false
         return result
       } catch (error) {
-        this.#drop(cluster)
+        this.#connections.drop(cluster)
         if (!this.#isFailing) this.#options.onTrouble(`reading ${topic}/${partition} failed and is tried again: ${messageOf(error)}`)
         this.#isFailing = true
-        if (this.#isClosed || Date.now() + again_ms > stopAt) throw error
+        if (this.#connections.isClosed || Date.now() + again_ms > stopAt) throw error
         await pause(again_ms)
       }
     }
   }
 
-  async #connected(): Promise<Cluster> {
-    if (this.#isClosed) throw new Error("the event log is closed")
-    if (this.#cluster !== undefined) return this.#cluster
-    return this.#connecting ??= (async () => {
-      const cluster = makeCluster(this.#options.kafka)
-      try {
-        await cluster.connect()
-        return this.#cluster = cluster
-      } catch (error) {
-        this.#disconnect(cluster)
-        throw error
-      } finally {
-        this.#connecting = undefined
-      }
-    })()
-  }
-
-  /** Another reader may have made new connections already; only the failed ones go. */
-  #drop(cluster: Cluster | undefined): void {
-    if (cluster === undefined) return
-    if (this.#cluster === cluster) this.#cluster = undefined
-    this.#disconnect(cluster)
-  }
-
-  /** Not waited for: it would wait for answers of the broker that does not answer. */
-  #disconnect(cluster: Cluster): void {
-    cluster.disconnect().catch((error: unknown) => this.#options.onTrouble(`a connection could not be closed: ${messageOf(error)}`))
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    const cluster = this.#cluster
-    this.#cluster = undefined
-    if (cluster !== undefined) this.#disconnect(cluster)
+  close(): void {
+    this.#connections.close()
   }
 }
