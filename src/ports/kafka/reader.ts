@@ -22,6 +22,8 @@ const FETCH_BYTES_MAX = 1024 * 1024
 const FETCH_BYTES_MIN = 16 * 1024
 const LATEST = -1
 const EARLIEST = -2
+/** How long the start of a partition is taken for what it was: retention moves it now and then, ends are asked for all the time. */
+const START_KNOWN_FOR_MS = 1_000
 const AGAIN_AFTER_MS = 50
 const AGAIN_AFTER_MAX_MS = 1_000
 
@@ -60,6 +62,8 @@ export class KafkaReader {
   readonly #options: ReaderOptions
   readonly #ahead = new Map<string, Ahead>()
   readonly #connections: Connections
+  /** Starts of partitions, which every fetch tells as well; a partition each. */
+  readonly #starts = new Map<string, { readonly offset: number; readonly until: number }>()
   #isFailing = false
 
   constructor(options: ReaderOptions) {
@@ -79,8 +83,19 @@ export class KafkaReader {
   }
 
   async bounds(topic: string, partition: number): Promise<PartitionBounds> {
-    const [startOffset, endOffset] = await this.#tried(topic, partition, (broker) => Promise.all([this.#offsetBy(broker, topic, partition, EARLIEST), this.#offsetBy(broker, topic, partition, LATEST)]))
+    const known = this.#starts.get(keyOf(topic, partition))
+    const [startOffset, endOffset] = await this.#tried(topic, partition, (broker) =>
+      Promise.all([known !== undefined && Date.now() < known.until ? known.offset : this.#startOf(broker, topic, partition), this.#offsetBy(broker, topic, partition, LATEST)]))
     return { startOffset: Math.min(startOffset, endOffset), endOffset }
+  }
+
+  async #startOf(broker: BrokerConnection, topic: string, partition: number): Promise<number> {
+    const offset = await this.#offsetBy(broker, topic, partition, EARLIEST)
+    this.#learnStart(topic, partition, offset)
+    return offset
+  }
+  #learnStart(topic: string, partition: number, offset: number): void {
+    this.#starts.set(keyOf(topic, partition), { offset, until: Date.now() + START_KNOWN_FOR_MS })
   }
 
   /** Ends of many partitions, one request a broker. One look: fails as soon as a broker does not answer. */
@@ -122,6 +137,7 @@ export class KafkaReader {
       if (stop > start) await broker.deleteRecords({ topics: [{ topic, partitions: [{ partition, offset: String(stop) }] }] })
     })
     this.#ahead.delete(keyOf(topic, partition))
+    this.#starts.delete(keyOf(topic, partition))
   }
 
   async #offsetBy(broker: BrokerConnection, topic: string, partition: number, timestamp: number): Promise<number> {
@@ -142,7 +158,7 @@ export class KafkaReader {
           throw error
         })
         if (answer === undefined) {
-          const startOffset = await this.#offsetBy(broker, topic, partition, EARLIEST)
+          const startOffset = await this.#startOf(broker, topic, partition)
           // Past the end: nothing is there, and the reader must hear where the log begins. Before the start: from there.
           if (at >= startOffset) return { from, records: [], next: from, startOffset }
           at = startOffset
@@ -151,6 +167,7 @@ export class KafkaReader {
         const fetched = answer.responses[0]?.partitions[0]
         if (fetched === undefined) throw new Error(`the broker answers nothing about ${topic}/${partition}`)
         const ahead = aheadOf(fetched, at)
+        if (ahead.startOffset >= 0) this.#learnStart(topic, partition, ahead.startOffset)
         // Never passed over in silence: what is before the watermark is either read or reported.
         if (ahead.next === at && Number(fetched.highWatermark) > at) throw new Error(`the broker gives no record of ${topic}/${partition} from ${at} on, though it ends at ${fetched.highWatermark}`)
         return ahead
