@@ -13,16 +13,21 @@ export interface Routable {
   readonly document_id?: string
 }
 
-/** FNV-1a over UTF-16 code units, then mixed, since only the low end of the result is used. */
-const hash = (text: string): number => {
-  let h = 0x811c9dc5
+/** FNV-1a over UTF-16 code units, from what came before. */
+const fold = (before: number, text: string): number => {
+  let h = before
   for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)
-  h = Math.imul(h ^ (h >>> 15), 0x2c1b3c6d)
+  return h
+}
+/** Mixed, since only the low end of the result is used. */
+const mixed = (folded: number): number => {
+  const h = Math.imul(folded ^ (folded >>> 15), 0x2c1b3c6d)
   return (h ^ (h >>> 13)) >>> 0
 }
 
+/** The parts are folded one after the other: joined first, each event would make a text only to be hashed. */
 const pick = (organizationId: string, kind: string, value: string, partitions: number): number =>
-  partitions === 1 ? 0 : hash(`${organizationId}\u0000${kind}${value}`) % partitions
+  partitions === 1 ? 0 : mixed(fold(fold(fold(fold(0x811c9dc5, organizationId), "\u0000"), kind), value)) % partitions
 
 /** Where a visitor's searches and events without a query id meet. A visitor is the session, else the user, else the anonymous id. */
 export const partitionOfVisitor = (organizationId: string, visitor: string, partitions: number): number => pick(organizationId, "v", visitor, partitions)

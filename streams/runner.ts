@@ -215,7 +215,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         if (entry === undefined || (hidden !== undefined && hidden.has(index))) continue
         const { body, key } = entry
         const delivered = { topic: topic.name, offset, index, appendedAt, organizationId: key, cost, body }
-        // Full in the middle of a record: the step catches up first. A record is at most one request, so this is rare.
+        // Full in the middle of a record: the step catches up first. A record has the entries of one request or some 500, so this is rare.
         if (mailboxes.deliver(key, delivered)) continue
         stepAll(Number.POSITIVE_INFINITY)
         mailboxes.deliver(key, delivered)

@@ -80,7 +80,7 @@ export interface ServedSearch {
   readonly isCounted: boolean
 }
 
-/** Payload of `behaviour.events.v1`, schema version 1: accepted events of one request and partition. Null where one was erased. */
+/** Payload of `behaviour.events.v1`, schema version 1: accepted events of one organization and partition, of one request or several (`pack-events.ts`). Null where one was erased. */
 export interface EventsPayload { readonly events: ReadonlyArray<BehaviouralEvent | null> }
 /** Payload of `search.served.v1`, schema version 1. Null where one was erased. */
 export interface ServedPayload { readonly served: ReadonlyArray<ServedSearch | null> }

@@ -5,16 +5,16 @@
  */
 import { Clock, Context, Deferred, Effect, Latch, Layer } from "effect"
 import { encodeRecord } from "../../streams/record.ts"
-import { partitionOfEvent } from "../../streams/routing.ts"
-import { BEHAVIOUR_EVENTS, BEHAVIOUR_REJECTED, EVENT_FINGERPRINTS } from "../../streams/topics.ts"
+import { BEHAVIOUR_REJECTED, EVENT_FINGERPRINTS } from "../../streams/topics.ts"
 import { type Admission, DedupeWindow } from "../ports/dedupe-window.ts"
 import { type AppendRecord, EventLog } from "../ports/event-log.ts"
 import { Throttled } from "../wire/errors.ts"
 import { Admission as SenderAdmission } from "./admission.ts"
 import { acceptBatch, type AcceptOptions } from "./accept-batch.ts"
 import { EventsUnavailable } from "./errors.ts"
+import { packEvents, type RequestEvents } from "./pack-events.ts"
 import { keptEntry, type KeptRejection, RejectionBudget, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "./rejections.ts"
-import { type BehaviouralEvent, EVENTS_SCHEMA_VERSION, type EventsPayload, type Rejection } from "./schema.ts"
+import type { BehaviouralEvent, Rejection } from "./schema.ts"
 
 export interface IngestAnswer {
   readonly accepted: number
@@ -100,34 +100,18 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
 
   const takeGroup = (): ReadonlyArray<Waiting> => waiting.splice(0, requestsWithin(waiting, 0, GROUP_EVENTS_MAX))
 
-  /** One record per request and partition. */
-  const recordsOf = (organizationId: string, events: ReadonlyArray<BehaviouralEvent>, now: number): ReadonlyArray<AppendRecord> => {
-    const pack = (partition: number, part: ReadonlyArray<BehaviouralEvent>): AppendRecord => ({
-      topic: BEHAVIOUR_EVENTS.name, partition, key: organizationId,
-      value: encodeRecord<EventsPayload>({ schema_version: EVENTS_SCHEMA_VERSION, organization_id: organizationId, occurred_at: now, payload: { events: part } })
-    })
-    if (visitorPartitions === 1) return [pack(0, events)]
-    const parts = new Map<number, Array<BehaviouralEvent>>()
-    for (const event of events) {
-      const partition = partitionOfEvent(organizationId, event, visitorPartitions)
-      const part = parts.get(partition)
-      if (part === undefined) parts.set(partition, [event])
-      else part.push(event)
-    }
-    return [...parts].map(([partition, part]) => pack(partition, part))
-  }
-
   /** Dedupes and packs one slice; answers its records and how many events of each request were duplicates. */
   const packSlice = Effect.fnUntraced(function*(slice: ReadonlyArray<Waiting>, admissions: Array<Admission>) {
     const admission = yield* window.admit(slice.map(({ events, organizationId }) => ({ organizationId, eventIds: idsOf(events) })))
     admissions.push(admission)
     const now = clock.currentTimeMillisUnsafe()
     const records: Array<AppendRecord> = []
+    const kept: Array<RequestEvents> = []
     const duplicates = slice.map(({ events, organizationId }, i) => {
       const seen = admission.seen[i]!
       let id = 0
       const fresh = seen.includes(1) ? events.filter(({ event_id }) => event_id === undefined || seen[id++] === 0) : events
-      if (fresh.length > 0) records.push(...recordsOf(organizationId, fresh, now))
+      if (fresh.length > 0) kept.push({ organizationId, events: fresh })
       const { rejections } = slice[i]!
       if (rejections.length > 0) {
         records.push({
@@ -137,6 +121,7 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
       }
       return events.length - fresh.length
     })
+    records.push(...packEvents(kept, visitorPartitions, now))
     if (admission.block.length > 0) records.push({ topic: EVENT_FINGERPRINTS.name, partition: 0, value: admission.block })
     return { records, duplicates }
   })

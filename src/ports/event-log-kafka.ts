@@ -1,14 +1,16 @@
 /**
- * The event log on Kafka. Appends go to lanes (`kafka/lane.ts`), each a producer with partitions of its own; reads go by
- * offset (`kafka/reader.ts`). Records are durable when every replica in sync has them: what a power cut takes from all
+ * The event log on Kafka. Appends go through one producer (`kafka/producer.ts`), reads by offset (`kafka/reader.ts`). Records are durable when every replica in sync has them: what a power cut takes from all
  * of them at once, `acks` cannot bring back.
  */
 import { Effect, Layer, Queue } from "effect"
-import type { Message } from "kafkajs"
 import { type AppendedHint, type AppendRecord, EventLog, EventLogOverloaded, EventLogUnavailable, HINTS_MAX } from "./event-log.ts"
-import { compressionTypeOf, type KafkaSettings, makeKafka } from "./kafka/client.ts"
-import { messageOf, ProducerLane } from "./kafka/lane.ts"
+import { makeBrokers } from "./kafka/brokers.ts"
+import { type KafkaSettings, makeKafka } from "./kafka/client.ts"
+import { type Compression, compressionOf } from "./kafka/codecs.ts"
+import { messageOf } from "./kafka/errors.ts"
+import { KafkaProducer } from "./kafka/producer.ts"
 import { KafkaReader } from "./kafka/reader.ts"
+import type { BatchRecord } from "./kafka/record-batch.ts"
 import { ensureTopics, KafkaTopicsDiffer, MESSAGE_BYTES_MAX, type TopicSpec } from "./kafka/topics.ts"
 
 export interface KafkaLogOptions extends Omit<KafkaSettings, "onLog"> {
@@ -18,8 +20,8 @@ export interface KafkaLogOptions extends Omit<KafkaSettings, "onLog"> {
   readonly prefix?: string
   /** Replicas of a topic that is made here; the brokers' default otherwise. */
   readonly replication?: number
-  /** Producers: how many sends are under way at once. */
-  readonly lanes?: number
+  /** zstd where the runtime has it, else gzip. */
+  readonly compression?: Compression
   /** Bytes that may wait for an acknowledgement before `append` refuses. */
   readonly pendingBytesMax?: number
   /** How long an append waits before its caller is told that it failed. It is sent on until it is acknowledged all the same. */
@@ -29,9 +31,10 @@ export interface KafkaLogOptions extends Omit<KafkaSettings, "onLog"> {
   readonly hintEvery_ms?: number
 }
 
-const LANES = 4
 const PENDING_BYTES_MAX = 64 * 1024 * 1024
-const SEND_BYTES_MAX = 1024 * 1024
+const BATCH_BYTES_MAX = 1024 * 1024
+/** A broker takes 100 MB by default; this keeps one request from holding up the next for long. */
+const REQUEST_BYTES_MAX = 8 * 1024 * 1024
 /** Below the brokers' limit by more than a batch's own headers. */
 const RECORD_BYTES_MAX = MESSAGE_BYTES_MAX - 1024 * 1024
 const APPEND_WITHIN_MS = 30_000
@@ -46,17 +49,10 @@ const CLOSE_WITHIN_MS = 7_000
 
 const unavailable = (cause: unknown) => new EventLogUnavailable({ message: messageOf(cause) })
 
-/** FNV-1a: which lane a partition belongs to must be the same for all of its appends. */
-const hash = (text: string): number => {
-  let h = 0x811c9dc5
-  for (let i = 0; i < text.length; i++) h = Math.imul(h ^ text.charCodeAt(i), 0x01000193)
-  return h >>> 0
-}
-
 /** Copied, because the bytes are kept until they are acknowledged, which may be after the caller was told of a failure. */
-const messageFor = ({ key, partition, value }: AppendRecord): Message => ({ partition, key: key === undefined ? null : Buffer.from(key), value: Buffer.from(value) })
+const recordFor = ({ key, value }: AppendRecord): BatchRecord => ({ key: key === undefined ? undefined : Buffer.from(key), value: value.slice() })
 
-interface Part { readonly topic: string; readonly partition: number; readonly messages: Array<Message>; readonly indexes: Array<number>; bytes: number }
+interface Part { readonly topic: string; readonly partition: number; readonly records: Array<BatchRecord>; readonly indexes: Array<number>; bytes: number }
 
 const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
   const services = yield* Effect.context<never>()
@@ -64,19 +60,21 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
   const prefix = options.prefix ?? ""
   const kafka = makeKafka({ ...options, onLog: (line) => run(Effect.logDebug(line)) })
   const onTrouble = (message: string) => run(Effect.logWarning(`The event log: ${message}`))
-  const compression = compressionTypeOf(options.compression)
+  const compression = compressionOf(options.compression)
   const partitionsOf = new Map(options.topics.map(({ name, partitions }) => [name, partitions]))
   yield* Effect.tryPromise({
     try: () => ensureTopics(kafka, options.topics.map((spec) => ({ ...spec, name: prefix + spec.name })), options.replication),
     catch: (error) => error instanceof KafkaTopicsDiffer ? error : unavailable(error)
   })
 
-  const lanes = Array.from({ length: Math.max(1, options.lanes ?? LANES) }, () =>
-    new ProducerLane({ kafka, compression, sendBytesMax: SEND_BYTES_MAX, requestTimeout_ms: options.requestTimeout_ms ?? REQUEST_TIMEOUT_MS, onTrouble }))
-  yield* Effect.addFinalizer(() => Effect.promise(() => Promise.all(lanes.map((lane) => lane.close(CLOSE_WITHIN_MS)))))
+  const producer = new KafkaProducer({
+    compression, batchBytesMax: BATCH_BYTES_MAX, requestBytesMax: REQUEST_BYTES_MAX, onTrouble,
+    brokers: makeBrokers(kafka, options.requestTimeout_ms ?? REQUEST_TIMEOUT_MS, onTrouble)
+  })
+  yield* Effect.addFinalizer(() => Effect.promise(() => producer.close(CLOSE_WITHIN_MS)))
   const reader = yield* Effect.acquireRelease(
     Effect.sync(() => new KafkaReader({ kafka, giveUpAfter_ms: options.readWithin_ms ?? READ_WITHIN_MS, onTrouble })),
-    (opened) => Effect.promise(() => opened.close())
+    (opened) => Effect.sync(() => opened.close())
   )
 
   const subscribers = new Set<Queue.Queue<AppendedHint>>()
@@ -120,8 +118,8 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
         if (wrong !== undefined) return resume(Effect.fail(wrong))
         const key = `${record.topic}/${record.partition}`
         let part = parts.get(key)
-        if (part === undefined) parts.set(key, part = { topic: record.topic, partition: record.partition, messages: [], indexes: [], bytes: 0 })
-        part.messages.push(messageFor(record))
+        if (part === undefined) parts.set(key, part = { topic: record.topic, partition: record.partition, records: [], indexes: [], bytes: 0 })
+        part.records.push(recordFor(record))
         part.indexes.push(i)
         part.bytes += record.value.length
         bytes += record.value.length
@@ -133,15 +131,15 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
       const offsets = new Array<number>(records.length)
       let left = parts.size
       let failure: EventLogUnavailable | undefined
-      for (const [key, { bytes: partBytes, indexes, messages, partition, topic }] of parts) {
-        lanes[hash(key) % lanes.length]!.append({
-          topic: prefix + topic, partition, messages, bytes: partBytes,
+      for (const { bytes: partBytes, indexes, partition, records: ofPart, topic } of parts.values()) {
+        producer.append({
+          topic: prefix + topic, partition, records: ofPart, bytes: partBytes,
           done: (result) => {
             pendingBytes -= partBytes
             if ("message" in result) failure ??= new EventLogUnavailable(result)
             else {
               for (let i = 0; i < indexes.length; i++) offsets[indexes[i]!] = result.baseOffset + i
-              publish({ topic, partition, endOffset: result.baseOffset + messages.length })
+              publish({ topic, partition, endOffset: result.baseOffset + ofPart.length })
             }
             if (--left === 0) resume(failure === undefined ? Effect.succeed(offsets) : Effect.fail(failure))
           }
@@ -149,13 +147,12 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
       }
     })
 
-  const troubleNow = () => lanes.map(({ trouble }) => trouble).filter((trouble) => trouble !== undefined).sort((a, b) => a.since - b.since)[0]
   const appendWithin_ms = options.appendWithin_ms ?? APPEND_WITHIN_MS
   return EventLog.of({
     append: (records) =>
       Effect.timeoutOrElse(append(records), {
         duration: appendWithin_ms,
-        orElse: () => Effect.suspend(() => Effect.fail(new EventLogUnavailable({ message: `not acknowledged within ${appendWithin_ms / 1_000} s (${troubleNow()?.message ?? "the broker is slow"}); it may be stored yet` })))
+        orElse: () => Effect.suspend(() => Effect.fail(new EventLogUnavailable({ message: `not acknowledged within ${appendWithin_ms / 1_000} s (${producer.trouble?.message ?? "the broker is slow"}); it may be stored yet` })))
       }),
     read: (request) =>
       Effect.tryPromise({ try: () => reader.read({ ...request, topic: prefix + request.topic }), catch: unavailable }).pipe(
@@ -169,7 +166,7 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
     trim: (topic, partition, before) => Effect.tryPromise({ try: () => reader.trim(prefix + topic, partition, before), catch: unavailable }),
     rewrite: () => Effect.succeed(false),
     health: Effect.suspend(() => {
-      const trouble = troubleNow()
+      const { trouble } = producer
       const silent_ms = trouble === undefined ? 0 : Date.now() - trouble.since
       return silent_ms < UNWELL_AFTER_MS ? Effect.void : Effect.fail(new EventLogUnavailable({ message: `no broker has acknowledged anything for ${Math.round(silent_ms / 1_000)} s: ${trouble?.message}` }))
     }),

@@ -41,6 +41,7 @@ export interface ReadAnswer {
 }
 
 export interface PartitionBounds {
+  /** Of brokers, whose retention moves it, up to a second old. */
   readonly startOffset: number
   /** One past the newest durable record. */
   readonly endOffset: number

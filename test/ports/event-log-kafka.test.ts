@@ -4,7 +4,8 @@ import { Effect, Fiber, Layer, Queue, type Scope } from "effect"
 import kafkajs from "kafkajs"
 import { EventLog } from "../../src/ports/event-log.ts"
 import { type KafkaLogOptions, layerKafka } from "../../src/ports/event-log-kafka.ts"
-import { hasZstd, makeKafka } from "../../src/ports/kafka/client.ts"
+import { makeKafka } from "../../src/ports/kafka/client.ts"
+import { hasZstd } from "../../src/ports/kafka/codecs.ts"
 import { differencesOf, type TopicSpec } from "../../src/ports/kafka/topics.ts"
 import { kafkaMissing, kafkaVersion, startTestBroker, type TestBroker } from "../support/kafka.ts"
 import { openWire } from "../support/kafka-wire.ts"
@@ -148,6 +149,23 @@ else {
             assert.deepStrictEqual(yield* Queue.take(hints), { topic: "t.v1", partition: 2, endOffset: 1 })
           }))
       }))
+
+    it.live("sends what waits for all partitions in one request, and answers each append for itself", () =>
+      Effect.gen(function*() {
+        const wire = yield* Effect.acquireRelease(Effect.promise(() => openWire(broker.port())), (opened) => Effect.promise(opened.close))
+        yield* withLog({ requestTimeout_ms: 500, socketFactory: wire.socketFactory }, (log) =>
+          Effect.gen(function*() {
+            const before = wire.answers().seen
+            const one = (partition: number) => log.append([{ topic: "t.v1", partition, value: bytes("x") }])
+            assert.deepStrictEqual(yield* Effect.all([one(0), one(1), one(2), one(3), one(0)], { concurrency: "unbounded" }), [[0], [0], [0], [0], [1]])
+            assert.strictEqual(wire.answers().seen - before, 1)
+            // Lost whole, and stored: sent again as it was, every partition tells the repetition.
+            wire.lose = (answer) => answer === before + 1 ? "cut" : "no"
+            assert.deepStrictEqual(yield* Effect.all([one(0), one(1), one(2), one(3)], { concurrency: "unbounded" }), [[2], [1], [1], [1]])
+            assert.strictEqual(wire.answers().lost, 1)
+            for (const [partition, endOffset] of [[0, 3], [1, 2], [2, 2], [3, 2]] as const) assert.strictEqual((yield* log.bounds("t.v1", partition)).endOffset, endOffset)
+          }))
+      }).pipe(Effect.scoped))
 
     it.live("refuses when too much waits, tells of a broker that is away, and stores what waited", () =>
       Effect.gen(function*() {

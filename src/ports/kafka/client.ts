@@ -1,22 +1,17 @@
 /**
- * `kafkajs` as we use it: its client with our time-outs, codecs and log, and the two inner parts that its public face
- * does not offer. What the rules above it are for is told in `lane.ts` (writing) and `reader.ts` (reading).
+ * `kafkajs` as we use it: its client with our time-outs, codecs and log, and the inner parts that its public face does not
+ * offer. What the rules above it are for is told in `producer.ts` (writing) and `reader.ts` (reading).
  */
 import { createRequire } from "node:module"
-import { constants, gunzipSync, gzipSync } from "node:zlib"
-import * as zlib from "node:zlib"
 // By its default: Node does not find the names in this CommonJS module, Deno does.
-import kafkajs, { type CompressionTypes, type ISocketFactory, type Kafka, type LogEntry } from "kafkajs"
+import kafkajs, { type ISocketFactory, type Kafka, type LogEntry } from "kafkajs"
+import { registerCodecs } from "./codecs.ts"
 import type { KafkaSecurity } from "./security.ts"
-
-export type Compression = "zstd" | "gzip" | "none"
 
 export interface KafkaSettings {
   /** `host:port` of brokers to begin with. */
   readonly brokers: ReadonlyArray<string>
   readonly clientId: string
-  /** zstd where the runtime has it: as small as gzip for a fifth of the processor time. */
-  readonly compression?: Compression
   /** How long a broker may take to answer one request before it is asked again. */
   readonly requestTimeout_ms?: number
   /** Receives what `kafkajs` logs. Most of it is one line a retry, which the callers tell once and better. */
@@ -32,31 +27,6 @@ const CONNECT_TIMEOUT_MS = 3_000
 
 /** The callers try again themselves and know until when: in here only what a blink of the network needs. */
 const retry = { initialRetryTime: 100, maxRetryTime: 1_000, retries: 3 }
-
-/** Of `node:zlib`, absent before Node 22.15 (and from the typings of older ones). */
-const { zstdCompressSync, zstdDecompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Buffer; zstdDecompressSync?: (bytes: Uint8Array) => Buffer }
-export const hasZstd = zstdCompressSync !== undefined && zstdDecompressSync !== undefined
-
-/** Level 1 costs a sixth of level 6 and gives 7.6-9.5 KB instead of 6.8 for a record of 100 events. */
-const gzipFast = { level: constants.Z_BEST_SPEED }
-
-/** Both codecs are for reading too, whatever is written: topics keep what older settings wrote. */
-const registerCodecs = (): void => {
-  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.GZIP] = () => ({
-    compress: async ({ buffer }: { readonly buffer: Buffer }) => gzipSync(buffer, gzipFast),
-    decompress: async (bytes: Buffer) => gunzipSync(bytes)
-  })
-  if (zstdCompressSync === undefined || zstdDecompressSync === undefined) return
-  kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
-    compress: async ({ buffer }: { readonly buffer: Buffer }) => zstdCompressSync(buffer),
-    decompress: async (bytes: Buffer) => zstdDecompressSync(bytes)
-  })
-}
-
-export const compressionTypeOf = (compression: Compression = hasZstd ? "zstd" : "gzip"): CompressionTypes => {
-  if (compression === "zstd" && !hasZstd) throw new Error("This runtime has no zstd; choose gzip or none, or run on Deno or Node 22.15 and later.")
-  return compression === "zstd" ? kafkajs.CompressionTypes.ZSTD : compression === "gzip" ? kafkajs.CompressionTypes.GZIP : kafkajs.CompressionTypes.None
-}
 
 interface RequestQueue {
   throttleCheckTimeoutId: ReturnType<typeof setTimeout> | null
@@ -115,8 +85,19 @@ export interface FetchedPartition {
 }
 interface TopicRequest<Partition> { readonly topic: string; readonly partitions: ReadonlyArray<Partition> }
 
-/** The part of a broker connection that reading by offset needs; the public consumer only reads as a member of a group. */
+/** A request as the client's connections take it: `encode` answers its own encoder, or what has the same two properties. */
+export interface ProtocolRequest<Answer> {
+  readonly request: { readonly apiKey: number; readonly apiVersion: number; readonly apiName: string; readonly expectResponse: () => boolean; readonly encode: () => Promise<{ readonly buf: Buffer; readonly buffer: Buffer }> }
+  readonly response: { readonly decode: (answer: Buffer) => Promise<Answer & { readonly clientSideThrottleTime: number }>; readonly parse: (decoded: Answer & { readonly clientSideThrottleTime: number }) => Promise<Answer> }
+}
+
+/**
+ * The part of a broker connection that reading by offset and writing need: the public consumer only reads as a member of a
+ * group, and the public producer gives numbers of a failed batch to the next (`producer.ts`).
+ */
 export interface BrokerConnection {
+  readonly connectionPool: { send<Answer>(request: ProtocolRequest<Answer>): Promise<Answer> }
+  initProducerId(request: { readonly transactionalId: null; readonly transactionTimeout: number }): Promise<{ readonly producerId: string; readonly producerEpoch: number }>
   fetch(request: {
     readonly replicaId: -1; readonly isolationLevel: 0; readonly maxWaitTime: number; readonly minBytes: number; readonly maxBytes: number
     readonly topics: ReadonlyArray<TopicRequest<{ readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }>>
@@ -131,9 +112,11 @@ export interface Cluster {
   connect(): Promise<void>
   disconnect(): Promise<void>
   addMultipleTargetTopics(topics: ReadonlyArray<string>): Promise<void>
+  refreshMetadata(): Promise<void>
   refreshMetadataIfNecessary(): Promise<void>
   findLeaderForPartitions(topic: string, partitions: ReadonlyArray<number>): Readonly<Record<string, ReadonlyArray<number>>>
   findBroker(broker: { readonly nodeId: string }): Promise<BrokerConnection>
+  /** Any broker of a cluster without ZooKeeper. */ findControllerBroker(): Promise<BrokerConnection>
 }
 
 /** How often leaders are asked for anew though nothing failed. */

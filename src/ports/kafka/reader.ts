@@ -5,8 +5,9 @@
  */
 import type { Kafka } from "kafkajs"
 import type { LogRecord, PartitionBounds, ReadAnswer, ReadRequest } from "../event-log.ts"
-import { type BrokerConnection, type Cluster, type FetchedPartition, makeCluster } from "./client.ts"
-import { errorTypeOf, messageOf } from "./lane.ts"
+import type { BrokerConnection, Cluster, FetchedPartition } from "./client.ts"
+import { Connections } from "./connections.ts"
+import { errorTypeOf, messageOf } from "./errors.ts"
 
 export interface ReaderOptions {
   readonly kafka: Kafka
@@ -21,6 +22,8 @@ const FETCH_BYTES_MAX = 1024 * 1024
 const FETCH_BYTES_MIN = 16 * 1024
 const LATEST = -1
 const EARLIEST = -2
+/** How long the start of a partition is taken for what it was: retention moves it now and then, ends are asked for all the time. */
+const START_KNOWN_FOR_MS = 1_000
 const AGAIN_AFTER_MS = 50
 const AGAIN_AFTER_MAX_MS = 1_000
 
@@ -58,13 +61,14 @@ const pause = (ms: number): Promise<void> => new Promise((settle) => setTimeout(
 export class KafkaReader {
   readonly #options: ReaderOptions
   readonly #ahead = new Map<string, Ahead>()
-  #cluster: Cluster | undefined
-  #connecting: Promise<Cluster> | undefined
+  readonly #connections: Connections
+  /** Starts of partitions, which every fetch tells as well; a partition each. */
+  readonly #starts = new Map<string, { readonly offset: number; readonly until: number }>()
   #isFailing = false
-  #isClosed = false
 
   constructor(options: ReaderOptions) {
     this.#options = options
+    this.#connections = new Connections(options.kafka, options.onTrouble)
   }
 
   async read(request: ReadRequest): Promise<ReadAnswer> {
@@ -79,13 +83,24 @@ export class KafkaReader {
   }
 
   async bounds(topic: string, partition: number): Promise<PartitionBounds> {
-    const [startOffset, endOffset] = await this.#tried(topic, partition, (broker) => Promise.all([this.#offsetBy(broker, topic, partition, EARLIEST), this.#offsetBy(broker, topic, partition, LATEST)]))
+    const known = this.#starts.get(keyOf(topic, partition))
+    const [startOffset, endOffset] = await this.#tried(topic, partition, (broker) =>
+      Promise.all([known !== undefined && Date.now() < known.until ? known.offset : this.#startOf(broker, topic, partition), this.#offsetBy(broker, topic, partition, LATEST)]))
     return { startOffset: Math.min(startOffset, endOffset), endOffset }
+  }
+
+  async #startOf(broker: BrokerConnection, topic: string, partition: number): Promise<number> {
+    const offset = await this.#offsetBy(broker, topic, partition, EARLIEST)
+    this.#learnStart(topic, partition, offset)
+    return offset
+  }
+  #learnStart(topic: string, partition: number, offset: number): void {
+    this.#starts.set(keyOf(topic, partition), { offset, until: Date.now() + START_KNOWN_FOR_MS })
   }
 
   /** Ends of many partitions, one request a broker. One look: fails as soon as a broker does not answer. */
   async ends(partitions: ReadonlyArray<{ readonly topic: string; readonly partition: number }>): Promise<ReadonlyArray<{ readonly topic: string; readonly partition: number; readonly endOffset: number }>> {
-    const cluster = await this.#connected()
+    const cluster = await this.#connections.connected()
     try {
       const topics = [...new Set(partitions.map(({ topic }) => topic))]
       await cluster.addMultipleTargetTopics(topics)
@@ -103,7 +118,7 @@ export class KafkaReader {
       }))
       return answers.flatMap(({ responses }) => responses.flatMap(({ partitions: found, topic }) => found.map(({ offset, partition }) => ({ topic, partition, endOffset: Number(offset) }))))
     } catch (error) {
-      this.#drop(cluster)
+      this.#connections.drop(cluster)
       throw error
     }
   }
@@ -122,6 +137,7 @@ export class KafkaReader {
       if (stop > start) await broker.deleteRecords({ topics: [{ topic, partitions: [{ partition, offset: String(stop) }] }] })
     })
     this.#ahead.delete(keyOf(topic, partition))
+    this.#starts.delete(keyOf(topic, partition))
   }
 
   async #offsetBy(broker: BrokerConnection, topic: string, partition: number, timestamp: number): Promise<number> {
@@ -142,7 +158,7 @@ export class KafkaReader {
           throw error
         })
         if (answer === undefined) {
-          const startOffset = await this.#offsetBy(broker, topic, partition, EARLIEST)
+          const startOffset = await this.#startOf(broker, topic, partition)
           // Past the end: nothing is there, and the reader must hear where the log begins. Before the start: from there.
           if (at >= startOffset) return { from, records: [], next: from, startOffset }
           at = startOffset
@@ -151,6 +167,7 @@ export class KafkaReader {
         const fetched = answer.responses[0]?.partitions[0]
         if (fetched === undefined) throw new Error(`the broker answers nothing about ${topic}/${partition}`)
         const ahead = aheadOf(fetched, at)
+        if (ahead.startOffset >= 0) this.#learnStart(topic, partition, ahead.startOffset)
         // Never passed over in silence: what is before the watermark is either read or reported.
         if (ahead.next === at && Number(fetched.highWatermark) > at) throw new Error(`the broker gives no record of ${topic}/${partition} from ${at} on, though it ends at ${fetched.highWatermark}`)
         return ahead
@@ -163,7 +180,7 @@ export class KafkaReader {
     for (let again_ms = AGAIN_AFTER_MS;; again_ms = Math.min(AGAIN_AFTER_MAX_MS, 2 * again_ms)) {
       let cluster: Cluster | undefined
       try {
-        cluster = await this.#connected()
+        cluster = await this.#connections.connected()
         await cluster.addMultipleTargetTopics([topic])
         await cluster.refreshMetadataIfNecessary()
         const [nodeId] = Object.keys(cluster.findLeaderForPartitions(topic, [partition]))
@@ -172,48 +189,16 @@ export class KafkaReader {
         this.#isFailing = false
         return result
       } catch (error) {
-        this.#drop(cluster)
+        this.#connections.drop(cluster)
         if (!this.#isFailing) this.#options.onTrouble(`reading ${topic}/${partition} failed and is tried again: ${messageOf(error)}`)
         this.#isFailing = true
-        if (this.#isClosed || Date.now() + again_ms > stopAt) throw error
+        if (this.#connections.isClosed || Date.now() + again_ms > stopAt) throw error
         await pause(again_ms)
       }
     }
   }
 
-  async #connected(): Promise<Cluster> {
-    if (this.#isClosed) throw new Error("the event log is closed")
-    if (this.#cluster !== undefined) return this.#cluster
-    return this.#connecting ??= (async () => {
-      const cluster = makeCluster(this.#options.kafka)
-      try {
-        await cluster.connect()
-        return this.#cluster = cluster
-      } catch (error) {
-        this.#disconnect(cluster)
-        throw error
-      } finally {
-        this.#connecting = undefined
-      }
-    })()
-  }
-
-  /** Another reader may have made new connections already; only the failed ones go. */
-  #drop(cluster: Cluster | undefined): void {
-    if (cluster === undefined) return
-    if (this.#cluster === cluster) this.#cluster = undefined
-    this.#disconnect(cluster)
-  }
-
-  /** Not waited for: it would wait for answers of the broker that does not answer. */
-  #disconnect(cluster: Cluster): void {
-    cluster.disconnect().catch((error: unknown) => this.#options.onTrouble(`a connection could not be closed: ${messageOf(error)}`))
-  }
-
-  async close(): Promise<void> {
-    this.#isClosed = true
-    const cluster = this.#cluster
-    this.#cluster = undefined
-    if (cluster !== undefined) this.#disconnect(cluster)
+  close(): void {
+    this.#connections.close()
   }
 }

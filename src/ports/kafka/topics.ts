@@ -14,7 +14,7 @@ export interface TopicSpec {
 /** What a broker says of a topic; settings by their Kafka names. */
 export interface FoundTopic { readonly partitions: number; readonly settings: Readonly<Record<string, string>> }
 
-/** One record holds one request's events; the limit is on a whole send, compressed. */
+/** A record has a megabyte or so; the limit is on a whole batch, compressed. */
 export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
 
 const settingsOf = ({ compaction, retention_ms }: TopicSpec): Readonly<Record<string, string>> => ({

@@ -1,0 +1,288 @@
+/**
+ * The producer of this process: what waits for any partition goes to each broker in one request, the next as soon as that
+ * is answered. Two rules keep acknowledged records from being lost or stored twice, both found by dropping answers on the
+ * way back: of a partition one batch is under way, and after an error the same bytes go again, with the numbers by which
+ * the broker tells a repetition, until they are acknowledged. The client's own producer gives a failed batch's numbers to
+ * whatever comes next, so that other records would be taken for those that may be stored already; here a number, once
+ * sent, is its batch's for good.
+ *
+ * A partition is    waiting    for its broker to have answered what is under way
+ *                   under way  its batch is sent; what comes meanwhile waits
+ *                   failing    the batch may be stored or not; it goes again, later and later
+ *
+ * Partitions share requests and connections, nothing else: each has numbers of its own, and one that the broker will not
+ * agree with any more goes on under a new producer id while the others keep theirs.
+ */
+import type { Brokers, ProducerIdentity } from "./brokers.ts"
+import type { Compression } from "./codecs.ts"
+import { errorTypeOf, messageOf } from "./errors.ts"
+import { brokerError, type PartitionAnswer } from "./produce.ts"
+import { type BatchRecord, encodeBatch } from "./record-batch.ts"
+
+/** Records of one append that go to one partition. `done` is called exactly once. */
+export interface PartitionAppend {
+  readonly topic: string
+  readonly partition: number
+  readonly records: ReadonlyArray<BatchRecord>
+  readonly bytes: number
+  /** The offset of the first record, or why there is none. The rest follow without gaps. */
+  readonly done: (result: { readonly baseOffset: number } | AppendFailure) => void
+}
+
+/** Nothing was stored when the broker refused or the batch was never sent; when the producer was closed under way, nobody knows. */
+export interface AppendFailure { readonly message: string }
+
+export interface ProducerOptions {
+  readonly brokers: Brokers
+  readonly compression: Compression
+  /** Bytes of one partition's batch, before compression; a single append may be larger. */
+  readonly batchBytesMax: number
+  /** Bytes of one request, before compression: no batch is added past it. */
+  readonly requestBytesMax: number
+  readonly onTrouble: (message: string) => void
+}
+
+/** Nothing of such a batch is stored and nothing will be, however often it is sent. */
+const REFUSALS: ReadonlySet<string> = new Set([
+  "MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP", "UNSUPPORTED_COMPRESSION_TYPE", "INVALID_REQUIRED_ACKS",
+  "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"
+])
+/** The broker and this producer disagree for good about what was sent: only a producer with a new id goes on. */
+const DISAGREEMENTS: ReadonlySet<string> = new Set(["OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING", "DUPLICATE_SEQUENCE_NUMBER"])
+
+const AGAIN_AFTER_MS = 100
+/** Each try of a connection takes a second itself: a broker that is back is found within two. */
+const AGAIN_AFTER_MAX_MS = 500
+const SEQUENCES = 2 ** 31
+
+interface Batch {
+  readonly appends: Array<PartitionAppend>
+  readonly records: ReadonlyArray<BatchRecord>
+  readonly bytes: number
+  /** Made when it is first sent. */ encoded: Buffer | undefined
+  /** It was sent and not answered with success. */ isInDoubt: boolean
+}
+interface Partition {
+  readonly topic: string
+  readonly partition: number
+  readonly waiting: Array<PartitionAppend>
+  batch: Batch | undefined
+  /** In a request, or waiting to be tried again. */ isAway: boolean
+  identity: ProducerIdentity | undefined
+  /** Of the next batch that was not sent yet, or of the one under way. */ sequence: number
+  again_ms: number
+  failing: { readonly since: number; message: string } | undefined
+}
+
+const keyOf = ({ partition, topic }: { readonly topic: string; readonly partition: number }): string => `${topic}/${partition}`
+
+/** What waits at the front, within the bound; the rest keeps waiting. */
+const takeBatch = (waiting: Array<PartitionAppend>, bytesMax: number): Batch => {
+  let count = 1
+  let bytes = waiting[0]!.bytes
+  for (; count < waiting.length && bytes + waiting[count]!.bytes <= bytesMax; count++) bytes += waiting[count]!.bytes
+  const appends = waiting.splice(0, count)
+  return { appends, records: appends.flatMap(({ records }) => records), bytes, encoded: undefined, isInDoubt: false }
+}
+
+export class KafkaProducer {
+  readonly #options: ProducerOptions
+  /** Who was served last stands last. Bounded by the table of topics; what waits, by the log above. */
+  readonly #partitions = new Map<string, Partition>()
+  /** Brokers that have not answered yet. */
+  readonly #busy = new Set<string>()
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>()
+  #identity: ProducerIdentity | undefined
+  #isDispatching = false
+  #isAskedAgain = false
+  #areLeadersDoubted = false
+  #isClosed = false
+  #whenIdle: (() => void) | undefined
+
+  constructor(options: ProducerOptions) {
+    this.#options = options
+  }
+
+  /** Since when (ms, this machine's clock) the partition that waits longest was not acknowledged though it was tried, and what was said last. */
+  get trouble(): { readonly since: number; readonly message: string } | undefined {
+    let longest: Partition["failing"]
+    for (const { failing } of this.#partitions.values()) if (failing !== undefined && (longest === undefined || failing.since < longest.since)) longest = failing
+    return longest
+  }
+
+  append(append: PartitionAppend): void {
+    if (this.#isClosed) return append.done({ message: "the event log is closing" })
+    const key = keyOf(append)
+    const found = this.#partitions.get(key)
+    if (found !== undefined) found.waiting.push(append)
+    else {
+      this.#partitions.set(key, {
+        topic: append.topic, partition: append.partition, waiting: [append], batch: undefined, isAway: false, identity: undefined, sequence: 0, again_ms: AGAIN_AFTER_MS, failing: undefined
+      })
+    }
+    this.#dispatch()
+  }
+
+  /** One walk over the partitions at a time; who asks meanwhile gets another one after it. */
+  #dispatch(): void {
+    if (this.#isDispatching) return void (this.#isAskedAgain = true)
+    this.#isDispatching = true
+    void (async () => {
+      // One turn of grace lets every append of this turn join the first batch.
+      await Promise.resolve()
+      do {
+        this.#isAskedAgain = false
+        await this.#walk()
+      } while (this.#isAskedAgain)
+      this.#isDispatching = false
+      if (this.#isIdle) this.#whenIdle?.()
+    })()
+  }
+
+  get #isIdle(): boolean {
+    for (const { batch, waiting } of this.#partitions.values()) if (batch !== undefined || waiting.length > 0) return false
+    return true
+  }
+
+  /** Sends what is there to every broker that is not busy. Never rejects. */
+  async #walk(): Promise<void> {
+    const ready = [...this.#partitions.values()].filter(({ batch, isAway, waiting }) => !isAway && (batch !== undefined || waiting.length > 0))
+    if (ready.length === 0 || this.#isClosed) return
+    let leaders: ReadonlyArray<string | undefined>
+    try {
+      const isNewAsked = this.#areLeadersDoubted
+      this.#areLeadersDoubted = false
+      leaders = await this.#options.brokers.leadersOf(ready, isNewAsked)
+      this.#identity ??= await this.#options.brokers.newIdentity()
+    } catch (error) {
+      for (const partition of ready) this.#fail(partition, error)
+      return
+    }
+    // Closed while it was asked: everything has been answered.
+    if (this.#isClosed) return
+    const requests = new Map<string, { readonly partitions: Array<Partition>; bytes: number }>()
+    ready.forEach((partition, i) => {
+      const nodeId = leaders[i]
+      if (nodeId === undefined) return this.#fail(partition, new Error(`the brokers know no leader of ${keyOf(partition)}`))
+      if (this.#busy.has(nodeId)) return
+      const request = requests.get(nodeId) ?? { partitions: [], bytes: 0 }
+      if (request.partitions.length > 0 && request.bytes >= this.#options.requestBytesMax) return
+      const batch = partition.batch ??= takeBatch(partition.waiting, this.#options.batchBytesMax)
+      request.partitions.push(partition)
+      request.bytes += batch.bytes
+      requests.set(nodeId, request)
+    })
+    for (const [nodeId, { partitions }] of requests) void this.#send(nodeId, partitions)
+  }
+
+  async #send(nodeId: string, partitions: ReadonlyArray<Partition>): Promise<void> {
+    this.#busy.add(nodeId)
+    for (const partition of partitions) {
+      partition.isAway = true
+      // Behind the others, which have waited longer.
+      this.#partitions.delete(keyOf(partition))
+      this.#partitions.set(keyOf(partition), partition)
+    }
+    try {
+      const answers = await this.#options.brokers.produce(nodeId, partitions.map((partition) => ({ topic: partition.topic, partition: partition.partition, bytes: this.#encoded(partition) })))
+      const byPartition = new Map(answers.map((answer) => [keyOf(answer), answer]))
+      for (const partition of partitions) this.#settle(partition, byPartition.get(keyOf(partition)))
+    } catch (error) {
+      for (const partition of partitions) this.#fail(partition, error)
+    }
+    this.#busy.delete(nodeId)
+    this.#dispatch()
+  }
+
+  #encoded(partition: Partition): Buffer {
+    const batch = partition.batch!
+    const identity = partition.identity ??= this.#identity!
+    return batch.encoded ??= encodeBatch(batch.records, { ...identity, firstSequence: partition.sequence }, this.#options.compression, Date.now())
+  }
+
+  #settle(partition: Partition, answer: PartitionAnswer | undefined): void {
+    if (answer === undefined) return this.#fail(partition, new Error(`the broker answers nothing about ${keyOf(partition)}`))
+    const batch = partition.batch!
+    if (answer.error === 0) {
+      if (answer.baseOffset < 0) return this.#fail(partition, new Error(`the broker acknowledged ${keyOf(partition)} without an offset`))
+      partition.sequence = (partition.sequence + batch.records.length) % SEQUENCES
+      let baseOffset = answer.baseOffset
+      this.#answered(partition, (append) => {
+        append.done({ baseOffset })
+        baseOffset += append.records.length
+      })
+      return
+    }
+    const error = brokerError(answer.error)
+    const type = errorTypeOf(error)
+    if (REFUSALS.has(type)) {
+      // Had it been stored before it was refused, its numbers would be used up: nobody knows, so nobody uses them.
+      if (batch.isInDoubt) this.#disown(partition)
+      return this.#answered(partition, ({ done }) => done({ message: `the broker refuses a record of ${partition.topic}: ${messageOf(error)}` }))
+    }
+    // Under a new id the broker cannot say whether the batch is stored already: it may stand twice in the partition then,
+    // and the processors' look at event_id counts it once.
+    if (DISAGREEMENTS.has(type)) this.#disown(partition)
+    this.#fail(partition, error)
+  }
+
+  /** The next batch goes under an id that the partition has not seen. */
+  #disown(partition: Partition): void {
+    if (partition.identity === this.#identity) this.#identity = undefined
+    partition.identity = undefined
+    partition.sequence = 0
+    partition.batch!.encoded = undefined
+  }
+
+  /** Empty when the producer was closed meanwhile and has answered them. */
+  #answered(partition: Partition, tell: (append: PartitionAppend) => void): void {
+    const { appends } = partition.batch!
+    partition.batch = undefined
+    partition.isAway = false
+    partition.failing = undefined
+    partition.again_ms = AGAIN_AFTER_MS
+    appends.splice(0).forEach(tell)
+  }
+
+  #fail(partition: Partition, error: unknown): void {
+    if (this.#isClosed) return
+    const message = messageOf(error)
+    // Once for all that one broker's silence concerns.
+    if (partition.failing === undefined && ![...this.#partitions.values()].some(({ failing }) => failing?.message === message)) {
+      this.#options.onTrouble(`${keyOf(partition)} was not acknowledged and is sent again until it is: ${message}`)
+    }
+    partition.failing ??= { since: Date.now(), message }
+    partition.failing.message = message
+    // Frozen as it is, also when it could not be sent yet.
+    const batch = partition.batch ??= takeBatch(partition.waiting, this.#options.batchBytesMax)
+    batch.isInDoubt ||= batch.encoded !== undefined
+    partition.isAway = true
+    this.#areLeadersDoubted = true
+    const timer = setTimeout(() => {
+      this.#timers.delete(timer)
+      partition.isAway = false
+      this.#dispatch()
+    }, partition.again_ms)
+    this.#timers.add(timer)
+    partition.again_ms = Math.min(AGAIN_AFTER_MAX_MS, 2 * partition.again_ms)
+  }
+
+  /** Sends what waits, for at most `within_ms`; what is not acknowledged by then is answered as failed. */
+  async close(within_ms: number): Promise<void> {
+    if (!this.#isIdle) {
+      let timer: ReturnType<typeof setTimeout> | undefined
+      await new Promise<void>((settle) => {
+        timer = setTimeout(settle, within_ms)
+        this.#whenIdle = settle
+      })
+      clearTimeout(timer)
+    }
+    this.#isClosed = true
+    this.#timers.forEach(clearTimeout)
+    for (const { batch, failing, waiting } of this.#partitions.values()) {
+      for (const { done } of batch?.appends.splice(0) ?? []) done({ message: `not acknowledged before closing: ${failing?.message ?? "the broker does not answer"}` })
+      for (const { done } of waiting.splice(0)) done({ message: "not sent before closing" })
+    }
+    this.#options.brokers.close()
+  }
+}
