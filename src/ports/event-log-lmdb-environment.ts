@@ -4,6 +4,7 @@
  * Tests put a simulated disk here by wrapping `synced`, the one place that says "this survives a power cut".
  */
 import { open } from "lmdb"
+import { copyEnvironment } from "../../engine-sdk/src/store/copy-environment.ts"
 import type { LogRecord } from "./event-log.ts"
 import type { LogUsage } from "./log-space.ts"
 
@@ -157,14 +158,7 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
 }
 
 /** Copies the log at `path`, which other processes go on writing to, into the folder `to`, as it is at one moment. */
-export const copyLog = async (path: string, to: string): Promise<void> => {
-  const source = open<Buffer, string>({ path, encoding: "binary", maxDbs: DATABASES_MAX, maxReaders: READERS_MAX, readOnly: true })
-  try {
-    await (source as unknown as { readonly backup: (to: string, compact: boolean) => Promise<void> }).backup(to, false)
-  } finally {
-    await source.close()
-  }
-}
+export const copyLog = (path: string, to: string): Promise<void> => copyEnvironment(open, path, to, { maxDbs: DATABASES_MAX, maxReaders: READERS_MAX })
 /** End offsets by `topic/partition` of a log that nobody writes to. */
 export const endOffsetsOf = async (path: string): Promise<Readonly<Record<string, number>>> => {
   const root = open<Buffer, string>({ path, encoding: "binary", maxDbs: DATABASES_MAX, maxReaders: READERS_MAX, readOnly: true })
