@@ -14,6 +14,7 @@ export interface ServerConfig {
   /** Of organizations, `organization=weight` separated by commas. */ readonly weights: string
   /** What the embedded event log may hold; 0: as much as the disk has. */ readonly logMegabytesMax: number
   /** What must stay free on the data folder's disk. */ readonly diskReserveMegabytes: number
+  /** What bodies and unread answers of all requests may hold in memory together; of one organization at most half. */ readonly requestMegabytesMax: number
   /** `none`: another process has the engine. Distributed mode only. */ readonly engine: "embedded" | "none"
 }
 

@@ -13,6 +13,7 @@ import { Engine } from "../ports/engine.ts"
 import { EngineOverloaded, EngineRefusal, EngineUnavailable, RestrictionNotApplicable, SearchTimedOut } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import { Reply } from "../wire/reply.ts"
+import type { HeldMemory } from "../wire/request-memory.ts"
 import { CatalogResources } from "./resources.ts"
 
 /** Marks a failure of a key's own forced filter: the caller did nothing wrong and gets no data (spec part 7, 403). */
@@ -45,9 +46,17 @@ export const answering = (run: () => Answered | Promise<Answered>): Effect.Effec
       : replyOf(answered)
   })
 
+/** One piece is on its way while the next waits behind it. */
+const PIECES_HELD = 2
+async function* owed(pieces: AsyncIterable<string>, held: HeldMemory): AsyncGenerator<string> {
+  for await (const piece of pieces) {
+    held.owe(piece.length * PIECES_HELD)
+    yield piece
+  }
+}
 /** JSON Lines as they come; a failure in the middle breaks the stream off, because the status is sent by then. */
-export const streaming = (started: Result<StreamAnswer>): Effect.Effect<Reply, DeclaredError> =>
-  started.ok ? Effect.succeed(new Reply(started.value.status, Readable.from(started.value.lines), "text/plain; charset=utf-8")) : Effect.fail(declaredOf(started.error))
+export const streaming = (started: Result<StreamAnswer>, held: HeldMemory): Effect.Effect<Reply, DeclaredError> =>
+  started.ok ? Effect.succeed(new Reply(started.value.status, Readable.from(owed(started.value.lines, held)), "text/plain; charset=utf-8")) : Effect.fail(declaredOf(started.error))
 
 /** Makes the context of a request; resolved once when routes are built. `origin`: of one that may write resources. */
 export const makeContexts = Effect.gen(function*() {

@@ -72,8 +72,8 @@ export const routes = Effect.gen(function*() {
     })),
 
     implement(contract.indexDocument, inCollection((context, { params, search }, text) => engine.createDocument(context, params.collectionName, text, search))),
-    implement(contract.importDocuments, (input) => Effect.flatMap(input.stream, (stream) => streaming(engine.importDocuments(own(input), input.params.collectionName, stream, input.search)))),
-    implement(contract.exportDocuments, (input) => Effect.suspend(() => streaming(engine.exportDocuments(own(input), input.params.collectionName, input.search)))),
+    implement(contract.importDocuments, (input) => Effect.flatMap(input.stream, (stream) => streaming(engine.importDocuments(own(input), input.params.collectionName, stream, input.search, input.held()), input.held()))),
+    implement(contract.exportDocuments, (input) => Effect.suspend(() => streaming(engine.exportDocuments(own(input), input.params.collectionName, input.search), input.held()))),
     implement(contract.getDocument, plain((context, { params, search }) => engine.getDocument(context, params.collectionName, params.documentId, search))),
     implement(contract.updateDocument, inCollection((context, { params, search }, text) => engine.updateDocument(context, params.collectionName, params.documentId, text, search))),
     implement(contract.deleteDocument, plain((context, { params, search }) => engine.deleteDocument(context, params.collectionName, params.documentId, search))),

@@ -1,7 +1,9 @@
 /** Lines of a long request in constant memory: at most one chunk of lines and one unfinished line are held. */
 import { Effect } from "effect"
 import type { Readable } from "node:stream"
-import { type InputInvalid, inputInvalid } from "../wire/errors.ts"
+import { outOfMemory, unreadable } from "../wire/body.ts"
+import type { InputInvalid, Throttled } from "../wire/errors.ts"
+import type { HeldMemory } from "../wire/request-memory.ts"
 
 export interface LineLimits {
   readonly linesPerChunk: number
@@ -12,13 +14,15 @@ export interface LineLimits {
 
 /**
  * Calls `each` with chunks of non-empty lines, in order, one chunk at a time: the stream waits meanwhile, and with it
- * the sender. A stream that breaks off fails after what came before it was handed on.
+ * the sender. A stream that breaks off fails after what came before it was handed on. Where there is no memory for more,
+ * chunks are handed on as they are; where there is none for the unfinished line either, it fails.
  */
 export const eachChunk = Effect.fnUntraced(function*<E, R>(
   stream: Readable,
+  held: HeldMemory,
   limits: LineLimits,
   each: (lines: ReadonlyArray<string | undefined>) => Effect.Effect<void, E, R>
-): Effect.fn.Return<void, E | InputInvalid, R> {
+): Effect.fn.Return<void, E | InputInvalid | Throttled, R> {
   const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   let lines: Array<string | undefined> = []
   let bytes = 0
@@ -34,6 +38,11 @@ export const eachChunk = Effect.fnUntraced(function*<E, R>(
     unfinished = []
     unfinishedBytes = 0
   }
+  const handOn = Effect.fnUntraced(function*() {
+    yield* each(lines)
+    lines = []
+    bytes = 0
+  })
   const keep = (part: Buffer) => {
     unfinishedBytes += part.length
     // Beyond the limit only the length matters.
@@ -41,7 +50,7 @@ export const eachChunk = Effect.fnUntraced(function*<E, R>(
     else unfinished = []
   }
   for (;;) {
-    const next = yield* Effect.tryPromise({ try: () => iterator.next(), catch: (error) => inputInvalid("body", `The body could not be read: ${error instanceof Error ? error.message : String(error)}`) })
+    const next = yield* Effect.tryPromise({ try: () => iterator.next(), catch: unreadable })
     if (next.done === true) break
     let from = 0
     for (let at = next.value.indexOf(10); at >= 0; at = next.value.indexOf(10, from)) {
@@ -49,12 +58,14 @@ export const eachChunk = Effect.fnUntraced(function*<E, R>(
       finishLine()
       from = at + 1
       if (lines.length >= limits.linesPerChunk || bytes >= limits.bytesPerChunk) {
-        yield* each(lines)
-        lines = []
-        bytes = 0
+        yield* handOn()
       }
     }
     if (from < next.value.length) keep(next.value.subarray(from))
+    const open = unfinished.length === 0 ? 0 : unfinishedBytes
+    if (held.hold(bytes + open)) continue
+    if (lines.length > 0) yield* handOn()
+    if (!(yield* Effect.promise(() => held.holdSoon(open)))) return yield* outOfMemory()
   }
   if (unfinishedBytes > 0) finishLine()
   if (lines.length > 0) yield* each(lines)

@@ -8,6 +8,7 @@ import { storable } from "../analytics/normalize-query.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { parseBounded } from "../wire/body.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
+import type { HeldMemory } from "../wire/request-memory.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { FailedEvents } from "./failed.ts"
@@ -37,7 +38,7 @@ const parseLine = (line: string | undefined): { readonly entry: unknown } | { re
   return typeof parsed === "object" ? { entry: parsed.value } : { reason: parsed === "invalid" ? "the line is not valid JSON" : "the line nests too deeply" }
 }
 
-const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Caller, stream: Readable) {
+const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Caller, stream: Readable, held: HeldMemory) {
   const reaches = reachOf(caller)
   const totals = { accepted: 0, deduplicated: 0 }
   const rejected: Array<Rejection> = []
@@ -47,7 +48,7 @@ const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Cal
     rejectedTotal += rejections.length
     rejected.push(...rejections.slice(0, Math.max(0, REJECTIONS_LISTED_MAX - rejected.length)))
   }
-  yield* eachChunk(stream, limits, Effect.fnUntraced(function*(lines) {
+  yield* eachChunk(stream, held, limits, Effect.fnUntraced(function*(lines) {
     // Judged with their neighbours' numbers: an unreadable line is a hole that the judge must not see.
     const parsed = lines.map(parseLine)
     const readable: Array<unknown> = []
@@ -96,9 +97,9 @@ export const routes = Effect.gen(function*() {
   const entitlements = yield* Entitlements
   const failed = yield* FailedEvents
   return [
-    implement(contract.ingestEvents, ({ caller, headers, payload, stream }) =>
+    implement(contract.ingestEvents, ({ caller, headers, held, payload, stream }) =>
       Effect.gen(function*() {
-        if ((headers["content-type"] ?? "").toLowerCase().startsWith("application/x-ndjson")) return yield* ingestLines(events, caller, yield* stream)
+        if ((headers["content-type"] ?? "").toLowerCase().startsWith("application/x-ndjson")) return yield* ingestLines(events, caller, yield* stream, held())
         const entries = entriesOf(yield* payload)
         if (entries === undefined) return yield* inputInvalid("events", "`events` must be a list of events")
         if (entries.length > EVENTS_PER_BATCH_MAX) return yield* inputInvalid("events", `A batch has at most ${EVENTS_PER_BATCH_MAX} events`)

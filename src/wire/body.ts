@@ -6,7 +6,8 @@ import type { IncomingMessage } from "node:http"
 import type { Readable } from "node:stream"
 import { Effect } from "effect"
 import { type ContentCoding, contentCoding } from "./content-coding.ts"
-import { type InputInvalid, inputInvalid } from "./errors.ts"
+import { type InputInvalid, inputInvalid, Throttled } from "./errors.ts"
+import { FREE_BYTES, type HeldMemory } from "./request-memory.ts"
 
 /**
  * Bodies that say that they are no longer are decoded in one piece: a stream for each leaves some 30 KB of native memory
@@ -22,35 +23,41 @@ const bodyTime_ms = 120_000
 /** Who goes on sending what was refused has this long to read why. */
 const lingering_ms = 30_000
 
+/** More is held for requests than may be (`request-memory.ts`). */
+export const outOfMemory = (): Throttled => new Throttled({ message: "Too much is held in memory for this organization's requests at this moment; send it again later.", kind: "backpressure", retry_after_s: 1 })
+/** Why a body cannot be read. */
+export const unreadable = (error: unknown): InputInvalid | Throttled =>
+  error instanceof Throttled ? error : inputInvalid("body", `The body could not be read: ${error instanceof Error ? error.message : String(error)}`)
+
 /** The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold at once. It fails where the compressed text does not end as it has to. */
-export const bodyStream = (request: IncomingMessage): Effect.Effect<Readable, InputInvalid> => Effect.suspend((): Effect.Effect<Readable, InputInvalid> => {
+export const bodyStream = (request: IncomingMessage, held: () => HeldMemory): Effect.Effect<Readable, InputInvalid> => Effect.suspend((): Effect.Effect<Readable, InputInvalid> => {
   const encoding = encodingOf(request)
   if (encoding === "identity" || encoding === "") return Effect.succeed(request)
   const coding = contentCoding(encoding)
   if (coding === undefined) return Effect.fail(inputInvalid("content-encoding", `\`${encoding.slice(0, 40)}\` is not supported; gzip, br and zstd are`))
-  const { input, output } = coding.stream()
+  const { input, output } = coding.stream((bytes) => held().holdDecoder(bytes) ? undefined : outOfMemory())
   request.on("error", (error) => input.destroy(error))
   request.on("close", () => { if (!request.complete) input.destroy(new Error("it ended early")) })
   request.pipe(input)
   return Effect.succeed(output)
 })
 
-/** The whole decoded body, at most `bytes_max`. Over it, or over its time, the rest is discarded and the answer is 400. */
-export const bodyBytes = (request: IncomingMessage, bytes_max: number, { lingers_ms = lingering_ms, time_ms = bodyTime_ms } = {}): Effect.Effect<Buffer, InputInvalid> => {
+/** The whole decoded body, at most `bytes_max`. Over it, or over its time, the rest is discarded and the answer is 400; 429 where there is no memory for it. What it holds is `held` until that is closed. */
+export const bodyBytes = (request: IncomingMessage, bytes_max: number, held: () => HeldMemory, { lingers_ms = lingering_ms, time_ms = bodyTime_ms } = {}): Effect.Effect<Buffer, InputInvalid | Throttled> => {
   const coding = wholeCodingOf(request)
-  return Effect.flatMap(coding === undefined ? bodyStream(request) : Effect.succeed<Readable>(request), (stream) =>
-    Effect.callback<Buffer, InputInvalid>((resume) => {
+  return Effect.flatMap(coding === undefined ? bodyStream(request, held) : Effect.succeed<Readable>(request), (stream) =>
+    Effect.callback<Buffer, InputInvalid | Throttled>((resume) => {
       const chunks: Array<Buffer> = []
       let size = 0
       let isDone = false
-      const finish = (effect: Effect.Effect<Buffer, InputInvalid>) => {
+      const finish = (effect: Effect.Effect<Buffer, InputInvalid | Throttled>) => {
         if (isDone) return
         isDone = true
         clearTimeout(timer)
         resume(effect)
       }
-      const abandon = (sentence: string) => {
-        finish(Effect.fail(inputInvalid("body", sentence)))
+      const abandon = (failure: InputInvalid | Throttled) => {
+        finish(Effect.fail(failure))
         chunks.length = 0
         // What is left is not decoded for nothing.
         if (stream !== request) {
@@ -61,29 +68,31 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number, { lingers
         const linger = setTimeout(() => { request.destroy() }, lingers_ms)
         request.once("end", () => clearTimeout(linger)).once("close", () => clearTimeout(linger))
       }
-      const timer = setTimeout(() => abandon(`The body did not arrive within ${time_ms / 1_000} seconds`), time_ms)
-      const tooLarge = () => abandon(`The body is larger than ${bytes_max} bytes`)
-      const unreadable = (error: Error) => finish(Effect.fail(inputInvalid("body", `The body could not be read: ${error.message}`)))
+      const timer = setTimeout(() => abandon(inputInvalid("body", `The body did not arrive within ${time_ms / 1_000} seconds`)), time_ms)
+      const tooLarge = () => abandon(inputInvalid("body", `The body is larger than ${bytes_max} bytes`))
+      const broken = (error: Error) => finish(Effect.fail(unreadable(error)))
       const arrived = () => {
         if (coding === undefined) return finish(Effect.succeed(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)))
         try {
-          finish(Effect.succeed(coding.decode(chunks, size, bytes_max)))
+          const decoded = coding.decode(chunks, size, bytes_max)
+          finish(decoded.length <= FREE_BYTES || held().hold(decoded.length) ? Effect.succeed(decoded) : Effect.fail(outOfMemory()))
         } catch (error) {
           if ((error as { readonly code?: unknown }).code === "ERR_BUFFER_TOO_LARGE") tooLarge()
-          else unreadable(error as Error)
+          else broken(error as Error)
         }
       }
-      if (stream.errored) return unreadable(stream.errored)
+      if (stream.errored) return broken(stream.errored)
       if (stream.destroyed) return finish(Effect.fail(inputInvalid("body", "The body ended early")))
       if (Number(request.headers["content-length"] ?? 0) > bytes_max && stream === request) return tooLarge()
       stream.on("data", (chunk: Buffer) => {
         if (isDone) return
         size += chunk.length
         if (size > bytes_max) return tooLarge()
+        if (size > FREE_BYTES && !held().hold(size)) return abandon(outOfMemory())
         chunks.push(chunk)
       })
       stream.on("end", () => { if (!isDone) arrived() })
-      stream.on("error", unreadable)
+      stream.on("error", broken)
       stream.on("close", () => finish(Effect.fail(inputInvalid("body", "The body ended early"))))
     }))
 }

@@ -11,9 +11,13 @@ import { makeZstdFrames } from "./zstd-frames.ts"
 export interface ContentCoding {
   /** In one piece, `size` bytes in all. Throws why it is unreadable, or an error with the code `ERR_BUFFER_TOO_LARGE`. */
   readonly decode: (chunks: ReadonlyArray<Uint8Array>, size: number, bytes_max: number) => Buffer
-  /** As a stream, unbounded, with the native memory of one decoder until it ends, fails or is destroyed. */
-  readonly stream: () => { readonly input: Writable; readonly output: Readable }
+  /**
+   * As a stream, unbounded, with the native memory of one decoder until it ends, fails or is destroyed. `holds` is told how
+   * much of what it has decoded the decoder keeps, as that grows; an error that it returns ends the stream.
+   */
+  readonly stream: (holds: HoldsDecoded) => { readonly input: Writable; readonly output: Readable }
 }
+export type HoldsDecoded = (bytes: number) => Error | undefined
 
 type Decoder = Transform & { /** Of what was given, as far as it was used. */ readonly bytesWritten: number }
 type DecodeSync = (bytes: Uint8Array, options: { readonly maxOutputLength: number; readonly info: true }) => { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } }
@@ -26,6 +30,23 @@ const joined = (...stages: ReadonlyArray<Transform>) => {
   return { input: stages[0]!, output: stages.at(-1)! }
 }
 
+/** How far back a text may refer: what a decoder keeps of what it has decoded. Of zstd it is what RFC 8878 asks every decoder to take, of the others what their formats allow. */
+const WINDOW_BYTES = { deflate: 32 * 1024, br: 16 * 1024 * 1024, zstd: 8 * 1024 * 1024 } as const
+const ZSTD_WINDOW_LOG = 23
+/** Asked for in steps. */
+const WINDOW_STEP = 256 * 1024
+/** Stands behind a decoder with a window that counts. */
+const kept = (window_bytes: number, holds: HoldsDecoded) => {
+  let decoded = 0, told = 0
+  return (chunk: Uint8Array): Error | undefined => {
+    if (told === window_bytes) return undefined
+    decoded += chunk.length
+    if (decoded <= told) return undefined
+    told = Math.min(window_bytes, Math.ceil(decoded / WINDOW_STEP) * WINDOW_STEP)
+    return holds(told)
+  }
+}
+
 /** A decoder that tells itself where something is missing or left over. */
 const sure = (create: () => Transform, decodeSync: DecodeSync): ContentCoding => ({
   decode: (chunks, _, bytes_max) => decodeSync(Buffer.concat(chunks), { maxOutputLength: bytes_max, info: true }).buffer,
@@ -33,7 +54,7 @@ const sure = (create: () => Transform, decodeSync: DecodeSync): ContentCoding =>
 })
 
 /** A decoder that is asked how much of what was sent it used. `guard` stands behind everything: at its end a decoder leaves it, before it takes it or fails of it. */
-const counted = (create: () => Transform, decodeSync: DecodeSync, guard: Uint8Array): ContentCoding => {
+const counted = (create: () => Transform, decodeSync: DecodeSync, guard: Uint8Array, window_bytes: number): ContentCoding => {
   const check = (used: number, sent: number): void => {
     if (used !== sent) throw new Error(used > sent ? NO_END : "something stands behind the end of the compressed text")
   }
@@ -43,8 +64,9 @@ const counted = (create: () => Transform, decodeSync: DecodeSync, guard: Uint8Ar
       check(engine.bytesWritten, size)
       return buffer
     },
-    stream: () => {
+    stream: (holds) => {
       let sent = 0
+      const keeps = kept(window_bytes, holds)
       const decoder = create() as Decoder
       const count = new Transform({
         transform: (chunk: Uint8Array, _, done) => {
@@ -53,7 +75,7 @@ const counted = (create: () => Transform, decodeSync: DecodeSync, guard: Uint8Ar
         },
         flush: (done) => done(null, guard.length === 0 ? undefined : guard)
       })
-      const ended = new Transform({ transform: (chunk, _, done) => done(null, chunk), flush: attempted(() => check(decoder.bytesWritten, sent)) })
+      const ended = new Transform({ transform: (chunk: Uint8Array, _, done) => done(keeps(chunk) ?? null, chunk), flush: attempted(() => check(decoder.bytesWritten, sent)) })
       return joined(count, decoder, ended)
     }
   }
@@ -70,7 +92,7 @@ const attempted = (run: () => void) => (done: (error: Error | null) => void): vo
 /** Of a text that is decoded in one piece: each costs a decoder, and the thread for that long. */
 const FRAMES_MAX = 64
 /** A decoder is given each frame apart: what follows one in the same piece it drops. */
-const framed = (create: () => Transform, decodeSync: DecodeSync): ContentCoding => ({
+const framed = (create: () => Transform, decodeSync: DecodeSync, window_bytes: number): ContentCoding => ({
   decode: (chunks, size, bytes_max) => {
     const bytes = Buffer.concat(chunks)
     const frames = makeZstdFrames()
@@ -88,8 +110,9 @@ const framed = (create: () => Transform, decodeSync: DecodeSync): ContentCoding 
     if (!frames.isWhole()) throw new Error(NO_END)
     return decoded.length === 1 ? decoded[0]! : Buffer.concat(decoded)
   },
-  stream: () => {
+  stream: (holds) => {
     const frames = makeZstdFrames()
+    const keeps = kept(window_bytes, holds)
     const cut = new Transform({
       transform(chunk: Uint8Array, _, done) {
         attempted(() => {
@@ -102,18 +125,29 @@ const framed = (create: () => Transform, decodeSync: DecodeSync): ContentCoding 
       },
       flush: (done) => done(frames.isWhole() ? null : new Error(NO_END))
     })
-    return joined(cut, create())
+    return joined(cut, create(), new Transform({ transform: (chunk: Uint8Array, _, done) => done(keeps(chunk) ?? null, chunk) }))
   }
 })
 
-const { createZstdDecompress, zstdDecompressSync } = zlib as { readonly createZstdDecompress?: () => Transform; readonly zstdDecompressSync?: unknown }
+interface Zstd {
+  readonly createZstdDecompress?: (options: object) => Transform
+  readonly zstdDecompressSync?: (bytes: Uint8Array, options: object) => unknown
+  readonly constants: { readonly ZSTD_d_windowLogMax?: number }
+}
+const { constants: { ZSTD_d_windowLogMax = 100 }, createZstdDecompress, zstdDecompressSync } = zlib as Zstd
+const zstdParameters = { params: { [ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }
+const zstd = createZstdDecompress === undefined || zstdDecompressSync === undefined ? undefined : framed(
+  () => createZstdDecompress(zstdParameters),
+  ((bytes, options) => zstdDecompressSync(bytes, { ...zstdParameters, ...options })) as DecodeSync,
+  WINDOW_BYTES.zstd
+)
 const gzip = sure(() => zlib.createGunzip(), zlib.gunzipSync as unknown as DecodeSync)
 const codings: ReadonlyMap<string, ContentCoding> = new Map([
   ["gzip", gzip],
   ["x-gzip", gzip],
-  ["deflate", counted(() => zlib.createInflate(), zlib.inflateSync as unknown as DecodeSync, Buffer.alloc(0))],
-  ["br", counted(() => zlib.createBrotliDecompress(), zlib.brotliDecompressSync as unknown as DecodeSync, Buffer.alloc(1))],
-  ...createZstdDecompress === undefined || zstdDecompressSync === undefined ? [] : [["zstd", framed(createZstdDecompress, zstdDecompressSync as DecodeSync)] as const]
+  ["deflate", counted(() => zlib.createInflate(), zlib.inflateSync as unknown as DecodeSync, Buffer.alloc(0), WINDOW_BYTES.deflate)],
+  ["br", counted(() => zlib.createBrotliDecompress(), zlib.brotliDecompressSync as unknown as DecodeSync, Buffer.alloc(1), WINDOW_BYTES.br)],
+  ...zstd === undefined ? [] : [["zstd", zstd] as const]
 ])
 /** By its name in lower case; undefined for what cannot be decoded here. */
 export const contentCoding = (name: string): ContentCoding | undefined => codings.get(name)

@@ -3,7 +3,7 @@
  * key and everything `Access.check` decides, then the handler, which looks at the resource before it asks for the body.
  * Query and body are therefore effects that decode when yielded. Every failure and every defect is rendered here.
  */
-import type { IncomingMessage } from "node:http"
+import type { IncomingMessage, ServerResponse } from "node:http"
 import { Readable } from "node:stream"
 import { NodeHttpServerRequest } from "@effect/platform-node"
 import { Cause, Effect } from "effect"
@@ -18,12 +18,13 @@ import { type Actor, CurrentOrigin } from "../audit/origin.ts"
 import { Console, type ConsoleCaller } from "../console/console.ts"
 import { consoleRoles } from "../console/roles.ts"
 import { bodyBytes, bodyStream, isStorable, jsonDepthMax, parseBounded, unstorablePath } from "./body.ts"
-import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired } from "./errors.ts"
+import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired, type Throttled } from "./errors.ts"
 import { edgeHeaders } from "./edges.ts"
 import { isBearer, type Operation, paramsOf } from "./operation.ts"
 import { type Plane, planeOfPath } from "./plane.ts"
 import { type DeclaredError, render } from "./render.ts"
 import { Reply } from "./reply.ts"
+import { FREE_BYTES, type HeldMemory, RequestMemory } from "./request-memory.ts"
 import { decoderOf } from "./validation.ts"
 
 export interface Input<Q, B> {
@@ -36,9 +37,10 @@ export interface Input<Q, B> {
   readonly address: string
   /** This connection is TLS; a proxy in front may be without it. */ readonly isEncrypted: boolean
   /** Decoded by the operation's schema when yielded. */ readonly query: Effect.Effect<Q, InputInvalid>
-  readonly payload: Effect.Effect<B, InputInvalid | EngineRefusal>
-  /** Decoded from its transfer, nothing more; at most the operation's bound. */ readonly bytes: Effect.Effect<Buffer, InputInvalid>
+  readonly payload: Effect.Effect<B, InputInvalid | Throttled | EngineRefusal>
+  /** Decoded from its transfer, nothing more; at most the operation's bound. */ readonly bytes: Effect.Effect<Buffer, InputInvalid | Throttled>
   /** Unbounded: the handler must hold only a bounded part. */ readonly stream: Effect.Effect<Readable, InputInvalid>
+  /** What this request holds in memory, of what all may; for who reads `stream` or answers with one. */ readonly held: () => HeldMemory
 }
 export type Handler<Q, B, S> = (input: Input<Q, B>) => Effect.Effect<S | Reply, DeclaredError>
 
@@ -112,12 +114,16 @@ const causeResponse = (cause: Cause.Cause<unknown>, plane: Plane, requestId: str
   )
 }
 
-const toResponse = (operation: Operation, answer: unknown, headers: Readonly<Record<string, string>>): HttpServerResponse.HttpServerResponse => {
-  if (!(answer instanceof Reply)) return HttpServerResponse.text(JSON.stringify(answer), { status: operation.success.status, headers, contentType: "application/json" })
+const toResponse = (operation: Operation, answer: unknown, headers: Readonly<Record<string, string>>, held: () => HeldMemory): HttpServerResponse.HttpServerResponse => {
+  const owing = <A extends string | Uint8Array>(body: A): A => {
+    if (body.length > FREE_BYTES) held().owe(body.length)
+    return body
+  }
+  if (!(answer instanceof Reply)) return HttpServerResponse.text(owing(JSON.stringify(answer)), { status: operation.success.status, headers, contentType: "application/json" })
   const options = { status: answer.status, headers: { ...headers, ...answer.headers }, contentType: answer.type }
-  if (typeof answer.body === "string") return HttpServerResponse.text(answer.body, options)
+  if (typeof answer.body === "string") return HttpServerResponse.text(owing(answer.body), options)
   if (answer.body instanceof Readable) return HttpServerResponse.raw(answer.body, { status: answer.status, headers: { ...headers, ...answer.headers, "content-type": answer.type } })
-  return HttpServerResponse.uint8Array(answer.body, options)
+  return HttpServerResponse.uint8Array(owing(answer.body), options)
 }
 
 const sessionOf = (headers: IncomingMessage["headers"]): string | undefined => {
@@ -150,6 +156,7 @@ const pathOf = (url: string): string => {
 
 export interface RouteOptions {
   /** CIDR ranges of proxies in front, whose word about the client's address counts; none when absent. */ readonly trustedProxies?: ReadonlyArray<string>
+  /** What requests may hold in memory together (`request-memory.ts`). */ readonly requestBytesMax?: number
 }
 
 /** Whose change it is; undefined for what changes nothing that is audited. */
@@ -160,7 +167,12 @@ const actorOf = (operation: Operation, caller: Caller | undefined, consoleCaller
 }
 
 /** Routes for the given operations. Needs `Access` once, when built; nothing per request. */
-export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
+export const routesOf = (implemented: ReadonlyArray<Implemented>, { requestBytesMax, trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
+  const log = yield* Effect.context<never>()
+  const memory = new RequestMemory({
+    bytesMax: requestBytesMax,
+    onCutOff: (organization) => { Effect.runForkWith(log)(Effect.logWarning(`Answers that are not read hold too much memory; one of ${organization || "no organization"} was cut off`)) }
+  })
   const access = yield* Access
   const operator = yield* OperatorAuth
   const consoles = yield* Console
@@ -182,7 +194,18 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
       const address = clientAddress(node.socket.remoteAddress ?? "", node.headers["x-forwarded-for"], trustedProxies)
       // A body can be read once; a handler may look at it twice.
       let read: Buffer | undefined
-      const bytes = Effect.suspend(() => read === undefined ? Effect.tap(bodyBytes(node, operation.bodyBytesMax), (body) => Effect.sync(() => { read = body })) : Effect.succeed(read))
+      let holder = ""
+      let opened: HeldMemory | undefined
+      const held = (): HeldMemory => {
+        if (opened !== undefined) return opened
+        const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
+        const account = opened = memory.open(holder, () => response.destroy())
+        // Its end, whoever made it: all is sent, or nobody is there any more.
+        if (response.destroyed || response.writableFinished) account.close()
+        else response.once("close", () => account.close())
+        return account
+      }
+      const bytes = Effect.suspend(() => read === undefined ? Effect.tap(bodyBytes(node, operation.bodyBytesMax, held), (body) => Effect.sync(() => { read = body })) : Effect.succeed(read))
       let known: Known | undefined
       const program = Effect.gen(function*() {
         const consoleCaller = operation.scope === "console" && least !== undefined
@@ -201,6 +224,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
             isGateway: operation.plane === "gateway",
             onKey: (key, rate) => { known = { key, rate } }
           })
+        holder = caller?.organizationId ?? params.organizationId ?? ""
         const unnamed = unnameable(operation, params, search)
         if (unnamed !== undefined) return yield* inputInvalid(unnamed, notStorable)
         // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
@@ -222,10 +246,11 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { trustedProxi
             return decodePayload === undefined ? json : Effect.flatMap(json, decodePayload)
           }),
           bytes: inSession(bytes),
-          stream: inSession(bodyStream(node))
+          stream: inSession(bodyStream(node, held)),
+          held
         })
         const answer = yield* actor === undefined ? handled : Effect.provideService(handled, CurrentOrigin, { actor, requestId, operation: operation.id })
-        return toResponse(operation, answer, headersOf(known, node))
+        return toResponse(operation, answer, headersOf(known, node), held)
       })
       return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headersOf(known, node)))
     }

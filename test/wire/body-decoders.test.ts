@@ -6,6 +6,7 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib"
 import { Effect } from "effect"
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest"
 import { bodyBytes, bodyStream } from "../../src/wire/body.ts"
+import { RequestMemory } from "../../src/wire/request-memory.ts"
 
 const counts = vi.hoisted(() => ({ streams: 0, open: 0, whole: 0 }))
 vi.mock("node:zlib", async (original) => {
@@ -27,11 +28,13 @@ vi.mock("node:zlib", async (original) => {
   return counted
 })
 
+const memory = new RequestMemory()
+const held = () => memory.open("")
 let server: Server
 let port: number
 beforeAll(async () => {
   server = createServer((request, response) => {
-    const read = request.url === "/streamed" ? Effect.flatMap(bodyStream(request), (stream) => Effect.promise(async () => {
+    const read = request.url === "/streamed" ? Effect.flatMap(bodyStream(request, held), (stream) => Effect.promise(async () => {
       try {
         let size = 0
         for await (const chunk of stream) size += (chunk as Buffer).length
@@ -39,8 +42,8 @@ beforeAll(async () => {
       } catch (error) {
         return String(error)
       }
-    })) : Effect.map(bodyBytes(request, 200_000), (bytes) => String(bytes.length))
-    void Effect.runPromise(Effect.match(read, { onSuccess: (text) => text, onFailure: (error) => error.issues[0]!.message })).then((text) => response.end(text))
+    })) : Effect.map(bodyBytes(request, 200_000, held), (bytes) => String(bytes.length))
+    void Effect.runPromise(Effect.match(read, { onSuccess: (text) => text, onFailure: (error) => error._tag === "Throttled" ? error.message : error.issues[0]!.message })).then((text) => response.end(text))
   })
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle))
   port = (server.address() as AddressInfo).port

@@ -6,21 +6,24 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Effect } from "effect"
 import { bodyBytes, bodyStream, isStorable, unstorablePath } from "../../src/wire/body.ts"
+import { RequestMemory } from "../../src/wire/request-memory.ts"
 
+const memory = new RequestMemory()
+const held = () => memory.open("")
 let server: Server
 let port: number
 beforeAll(async () => {
   server = createServer((request, response) => {
     // A handler that takes the stream and looks at it later, or never.
     if (request.url === "/streamed") {
-      return void Effect.runPromise(bodyStream(request)).then(async (stream) => {
+      return void Effect.runPromise(bodyStream(request, held)).then(async (stream) => {
         let size = 0
         for await (const chunk of stream) size += (chunk as Buffer).length
         response.end(String(size))
       }).catch((error: Error) => response.end(`failed: ${error.message}`))
     }
-    if (request.url === "/unread") return void Effect.runPromise(bodyStream(request)).then(() => setTimeout(() => response.end("{}"), 50))
-    void Effect.runPromise(Effect.match(bodyBytes(request, 1_000, { time_ms: 200, lingers_ms: 200 }), { onSuccess: (bytes) => String(bytes.length), onFailure: (error) => error.issues[0]!.message })).then((text) => response.end(text))
+    if (request.url === "/unread") return void Effect.runPromise(bodyStream(request, held)).then(() => setTimeout(() => response.end("{}"), 50))
+    void Effect.runPromise(Effect.match(bodyBytes(request, 1_000, held, { time_ms: 200, lingers_ms: 200 }), { onSuccess: (bytes) => String(bytes.length), onFailure: (error) => error._tag === "Throttled" ? error.message : error.issues[0]!.message })).then((text) => response.end(text))
   })
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle))
   port = (server.address() as AddressInfo).port

@@ -16,43 +16,68 @@ const LINE_BYTES_MAX = 32 * 1024 * 1024
 const EXPORT_PAGE = 500
 const NEWLINE = 10
 
-/** Lines of a byte stream without their newline, as many at a time as a chunk completes; blank lines are skipped. A line over the limit is answered as undefined and passed over. Invalid UTF-8 becomes U+FFFD. Where the stream breaks off, `broken` is told and the lines end. */
-async function* linesOf(chunks: AsyncIterable<Uint8Array>, broken: (reason: string) => void): AsyncGenerator<ReadonlyArray<string | undefined>> {
-  const decoder = new TextDecoder()
-  /** The line that is not complete yet, and its bytes. */
-  let open = "", openBytes = 0
-  let isTooLong = false
-  try {
-    for await (const chunk of chunks) {
-      const text = decoder.decode(chunk, { stream: true })
-      const lines: Array<string | undefined> = []
-      let start = 0
-      for (let end = text.indexOf("\n"); end >= 0; start = end + 1, end = text.indexOf("\n", start)) {
-        const line = open === "" ? text.slice(start, end) : open + text.slice(start, end)
-        if (isTooLong) lines.push(undefined)
-        else if (!isBlank(line)) lines.push(line)
-        open = ""
-        isTooLong = false
-      }
-      const newline = chunk.lastIndexOf(NEWLINE)
-      openBytes = newline < 0 ? openBytes + chunk.length : chunk.length - newline - 1
-      if (!isTooLong) open += text.slice(start)
-      if (openBytes > LINE_BYTES_MAX) { open = ""; isTooLong = true }
-      if (lines.length > 0) yield lines
-    }
-  } catch (error) {
-    // The open line may be half a line.
-    return broken(error instanceof Error ? error.message : String(error))
+/** What imports and exports of a host may hold together; an import alone holds a batch and a line. */
+export interface ImportMemory {
+  /** This import holds `bytes` now. False: that is too much; it goes on with as much as before. */ readonly hold: (bytes: number) => boolean
+  /** The same as soon as there is room; false when there was none for too long. */ readonly holdSoon: (bytes: number) => Promise<boolean>
+}
+const UNBOUNDED: ImportMemory = { hold: () => true, holdSoon: async () => true }
+
+/** A line, or the code of its refusal: longer than a line may be (400), or more than there was memory for (429). */
+type Line = string | 400 | 429
+const refusalOf = { 400: `Bad JSON: a line may have at most ${LINE_BYTES_MAX} bytes.`, 429: "Too much is held in memory at this moment for a line of this length; send it again later." } as const
+
+/** Lines of a byte stream without their newline; blank lines are skipped. Invalid UTF-8 becomes U+FFFD. */
+class Lines {
+  readonly #decoder = new TextDecoder()
+  /** The line that is not complete yet, or why it will be none. */
+  #open: Line = ""
+  #openBytes = 0
+
+  /** Of the open line: what is held of it. */
+  get openBytes(): number {
+    return typeof this.#open === "string" ? this.#openBytes : 0
   }
-  const last = open + decoder.decode()
-  if (isTooLong) yield [undefined]
-  else if (!isBlank(last)) yield [last]
+  /** Lines that the chunk completes. */
+  add(chunk: Uint8Array): ReadonlyArray<Line> {
+    const text = this.#decoder.decode(chunk, { stream: true })
+    const lines: Array<Line> = []
+    let start = 0
+    for (let end = text.indexOf("\n"); end >= 0; start = end + 1, end = text.indexOf("\n", start)) {
+      this.#close(text.slice(start, end), lines)
+      this.#open = ""
+    }
+    const newline = chunk.lastIndexOf(NEWLINE)
+    this.#openBytes = newline < 0 ? this.#openBytes + chunk.length : chunk.length - newline - 1
+    if (typeof this.#open === "string") this.#open += text.slice(start)
+    if (this.#openBytes > LINE_BYTES_MAX) this.#open = 400
+    return lines
+  }
+  /** The open line is not held any more; its end is read over. Blanks are nothing that would be missing. */
+  drop(): void {
+    if (typeof this.#open !== "string") return
+    this.#open = isBlank(this.#open) ? "" : 429
+    this.#openBytes = 0
+  }
+  /** What the end of the stream completes. */
+  end(): ReadonlyArray<Line> {
+    const lines: Array<Line> = []
+    this.#close(this.#decoder.decode(), lines)
+    return lines
+  }
+  #close(rest: string, lines: Array<Line>): void {
+    const line = typeof this.#open !== "string" ? this.#open : this.#open === "" ? rest : this.#open + rest
+    if (typeof line !== "string" || !isBlank(line)) lines.push(line)
+  }
 }
 const isBlank = (line: string): boolean => line === "" || (line.charCodeAt(0) <= 32 && line.trim() === "")
 
 interface ImportSettings { readonly action: WriteAction; readonly dirtyValues: DirtyValues | undefined; readonly returnId: boolean; readonly returnDoc: boolean }
-/** Fails before reading where a parameter or the collection is wrong; afterwards every line has its own verdict. */
-export const importDocuments = (context: OperationContext, collection: string, chunks: AsyncIterable<Uint8Array>, parameters: QueryParameters): Result<StreamAnswer> => {
+/**
+ * Fails before reading where a parameter or the collection is wrong; afterwards every line has its own verdict. Where `memory`
+ * gives no more, lines are written as they come instead of in batches, and a line that alone is too much is refused.
+ */
+export const importDocuments = (context: OperationContext, collection: string, chunks: AsyncIterable<Uint8Array>, parameters: QueryParameters, memory = UNBOUNDED): Result<StreamAnswer> => {
   const info = resolveCollection(context, collection)
   if (info === undefined) return fail(COLLECTION_NOT_FOUND)
   const action = actionOf(parameters.action)
@@ -64,12 +89,17 @@ export const importDocuments = (context: OperationContext, collection: string, c
   const size = batchSizeOf(parameters)
   if (!size.ok) return size
   const settings: ImportSettings = { action: action.value, dirtyValues: dirtyValuesOf(parameters.dirty_values), returnId: returnId.value, returnDoc: returnDoc.value }
-  return ok({ status: 200, lines: importLines(context, info, chunks, settings) })
+  return ok({ status: 200, lines: importLines(context, info, chunks, settings, memory) })
 }
-async function* importLines(context: OperationContext, info: CollectionInfo, chunks: AsyncIterable<Uint8Array>, settings: ImportSettings): AsyncGenerator<string> {
-  let batch: Array<string | undefined> = []
+async function* importLines(context: OperationContext, info: CollectionInfo, chunks: AsyncIterable<Uint8Array>, settings: ImportSettings, memory: ImportMemory): AsyncGenerator<string> {
+  const lines = new Lines()
+  let batch: Array<Line> = []
   let characters = 0
   let first = true
+  const add = (line: Line): void => {
+    batch.push(line)
+    if (typeof line === "string") characters += line.length
+  }
   const flush = async (): Promise<string> => {
     const text = await writeBatch(context, info, batch, settings)
     const out = first ? text : `\n${text}`
@@ -79,23 +109,42 @@ async function* importLines(context: OperationContext, info: CollectionInfo, chu
     return out
   }
   let reason: string | undefined
-  for await (const lines of linesOf(chunks, (told) => { reason = told })) for (const line of lines) {
-    batch.push(line)
-    characters += line?.length ?? 0
-    if (batch.length >= BATCH_LINES_MAX || characters >= BATCH_CHARACTERS_MAX) yield await flush()
+  const iterator = chunks[Symbol.asyncIterator]()
+  try {
+    for (;;) {
+      const next = await iterator.next().catch((error: unknown) => {
+        reason = error instanceof Error ? error.message : String(error)
+        return undefined
+      })
+      if (next === undefined || next.done === true) break
+      for (const line of lines.add(next.value)) {
+        add(line)
+        if (batch.length >= BATCH_LINES_MAX || characters >= BATCH_CHARACTERS_MAX) yield await flush()
+      }
+      if (memory.hold(characters + lines.openBytes)) continue
+      if (batch.length > 0) yield await flush()
+      if (!await memory.holdSoon(lines.openBytes)) {
+        lines.drop()
+        memory.hold(0)
+      }
+    }
+  } finally {
+    await iterator.return?.()
   }
+  // A stream that broke off may have left half a line.
+  if (reason === undefined) for (const line of lines.end()) add(line)
   if (batch.length > 0) yield await flush()
   // The status is sent by then: what came whole has its verdicts, and the last line says why there are no more.
   if (reason !== undefined) yield `${first ? "" : "\n"}${failureLine(400, `The body could not be read: ${reason}`, undefined, undefined)}`
 }
-const writeBatch = async (context: OperationContext, info: CollectionInfo, batch: ReadonlyArray<string | undefined>, settings: ImportSettings): Promise<string> => {
-  const lines = batch.filter((line) => line !== undefined)
-  const operations = lines.map((document): WriteOperation => ({ kind: "put", action: settings.action, dirtyValues: settings.dirtyValues, document }))
+const writeBatch = async (context: OperationContext, info: CollectionInfo, batch: ReadonlyArray<Line>, settings: ImportSettings): Promise<string> => {
+  const operations: Array<WriteOperation> = []
+  for (const document of batch) if (typeof document === "string") operations.push({ kind: "put", action: settings.action, dirtyValues: settings.dirtyValues, document })
   const written = await context.engine.write(context.namespace, info.schema.name, operations, { returnDocuments: settings.returnDoc })
   let at = 0
   return batch.map((line) => {
-    if (line === undefined) return failureLine(400, `Bad JSON: a line may have at most ${LINE_BYTES_MAX} bytes.`, undefined, undefined)
-    const verdict: WriteVerdict = written.ok ? written.value[at++] : { result: written }
+    if (typeof line !== "string") return failureLine(line, refusalOf[line], undefined, undefined)
+    const verdict: WriteVerdict = written.ok ? written.value[at++]! : { result: written }
     return resultLine(verdict, line, settings)
   }).join("\n")
 }

@@ -2,7 +2,7 @@
 export * from "./collections.ts"
 export { curationSets } from "./curation-sets.ts"
 export { createDocument, deleteDocument, deleteDocuments, getDocument, updateDocument, updateDocuments } from "./documents.ts"
-export { exportDocuments, importDocuments } from "./import-export.ts"
+export { exportDocuments, importDocuments, type ImportMemory } from "./import-export.ts"
 export type { Merchandising, SearchMerchandise } from "./merchandised.ts"
 export { joinable, parseBody, resolveCollection, type Answer, type Answered, type AnsweredSearch, type Caller, type OperationContext, type QueryParameters, type StreamAnswer } from "./operation.ts"
 export { memoryResources, searchResourcesOf, type Alias, type ResourceKind, type ResourceKinds, type Resources, type StemmingDictionary } from "./resources.ts"

@@ -1,0 +1,158 @@
+/**
+ * What requests hold in memory, all together: bodies that are arriving or being worked on, and answers that nobody reads.
+ * Each of them has a bound of its own; this one is theirs together, fair between organizations.
+ *
+ * The rule is that of buffers in switches (Choudhury and Hahne, "Dynamic queue length thresholds", 1998): a holder may hold
+ * as much as is free. Alone it gets half of everything, and of k that want all there is each gets a (k + 1)th and as much
+ * stays free, so whoever comes next finds room, and nobody has to be known beforehand. O(1) a decision.
+ *
+ * Bytes are counted as they are decoded. What is made of them, texts and parsed values, is a few times as much.
+ */
+
+/** Of each request, not counted: a socket has as much in its buffers. Small requests cost nothing here, and go on when nothing is free. */
+export const FREE_BYTES = 65_536
+export const REQUEST_MEMORY_DEFAULT = 256 * 1024 * 1024
+/** Who waits for room has this long: two that wait for each other's would have for ever, and a sender that is gone is noticed only by who reads on. */
+const WAIT_MS = 2_000
+
+interface Holder { bytes: number; /** With answers that wait to be read; who waits longest comes first. */ readonly answers: Set<HeldMemory> }
+interface Waiter { readonly held: HeldMemory; readonly bytes: number; readonly settle: (isGranted: boolean) => void }
+
+export interface RequestMemoryOptions {
+  readonly bytesMax?: number
+  readonly wait_ms?: number
+  /** Told of each answer that is cut off. */ readonly onCutOff?: (holder: string) => void
+}
+
+export class RequestMemory {
+  readonly #bytesMax: number
+  readonly #wait_ms: number
+  readonly #onCutOff: (holder: string) => void
+  readonly #holders = new Map<string, Holder>()
+  readonly #waiting = new Set<Waiter>()
+  #bytes = 0
+  #willSweep = false
+
+  constructor({ bytesMax = REQUEST_MEMORY_DEFAULT, onCutOff = () => {}, wait_ms = WAIT_MS }: RequestMemoryOptions = {}) {
+    this.#bytesMax = bytesMax
+    this.#wait_ms = wait_ms
+    this.#onCutOff = onCutOff
+  }
+
+  /** Counted now. */
+  get bytes(): number {
+    return this.#bytes
+  }
+
+  /** For one request of the holder; `close` it. `cutOff` ends its answer. */
+  open(holder: string, cutOff: () => void = () => {}): HeldMemory {
+    return new HeldMemory(this, holder, cutOff)
+  }
+
+  /** By `HeldMemory` alone. */
+  change(held: HeldMemory, bytes: number, isForced: boolean): boolean {
+    let holder = this.#holders.get(held.holder)
+    if (bytes > 0 && !isForced && (holder?.bytes ?? 0) + bytes > this.#bytesMax - this.#bytes - bytes) return false
+    if (holder === undefined) this.#holders.set(held.holder, holder = { bytes: 0, answers: new Set() })
+    holder.bytes += bytes
+    this.#bytes += bytes
+    if (held.answerBytes > 0) holder.answers.add(held)
+    else holder.answers.delete(held)
+    if (holder.bytes === 0) this.#holders.delete(held.holder)
+    if (bytes < 0 && this.#waiting.size > 0 && !this.#willSweep) {
+      this.#willSweep = true
+      setImmediate(() => this.#sweep())
+    }
+    return true
+  }
+
+  /** An answer was handed over: over the share, those that have not been read for longest are cut off, and this one never. */
+  cutOffBehind(held: HeldMemory): void {
+    const holder = this.#holders.get(held.holder)
+    if (holder === undefined) return
+    holder.answers.delete(held)
+    for (const oldest of holder.answers) {
+      if (holder.bytes <= this.#bytesMax - this.#bytes) break
+      this.#onCutOff(held.holder)
+      oldest.cutOff()
+      oldest.close()
+    }
+    if (held.answerBytes > 0) holder.answers.add(held)
+  }
+
+  wait(held: HeldMemory, bytes: number): Promise<boolean> {
+    return new Promise((settle) => {
+      const timer = setTimeout(() => waiter.settle(false), this.#wait_ms)
+      const waiter: Waiter = { held, bytes, settle: (isGranted) => {
+        clearTimeout(timer)
+        this.#waiting.delete(waiter)
+        settle(isGranted)
+      } }
+      this.#waiting.add(waiter)
+    })
+  }
+
+  #sweep(): void {
+    this.#willSweep = false
+    for (const waiter of this.#waiting) if (waiter.held.hold(waiter.bytes)) waiter.settle(true)
+  }
+}
+
+/** Of one request: its body, the decoder that this goes through, its answer. */
+export class HeldMemory {
+  readonly holder: string
+  readonly cutOff: () => void
+  readonly #memory: RequestMemory
+  #body = 0
+  #decoder = 0
+  #answer = 0
+  #counted = 0
+  #isClosed = false
+
+  constructor(memory: RequestMemory, holder: string, cutOff: () => void) {
+    this.#memory = memory
+    this.holder = holder
+    this.cutOff = cutOff
+  }
+  get answerBytes(): number {
+    return this.#answer
+  }
+
+  /** The body holds `bytes` now. False, and nothing is changed: more than may be. Less than before is always granted. */
+  hold(bytes: number): boolean {
+    return this.#set(bytes, this.#decoder, this.#answer, bytes <= this.#body)
+  }
+  /** `hold` as soon as there is room; false when there was none for too long. */
+  async holdSoon(bytes: number): Promise<boolean> {
+    return this.hold(bytes) || await this.#memory.wait(this, bytes)
+  }
+  /** As `hold`, for what the decoder keeps of what it has decoded. */
+  holdDecoder(bytes: number): boolean {
+    return this.#set(this.#body, bytes, this.#answer, bytes <= this.#decoder)
+  }
+  /** An answer that is made has to go somewhere: `bytes` of it wait to be read. */
+  owe(bytes: number): void {
+    this.#set(this.#body, this.#decoder, bytes, true)
+    if (bytes > 0) this.#memory.cutOffBehind(this)
+  }
+  /** Of a request that is over; what it still does is not counted. */
+  close(): void {
+    this.#set(0, 0, 0, true)
+    this.#isClosed = true
+  }
+
+  #set(body: number, decoder: number, answer: number, isForced: boolean): boolean {
+    if (this.#isClosed) return true
+    const before = this.#answer
+    this.#answer = answer
+    const counted = Math.max(0, body + decoder + answer - FREE_BYTES)
+    if ((counted !== this.#counted || before !== answer) && !this.#memory.change(this, counted - this.#counted, isForced)) {
+      this.#answer = before
+      return false
+    }
+    this.#body = body
+    this.#decoder = decoder
+    this.#counted = counted
+    return true
+  }
+}
