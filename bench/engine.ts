@@ -8,7 +8,7 @@ import { createEngine } from "../engine-sdk/src/memory/create-engine.ts"
 import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../engine-sdk/src/operations/mod.ts"
 import { measureStalls, stallModes } from "./engine/stalls.ts"
 import { measureWrites, writeModes } from "./engine/writes.ts"
-import { checksum, chunksOf, machine, percentiles, report, round, rssMb, writeFigures } from "./harness.ts"
+import { checksum, machine, percentiles, report, round, rssMb, writeFigures } from "./harness.ts"
 import { type InputOptions, type Inputs, loadInputs } from "./inputs.ts"
 import { javascriptPeers } from "./peers/javascript.ts"
 import { luceneMissing, runLucene } from "./peers/lucene.ts"
@@ -53,7 +53,7 @@ export const measureEngine = async (inputs: Inputs) => {
   const created = await createCollection(context, JSON.stringify(inputs.schema))
   if (!created.ok) throw new Error(created.error.message)
   const before = performance.now()
-  const imported = importDocuments(context, inputs.schema.name, chunksOf(inputs.documents), { action: "create" })
+  const imported = importDocuments(context, inputs.schema.name, inputs.documents.chunks(), { action: "create" })
   if (!imported.ok) throw new Error(imported.error.message)
   for await (const lines of imported.value.lines) if (lines.includes("\"success\":false")) throw new Error(lines.split("\n").find((line) => line.includes("false")))
   const importSeconds = (performance.now() - before) / 1000

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs"
 import { generateCatalog, productSchema } from "../fixtures/catalog/generate.ts"
 import { type GeneratedQuery, generateQueries } from "../fixtures/queries/generate.ts"
 import { readLines } from "./harness.ts"
+import { Texts } from "./texts.ts"
 
 export interface InputOptions {
   readonly docs: string | undefined
@@ -15,7 +16,7 @@ export interface InputOptions {
 }
 export interface Inputs {
   readonly schema: { readonly name: string } & Record<string, unknown>
-  /** JSON texts. */ readonly documents: ReadonlyArray<string>
+  /** JSON texts. */ readonly documents: Texts
   readonly queries: ReadonlyArray<Record<string, unknown>>
   readonly warm: ReadonlyArray<Record<string, unknown>>
   /** Which queries hold a typo, where that is known. */ readonly mistyped?: ReadonlyArray<boolean>
@@ -28,7 +29,7 @@ export const loadInputs = async (options: InputOptions): Promise<Inputs> => {
     if (options.schema === undefined || options.queries === undefined) throw new Error("--docs needs --schema and --queries beside it.")
     return {
       schema: JSON.parse(readFileSync(options.schema, "utf8")) as Inputs["schema"],
-      documents: await readLines(options.docs),
+      documents: Texts.of(await readLines(options.docs)),
       queries: await parseQueries(options.queries),
       warm: options.warm === undefined ? [] : await parseQueries(options.warm)
     }
@@ -41,7 +42,7 @@ export const loadInputs = async (options: InputOptions): Promise<Inputs> => {
   }))
   return {
     schema: productSchema("products"),
-    documents: products.map((product) => JSON.stringify(product)),
+    documents: Texts.of(function*() { for (const product of products) yield JSON.stringify(product) }()),
     queries: parameters(measured),
     warm: parameters(warm),
     mistyped: measured.map(({ hasTypo }) => hasTypo)

@@ -10,7 +10,7 @@ export interface RuleSetOptions { readonly rules: number; /** Text fields for re
 export const ruleSetOf = ({ documents, queries }: Inputs, { field, rules, texts }: RuleSetOptions) => {
   const words = [...new Set(queries.map(({ q }) => String(q)))]
   const query = (i: number) => i < words.length ? words[i] : `${words[i % words.length]} ${i}`
-  const idOf = (i: number): string => String((JSON.parse(documents[(i * 7_919) % documents.length]) as { readonly id: unknown }).id)
+  const idOf = (i: number): string => String((JSON.parse(documents.at((i * 7_919) % documents.length)) as { readonly id: unknown }).id)
   const share = (of: number) => Array.from({ length: Math.floor((rules * of) / 20) }, (_, i) => i)
   return {
     pins: share(10).map((i) => ({ query: query(i), match: "exact", doc_id: idOf(i), position: 1 + i % 5, priority: i % 3 })),

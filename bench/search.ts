@@ -10,6 +10,7 @@ import { machine, percentiles, processorSeconds, report, round, rssMb } from "./
 import { type InputOptions, type Inputs, loadInputs } from "./inputs.ts"
 import { requestBytes, runLoad, startServer } from "./program.ts"
 import { ruleSetOf } from "./rules.ts"
+import type { Texts } from "./texts.ts"
 
 export interface SearchOptions extends InputOptions { readonly seconds: number; readonly connections: number; readonly rate: number | undefined; readonly mixed: boolean; readonly rules: boolean; readonly out: string | undefined }
 
@@ -27,7 +28,7 @@ export const benchSearch = async (options: SearchOptions): Promise<void> => {
     await post(`${server.base}/collections`, server.full_key, JSON.stringify(inputs.schema))
     const started = performance.now()
     for (let at = 0; at < inputs.documents.length; at += 10_000) {
-      const answer = await post(`${server.base}/collections/${inputs.schema.name}/documents/import?action=create`, server.full_key, inputs.documents.slice(at, at + 10_000).join("\n"))
+      const answer = await post(`${server.base}/collections/${inputs.schema.name}/documents/import?action=create`, server.full_key, [...inputs.documents.slice(at, at + 10_000)].join("\n"))
       const refused = answer.split("\n").find((line) => !line.includes("\"success\":true"))
       if (refused !== undefined) throw new Error(`A document was refused: ${refused.slice(0, 300)}`)
     }
@@ -99,11 +100,11 @@ const engineCalls = async (server: Awaited<ReturnType<typeof startServer>>, { qu
 }
 
 /** 20,000 events/s and 2,000 documents/s beside the same fixed rate of searches. */
-const mixed = async (options: SearchOptions, server: Awaited<ReturnType<typeof startServer>>, common: { readonly host: string; readonly port: number; readonly requests: ReadonlyArray<string>; readonly unique: boolean }, rate: number, documents: ReadonlyArray<string>) => {
+const mixed = async (options: SearchOptions, server: Awaited<ReturnType<typeof startServer>>, common: { readonly host: string; readonly port: number; readonly requests: ReadonlyArray<string>; readonly unique: boolean }, rate: number, documents: Texts) => {
   const events = requestBytes("POST", "/v1/events", server.search_key, JSON.stringify({
     events: Array.from({ length: 100 }, (_, i) => ({ type: i % 4 === 0 ? "search" : "click", collection: "products", event_id: `m-@@@@@@@@@@@@-${i}`, session_id: "s-@@@@@@@@@@@@", ...(i % 4 === 0 ? { q: "running shoes", results_found: 3 } : { document_id: `p${i + 1}`, q: "running shoes" }) }))
   }))
-  const imports = Array.from({ length: 20 }, (_, i) => requestBytes("POST", "/v1/collections/products/documents/import?action=upsert", server.full_key, documents.slice(i * 100, i * 100 + 100).join("\n")))
+  const imports = Array.from({ length: 20 }, (_, i) => requestBytes("POST", "/v1/collections/products/documents/import?action=upsert", server.full_key, [...documents.slice(i * 100, i * 100 + 100)].join("\n")))
   const [busy, eventLoad, importLoad] = await Promise.all([
     runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate }),
     runLoad({ host: common.host, port: common.port, connections: 8, seconds: options.seconds, rate: 200, requests: [events], unique: true, uniqueFrom: 500_000_000 }),

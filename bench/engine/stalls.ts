@@ -15,8 +15,9 @@ import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import type { LocalEngine } from "../../engine-sdk/src/memory/local-engine.ts"
 import { openEngine } from "../../engine-sdk/src/memory/open-engine.ts"
 import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
-import { chunksOf, percentiles, round } from "../harness.ts"
+import { percentiles, round } from "../harness.ts"
 import type { Inputs } from "../inputs.ts"
+import type { Texts } from "../texts.ts"
 
 export const stallModes = ["memory", "worker"] as const
 /** A stretch that is told of. */
@@ -33,7 +34,7 @@ interface Stretch { readonly phase: string; readonly kind: "wait" | "first_use";
 type Parameters = Record<string, unknown>
 
 /** One facet value per document, and searches that ask for everything a segment may have to be asked for first. */
-const withSerials = (inputs: Inputs): { readonly schema: Inputs["schema"]; readonly documents: ReadonlyArray<string>; readonly queries: ReadonlyArray<Parameters> } => {
+const withSerials = (inputs: Inputs): { readonly schema: Inputs["schema"]; readonly documents: Texts; readonly queries: ReadonlyArray<Parameters> } => {
   const fields = inputs.schema.fields as ReadonlyArray<{ readonly name: string; readonly type: string; readonly facet?: boolean }>
   const number = fields.find(({ type }) => type === "int32")?.name ?? fields.find(({ type }) => type === "float")?.name
   const kinds: ReadonlyArray<Parameters> = [
@@ -130,8 +131,8 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
     const context = (): OperationContext => ({ engine, resources: memoryResources(), namespace: "bench", now_s: 0 })
     const created = await createCollection(context(), JSON.stringify(schema))
     if (!created.ok) throw new Error(created.error.message)
-    const importAll = async (lines: ReadonlyArray<string>): Promise<void> => {
-      const imported = importDocuments(context(), schema.name, chunksOf(lines), { action: "upsert" })
+    const importAll = async (lines: Texts): Promise<void> => {
+      const imported = importDocuments(context(), schema.name, lines.chunks(), { action: "upsert" })
       if (!imported.ok) throw new Error(imported.error.message)
       for await (const answers of imported.value.lines) if (answers.includes("\"success\":false")) throw new Error(answers.split("\n").find((line) => line.includes("false")))
     }
@@ -171,7 +172,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
     }
     await beside("import", () => importAll(documents))
     await beside("merging", () => quiet(engine, schema.name))
-    await beside("replace a tenth", () => importAll(documents.filter((_text, i) => i % 10 === 0)))
+    await beside("replace a tenth", () => importAll(documents.filter((i) => i % 10 === 0)))
     await beside("merging again", () => quiet(engine, schema.name))
     if (path !== undefined) {
       await engine.close()

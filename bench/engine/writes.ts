@@ -14,8 +14,9 @@ import { openEngine } from "../../engine-sdk/src/memory/open-engine.ts"
 import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
 import type { WriteOperation } from "../../engine-sdk/src/plan.ts"
 import { makeRandom } from "../../fixtures/random.ts"
-import { chunksOf, percentiles, processorSeconds } from "../harness.ts"
+import { percentiles, processorSeconds } from "../harness.ts"
 import type { Inputs } from "../inputs.ts"
+import type { Texts } from "../texts.ts"
 
 export const writeModes = ["memory", "disk", "worker"] as const
 const RATE_ms = 10
@@ -26,8 +27,8 @@ const UPSERT_EVERY_ms = 12
 const REST_ms = 2_500
 const REST_MAX_ms = 60_000
 
-const importAll = async (context: OperationContext, collection: string, lines: ReadonlyArray<string>): Promise<void> => {
-  const imported = importDocuments(context, collection, chunksOf(lines), { action: "upsert" })
+const importAll = async (context: OperationContext, collection: string, lines: Texts): Promise<void> => {
+  const imported = importDocuments(context, collection, lines.chunks(), { action: "upsert" })
   if (!imported.ok) throw new Error(imported.error.message)
   for await (const answers of imported.value.lines) if (answers.includes("\"success\":false")) throw new Error(answers.split("\n").find((line) => line.includes("false")))
 }
@@ -87,8 +88,8 @@ const measureMode = async (inputs: Inputs, mode: (typeof writeModes)[number]) =>
       const answer = await search(context, inputs.schema.name, { q: word, query_by: text, num_typos: "0", prefix: "false", drop_tokens_threshold: "0" })
       return answer.ok && (answer.value.text ?? "").includes("\"found\":1")
     }
-    const text = Object.keys(JSON.parse(inputs.documents[0]) as object).find((name) => name === "title") ?? (inputs.queries[0].query_by as string).split(",")[0]
-    const documentOf = (word: string, i: number): WriteOperation => ({ kind: "put", action: "upsert", dirtyValues: undefined, document: { ...JSON.parse(inputs.documents[i % inputs.documents.length]) as object, id: `beside-${i}`, [text]: word } })
+    const text = Object.keys(JSON.parse(inputs.documents.at(0)) as object).find((name) => name === "title") ?? (inputs.queries[0].query_by as string).split(",")[0]
+    const documentOf = (word: string, i: number): WriteOperation => ({ kind: "put", action: "upsert", dirtyValues: undefined, document: { ...JSON.parse(inputs.documents.at(i % inputs.documents.length)) as object, id: `beside-${i}`, [text]: word } })
     const alone = await besideSearches(engine, inputs, (i) => search(context, inputs.schema.name, inputs.queries[i % inputs.queries.length]), once, (i) => documentOf(`alone${mode}${i}`, i), (i) => `alone${mode}${i}`)
     let isImporting = true
     const importing = importAll(context, inputs.schema.name, inputs.documents).finally(() => { isImporting = false })
