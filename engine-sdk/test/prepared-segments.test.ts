@@ -133,3 +133,25 @@ describe.each(["memory", "worker"])("facets beside an import and its merges (%s)
     }
   }, 60_000)
 })
+
+it("work between searches that fails is told, ends nothing, and is done by the search that needs it", async () => {
+  const warnings: Array<string> = []
+  const listen = (warning: Error) => warnings.push(warning.message)
+  const { mappingPublished } = CollectionReader.prototype
+  process.on("warning", listen)
+  const engine = createEngine()
+  try {
+    CollectionReader.prototype.mappingPublished = function* () { yield; throw new Error("no values today") }
+    await engine.createCollection("n", schema, 1)
+    for (let from = 0; from < 8_000; from += 2_000) await engine.write("n", "c", Array.from({ length: 2_000 }, (_document, i) => putOf({ id: `d${from + i}`, tag: `t${(from + i) % 700}`, n: i })))
+    await expect.poll(() => warnings).toContainEqual(expect.stringMatching(/was not made ready between searches: no values today/))
+    const facet: FacetRequest = { field: "tag", ranges: [], order: { kind: "count" }, topK: false, strategy: "exhaustive", returnParent: false }
+    const [answered] = await engine.search("n", [suitePlan("c", { facets: [facet], facetValuesMax: 5_000, limit: 0 })])
+    if (!answered.ok) throw new Error(answered.error.message)
+    expect([answered.value.found, answered.value.facet_counts[0].counts.length]).toEqual([8_000, 700])
+  } finally {
+    CollectionReader.prototype.mappingPublished = mappingPublished
+    process.off("warning", listen)
+    await engine.close()
+  }
+})

@@ -22,6 +22,7 @@ import { vectorUsage } from "../search/vector-usage.ts"
 import type { CollectionRecord } from "../store/journal.ts"
 import { inSlices, pause } from "../store/turns.ts"
 import type { WriterEvent, WriterPort } from "../store/writer.ts"
+import { warn } from "../warning.ts"
 
 interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined; isMapping: boolean }
 
@@ -135,7 +136,10 @@ export class LocalEngine implements SearchEngine {
     if (entry === undefined || reader === undefined) return
     if (!await this.between(entry, reader, prepareSuccessor(reader, upcoming, replaced))) reader.unexpect(upcoming.id)
   }
-  /** Runs work in slices; gives it up (false) as soon as the reader is no longer the collection's. */
+  /**
+   * Runs work in slices; gives it up (false) as soon as the reader is no longer the collection's, or when it fails: it makes
+   * ready what a search else does itself, and that search has somebody to tell it to.
+   */
   private between(entry: Entry, reader: CollectionReader, work: Generator<void, void>): Promise<boolean> {
     const isCurrent = (): boolean => entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
     return inSlices((function* () {
@@ -144,7 +148,10 @@ export class LocalEngine implements SearchEngine {
         if (work.next().done === true) return true
         yield
       }
-    })(), SLICE_ms, pause)
+    })(), SLICE_ms, pause).catch((error: unknown) => {
+      warn(`collection ${entry.record.key} was not made ready between searches`, error)
+      return false
+    })
   }
   /** At most one at a time; what comes meanwhile is mapped by it or by the next. */
   private mapPublished(entry: Entry, reader: CollectionReader): void {

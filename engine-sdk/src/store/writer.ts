@@ -13,6 +13,7 @@ import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { CollectionWriter, CommitFailed, countEqual, type MoreOperations, type PrepareSegment } from "./collection-writer.ts"
 import type { CollectionRecord, Journal } from "./journal.ts"
 import { graphOptions, type GraphOptions } from "./vector-graphs.ts"
+import { warn } from "../warning.ts"
 
 export type WriterEvent =
   | { readonly kind: "collection"; readonly record: CollectionRecord; readonly documents: number }
@@ -112,7 +113,7 @@ export class Writer implements WriterPort {
       // A snapshot only shortens the next start: one that failed (a full disk) is tried again after the next rest.
       this.snapshotting = this.snapshotting.then(() => this.snapshot(writer)).catch((error: unknown) => {
         if (this.open_.get(key) === writer) this.noteWrites(key, changed)
-        process.emitWarning(`snapshot of collection ${key} failed and is tried again: ${error instanceof Error ? error.message : String(error)}`)
+        warn(`snapshot of collection ${key} failed and is tried again`, error)
       })
     }
   }
@@ -176,7 +177,7 @@ export class Writer implements WriterPort {
       await this.journal.saveCollection(record)
       await this.journal.flushed()
     } catch (error) {
-      process.emitWarning(`collection ${record.key} was not created: ${error instanceof Error ? error.message : String(error)}`)
+      warn(`collection ${record.key} was not created`, error)
       this.open_.delete(record.key)
       this.records.delete(record.key)
       this.byName.get(namespace)?.delete(schema.name)
@@ -286,7 +287,7 @@ export class Writer implements WriterPort {
   private recover(key: number, error: Error): void {
     const writer = this.open_.get(key)
     if (writer === undefined) return
-    process.emitWarning(`collection ${key} is opened again: ${error.message}`)
+    warn(`collection ${key} is opened again`, error)
     this.refused.set(key, { asked_ms: -Infinity, asking: undefined })
     this.dirty.delete(key)
     this.open_.delete(key)
