@@ -41,8 +41,11 @@ describe("fields of a stored document", () => {
     }
     expect(walked).toBeGreaterThan(1000)
   })
-  it("take the last of equal keys and leave escaped keys to the parser", () => {
-    expect(pickFields("{\"a\":1,\"a\":\"two\"}", ["a"])).toEqual(["two"])
+  it("are keys of the document itself; escaped keys are left to the parser", () => {
+    const tricky = { inner: { title: "no" }, list: [{ title: "no" }], title: "yes", last: 2.5 }
+    expect(pickFields(JSON.stringify(tricky), ["title", "last", "inner"])).toEqual(["yes", 2.5, { title: "no" }])
+    expect(pickFields("{\"title\":\"a, title: b\",\"tags\":[\"title\",\"x\"],\"x\":null}", ["x", "tags", "title", "tag"])).toEqual([null, ["title", "x"], "a, title: b", undefined])
+    expect(pickFields("{\"a\":1,\"b\":2}", ["a\":1,\"b", "b"])).toEqual([undefined, 2])
     expect(pickFields("{\"\\u0061\":1}", ["a"])).toBeUndefined()
     expect(new StoredDocument("{\"\\u0061\":1}").pick(["a"])).toEqual([1])
     expect(pickFields("{}", ["a"])).toEqual([undefined])
