@@ -1,9 +1,10 @@
 /** Answers as JSON text. `text_match` exceeds 2^53 and is a bigint here: it is written as plain digits. */
 import { stringifyJson, type StoredDocument } from "../documents/mod.ts"
 import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../plan.ts"
+import type { HitMarks } from "./highlight.ts"
 
 /** The stored document behind a hit, kept in a private field of the plain object: unlike a WeakMap it costs no collection, and a copy of the hit has none. */
-class Given { constructor(hit: Hit) { return hit } }
+class Given { constructor(given: object) { return given } }
 class Source extends Given {
   readonly #stored: StoredDocument
   readonly #isWhole: boolean
@@ -53,10 +54,69 @@ export const lazyHit = (stored: StoredDocument | undefined, content: () => Parti
   return hit
 }
 
+/** A hit of a page as it was found: what both a `Hit` and its text are made from, without the index. */
+export interface FoundHit {
+  readonly stored: StoredDocument
+  readonly marks: HitMarks
+  readonly score: bigint | undefined
+  readonly info: TextMatchInfo | undefined
+}
+/** Hits of an answer that become objects when somebody reads them; what goes to the wire only is written without. */
+class Page extends Given {
+  readonly #found: ReadonlyArray<FoundHit>
+  readonly #v1: boolean
+  #isRead = false
+  private constructor(answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean) { super(answer); this.#found = found; this.#v1 = v1 }
+  static put(answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean): void { new Page(answer, found, v1) }
+  static hitsOf(answer: object): Array<Hit> {
+    const page = answer as Page
+    const v1 = page.#v1
+    return page.#found.map(({ info, marks, score, stored }) => {
+      const hit = storedHit(stored, marks.highlight)
+      if (v1) hit.highlights = marks.highlights
+      if (score !== undefined) { hit.text_match = score; if (info !== undefined) hit.text_match_info = info }
+      return hit
+    })
+  }
+  static read(answer: object, hits: SearchAnswer["hits"]): void {
+    (answer as Page).#isRead = true
+    Object.defineProperty(answer, "hits", { value: hits, writable: true, enumerable: true, configurable: true })
+  }
+  /** While nobody has had the hits in hand. */
+  static textOf(answer: object): string | undefined {
+    if (!(#found in answer) || answer.#isRead) return undefined
+    const found = answer.#found, v1 = answer.#v1
+    let out = "", scored: bigint | undefined, about: TextMatchInfo | undefined, scoreText = ""
+    for (let i = 0; i < found.length; i++) {
+      const { info, marks, score, stored } = found[i]
+      // Neighbours often have one score.
+      if (score !== scored || info !== about) { scoreText = score === undefined ? "" : `,"text_match":${score}${info === undefined ? "" : `,"text_match_info":${plain(info)}`}`; scored = score; about = info }
+      out += `${i === 0 ? "[" : ","}{"document":${stored.text ?? plain(stored.value)},"highlight":${marks.highlightJson}${v1 ? `,"highlights":${marks.highlightsJson}` : ""}${scoreText}}`
+    }
+    return out === "" ? "[]" : `${out}]`
+  }
+}
+const lazyHits: PropertyDescriptor & ThisType<SearchAnswer> = {
+  enumerable: true, configurable: true,
+  get() {
+    const hits = Page.hitsOf(this)
+    Page.read(this, hits)
+    return hits
+  },
+  set(hits: SearchAnswer["hits"]) { Page.read(this, hits) }
+}
+/** Gives an answer the hits of its page, in the place of those it has. */
+export const putPage = (answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean): void => {
+  Page.put(answer, found, v1)
+  Object.defineProperty(answer, "hits", lazyHits)
+}
+
 /** Hits are written part by part, so that the native writer does everything but the scores. O(answer). */
 export const answerToJson = (answer: SearchAnswer | UnionAnswer): string => {
   let out = ""
+  const page = Page.textOf(answer)
   for (const key of Object.keys(answer) as Array<keyof typeof answer>) {
+    if (page !== undefined && key === "hits") { out += `${out === "" ? "{" : ","}"hits":${page}`; continue }
     const value: unknown = answer[key]
     if (value === undefined) continue
     out += out === "" ? "{" : ","

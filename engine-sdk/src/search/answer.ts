@@ -5,14 +5,14 @@ import type { FacetCount, FieldValue, Filter, Hit, HitWindow, JoinInclude, Searc
 import { fieldNamed } from "../query/query-context.ts"
 import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
-import { lazyHit, partialHit, storedHit } from "./answer-json.ts"
+import { lazyHit, partialHit, putPage, storedHit, type FoundHit } from "./answer-json.ts"
 import { Execution, fixedPlace, organicPlace, type Placed } from "./execution.ts"
 import { chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
 import { FilterEvaluation } from "./filters.ts"
 import { scoreAsBigInt } from "./field-score.ts"
 import { fieldReader, type FieldReader } from "./field-values.ts"
-import { Highlighter, markedWords } from "./highlight.ts"
+import { Highlighter, markedWords, NO_MARKS } from "./highlight.ts"
 import { relatedDocs, relationOf } from "./joins.ts"
 import { interleave, settlePositions } from "./placement.ts"
 import type { SearchScope } from "./scope.ts"
@@ -42,7 +42,9 @@ export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<Sear
     answer.window = new RenderedWindow(plan.window.fields, organic.map((placed) => ({ placed, render })), fixed.map((placed) => ({ placed, render, position: placed.position })))
   } else if (execution.grouping === undefined) {
     const placed = execution.page(from, end)
-    answer = envelope(execution, execution.foundDocuments, started, { hits: placed.flatMap((one) => render.hit(one) ?? []), facet_counts: facetsOf(execution, facetSets(), placed) })
+    const found = render.page(placed)
+    answer = envelope(execution, execution.foundDocuments, started, { hits: found === undefined ? placed.flatMap((one) => render.hit(one) ?? []) : [], facet_counts: facetsOf(execution, facetSets(), placed) })
+    if (found !== undefined) putPage(answer, found, plan.highlight.v1)
   } else {
     const { groups, total } = execution.groupPage(from, end)
     const grouped = groups.map(({ members, found }) => ({ group_key: render.groupKey(members[0]), hits: members.flatMap((one) => render.hit(one) ?? []), found }))
@@ -169,6 +171,7 @@ class RenderedWindow implements HitWindow {
 const withStored = <A extends WindowEntry>(entries: ReadonlyArray<A>): Array<A & { readonly stored: StoredDocument }> =>
   entries.flatMap((entry) => { const stored = entry.render.stored(entry.placed); return stored === undefined ? [] : [{ ...entry, stored }] })
 
+const NO_SCORE = { info: undefined, score: undefined }
 /** Turns ranked documents into hits; reads and parses JSON only for those. */
 export class HitRenderer {
   private readonly execution: Execution
@@ -194,6 +197,20 @@ export class HitRenderer {
     this.boostsKey = plan.sort.findIndex(({ kind }) => kind === "boosts")
   }
 
+  /** The hits of a page that shows whole documents and says nothing of a hit but its score; undefined where there is more to say. Documents that are gone are left out. */
+  page(placed: ReadonlyArray<Placed>): FoundHit[] | undefined {
+    const { execution } = this
+    if (!this.isWhole || this.geoKeys.length > 0 || this.vectorKey >= 0 || this.boostsKey >= 0 || execution.distances !== undefined || execution.hybrid !== undefined || execution.pinned.length > 0) return undefined
+    const found: FoundHit[] = []
+    for (const one of placed) {
+      const stored = this.stored(one)
+      if (stored === undefined) continue
+      const marks = this.highlighter?.marks(stored, this.views[one.s].segment, one.s, one.doc) ?? NO_MARKS
+      const { info, score } = this.showsTextMatch ? this.factsOf(one) : NO_SCORE
+      found.push({ stored, marks, score, info })
+    }
+    return found
+  }
   /** undefined when the stored document is gone already. */
   hit(placed: Placed): Hit | undefined {
     const stored = this.stored(placed)
@@ -220,8 +237,8 @@ export class HitRenderer {
   private content(placed: Placed, stored: StoredDocument): Partial<Pick<Hit, "document" | "highlights">> & Pick<Hit, "highlight"> {
     const { plan, reader } = this.execution
     const view = this.views[placed.s]
-    const { highlight, highlights } = this.highlighter?.highlight(stored, view.segment, placed.s, placed.doc) ?? { highlight: {}, highlights: [] }
-    const marked = plan.highlight.v1 ? { highlight, highlights } : { highlight }
+    const marks = this.highlighter?.marks(stored, view.segment, placed.s, placed.doc) ?? NO_MARKS
+    const marked = plan.highlight.v1 ? { highlight: marks.highlight, highlights: marks.highlights } : { highlight: marks.highlight }
     if (this.isWhole) return marked
     const document = { ...select(stored.value, plan.selection) }
     for (const join of this.joins) this.addJoined(document, reader, view, placed.doc, join, plan.filter)
@@ -241,10 +258,9 @@ export class HitRenderer {
     const { vectorKey } = this
     if (vectorKey >= 0 && placed.ranked !== undefined) hit.vector_distance = -this.keyOf(placed.ranked, vectorKey)
     if (this.showsTextMatch && !placed.isCurated) {
-      const { high, low } = execution.matches[placed.s]
-      const { info, score } = this.scoreOf(high[placed.doc], low[placed.doc])
+      const { info, score } = this.factsOf(placed)
       hit.text_match = score
-      hit.text_match_info = execution.relevance?.infoOf(score, placed.s, placed.doc) ?? info
+      hit.text_match_info = info
     }
     if (execution.hybrid !== undefined && !placed.isCurated) hit.hybrid_search_info = { rank_fusion_score: execution.hybrid.fused[placed.s][placed.doc] }
     if (this.boostsKey >= 0 && placed.ranked !== undefined) hit.boosts = this.keyOf(placed.ranked, this.boostsKey)
@@ -264,6 +280,13 @@ export class HitRenderer {
     return ranked.keys[at]
   }
 
+  private factsOf({ doc, s }: Placed): { readonly score: bigint; readonly info: TextMatchInfo } {
+    const { matches, relevance } = this.execution
+    const { high, low } = matches[s]
+    const facts = this.scoreOf(high[doc], low[doc])
+    const info = relevance?.infoOf(facts.score, s, doc)
+    return info === undefined ? facts : { score: facts.score, info }
+  }
   private shared: { readonly high: number; readonly low: number; readonly score: bigint; readonly info: TextMatchInfo } | undefined
   /** Neighbours in an answer often have one score. */
   private scoreOf(high: number, low: number): { readonly score: bigint; readonly info: TextMatchInfo } {

@@ -27,8 +27,149 @@ export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combin
 
 /** Longer texts are unlikely to repeat. */
 const REPEATED_TEXT_MAX = 24
-interface MarkedText { readonly made: Snippet; readonly match: TextMatch }
 interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly isInfix: boolean; readonly find: WordFinder; readonly rules: SnippetRules }
+
+/** A text with its marks. What it looks like in JSON is written once, in whichever form and however many hits it stands. */
+class MarkedText {
+  readonly made: Snippet
+  /** What fields and elements are ordered by; none where nothing was found in the text. */ readonly score: number
+  private tokens: string | undefined
+  private snippet: string | undefined
+  private leaf: string | undefined
+  constructor(made: Snippet, score: number) { this.made = made; this.score = score }
+  get isFound(): boolean { return this.score >= 0 }
+  get tokensJson(): string { return this.tokens ??= JSON.stringify(this.made.matchedTokens) }
+  get snippetJson(): string { return this.snippet ??= JSON.stringify(this.made.snippet) }
+  /** Members of its object, without the braces. */
+  get leafJson(): string {
+    return this.leaf ??= `"matched_tokens":${this.tokensJson},"snippet":${this.snippetJson}${this.made.value === undefined ? "" : `,"value":${JSON.stringify(this.made.value)}`}`
+  }
+}
+const NOT_FOUND = -1
+/** An element without marks, beside others that have some. */
+const unmarked = (value: unknown, isFull: boolean): MarkedText => {
+  const text = String(value)
+  return new MarkedText({ matchedTokens: [], snippet: text, value: isFull ? text : undefined }, NOT_FOUND)
+}
+
+/** A field of one hit in which something was found. */
+class FieldMarks {
+  readonly field: HighlightedField
+  /** One, or the elements of a list. */ readonly texts: MarkedText | ReadonlyArray<MarkedText>
+  readonly score: number
+  private chosen: ReadonlyArray<number> | undefined
+  constructor(field: HighlightedField, texts: MarkedText | ReadonlyArray<MarkedText>, score: number) { this.field = field; this.texts = texts; this.score = score }
+  /** Places of the best elements of a list, best first. */
+  get best(): ReadonlyArray<number> {
+    if (this.chosen !== undefined) return this.chosen
+    const texts = this.texts as ReadonlyArray<MarkedText>
+    const best: number[] = []
+    for (let i = 0; i < texts.length; i++) {
+      if (!texts[i].isFound) continue
+      let at = best.length
+      while (at > 0 && texts[i].score > texts[best[at - 1]].score) at--
+      if (at < ARRAY_ELEMENTS_MAX) best.splice(at, 0, i)
+      if (best.length > ARRAY_ELEMENTS_MAX) best.pop()
+    }
+    return this.chosen = best
+  }
+}
+const isList = (texts: FieldMarks["texts"]): texts is ReadonlyArray<MarkedText> => Array.isArray(texts)
+
+/** What was marked in one hit, in both wire forms, each made when somebody asks for it. */
+export interface HitMarks {
+  readonly highlight: Json
+  readonly highlights: ReadonlyArray<Json>
+  /** JSON text of `highlight`, and of `highlights`. */
+  readonly highlightJson: string
+  readonly highlightsJson: string
+}
+/** Where all fields are plain texts or lists of them: the usual case, for which no object is made on the way to the wire. */
+class PlainMarks implements HitMarks {
+  private readonly fields: ReadonlyArray<FieldMarks>
+  constructor(fields: ReadonlyArray<FieldMarks>) { this.fields = fields }
+  get highlight(): Json {
+    const into: Json = {}
+    for (const one of this.fields) putMarks(one, into)
+    return into
+  }
+  get highlights(): ReadonlyArray<Json> { return flatMarks(this.fields) }
+  get highlightJson(): string {
+    let out = "{"
+    for (let f = 0; f < this.fields.length; f++) {
+      const { field, texts } = this.fields[f]
+      out += `${f === 0 ? "" : ","}${nameJson(field.name)}:`
+      if (!isList(texts)) { out += `{${texts.leafJson}}`; continue }
+      for (let i = 0; i < texts.length; i++) out += `${i === 0 ? "[" : ","}{${texts[i].leafJson}}`
+      out += "]"
+    }
+    return `${out}}`
+  }
+  get highlightsJson(): string {
+    let out = "["
+    for (const one of byScore(this.fields)) {
+      const { field, texts } = one
+      if (out !== "[") out += ","
+      out += `{"field":${nameJson(field.name)},`
+      if (!isList(texts)) { out += `${texts.leafJson}}`; continue }
+      const { best } = one
+      let tokens = "", snippets = "", values = ""
+      for (let i = 0; i < best.length; i++) {
+        const text = texts[best[i]], comma = i === 0 ? "" : ","
+        tokens += comma + text.tokensJson
+        snippets += comma + text.snippetJson
+        if (field.rules.isFull) values += comma + JSON.stringify(text.made.value ?? "")
+      }
+      out += `"indices":[${best.join(",")}],"matched_tokens":[${tokens}],"snippets":[${snippets}]${field.rules.isFull ? `,"values":[${values}]` : ""}}`
+    }
+    return `${out}]`
+  }
+}
+/** Best first, equals in the order of the fields. */
+const byScore = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<FieldMarks> => {
+  if (fields.length < 2) return fields
+  const sorted: FieldMarks[] = []
+  for (const one of fields) {
+    let at = sorted.length
+    while (at > 0 && one.score > sorted[at - 1].score) at--
+    if (at === sorted.length) sorted.push(one)
+    else sorted.splice(at, 0, one)
+  }
+  return sorted
+}
+const putMarks = ({ field, texts }: FieldMarks, into: Json): void => { into[field.name] = isList(texts) ? texts.map(({ made }) => leafOf(made)) : leafOf(texts.made) }
+const flatMarks = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<Json> => byScore(fields).map((one) => {
+  const { best, field, texts } = one
+  if (!isList(texts)) return { field: field.name, ...leafOf(texts.made) }
+  const chosen = best.map((at) => texts[at].made)
+  return {
+    field: field.name, indices: [...best], matched_tokens: chosen.map(({ matchedTokens }) => matchedTokens), snippets: chosen.map(({ snippet }) => snippet),
+    ...(field.rules.isFull ? { values: chosen.map(({ value }) => value ?? "") } : {}),
+  }
+})
+/** Marks that were made as objects: parts of nested documents. */
+class ObjectMarks implements HitMarks {
+  readonly highlight: Json
+  readonly highlights: ReadonlyArray<Json>
+  constructor(highlight: Json, highlights: ReadonlyArray<Json>) { this.highlight = highlight; this.highlights = highlights }
+  get highlightJson(): string { return JSON.stringify(this.highlight) }
+  get highlightsJson(): string { return JSON.stringify(this.highlights) }
+}
+export const NO_MARKS: HitMarks = new PlainMarks([])
+
+const NAMES_MAX = 1_000
+const names = new Map<string, string>()
+const nameJson = (name: string): string => {
+  const known = names.get(name)
+  if (known !== undefined) return known
+  const made = JSON.stringify(name)
+  if (names.size >= NAMES_MAX) names.clear()
+  names.set(name, made)
+  return made
+}
+/** Whether members of an object under these names stand in the order in which they were put there, each once. */
+const keepOrder = (fields: ReadonlyArray<{ readonly name: string }>): boolean =>
+  new Set(fields.map(({ name }) => name)).size === fields.length && fields.every(({ name }) => name !== "__proto__" && !/^\d+$/.test(name))
 
 export class Highlighter {
   private readonly schema: CollectionSchema
@@ -39,6 +180,7 @@ export class Highlighter {
   private readonly scope: SearchScope
   /** Object fields that are highlighted whole. */ private readonly objects: string[][] = []
   private readonly fields: ReadonlyArray<HighlightedField>
+  /** Marks can be written without objects. */ private readonly isPlain: boolean
   private readonly marker: ((written: string) => MarkedWord | undefined) | undefined
   private readonly known: KnownTerms | undefined
   /** `marker`: how a named ranking says what it matched. `known`: terms that matching has looked up already. */
@@ -65,6 +207,7 @@ export class Highlighter {
         },
       }]
     })
+    this.isPlain = this.objects.length === 0 && keepOrder(this.fields)
   }
 
   /** Terms of the marked words per segment, by field: a field whose postings miss a document is not read at all. */
@@ -90,35 +233,42 @@ export class Highlighter {
     return Int32Array.from(terms)
   }
 
-  highlight(document: StoredDocument, segment: Segment, s: number, doc: number): { highlight: Json; highlights: Json[] } {
-    const highlight: Json = {}
-    const flat: Array<{ entry: Json; score: number }> = []
-    const fields = this.fields.filter((field, f) => this.mayMatch(field, f, segment, s, doc))
-    const values = document.pick(fields.map(({ name }) => name))
-    for (const [f, field] of fields.entries()) {
-      const literal = values[f]
-      if (literal === undefined && field.isNested) { this.nested(document.value, field, highlight); continue }
-      const texts = typeof literal === "string" ? [literal] : Array.isArray(literal) ? literal : []
-      const found = texts.map((text) => typeof text === "string" ? this.textOf(text, field) : undefined)
-      if (found.every((one) => one === undefined)) continue
-      if (typeof literal === "string") {
-        const { snippet, value, matchedTokens } = found[0]!.made
-        highlight[field.name] = { matched_tokens: matchedTokens, snippet, ...(value === undefined ? {} : { value }) }
-        flat.push({ entry: { field: field.name, matched_tokens: matchedTokens, snippet, ...(value === undefined ? {} : { value }) }, score: scoreOf(found[0]!.match) })
+  /** Reads what is marked out of the document; nothing of the index is read any more when the forms are made. */
+  marks(document: StoredDocument, segment: Segment, s: number, doc: number): HitMarks {
+    const fields: HighlightedField[] = [], asked: string[] = []
+    for (let f = 0; f < this.fields.length; f++) if (this.mayMatch(this.fields[f], f, segment, s, doc)) { fields.push(this.fields[f]); asked.push(this.fields[f].name) }
+    const values = document.pick(asked)
+    const found: FieldMarks[] = []
+    let objects: Json | undefined = this.isPlain ? undefined : {}
+    for (let f = 0; f < fields.length; f++) {
+      const field = fields[f], literal = values[f]
+      if (literal === undefined && field.isNested) {
+        if (objects === undefined) { objects = {}; for (const one of found) putMarks(one, objects) }
+        this.nested(document.value, field, objects)
         continue
       }
-      const best = found.flatMap((one, at) => one === undefined ? [] : [{ ...one, at }]).sort((a, b) => scoreOf(b.match) - scoreOf(a.match) || a.at - b.at).slice(0, ARRAY_ELEMENTS_MAX)
-      highlight[field.name] = found.map((one, at) => one === undefined ? { matched_tokens: [], snippet: String(texts[at]), ...(field.rules.isFull ? { value: String(texts[at]) } : {}) } : leafOf(one.made))
-      flat.push({
-        entry: {
-          field: field.name, indices: best.map(({ at }) => at), matched_tokens: best.map(({ made }) => made.matchedTokens), snippets: best.map(({ made }) => made.snippet),
-          ...(field.rules.isFull ? { values: best.map(({ made }) => made.value ?? "") } : {}),
-        },
-        score: scoreOf(best[0].match),
-      })
+      const marks = typeof literal === "string" ? this.textMarks(literal, field) : Array.isArray(literal) ? this.listMarks(literal, field) : undefined
+      if (marks === undefined) continue
+      found.push(marks)
+      if (objects !== undefined) putMarks(marks, objects)
     }
-    for (const path of this.objects) this.whole(document.value, path, highlight)
-    return { highlight, highlights: flat.sort((a, b) => b.score - a.score).map(({ entry }) => entry) }
+    if (objects === undefined) return found.length === 0 ? NO_MARKS : new PlainMarks(found)
+    for (const path of this.objects) this.whole(document.value, path, objects)
+    return new ObjectMarks(objects, flatMarks(found))
+  }
+  private textMarks(text: string, field: HighlightedField): FieldMarks | undefined {
+    const marked = this.textOf(text, field)
+    return marked === undefined || !marked.isFound ? undefined : new FieldMarks(field, marked, marked.score)
+  }
+  private listMarks(list: ReadonlyArray<unknown>, field: HighlightedField): FieldMarks | undefined {
+    const texts: MarkedText[] = []
+    let best = NOT_FOUND
+    for (const element of list) {
+      const marked = typeof element === "string" ? this.textOf(element, field) : unmarked(element, field.rules.isFull)
+      if (marked.score > best) best = marked.score
+      texts.push(marked)
+    }
+    return best === NOT_FOUND ? undefined : new FieldMarks(field, texts, best)
   }
 
   /** The words, and where a field was searched by infix every token around the first query word. */
@@ -131,22 +281,21 @@ export class Highlighter {
     const inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
     return (token, text, start, end) => words.get(token) ?? (wanted !== undefined && text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
   }
-  private textOf(text: string, field: HighlightedField): MarkedText | undefined {
+  private textOf(text: string, field: HighlightedField): MarkedText {
     if (text.length > REPEATED_TEXT_MAX) return this.marked(text, field)
     // Brands and categories repeat from hit to hit.
     let known = this.repeated.get(field)
     if (known === undefined) this.repeated.set(field, known = new Map())
-    if (known.has(text)) return known.get(text)
-    const marked = this.marked(text, field)
-    known.set(text, marked)
+    let marked = known.get(text)
+    if (marked === undefined) known.set(text, marked = this.marked(text, field))
     return marked
   }
-  private readonly repeated = new Map<HighlightedField, Map<string, MarkedText | undefined>>()
-  private marked(text: string, field: HighlightedField): MarkedText | undefined {
+  private readonly repeated = new Map<HighlightedField, Map<string, MarkedText>>()
+  private marked(text: string, field: HighlightedField): MarkedText {
     const spans = field.isInfix || this.marker !== undefined ? field.analyzer.tokenizeWithOffsets(text) : field.analyzer.spansFor(text, this.wanted)
     const match = bestWindow(text, spans, field.find)
     // Marks go by the collection's own characters, even where the field indexes others (as recorded).
-    return match === undefined ? undefined : { match, made: snippetOf(text, field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text), match, field.find, field.rules) }
+    return match === undefined ? unmarked(text, field.rules.isFull) : new MarkedText(snippetOf(text, field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text), match, field.find, field.rules), scoreOf(match))
   }
 
   /** An object with all its leaves, where any of its texts matches. */
@@ -163,7 +312,7 @@ export class Highlighter {
         name, path, analyzer: analyzerOf(this.schema, field, this.scope.dictionaries), marking: undefined, isNested: true, isInfix: false, find: this.marker === undefined ? (token) => this.words.get(token) : this.finderOf(name),
         rules: { affixTokens, threshold: snippetThreshold, startTag, endTag, isFull: fullFields.includes(path[0]), separators: this.schema.token_separators.join(""), symbols: this.schema.symbols_to_index.join("") },
       })
-      if (found === undefined) return { matched_tokens: [], snippet: value }
+      if (!found.isFound) return { matched_tokens: [], snippet: value }
       matched = true
       return leafOf(found.made)
     }
@@ -178,7 +327,7 @@ export class Highlighter {
       if (Array.isArray(value)) return value.map(leaf)
       if (typeof value !== "string") return { matched_tokens: [], snippet: String(value) }
       const found = this.textOf(value, field)
-      if (found === undefined) return { matched_tokens: [], snippet: value, ...(field.rules.isFull ? { value: "" } : {}) }
+      if (!found.isFound) return { matched_tokens: [], snippet: value, ...(field.rules.isFull ? { value: "" } : {}) }
       matched = true
       return leafOf(found.made)
     }
