@@ -82,11 +82,29 @@ const pickWalking = (text: string, names: ReadonlyArray<string>, hasEscapes: boo
   }
 }
 const valueOf = (text: string, start: number, end: number): unknown => {
-  if (text.charCodeAt(start) === QUOTE) {
+  const first = text.charCodeAt(start)
+  if (first === QUOTE) {
     const inside = text.slice(start + 1, end - 1)
     if (!inside.includes("\\")) return inside
+  } else if (first === OPEN_LIST) {
+    const texts = textsOf(text, start, end)
+    if (texts !== undefined) return texts
   }
   return parseJson(text.slice(start, end))
+}
+/** A list of texts without escapes or spaces between them; undefined for any other. */
+const textsOf = (text: string, start: number, end: number): string[] | undefined => {
+  const texts: string[] = []
+  for (let at = start + 1; ;) {
+    if (text.charCodeAt(at) !== QUOTE) return undefined
+    const close = text.indexOf("\"", at + 1)
+    const inside = text.slice(at + 1, close)
+    if (close < 0 || inside.includes("\\")) return undefined
+    texts.push(inside)
+    at = close + 2
+    if (at === end) return text.charCodeAt(close + 1) === CLOSE_LIST ? texts : undefined
+    if (text.charCodeAt(close + 1) !== COMMA) return undefined
+  }
 }
 const afterSpace = (text: string, from: number): number => {
   let at = from

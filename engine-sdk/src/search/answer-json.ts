@@ -105,10 +105,11 @@ const lazyHits: PropertyDescriptor & ThisType<SearchAnswer> = {
   },
   set(hits: SearchAnswer["hits"]) { Page.read(this, hits) }
 }
-/** Gives an answer the hits of its page, in the place of those it has. */
+/** Gives an answer that has no hits yet those of its page. */
 export const putPage = (answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean): void => {
-  Page.put(answer, found, v1)
+  // Where there is a member already, redefining it costs the object its shape.
   Object.defineProperty(answer, "hits", lazyHits)
+  Page.put(answer, found, v1)
 }
 
 /** Hits are written part by part, so that the native writer does everything but the scores. O(answer). */
