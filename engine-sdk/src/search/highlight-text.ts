@@ -37,6 +37,8 @@ export interface Snippet { readonly snippet: string; readonly value: string | un
 
 const WINDOW = 10
 const SHORT_TEXT_FACTOR = 6
+/** Bytes of a UTF-16 unit, at most. */
+const UNIT_bytes_MAX = 3
 
 /** The best window of a text: word positions in it, how many words, and how spread. undefined = no wanted word in the text. */
 export interface TextMatch { readonly offsets: ReadonlyArray<number>; readonly words: number; readonly distance: number; readonly present: number; /** The text consists of the words. */ readonly isWhole: boolean }
@@ -90,18 +92,19 @@ const placesWithin = (lists: ReadonlyArray<ReadonlyArray<number>>, heads: Readon
 /** Cuts and marks one text. Token ends include dropped characters up to the next separator, as snippets end there. */
 export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: TextMatch, find: WordFinder, rules: SnippetRules): Snippet => {
   const lastOffset = match.offsets[match.offsets.length - 1]
-  const isShort = textLength(text) < rules.threshold * SHORT_TEXT_FACTOR
+  const shortBelow = rules.threshold * SHORT_TEXT_FACTOR
+  const isShort = text.length * UNIT_bytes_MAX < shortBelow || textLength(text) < shortBelow
   const marks: Array<{ start: number; end: number }> = []
-  const hits = new Set<string>()
+  const hits: string[] = []
   let next = 0, snippetStart = 0, snippetEnd = text.length, hasFirst = false, hasEnd = false
   let index = 0
   for (; index < spans.length; index++) {
     const { token, start, end } = spans[index]
-    const isInWindow = token !== "" && ((hasFirst && hits.has(token)) || (next < match.offsets.length && match.offsets[next] === index))
+    const isInWindow = token !== "" && ((hasFirst && hits.includes(token)) || (next < match.offsets.length && match.offsets[next] === index))
     const word = token === "" ? undefined : find(token, text, start, end)
     if (isInWindow || ((rules.isFull || isShort) && word !== undefined)) {
       marks.push({ start, end: markEnd(text, start, tokenEnd(text, end, spans[index + 1]?.start ?? text.length, rules.separators), token, word, rules.symbols) })
-      hits.add(token)
+      if (!hits.includes(token)) hits.push(token)
       if (next < match.offsets.length && match.offsets[next] === index) next++
       if (!hasFirst) snippetStart = spans[Math.max(0, index - rules.affixTokens)].start
       hasFirst = true

@@ -27,7 +27,7 @@ export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combin
 
 /** Longer texts are unlikely to repeat. */
 const REPEATED_TEXT_MAX = 24
-interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly isInfix: boolean; readonly find: WordFinder; readonly rules: SnippetRules }
+interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly isInfix: boolean; readonly rules: SnippetRules }
 
 /** A text with its marks. What it looks like in JSON is written once, in whichever form and however many hits it stands. */
 class MarkedText {
@@ -171,6 +171,43 @@ const nameJson = (name: string): string => {
 const keepOrder = (fields: ReadonlyArray<{ readonly name: string }>): boolean =>
   new Set(fields.map(({ name }) => name)).size === fields.length && fields.every(({ name }) => name !== "__proto__" && !/^\d+$/.test(name))
 
+/** What highlighting takes from a request, whatever the words. */
+interface HighlightPlan {
+  readonly schema: CollectionSchema
+  readonly selection: Selection
+  readonly asked: TextQuery["fields"]
+  readonly fields: ReadonlyArray<HighlightedField>
+  /** Object fields that are highlighted whole. */ readonly objects: ReadonlyArray<ReadonlyArray<string>>
+  /** Marks can be written without objects. */ readonly isPlain: boolean
+}
+/** By the request, which plans of one template share. */
+const plans = new WeakMap<HighlightRequest, HighlightPlan>()
+const highlightPlan = (scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, asked: TextQuery["fields"]): HighlightPlan => {
+  const known = plans.get(request)
+  if (known !== undefined && known.schema === schema && known.selection === selection && known.asked === asked) return known
+  const objects: string[][] = []
+  // Words of a dictionary may change.
+  let lasts = true
+  const fields = request.fields.flatMap((name): HighlightedField[] => {
+    const field = schema.fields.find((candidate) => candidate.name === name)
+    if (field !== undefined && (field.type === "object" || field.type === "object[]")) { objects.push(name.split(".")); return [] }
+    if (field === undefined || (field.type !== "string" && field.type !== "string[]")) return []
+    if (!request.explicit && !isSelected(selection, name)) return []
+    if (field.stem_dictionary !== "") lasts = false
+    return [{
+      name, path: name.split("."), analyzer: analyzerOf(schema, field, scope.dictionaries), isNested: field.nested === true || name.includes("."), isInfix: (asked.find((one) => one.field === name)?.infix ?? "off") !== "off",
+      marking: field.token_separators.length + field.symbols_to_index.length === 0 ? undefined : analyzerOf(schema, { ...field, token_separators: [], symbols_to_index: [] }, scope.dictionaries),
+      rules: {
+        affixTokens: request.affixTokens, threshold: request.snippetThreshold, startTag: request.startTag, endTag: request.endTag, isFull: request.fullFields.includes(name),
+        separators: schema.token_separators.join(""), symbols: schema.symbols_to_index.join(""),
+      },
+    }]
+  })
+  const plan = { schema, selection, asked, fields, objects, isPlain: objects.length === 0 && keepOrder(fields) }
+  if (lasts) plans.set(request, plan)
+  return plan
+}
+
 export class Highlighter {
   private readonly schema: CollectionSchema
   private readonly request: HighlightRequest
@@ -178,11 +215,11 @@ export class Highlighter {
   private readonly wanted: WantedTokens
   private readonly query: TextQuery
   private readonly scope: SearchScope
-  /** Object fields that are highlighted whole. */ private readonly objects: string[][] = []
-  private readonly fields: ReadonlyArray<HighlightedField>
-  /** Marks can be written without objects. */ private readonly isPlain: boolean
+  private readonly plan: HighlightPlan
   private readonly marker: ((written: string) => MarkedWord | undefined) | undefined
   private readonly known: KnownTerms | undefined
+  private readonly find: WordFinder
+  private readonly findInside: WordFinder
   /** `marker`: how a named ranking says what it matched. `known`: terms that matching has looked up already. */
   constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery, marker?: (written: string) => MarkedWord | undefined, known?: KnownTerms) {
     this.known = known
@@ -193,35 +230,29 @@ export class Highlighter {
     this.request = request
     this.words = words
     this.wanted = wantedTokens(words.keys())
-    this.fields = request.fields.flatMap((name) => {
-      const field = this.schema.fields.find((candidate) => candidate.name === name)
-      if (field !== undefined && (field.type === "object" || field.type === "object[]")) { this.objects.push(name.split(".")); return [] }
-      if (field === undefined || (field.type !== "string" && field.type !== "string[]")) return []
-      if (!request.explicit && !isSelected(selection, name)) return []
-      return [{
-        name, path: name.split("."), analyzer: analyzerOf(schema, field, scope.dictionaries), isNested: field.nested === true || name.includes("."), isInfix: (query.fields.find((one) => one.field === name)?.infix ?? "off") !== "off", find: this.finderOf(name),
-        marking: field.token_separators.length + field.symbols_to_index.length === 0 ? undefined : analyzerOf(schema, { ...field, token_separators: [], symbols_to_index: [] }, scope.dictionaries),
-        rules: {
-          affixTokens: request.affixTokens, threshold: request.snippetThreshold, startTag: request.startTag, endTag: request.endTag, isFull: request.fullFields.includes(name),
-          separators: schema.token_separators.join(""), symbols: schema.symbols_to_index.join(""),
-        },
-      }]
-    })
-    this.isPlain = this.objects.length === 0 && keepOrder(this.fields)
+    this.plan = highlightPlan(scope, schema, request, selection, query.fields)
+    this.find = marker === undefined ? (token) => words.get(token) : (token, text, start, end) => words.get(token) ?? marker(text.slice(start, end).toLowerCase())
+    // Where a field was searched by infix: every token around the first query word too.
+    const wanted: string | undefined = query.tokens[0], inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
+    this.findInside = marker !== undefined || wanted === undefined ? this.find : (token, text, start, end) => words.get(token) ?? (text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
   }
 
-  /** Terms of the marked words per segment, by field: a field whose postings miss a document is not read at all. */
-  private readonly terms = new Map<Segment, Array<Int32Array | undefined>>()
-  private mayMatch(field: HighlightedField, f: number, segment: Segment, s: number, doc: number): boolean {
-    const column = segment.text(field.name)
-    if (column === undefined || field.isInfix || this.marker !== undefined) return true
-    let own = this.terms.get(segment)
-    if (own === undefined) this.terms.set(segment, own = [])
-    const terms = own[f] ??= this.termsIn(field, column, s)
+  /** Of the segment that was looked at last: per field where its words may be; none where they may be anywhere. */
+  private segment: Segment | undefined
+  private places: Array<{ readonly column: TextColumn; readonly terms: Int32Array } | undefined | null> = []
+  /** Whether the field's postings hold the document: one whose postings miss it is not read at all. */
+  private mayMatch(f: number, segment: Segment, s: number, doc: number): boolean {
+    if (segment !== this.segment) { this.segment = segment; this.places = [] }
+    let place = this.places[f]
+    if (place === undefined) place = this.places[f] = this.placesIn(this.plan.fields[f], segment, s)
+    if (place === null) return true
+    const { column, terms } = place
     for (let i = 0; i < terms.length; i++) if (column.posting(terms[i], doc) >= 0) return true
     return false
   }
-  private termsIn(field: HighlightedField, column: TextColumn, s: number): Int32Array {
+  private placesIn(field: HighlightedField, segment: Segment, s: number): { readonly column: TextColumn; readonly terms: Int32Array } | null {
+    const column = segment.text(field.name)
+    if (column === undefined || field.isInfix || this.marker !== undefined) return null
     const { fields } = this.query
     const asked = fields.findIndex((one) => one.field === field.name)
     const terms: number[] = []
@@ -230,16 +261,17 @@ export class Highlighter {
       const term = known === undefined ? column.terms.findText(word) : known[s * fields.length + asked]
       if (term >= 0) terms.push(term)
     }
-    return Int32Array.from(terms)
+    return { column, terms: Int32Array.from(terms) }
   }
 
   /** Reads what is marked out of the document; nothing of the index is read any more when the forms are made. */
   marks(document: StoredDocument, segment: Segment, s: number, doc: number): HitMarks {
+    const { plan } = this
     const fields: HighlightedField[] = [], asked: string[] = []
-    for (let f = 0; f < this.fields.length; f++) if (this.mayMatch(this.fields[f], f, segment, s, doc)) { fields.push(this.fields[f]); asked.push(this.fields[f].name) }
+    for (let f = 0; f < plan.fields.length; f++) if (this.mayMatch(f, segment, s, doc)) { fields.push(plan.fields[f]); asked.push(plan.fields[f].name) }
     const values = document.pick(asked)
     const found: FieldMarks[] = []
-    let objects: Json | undefined = this.isPlain ? undefined : {}
+    let objects: Json | undefined = plan.isPlain ? undefined : {}
     for (let f = 0; f < fields.length; f++) {
       const field = fields[f], literal = values[f]
       if (literal === undefined && field.isNested) {
@@ -253,7 +285,7 @@ export class Highlighter {
       if (objects !== undefined) putMarks(marks, objects)
     }
     if (objects === undefined) return found.length === 0 ? NO_MARKS : new PlainMarks(found)
-    for (const path of this.objects) this.whole(document.value, path, objects)
+    for (const path of plan.objects) this.whole(document.value, path, objects)
     return new ObjectMarks(objects, flatMarks(found))
   }
   private textMarks(text: string, field: HighlightedField): FieldMarks | undefined {
@@ -271,16 +303,6 @@ export class Highlighter {
     return best === NOT_FOUND ? undefined : new FieldMarks(field, texts, best)
   }
 
-  /** The words, and where a field was searched by infix every token around the first query word. */
-  private finderOf(name: string): WordFinder {
-    const { marker, words } = this
-    if (marker !== undefined) return (token, text, start, end) => words.get(token) ?? marker(text.slice(start, end).toLowerCase())
-    const infix = this.query.fields.find(({ field }) => field === name)?.infix ?? "off"
-    if (infix === "off") return (token) => words.get(token)
-    const wanted: string | undefined = this.query.tokens[0]
-    const inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
-    return (token, text, start, end) => words.get(token) ?? (wanted !== undefined && text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
-  }
   private textOf(text: string, field: HighlightedField): MarkedText {
     if (text.length > REPEATED_TEXT_MAX) return this.marked(text, field)
     // Brands and categories repeat from hit to hit.
@@ -292,10 +314,11 @@ export class Highlighter {
   }
   private readonly repeated = new Map<HighlightedField, Map<string, MarkedText>>()
   private marked(text: string, field: HighlightedField): MarkedText {
+    const find = field.isInfix ? this.findInside : this.find
     const spans = field.isInfix || this.marker !== undefined ? field.analyzer.tokenizeWithOffsets(text) : field.analyzer.spansFor(text, this.wanted)
-    const match = bestWindow(text, spans, field.find)
+    const match = bestWindow(text, spans, find)
     // Marks go by the collection's own characters, even where the field indexes others (as recorded).
-    return match === undefined ? unmarked(text, field.rules.isFull) : new MarkedText(snippetOf(text, field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text), match, field.find, field.rules), scoreOf(match))
+    return match === undefined ? unmarked(text, field.rules.isFull) : new MarkedText(snippetOf(text, field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text), match, find, field.rules), scoreOf(match))
   }
 
   /** An object with all its leaves, where any of its texts matches. */
@@ -309,7 +332,7 @@ export class Highlighter {
       const field = this.schema.fields.find((candidate) => candidate.name === name)
       if (typeof value !== "string" || field === undefined) return { matched_tokens: [], snippet: String(value) }
       const found = this.textOf(value, {
-        name, path, analyzer: analyzerOf(this.schema, field, this.scope.dictionaries), marking: undefined, isNested: true, isInfix: false, find: this.marker === undefined ? (token) => this.words.get(token) : this.finderOf(name),
+        name, path, analyzer: analyzerOf(this.schema, field, this.scope.dictionaries), marking: undefined, isNested: true, isInfix: false,
         rules: { affixTokens, threshold: snippetThreshold, startTag, endTag, isFull: fullFields.includes(path[0]), separators: this.schema.token_separators.join(""), symbols: this.schema.symbols_to_index.join("") },
       })
       if (!found.isFound) return { matched_tokens: [], snippet: value }

@@ -112,14 +112,22 @@ const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyA
     row[at] = seqs[doc]
     top.offer(s, doc, row)
   }
+  const arrays = own[0]?.arrays
+  const has = arrays?.has, second = arrays?.second
   // Where only the best were scored, they are all that can be among the best.
   const { scored, scoredDocs } = match
   if (scoredDocs !== undefined) {
-    for (const doc of scoredDocs) if (excluded === undefined || !hasBit(excluded, doc)) offer(doc)
+    for (let i = 0; i < scoredDocs.length; i++) {
+      const doc = scoredDocs[i]
+      if (excluded !== undefined && hasBit(excluded, doc)) continue
+      if (arrays !== undefined && has === undefined && top.isFull) {
+        const first = arrays.sign * arrays.first[doc]
+        if (first < top.rows[0] || (second !== undefined && first === top.rows[0] && arrays.sign * second[doc] < top.rows[1])) continue
+      }
+      offer(doc)
+    }
     return
   }
-  const arrays = own[0]?.arrays
-  const has = arrays?.has, second = arrays?.second
   for (let w = 0; w < scored.length; w++) {
     let word = scored[w]
     if ((w & CUTOFF_WORDS_MASK) === CUTOFF_WORDS_MASK && cutoff?.check() === true) return
