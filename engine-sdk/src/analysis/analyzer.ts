@@ -297,6 +297,15 @@ const dictionaryAnalyzers = new WeakMap<ReadonlyMap<string, string>, Map<string,
  * settings, so that equal fields share one; a dictionary that changed (another map) gives another analyzer.
  */
 export const analyzerOf = (schema: CollectionSchema, field: Field, dictionaries?: Dictionaries): Analyzer => {
+  if (field.stem_dictionary !== "") return analyzerBySettings(schema, field, dictionaries)
+  const known = ofFields.get(field)
+  if (known?.schema === schema) return known.analyzer
+  const analyzer = analyzerBySettings(schema, field, undefined)
+  ofFields.set(field, { schema, analyzer })
+  return analyzer
+}
+const ofFields = new WeakMap<Field, { readonly schema: CollectionSchema; readonly analyzer: Analyzer }>()
+const analyzerBySettings = (schema: CollectionSchema, field: Field, dictionaries: Dictionaries | undefined): Analyzer => {
   const symbolsToIndex = field.symbols_to_index.length > 0 ? field.symbols_to_index : schema.symbols_to_index
   const tokenSeparators = field.token_separators.length > 0 ? field.token_separators : schema.token_separators
   const dictionary = field.stem_dictionary === "" ? undefined : dictionaries?.(field.stem_dictionary)

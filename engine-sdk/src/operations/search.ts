@@ -5,7 +5,7 @@
 import { isObject, stringifyJson } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, statusOf, type EngineError, type Result } from "../errors.ts"
 import type { Filter, SearchPlan, UnionAnswer } from "../plan.ts"
-import { compileSearch } from "../query/compile-search.ts"
+import { compileParameters } from "../query/compile-search.ts"
 import { SHARED_PAGING, unionPaging } from "../query/compile-union.ts"
 import { allOf, parseFilter } from "../query/filter-parser.ts"
 import { applyPreset, fillGaps, textParameters, type Parameters } from "../query/parameters.ts"
@@ -65,15 +65,15 @@ export const planSearch = async (context: OperationContext, collection: Collecti
     ...(caller.fields === undefined ? {} : { fields: caller.fields }),
   }
   for (let round = 0; ; round++) {
-    const plan = compileSearch(parameters, searchContext)
+    const plan = compileParameters(parameters, searchContext)
     if (!forced.ok) {
       if (plan.ok) caller.onUnfiltered?.()
       return plan.ok ? forced : plan
     }
-    if (!(await lookups.settle()) || round === PLACEHOLDER_ROUNDS_MAX) {
-      const known = plan.ok ? await lookups.knowsExample(plan.value) : plan
-      return known.ok ? embedQuery(context, collection, known.value) : known
-    }
+    // Hardly any search asks or embeds: each step that could wait is a turn of the queue even where it does not.
+    if (lookups.isOpen && await lookups.settle() && round < PLACEHOLDER_ROUNDS_MAX) continue
+    const known = plan.ok && forced.value !== undefined ? await lookups.knowsExample(plan.value) : plan
+    return known.ok && known.value.vector?.embed !== undefined ? embedQuery(context, collection, known.value) : known
   }
 }
 /** The embedded `filter_by` of a scoped key and the caller's own forced filter, as one tree. */
@@ -120,6 +120,7 @@ class Lookups {
     }
     return ok(plan)
   }
+  get isOpen(): boolean { return this.#open.length > 0 }
   /** True when something was learned since the last call. */
   async settle(): Promise<boolean> {
     if (this.#open.length === 0) return false

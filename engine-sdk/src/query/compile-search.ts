@@ -14,7 +14,7 @@ import { parseFacetQuery, parseFacets, parseFacetStrategies } from "./facet-pars
 import { allOf, parseFilter } from "./filter-parser.ts"
 import { applyPreset, booleanOf, decimalOf, listParameter, readIntegers, textParameters, type Integers, type Parameters } from "./parameters.ts"
 import { DEFAULT_LIMITS, fieldContextOf, fieldNamed, type FieldContext, type QueryLimits, type SearchContext, type StopwordSet, type SynonymSet } from "./query-context.ts"
-import { askedText, relevanceQuery } from "./relevance-query.ts"
+import { askedText, rankingOf, relevanceQuery } from "./relevance-query.ts"
 import { readFieldSettings, resolveQueryFields, type QueryFields } from "./query-fields.ts"
 import { parseQueryWords, type QueryWords } from "./query-words.ts"
 import { parseSelection } from "./selection-parser.ts"
@@ -32,8 +32,11 @@ const HYBRID_NEIGHBOURS_MIN = 100
  */
 export const compileSearch = (raw: { readonly [name: string]: unknown }, context: SearchContext): Result<SearchPlan> => {
   const text = textParameters(raw)
-  if (!text.ok) return text
-  const preset = applyPreset(text.value, context.resources.preset)
+  return text.ok ? compileParameters(text.value, context) : text
+}
+/** The same for parameters that are texts already. */
+export const compileParameters = (parameters: Parameters, context: SearchContext): Result<SearchPlan> => {
+  const preset = applyPreset(parameters, context.resources.preset)
   if (!preset.ok) return preset
   // Another caller's limits may refuse what is in a template.
   const key = context.limits === undefined ? templateKey(visibleCollection(context.collection, context.fields).schema, preset.value) : undefined
@@ -78,10 +81,12 @@ class Compilation {
     const q = this.#parameters.q
     if (q === undefined || isEverything(q)) return undefined
     this.#integers = integers
-    const { nothing, query } = this.#text({ ...parts, outcome: { ...parts.outcome, q } })
+    const { nothing, query } = this.#text(parts, q, plan.text)
     if (query === undefined) return undefined
     const { forcedFilter } = this.#context
-    const { pinnedFilter: _theirs, ...shared } = plan
+    const shared = { ...plan }
+    // Another caller's.
+    if (plan.pinnedFilter !== undefined) delete shared.pinnedFilter
     return { ...shared, text: query, matchesNothing: nothing || parts.found.group.nothing, filter: allOf(parts.filter, forcedFilter), ...(forcedFilter === undefined ? {} : { pinnedFilter: forcedFilter }), echo: { ...plan.echo, q } }
   }
 
@@ -164,7 +169,7 @@ class Compilation {
   #assemble(parts: Parts): Checked<SearchPlan> {
     const p = this.#parameters
     const { found, outcome, paging } = parts
-    const text = this.#text(parts)
+    const text = this.#text(parts, outcome.q)
     const isMatchAll = text.query === undefined
     const vector = this.#vector(found, paging, isMatchAll)
     const diversity = this.#diversity(outcome, found.group.request)
@@ -313,16 +318,17 @@ class Compilation {
     return ok(enabled ? sets : [])
   }
 
-  #text(parts: Parts): { readonly query: TextQuery | undefined; readonly nothing: boolean } {
+  /** `known`: of the same parameters with other words. */
+  #text(parts: Parts, q: string, known?: TextQuery): { readonly query: TextQuery | undefined; readonly nothing: boolean } {
     const p = this.#parameters
     const { found, outcome } = parts
     const nothing = { query: undefined, nothing: true }
-    if (outcome.words === undefined && isEverything(outcome.q)) return { query: undefined, nothing: false }
+    if (outcome.words === undefined && isEverything(q)) return { query: undefined, nothing: false }
     if (found.queryFields.allUnknown) return nothing
     if (found.queryFields.fields.length === 0) return { query: undefined, nothing: false }
     const top = fieldNamed(this.#schema, found.queryFields.fields[0].field) as Field
     const analyzer = analyzerOf(this.#schema, top, this.#context.resources.stemmingDictionary)
-    const parsed: QueryWords = outcome.words !== undefined ? { words: outcome.words, phrases: [], excluded: [], onlyStopwords: false } : parseQueryWords(outcome.q, {
+    const parsed: QueryWords = outcome.words !== undefined ? { words: outcome.words, phrases: [], excluded: [], onlyStopwords: false } : parseQueryWords(q, {
       analyzer, locale: top.locale, stopwords: found.stopwords, preSegmented: booleanOf(p, "pre_segmented_query", false),
       symbolsToIndex: top.symbols_to_index.length > 0 ? top.symbols_to_index : this.#schema.symbols_to_index,
       tokenSeparators: top.token_separators.length > 0 ? top.token_separators : this.#schema.token_separators,
@@ -330,22 +336,27 @@ class Compilation {
     if (parsed.onlyStopwords || parsed.phrases.some((phrase) => phrase.length === 0)) return nothing
     const prefix = booleanOf(p, "synonym_prefix", false)
     const variants = parsed.phrases.length > 0 && parsed.words.length === 0 ? [] : expandSynonyms(parsed.words, parts.synonymSets, { locale: top.locale, prefix, numTypos: this.#integers.synonym_num_typos })
-    const query = this.#textQuery(found.queryFields, parsed, variants, parts, (token) => analyzer.stem(token), prefix)
-    const asked = outcome.words === undefined ? askedText(outcome.q, found.stopwords) : outcome.words.join(" ")
+    const query = this.#textQuery(found.queryFields, parsed, variants, parts, (token) => analyzer.stem(token), prefix, known)
+    if (rankingOf(p) === undefined) return { nothing: false, query }
+    const asked = outcome.words === undefined ? askedText(q, found.stopwords) : outcome.words.join(" ")
     const relevance = relevanceQuery(p, this.#schema, asked, variants, this.#integers.drop_tokens_threshold, this.#visible)
     return { nothing: false, query: relevance === undefined ? query : { ...query, relevance } }
   }
-  #textQuery(queryFields: QueryFields, parsed: QueryWords, variants: ReadonlyArray<ReadonlyArray<string>>, parts: Parts, stem: (token: string) => string, synonymPrefix: boolean): TextQuery {
+  #textQuery(queryFields: QueryFields, parsed: QueryWords, variants: ReadonlyArray<ReadonlyArray<string>>, parts: Parts, stem: (token: string) => string, synonymPrefix: boolean, known: TextQuery | undefined): TextQuery {
     const p = this.#parameters
     const numbers = this.#integers
     const matchType = p.text_match_type
-    return {
-      fields: queryFields.fields,
+    const words = {
       tokens: parsed.words.map(stem),
       surface: parsed.words,
       phrases: parsed.phrases,
-      excluded: parsed.excluded.map((words) => words.length === 1 ? words.map(stem) : words),
+      excluded: parsed.excluded.map((each) => each.length === 1 ? each.map(stem) : each),
       synonyms: variants.map((tokens) => ({ tokens: tokens.map(stem) })),
+    }
+    if (known !== undefined) return { ...known, ...words }
+    return {
+      ...words,
+      fields: queryFields.fields,
       synonymPrefix,
       demoteSynonymMatch: booleanOf(p, "demote_synonym_match", false),
       textMatchType: matchType === "max_weight" || matchType === "sum_score" ? matchType : "max_score",

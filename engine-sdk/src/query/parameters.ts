@@ -17,7 +17,8 @@ const MALFORMED = "One or more search parameters are malformed."
 /** Scalars as text; undefined values vanish. Objects, arrays and null are refused. */
 export const textParameters = (raw: { readonly [name: string]: unknown }): Result<Parameters> => {
   const out: Record<string, string> = {}
-  for (const [name, value] of Object.entries(raw)) {
+  for (const name of Object.keys(raw)) {
+    const value = raw[name]
     if (value === undefined) continue
     if (typeof value === "string") out[name] = value
     else if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") out[name] = String(value)
@@ -35,6 +36,7 @@ const withFilter = (merged: Record<string, string>, first: string | undefined, s
 }
 /** Fills gaps from the named preset. Only an unknown name, which is ignored (6.8), stands in the result: applying twice changes nothing. */
 export const applyPreset = (parameters: Parameters, presetOf: (name: string) => Preset | undefined): Result<Parameters> => {
+  if (parameters.preset === undefined) return ok(parameters)
   const { preset: name, ...rest } = parameters
   const preset = name === undefined || name === "" ? undefined : presetOf(name)
   if (preset === undefined) return ok(parameters)

@@ -25,19 +25,20 @@ export const templateKey = (schema: CollectionSchema, parameters: Parameters): s
   return key
 }
 
-/** Least recently used first out. */
+/** In two halves: what is used moves to the younger one, and when that is full the older is forgotten. */
 export class TemplateCache<Template> {
-  private readonly kept = new Map<string, Template>()
+  private young = new Map<string, Template>()
+  private old = new Map<string, Template>()
   get(key: string): Template | undefined {
-    const template = this.kept.get(key)
-    if (template === undefined) return undefined
-    this.kept.delete(key)
-    this.kept.set(key, template)
+    const known = this.young.get(key)
+    if (known !== undefined) return known
+    const template = this.old.get(key)
+    if (template !== undefined) this.put(key, template)
     return template
   }
   put(key: string, template: Template): void {
-    if (this.kept.size >= TEMPLATES_MAX) this.kept.delete(this.kept.keys().next().value!)
-    this.kept.set(key, template)
+    if (this.young.size >= TEMPLATES_MAX / 2) { this.old = this.young; this.young = new Map() }
+    this.young.set(key, template)
   }
 }
 

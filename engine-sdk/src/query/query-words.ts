@@ -21,12 +21,20 @@ export interface QueryTextOptions {
 const WORD_LENGTH_MAX = 100
 const WORDS_MAX = 1_000
 
+const SYMBOLS = ["-", '"']
+/** By the lists of a schema, which last as long as it does. */
+const chunkers = new WeakMap<ReadonlyArray<string>, { readonly separators: ReadonlyArray<string>; readonly analyzer: Analyzer }>()
+const chunker = (symbols: ReadonlyArray<string>, separators: ReadonlyArray<string>): Analyzer => {
+  const known = chunkers.get(symbols)
+  if (known?.separators === separators) return known.analyzer
+  const analyzer = createAnalyzer({ symbolsToIndex: [...symbols, ...SYMBOLS], tokenSeparators: separators, truncateLength: 10_000 })
+  chunkers.set(symbols, { separators, analyzer })
+  return analyzer
+}
 const chunksOf = (q: string, options: QueryTextOptions): string[] => {
   if (options.preSegmented) return q.split(" ").filter((chunk) => chunk !== "")
-  const symbols = [...options.symbolsToIndex, "-", '"']
-  if (options.locale === "" || options.locale === "en" || options.locale === "de_en") {
-    return createAnalyzer({ symbolsToIndex: symbols, tokenSeparators: options.tokenSeparators, truncateLength: 10_000 }).tokenize(q)
-  }
+  if (options.locale === "" || options.locale === "en" || options.locale === "de_en") return chunker(options.symbolsToIndex, options.tokenSeparators).tokenize(q)
+  const symbols = [...options.symbolsToIndex, ...SYMBOLS]
   const separators = options.tokenSeparators.filter((separator) => !symbols.includes(separator))
   let spaced = q
   for (const separator of separators) spaced = spaced.replaceAll(separator, " ")
