@@ -22,6 +22,8 @@ export interface Analyzer {
    * Cost: one pass over the characters, without a string per token.
    */
   spansFor(text: string, wanted: WantedTokens): Array<TokenSpan>
+  /** Those of the tokens that may be wanted ones, where the text is ASCII and words stay as they are written; false where `spansFor` has to do it. O(text). */
+  fewTokens(text: string, wanted: WantedTokens, into: FewTokens): boolean
   readonly typosAllowed: boolean
   readonly stems: boolean
   /** The same analysis without stemming: phrases of a query and words for highlighting. Itself when nothing is stemmed. */
@@ -41,6 +43,15 @@ export const wantedTokens = (tokens: Iterable<string>): WantedTokens => {
     if (code >= 97 && code < 123) firsts[code - 32] = 1
   }
   return firsts
+}
+/** Tokens of a text that a caller may be looking for, reused from text to text: the first `size` of each list. */
+export class FewTokens {
+  size = 0
+  readonly tokens: string[] = []
+  /** Places among all tokens. */ readonly places: number[] = []
+  readonly starts: number[] = []
+  readonly ends: number[] = []
+  /** All tokens of the text. */ count = 0
 }
 export type Dictionaries = (name: string) => ReadonlyMap<string, string> | undefined
 
@@ -136,6 +147,37 @@ class DefaultAnalyzer implements Analyzer {
       hashes[count++] = hash >>> 0
     }
     into.count = count
+    return true
+  }
+  fewTokens(text: string, wanted: WantedTokens, into: FewTokens): boolean {
+    if (this.stems) return false
+    const classes = this.#classes, { length } = text
+    let count = 0, size = 0, start = -1, end = 0, isUpper = false, isBroken = false
+    for (let i = 0; i <= length; i++) {
+      const code = i < length ? text.charCodeAt(i) : 32
+      if (code >= 128) return false
+      const kind = i < length ? classes[code] : SPLIT
+      if (kind === KEEP || kind === UPPER) {
+        if (start < 0) start = i
+        else if (end < i) isBroken = true
+        end = i + 1
+        if (kind === UPPER) isUpper = true
+        continue
+      }
+      if (kind === DROP || start < 0) continue
+      if (wanted[text.charCodeAt(start)] !== 0) {
+        const written = text.slice(start, end)
+        into.tokens[size] = isBroken ? this.tokenize(written)[0] : this.#finish(isUpper ? written.toLowerCase() : written)
+        into.places[size] = count
+        into.starts[size] = start
+        into.ends[size++] = end
+      }
+      count++
+      start = -1
+      isUpper = isBroken = false
+    }
+    into.count = count
+    into.size = size
     return true
   }
   tokenizeWithOffsets(text: string): Array<TokenSpan> { return this.#spans(text, undefined) }
@@ -237,6 +279,7 @@ class LocaleAnalyzer implements Analyzer {
   }
   tokenize(text: string): string[] { return this.tokenizeWithOffsets(text).map((span) => span.token) }
   asciiTokens(): boolean { return false }
+  fewTokens(): boolean { return false }
   spansFor(text: string): Array<TokenSpan> { return this.tokenizeWithOffsets(text) }
   tokenizeWithOffsets(text: string): Array<TokenSpan> {
     const spans: Array<TokenSpan> = []

@@ -2,7 +2,7 @@
  * Marking words in a text and cutting snippets (engine-contract 10). Works on the original text and the offsets of its
  * tokens; which words count is decided by the caller.
  */
-import type { TokenSpan } from "../analysis/analyzer.ts"
+import type { FewTokens, TokenSpan } from "../analysis/analyzer.ts"
 
 /** What a token of the text matches: which wanted word, and how many of its characters to mark. */
 export type TokenMatcher = (token: string) => { readonly wanted: number; readonly length: number } | undefined
@@ -55,9 +55,13 @@ export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: 
     if (known >= 0) lists[known].push(i)
     else if (tokens.length < WINDOW) { tokens.push(token); lists.push([i]) }
   }
+  return windowOf(lists, spans.length)
+}
+/** `lists`: places per wanted token of the text, in the order of the tokens' first places; `count`: tokens of the text. */
+const windowOf = (lists: ReadonlyArray<ReadonlyArray<number>>, count: number): TextMatch | undefined => {
   if (lists.length === 0) return undefined
   // One word: its first place is as good as any.
-  if (lists.length === 1) return { offsets: [lists[0][0]], words: 1, distance: 0, present: 1, isWhole: spans.length === 1 }
+  if (lists.length === 1) return { offsets: [lists[0][0]], words: 1, distance: 0, present: 1, isWhole: count === 1 }
   const heads = lists.map(() => 0)
   let best: number[] = [], bestDistance = 0
   for (;;) {
@@ -73,7 +77,7 @@ export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: 
     if (best.length === lists.length && bestDistance === lists.length - 1) break
     heads[first]++
   }
-  const isWhole = spans.length === lists.length && best.length === lists.length && lists.some((list) => list[list.length - 1] === spans.length - 1)
+  const isWhole = count === lists.length && best.length === lists.length && lists.some((list) => list[list.length - 1] === count - 1)
   return { offsets: best, words: best.length, distance: bestDistance, present: lists.length, isWhole }
 }
 /** The tokens' next places in the window from `start`, ascending. */
@@ -87,6 +91,32 @@ const placesWithin = (lists: ReadonlyArray<ReadonlyArray<number>>, heads: Readon
     places[at] = place
   }
   return places
+}
+
+/** Whether a text is so short that it is shown whole, with every word marked: it has fewer bytes than "short" means, and at most `threshold` tokens. */
+export const isShownWhole = (text: string, rules: SnippetRules): boolean => text.length * UNIT_bytes_MAX < rules.threshold * SHORT_TEXT_FACTOR
+/** What `bestWindow` and `snippetOf` answer for a text that is shown whole, from its `fewTokens`; for fields that are marked by the characters they are indexed by. */
+export const markWhole = (text: string, few: FewTokens, find: WordFinder, rules: SnippetRules): { readonly match: TextMatch; readonly made: Snippet } | undefined => {
+  const { ends, places, size, starts, tokens } = few
+  const seen: string[] = [], lists: number[][] = []
+  const matchedTokens: string[] = []
+  let out = "", at = 0
+  for (let i = 0; i < size; i++) {
+    const token = tokens[i], start = starts[i], end = ends[i]
+    const word = find(token, text, start, end)
+    if (word === undefined) continue
+    const known = seen.indexOf(token)
+    if (known >= 0) lists[known].push(places[i])
+    else if (seen.length < WINDOW) { seen.push(token); lists.push([places[i]]) }
+    const stop = markEnd(text, start, tokenEnd(text, end, text.length, rules.separators), token, word, rules.symbols), marked = text.slice(start, stop)
+    out += text.slice(at, start) + rules.startTag + marked + rules.endTag
+    matchedTokens.push(marked)
+    at = stop
+  }
+  const match = windowOf(lists, few.count)
+  if (match === undefined) return undefined
+  const snippet = at < text.length ? out + text.slice(at) : out
+  return { match, made: { snippet, value: rules.isFull ? snippet : undefined, matchedTokens } }
 }
 
 /** Cuts and marks one text. Token ends include dropped characters up to the next separator, as snippets end there. */

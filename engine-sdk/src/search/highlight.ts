@@ -1,5 +1,5 @@
 /** Highlights of one hit in both wire forms (engine-contract 10.3, 10.4), from the stored document. */
-import { analyzerOf, wantedTokens, type Analyzer, type WantedTokens } from "../analysis/analyzer.ts"
+import { analyzerOf, FewTokens, wantedTokens, type Analyzer, type WantedTokens } from "../analysis/analyzer.ts"
 import { isSelected, type StoredDocument } from "../documents/mod.ts"
 import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
@@ -7,7 +7,7 @@ import type { TextColumn } from "../index/columns.ts"
 import type { Segment } from "../index/segment.ts"
 import type { SearchScope } from "./scope.ts"
 import type { Combination, KnownTerms } from "./text-search.ts"
-import { bestWindow, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch, type WordFinder } from "./highlight-text.ts"
+import { bestWindow, isShownWhole, markWhole, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch, type WordFinder } from "./highlight-text.ts"
 
 const ARRAY_ELEMENTS_MAX = 5
 type Json = Record<string, unknown>
@@ -25,6 +25,8 @@ export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combin
   return words
 }
 
+/** Filled and read for one text at a time. */
+const few = new FewTokens()
 /** Longer texts are unlikely to repeat. */
 const REPEATED_TEXT_MAX = 24
 interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly isInfix: boolean; readonly rules: SnippetRules }
@@ -315,6 +317,10 @@ export class Highlighter {
   private readonly repeated = new Map<HighlightedField, Map<string, MarkedText>>()
   private marked(text: string, field: HighlightedField): MarkedText {
     const find = field.isInfix ? this.findInside : this.find
+    if (!field.isInfix && this.marker === undefined && field.marking === undefined && isShownWhole(text, field.rules) && field.analyzer.fewTokens(text, this.wanted, few)) {
+      const marked = markWhole(text, few, find, field.rules)
+      return marked === undefined ? unmarked(text, field.rules.isFull) : new MarkedText(marked.made, scoreOf(marked.match))
+    }
     const spans = field.isInfix || this.marker !== undefined ? field.analyzer.tokenizeWithOffsets(text) : field.analyzer.spansFor(text, this.wanted)
     const match = bestWindow(text, spans, find)
     // Marks go by the collection's own characters, even where the field indexes others (as recorded).
