@@ -47,7 +47,8 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
    * away and rebuilt, and the entry that keeps throwing becomes a dead letter.
    */
   readonly step: (state: State, entry: Body, place: Place, emitted: Emitted) => Outcome
-  readonly newEmitted: () => Emitted
+  /** What is emitted with this state from here on; whatever was made before is added to no more. */
+  readonly newEmitted: (state?: State) => Emitted
   readonly sizeOf: (emitted: Emitted) => number
   /** Writes the emissions; runs inside the transaction that also moves the offsets. */
   readonly write: (emitted: Emitted) => Effect.Effect<void, SqlError.SqlError, Sink>

@@ -179,7 +179,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     const skipReasonOf = (key: string): string | undefined => skipped.size + refused.size === 0 ? undefined : skipped.get(key) ?? refused.get(key)
     const state = processor.open(store)
     const mailboxes = new Mailboxes<Delivered<Body>>({ entriesMax: options.entriesMax ?? ENTRIES_MAX, weightOf: options.weightOf, costOf: ({ cost }) => cost })
-    let emitted = processor.newEmitted()
+    let emitted = processor.newEmitted(state)
     const intake = new Intake(processor.inputs.map(({ name }) => name), store.positions() ?? {})
     let letters: Array<Letter> = []
     /** Records taken since the last flush, and the last of them. */
@@ -313,7 +313,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       for (const place of passed) skipped.set(placeKey(place), place.reason)
       letters = []
       const size = processor.sizeOf(emitted)
-      emitted = processor.newEmitted()
+      emitted = processor.newEmitted(state)
       committed = target
       records = 0
       if (care !== CALM) care = afterSuccess(care)
@@ -331,7 +331,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         try: () => {
           for (let turn = mailboxes.takeTurn(); turn !== undefined; turn = mailboxes.takeTurn()) {
             for (const delivered of turn.entries) {
-              emitted = processor.newEmitted()
+              emitted = processor.newEmitted(state)
               stepOne(delivered)
               parts.push({ place: delivered, emitted })
             }
@@ -389,7 +389,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     for (let reached = intake.reached; processor.inputs.some(({ name }) => (reached[name] ?? 0) < (committed[name] ?? 0)); reached = intake.reached) {
       yield* fetch(committed)
       yield* runSteps
-      emitted = processor.newEmitted()
+      emitted = processor.newEmitted(state)
       letters = []
       records = 0
       redirects.length = 0

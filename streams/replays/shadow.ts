@@ -66,7 +66,7 @@ export const openShadow = Effect.fnUntraced(function*<Body, State, Emitted, Sink
   yield* Effect.promise(() => store.clear())
   const state = processor.open(store)
   const intake = new Intake(inputs.map((topic) => topic.name), {})
-  let emitted = processor.newEmitted()
+  let emitted = processor.newEmitted(state)
   let entries = 0
   let entriesAtSnapshot = 0
   let recordsDone = 0
@@ -127,7 +127,7 @@ export const openShadow = Effect.fnUntraced(function*<Body, State, Emitted, Sink
     mustSpill: () => processor.sizeOf(emitted) >= EMITTED_MAX || isStateLarge(),
     write: Effect.suspend(() => processor.sizeOf(emitted) === 0 ? Effect.void : rebuilding.writeShadow(emitted, organizationId, name)),
     written: () => {
-      emitted = processor.newEmitted()
+      emitted = processor.newEmitted(state)
     },
     snapshot,
     snapshotIfLarge: Effect.suspend(() => isStateLarge() ? snapshot : Effect.void)

@@ -17,19 +17,20 @@ export const together = (a: Who, b: Who): Who => b === NOBODY ? a : [a[0] || b[0
 
 /** Who made a query, or takes it back, as it comes: most of it is never asked for, since enough visitors made most queries. */
 export class Makers {
-  readonly #rows: Array<DeltaRow> = []
+  readonly #rows: Array<number> = []
   readonly #who: Array<Who> = []
   readonly #signs: Array<number> = []
 
   /** `row` is the query's; `sign` 1, or -1 for one taken back. */
   add(row: DeltaRow, who: Who, sign: number): void {
     if (personOf(who) === 0) return
-    this.#rows.push(row)
+    this.#rows.push(row.at)
     this.#who.push(who)
     this.#signs.push(sign)
   }
 
-  each(each: (row: DeltaRow, who: Who, sign: number) => void): void {
+  /** `row` is a number of the queries' rows. */
+  each(each: (row: number, who: Who, sign: number) => void): void {
     for (let i = 0; i < this.#rows.length; i++) each(this.#rows[i]!, this.#who[i]!, this.#signs[i]!)
   }
 }

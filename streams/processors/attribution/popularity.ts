@@ -14,8 +14,8 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { isCandidate, MAKERS_MAX, VISITORS_MIN } from "../../../src/suggestions/bounds.ts"
 import { weightOf } from "../../../src/suggestions/recency.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
-import { type Makers, personOf } from "./makers.ts"
-import type { DeltaRow, Key, Rollups } from "./rollups.ts"
+import { personOf } from "./makers.ts"
+import type { Key, Rollups } from "./rollups.ts"
 
 export interface PopularityRow {
   readonly organizationId: string
@@ -46,16 +46,12 @@ const idOf = (organizationId: string, collection: string, q: string): string => 
  * What is left of each person's searches of queries that `isAsked`, everything of a query together, whatever it was asked on.
  * Where only `takers` are asked, those who take a search back, and nobody else.
  */
-const netMakers = (makers: Makers, isAsked: (id: string) => "all" | "takers" | "none"): ReadonlyMap<string, ReadonlyMap<number, MakerRow>> => {
-  const known = new Map<DeltaRow, { readonly id: string; readonly asked: "all" | "takers" | "none" }>()
-  const queryOf = (row: DeltaRow) => {
-    let query = known.get(row)
-    if (query === undefined) {
-      const id = idOf(row.key[ORGANIZATION]!, row.key[COLLECTION]!, row.key[QUERY]!)
-      known.set(row, query = { id, asked: isCandidate(row.key[QUERY]!) ? isAsked(id) : "none" })
-    }
-    return query
-  }
+const netMakers = ({ makers, queries }: Pick<Rollups, "queries" | "makers">, isAsked: (id: string) => "all" | "takers" | "none"): ReadonlyMap<string, ReadonlyMap<number, MakerRow>> => {
+  const known: Array<{ readonly id: string; readonly asked: "all" | "takers" | "none" } | undefined> = []
+  const queryOf = (row: number) => known[row] ??= (() => {
+    const key = queries.keyAt(row), id = idOf(key[ORGANIZATION]!, key[COLLECTION]!, key[QUERY]!)
+    return { id, asked: isCandidate(key[QUERY]!) ? isAsked(id) : "none" }
+  })()
   const takers = new Set<string>()
   makers.each((row, who, sign) => {
     const { asked, id } = queryOf(row)
@@ -69,7 +65,10 @@ const netMakers = (makers: Makers, isAsked: (id: string) => "all" | "takers" | "
     if (persons === undefined) net.set(id, persons = new Map())
     const one = persons.get(person)
     if (one !== undefined) one.searches += sign
-    else persons.set(person, { organizationId: row.key[ORGANIZATION]!, collection: row.key[COLLECTION]!, q: row.key[QUERY]!, person, anonymous: who[1], session: who[2], searches: sign })
+    else {
+      const key = queries.keyAt(row)
+      persons.set(person, { organizationId: key[ORGANIZATION]!, collection: key[COLLECTION]!, q: key[QUERY]!, person, anonymous: who[1], session: who[2], searches: sign })
+    }
   })
   return net
 }
@@ -83,10 +82,13 @@ export const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "mak
     if (row === undefined) rows.set(id, row = { organizationId, collection, q, searches: 0, weight: 0, zeroWeight: 0, clickWeight: 0 })
     return row
   }
+  // A key's instants come together.
+  let last: Key | undefined, row: PopularityRow | undefined
   queries.eachInstant((key, at, sums, from) => {
     const searches = sums[from + SEARCHES]!, zero = sums[from + ZERO_RESULTS]!, clicked = sums[from + WITH_CLICK]! + sums[from + WITH_PURCHASE]!
     if ((searches === 0 && zero === 0 && clicked === 0) || !isCandidate(key[QUERY]!)) return
-    const row = rowOf(key[ORGANIZATION]!, key[COLLECTION]!, key[QUERY]!)
+    if (row === undefined || key !== last) row = rowOf(key[ORGANIZATION]!, key[COLLECTION]!, key[QUERY]!)
+    last = key
     const weight = weightOf(at)
     row.searches += searches
     row.weight += (searches - zero) * weight
@@ -94,16 +96,16 @@ export const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "mak
     row.clickWeight += clicked * weight
   })
   // One visitor more and one fewer is no search more, but the row is to be locked while they are counted.
-  for (const persons of netMakers(makers, (id) => rows.has(id) ? "none" : "all").values()) {
+  for (const persons of netMakers({ makers, queries }, (id) => rows.has(id) ? "none" : "all").values()) {
     for (const { collection, organizationId, q, searches } of persons.values()) if (searches !== 0) rowOf(organizationId, collection, q)
   }
   return [...rows.values()].sort(byKey)
 }
 
 /** Rows in key order: of queries that are `full` of makers, those who take a search back alone. O(visitors of the flush). */
-export const makersOf = ({ makers }: Pick<Rollups, "makers">, full: ReadonlySet<string>): ReadonlyArray<MakerRow> => {
+export const makersOf = (rollups: Pick<Rollups, "queries" | "makers">, full: ReadonlySet<string>): ReadonlyArray<MakerRow> => {
   const rows: Array<MakerRow> = []
-  for (const [id, persons] of netMakers(makers, (id) => full.has(id) ? "takers" : "all")) {
+  for (const [id, persons] of netMakers(rollups, (id) => full.has(id) ? "takers" : "all")) {
     const isFull = full.has(id)
     for (const row of persons.values()) if (isFull ? row.searches < 0 : row.searches !== 0) rows.push(row)
   }

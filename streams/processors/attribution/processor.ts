@@ -32,7 +32,7 @@ export const makeAttribution = (options: AttributionOptions, knowledge = new Log
   entriesOf,
   open: (store) => new AttributionState(store, options),
   step,
-  newEmitted: () => newRollups(knowledge),
+  newEmitted: (state) => newRollups(knowledge, state?.keys),
   sizeOf: sizeOfRollups,
   write: writeRollups,
   fold: foldSome,

@@ -37,28 +37,24 @@ export const moneyOf = (amount: number): Money => {
 }
 export const millionths = (units: number, micros: number): string => micros === 0 && units === 0 ? "0" : String(BigInt(units) * 1_000_000n + BigInt(micros))
 
-/** What a row knows of its table: not the table itself, which states keep rows of longer than it lives. */
-interface Generation {
-  size: number
-}
-
 /** Instants of a row that are looked through before they are found by a map, or in an append-only table not looked for any more. */
 const LOOKED_MAX = 8
 const CAPACITY = 1_024
 const NONE = -1
+/** Keys of a partition that outlive a flush, some 300 bytes each. */
+const KEYS_MAX = 40_000
 
-/** One key of a table. What is counted of it lies with the table, each instant's place naming the one before it. */
+/** One key of a table, which flush after flush counts again. What is counted of it lies with the flush, its `Deltas`. */
 export class DeltaRow {
   readonly key: Key
-  readonly generation: Generation
-  /** Places of its newest instant, and of the one counted at last. */
-  newest = NONE
+  /** The sums that counted it last, and its number among their rows. */
+  generation = NONE
+  at = NONE
+  /** In those sums: the place counted at last, and how many instants it has. */
   last = NONE
   instants = 0
-  places: Map<number, number> | undefined
 
-  constructor(generation: Generation, key: Key) {
-    this.generation = generation
+  constructor(key: Key) {
     this.key = key
   }
 }
@@ -77,36 +73,23 @@ interface Shelf {
 }
 
 /**
- * Signed sums of one table by key and instant, flat: arrays of a row's own would make more garbage than the counting
- * costs. In an append-only table, of which nothing is taken back, an instant may come more than once.
+ * The keys that a partition counts of one table: a shop's queries and products come again with every flush, and finding them
+ * anew cost more than counting them. One flush's sums at a time are added to over them; when they are too many, all go before the next one.
  */
-export class Deltas {
-  readonly #shelves = new Map<string, Shelf>()
+export class Keys {
+  #shelves = new Map<string, Shelf>()
   /** The one found last: events of a visit come together. */
   #shelf: Shelf | undefined
-  readonly plain: number
-  readonly slots: number
-  readonly generation: Generation = { size: 0 }
+  #size = 0
   readonly #keyOf: KeyOf
-  readonly #isAppendOnly: boolean
-  #instants = new Float64Array(CAPACITY)
-  #before = new Int32Array(CAPACITY)
-  /** `slots` sums for each instant. */
-  #sums: Float64Array
 
-  constructor(columns: number, amounts: number, keyOf: KeyOf, isAppendOnly = false) {
-    this.plain = columns - amounts
-    this.slots = this.plain + 2 * amounts
+  constructor(keyOf: KeyOf) {
     this.#keyOf = keyOf
-    this.#isAppendOnly = isAppendOnly
-    this.#sums = new Float64Array(CAPACITY * this.slots)
   }
 
-  /** Instants touched. */
   get size(): number {
-    return this.generation.size
+    return this.#size
   }
-  /** The row of a key, told by its last part and five before it (the organization first); what else it has must be part of those. */
   row(a: string, b: string, c: string, d: string, e: string, last: string): DeltaRow {
     let shelf = this.#shelf
     if (shelf === undefined || shelf.a !== a || shelf.b !== b || shelf.c !== c || shelf.d !== d || shelf.e !== e) {
@@ -117,11 +100,68 @@ export class Deltas {
       this.#shelf = shelf
     }
     let row = shelf.rows.get(last)
-    if (row === undefined) shelf.rows.set(last, row = new DeltaRow(this.generation, this.#keyOf(a, b, c, d, e, last)))
+    if (row === undefined) {
+      shelf.rows.set(last, row = new DeltaRow(this.#keyOf(a, b, c, d, e, last)))
+      this.#size++
+    }
+    return row
+  }
+  clear(): void {
+    this.#shelves = new Map()
+    this.#shelf = undefined
+    this.#size = 0
+  }
+}
+
+let generations = 0
+
+/**
+ * Signed sums of one table by key and instant, flat: arrays of a row's own would make more garbage than the counting
+ * costs. In an append-only table, of which nothing is taken back, an instant may come more than once.
+ */
+export class Deltas {
+  readonly plain: number
+  readonly slots: number
+  readonly generation = ++generations
+  readonly #keys: Keys
+  readonly #isAppendOnly: boolean
+  #size = 0
+  readonly #rows: Array<DeltaRow> = []
+  /** By number of the row: the place of its newest instant; each place names the one before it. */
+  readonly #newest: Array<number> = []
+  /** Likewise: places by instant, of rows that have many. */
+  readonly #places = new Map<number, Map<number, number>>()
+  #instants = new Float64Array(CAPACITY)
+  #before = new Int32Array(CAPACITY)
+  /** `slots` sums for each instant. */
+  #sums: Float64Array
+
+  constructor(columns: number, amounts: number, keys: Keys, isAppendOnly = false) {
+    this.plain = columns - amounts
+    this.slots = this.plain + 2 * amounts
+    this.#keys = keys
+    this.#isAppendOnly = isAppendOnly
+    this.#sums = new Float64Array(CAPACITY * this.slots)
+  }
+
+  /** Instants touched. */
+  get size(): number {
+    return this.#size
+  }
+  /** The row of a key, told by its last part and five before it (the organization first); what else it has must be part of those. */
+  row(a: string, b: string, c: string, d: string, e: string, last: string): DeltaRow {
+    const row = this.#keys.row(a, b, c, d, e, last)
+    if (row.generation !== this.generation) {
+      row.generation = this.generation
+      row.at = this.#rows.push(row) - 1
+      this.#newest.push(NONE)
+      row.last = NONE
+      row.instants = 0
+    }
     return row
   }
 
-  /** Adds to one measure at one instant. */
+  /** Adds to one measure at one instant; `row` is of these sums. */
   add(row: DeltaRow, instant: number, slot: number, amount: number): void {
     if (row.last === NONE || this.#instants[row.last] !== instant) row.last = this.#placeOf(row, instant)
     const at = row.last * this.slots + slot
@@ -129,23 +169,26 @@ export class Deltas {
   }
 
   #placeOf(row: DeltaRow, instant: number): number {
-    if (row.places !== undefined) {
-      const found = row.places.get(instant)
+    const newest = this.#newest[row.at]!
+    let places: Map<number, number> | undefined
+    if (row.instants > LOOKED_MAX && !this.#isAppendOnly) {
+      places = this.#places.get(row.at)!
+      const found = places.get(instant)
       if (found !== undefined) return found
     } else {
-      let place = row.newest
+      let place = newest
       for (let looked = 0; place !== NONE && looked < LOOKED_MAX; looked++, place = this.#before[place]!) if (this.#instants[place] === instant) return place
     }
-    const place = this.generation.size++
+    const place = this.#size++
     if (place === this.#instants.length) this.#grow()
     this.#instants[place] = instant
-    this.#before[place] = row.newest
-    row.newest = place
+    this.#before[place] = newest
+    this.#newest[row.at] = place
     row.instants++
-    if (row.places !== undefined) row.places.set(instant, place)
+    if (places !== undefined) places.set(instant, place)
     else if (!this.#isAppendOnly && row.instants > LOOKED_MAX) {
-      row.places = new Map()
-      for (let each = place; each !== NONE; each = this.#before[each]!) row.places.set(this.#instants[each]!, each)
+      this.#places.set(row.at, places = new Map())
+      for (let each = place; each !== NONE; each = this.#before[each]!) places.set(this.#instants[each]!, each)
     }
     return place
   }
@@ -156,22 +199,24 @@ export class Deltas {
     this.#sums = grown(this.#sums, new Float64Array(2 * this.#sums.length))
   }
 
+  keyAt(at: number): Key {
+    return this.#rows[at]!.key
+  }
   eachKey(each: (key: Key) => void): void {
-    for (const { rows } of this.#shelves.values()) for (const { key } of rows.values()) each(key)
+    for (const { key } of this.#rows) each(key)
   }
 
   /** Every instant that did not cancel, those of a key together; its sums are `sums[from]` and the following. */
   eachInstant(each: (key: Key, instant: number, sums: Float64Array, from: number) => void): void {
     const { slots } = this
-    for (const { rows } of this.#shelves.values()) {
-      for (const { key, newest } of rows.values()) {
-        for (let place = newest; place !== NONE; place = this.#before[place]!) {
-          const from = place * slots
-          for (let at = from; at < from + slots; at++) {
-            if (this.#sums[at] === 0) continue
-            each(key, this.#instants[place]!, this.#sums, from)
-            break
-          }
+    for (let at = 0; at < this.#rows.length; at++) {
+      const { key } = this.#rows[at]!
+      for (let place = this.#newest[at]!; place !== NONE; place = this.#before[place]!) {
+        const from = place * slots
+        for (let slot = from; slot < from + slots; slot++) {
+          if (this.#sums[slot] === 0) continue
+          each(key, this.#instants[place]!, this.#sums, from)
+          break
         }
       }
     }
@@ -192,17 +237,33 @@ export interface Rollups {
 }
 const segmentedKey: KeyOf = (organizationId, collection, device, country, surface, of) => [organizationId, collection, of, device, country, surface]
 const askedKey: KeyOf = (organizationId, collection, isExplicit, filter, tag, q) => [organizationId, collection, q, isExplicit, filter, tag]
-export const newRollups = (knowledge = new LogKnowledge()): Rollups => ({
-  knowledge,
-  asked: new Deltas(ASKED_MEASURES.length, 0, askedKey),
-  others: new Deltas(1, 0, (organizationId, collection, type, _d, _e, id) => [organizationId, collection, type, id], true),
-  logged: [],
-  makers: new Makers(),
-  queries: new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS, segmentedKey),
-  products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS, segmentedKey, true),
-  events: new Deltas(EVENT_MEASURES.length, 0, (organizationId, collection, _c, _d, _e, type) => [organizationId, collection, type]),
-  filters: new Deltas(FILTER_MEASURES.length, 0, (organizationId, collection, device, country, surface, use) => [organizationId, collection, ...use.split("\u0000"), device, country, surface])
+/** Of one partition's state, for all its flushes. */
+export const newKeys = () => ({
+  asked: new Keys(askedKey),
+  others: new Keys((organizationId, collection, type, _d, _e, id) => [organizationId, collection, type, id]),
+  queries: new Keys(segmentedKey),
+  products: new Keys(segmentedKey),
+  events: new Keys((organizationId, collection, _c, _d, _e, type) => [organizationId, collection, type]),
+  filters: new Keys((organizationId, collection, device, country, surface, use) => [organizationId, collection, ...use.split("\u0000"), device, country, surface])
 })
+export type RollupKeys = ReturnType<typeof newKeys>
+
+/** With a state's `keys`, nothing is added any more to what was made with them before. */
+export const newRollups = (knowledge = new LogKnowledge(), keys = newKeys()): Rollups => {
+  const tables = Object.values(keys)
+  if (tables.reduce((sum, { size }) => sum + size, 0) > KEYS_MAX) for (const table of tables) table.clear()
+  return {
+    knowledge,
+    asked: new Deltas(ASKED_MEASURES.length, 0, keys.asked),
+    others: new Deltas(1, 0, keys.others, true),
+    logged: [],
+    makers: new Makers(),
+    queries: new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS, keys.queries),
+    products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS, keys.products, true),
+    events: new Deltas(EVENT_MEASURES.length, 0, keys.events),
+    filters: new Deltas(FILTER_MEASURES.length, 0, keys.filters)
+  }
+}
 export const sizeOfRollups = ({ events, filters, logged, others, products, queries }: Rollups): number => queries.size + products.size + events.size + filters.size + others.size + logged.length
 
 /**

@@ -9,6 +9,7 @@ import type { Snapshot } from "../../processor.ts"
 import { KeyedState, type StateStore } from "../../state.ts"
 import { IdBlocks } from "./id-blocks.ts"
 import { NOBODY, type Who } from "./makers.ts"
+import { newKeys } from "./rollups.ts"
 import { facts, type Interaction, type InteractionKind, type Search, type SearchFacts, type Visit } from "./visit.ts"
 
 /** Where the search with a query id is, and who waits for it when it has not come yet. */
@@ -82,7 +83,7 @@ const unpackInteraction = (stored: StoredInteraction | Interaction): Interaction
   return { id, kind: KINDS[kind]!, at, money: { units, micros } }
 }
 
-/** A search that is stored forgets the rows it was counted in last: they would keep the figures of whole flushes alive. */
+/** A search that is stored forgets the rows it was counted in last, which the next flush may not know any more. */
 const packSearch = (s: Search): StoredSearch => {
   s.derived.row = s.derived.asked = undefined
   return [s.id, packFacts(s.served), packFacts(s.event), s.named.map(packInteraction), s.hadClick, s.hadPurchase]
@@ -106,6 +107,8 @@ export class AttributionState {
   readonly queries: KeyedState<QueryReference>
   readonly #fingerprintKey: FingerprintKey
   readonly #narrowed = new Map<string, FingerprintKey>()
+  /** Of whatever is counted with this state. */
+  readonly keys = newKeys()
   readonly #ids: FingerprintTable
   readonly #word = new Uint32Array(FINGERPRINT_WORDS)
   readonly #idBlocks: IdBlocks
