@@ -103,12 +103,37 @@ const HEALTHY_AFTER_MS = 60_000
 const told = (what: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => Effect.tapError(effect, (error) => Effect.logError(`${what}; tried again until it works`, error))
 class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string; readonly cause: unknown }> {}
 
-/** An entry in its mailbox; it is its own place. */
-interface Delivered<Body> extends Place {
-  readonly organizationId: string
-  /** By which its organization's turn is charged. */
+/** A record whose entries are in mailboxes. */
+interface DeliveredRecord {
+  readonly topic: string
+  readonly offset: number
+  readonly appendedAt: number
+  /** Of each entry, by which its organization's turn is charged. */
   readonly cost: number
+}
+
+/** An entry in its mailbox; it is its own place. What all of a record have is kept with the record: they are most of what the collector copies. */
+class Delivered<Body> implements Place {
+  readonly record: DeliveredRecord
+  readonly index: number
+  readonly organizationId: string
   readonly body: Body
+
+  constructor(record: DeliveredRecord, index: number, organizationId: string, body: Body) {
+    this.record = record
+    this.index = index
+    this.organizationId = organizationId
+    this.body = body
+  }
+  get topic(): string {
+    return this.record.topic
+  }
+  get offset(): number {
+    return this.record.offset
+  }
+  get appendedAt(): number {
+    return this.record.appendedAt
+  }
 }
 
 /** What goes to `<topic>.dlq`. */
@@ -178,7 +203,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     const skipped = new Map(yield* offsets.skipped(unit, Object.fromEntries(starts)))
     const skipReasonOf = (key: string): string | undefined => skipped.size + refused.size === 0 ? undefined : skipped.get(key) ?? refused.get(key)
     const state = processor.open(store)
-    const mailboxes = new Mailboxes<Delivered<Body>>({ entriesMax: options.entriesMax ?? ENTRIES_MAX, weightOf: options.weightOf, costOf: ({ cost }) => cost })
+    const mailboxes = new Mailboxes<Delivered<Body>>({ entriesMax: options.entriesMax ?? ENTRIES_MAX, weightOf: options.weightOf, costOf: ({ record }) => record.cost })
     let emitted = processor.newEmitted(state)
     const intake = new Intake(processor.inputs.map(({ name }) => name), store.positions() ?? {})
     let letters: Array<Letter> = []
@@ -209,12 +234,12 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         return giveUp(`unreadable record: ${String(error)}`)
       }
       // By its bytes: a purchase of a hundred items is stepped and written for longer than a view.
-      const cost = Math.max(1, value.length / entries.length / BYTES_PER_COST)
+      const record = { topic: topic.name, offset, appendedAt, cost: Math.max(1, value.length / entries.length / BYTES_PER_COST) }
       for (let index = 0; index < entries.length; index++) {
         const entry = entries[index]
         if (entry === undefined || (hidden !== undefined && hidden.has(index))) continue
         const { body, key } = entry
-        const delivered = { topic: topic.name, offset, index, appendedAt, organizationId: key, cost, body }
+        const delivered = new Delivered(record, index, key, body)
         // Full in the middle of a record: the step catches up first. A record has the entries of one request or some 500, so this is rare.
         if (mailboxes.deliver(key, delivered)) continue
         stepAll(Number.POSITIVE_INFINITY)
@@ -356,7 +381,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       const found = isOneMore
         ? over.refused
         // Each passes alone and all together do not, or too many do not: the record is given up whole.
-        : { place: { ...first, index: WHOLE_RECORD }, reason: over.refused?.reason ?? "Postgres refuses what this record counts, though none of its entries alone" }
+        : { place: { topic: first.topic, offset: first.offset, appendedAt: first.appendedAt, index: WHOLE_RECORD }, reason: over.refused?.reason ?? "Postgres refuses what this record counts, though none of its entries alone" }
       if (!isOneMore) ofRecord.forEach((key) => refused.delete(key))
       refused.set(placeKey(found.place), found.reason)
       return yield* new FlushRefused({ message: `${placeKey(found.place)} becomes a dead letter: ${found.reason}` })

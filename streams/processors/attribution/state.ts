@@ -110,6 +110,8 @@ export class AttributionState {
   /** Of whatever is counted with this state. */
   readonly keys = newKeys()
   readonly #ids: FingerprintTable
+  /** Searches of a visit come together. */
+  readonly #lastWho: { organizationId: string; anonymous_id: string | undefined; session_id: string | undefined; user_id: string | undefined; who: Who } = { organizationId: "", anonymous_id: undefined, session_id: undefined, user_id: undefined, who: NOBODY }
   readonly #word = new Uint32Array(FINGERPRINT_WORDS)
   readonly #idBlocks: IdBlocks
   #expiryAt: { visits: string; queries: string } = { visits: "", queries: "" }
@@ -159,6 +161,8 @@ export class AttributionState {
 
   /** Keyed fingerprints of whoever searched; 53 bits, and two that fell together would only be one visitor fewer. */
   who(organizationId: string, { anonymous_id, session_id, user_id }: { readonly user_id?: string; readonly anonymous_id?: string; readonly session_id?: string }): Who {
+    const last = this.#lastWho
+    if (session_id === last.session_id && anonymous_id === last.anonymous_id && user_id === last.user_id && organizationId === last.organizationId) return last.who
     const key = this.#keyOf(organizationId)
     const word = this.#word
     const print = (kind: string, id: string | undefined): number => {
@@ -166,7 +170,7 @@ export class AttributionState {
       fingerprintInto(key, kind + id, word, 0)
       return word[0]! * 0x20_0000 + (word[1]! >>> 11) || 1
     }
-    return [print("user ", user_id), print("anonymous ", anonymous_id), print("session ", session_id)]
+    return Object.assign(last, { organizationId, anonymous_id, session_id, user_id, who: [print("user ", user_id), print("anonymous ", anonymous_id), print("session ", session_id)] as Who }).who
   }
 
   /** More in memory than a snapshot would leave there, by much. */

@@ -12,7 +12,7 @@ import { type Money, moneyOf, NO_MONEY, type Rollups } from "./rollups.ts"
 import { LOGGED_MAX } from "./rules.ts"
 import { type AttributionState, PENDING_MAX, type QueryReference } from "./state.ts"
 import {
-  addLoose, addNamed, addSettled, dropOldest, earlier, facts, insertSearch, type Interaction, type InteractionKind, interactionMoney, newSearch,
+  addLoose, addNamed, addSettled, dropOldest, earlier, facts, insertSearch, type Interaction, type InteractionKind, newSearch,
   removeLoose, removeSearch, type Search, type SearchFacts, type Visit
 } from "./visit.ts"
 
@@ -23,12 +23,47 @@ export type Body =
 const DIMENSION_BYTES_MAX = 64
 const NAME_BYTES_MAX = 256
 const asText = (value: unknown): string => typeof value === "string" ? cutBytes(storable(value), NAME_BYTES_MAX) : ""
-const dimension = (value: string | undefined): string => value === undefined ? "" : cutBytes(storable(value), DIMENSION_BYTES_MAX)
+
+/**
+ * Texts come as copies of their own with every event, and what is kept for thirty days keeps them: so the same text as the
+ * last time is the same string. The functions are pure; what they remember is one answer each, of a text that is short.
+ */
+const remembering = (of: (text: string) => string) => {
+  let asked = "", answer = of("")
+  return (text: string): string => {
+    if (text === asked) return answer
+    answer = of(text)
+    asked = answer === text ? answer : text
+    return answer
+  }
+}
+const cutDimension = (value: string): string => cutBytes(storable(value), DIMENSION_BYTES_MAX)
+const deviceOf = remembering(cutDimension), countryOf = remembering(cutDimension), surfaceOf = remembering(cutDimension)
+const collectionOf = remembering((name) => name), visitorAs = remembering((id) => id)
+
+/** Normal forms of queries that were asked lately. A form costs more than finding it, and shops ask the same again and again. */
+const NORMALIZED_MAX = 4_096
+const NORMALIZED_LENGTH_MAX = 64
+const normalized = new Map<string, string>()
+const normalFormOf = (q: string): string => {
+  if (q.length > NORMALIZED_LENGTH_MAX) return normalizeQuery(q)
+  let form = normalized.get(q)
+  if (form === undefined) {
+    if (normalized.size >= NORMALIZED_MAX) normalized.clear()
+    normalized.set(q, form = normalizeQuery(q))
+  }
+  return form
+}
 /** Without a session or user nothing is merged and nothing is attributed by session (contract part 3). */
-const visitorOf = (of: { readonly session_id?: string; readonly user_id?: string }): string => of.session_id || of.user_id || ""
+const visitorOf = (of: { readonly session_id?: string; readonly user_id?: string }): string => visitorAs(of.session_id || of.user_id || "")
 
 // Lengths make these unambiguous: ids are the tenant's own text.
-const visitKey = (organizationId: string, visitor: string, collection: string): string => `${organizationId}|${visitor.length}|${visitor}|${collection}`
+/** One visit's events come together: its key is made, and hashed, once for those. */
+const lastVisit = { organizationId: "", visitor: "", collection: "", key: "|0||" }
+const visitKey = (organizationId: string, visitor: string, collection: string): string => {
+  if (visitor === lastVisit.visitor && collection === lastVisit.collection && organizationId === lastVisit.organizationId) return lastVisit.key
+  return Object.assign(lastVisit, { organizationId, visitor, collection, key: `${organizationId}|${visitor.length}|${visitor}|${collection}` }).key
+}
 const lonelyKey = (organizationId: string, queryId: string): string => `${organizationId}||${queryId}`
 const queryKey = (organizationId: string, queryId: string): string => `${organizationId}|${queryId}`
 
@@ -105,8 +140,8 @@ const stepServed = (state: AttributionState, served: ServedSearch, place: Place,
     return drop("enable_analytics=false")
   }
   const outcome = stepSearch(state, served.organization_id, served.query_id, "served", {
-    at: served.at, q: normalizeQuery(served.q), collection: cutBytes(storable(served.collection), NAME_BYTES_MAX), hasNoResults: served.found === 0 && served.isRedirected !== true,
-    visitor: visitorOf(served), device: dimension(served.device), country: dimension(served.country), surface: dimension(served.surface),
+    at: served.at, q: normalFormOf(served.q), collection: cutBytes(storable(served.collection), NAME_BYTES_MAX), hasNoResults: served.found === 0 && served.isRedirected !== true,
+    visitor: visitorOf(served), device: deviceOf(served.device ?? ""), country: countryOf(served.country ?? ""), surface: surfaceOf(served.surface ?? ""),
     who: state.who(served.organization_id, served), uses: usesOf(served.filter_by, served.facet_by), filter: asText(served.filter_by), tag: asText(served.analytics_tag),
     isExplicit: false, row: undefined, asked: undefined
   }, now, rollups)
@@ -120,8 +155,8 @@ const stepServed = (state: AttributionState, served: ServedSearch, place: Place,
  */
 const stepSearchEvent = (state: AttributionState, organizationId: string, event: BehaviouralEvent, place: Place, rollups: Rollups): Outcome => {
   const said: SearchFacts = {
-    at: event.timestamp, q: normalizeQuery(event.q ?? ""), collection: event.collection, hasNoResults: event.results_found === 0,
-    visitor: visitorOf(event), device: dimension(event.device), country: dimension(event.country), surface: dimension(event.surface),
+    at: event.timestamp, q: normalFormOf(event.q ?? ""), collection: collectionOf(event.collection), hasNoResults: event.results_found === 0,
+    visitor: visitorOf(event), device: deviceOf(event.device ?? ""), country: countryOf(event.country ?? ""), surface: surfaceOf(event.surface ?? ""),
     who: state.who(organizationId, event), uses: usesOf(event.filter_by, undefined), filter: asText(event.filter_by), tag: asText(event.metadata?.analytics_tag),
     isExplicit: true, row: undefined, asked: undefined
   }
@@ -148,9 +183,9 @@ export const amountOf = (event: BehaviouralEvent): Money => {
 
 const stepInteraction = (state: AttributionState, organizationId: string, kind: InteractionKind, event: BehaviouralEvent, place: Place, rollups: Rollups): void => {
   const now = place.appendedAt
-  const interaction: Interaction = { id: `${place.offset}.${place.index}`, kind, at: event.timestamp, money: interactionMoney(kind, amountOf(event)) }
+  const interaction: Interaction = { id: `${place.offset}.${place.index}`, kind, at: event.timestamp, money: kind === "click" ? NO_MONEY : amountOf(event) }
   const visitor = visitorOf(event)
-  const looseIn = visitor === "" ? undefined : visitKey(organizationId, visitor, event.collection)
+  const looseIn = visitor === "" ? undefined : visitKey(organizationId, visitor, collectionOf(event.collection))
   if (event.query_id !== undefined) {
     const key = queryKey(organizationId, event.query_id)
     const reference = state.queries.get(key, now) ?? { visit: undefined, settled: undefined, isUncounted: false, pending: [] }
@@ -191,7 +226,7 @@ const countProducts = (organizationId: string, event: BehaviouralEvent, rollups:
   for (const item of event.items) countProduct(organizationId, event, slot, item.document_id, item.quantity ?? 1, slot < CARTS ? NO_MONEY : moneyOf((item.price ?? 0) * (item.quantity ?? 1)), rollups)
 }
 const countProduct = (organizationId: string, event: BehaviouralEvent, slot: number, documentId: string, quantity: number, money: Money, { products }: Rollups): void => {
-  const row = products.row(organizationId, event.collection, dimension(event.device), dimension(event.country), dimension(event.surface), documentId)
+  const row = products.row(organizationId, collectionOf(event.collection), deviceOf(event.device ?? ""), countryOf(event.country ?? ""), surfaceOf(event.surface ?? ""), documentId)
   products.add(row, event.timestamp, slot, 1)
   if (slot < CARTS) return
   const amount = moneyOf(quantity)
@@ -223,7 +258,7 @@ export const step = (state: AttributionState, body: Body, place: Place, rollups:
   // A row of it no index takes, and by the time that rows are made nobody knows which event was at fault.
   if (!hasKeys(event)) return deadLetter(`an id or collection has NUL or more than ${KEY_BYTES_MAX} bytes`)
   if (event.event_id !== undefined && !state.admit(organizationId, event.event_id, place.appendedAt)) return drop("event_id already counted")
-  rollups.events.add(rollups.events.row(organizationId, event.collection, "", "", "", event.type), event.timestamp, 0, 1)
+  rollups.events.add(rollups.events.row(organizationId, collectionOf(event.collection), "", "", "", event.type), event.timestamp, 0, 1)
   countProducts(organizationId, event, rollups)
   countOthers(organizationId, event, rollups)
   if (mayLog(rollups, organizationId) && !namesAnswer(event)) rollups.logged.push({ organizationId, event })

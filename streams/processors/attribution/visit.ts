@@ -10,7 +10,7 @@
  */
 import type { FilterUse } from "../../../src/analytics/filter-uses.ts"
 import { together, type Who } from "./makers.ts"
-import { type DeltaRow, type Money, NO_MONEY, type Rollups } from "./rollups.ts"
+import { type DeltaRow, type Money, type Rollups } from "./rollups.ts"
 
 /** Contract part 3. */
 export const KEYSTROKE_GAP_MS = 4_000
@@ -59,7 +59,7 @@ export interface Search {
   served: SearchFacts | undefined
   event: SearchFacts | undefined
   /** Interactions that named it. */
-  readonly named: Array<Interaction>
+  named: Array<Interaction>
   /** Kinds seen among interactions that the bounds did not keep. */
   hadClick: boolean
   hadPurchase: boolean
@@ -69,9 +69,17 @@ export interface Search {
 
 export interface Visit {
   readonly organizationId: string
-  readonly searches: Array<Search>
+  searches: Array<Search>
   /** By time. */
-  readonly loose: Array<Interaction>
+  loose: Array<Interaction>
+}
+
+/** Few are in a list, and lists are many: one that grows by itself has room for seventeen from its first on. */
+const COPIED_MAX = 8
+const appended = <A>(list: Array<A>, one: A): Array<A> => {
+  if (list.length < COPIED_MAX) return [...list, one]
+  list.push(one)
+  return list
 }
 
 /** The answer knows better what was searched; either source may know who searched, and on what. */
@@ -140,10 +148,10 @@ const askedRowOf = (rollups: Rollups, organizationId: string, f: SearchFacts): D
   return f.asked = rollups.asked.row(organizationId, f.collection, f.isExplicit ? "1" : "", f.filter, f.tag, f.q)
 }
 
-/** Counts what a search has once, with the filters and facets it used. */
-const countSearch = (rollups: Rollups, organizationId: string, f: SearchFacts, slot: number, sign: number): void => {
+/** Counts what a search has once, with the filters and facets it used. `row` is the query's. */
+const countSearch = (rollups: Rollups, organizationId: string, f: SearchFacts, row: DeltaRow, slot: number, sign: number): void => {
   const { filters, queries } = rollups
-  queries.add(rowOf(rollups, organizationId, f), f.at, slot, sign)
+  queries.add(row, f.at, slot, sign)
   if (f.uses === undefined) return
   for (const [type, field, value] of f.uses) {
     const row = filters.row(organizationId, f.collection, f.device, f.country, f.surface, `${type}\u0000${field}\u0000${value}`)
@@ -151,9 +159,7 @@ const countSearch = (rollups: Rollups, organizationId: string, f: SearchFacts, s
   }
 }
 
-const countInteraction = (rollups: Rollups, organizationId: string, f: SearchFacts, { at, kind, money }: Interaction, sign: number): void => {
-  const { queries } = rollups
-  const row = rowOf(rollups, organizationId, f)
+const countInteraction = ({ queries }: Rollups, row: DeltaRow, { at, kind, money }: Interaction, sign: number): void => {
   if (kind === "click") return queries.add(row, at, CLICKS, sign)
   const isCart = kind === "add_to_cart"
   queries.add(row, at, isCart ? CARTS : PURCHASES, sign)
@@ -170,22 +176,22 @@ const ownerOf = (searches: ReadonlyArray<Search>, at: number): number => {
   return -1
 }
 
-/** Adds (`sign` 1) or takes back (-1) everything the run [first, last] contributes. */
-const countRun = (visit: Visit, [first, last]: readonly [number, number], rollups: Rollups, sign: number): void => {
+/** Adds (`sign` 1) or takes back (-1) everything the run from `first` to `last` contributes. */
+const countRun = (visit: Visit, first: number, last: number, rollups: Rollups, sign: number): void => {
   const { loose, organizationId, searches } = visit
   const root = searches[last]!.derived
+  const row = rowOf(rollups, organizationId, root)
   let hasClick = false
   let hasPurchase = false
-  const count = (interaction: Interaction) => {
-    if (interaction.kind === "click") hasClick = true
-    else if (interaction.kind === "purchase") hasPurchase = true
-    countInteraction(rollups, organizationId, root, interaction, sign)
-  }
   for (let i = first; i <= last; i++) {
-    const search = searches[i]!
-    hasClick ||= search.hadClick
-    hasPurchase ||= search.hadPurchase
-    for (const interaction of search.named) count(interaction)
+    const { hadClick, hadPurchase, named } = searches[i]!
+    hasClick ||= hadClick
+    hasPurchase ||= hadPurchase
+    for (const interaction of named) {
+      hasClick ||= interaction.kind === "click"
+      hasPurchase ||= interaction.kind === "purchase"
+      countInteraction(rollups, row, interaction, sign)
+    }
   }
   if (loose.length > 0) {
     const from = searches[first]!.derived.at
@@ -193,15 +199,18 @@ const countRun = (visit: Visit, [first, last]: readonly [number, number], rollup
       if (interaction.at < from) continue
       const owner = ownerOf(searches, interaction.at)
       if (owner > last) break
-      if (owner >= first) count(interaction)
+      if (owner < first) continue
+      hasClick ||= interaction.kind === "click"
+      hasPurchase ||= interaction.kind === "purchase"
+      countInteraction(rollups, row, interaction, sign)
     }
   }
-  rollups.makers.add(rowOf(rollups, organizationId, root), root.who, sign)
+  rollups.makers.add(row, root.who, sign)
   rollups.asked.add(askedRowOf(rollups, organizationId, root), root.at, root.hasNoResults ? MISSED : FOUND, sign)
-  countSearch(rollups, organizationId, root, SEARCHES, sign)
-  if (root.hasNoResults) countSearch(rollups, organizationId, root, ZERO_RESULTS, sign)
-  if (hasClick) countSearch(rollups, organizationId, root, WITH_CLICK, sign)
-  if (hasPurchase) countSearch(rollups, organizationId, root, WITH_PURCHASE, sign)
+  countSearch(rollups, organizationId, root, row, SEARCHES, sign)
+  if (root.hasNoResults) countSearch(rollups, organizationId, root, row, ZERO_RESULTS, sign)
+  if (hasClick) countSearch(rollups, organizationId, root, row, WITH_CLICK, sign)
+  if (hasPurchase) countSearch(rollups, organizationId, root, row, WITH_PURCHASE, sign)
 }
 
 /** Counts the distinct runs that hold any of the given indexes. */
@@ -210,7 +219,7 @@ const countRuns = (visit: Visit, indexes: ReadonlyArray<number>, rollups: Rollup
   for (const index of indexes) {
     if (index <= done || index < 0 || index >= visit.searches.length) continue
     const run = runAround(visit.searches, index)
-    countRun(visit, run, rollups, sign)
+    countRun(visit, run[0], run[1], rollups, sign)
     done = run[1]
   }
 }
@@ -221,8 +230,8 @@ export const insertSearch = (visit: Visit, search: Search, rollups: Rollups): vo
   while (at > 0 && precedes(search, searches[at - 1]!)) at--
   // As it usually comes: behind everything, and no keystroke. Nothing that was counted changes.
   if (at === searches.length && (at === 0 || !isKeystrokeBefore(searches[at - 1]!, search)) && (loose.length === 0 || loose[loose.length - 1]!.at < search.derived.at)) {
-    searches.push(search)
-    return countRun(visit, [at, at], rollups, 1)
+    visit.searches = appended(searches, search)
+    return countRun(visit, at, at, rollups, 1)
   }
   countRuns(visit, [at - 1, at], rollups, -1)
   searches.splice(at, 0, search)
@@ -292,16 +301,17 @@ const hasKind = ({ loose, searches }: Visit, [first, last]: readonly [number, nu
 /** Adds what one more interaction contributes to a run that does not hold it yet. */
 const countOneMore = (visit: Visit, run: readonly [number, number], interaction: Interaction, rollups: Rollups): void => {
   const root = visit.searches[run[1]]!.derived
-  countInteraction(rollups, visit.organizationId, root, interaction, 1)
+  const row = rowOf(rollups, visit.organizationId, root)
+  countInteraction(rollups, row, interaction, 1)
   const { kind } = interaction
   if (kind === "add_to_cart" || hasKind(visit, run, kind)) return
-  countSearch(rollups, visit.organizationId, root, kind === "click" ? WITH_CLICK : WITH_PURCHASE, 1)
+  countSearch(rollups, visit.organizationId, root, row, kind === "click" ? WITH_CLICK : WITH_PURCHASE, 1)
 }
 
 /** An interaction that named a search of this visit. */
 export const addNamed = (visit: Visit, search: Search, interaction: Interaction, rollups: Rollups): void => {
   countOneMore(visit, runAround(visit.searches, visit.searches.indexOf(search)), interaction, rollups)
-  if (search.named.length < INTERACTIONS_MAX) search.named.push(interaction)
+  if (search.named.length < INTERACTIONS_MAX) search.named = appended(search.named, interaction)
   else markKind(search, interaction.kind)
 }
 
@@ -311,7 +321,8 @@ export const addLoose = (visit: Visit, interaction: Interaction, rollups: Rollup
   if (owner >= 0) countOneMore(visit, runAround(visit.searches, owner), interaction, rollups)
   let at = visit.loose.length
   while (at > 0 && visit.loose[at - 1]!.at > interaction.at) at--
-  visit.loose.splice(at, 0, interaction)
+  if (at === visit.loose.length) visit.loose = appended(visit.loose, interaction)
+  else visit.loose.splice(at, 0, interaction)
   if (visit.loose.length > INTERACTIONS_MAX) settleOldestLoose(visit)
 }
 
@@ -337,13 +348,12 @@ export const removeLoose = (visit: Visit, id: string, rollups: Rollups): void =>
 /** An interaction with a search that its visit has already let go. */
 export const addSettled = (organizationId: string, search: Search, interaction: Interaction, rollups: Rollups): void => {
   const f = search.derived
-  countInteraction(rollups, organizationId, f, interaction, 1)
-  if (interaction.kind === "click" && !search.hadClick) countSearch(rollups, organizationId, f, WITH_CLICK, 1)
-  if (interaction.kind === "purchase" && !search.hadPurchase) countSearch(rollups, organizationId, f, WITH_PURCHASE, 1)
+  const row = rowOf(rollups, organizationId, f)
+  countInteraction(rollups, row, interaction, 1)
+  if (interaction.kind === "click" && !search.hadClick) countSearch(rollups, organizationId, f, row, WITH_CLICK, 1)
+  if (interaction.kind === "purchase" && !search.hadPurchase) countSearch(rollups, organizationId, f, row, WITH_PURCHASE, 1)
   markKind(search, interaction.kind)
 }
 
 export const newSearch = (id: string, served: SearchFacts | undefined, event: SearchFacts | undefined): Search =>
   ({ id, served, event, named: [], hadClick: false, hadPurchase: false, derived: facts(served, event) })
-
-export const interactionMoney = (kind: InteractionKind, money: Money): Money => kind === "click" ? NO_MONEY : money
