@@ -42,25 +42,44 @@ const byKey = (a: MakerRow | PopularityRow, b: MakerRow | PopularityRow): number
 
 const idOf = (organizationId: string, collection: string, q: string): string => `${organizationId}\n${collection}\n${q}`
 
+/** What is wanted of a query's makers. */
+interface Asked {
+  readonly id: string
+  readonly asked: "all" | "takers" | "none"
+  takers: ReadonlySet<number> | undefined
+}
+const NOBODY: ReadonlySet<number> = new Set()
+const askedOf = (key: Key, isAsked: (id: string) => Asked["asked"]): Asked => {
+  const id = idOf(key[ORGANIZATION]!, key[COLLECTION]!, key[QUERY]!)
+  return { id, asked: isCandidate(key[QUERY]!) ? isAsked(id) : "none", takers: undefined }
+}
+
 /**
  * What is left of each person's searches of queries that `isAsked`, everything of a query together, whatever it was asked on.
  * Where only `takers` are asked, those who take a search back, and nobody else.
  */
-const netMakers = ({ makers, queries }: Pick<Rollups, "queries" | "makers">, isAsked: (id: string) => "all" | "takers" | "none"): ReadonlyMap<string, ReadonlyMap<number, MakerRow>> => {
-  const known: Array<{ readonly id: string; readonly asked: "all" | "takers" | "none" } | undefined> = []
-  const queryOf = (row: number) => known[row] ??= (() => {
-    const key = queries.keyAt(row), id = idOf(key[ORGANIZATION]!, key[COLLECTION]!, key[QUERY]!)
-    return { id, asked: isCandidate(key[QUERY]!) ? isAsked(id) : "none" }
-  })()
-  const takers = new Set<string>()
+const netMakers = ({ makers, queries }: Pick<Rollups, "queries" | "makers">, isAsked: (id: string) => Asked["asked"]): ReadonlyMap<string, ReadonlyMap<number, MakerRow>> => {
+  const known: Array<Asked | undefined> = []
+  const queryOf = (row: number): Asked => known[row] ??= askedOf(queries.keyAt(row), isAsked)
+  /** By query, of whoever took a search back: keystrokes, so they are few. */
+  const takers = new Map<string, Set<number>>()
   makers.each((row, who, sign) => {
+    if (sign > 0) return
     const { asked, id } = queryOf(row)
-    if (sign < 0 && asked === "takers") takers.add(`${id}\n${personOf(who)}`)
+    if (asked !== "takers") return
+    const persons = takers.get(id)
+    if (persons === undefined) takers.set(id, new Set([personOf(who)]))
+    else persons.add(personOf(who))
   })
   const net = new Map<string, Map<number, MakerRow>>()
   makers.each((row, who, sign) => {
-    const { asked, id } = queryOf(row), person = personOf(who)
-    if (asked === "none" || (asked === "takers" && (takers.size === 0 || !takers.has(`${id}\n${person}`)))) return
+    const query = queryOf(row)
+    if (query.asked === "none") return
+    const { id } = query, person = personOf(who)
+    if (query.asked === "takers") {
+      query.takers ??= takers.get(id) ?? NOBODY
+      if (!query.takers.has(person)) return
+    }
     let persons = net.get(id)
     if (persons === undefined) net.set(id, persons = new Map())
     const one = persons.get(person)

@@ -1,0 +1,76 @@
+import { assert, describe, it } from "@effect/vitest"
+import { type Deltas, newKeys, newRollups, type Rollups } from "../../streams/processors/attribution/rollups.ts"
+import { Draws } from "../support/simulation/random.ts"
+
+/** Sums by key and instant, as whoever writes them reads them. */
+const read = (deltas: Deltas): Readonly<Record<string, ReadonlyArray<number>>> => {
+  const sums: Record<string, Array<number>> = {}
+  deltas.eachInstant((key, instant, values, from) => {
+    const of = sums[`${key.join("/")} at ${instant}`] ??= Array.from({ length: deltas.slots }, () => 0)
+    for (let slot = 0; slot < deltas.slots; slot++) of[slot] = of[slot]! + values[from + slot]!
+  })
+  return sums
+}
+const keysOf = (deltas: Deltas): ReadonlyArray<string> => {
+  const keys: Array<string> = []
+  deltas.eachKey((key) => keys.push(key.join("/")))
+  return keys.sort()
+}
+
+interface Add { readonly parts: readonly [string, string, string, string, string, string]; readonly instant: number; readonly slot: number; readonly amount: number }
+const addsOf = (draws: Draws, count: number): ReadonlyArray<Add> => Array.from({ length: count }, () => ({
+  parts: [draws.pick(["a", "b"]), draws.pick(["c", "d"]), draws.pick(["", "mobile"]), "DE", "", `q${draws.whole(0, 30)}`],
+  // Of some keys more instants than are looked through, and what cancels.
+  instant: draws.whole(0, 40), slot: draws.whole(0, 3), amount: draws.pick([1, 1, -1])
+}))
+const count = ({ products, queries }: Rollups, adds: ReadonlyArray<Add>): void => {
+  for (const { amount, instant, parts, slot } of adds) for (const deltas of [queries, products]) deltas.add(deltas.row(...parts), instant, slot, amount)
+}
+
+describe("rollups", () => {
+  it("over keys of flushes before count what they count over keys of their own, and know no key of those", () => {
+    const draws = new Draws(3)
+    const keys = newKeys()
+    for (let flush = 0; flush < 30; flush++) {
+      const adds = addsOf(draws, draws.whole(1, 400))
+      const over = newRollups(undefined, keys), alone = newRollups()
+      count(over, adds)
+      count(alone, adds)
+      for (const table of ["queries", "products"] as const) {
+        assert.deepStrictEqual(read(over[table]), read(alone[table]))
+        assert.deepStrictEqual(keysOf(over[table]), keysOf(alone[table]))
+        assert.strictEqual(over[table].size, alone[table].size)
+      }
+    }
+  })
+
+  it("are still told when the next ones count the same keys", () => {
+    const draws = new Draws(4)
+    const keys = newKeys()
+    const parts = Array.from({ length: 5 }, () => addsOf(draws, 100))
+    const emitted = parts.map((adds) => {
+      const rollups = newRollups(undefined, keys)
+      count(rollups, adds)
+      return rollups
+    })
+    parts.forEach((adds, i) => {
+      const alone = newRollups()
+      count(alone, adds)
+      assert.deepStrictEqual(read(emitted[i]!.queries), read(alone.queries))
+    })
+  })
+
+  it("keep no more keys than their bound from one flush to the next", () => {
+    const keys = newKeys()
+    let most = 0
+    for (let flush = 0; flush < 8; flush++) {
+      const { events, queries } = newRollups(undefined, keys)
+      most = Math.max(most, keys.queries.size)
+      for (let i = 0; i < 15_000; i++) queries.add(queries.row("o", "c", "", "", "", `q${flush} ${i}`), i, 0, 1)
+      events.add(events.row("o", "c", "", "", "", "search"), 0, 0, 1)
+      assert.strictEqual(queries.size, 15_000)
+    }
+    assert.isAtLeast(most, 15_000)
+    assert.isAtMost(most, 40_000)
+  })
+})
