@@ -57,6 +57,12 @@ const GROUP_EVENTS_MAX = 20_000
 /** Events packed in one go of the front's thread, which searches wait for: about four milliseconds. */
 const SLICE_EVENTS_MAX = 2_000
 const RETRY_AFTER_S = 1
+/**
+ * Where so many requests came while the last commit was on its way, those that its answers bring are waited for: without,
+ * senders that wait for their answers fall into two halves for ever, each with commits of its own. Few requests wait for nobody.
+ */
+const LINGER_FROM_REQUESTS = 4
+const LINGER_MS = 2
 
 /** What counts against the bounds: both are stored. */
 const sizeOf = ({ events, rejections }: Waiting): number => events.length + rejections.length
@@ -160,13 +166,19 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
 
   // Registered before the fiber below, so that it runs after that has ended: what still waits is stored and answered.
   yield* Effect.addFinalizer(() => Effect.whileLoop({ while: () => waiting.length > 0, body: () => store(takeGroup()), step: () => {} }))
+  let lastRequests = 0
   // A group that was taken is finished even while the service stops.
   yield* Effect.forkScoped(Effect.forever(Effect.gen(function*() {
     if (waiting.length === 0) {
       yield* filled.close
       if (waiting.length === 0) yield* filled.await
     }
-    yield* Effect.uninterruptible(Effect.suspend(() => store(takeGroup())))
+    if (lastRequests >= LINGER_FROM_REQUESTS && waitingEvents < GROUP_EVENTS_MAX) yield* Effect.sleep(LINGER_MS)
+    yield* Effect.uninterruptible(Effect.suspend(() => {
+      const group = takeGroup()
+      lastRequests = group.length
+      return store(group)
+    }))
   })))
 
   return Events.of({
