@@ -10,7 +10,7 @@ import type { Topic } from "./topics.ts"
  * bytes too, since a record holds anything from one event to 500: some 3,000 events of a common size.
  */
 export const RECORDS_PER_FETCH = 32
-const BYTES_PER_FETCH = 320 * 1024
+export const BYTES_PER_FETCH = 320 * 1024
 
 /** At most one read a topic, and not past `limits` where there are any. Answers how many records retention had removed before they were read. */
 export const fetchInto = Effect.fnUntraced(function*(log: EventLog["Service"], intake: Intake, inputs: ReadonlyArray<Topic>, partition: number, limits: Positions | undefined, recordsPerFetch = RECORDS_PER_FETCH) {

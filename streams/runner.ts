@@ -18,7 +18,7 @@ import { type AppendedHint, EventLog, type LogRecord } from "../src/ports/event-
 import { Mailboxes } from "./actor.ts"
 import { Erasures } from "./erasure/erasures.ts"
 import { readTombstones } from "./erasure/tombstones.ts"
-import { fetchInto } from "./fetch.ts"
+import { BYTES_PER_FETCH, fetchInto, RECORDS_PER_FETCH } from "./fetch.ts"
 import { makeFolding } from "./folding.ts"
 import { readFingerprintKey } from "./fingerprint-key.ts"
 import { OffsetStore } from "./offset-store.ts"
@@ -50,6 +50,8 @@ export interface RunnerOptions {
   readonly recordsPerFetch?: number
   /** Rows of one flush: bounds the transaction, and with it how stale figures get under load. */
   readonly emittedMax?: number
+  /** Between two flushes while entries keep coming, at most; 0 for none. */
+  readonly flushPauseMax_ms?: number
   readonly snapshotEvery_ms?: number
   /** Entries stepped between two snapshots: bounds what the state holds in memory, above all in a replay. */
   readonly snapshotEntriesMax?: number
@@ -87,6 +89,14 @@ const BYTES_PER_COST = 512
 const EMITTED_MAX = 40_000
 /** However few rows what is stepped falls into: a flush that waits for a backlog to end keeps figures back and holds all that it stepped. */
 const FLUSH_EVERY_MS = 1_000
+/**
+ * While entries keep coming, a flush takes at most about so small a share of the time: many small ones cost more than all
+ * else. A figure waits a third of a second for that at most, and where little comes and flushes are short, some hundredths.
+ */
+const FLUSH_SHARE = 1 / 10
+const FLUSH_PAUSE_MAX_MS = 300
+/** What comes during a pause is read together: a look at the log has its price too. */
+const GATHER_MS = 20
 const SNAPSHOT_EVERY_MS = 5_000
 /** At 1 KB of state an entry at most. A visit that goes on is stored once in so many. */
 const SNAPSHOT_ENTRIES_MAX = 150_000
@@ -290,17 +300,18 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       }
     })
 
-    /** Reads what is there, at most up to `limits`, and delivers it in the log's time; true when something came. */
+    /** Reads what is there, at most up to `limits`, and delivers it in the log's time: whether anything came, and so much that more may be there. */
     const fetch = Effect.fnUntraced(function*(limits: Positions | undefined) {
       counters.lost += yield* fetchInto(log, intake, processor.inputs, partition, limits, options.recordsPerFetch)
-      let cameAny = false
+      let came = 0, bytes = 0
       while (!mailboxes.isFull && records < care.recordsMax) {
         const taken = intake.take()
         if (taken === undefined) break
         deliver(topics.get(taken.topic)!, taken.record)
-        cameAny = true
+        came++
+        bytes += taken.record.value.length
       }
-      return cameAny
+      return { cameAny: came > 0, cameMuch: 2 * came >= (options.recordsPerFetch ?? RECORDS_PER_FETCH) || 2 * bytes >= BYTES_PER_FETCH }
     })
 
     const report = Effect.gen(function*() {
@@ -429,16 +440,29 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
 
     const folding = yield* makeFolding(processor)
     let isSnapshotDue = false
+    let isLearning = false
+    let pausedUntil = 0
     let flushDueAt = clock.currentTimeMillisUnsafe() + FLUSH_EVERY_MS
     for (;;) {
-      const cameAny = yield* fetch(undefined)
+      const { cameAny, cameMuch } = yield* fetch(undefined)
       if (cameAny && care.isolates === lastRecord) yield* isolate
       yield* runSteps
       const isFlushDue = processor.sizeOf(emitted) >= (options.emittedMax ?? EMITTED_MAX) || clock.currentTimeMillisUnsafe() >= flushDueAt || isStateLarge()
-      // More is waiting: one larger transaction is cheaper than two, and the bounds keep figures fresh and memory small.
-      if (cameAny && records < care.recordsMax && !isFlushDue && !mailboxes.isFull && (yield* isBehind(log, processor.inputs, partition, intake.reached))) continue
+      if (records > 0 && records < care.recordsMax && !isFlushDue && !mailboxes.isFull) {
+        const pause_ms = care !== CALM || isLearning ? 0 : pausedUntil - clock.currentTimeMillisUnsafe()
+        // More is waiting, or may come: one larger transaction is cheaper than two, and the bounds keep figures fresh and memory small.
+        if (cameAny && (pause_ms > 0 ? cameMuch : yield* isBehind(log, processor.inputs, partition, intake.reached))) continue
+        if (pause_ms > 0) {
+          const gather_ms = Math.min(GATHER_MS, pause_ms)
+          yield* Effect.andThen(Effect.sleep(gather_ms), waitForHint(hints, Duration.millis(pause_ms - gather_ms)))
+          continue
+        }
+      }
       if (!equalPositions(intake.reached, committed)) {
+        const began = clock.currentTimeMillisUnsafe()
         yield* flush
+        const ended = clock.currentTimeMillisUnsafe()
+        pausedUntil = ended + Math.min(options.flushPauseMax_ms ?? FLUSH_PAUSE_MAX_MS, (ended - began) / FLUSH_SHARE)
         yield* report
         isSnapshotDue = true
       }
@@ -447,7 +471,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         yield* snapshotAt(committed)
         isSnapshotDue = false
       }
-      const isLearning = understudy !== undefined && equalPositions(intake.reached, committed) && (yield* understudy.turn(committed, !cameAny))
+      isLearning = understudy !== undefined && equalPositions(intake.reached, committed) && (yield* understudy.turn(committed, !cameAny))
       if (!cameAny && !isLearning) yield* waitForHint(hints, isSnapshotDue ? Duration.min(IDLE_POLL, Duration.millis(Math.max(1, snapshotDueAt - clock.currentTimeMillisUnsafe()))) : IDLE_POLL)
       else yield* Effect.sleep(0)
     }

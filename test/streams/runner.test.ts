@@ -58,10 +58,11 @@ const distinctEvents = ({ events }: OracleInput) => new Set(events.map((event) =
 
 const processor = (name: string) => ({ ...makeAttribution({ fingerprintKey: [1, 2, 3, 4] }), name })
 /** Forks the runner and answers once it has committed everything that is in the log now. */
+/** Flushes as often as it can, so that there is much to crash between. */
 const runUntilCaughtUp = Effect.fnUntraced(function*(name: string, options: Omit<RunnerOptions, "partition" | "report"> & { readonly partition?: number }) {
   const seen: { progress: Progress | undefined } = { progress: undefined }
   const partition = options.partition ?? 0
-  const fiber = yield* Effect.forkChild(runPartition(processor(name), { ...options, partition, report: (progress) => { seen.progress = progress } }))
+  const fiber = yield* Effect.forkChild(runPartition(processor(name), { flushPauseMax_ms: 0, ...options, partition, report: (progress) => { seen.progress = progress } }))
   const log = yield* EventLog
   for (let waited = 0; waited < 20_000; waited += 10) {
     yield* Effect.sleep(10)

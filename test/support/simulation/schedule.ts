@@ -150,7 +150,7 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   const stalls = isOwned ? rate(0.05) : 0
   const options: Omit<RunnerOptions, "partition" | "fence" | "openStore" | "report"> = {
     entriesMax: draws.whole(4, 40), recordsPerFetch: draws.whole(1, 6), emittedMax: draws.whole(1, 20), snapshotEvery_ms: draws.pick([0, 20, 500, 2_000]),
-    snapshotEntriesMax: draws.whole(2, 60), restartAfter_ms: draws.whole(1, 50)
+    snapshotEntriesMax: draws.whole(2, 60), restartAfter_ms: draws.whole(1, 50), flushPauseMax_ms: draws.pick([0, 50, 500])
   }
   const units = Array.from({ length: partitions }, (_, partition): Unit => ({ group: GROUP, partition }))
 
