@@ -15,6 +15,8 @@ import { weightIn, type Weights } from "../../streams/weights.ts"
 /** How long an event may wait for those before it, about, when others send too. */
 export const SHARE_FROM_MS = 3_000
 const SAMPLE_EVERY_MS = 1_000
+/** A lag below which nothing is behind: flushes pause for 0.3 s while events keep coming (`streams/runner.ts`). What falls out as known is never counted, so a backlog has to end some day. */
+const KEEPS_UP_MS = 500
 /** Until it has been seen: the budget of attribution on one core. */
 const DRAIN_GUESS = 30_000
 /** Events a second below which no estimate goes: a standstill must not shut everyone out. */
@@ -121,7 +123,7 @@ export class AdmissionControl {
     const wasBusy = this.#backlog > 0 && lag_ms > SAMPLE_EVERY_MS
     // Only while there is more to count than was counted does this say how fast counting is.
     if (wasBusy && counted > 0) this.#drain = Math.max(DRAIN_MIN, 0.6 * this.#drain + 0.4 * counted / elapsed_s)
-    this.#backlog = lag_ms < SAMPLE_EVERY_MS / 10 ? 0 : Math.max(0, this.#backlog - counted)
+    this.#backlog = lag_ms < KEEPS_UP_MS ? 0 : Math.max(0, this.#backlog - counted)
     for (const [organizationId, sender] of this.#senders) {
       sender.rate = 0.6 * sender.rate + 0.4 * sender.offered / elapsed_s
       sender.offered = 0
