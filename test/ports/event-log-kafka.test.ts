@@ -153,7 +153,7 @@ else {
     it.live("sends what waits for all partitions in one request, and answers each append for itself", () =>
       Effect.gen(function*() {
         const wire = yield* Effect.acquireRelease(Effect.promise(() => openWire(broker.port())), (opened) => Effect.promise(opened.close))
-        yield* withLog({ requestTimeout_ms: 500, socketFactory: wire.socketFactory }, (log) =>
+        yield* withLog({ requestTimeout_ms: 20_000, socketFactory: wire.socketFactory }, (log) =>
           Effect.gen(function*() {
             const before = wire.answers().seen
             const one = (partition: number) => log.append([{ topic: "t.v1", partition, value: bytes("x") }])
