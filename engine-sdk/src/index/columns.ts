@@ -3,6 +3,7 @@
  * Each class is a set of views over the segment's bytes; building and merging them live in `builders.ts` and `merge.ts`.
  */
 import { hasBit, type Bits } from "./bits.ts"
+import type { ListSet, ListSets } from "./list-sets.ts"
 import type { Ordinals, SectionReader } from "./sections.ts"
 import { StringTable } from "./string-table.ts"
 
@@ -22,7 +23,12 @@ export class TextColumn {
   /** Elements of an array field: where a document's token counts start. */ readonly elementStarts: Uint32Array | undefined
   readonly elementLengths: Uint16Array | undefined
   readonly isArray: boolean
-  constructor(sections: SectionReader, prefix: string) {
+  private readonly sets: ListSets | undefined
+  private readonly firstKey: number
+  /** `sets` are shared by the columns of a segment, `at` is which of them this is. */
+  constructor(sections: SectionReader, prefix: string, sets?: ListSets, at = 0) {
+    this.sets = sets
+    this.firstKey = at * 0x1_0000_0000
     this.terms = StringTable.read(sections, prefix + "terms.")
     this.shared = sections.u8(prefix + "shared")
     this.best = sections.has(prefix + "best") ? sections.f64(prefix + "best") : undefined
@@ -54,6 +60,13 @@ export class TextColumn {
     return known[term] = Math.max(1, least)
   }
   frequency(term: number): number { return this.starts[term + 1] - this.starts[term] }
+  /** The term's documents as a set, where it has so many that one is kept; `onlyKnown`: and where it is there already. Cost the first time: its postings. */
+  setOf(term: number, onlyKnown = false): ListSet | undefined {
+    const { sets } = this
+    if (sets === undefined || !sets.isDense(this.frequency(term))) return undefined
+    const key = this.firstKey + term
+    return sets.get(key) ?? (onlyKnown ? undefined : sets.make(key, this.docs, this.starts[term], this.starts[term + 1]))
+  }
   /** Index of the posting of `doc`, else -1. O(log postings). */
   posting(term: number, doc: number): number {
     let low = this.starts[term], high = this.starts[term + 1]

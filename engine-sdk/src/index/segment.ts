@@ -4,6 +4,7 @@
  */
 import { decodeUtf8, encodeUtf8, hashBytes } from "./bytes.ts"
 import { GeoColumn, NumberColumn, SortColumn, TextColumn, ValueColumn, VectorColumn } from "./columns.ts"
+import { ListSets } from "./list-sets.ts"
 import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
 
 const NONE: number[] = []
@@ -25,12 +26,14 @@ export class Segment {
   private readonly columns = new Map<string, unknown>()
   private readonly fieldAt = new Map<string, number>()
   private bySeq: Uint32Array | undefined
+  private readonly lists: ListSets
   /** Derived data that lives as long as the segment (join keys, cached counts), by the name of whoever keeps it. */ readonly derived = new Map<string, unknown>()
   constructor(id: number, meta: SegmentMeta, region: Region) {
     this.id = id
     this.meta = meta
     this.region = region
     this.docs = meta.docs
+    this.lists = new ListSets(meta.docs)
     this.sections = new SectionReader(meta, region)
     this.seqs = this.sections.u32("seqs")
     this.idBytes = this.sections.u8("ids.bytes")
@@ -119,7 +122,7 @@ export class Segment {
     this.columns.set(key, made)
     return made
   }
-  text(field: string): TextColumn | undefined { return this.column("t", field, "starts", (p) => new TextColumn(this.sections, p)) }
+  text(field: string): TextColumn | undefined { return this.column("t", field, "starts", (p) => new TextColumn(this.sections, p, this.lists, this.fieldAt.get(field))) }
   values(field: string): ValueColumn | undefined { return this.column("v", field, "table.offsets", (p) => new ValueColumn(this.sections, p)) }
   numbers(field: string): NumberColumn | undefined { return this.column("n", field, "values", (p) => new NumberColumn(this.sections, p)) }
   geo(field: string): GeoColumn | undefined { return this.column("g", field, "starts", (p) => new GeoColumn(this.sections, p)) }

@@ -242,7 +242,7 @@ export class Execution {
       const pins = this.pinned.filter((pin) => pin.s === s)
       const bits = pins.length === 0 ? found : found.slice()
       for (const { doc } of pins) setBit(bits, doc)
-      return { view, bits, isAll, ...(pins.length === 0 ? { count } : {}), ...(pins.length === 0 && docs?.length === count ? { docs } : {}), ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
+      return { view, bits, isAll, ...(pins.length === 0 ? { count } : {}), ...(pins.length === 0 && docs !== undefined ? { docs } : {}), ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
     })
   }
 

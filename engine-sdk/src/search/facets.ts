@@ -9,7 +9,7 @@ import { floatText } from "../index/builders.ts"
 import type { ValueColumn } from "../index/columns.ts"
 import type { Ordinals } from "../index/sections.ts"
 import { CUTOFF_STEP_MASK, type Cutoff } from "./cutoff.ts"
-import { listOf } from "./top-scores.ts"
+import { listOf } from "./candidates.ts"
 import type { FieldDictionary } from "../index/field-dictionary.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import type { FacetCount, FacetQuery, FacetRequest, SearchPlan } from "../plan.ts"
@@ -19,7 +19,7 @@ import { highlightTokens, type TokenMatcher } from "./highlight-text.ts"
 import { damerauWithin } from "./edit-distance.ts"
 
 /** What is counted: documents of one segment, or with groups the group number of each document. */
-export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number); /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean; /** Bits that are set, where that is known. */ readonly count?: number; /** The same documents as numbers, where they are at hand. */ docs?: Uint32Array }
+export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number); /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean; /** Bits that are set, where that is known. */ readonly count?: number; /** The same documents as numbers, each once, where they are at hand. */ docs?: ReadonlyArray<Uint32Array> }
 
 interface Counted { count: number; /** The value's number in the dictionary of the field, where it was counted by that. */ readonly value?: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
 
@@ -239,15 +239,24 @@ const countByDictionary = (reader: CollectionReader, field: string, sets: Readon
     else {
       // Cell 0 takes the documents without a value.
       const own = new Uint32Array(column.table.size + 1)
-      const docs = sets[s].docs ??= listOf(bits)
-      if (column.single !== undefined) countSingles(column.single, docs, own)
-      else countLists(column, docs, own)
+      for (const docs of sets[s].docs ??= [listOf(bits)]) {
+        if (column.single !== undefined) countSingles(column.single, docs, own)
+        else countLists(column, docs, own)
+      }
       for (let ordinal = 0; ordinal < map.length; ordinal++) counts[map[ordinal]] += own[ordinal + 1]
     }
   }
   return { dictionary, counts, seen }
 }
-const countSingles = (single: Ordinals, docs: Uint32Array, into: Uint32Array): void => { for (let i = 0; i < docs.length; i++) into[single[docs[i]]]++ }
+/** A loop for each kind of array: one that reads all kinds asks for the kind at every document. */
+const countSingles = (single: Ordinals, docs: Uint32Array, into: Uint32Array): void => {
+  if (single instanceof Uint8Array) countBytes(single, docs, into)
+  else if (single instanceof Uint16Array) countShorts(single, docs, into)
+  else countLongs(single, docs, into)
+}
+const countBytes = (single: Uint8Array, docs: Uint32Array, into: Uint32Array): void => { for (let i = 0; i < docs.length; i++) into[single[docs[i]]]++ }
+const countShorts = (single: Uint16Array, docs: Uint32Array, into: Uint32Array): void => { for (let i = 0; i < docs.length; i++) into[single[docs[i]]]++ }
+const countLongs = (single: Uint32Array, docs: Uint32Array, into: Uint32Array): void => { for (let i = 0; i < docs.length; i++) into[single[docs[i]]]++ }
 const countLists = (column: ValueColumn, docs: Uint32Array, into: Uint32Array): void => {
   const starts = column.starts!, ordinals = column.ordinals!, { hasRepeats } = column
   for (let d = 0; d < docs.length; d++) {

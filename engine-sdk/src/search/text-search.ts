@@ -14,7 +14,9 @@ import type { StringTable } from "../index/string-table.ts"
 import { composeMaxScore, composeMaxWeight, composeSumScore, scoreHigh, scoreLow, scoreMany, scoreSingle, type ScoreRules } from "./field-score.ts"
 import { isPhraseAt, intersectTerms, phraseBits } from "./places.ts"
 import { WALKED, walkOrder } from "./walk-order.ts"
-import { addDocs, MARKS_MAX, matchingDocs, postingRows, scoreBest, type MarkedList, type Pending, type Wanted } from "./top-scores.ts"
+import { addDocs, addFirstDocs, matchingDocs, type MarkedList } from "./candidates.ts"
+import { postingRows } from "./posting-rows.ts"
+import { MARKS_MAX, scoreBest, tokensOf, type Pending, type Wanted } from "./top-scores.ts"
 
 const COMBINATIONS = 10
 const COMBINATIONS_EXHAUSTIVE = 10_000
@@ -46,7 +48,7 @@ export interface SegmentMatches {
   high: Float64Array
   low: Float64Array
   count: number
-  /** The found documents as numbers, ascending, where they are at hand that way. */ docs?: Uint32Array | undefined
+  /** The found documents as numbers, each once, where they are at hand that way. */ docs?: Uint32Array[] | undefined
 }
 
 export const newMatches = (view: SegmentView, allowed: ReadonlyBits | undefined): SegmentMatches => {
@@ -438,7 +440,7 @@ export class TextSearch {
     for (const word of words) cost += 2 * word.cost + (word.isPrefix ? 1 : 0)
     const mayBeExact = words.length === 1 && cost === 0
     for (let s = 0; s < this.matches.length; s++) {
-      const isDeferred = this.wanted !== undefined && dropped.length === 0 && rules.synonym === undefined ? this.defer(s, words, termsOfWords, cost, mayBeExact, rules) : undefined
+      const isDeferred = this.wanted !== undefined && rules.synonym === undefined ? this.defer(s, words, termsOfWords, dropped, termsOfDropped, cost, mayBeExact, rules) : undefined
       if (isDeferred !== undefined) { if (isDeferred) hasMatches = true; continue }
       const columns = this.columns[s]
       const lists: List[][] = []
@@ -480,7 +482,7 @@ export class TextSearch {
   }
 
   /** Matches now, scores later: true when something matched, undefined when there are too many words and fields for it. */
-  private defer(s: number, words: ReadonlyArray<MatchedWord>, termsOfWords: ReadonlyArray<Int32Array>, cost: number, mayBeExact: boolean, rules: Scoring): boolean | undefined {
+  private defer(s: number, words: ReadonlyArray<MatchedWord>, termsOfWords: ReadonlyArray<Int32Array>, dropped: ReadonlyArray<QueryToken>, termsOfDropped: ReadonlyArray<Int32Array>, cost: number, mayBeExact: boolean, rules: Scoring): boolean | undefined {
     const width = this.fields.length
     const lists: MarkedList[] = []
     for (let t = 0; t < words.length; t++) {
@@ -493,16 +495,22 @@ export class TextSearch {
       }
       if (lists.length === before) return false
     }
+    // Dropped words need not be there; where they are, they count as they stand.
+    for (let d = 0; d < termsOfDropped.length; d++) for (let f = 0; f < width; f++) { const term = termsOfDropped[d][s * width + f]; if (term >= 0) lists.push({ word: words.length + d, field: f, column: this.columns[s][f]!, term }) }
     if (lists.length > MARKS_MAX) return undefined
     const match = this.matches[s]
     const docs = matchingDocs(lists, words.length, match.allowed, match.view.segment.docs)
     if (docs === undefined) return false
-    const fresh = addDocs(docs, match.found)
-    // One combination that found everything has the list that facets count over.
-    match.docs = match.count === 0 ? docs : fresh === 0 ? match.docs : undefined
-    match.count += fresh
-    const repeats = words.some(({ word }, t) => words.some((other, u) => u < t && other.word === word))
-    this.pending.push({ s, lists, words: words.length, cost, mayBeExact, repeats, tokens: Math.min(15, Math.max(rules.matchedTokens ?? 0, words.length)), rules, docs })
+    // Combinations that found everything so far have the lists that facets count over.
+    if (match.count === 0) { addFirstDocs(docs, match.found); match.docs = [docs]; match.count = docs.length }
+    else {
+      const fresh = addDocs(docs, match.found)
+      if (fresh.length > 0) match.docs?.push(fresh)
+      match.count += fresh.length
+    }
+    const texts = [...words.map(({ word }) => word), ...dropped.map(({ text }) => text)]
+    const repeats = new Set(texts).size < texts.length
+    this.pending.push({ s, lists, words: words.length, cost, mayBeExact, repeats, rules, docs })
     return true
   }
   private scorePending(): void {
@@ -510,7 +518,8 @@ export class TextSearch {
     const width = this.fields.length
     const postings = Array.from({ length: width }, () => new Int32Array(MARKS_MAX))
     const held = new Int32Array(width)
-    scoreBest(this.pending, this.wanted, this.matches, this.query.fields.map(({ weight }) => weight), this.query.prioritizeNumMatchingFields, ({ s, lists, cost, mayBeExact, rules, words, docs }, i, mark) => {
+    scoreBest(this.pending, this.wanted, this.matches, this.query.fields.map(({ weight }) => weight), this.query.prioritizeNumMatchingFields, (one, i, mark) => {
+      const { s, lists, cost, mayBeExact, rules, docs } = one
       held.fill(0)
       const row = i * lists.length
       for (let bit = 0; bit < lists.length; bit++) {
@@ -518,7 +527,7 @@ export class TextSearch {
         const { field } = lists[bit]
         postings[field][held[field]++] = postingRows[row + bit]
       }
-      this.composeScore(docs[i], this.columns[s], postings, held, { cost, mayBeExact, rules, words }, 0)
+      this.composeScore(docs[i], this.columns[s], postings, held, { cost, mayBeExact, rules, words: tokensOf(one, mark) }, 0)
     })
   }
 

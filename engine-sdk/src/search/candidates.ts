@@ -1,0 +1,193 @@
+/**
+ * Which documents hold every word of a combination. Lists are read in their order, those of common words are sets
+ * (`index/list-sets.ts`) that are joined 32 documents at a time, so little here touches memory at random.
+ */
+import { bitsOf, countBits, type Bits, type ReadonlyBits } from "../index/bits.ts"
+import type { TextColumn } from "../index/columns.ts"
+
+/** One word in one field of one segment. */
+export interface MarkedList { readonly word: number; readonly field: number; readonly column: TextColumn; readonly term: number }
+/** Candidates of this share of a segment are kept as numbers instead of bits. */
+export const SPARSE_FACTOR = 64
+/** From so many candidates on a set is worth making for them. */
+export const SET_DOCS_MIN = 1_024
+
+/**
+ * Documents that hold each of the first `words` words in some field, ascending; undefined when there are none. Cost: an
+ * eighth of a byte a document for each word, or a look per candidate where the rarest word has few.
+ */
+export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, allowed: ReadonlyBits | undefined, docsOfSegment: number): Uint32Array | undefined => {
+  const sizes = new Float64Array(words)
+  for (const { column, term, word } of lists) if (word < words) sizes[word] += column.frequency(term)
+  let lead = 0
+  for (let word = 1; word < words; word++) if (sizes[word] < sizes[lead]) lead = word
+  const alone = onlyListOf(lists, lead)
+  let docs: Uint32Array
+  if (sizes[lead] * SPARSE_FACTOR < docsOfSegment) {
+    docs = sortedUnion(lists, lead)
+    if (allowed !== undefined) docs = docsIn(docs, allowed)
+    for (let word = 0; word < words; word++) if (word !== lead) docs = docsWith(docs, lists, word)
+  } else {
+    const [bits, other] = spareSets(docsOfSegment)
+    let within: ReadonlyBits | undefined
+    const narrow = (by: ReadonlyBits): void => { within = within === undefined ? by : andOf(bits, within, by) }
+    for (let word = 0; word < words; word++) if (word !== lead) narrow(setOfWord(within === undefined ? bits : other, lists, word))
+    if (allowed !== undefined) narrow(allowed)
+    if (alone !== undefined) {
+      // Its documents are in order already: they are looked up in the other sets, and no set has to be read out.
+      const { column: { docs: postings, starts }, term } = alone
+      docs = postings.subarray(starts[term], starts[term + 1])
+      if (within !== undefined) docs = docsIn(docs, within)
+    } else {
+      narrow(setOfWord(within === undefined ? bits : other, lists, lead))
+      docs = listOf(within!, Math.min(docsOfSegment, sizes[lead]))
+    }
+  }
+  return docs.length === 0 ? undefined : docs
+}
+const onlyListOf = (lists: ReadonlyArray<MarkedList>, word: number): MarkedList | undefined => {
+  let only: MarkedList | undefined
+  for (const list of lists) {
+    if (list.word !== word) continue
+    if (only !== undefined) return undefined
+    only = list
+  }
+  return only
+}
+/** Those of `docs` that are in the set. Without a branch: which are is anybody's guess. */
+const docsIn = (docs: Uint32Array, bits: ReadonlyBits): Uint32Array => {
+  const kept = new Uint32Array(docs.length)
+  let n = 0
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i]
+    kept[n] = doc
+    n += (bits[doc >>> 5] >>> (doc & 31)) & 1
+  }
+  return kept.subarray(0, n)
+}
+const docsInEither = (docs: Uint32Array, a: ReadonlyBits, b: ReadonlyBits): Uint32Array => {
+  const kept = new Uint32Array(docs.length)
+  let n = 0
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i]
+    kept[n] = doc
+    n += ((a[doc >>> 5] | b[doc >>> 5]) >>> (doc & 31)) & 1
+  }
+  return kept.subarray(0, n)
+}
+/** Reused by every search: they do not overlap. */
+let spare: [Bits, Bits] = [bitsOf(0), bitsOf(0)]
+/** Two sets for a segment of this size that hold anything, until the next call. */
+export const spareSets = (docsOfSegment: number): [Bits, Bits] => {
+  if (spare[0].length * 32 < docsOfSegment) spare = [bitsOf(docsOfSegment), bitsOf(docsOfSegment)]
+  const size = (docsOfSegment + 31) >>> 5
+  return [spare[0].subarray(0, size), spare[1].subarray(0, size)]
+}
+/** Documents of a word: the set of its only list, else `room`, filled with all of them. Only to be read. */
+const setOfWord = (room: Bits, lists: ReadonlyArray<MarkedList>, word: number): ReadonlyBits => {
+  const alone = onlyListOf(lists, word)?.column.setOf(onlyListOf(lists, word)!.term)
+  if (alone !== undefined) return alone.bits
+  let isFirst = true, before: Bits | undefined
+  for (const list of lists) {
+    if (list.word !== word) continue
+    const set = list.column.setOf(list.term)
+    if (set === undefined) continue
+    if (before === undefined && isFirst) before = set.bits
+    else { orOf(room, before ?? room, set.bits); before = undefined }
+    isFirst = false
+  }
+  if (before !== undefined) room.set(before)
+  else if (isFirst) room.fill(0)
+  for (const { column, term, word: own } of lists) if (own === word && column.setOf(term, true) === undefined) addList(room, column, term)
+  return room
+}
+const addList = (bits: Bits, { docs, starts }: TextColumn, term: number): void => {
+  for (let p = starts[term], end = starts[term + 1]; p < end; p++) { const doc = docs[p]; bits[doc >>> 5] |= 1 << (doc & 31) }
+}
+const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits): Bits => { for (let w = 0; w < into.length; w++) into[w] = a[w] & b[w]; return into }
+const orOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits): void => { for (let w = 0; w < into.length; w++) into[w] = a[w] | b[w] }
+/** The numbers of the set bits, ascending. `most`: there are not more. */
+export const listOf = (bits: ReadonlyBits, most = countBits(bits)): Uint32Array => {
+  const docs = new Uint32Array(most)
+  let n = 0
+  for (let w = 0; w < bits.length; w++) {
+    let word = bits[w]
+    while (word !== 0) {
+      const low = word & -word
+      word ^= low
+      docs[n++] = (w << 5) + 31 - Math.clz32(low)
+    }
+  }
+  return n === most ? docs : docs.subarray(0, n)
+}
+const sortedUnion = (lists: ReadonlyArray<MarkedList>, word: number): Uint32Array => {
+  let all: Uint32Array | undefined
+  for (const list of lists) {
+    if (list.word !== word) continue
+    const { docs, starts } = list.column
+    const own = docs.subarray(starts[list.term], starts[list.term + 1])
+    all = all === undefined ? own : mergeSorted(all, own)
+  }
+  return all ?? new Uint32Array(0)
+}
+const mergeSorted = (a: Uint32Array, b: Uint32Array): Uint32Array => {
+  const merged = new Uint32Array(a.length + b.length)
+  let n = 0, i = 0, j = 0
+  while (i < a.length && j < b.length) {
+    const x = a[i], y = b[j]
+    merged[n++] = x < y ? x : y
+    if (x <= y) i++
+    if (y <= x) j++
+  }
+  while (i < a.length) merged[n++] = a[i++]
+  while (j < b.length) merged[n++] = b[j++]
+  return merged.subarray(0, n)
+}
+/** Those of `docs` that one of the word's lists holds. */
+const docsWith = (docs: Uint32Array, lists: ReadonlyArray<MarkedList>, word: number): Uint32Array => {
+  const own = lists.filter((list) => list.word === word)
+  const sets = own.map(({ column, term }) => column.setOf(term, docs.length < SET_DOCS_MIN)?.bits)
+  const [a, b] = sets
+  if (a !== undefined && own.length === 1) return docsIn(docs, a)
+  if (a !== undefined && b !== undefined && own.length === 2) return docsInEither(docs, a, b)
+  const kept = new Uint32Array(docs.length)
+  const at = own.map(({ column, term }) => column.starts[term]), ends = own.map(({ column, term }) => column.starts[term + 1])
+  let n = 0
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i]
+    let isHere = false
+    for (let l = 0; l < own.length && !isHere; l++) {
+      const bits = sets[l]
+      if (bits !== undefined) { isHere = (bits[doc >>> 5] & (1 << (doc & 31))) !== 0; continue }
+      const from = own[l].column.docs
+      at[l] = firstFrom(from, at[l], ends[l], doc)
+      isHere = at[l] < ends[l] && from[at[l]] === doc
+    }
+    if (isHere) kept[n++] = doc
+  }
+  return kept.subarray(0, n)
+}
+/** The first posting at or behind `doc`, galloping from `at`. */
+export const firstFrom = (docs: Uint32Array, at: number, end: number, doc: number): number => {
+  if (at >= end || docs[at] >= doc) return at
+  let step = 1
+  while (at + step < end && docs[at + step] < doc) { at += step; step *= 2 }
+  let high = Math.min(at + step, end)
+  at++
+  while (at < high) { const middle = (at + high) >>> 1; if (docs[middle] < doc) at = middle + 1; else high = middle }
+  return at
+}
+/** Sets the documents' bits; answers those that were not set before. */
+export const addDocs = (docs: Uint32Array, found: Bits): Uint32Array => {
+  const fresh = new Uint32Array(docs.length)
+  let n = 0
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i], w = doc >>> 5, before = found[w]
+    fresh[n] = doc
+    n += ((before >>> (doc & 31)) & 1) ^ 1
+    found[w] = before | (1 << (doc & 31))
+  }
+  return fresh.subarray(0, n)
+}
+/** The same where no bit is set. */
+export const addFirstDocs = (docs: Uint32Array, found: Bits): void => { for (let i = 0; i < docs.length; i++) { const doc = docs[i]; found[doc >>> 5] |= 1 << (doc & 31) } }

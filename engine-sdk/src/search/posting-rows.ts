@@ -1,0 +1,87 @@
+/** Which lists of a combination hold each of its documents, and the postings of those documents that are scored. */
+import type { Bits } from "../index/bits.ts"
+import { postingIn, type ListSet } from "../index/list-sets.ts"
+import { firstFrom, SET_DOCS_MIN, SPARSE_FACTOR, spareSets, type MarkedList } from "./candidates.ts"
+
+/** Postings of the documents at hand, a row per document with a cell per list. */
+export let postingRows = new Uint32Array(1 << 14)
+/** Lists that hold each document, by bit. */
+export let marks = new Uint16Array(1 << 12)
+/** A list is looked through per document where it is this many times longer than the documents. */
+const LONG_LIST_FACTOR = 8
+/** Documents whose rows are not worth looking up one by one. */
+const FEW_DOCS = 4_096
+/** The share of the documents that are looked up one by one; then a pass fills the rows of all. */
+const SINGLE_ROWS_SHARE = 32
+
+/** Marks and postings of the documents of one combination; one at a time. */
+export class PostingRows {
+  private readonly lists: ReadonlyArray<MarkedList>
+  private readonly docs: Uint32Array
+  /** Documents that are the only list itself: a posting is known by its place. */ private readonly isList: boolean
+  private readonly sets: Array<ListSet | undefined> = []
+  /** Lists (by bit) whose cells are filled for all documents. */ private walked = 0
+  private left: number
+  private readonly isMarked: boolean
+  /** `words`: lists that every document is in, where there are no others. Cost: a look per list and document, and a pass over lists that have no set. */
+  constructor(lists: ReadonlyArray<MarkedList>, words: number, docs: Uint32Array, docsOfSegment: number) {
+    const n = docs.length
+    this.lists = lists
+    this.docs = docs
+    // Where every word has one list, every document is in all of them, and nothing has to be marked.
+    this.isMarked = lists.length > words
+    this.isList = lists.length === 1 && n === lists[0].column.frequency(lists[0].term)
+    this.left = n <= FEW_DOCS ? 0 : Math.floor(n / SINGLE_ROWS_SHARE)
+    if (postingRows.length < n * lists.length) postingRows = new Uint32Array(n * lists.length * 2)
+    if (this.isList) return
+    for (const { column, term } of lists) this.sets.push(column.setOf(term, n < SET_DOCS_MIN))
+    if (!this.isMarked) return
+    if (marks.length < n) marks = new Uint16Array(n * 2)
+    marks.fill(0, 0, n)
+    for (let bit = 0; bit < lists.length; bit++) {
+      const { column, term } = lists[bit], set = this.sets[bit]
+      if (set !== undefined) markIn(set.bits, docs, bit, marks)
+      else if (n <= FEW_DOCS || n * SPARSE_FACTOR < docsOfSegment || column.frequency(term) > n * LONG_LIST_FACTOR) this.walk(bit)
+      else markIn(listBits(lists[bit], docsOfSegment), docs, bit, marks)
+    }
+  }
+  /** Fills the cells of these lists (by bit) for a document that they hold. */
+  fill(i: number, wanted: number): void {
+    const { docs, lists, sets } = this
+    if (this.isList) { postingRows[i] = lists[0].column.starts[lists[0].term] + i; return }
+    const row = i * lists.length, doc = docs[i]
+    for (let rest = wanted & ~this.walked; rest !== 0; rest &= rest - 1) {
+      const bit = 31 - Math.clz32(rest & -rest), set = sets[bit]
+      if (set !== undefined) postingRows[row + bit] = postingIn(set, doc)
+      else if (this.left-- > 0) postingRows[row + bit] = lists[bit].column.posting(lists[bit].term, doc)
+      else this.walk(bit)
+    }
+  }
+  /** Marks and cells of all documents of one list, galloping through it where it is much longer. */
+  private walk(bit: number): void {
+    const { docs, isMarked, lists } = this
+    const { column: { docs: from, starts }, term } = lists[bit]
+    const cells = postingRows, width = lists.length, all = marks, n = docs.length
+    const end = starts[term + 1], isLong = end - starts[term] > n * LONG_LIST_FACTOR
+    for (let i = 0, p = starts[term]; i < n && p < end; i++) {
+      const doc = docs[i]
+      if (isLong) p = firstFrom(from, p, end, doc)
+      else while (p < end && from[p] < doc) p++
+      if (p < end && from[p] === doc) {
+        if (isMarked) all[i] |= 1 << bit
+        cells[i * width + bit] = p++
+      }
+    }
+    this.walked |= 1 << bit
+  }
+}
+const listBits = ({ column: { docs, starts }, term }: MarkedList, docsOfSegment: number): Bits => {
+  const [bits] = spareSets(docsOfSegment)
+  bits.fill(0)
+  for (let p = starts[term], end = starts[term + 1]; p < end; p++) { const doc = docs[p]; bits[doc >>> 5] |= 1 << (doc & 31) }
+  return bits
+}
+/** Without a branch: which documents a list holds is anybody's guess. */
+const markIn = (bits: Bits, docs: Uint32Array, bit: number, into: Uint16Array): void => {
+  for (let i = 0; i < docs.length; i++) { const doc = docs[i]; into[i] |= ((bits[doc >>> 5] >>> (doc & 31)) & 1) << bit }
+}
