@@ -6,7 +6,9 @@ import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
 import { ByteLog, WordLog } from "./bytes.ts"
 import { SPILLED, type GeoColumn, type NumberColumn, type SortColumn, type TextColumn, type ValueColumn, type VectorColumn } from "./columns.ts"
+import { documentOrder } from "./document-order.ts"
 import { indexedFields, isArrayField, numberArray, putPostings } from "./builders.ts"
+import { sortPairs } from "./radix-order.ts"
 import { ordinalArray, SectionWriter, type Allocate, type Region, type SegmentMeta } from "./sections.ts"
 import { idSlotsOf, type Segment } from "./segment.ts"
 import { mergeTables } from "./string-table.ts"
@@ -20,9 +22,16 @@ const POSTINGS_STEP = 4_096
 /** Documents between two such chances, less one. */
 const STEP_MASK = 16_383
 
-interface Plan { readonly sources: ReadonlyArray<MergeSource>; readonly moved: ReadonlyArray<Uint32Array>; readonly docs: number }
+interface Plan {
+  readonly sources: ReadonlyArray<MergeSource>
+  readonly moved: ReadonlyArray<Uint32Array>
+  readonly docs: number
+  /** By new number: source of each document, and its number there. */ readonly fromSource: Uint16Array
+  readonly fromDoc: Uint32Array
+  /** Documents of one source may stand in another order than there. */ readonly isReordered: boolean
+}
 
-/** Cost: O(postings + values of the sources); yields every few thousand steps. Documents keep the order of the sources. */
+/** Cost: O(postings + values of the sources), sorting the postings too where documents get a new order; yields every few thousand steps. Documents keep the order of the sources in small segments (`document-order.ts`). */
 export function* mergeSegments(schema: CollectionSchema, sources: ReadonlyArray<MergeSource>, allocate: Allocate): Generator<void, Merged> {
   let docs = 0
   const moved: Uint32Array[] = []
@@ -34,7 +43,19 @@ export function* mergeSegments(schema: CollectionSchema, sources: ReadonlyArray<
     }
     moved.push(map)
   }
-  const plan: Plan = { sources, moved, docs }
+  const order = yield* documentOrder(schema, sources.map(({ segment }) => segment), moved, docs)
+  if (order !== undefined) {
+    const places = new Uint32Array(docs)
+    for (let to = 0; to < docs; to++) { places[order[to]] = to; if ((to & STEP_MASK) === STEP_MASK) yield }
+    for (const map of moved) for (let doc = 0; doc < map.length; doc++) { if (map[doc] !== GONE) map[doc] = places[map[doc]]; if ((doc & STEP_MASK) === STEP_MASK) yield }
+  }
+  const fromSource = new Uint16Array(docs), fromDoc = new Uint32Array(docs)
+  for (let s = 0; s < moved.length; s++) for (let doc = 0; doc < moved[s].length; doc++) {
+    const to = moved[s][doc]
+    if (to !== GONE) { fromSource[to] = s; fromDoc[to] = doc }
+    if ((doc & STEP_MASK) === STEP_MASK) yield
+  }
+  const plan: Plan = { sources, moved, docs, fromSource, fromDoc, isReordered: order !== undefined }
   const out = new SectionWriter()
   yield* mergeIds(plan, out)
   const fields = indexedFields(schema)
@@ -59,15 +80,12 @@ export function* mergeSegments(schema: CollectionSchema, sources: ReadonlyArray<
 
 function* mergeIds(plan: Plan, out: SectionWriter): Generator<void, void> {
   const ids = new ByteLog(), offsets = new Uint32Array(plan.docs + 1), seqs = new Uint32Array(plan.docs)
-  for (let s = 0; s < plan.sources.length; s++) {
-    const { segment } = plan.sources[s], map = plan.moved[s]
-    const bytes = segment.sections.u8("ids.bytes"), from = segment.sections.u32("ids.offsets")
-    for (let doc = 0; doc < map.length; doc++) {
-      if ((doc & 8_191) === 8_191) yield
-      if (map[doc] === GONE) continue
-      seqs[map[doc]] = segment.seqs[doc]
-      offsets[map[doc] + 1] = ids.copy(bytes, from[doc], from[doc + 1])
-    }
+  const idsOf = plan.sources.map(({ segment }) => ({ bytes: segment.sections.u8("ids.bytes"), from: segment.sections.u32("ids.offsets"), seqs: segment.seqs }))
+  for (let to = 0; to < plan.docs; to++) {
+    if ((to & 8_191) === 8_191) yield
+    const doc = plan.fromDoc[to], own = idsOf[plan.fromSource[to]]
+    seqs[to] = own.seqs[doc]
+    offsets[to + 1] = ids.copy(own.bytes, own.from[doc], own.from[doc + 1])
   }
   const bytes = ids.done()
   out.put("seqs", seqs)
@@ -103,6 +121,7 @@ function* mergeText(plan: Plan, out: SectionWriter, prefix: string, columns: Rea
   const spill = new Uint32Array(present.reduce((total, { column }) => total + column.spill.length, 0))
   let to = 0, spilled = 0, steps = POSTINGS_STEP
   for (let term = 0; term < terms; term++) {
+    const begin = to
     for (let i = 0; i < present.length; i++) {
       const old = inverse[i][term]
       if (old === GONE) continue
@@ -123,6 +142,7 @@ function* mergeText(plan: Plan, out: SectionWriter, prefix: string, columns: Rea
         }
       }
     }
+    if (plan.isReordered && to - begin > 1) yield* sortPairs(docs, locs, begin, to)
     starts[term + 1] = to
     if ((term & 255) === 255) yield
   }
@@ -131,15 +151,11 @@ function* mergeText(plan: Plan, out: SectionWriter, prefix: string, columns: Rea
   yield* putPostings(out, prefix, { table, best, starts, docs: docs.subarray(0, to), locs: locs.subarray(0, to), spill: spill.subarray(0, spilled) })
   if (isArray) {
     const lengths = new WordLog(plan.docs + 1), elementStarts = new Uint32Array(plan.docs + 1)
-    for (let s = 0; s < columns.length; s++) {
-      const column = columns[s]
-      for (let doc = 0; doc < plan.moved[s].length; doc++) {
-        if ((doc & STEP_MASK) === STEP_MASK) yield
-        const to = plan.moved[s][doc]
-        if (to === GONE) continue
-        if (column?.elementStarts !== undefined) for (let e = column.elementStarts[doc]; e < column.elementStarts[doc + 1]; e++) lengths.push(column.elementLengths![e])
-        elementStarts[to + 1] = lengths.length
-      }
+    for (let to = 0; to < plan.docs; to++) {
+      if ((to & STEP_MASK) === STEP_MASK) yield
+      const doc = plan.fromDoc[to], column = columns[plan.fromSource[to]]
+      if (column?.elementStarts !== undefined) for (let e = column.elementStarts[doc]; e < column.elementStarts[doc + 1]; e++) lengths.push(column.elementLengths![e])
+      elementStarts[to + 1] = lengths.length
     }
     out.put(prefix + "elementStarts", elementStarts)
     out.put(prefix + "elementLengths", Uint16Array.from(lengths.done()))
@@ -163,20 +179,16 @@ function* mergeNumbers(plan: Plan, out: SectionWriter, prefix: string, columns: 
   const values = make(size), big = isBig ? new BigInt64Array(size) : undefined
   const has = isArray ? undefined : bitsOf(plan.docs), starts = isArray ? new Uint32Array(plan.docs + 1) : undefined
   let at = 0
-  for (let s = 0; s < columns.length; s++) {
-    const column = columns[s], map = plan.moved[s]
-    for (let doc = 0; doc < map.length; doc++) {
-      if ((doc & STEP_MASK) === STEP_MASK) yield
-      const to = map[doc]
-      if (to === GONE) continue
-      if (starts !== undefined) {
-        if (column !== undefined) for (let v = column.starts![doc]; v < column.starts![doc + 1]; v++, at++) { values[at] = column.values[v]; if (big !== undefined) big[at] = column.big === undefined ? BigInt(column.values[v]) : column.big[v] }
-        starts[to + 1] = at
-      } else if (column !== undefined && hasBit(column.has!, doc)) {
-        values[to] = column.values[doc]
-        if (big !== undefined) big[to] = column.big === undefined ? BigInt(column.values[doc]) : column.big[doc]
-        setBit(has!, to)
-      }
+  for (let to = 0; to < plan.docs; to++) {
+    if ((to & STEP_MASK) === STEP_MASK) yield
+    const doc = plan.fromDoc[to], column = columns[plan.fromSource[to]]
+    if (starts !== undefined) {
+      if (column !== undefined) for (let v = column.starts![doc]; v < column.starts![doc + 1]; v++, at++) { values[at] = column.values[v]; if (big !== undefined) big[at] = column.big === undefined ? BigInt(column.values[v]) : column.big[v] }
+      starts[to + 1] = at
+    } else if (column !== undefined && hasBit(column.has!, doc)) {
+      values[to] = column.values[doc]
+      if (big !== undefined) big[to] = column.big === undefined ? BigInt(column.values[doc]) : column.big[doc]
+      setBit(has!, to)
     }
   }
   out.put(prefix + "values", values)
@@ -214,14 +226,14 @@ function* mergeValues(plan: Plan, out: SectionWriter, prefix: string, columns: R
     return
   }
   const starts = new Uint32Array(plan.docs + 1), ordinals = new WordLog(plan.docs + 1)
-  for (let s = 0; s < columns.length; s++) {
-    const column = columns[s], map = plan.moved[s]
-    for (let doc = 0; doc < map.length; doc++) {
-      if ((doc & STEP_MASK) === STEP_MASK) yield
-      if (map[doc] === GONE) continue
-      if (column !== undefined) for (let v = column.starts![doc]; v < column.starts![doc + 1]; v++) ordinals.push(movedAt.get(s)![column.ordinals![v]])
-      starts[map[doc] + 1] = ordinals.length
+  for (let to = 0; to < plan.docs; to++) {
+    if ((to & STEP_MASK) === STEP_MASK) yield
+    const s = plan.fromSource[to], doc = plan.fromDoc[to], column = columns[s]
+    if (column !== undefined) {
+      const ordinal = movedAt.get(s)!
+      for (let v = column.starts![doc]; v < column.starts![doc + 1]; v++) ordinals.push(ordinal[column.ordinals![v]])
     }
+    starts[to + 1] = ordinals.length
   }
   out.put(prefix + "starts", starts)
   out.put(prefix + "ordinals", ordinals.done())
@@ -251,14 +263,11 @@ function* mergeSortKeys(plan: Plan, out: SectionWriter, prefix: string, columns:
 
 function* mergeGeo(plan: Plan, out: SectionWriter, prefix: string, columns: ReadonlyArray<GeoColumn | undefined>): Generator<void, void> {
   const starts = new Uint32Array(plan.docs + 1), coordinates: number[] = []
-  for (let s = 0; s < columns.length; s++) {
-    const column = columns[s], map = plan.moved[s]
-    for (let doc = 0; doc < map.length; doc++) {
-      if ((doc & STEP_MASK) === STEP_MASK) yield
-      if (map[doc] === GONE) continue
-      if (column !== undefined) for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) coordinates.push(column.coordinates[p * 2], column.coordinates[p * 2 + 1])
-      starts[map[doc] + 1] = coordinates.length / 2
-    }
+  for (let to = 0; to < plan.docs; to++) {
+    if ((to & STEP_MASK) === STEP_MASK) yield
+    const doc = plan.fromDoc[to], column = columns[plan.fromSource[to]]
+    if (column !== undefined) for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) coordinates.push(column.coordinates[p * 2], column.coordinates[p * 2 + 1])
+    starts[to + 1] = coordinates.length / 2
   }
   out.put(prefix + "starts", starts)
   out.put(prefix + "coordinates", Float64Array.from(coordinates))

@@ -5,13 +5,10 @@
 import { decodeUtf8, encodeUtf8, hashBytes } from "./bytes.ts"
 import { GeoColumn, NumberColumn, SortColumn, TextColumn, ValueColumn, VectorColumn } from "./columns.ts"
 import { ListSets } from "./list-sets.ts"
+import { radixOrder } from "./radix-order.ts"
 import { SectionReader, type Region, type SegmentMeta } from "./sections.ts"
 
 const NONE: number[] = []
-const DIGIT_BITS = 11
-const DIGITS = 1 << DIGIT_BITS
-/** Documents between two chances to give way, less one. */
-const ORDER_MASK = 16_383
 
 export class Segment {
   readonly id: number
@@ -70,33 +67,8 @@ export class Segment {
     const work = this.ordering()
     for (;;) { const step = work.next(); if (step.done === true) return step.value }
   }
-  /** The same in steps: a radix sort by eleven bits, which keeps equals in the order of documents. */
-  *ordering(): Generator<void, Uint32Array> {
-    if (this.bySeq !== undefined) return this.bySeq
-    const { docs, seqs } = this
-    let order = new Uint32Array(docs), isSorted = true, most = 0
-    for (let doc = 0; doc < docs; doc++) {
-      order[doc] = doc
-      if (seqs[doc] > most) most = seqs[doc]
-      else if (doc > 0) isSorted = false
-      if ((doc & ORDER_MASK) === ORDER_MASK) yield
-    }
-    if (isSorted) return this.bySeq = order
-    let into = new Uint32Array(docs)
-    for (let shift = 0; shift < 32 && most >>> shift > 0; shift += DIGIT_BITS) {
-      const ends = new Uint32Array(DIGITS + 1)
-      for (let i = 0; i < docs; i++) { ends[((seqs[i] >>> shift) & (DIGITS - 1)) + 1]++; if ((i & ORDER_MASK) === ORDER_MASK) yield }
-      for (let digit = 0; digit < DIGITS; digit++) ends[digit + 1] += ends[digit]
-      for (let i = 0; i < docs; i++) {
-        into[ends[(seqs[order[i]] >>> shift) & (DIGITS - 1)]++] = order[i]
-        if ((i & ORDER_MASK) === ORDER_MASK) yield
-      }
-      const free = order
-      order = into
-      into = free
-    }
-    return this.bySeq = order
-  }
+  /** The same in steps. */
+  *ordering(): Generator<void, Uint32Array> { return this.bySeq ??= yield* radixOrder(this.seqs) }
   /** Documents with this insertion number (at most a few). */
   docsOfSeq(seq: number): number[] {
     const order = this.insertionOrder

@@ -7,6 +7,7 @@ import { andNotInto, bitsOf, countBits, fillBits, hasBit, type Bits } from "../i
 import { compareUtf8, encodeUtf8 } from "../index/bytes.ts"
 import { floatText } from "../index/builders.ts"
 import type { ValueColumn } from "../index/columns.ts"
+import { ORDERED_DOCS_MIN } from "../index/document-order.ts"
 import type { Ordinals } from "../index/sections.ts"
 import { CUTOFF_STEP_MASK, type Cutoff } from "./cutoff.ts"
 import { listOf } from "./candidates.ts"
@@ -235,7 +236,7 @@ const countByDictionary = (reader: CollectionReader, field: string, sets: Readon
     if (numbersOnly && isAll === true) {
       const totals = segmentTotals(view, field, column)
       for (let ordinal = 0; ordinal < totals.length; ordinal++) counts[map[ordinal]] += totals[ordinal]
-    } else if (seen !== undefined) countSeen(column, bits, map, counts, seen, s)
+    } else if (seen !== undefined) countSeen(column, bits, view.segment.seqs, map, counts, seen, s)
     else {
       // Cell 0 takes the documents without a value.
       const own = new Uint32Array(column.table.size + 1)
@@ -269,8 +270,14 @@ const countLists = (column: ValueColumn, docs: Uint32Array, into: Uint32Array): 
     }
   }
 }
-const countSeen = (column: ValueColumn, bits: Bits, map: Uint32Array, counts: Uint32Array, seen: Uint32Array, s: number): void => {
+/** Where a value was met: of several documents the one that was inserted first, wherever it lies. */
+const countSeen = (column: ValueColumn, bits: Bits, seqs: Uint32Array, map: Uint32Array, counts: Uint32Array, seen: Uint32Array, s: number): void => {
   const { single, starts, ordinals, hasRepeats } = column
+  const meet = (value: number, doc: number): void => {
+    if (counts[value]++ > 0 && (seen[value * 2] !== s || seqs[seen[value * 2 + 1]] < seqs[doc])) return
+    seen[value * 2] = s
+    seen[value * 2 + 1] = doc
+  }
   for (let w = 0; w < bits.length; w++) {
     let word = bits[w]
     while (word !== 0) {
@@ -279,7 +286,7 @@ const countSeen = (column: ValueColumn, bits: Bits, map: Uint32Array, counts: Ui
       const doc = (w << 5) + 31 - Math.clz32(low)
       if (single !== undefined) {
         const ordinal = single[doc]
-        if (ordinal !== 0 && counts[map[ordinal - 1]]++ === 0) { seen[map[ordinal - 1] * 2] = s; seen[map[ordinal - 1] * 2 + 1] = doc }
+        if (ordinal !== 0) meet(map[ordinal - 1], doc)
         continue
       }
       const start = starts![doc]
@@ -287,7 +294,7 @@ const countSeen = (column: ValueColumn, bits: Bits, map: Uint32Array, counts: Ui
         const ordinal = ordinals![i]
         let isRepeated = false
         if (hasRepeats) for (let j = start; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinal
-        if (!isRepeated && counts[map[ordinal]]++ === 0) { seen[map[ordinal] * 2] = s; seen[map[ordinal] * 2 + 1] = doc }
+        if (!isRepeated) meet(map[ordinal], doc)
       }
     }
   }
@@ -401,7 +408,10 @@ const countRanges = (request: FacetRequest, sets: ReadonlyArray<FacetedSet>): Ma
 /** Over every element of every matching document. */
 const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): { min: number; max: number; sum: number; avg: number } | undefined => {
   let min = Infinity, max = -Infinity, sum = 0, n = 0
+  // What adding lost: the sum must not depend on how the documents of a large segment lie (`index/document-order.ts`).
+  let rest = 0
   for (const { view, bits } of sets) {
+    const isOrdered = view.segment.docs >= ORDERED_DOCS_MIN
     const column = view.segment.numbers(field)
     if (column === undefined) continue
     const { values, starts, has } = column
@@ -416,13 +426,15 @@ const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): { min: nu
           const value = values[i]
           if (value < min) min = value
           if (value > max) max = value
+          const before = sum
           sum += value
+          if (isOrdered) { const taken = sum - before; rest += (before - (sum - taken)) + (value - taken) }
           n++
         }
       }
     }
   }
-  return n === 0 ? undefined : { min, max, sum, avg: sum / n }
+  return n === 0 ? undefined : { min, max, sum: sum + rest, avg: (sum + rest) / n }
 }
 
 // ---- facet query and parents ---------------------------------------------------------------------------------------
