@@ -29,9 +29,11 @@ export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, al
     for (let word = 0; word < words; word++) if (word !== lead) docs = docsWith(docs, lists, word)
   } else {
     const [bits, other] = spareSets(docsOfSegment)
+    // Nothing matches outside of where the rarest word begins and ends: documents that are alike lie together.
+    const [from, end] = spanOf(lists, lead)
     let within: ReadonlyBits | undefined
-    const narrow = (by: ReadonlyBits): void => { within = within === undefined ? by : andOf(bits, within, by) }
-    for (let word = 0; word < words; word++) if (word !== lead) narrow(setOfWord(within === undefined ? bits : other, lists, word))
+    const narrow = (by: ReadonlyBits): void => { within = within === undefined ? by : andOf(bits, within, by, from, end) }
+    for (let word = 0; word < words; word++) if (word !== lead) narrow(setOfWord(within === undefined ? bits : other, lists, word, from, end))
     if (allowed !== undefined) narrow(allowed)
     if (alone !== undefined) {
       // Its documents are in order already: they are looked up in the other sets, and no set has to be read out.
@@ -39,8 +41,8 @@ export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, al
       docs = postings.subarray(starts[term], starts[term + 1])
       if (within !== undefined) docs = docsIn(docs, within)
     } else {
-      narrow(setOfWord(within === undefined ? bits : other, lists, lead))
-      docs = listOf(within!, Math.min(docsOfSegment, sizes[lead]))
+      narrow(setOfWord(within === undefined ? bits : other, lists, lead, from, end))
+      docs = listOf(within!, Math.min(docsOfSegment, sizes[lead]), from, end)
     }
   }
   return docs.length === 0 ? undefined : docs
@@ -53,6 +55,12 @@ const onlyListOf = (lists: ReadonlyArray<MarkedList>, word: number): MarkedList 
     only = list
   }
   return only
+}
+/** First and last word, exclusive, of the set of a word's documents. */
+const spanOf = (lists: ReadonlyArray<MarkedList>, word: number): readonly [number, number] => {
+  let first = Infinity, last = 0
+  for (const { column: { docs, starts }, term, word: own } of lists) if (own === word) { first = Math.min(first, docs[starts[term]]); last = Math.max(last, docs[starts[term + 1] - 1]) }
+  return [first >>> 5, (last >>> 5) + 1]
 }
 /** Those of `docs` that are in the set. Without a branch: which are is anybody's guess. */
 const docsIn = (docs: Uint32Array, bits: ReadonlyBits): Uint32Array => {
@@ -83,34 +91,34 @@ export const spareSets = (docsOfSegment: number): [Bits, Bits] => {
   const size = (docsOfSegment + 31) >>> 5
   return [spare[0].subarray(0, size), spare[1].subarray(0, size)]
 }
-/** Documents of a word: the set of its only list, else `room`, filled with all of them. Only to be read. */
-const setOfWord = (room: Bits, lists: ReadonlyArray<MarkedList>, word: number): ReadonlyBits => {
-  const alone = onlyListOf(lists, word)?.column.setOf(onlyListOf(lists, word)!.term)
-  if (alone !== undefined) return alone.bits
-  let isFirst = true, before: Bits | undefined
+/** Documents of a word: the set of its only list, else `room`, filled with all of them. Only to be read, and between the words `from` and `end`. */
+const setOfWord = (room: Bits, lists: ReadonlyArray<MarkedList>, word: number, from: number, end: number): ReadonlyBits => {
+  const sets: Bits[] = [], rest: MarkedList[] = []
   for (const list of lists) {
     if (list.word !== word) continue
     const set = list.column.setOf(list.term)
-    if (set === undefined) continue
-    if (before === undefined && isFirst) before = set.bits
-    else { orOf(room, before ?? room, set.bits); before = undefined }
-    isFirst = false
+    if (set === undefined) rest.push(list)
+    else sets.push(set.bits)
   }
-  if (before !== undefined) room.set(before)
-  else if (isFirst) room.fill(0)
-  for (const { column, term, word: own } of lists) if (own === word && column.setOf(term, true) === undefined) addList(room, column, term)
+  if (sets.length === 1 && rest.length === 0) return sets[0]
+  if (sets.length < 2) for (let w = from, only = sets.at(0); w < end; w++) room[w] = only === undefined ? 0 : only[w]
+  else {
+    orOf(room, sets[0], sets[1], from, end)
+    for (let i = 2; i < sets.length; i++) orOf(room, room, sets[i], from, end)
+  }
+  for (const { column, term } of rest) addList(room, column, term)
   return room
 }
 const addList = (bits: Bits, { docs, starts }: TextColumn, term: number): void => {
   for (let p = starts[term], end = starts[term + 1]; p < end; p++) { const doc = docs[p]; bits[doc >>> 5] |= 1 << (doc & 31) }
 }
-const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits): Bits => { for (let w = 0; w < into.length; w++) into[w] = a[w] & b[w]; return into }
-const orOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits): void => { for (let w = 0; w < into.length; w++) into[w] = a[w] | b[w] }
-/** The numbers of the set bits, ascending. `most`: there are not more. */
-export const listOf = (bits: ReadonlyBits, most = countBits(bits)): Uint32Array => {
+const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): Bits => { for (let w = from; w < end; w++) into[w] = a[w] & b[w]; return into }
+const orOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): void => { for (let w = from; w < end; w++) into[w] = a[w] | b[w] }
+/** The numbers of the set bits, ascending. `most`: there are not more between the words `from` and `end`. */
+export const listOf = (bits: ReadonlyBits, most = countBits(bits), from = 0, end = bits.length): Uint32Array => {
   const docs = new Uint32Array(most)
   let n = 0
-  for (let w = 0; w < bits.length; w++) {
+  for (let w = from; w < end; w++) {
     let word = bits[w]
     while (word !== 0) {
       const low = word & -word

@@ -5,7 +5,7 @@
 import { analyzerOf } from "../analysis/analyzer.ts"
 import type { Filter, NumberFilter, StringFilter } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
-import { andInto, andNotInto, bitsOf, clearBit, eachBit, fillBits, hasBit, notInto, orInto, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
+import { andInto, andNotInto, bitsOf, clearBit, countBits, eachBit, fillBits, hasBit, notInto, orInto, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
 import { compareBytes, encodeUtf8 } from "../index/bytes.ts"
 import type { NumberColumn, TextColumn } from "../index/columns.ts"
 import { expandTerm } from "../index/expand.ts"
@@ -19,7 +19,8 @@ import { joinBits } from "./joins.ts"
 import { hasPlace, intersectTerms, isPhraseAt } from "./places.ts"
 import { WALKED, walkOrder } from "./walk-order.ts"
 
-const CACHED_LEAVES_MAX = 64
+/** 20 bytes a document at most. */
+const CACHED_LEAVES_MAX = 160
 /** Documents between two looks at the clock, less one, where each costs more than a comparison: an angle, or a text to parse. */
 const GEO_STEP_MASK = 1_023, ELEMENT_STEP_MASK = 63
 const giveUpWhenPast = (cutoff: Cutoff | undefined): void => { if (cutoff?.check() === true) throw FILTER_GIVEN_UP }
@@ -231,11 +232,19 @@ const plainRange = (column: NumberColumn, min: number, max: number, minOpen: boo
   }
 }
 /**
- * Documents below each of some values that split the column evenly. A range is then the difference of two sets and a look
- * at the documents between the range's ends and the nearest of those values, instead of a look at every document.
+ * Documents below each of some values that split the column evenly, and the documents between any two values of a finer
+ * split. A range is then the difference of two sets, a few documents more at each end, and a look at those next to the ends.
  */
-interface Steps { readonly bounds: Float64Array; /** One set per bound: documents with a smaller value. */ readonly below: ReadonlyArray<Bits>; readonly has: Bits }
-const STEPS = 32
+interface Steps {
+  /** Fine bounds, ascending; the documents of bucket b have values from bound b-1 up to below bound b. */ readonly bounds: Float64Array
+  /** One set for every `FINER`th bound: documents with a smaller value. */ readonly below: ReadonlyArray<Bits>
+  readonly has: Bits
+  readonly bucketOf: Uint8Array
+  /** Where the documents of each bucket begin in `members`; a column's documents are there once. */ readonly starts: Uint32Array
+  readonly members: Uint32Array
+}
+/** Sets of a column, 4 bytes a document; and buckets between two of them, 5 bytes a document together. */
+const STEPS = 32, FINER = 7
 const STEPS_DOCS_MIN = 4_096
 const STEPS_SAMPLE = 2_048
 /** Ranges over one column before it is worth the pass over it. */
@@ -244,7 +253,7 @@ const STEPS_USES_MIN = 3
 const STEPS_SLICE_DOCS = 32_768
 /** Uses after which they are made at once: a program that searches without ever giving way lets nothing run between. */
 const STEPS_WAITED_MAX = 24
-interface StepsInMaking { uses: number; readonly made: Steps; /** Documents up to here are in. */ next: number }
+interface StepsInMaking { uses: number; readonly made: Steps; /** Documents up to here are in: of both passes. */ next: number; readonly filled: Uint32Array }
 /** Undefined until they are made, which happens between searches: a million documents take tens of milliseconds. */
 const stepsOf = (segment: Segment, field: string, column: NumberColumn): Steps | undefined => {
   if (segment.docs < STEPS_DOCS_MIN || column.starts !== undefined || column.has === undefined) return undefined
@@ -259,10 +268,11 @@ const stepsOf = (segment: Segment, field: string, column: NumberColumn): Steps |
   const uses = (known ?? 0) + 1
   segment.derived.set(name, uses)
   if (uses < STEPS_USES_MIN) return undefined
-  const making: StepsInMaking = { uses, made: stepsAround(column, column.has, segment.docs), next: 0 }
+  const made = stepsAround(column, column.has, segment.docs)
+  const making: StepsInMaking = { uses, made, next: 0, filled: new Uint32Array(made.starts.length) }
   segment.derived.set(name, making)
   if (segment.docs <= STEPS_SLICE_DOCS) {
-    makeSlice(segment, name, column, making)
+    while (!makeSlice(segment, name, column, making)) { /* Both passes. */ }
     return making.made
   }
   void (async () => { do await nextTurn(); while (!makeSlice(segment, name, column, making)) })()
@@ -270,13 +280,20 @@ const stepsOf = (segment: Segment, field: string, column: NumberColumn): Steps |
 }
 /** True when they are made. */
 const makeSlice = (segment: Segment, name: string, column: NumberColumn, making: StepsInMaking): boolean => {
-  if (making.next >= segment.docs) return true
-  const to = Math.min(segment.docs, making.next + STEPS_SLICE_DOCS)
-  fillSteps(making.made, column, making.next, to)
-  making.next = to
-  if (to < segment.docs) return false
-  accumulate(making.made)
-  segment.derived.set(name, making.made)
+  const { docs } = segment, { made, next } = making
+  if (next >= docs * 2) return true
+  // The first pass finds the buckets and counts them, the second lists their documents.
+  const isFirst = next < docs, from = isFirst ? next : next - docs, to = Math.min(docs, from + STEPS_SLICE_DOCS)
+  if (isFirst) fillSteps(made, column, from, to)
+  else fillMembers(made, making.filled, from, to)
+  making.next += to - from
+  if (making.next === docs) {
+    for (let i = 1; i < made.below.length; i++) orInto(made.below[i], made.below[i - 1])
+    for (let bucket = 1; bucket < made.starts.length; bucket++) made.starts[bucket] += made.starts[bucket - 1]
+    making.filled.set(made.starts)
+  }
+  if (making.next < docs * 2) return false
+  segment.derived.set(name, made)
   return true
 }
 /** Bounds from a sample, and empty sets. */
@@ -284,18 +301,23 @@ const stepsAround = ({ values }: NumberColumn, has: Bits, docs: number): Steps =
   const sample: number[] = []
   for (let doc = 0, step = Math.max(1, Math.floor(docs / STEPS_SAMPLE)); doc < docs; doc += step) if (hasBit(has, doc) && !Number.isNaN(values[doc])) sample.push(values[doc])
   sample.sort((a, b) => a - b)
-  const bounds = Float64Array.from(new Set(Array.from({ length: Math.min(STEPS, sample.length) }, (_step, i) => sample[Math.floor(i * sample.length / STEPS)])))
-  return { bounds, below: Array.from(bounds, () => bitsOf(docs)), has }
+  const count = Math.min(STEPS * FINER, sample.length)
+  const bounds = Float64Array.from(new Set(Array.from({ length: count }, (_step, i) => sample[Math.floor(i * sample.length / count)])))
+  return { bounds, below: Array.from({ length: Math.ceil(bounds.length / FINER) }, () => bitsOf(docs)), has, bucketOf: new Uint8Array(docs), starts: new Uint32Array(bounds.length + 2), members: new Uint32Array(countBits(has)) }
 }
-/** Cost: log(steps) comparisons a document. */
-const fillSteps = ({ below, bounds, has }: Steps, { values }: NumberColumn, from: number, to: number): void => {
+/** Cost: log(bounds) comparisons a document. */
+const fillSteps = ({ below, bounds, bucketOf, has, starts }: Steps, { values }: NumberColumn, from: number, to: number): void => {
   for (let doc = from; doc < to; doc++) {
     if (!hasBit(has, doc)) continue
-    const at = upperBound(bounds, values[doc])
+    const bucket = bucketOf[doc] = upperBound(bounds, values[doc])
+    starts[bucket + 1]++
+    const at = Math.ceil(bucket / FINER)
     if (at < below.length) setBit(below[at], doc)
   }
 }
-const accumulate = ({ below }: Steps): void => { for (let i = 1; i < below.length; i++) orInto(below[i], below[i - 1]) }
+const fillMembers = ({ bucketOf, has, members }: Steps, filled: Uint32Array, from: number, to: number): void => {
+  for (let doc = from; doc < to; doc++) if (hasBit(has, doc)) members[filled[bucketOf[doc]]++] = doc
+}
 /** First bound above `value`; bounds.length when there is none. NaN is above all. */
 const upperBound = (bounds: Float64Array, value: number): number => {
   let low = 0, high = bounds.length
@@ -306,26 +328,26 @@ const upperBound = (bounds: Float64Array, value: number): number => {
   }
   return low
 }
-const steppedRange = ({ below, bounds, has }: Steps, values: ArrayLike<number>, min: number, max: number, minOpen: boolean, maxOpen: boolean, into: Bits): void => {
+const steppedRange = ({ below, bounds, members, starts }: Steps, values: ArrayLike<number>, min: number, max: number, minOpen: boolean, maxOpen: boolean, into: Bits): void => {
   if (!(min <= max)) return
-  // Sure: values in [bounds[from], bounds[to]); the documents of the step before and the one behind are looked at.
-  const from = upperBound(bounds, min), to = upperBound(bounds, max) - 1
+  // Buckets of the two ends; all between them are inside, and so are the ones from the first set behind the lower end to the last set before the upper.
+  const first = upperBound(bounds, min), last = upperBound(bounds, max)
   const isInside = (value: number): boolean => value >= min && value <= max && !(minOpen && value === min) && !(maxOpen && value === max)
-  const last = bounds.length - 1
-  for (let w = 0; w < into.length; w++) {
-    let sure = 0, unsure = 0
-    if (from > to) unsure = (from > last ? has[w] : below[from][w]) & (to < 0 ? -1 : ~below[to][w])
-    else {
-      sure = below[to][w] & ~below[from][w]
-      unsure = (below[from][w] & (from === 0 ? -1 : ~below[from - 1][w])) | ((to === last ? has[w] : below[to + 1][w]) & ~below[to][w])
-    }
-    while (unsure !== 0) {
-      const low = unsure & -unsure
-      unsure ^= low
-      if (isInside(values[(w << 5) + 31 - Math.clz32(low)])) sure |= low
-    }
-    into[w] |= sure
+  const add = (bucket: number): void => {
+    const end = starts[bucket + 1]
+    if (bucket === first || bucket === last) { for (let i = starts[bucket]; i < end; i++) if (isInside(values[members[i]])) setBit(into, members[i]) }
+    else for (let i = starts[bucket]; i < end; i++) { const doc = members[i]; into[doc >>> 5] |= 1 << (doc & 31) }
   }
+  // A set is below bound `at · FINER`: buckets up to that number.
+  const from = Math.floor(first / FINER) + 1, to = Math.min(below.length - 1, Math.floor((last - 1) / FINER))
+  if (from >= to) {
+    for (let bucket = first; bucket <= last; bucket++) add(bucket)
+    return
+  }
+  const over = below[from], under = below[to]
+  for (let w = 0; w < into.length; w++) into[w] |= under[w] & ~over[w]
+  for (let bucket = first; bucket <= from * FINER; bucket++) add(bucket)
+  for (let bucket = to * FINER + 1; bucket <= last; bucket++) add(bucket)
 }
 const bigRange = (column: NumberColumn, range: NumberFilter["ranges"][number], docs: number, into: Bits): void => {
   // bigint and number compare exactly with each other, and infinities stay infinite.

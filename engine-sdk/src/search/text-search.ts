@@ -26,6 +26,7 @@ const SPLIT_TOKENS_MAX = 5
 const LARGE_COLLECTION = 500_000
 const INFIX_SCORE = 100
 const SUMMED_TERMS = 256
+const PROBE_STEP = 61
 const PHRASE_SCORE = 100_000
 
 /** A word that was looked up, and how it relates to what was typed. */
@@ -378,21 +379,23 @@ export class TextSearch {
     const { allowed } = this.matches[s]
     const before = previous === undefined ? undefined : this.documentsOf(s, field, previous)
     if (allowed === undefined && before === undefined) return true
-    for (let p = column.starts[term], end = column.starts[term + 1]; p < end; p++) {
-      const doc = column.docs[p]
-      if ((allowed === undefined || hasBit(allowed, doc)) && (before === undefined || hasBit(before, doc))) return true
-    }
+    const { docs } = column, from = column.starts[term], end = column.starts[term + 1]
+    // Documents that are alike lie together, so a few from everywhere mostly answer it.
+    for (let p = from; p < end; p += PROBE_STEP) if (passes(docs[p], allowed, before)) return true
+    for (let p = from; p < end; p++) if (passes(docs[p], allowed, before)) return true
     return false
   }
-  private readonly documentCache = new Map<string, Bits>()
-  private documentsOf(s: number, field: number, word: string): Bits {
+  private readonly documentCache = new Map<string, ReadonlyBits>()
+  private documentsOf(s: number, field: number, word: string): ReadonlyBits {
+    const column = this.columns[s][field]!, term = this.termsOf(word)[s * this.fields.length + field]
+    const set = term < 0 ? undefined : column.setOf(term)
+    if (set !== undefined) return set.bits
     const key = `${s}|${field}|${word}`
     let bits = this.documentCache.get(key)
     if (bits === undefined) {
-      bits = bitsOf(this.matches[s].view.segment.docs)
-      const term = this.termsOf(word)[s * this.fields.length + field]
-      if (term >= 0) { const { docs, starts } = this.columns[s][field]!; for (let p = starts[term], end = starts[term + 1]; p < end; p++) setBit(bits, docs[p]) }
-      this.documentCache.set(key, bits)
+      const own = bitsOf(this.matches[s].view.segment.docs)
+      if (term >= 0) { const { docs, starts } = column; for (let p = starts[term], end = starts[term + 1]; p < end; p++) setBit(own, docs[p]) }
+      this.documentCache.set(key, bits = own)
     }
     return bits
   }
@@ -761,6 +764,9 @@ class BestTerms {
     this.worths[at] = worth
   }
 }
+
+const passes = (doc: number, allowed: ReadonlyBits | undefined, before: ReadonlyBits | undefined): boolean =>
+  (allowed === undefined || hasBit(allowed, doc)) && (before === undefined || hasBit(before, doc))
 
 const record = (match: SegmentMatches, doc: number, high: number, low: number): void => {
   const word = doc >>> 5, bit = 1 << (doc & 31)
