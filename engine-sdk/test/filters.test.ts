@@ -90,3 +90,24 @@ it("keeps what it remembers of a filter, whatever a search takes out of it", asy
   expect(await found({ filter: { kind: "or", left: acme, right: acme } })).toBe(all)
   await engine.close()
 })
+
+it("ranges over an evenly split column agree with a look at every document, whatever the ends", async () => {
+  const random = seeded(31), size = 12_000
+  // Many of a few values, many values, and some documents without any.
+  const rows = Array.from({ length: size }, (_row, i) => ({ id: String(i), ...(random() < 0.1 ? {} : { price: random() < 0.3 ? Math.floor(random() * 4) * 100 : Math.fround(random() * 1_000) }) }))
+  const engine = createEngine()
+  await engine.createCollection("t", suiteSchema("c", [suiteField("price", "float")]), 1)
+  await engine.write("t", "c", rows.map((row) => putOf(row)))
+  await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 30_000 }).toBe(1)
+  const end = (): number => { const kind = random(); return kind < 0.1 ? -Infinity : kind < 0.2 ? Infinity : kind < 0.4 ? Math.floor(random() * 5) * 100 : kind < 0.7 ? rows[Math.floor(random() * size)].price ?? 0 : random() * 1_000 }
+  for (let n = 0; n < 300; n++) {
+    const [min, max] = [end(), end()].sort((a, b) => a - b), minOpen = random() < 0.5, maxOpen = random() < 0.5
+    const near = random() < 0.3 ? Math.fround(min + random() * 5) : max
+    const filter: Filter = { kind: "number", field: "price", type: "float", ranges: [{ min, max: near, minOpen, maxOpen }] }
+    const low = Math.fround(min), high = Math.fround(near)
+    const [answer] = await engine.search("t", [suitePlan("c", { filter })])
+    if (!answer.ok) throw new Error(answer.error.message)
+    expect(answer.value.found, JSON.stringify([String(min), String(near), minOpen, maxOpen])).toBe(rows.filter(({ price }) => price !== undefined && (minOpen ? price > low : price >= low) && (maxOpen ? price < high : price <= high)).length)
+  }
+  await engine.close()
+}, 60_000)

@@ -56,7 +56,11 @@ export class FilterEvaluation {
     const { segment } = view
     switch (filter.kind) {
       case "string": return filter.values.some((value) => value.prefix) ? this.stringBits(filter, segment) : cachedLeaf(segment, filter, () => { giveUpWhenPast(this.cutoff); return this.stringBits(filter, segment) })
-      case "number": return cachedLeaf(segment, filter, () => { giveUpWhenPast(this.cutoff); return numberBits(filter, segment) })
+      case "number": {
+        const compute = (): Bits => { giveUpWhenPast(this.cutoff); return numberBits(filter, segment) }
+        // A key says of an end only that it is infinite.
+        return filter.ranges.some(({ max, min }) => min === Infinity || max === -Infinity) ? compute() : cachedLeaf(segment, filter, compute)
+      }
       case "bool": return cachedLeaf(segment, filter, () => boolBits(filter.field, filter.values, segment))
       case "geo": return cachedLeaf(segment, filter, () => geoBits(filter, segment, this.cutoff))
       default: return this.bits(filter, view)
