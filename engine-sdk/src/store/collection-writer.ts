@@ -37,6 +37,12 @@ const FAN_OUT = 8
 const LARGE_DOCS = 3_500
 const LARGE_CLASS = 100
 const FAN_OUT_LARGE = 3
+/**
+ * While an import runs, and until it has been quiet for long enough for everything to become one segment: each level that
+ * its documents go through costs a third of what reading them does, and searches meanwhile visit some ten segments more.
+ */
+const FAN_OUT_IMPORTING = 8
+const IMPORTING_ms = 1_500
 const SEGMENTS_MAX = 48
 /** A chunk of so many documents is found before the disk has it. Bounds what readers keep beside the disk: writes that wait for their answer. */
 const EARLY_DOCS = 64
@@ -79,6 +85,7 @@ export class CollectionWriter {
   /** Merged segments that readers may still read. */ private readonly leaving = new Set<SegmentView>()
   /** Segments that readers have not heard of. */ private readonly unpublished = new Set<SegmentView>()
   private activeWrites = 0
+  /** When a full chunk was written last. */ private importedAt = Number.NEGATIVE_INFINITY
   private gate: Promise<void> | undefined
   private waiters: Array<() => void> = []
   private merging: Promise<void> | undefined
@@ -191,7 +198,10 @@ export class CollectionWriter {
         const until = performance.now() + SLICE_ms
         // Another write that named an id of this chunk has had it committed: what follows goes into the next one.
         do { if (chunk.isClosed) chunk = this.openChunk(); verdicts.push(chunk.apply(list[at++], returnDocuments)) } while (at < list.length && performance.now() < until && chunk.builder.docs < CHUNK_DOCS)
-        if (chunk.builder.docs >= CHUNK_DOCS) await this.committed(chunk)
+        if (chunk.builder.docs >= CHUNK_DOCS) {
+          this.importedAt = performance.now()
+          await this.committed(chunk)
+        }
         if (at < list.length) await nextTurn()
         while (this.views.length > SEGMENTS_MAX && this.merging !== undefined) await this.merging
       }
@@ -439,9 +449,12 @@ export class CollectionWriter {
   /** After a while without writes everything becomes one segment, provided that enough is new to be worth it. */
   private compactWhenQuiet(): void {
     clearTimeout(this.quiet)
-    if (!this.isWorthCompacting()) return
+    const isImporting = performance.now() - this.importedAt < IMPORTING_ms
+    if (!this.isWorthCompacting() && !isImporting) return
     this.quiet = setTimeout(() => {
-      if (this.isClosed || this.merging !== undefined || this.activeWrites > 0 || !this.isWorthCompacting()) return
+      if (this.isClosed || this.merging !== undefined || this.activeWrites > 0) return
+      // What the import left, as any other.
+      if (!this.isWorthCompacting()) { this.importedAt = Number.NEGATIVE_INFINITY; this.scheduleMerges(); return }
       this.merging = this.merge([...this.views]).finally(() => { this.merging = undefined; this.scheduleMerges() })
     }, QUIET_ms)
     // A pending compaction must not keep the process alive.
@@ -454,16 +467,17 @@ export class CollectionWriter {
   }
   /** Segments of the smallest size class that has enough of them. */
   private mergeable(): SegmentView[] | undefined {
+    const fanOutLarge = performance.now() - this.importedAt < IMPORTING_ms ? FAN_OUT_IMPORTING : FAN_OUT_LARGE
     const classes = new Map<number, SegmentView[]>()
     for (const view of this.views) {
       const live = view.segment.docs - view.deletedCount
       if (live >= SEGMENT_DOCS_MAX) continue
-      const size = live < LARGE_DOCS ? Math.floor(Math.log(Math.max(1, live)) / Math.log(FAN_OUT)) : LARGE_CLASS + Math.floor(Math.log(live / LARGE_DOCS) / Math.log(FAN_OUT_LARGE))
+      const size = live < LARGE_DOCS ? Math.floor(Math.log(Math.max(1, live)) / Math.log(FAN_OUT)) : LARGE_CLASS + Math.floor(Math.log(live / LARGE_DOCS) / Math.log(fanOutLarge))
       const list = classes.get(size)
       if (list === undefined) classes.set(size, [view])
       else list.push(view)
     }
-    for (const size of [...classes.keys()].sort((a, b) => a - b)) if (classes.get(size)!.length >= (size < LARGE_CLASS ? FAN_OUT : FAN_OUT_LARGE)) return classes.get(size)!.slice(0, FAN_OUT * 2)
+    for (const size of [...classes.keys()].sort((a, b) => a - b)) if (classes.get(size)!.length >= (size < LARGE_CLASS ? FAN_OUT : fanOutLarge)) return classes.get(size)!.slice(0, FAN_OUT * 2)
     return this.views.find((view) => view.deletedCount * 2 > view.segment.docs) === undefined ? undefined : this.views.filter((view) => view.deletedCount * 2 > view.segment.docs).slice(0, FAN_OUT)
   }
   private async merge(views: ReadonlyArray<SegmentView>): Promise<void> {
