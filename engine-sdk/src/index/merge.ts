@@ -31,8 +31,11 @@ interface Plan {
   /** Documents of one source may stand in another order than there. */ readonly isReordered: boolean
 }
 
-/** Cost: O(postings + values of the sources), sorting the postings too where documents get a new order; yields every few thousand steps. Documents keep the order of the sources in small segments (`document-order.ts`). */
-export function* mergeSegments(schema: CollectionSchema, sources: ReadonlyArray<MergeSource>, allocate: Allocate): Generator<void, Merged> {
+/**
+ * Cost: O(postings + values of the sources), sorting the postings too where documents get a new order; yields every few
+ * thousand steps. Documents keep the order of the sources in small segments (`document-order.ts`), and in one that is soon merged again (`isPassing`).
+ */
+export function* mergeSegments(schema: CollectionSchema, sources: ReadonlyArray<MergeSource>, allocate: Allocate, isPassing = false): Generator<void, Merged> {
   let docs = 0
   const moved: Uint32Array[] = []
   for (const { segment, deleted } of sources) {
@@ -43,7 +46,7 @@ export function* mergeSegments(schema: CollectionSchema, sources: ReadonlyArray<
     }
     moved.push(map)
   }
-  const order = yield* documentOrder(schema, sources.map(({ segment }) => segment), moved, docs)
+  const order = isPassing ? undefined : yield* documentOrder(schema, sources.map(({ segment }) => segment), moved, docs)
   if (order !== undefined) {
     const places = new Uint32Array(docs)
     for (let to = 0; to < docs; to++) { places[order[to]] = to; if ((to & STEP_MASK) === STEP_MASK) yield }

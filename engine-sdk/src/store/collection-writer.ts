@@ -444,13 +444,12 @@ export class CollectionWriter {
     if (this.merging !== undefined || this.isClosed) return
     const chosen = this.mergeable()
     if (chosen === undefined) { this.compactWhenQuiet(); this.graphs.schedule(); return }
-    this.merging = this.merge(chosen).finally(() => { this.merging = undefined; this.scheduleMerges() })
+    this.merging = this.merge(chosen, this.isImporting).finally(() => { this.merging = undefined; this.scheduleMerges() })
   }
   /** After a while without writes everything becomes one segment, provided that enough is new to be worth it. */
   private compactWhenQuiet(): void {
     clearTimeout(this.quiet)
-    const isImporting = performance.now() - this.importedAt < IMPORTING_ms
-    if (!this.isWorthCompacting() && !isImporting) return
+    if (!this.isWorthCompacting() && !this.isImporting) return
     this.quiet = setTimeout(() => {
       if (this.isClosed || this.merging !== undefined || this.activeWrites > 0) return
       // What the import left, as any other.
@@ -460,6 +459,7 @@ export class CollectionWriter {
     // A pending compaction must not keep the process alive.
     ;(this.quiet as { unref?: () => void }).unref?.()
   }
+  private get isImporting(): boolean { return performance.now() - this.importedAt < IMPORTING_ms }
   private isWorthCompacting(): boolean {
     let total = 0, largest = 0
     for (const { segment } of this.views) { total += segment.docs; largest = Math.max(largest, segment.docs) }
@@ -467,7 +467,7 @@ export class CollectionWriter {
   }
   /** Segments of the smallest size class that has enough of them. */
   private mergeable(): SegmentView[] | undefined {
-    const fanOutLarge = performance.now() - this.importedAt < IMPORTING_ms ? FAN_OUT_IMPORTING : FAN_OUT_LARGE
+    const fanOutLarge = this.isImporting ? FAN_OUT_IMPORTING : FAN_OUT_LARGE
     const classes = new Map<number, SegmentView[]>()
     for (const view of this.views) {
       const live = view.segment.docs - view.deletedCount
@@ -480,11 +480,11 @@ export class CollectionWriter {
     for (const size of [...classes.keys()].sort((a, b) => a - b)) if (classes.get(size)!.length >= (size < LARGE_CLASS ? FAN_OUT : fanOutLarge)) return classes.get(size)!.slice(0, FAN_OUT * 2)
     return this.views.find((view) => view.deletedCount * 2 > view.segment.docs) === undefined ? undefined : this.views.filter((view) => view.deletedCount * 2 > view.segment.docs).slice(0, FAN_OUT)
   }
-  private async merge(views: ReadonlyArray<SegmentView>): Promise<void> {
+  private async merge(views: ReadonlyArray<SegmentView>, isPassing = false): Promise<void> {
     const sources = views.map(({ segment, deleted }) => ({ segment, deleted: deleted?.slice() }))
     const live = views.reduce((n, { segment, deletedCount }) => n + segment.docs - deletedCount, 0)
     if (live > 256) await nextTurn()
-    const work = mergeSegments(this.schema, sources, this.allocate)
+    const work = mergeSegments(this.schema, sources, this.allocate, isPassing)
     const merged = await inSlices(work, () => this.activeWrites > 0 ? MERGE_SLICE_ms : SLICE_ms)
     const id = this.nextSegment++, removed = views.map(({ segment }) => segment.id)
     if (merged.meta.docs >= PREPARED_DOCS_MIN && !this.isClosed) await this.prepare?.({ id, meta: merged.meta, region: merged.region }, removed)
