@@ -168,10 +168,10 @@ const actorOf = (operation: Operation, caller: Caller | undefined, consoleCaller
 
 /** Routes for the given operations. Needs `Access` once, when built; nothing per request. */
 export const routesOf = (implemented: ReadonlyArray<Implemented>, { requestBytesMax, trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
-  const log = yield* Effect.context<never>()
+  const context = yield* Effect.context<never>()
   const memory = new RequestMemory({
     bytesMax: requestBytesMax,
-    onCutOff: (organization) => { Effect.runForkWith(log)(Effect.logWarning(`Answers that are not read hold too much memory; one of ${organization || "no organization"} was cut off`)) }
+    onCutOff: (organization) => { Effect.runForkWith(context)(Effect.logWarning(`Answers that are not read hold too much memory; one of ${organization || "no organization"} was cut off`)) }
   })
   const access = yield* Access
   const operator = yield* OperatorAuth

@@ -57,8 +57,7 @@ const countedEvents = Effect.fnUntraced(function*(organizationId: string) {
 const distinctEvents = ({ events }: OracleInput) => new Set(events.map((event) => event.event_id ?? event)).size
 
 const processor = (name: string) => ({ ...makeAttribution({ fingerprintKey: [1, 2, 3, 4] }), name })
-/** Forks the runner and answers once it has committed everything that is in the log now. */
-/** Flushes as often as it can, so that there is much to crash between. */
+/** Forks the runner, which flushes as often as it can, so that there is much to crash between; answers once it has committed everything that is in the log now. */
 const runUntilCaughtUp = Effect.fnUntraced(function*(name: string, options: Omit<RunnerOptions, "partition" | "report"> & { readonly partition?: number }) {
   const seen: { progress: Progress | undefined } = { progress: undefined }
   const partition = options.partition ?? 0

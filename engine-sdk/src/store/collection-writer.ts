@@ -452,7 +452,7 @@ export class CollectionWriter {
     if (!this.isWorthCompacting() && !this.isImporting) return
     this.quiet = setTimeout(() => {
       if (this.isClosed || this.merging !== undefined || this.activeWrites > 0) return
-      // What the import left, as any other.
+      // Too little is new for one segment of everything: the import is over, and its segments merge by the narrower levels of single writes.
       if (!this.isWorthCompacting()) { this.importedAt = Number.NEGATIVE_INFINITY; this.scheduleMerges(); return }
       this.merging = this.merge([...this.views]).finally(() => { this.merging = undefined; this.scheduleMerges() })
     }, QUIET_ms)
