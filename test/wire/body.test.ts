@@ -1,6 +1,7 @@
 /** Bodies that end badly, on a server of their own: what is told, that nothing waits for ever, that nothing ends the process. */
 import { createServer, request, type Server } from "node:http"
 import { type AddressInfo, connect } from "node:net"
+import type { Transform } from "node:stream"
 import * as zlib from "node:zlib"
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -83,6 +84,22 @@ describe("a compressed body", () => {
       }
     })
   }
+  it.skipIf(zstdCompressSync === undefined)("in zstd is refused where its decoder would have to keep more than 8 MB", async () => {
+    const { createZstdCompress } = zlib as { readonly createZstdCompress?: (options: object) => Transform }
+    const { ZSTD_c_windowLog } = zlib.constants as unknown as { readonly ZSTD_c_windowLog: number }
+    for (const [windowLog, isTaken] of [[23, true], [24, false], [27, false]] as const) {
+      const compress = createZstdCompress!({ params: { [ZSTD_c_windowLog]: windowLog } })
+      // Without its length, or the frame says no more than that.
+      compress.write(text)
+      await new Promise<void>((settle) => (compress as unknown as { readonly flush: (done: () => void) => void }).flush(settle))
+      compress.end()
+      const parts: Array<Buffer> = []
+      for await (const part of compress) parts.push(part as Buffer)
+      const told = isTaken ? /^990$/ : /could not be read|^failed: /
+      expect(await post("/", Buffer.concat(parts), { "content-encoding": "zstd" })).toMatch(told)
+      expect(await postParts("/streamed", parts, "zstd")).toMatch(told)
+    }
+  })
   it("that is cut off with its connection fails where it is read", async () => {
     for (const [encoding, whole] of compressed) {
       const large = Buffer.concat([whole, Buffer.alloc(200_000)])
