@@ -28,6 +28,7 @@ import signingKeys from "./0030_signing_keys.ts"
 import audit from "./0031_audit.ts"
 import members from "./0032_members.ts"
 import keyLookup from "./0033_key_lookup.ts"
+import counterExchanges from "./0034_counter_exchanges.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -53,7 +54,8 @@ const migrations = {
   "0030_signing_keys": signingKeys,
   "0031_audit": audit,
   "0032_members": members,
-  "0033_key_lookup": keyLookup
+  "0033_key_lookup": keyLookup,
+  "0034_counter_exchanges": counterExchanges
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -4,8 +4,9 @@
  * only. Who finds nothing left while others hold units recalls these: the others give back what they have not used, so
  * the last unit passes wherever it is asked for, and not one more.
  *
- * All that a process says of one kind goes through one fiber, one statement at a time: what it tells of its holdings is
- * never older than what it told before.
+ * All that a process says of one kind goes through one fiber, one numbered statement at a time: what it tells of its
+ * holdings is never older than what it told before. A statement without an answer is asked after by its number before the
+ * next one is sent, so nothing is counted twice and nothing is lost.
  *
  * Bounds: `entriesMax` budgets in memory; 500 of them in one statement; a statement takes a second, a recall a quarter.
  * While Postgres is away a budget passes `creditMax` units, told when it is back; then `CounterUnavailable`.
@@ -29,11 +30,16 @@ const TELL_MS = 1_000
 const RECALL_WAIT_MS = 250
 /** A budget of a month is asked for again: units come back, plans change. */
 const EXHAUSTED_MS = 1_000
+/** Numbers of processes that are long gone. */
+const EXCHANGES_KEPT_MS = 7 * 86_400_000
 const IDLE_MS = 10 * 60_000
 const RENEW_MS = 30_000
 /** A lease that was not renewed for so long is of a process that is gone: its units count as used. */
 const DEAD_AFTER_MS = 180_000
 const LISTEN_AGAIN_MS = 200
+/** A budget that is exchanged without end is read as it is after so many tries. */
+const USED_TRIES = 25
+const USED_AGAIN_MS = 20
 /** As a limit in Postgres. */
 const ENDLESS = Number.MAX_SAFE_INTEGER
 const channel = "dowser_counters"
@@ -50,13 +56,16 @@ interface Entry {
   back: number
   debt: number
   isRecalled: boolean
-  /** A statement that names it is under way. */ isUnderWay: boolean
+  /** A statement that names it is under way, or its answer was lost. */ isUnderWay: boolean
+  /** Statements that named it and were sent. */ exchanges: number
   /** Nobody has any, until then (Unix milliseconds). */ exhaustedUntil: number
   isRecalling: boolean
   returned: Deferred.Deferred<void> | undefined
   pending: Deferred.Deferred<void> | undefined
   usedAt: number
 }
+/** What a statement says of a budget; the entry itself goes on while it is under way. */
+interface Said { readonly entry: Entry; readonly back: number; readonly debt: number; readonly held: number; readonly isRecalled: boolean; readonly wantsBlock: boolean; readonly least: number; readonly pending: Deferred.Deferred<void> | undefined }
 interface ExchangedRow { readonly name: string; readonly started_at: number; readonly taken: number; readonly available: number; readonly others: number; readonly used: number }
 
 export interface LeasedOptions {
@@ -80,6 +89,9 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
   let awayUntil = -Infinity
   let isAwayTold = false
   let isClosing = false
+  /** The number of the last statement, and what it said where its answer was lost. */
+  let number = 0
+  let unsure: ReadonlyArray<Said> | undefined
 
   const release = (entry: Entry) => {
     entry.back += entry.held
@@ -95,7 +107,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
       }
       return known
     }
-    const made: Entry = { budget, held: 0, told: 0, pool: 0, block: BLOCK_MIN, askedAt: -Infinity, waiting: 0, wantsBlock: false, back: 0, debt: 0, isRecalled: false, isUnderWay: false, exhaustedUntil: 0, isRecalling: false, returned: undefined, pending: undefined, usedAt: now() }
+    const made: Entry = { budget, held: 0, told: 0, pool: 0, block: BLOCK_MIN, askedAt: -Infinity, waiting: 0, wantsBlock: false, back: 0, debt: 0, isRecalled: false, isUnderWay: false, exchanges: 0, exhaustedUntil: 0, isRecalling: false, returned: undefined, pending: undefined, usedAt: now() }
     if (known !== undefined) {
       // A busy budget begins its next window with a block of the size it had.
       made.block = known.block
@@ -172,14 +184,57 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
     return rows
   }
   const int8s = (values: ReadonlyArray<number>) => values.map(String)
+  const keyOf = ({ name, started_at }: Budget) => `${started_at} ${name}`
+  const settlePending = (entry: Entry, pending: Deferred.Deferred<void> | undefined) => {
+    if (pending === undefined) return
+    if (entry.pending === pending) entry.pending = undefined
+    Deferred.doneUnsafe(pending, Effect.void)
+  }
+  const away = (cause: Cause.Cause<unknown>) => Effect.suspend(() => {
+    awayUntil = monotonic() + AWAY_MS
+    if (isAwayTold || Cause.hasInterruptsOnly(cause)) return Effect.void
+    isAwayTold = true
+    return Effect.logWarning("Limits: Postgres does not answer; what is in hand is used, then a bounded number of units on credit", cause)
+  })
+  /** Whether the statement whose answer was lost was done; from then on it will not be. */
+  const settleUnsure = Effect.fnUntraced(function*(said: ReadonlyArray<Said>) {
+    const held = yield* timely(sql<{ readonly name: string; readonly started_at: number; readonly held: number }>`SELECT o_name AS name, o_started AS started_at, o_held AS held FROM counter_exchange_outcome(
+      ${String(number)}::text::int8, ${options.kind}::text, ${process}::text, ${said.map(({ entry }) => entry.budget.name)}::text[], ${int8s(said.map(({ entry }) => entry.budget.started_at))}::text[]::int8[])`)
+    const byName = new Map(held.map((row) => [`${row.started_at} ${row.name}`, row.held]))
+    unsure = undefined
+    for (const { back, debt, entry, held: before } of said) {
+      const after = byName.get(keyOf(entry.budget))
+      if (after !== undefined) {
+        entry.back -= back
+        entry.debt -= debt
+        entry.held += Math.max(0, after - before)
+        entry.told = after
+      }
+      entry.isUnderWay = false
+      if (entries.get(entry.budget.name) !== entry) release(entry)
+      else if (entry.isRecalled) recall(entry)
+      else telling.add(entry)
+    }
+  })
   const exchange = (rows: ReadonlyArray<Entry>) => Effect.uninterruptibleMask((restore) => Effect.gen(function*() {
-    const said = rows.map((entry) => {
+    if (unsure !== undefined) {
+      const outcome = yield* Effect.exit(restore(settleUnsure(unsure)))
+      if (outcome._tag === "Failure") {
+        for (const entry of rows) {
+          if (asking.delete(entry)) telling.add(entry)
+          settlePending(entry, entry.pending)
+        }
+        return yield* away(outcome.cause)
+      }
+    }
+    const said: ReadonlyArray<Said> = rows.map((entry) => {
       asking.delete(entry)
       telling.delete(entry)
       leaving.delete(entry)
       const { back, debt, held, isRecalled, wantsBlock } = entry
       entry.isRecalled = false
       entry.isUnderWay = true
+      entry.exchanges++
       entry.wantsBlock = false
       if (wantsBlock) {
         entry.block = monotonic() - entry.askedAt < 1_000 ? Math.min(HELD_MAX / 2, entry.block * 2) : Math.max(BLOCK_MIN, Math.floor(entry.block / 2))
@@ -187,8 +242,10 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
       }
       return { entry, back, debt, held, isRecalled, wantsBlock, least: Math.max(0, entry.waiting - held), pending: entry.pending }
     })
-    const column = (of: (row: typeof said[number]) => number) => int8s(said.map(of))
-    const statement = sql<ExchangedRow>`SELECT o_name AS name, o_started AS started_at, o_taken AS taken, o_available AS available, o_others AS others, o_used AS used FROM counter_exchange(
+    if (said.length === 0) return
+    number++
+    const column = (of: (row: Said) => number) => int8s(said.map(of))
+    const statement = sql<ExchangedRow>`SELECT o_name AS name, o_started AS started_at, o_taken AS taken, o_available AS available, o_others AS others, o_used AS used FROM counter_exchange(${String(number)}::text::int8,
       ${options.kind}::text, ${process}::text, ${isAlone ? "1" : String(SHARE)}::text::int8, ${said.map(({ entry }) => entry.budget.name)}::text[],
       ${column(({ entry }) => entry.budget.started_at)}::text[]::int8[], ${column(({ entry }) => entry.budget.ends_at + options.kept_ms)}::text[]::int8[],
       ${column(({ entry }) => Math.min(ENDLESS, entry.budget.limit))}::text[]::int8[], ${column(({ least }) => least)}::text[]::int8[],
@@ -196,40 +253,29 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
       ${column(({ debt }) => debt)}::text[]::int8[], ${column(({ held }) => held)}::text[]::int8[], ${said.map(({ isRecalled }) => String(isRecalled))}::text[]::bool[])`
     const answer = yield* Effect.exit(restore(timely(statement)))
     if (answer._tag === "Failure") {
-      awayUntil = monotonic() + AWAY_MS
-      // Whether it was done is not known: what was said is not said again, so that nothing passes twice; units that were
-      // granted meanwhile are lost to this window. What was used on credit is told again, rather twice than never.
-      for (const { back, entry } of said) {
-        entry.back -= back
-        if (entry.debt !== 0) (entries.get(entry.budget.name) === entry ? telling : leaving).add(entry)
-      }
-      if (!isAwayTold && !Cause.hasInterruptsOnly(answer.cause)) {
-        isAwayTold = true
-        yield* Effect.logWarning("Limits: Postgres does not answer; what is in hand is used, then a bounded number of units on credit", answer.cause)
-      }
+      unsure = said
+      yield* away(answer.cause)
     } else {
       awayUntil = -Infinity
       isAwayTold = false
       const byName = new Map(answer.value.map((row) => [`${row.started_at} ${row.name}`, row]))
       for (const { back, debt, entry, held, least } of said) {
-        const { available, others, taken, used } = byName.get(`${entry.budget.started_at} ${entry.budget.name}`)!
+        const { available, others, taken, used } = byName.get(keyOf(entry.budget))!
         entry.back -= back
         entry.debt -= debt
         entry.held += taken
         entry.told = held + taken
         entry.pool = available
+        entry.isUnderWay = false
         entry.isRecalling = taken < least && others > 0
         if (taken < least && others === 0) entry.exhaustedUntil = options.isDurable ? Math.min(entry.budget.ends_at, now() + EXHAUSTED_MS) : entry.budget.ends_at
         options.onUsed?.(entry.budget, used + entry.debt)
       }
     }
     for (const { entry, pending } of said) {
-      entry.isUnderWay = false
       // Recalled while it was granted.
       if (entry.isRecalled) recall(entry)
-      if (pending === undefined) continue
-      if (entry.pending === pending) entry.pending = undefined
-      Deferred.doneUnsafe(pending, Effect.void)
+      settlePending(entry, pending)
     }
   }))
 
@@ -276,6 +322,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
       // Rows of a past minute are swept, whatever they say.
       if (options.isDurable || !isOver || entry.debt !== 0) release(entry)
     }
+    if (unsure !== undefined) yield* exchange([])
     if (leaving.size > 0) yield* flush(leaving)
     if (telling.size > 0) yield* flush(telling)
     if (monotonic() - renewedAt < RENEW_MS) return
@@ -303,6 +350,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
     recalls.delete(options.kind)
     for (const entry of entries.values()) release(entry)
     entries.clear()
+    for (const { entry } of unsure ?? []) leaving.add(entry)
     awayUntil = -Infinity
     return flush(leaving)
   }))
@@ -348,14 +396,18 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
     used: (budget) => {
       const statement = sql<{ used: number }>`SELECT (w.granted - coalesce((SELECT sum(l.held) FROM counter_leases l WHERE l.kind = w.kind AND l.name = w.name AND l.started_at = w.started_at AND l.process <> ${process}), 0))::float8 AS used
         FROM counter_windows w WHERE w.kind = ${options.kind} AND w.name = ${budget.name} AND w.started_at = ${String(budget.started_at)}::text::int8`
-      return Effect.matchEffect(timely(statement), {
-        onFailure: () => Effect.fail(new CounterUnavailable({ message: "What was used cannot be read at the moment." })),
-        onSuccess: ([row]) => Effect.sync(() => {
+      const read = (triesLeft: number): Effect.Effect<number, unknown> => Effect.suspend(() => {
+        const before = entries.get(budget.name)
+        const exchanges = before?.exchanges
+        return Effect.flatMap(timely(statement), ([row]) => Effect.suspend(() => {
           const entry = entries.get(budget.name)
+          // What is under way may have been read or not: once more when it is through.
+          if (triesLeft > 0 && (entry !== before || entry?.exchanges !== exchanges || entry?.isUnderWay === true)) return Effect.andThen(Effect.sleep(USED_AGAIN_MS), read(triesLeft - 1))
           const own = entry === undefined || entry.budget.started_at !== budget.started_at ? 0 : entry.held + entry.back - entry.debt
-          return Math.max(0, (row?.used ?? 0) - own)
-        })
+          return Effect.succeed(Math.max(0, (row?.used ?? 0) - own))
+        }))
       })
+      return Effect.mapError(read(USED_TRIES), () => new CounterUnavailable({ message: "What was used cannot be read at the moment." }))
     }
   }
   return counter
@@ -395,5 +447,6 @@ export const expireCounters = Effect.fnUntraced(function*(rowsMax: number) {
   const gone = yield* sql`WITH gone AS (DELETE FROM counter_windows WHERE (kind, name, started_at) IN (SELECT kind, name, started_at FROM counter_windows WHERE kept_until < ${String(now)}::text::int8 ORDER BY kept_until LIMIT ${rowsMax}::int4) RETURNING kind, name, started_at),
     leases AS (DELETE FROM counter_leases l USING gone g WHERE l.kind = g.kind AND l.name = g.name AND l.started_at = g.started_at)
     SELECT kind FROM gone`
+  yield* sql`DELETE FROM counter_exchanges WHERE (process, kind) IN (SELECT process, kind FROM counter_exchanges WHERE at < ${String(now - EXCHANGES_KEPT_MS)}::text::int8 ORDER BY at LIMIT ${rowsMax}::int4)`
   return gone.length
 })

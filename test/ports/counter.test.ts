@@ -115,6 +115,31 @@ it.live("while Postgres is away what is in hand passes, then a bounded number on
   yield* Effect.retry(Effect.flatMap(used, (n) => n >= 10 + passed ? Effect.void : Effect.fail(n)), { times: 300, schedule: every })
 })))
 
+it.live("what was said and done, but never answered, is counted once, and what was granted with it is in hand", () => inDatabase((address) => Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(address.host, address.port)), (started) => Effect.promise(started.stop))
+  const budget = minute("org", 1_000)
+  const endless = minute("beyond", Infinity)
+  const { counter, stop } = yield* own({ ...address, host: "127.0.0.1", port: proxy.port }, durable, true)
+  yield* passes(counter, budget, 1)
+  yield* counter.used(budget)
+  proxy.mute()
+  counter.add(endless, 5)
+  counter.add(budget, 3)
+  const granted = Effect.map(sql<{ granted: number }>`SELECT granted::float8 AS granted FROM counter_windows WHERE name = 'beyond'`, ([row]) => row?.granted)
+  yield* Effect.retry(Effect.flatMap(granted, (n) => n === 5 ? Effect.void : Effect.fail(n)), { times: 300, schedule: every })
+  counter.add(endless, 2)
+  // Longer than a statement may take: it is given up, and so is the next.
+  yield* Effect.sleep(2_500)
+  proxy.heal()
+  const used = (which: typeof budget, wanted: number) => Effect.retry(Effect.flatMap(counter.used(which), (n) => n === wanted ? Effect.void : Effect.fail(n)), { times: 200, schedule: every })
+  yield* used(endless, 7)
+  yield* used(budget, 4)
+  yield* stop
+  assert.deepStrictEqual(yield* sql`SELECT name, granted::float8 AS granted FROM counter_windows ORDER BY name`, [{ name: "beyond", granted: 7 }, { name: "org", granted: 4 }])
+  assert.deepStrictEqual(yield* sql`SELECT process FROM counter_leases`, [])
+})))
+
 it.live("windows that are over are removed", () => inDatabase((address) => Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const counter = yield* member(address, durable)

@@ -5,6 +5,7 @@ export interface BreakableProxy {
   readonly port: number
   /** Connections break, new ones are refused at once. */ readonly cut: () => void
   /** Connections stay and carry nothing. */ readonly block: () => void
+  /** Requests arrive, answers do not. */ readonly mute: () => void
   readonly heal: () => void
   readonly stop: () => Promise<void>
 }
@@ -41,6 +42,7 @@ export const startBreakableProxy = async (host: string, port: number): Promise<B
       state = "blocked"
       for (const pair of pairs) for (const socket of pair) socket.pause()
     },
+    mute: () => { for (const [, far] of pairs) far.pause() },
     heal: () => {
       state = "open"
       for (const pair of pairs) for (const socket of pair) socket.resume()
