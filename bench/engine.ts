@@ -6,14 +6,14 @@
  */
 import { createEngine } from "../engine-sdk/src/memory/create-engine.ts"
 import { createCollection, importDocuments, memoryResources, type OperationContext, search } from "../engine-sdk/src/operations/mod.ts"
-import { measureStalls, stallModes } from "./engine/stalls.ts"
+import { measureStallsOf, type StallMode } from "./engine/stalls.ts"
 import { measureWrites, writeModes } from "./engine/writes.ts"
 import { checksum, machine, percentiles, report, round, rssMb, writeFigures } from "./harness.ts"
 import { type InputOptions, type Inputs, loadInputs } from "./inputs.ts"
 import { javascriptPeers } from "./peers/javascript.ts"
 import { luceneMissing, runLucene } from "./peers/lucene.ts"
 
-export interface EngineOptions extends InputOptions { readonly out: string | undefined; readonly peers: ReadonlyArray<PeerName>; /** Imports and single upserts beside them as well. */ readonly writes: boolean; /** What holds the searching thread beside imports, merges and a start. */ readonly stalls: boolean }
+export interface EngineOptions extends InputOptions { readonly out: string | undefined; readonly peers: ReadonlyArray<PeerName>; /** Imports and single upserts beside them as well. */ readonly writes: boolean; /** What holds the searching thread beside imports, merges and a start. */ readonly stalls: ReadonlyArray<StallMode> }
 export type PeerName = "lucene" | "minisearch" | "orama" | "sqlite"
 interface Measured { readonly ms: number; readonly found: number; readonly ids: ReadonlyArray<string>; readonly facets: Readonly<Record<string, ReadonlyArray<readonly [string, number]>>> }
 
@@ -96,9 +96,11 @@ export const benchEngine = async (options: EngineOptions): Promise<void> => {
   report(`engine: ${inputs.documents.length} documents, ${inputs.queries.length} queries, one thread`, all, undefined)
   const writes = options.writes ? await measureWrites(inputs) : undefined
   for (const mode of writes === undefined ? [] : writeModes) report(`import, and single upserts beside one: ${mode}`, writes?.[mode] ?? {}, undefined)
-  const stalls = options.stalls ? await measureStalls(inputs) : undefined
-  for (const mode of stalls === undefined ? [] : stallModes) {
-    const { longest = [], phases = {}, ...rest } = stalls?.[mode] ?? {}
+  const stalls: Partial<Record<StallMode, unknown>> = {}
+  for (const mode of options.stalls) {
+    const measured = await measureStallsOf(inputs, mode)
+    const { longest, phases, ...rest } = measured
+    stalls[mode] = measured
     report(`what holds the searching thread: ${mode}`, { ...phases, ...rest }, undefined)
     for (const line of longest) process.stdout.write(`    ${line}\n`)
   }
@@ -127,5 +129,5 @@ export const benchEngine = async (options: EngineOptions): Promise<void> => {
     }
     process.stdout.write(`\nratios, ours / Lucene: queries/s ${round(figures.qps / peer.qps, 2)}, p50 ${round(figures.p50_ms / peer.p50_ms, 2)}, p99 ${round(figures.p99_ms / peer.p99_ms, 2)}, import and merge ${round(figures.import_and_merge_docs_per_s / peer.import_docs_per_s, 2)}\n`)
   }
-  writeFigures({ ...all, peers, ...(writes === undefined ? {} : { writes }), ...(stalls === undefined ? {} : { stalls }) }, options.out)
+  writeFigures({ ...all, peers, ...(writes === undefined ? {} : { writes }), ...(options.stalls.length === 0 ? {} : { stalls }) }, options.out)
 }

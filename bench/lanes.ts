@@ -45,8 +45,8 @@ export const lanes: ReadonlyArray<Lane> = [
     ],
   },
   {
-    name: "engine stalls", arguments: () => [...engineInputs, "--stalls"],
-    figures: ["memory", "worker"].flatMap((mode) => [figure(`between searches beside merges, ${mode}, p99`, "ms", "stalls", mode, "phases", "merging", "held", "p99_ms"), figure(`stretches over 5 ms, ${mode}`, "", "stalls", mode, "longer_than_5_ms")]),
+    name: "engine stalls", arguments: () => [...engineInputs, "--stalls", "memory", "--stalls", "worker"],
+    figures: ["memory", "worker"].flatMap((mode) => [figure(`between searches beside merges, ${mode}, p99`, "ms", "stalls", mode, "phases", "merging", "held", "p99_ms"), figure(`longest between searches without the collector, ${mode}`, "ms", "stalls", mode, "between_searches_max_without_collector_ms")]),
   },
   {
     name: "engine beside Lucene", missing: luceneMissing, arguments: () => [...engineInputs, "--peer", "lucene"],

@@ -4,11 +4,14 @@
  * worker; meanwhile one search becomes due a millisecond after the other ended. Facets, sorting and filters go round,
  * among them a facet with as many values as there are products. Excluded: the work of the search itself; what it did
  * only once (over three times what the same query costs at rest) is counted as `first_use`. The longest stretches are
- * named by samples of the processor: what ran in them. `wait` is by the clock, from when a search was due; `held` is the
- * thread's processor time between two searches and `search` that of the search, which other programs do not touch (Linux).
+ * named by samples of the processor: what ran in them. `at rest` is the same search without any writing or merging, for
+ * comparison: the collector of the runtime stops the thread there too, for garbage that searches and imports made, so what
+ * is left of a stretch without its samples is told apart. `wait` is by the clock, from when a search was due; `held` is the
+ * thread's processor time between two searches and `search` that of the search, which other programs do not touch (Linux,
+ * Deno; elsewhere the clock).
  */
 import { Session } from "node:inspector"
-import { mkdtempSync, readFileSync, rmSync } from "node:fs"
+import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
@@ -19,13 +22,17 @@ import { percentiles, round } from "../harness.ts"
 import type { Inputs } from "../inputs.ts"
 import type { Texts } from "../texts.ts"
 
-export const stallModes = ["memory", "worker"] as const
+/** Where documents are written: on the searching thread, in memory; or in a worker, on disk. */
+export type StallMode = "memory" | "worker"
 /** A stretch that is told of. */
 const TOLD_ms = 5
 const TOLD_MAX = 12
 const SAMPLES_us = 500
 const INTERVAL_ms = 1
 const QUERIES = 240
+/** Searches alone. */
+const ALONE_ms = 5_000
+const COLLECTOR = "(garbage collector)"
 /** Longer than a merge of everything takes between two publications. */
 const REST_ms = 12_000
 const REST_MAX_ms = 240_000
@@ -72,8 +79,8 @@ class Sampler {
     await this.ask("Profiler.start")
     this.spins.push(markedSpin())
   }
-  /** What ran in each stretch: functions by their time in it, the most first. */
-  async explain(stretches: ReadonlyArray<Stretch>): Promise<ReadonlyArray<string>> {
+  /** What ran in each stretch: functions by their time in it, the most first; and the collector's share of it. */
+  async explain(stretches: ReadonlyArray<Stretch>): Promise<ReadonlyArray<{ readonly ran: string; readonly collector: number }>> {
     this.spins.push(markedSpin())
     const { profile } = await this.ask<{ profile: Profile }>("Profiler.stop")
     this.session.disconnect()
@@ -96,7 +103,7 @@ class Sampler {
     const first = mean(marked.filter((at) => at < middle)), last = mean(marked.filter((at) => at >= middle))
     for (let i = 0; i < times.length; i++) times[i] = this.spins[0] + (times[i] - first) * (this.spins[1] - this.spins[0]) / (last - first)
     // Without a sample in either spin nobody knows when the others were taken.
-    if (!Number.isFinite(first + last)) return stretches.map(() => "what ran is not known")
+    if (!Number.isFinite(first + last)) return stretches.map(() => ({ ran: "what ran is not known", collector: 0 }))
     return stretches.map(({ from, until }) => {
       const spent = new Map<string, number>()
       for (let i = 0; i < times.length; i++) {
@@ -104,13 +111,26 @@ class Sampler {
         const name = nameOf(profile.samples[i])
         spent.set(name, (spent.get(name) ?? 0) + profile.timeDeltas[i] / 1_000)
       }
-      return [...spent].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([name, ms]) => `${round(ms, 1)} ms ${name}`).join("; ")
+      // Waiting for a processor, or for the timer, is nobody's work.
+      const total = [...spent].reduce((sum, [name, ms]) => name.startsWith("(idle)") ? sum : sum + ms, 0)
+      return { ran: [...spent].sort((a, b) => b[1] - a[1]).slice(0, 3).map(([name, ms]) => `${round(ms, 1)} ms ${name}`).join("; "), collector: total === 0 ? 0 : (spent.get(COLLECTOR) ?? 0) / total }
     })
   }
 }
 
-/** Milliseconds that the first thread was on a processor: what else runs on the machine does not count. */
-const held_ms = (): number => Number(readFileSync(`/proc/${process.pid}/task/${process.pid}/schedstat`, "utf8").split(" ")[0]) / 1e6
+const THREAD_CPU = 3
+interface NativeLibraries { readonly dlopen: (library: string, symbols: object) => { readonly symbols: { readonly clock_gettime: (clock: number, into: Uint8Array) => number } } }
+/**
+ * Milliseconds that the calling thread was on a processor: what else runs on the machine does not count. By the system
+ * call itself: what the kernel writes into files, and what `getrusage` tells, is as old as its last tick, up to 4 ms.
+ */
+const makeHeld_ms = (): () => number => {
+  const native = (globalThis as { readonly Deno?: NativeLibraries }).Deno
+  if (native === undefined) return () => performance.now()
+  const { clock_gettime } = native.dlopen("libc.so.6", { clock_gettime: { parameters: ["i32", "buffer"], result: "i32" } }).symbols
+  const spec = new BigInt64Array(2), bytes = new Uint8Array(spec.buffer)
+  return () => { clock_gettime(THREAD_CPU, bytes); return Number(spec[0]) * 1e3 + Number(spec[1]) / 1e6 }
+}
 
 // ---- measuring -------------------------------------------------------------------------------------------------------
 
@@ -124,7 +144,7 @@ const quiet = async (engine: LocalEngine, name: string): Promise<void> => {
   }
 }
 
-const measureMode = async ({ documents, queries, schema }: ReturnType<typeof withSerials>, mode: (typeof stallModes)[number]) => {
+const measureMode = async ({ documents, queries, schema }: ReturnType<typeof withSerials>, mode: StallMode) => {
   const path = mode === "memory" ? undefined : mkdtempSync(join(tmpdir(), "dowser-bench-"))
   let engine = path === undefined ? createEngine() : await openEngine({ path, worker: true })
   try {
@@ -145,7 +165,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
     for (let i = 0; i < queries.length; i++) await run(i)
     await quiet(engine, schema.name)
 
-    const sampler = new Sampler()
+    const held_ms = makeHeld_ms(), sampler = new Sampler()
     await sampler.start()
     const stretches: Array<Stretch> = []
     const phases: Array<{ readonly phase: string; readonly waits: Array<number>; readonly held: Array<number>; readonly spent: Array<number>; readonly segments_max: number }> = []
@@ -172,6 +192,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
     }
     await beside("import", () => importAll(documents))
     await beside("merging", () => quiet(engine, schema.name))
+    await beside("at rest", () => new Promise((resolve) => setTimeout(resolve, ALONE_ms)))
     await beside("replace a tenth", () => importAll(documents.filter((i) => i % 10 === 0)))
     await beside("merging again", () => quiet(engine, schema.name))
     if (path !== undefined) {
@@ -191,12 +212,15 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
       }
       return stretches.filter(({ kind, ms, query }) => kind === "wait" || ms > 3 * rest.get(query)! + TOLD_ms).sort((a, b) => b.ms - a.ms)
     })()
-    const shown = told.slice(0, TOLD_MAX)
-    const reasons = await sampler.explain(shown)
+    const reasons = await sampler.explain(told)
+    const longest_ms = (from: ReadonlyArray<number>): number => round(Math.max(0, ...from), 1)
+    const between = told.flatMap(({ kind, ms }, i) => kind === "wait" ? [{ ms, own: ms * (1 - reasons[i].collector) }] : [])
     return {
       phases: Object.fromEntries(phases.map(({ held, phase, segments_max, spent, waits }) => [phase, { searches: waits.length, segments_max, wait: percentiles(waits), held: percentiles(held), search: percentiles(spent) }])),
       longer_than_5_ms: told.length,
-      longest: shown.map(({ kind, ms, phase, query }, i) => `${round(ms, 1)} ms, ${kind}, ${phase}${kind === "wait" ? "" : ` ${JSON.stringify({ ...queries[query], query_by: undefined })}`}: ${reasons[i]}`)
+      longer_than_5_ms_without_collector: told.filter(({ ms }, i) => ms * (1 - reasons[i].collector) > TOLD_ms).length,
+      between_searches_max_ms: longest_ms(between.map(({ ms }) => ms)), between_searches_max_without_collector_ms: longest_ms(between.map(({ own }) => own)),
+      longest: told.slice(0, TOLD_MAX).map(({ kind, ms, phase, query }, i) => `${round(ms, 1)} ms, ${kind}, ${phase}${kind === "wait" ? "" : ` ${JSON.stringify({ ...queries[query], query_by: undefined })}`}: ${reasons[i].ran}`)
     }
   } finally {
     await engine.close()
@@ -204,5 +228,4 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
   }
 }
 
-export const measureStallsOf = (inputs: Inputs, mode: (typeof stallModes)[number]) => measureMode(withSerials(inputs), mode)
-export const measureStalls = async (inputs: Inputs) => ({ memory: await measureStallsOf(inputs, "memory"), worker: await measureStallsOf(inputs, "worker") })
+export const measureStallsOf = (inputs: Inputs, mode: StallMode) => measureMode(withSerials(inputs), mode)

@@ -142,6 +142,20 @@ describe("tokens as bytes", () => {
     for (const [word, number] of numbers) expect(sorted.text(rank[number])).toBe(word)
     expect(sorted.size).toBe(numbers.size)
   })
+  it("keep their numbers while a large table moves into more room, whatever room it began with", () => {
+    for (const room of [0, 31, 40_000, 90_000]) {
+      const table = new TokenTable(room), random = randomOf(room + 1), numbers = new Map<string, number>(), words: Array<string> = []
+      for (let i = 0; i < 150_000; i++) {
+        const word = words.length > 0 && random() < 0.3 ? pick(random, words) : `${i.toString(36)}${random() < 0.0005 ? "x".repeat(Math.floor(random() * 200_000)) : random() < 0.1 ? "é".repeat(Math.floor(random() * 40)) : ""}`
+        const number = numbers.get(word) ?? numbers.size
+        if (!numbers.has(word)) { numbers.set(word, number); words.push(word) }
+        if (table.idOfText(word) !== number) expect.fail(`${word.slice(0, 20)} after ${i} words in room for ${room}`)
+      }
+      expect(table.size).toBe(words.length)
+      for (let id = 0; id < words.length; id++) if (table.text(id) !== words[id] || table.find(encodeUtf8(words[id])) !== id) expect.fail(`${id} in room for ${room}`)
+      expect(table.find(encodeUtf8("nowhere"))).toBe(-1)
+    }
+  })
 })
 
 describe("the filter of ids", () => {

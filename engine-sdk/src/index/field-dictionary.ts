@@ -10,7 +10,7 @@ import { StringTable } from "./string-table.ts"
 import { TokenTable } from "./token-table.ts"
 
 /** Values looked up between two chances to give way. */
-const STEP_MASK = 511
+const STEP_MASK = 127
 /** 32 MB; beyond it room grows when it is needed. */
 const EXTRAS_ROOM_MAX = 2_000_000
 const NO_TABLE = new StringTable(new Uint8Array(0), new Uint32Array(1))

@@ -8,12 +8,20 @@ import { compareBytes, decodeUtf8, writeUtf8 } from "./bytes.ts"
 import type { SectionWriter } from "./sections.ts"
 
 let scratch = new Uint8Array(4_096)
+/** Larger tables move into their next room a little with every new word: all at once takes 10 ms for half a million. */
+const MOVED_AT_ONCE_MAX = 16_384
+/** Moving begins at three quarters of the room, so four suffice to be through when it is full. */
+const MOVED_PER_WORD = 8
+interface Room { readonly starts: Uint32Array; readonly hashes: Uint32Array; readonly slots: Uint32Array; /** Words that are there already. */ moved: number }
 
 export class TokenTable {
   private bytes = new Uint8Array(256)
   private starts: Uint32Array
   private hashes: Uint32Array
   /** Number + 1, 0 = free; never more than half full. */ private slots: Uint32Array
+  private next: Room | undefined
+  private nextBytes: Uint8Array<ArrayBuffer> | undefined
+  private copiedBytes = 0
   size = 0
   /** Room for so many words at once. Small unless it is known: a single upsert makes some thirty of these, an import doubles them a few times. */
   constructor(words = 31) {
@@ -88,29 +96,54 @@ export class TokenTable {
   private add(source: Uint8Array, start: number, end: number, hash: number, slot: number): number {
     const id = this.size++
     const from = this.starts[id], to = from + end - start
-    if (to > this.bytes.length) { const wider = new Uint8Array(Math.max(to, this.bytes.length * 2)); wider.set(this.bytes); this.bytes = wider }
+    if (to * 4 > this.bytes.length * 3) this.widen(to)
     for (let i = start, j = from; i < end; i++, j++) this.bytes[j] = source[i]
-    if (id + 2 > this.starts.length) {
-      const starts = new Uint32Array(this.starts.length * 2), hashes = new Uint32Array(this.hashes.length * 2)
-      starts.set(this.starts)
-      hashes.set(this.hashes)
-      this.starts = starts
-      this.hashes = hashes
-    }
     this.starts[id + 1] = to
     this.hashes[id] = hash
     this.slots[slot] = id + 1
-    if (this.size * 2 > this.slots.length) this.grow()
+    // Room for `slots.length / 2 - 1` words: `starts` has one entry more.
+    if (this.size * 8 > this.slots.length * 3) this.grow()
     return id
   }
-  private grow(): void {
-    const slots = new Uint32Array(this.slots.length * 2), mask = slots.length - 1
-    for (let id = 0; id < this.size; id++) {
-      let slot = spread(this.hashes[id]) & mask
-      while (slots[slot] !== 0) slot = (slot + 1) & mask
-      slots[slot] = id + 1
+  /** Bytes go on into twice their room, copied piece by piece where they are many; all of `to` has room then. */
+  private widen(to: number): void {
+    const { bytes } = this
+    if (this.size > MOVED_AT_ONCE_MAX && to <= bytes.length) {
+      const wider = this.nextBytes ??= new Uint8Array(bytes.length * 2)
+      const used = this.starts[this.size - 1], copied = this.copiedBytes, until = Math.min(used, copied + MOVED_PER_WORD * (to - used) + 64)
+      wider.set(bytes.subarray(copied, until), copied)
+      this.copiedBytes = until
+      return
     }
-    this.slots = slots
+    if (to <= bytes.length) return
+    const wider = this.nextBytes ?? new Uint8Array(bytes.length * 2)
+    const roomy = to <= wider.length ? wider : new Uint8Array(to * 2)
+    const copied = roomy === wider ? this.copiedBytes : 0
+    roomy.set(bytes.subarray(copied, this.starts[this.size - 1]), copied)
+    this.bytes = roomy
+    this.nextBytes = undefined
+    this.copiedBytes = 0
+  }
+  private grow(): void {
+    const isFull = this.size * 2 + 2 >= this.slots.length
+    if (this.size <= MOVED_AT_ONCE_MAX && !isFull) return
+    const length = this.slots.length
+    const next = this.next ??= { starts: new Uint32Array(length), hashes: new Uint32Array(length), slots: new Uint32Array(length * 2), moved: 0 }
+    const until = isFull ? this.size : Math.min(this.size, next.moved + MOVED_PER_WORD), mask = next.slots.length - 1
+    for (let id = next.moved; id < until; id++) {
+      const hash = this.hashes[id]
+      let slot = spread(hash) & mask
+      while (next.slots[slot] !== 0) slot = (slot + 1) & mask
+      next.slots[slot] = id + 1
+      next.hashes[id] = hash
+      next.starts[id + 1] = this.starts[id + 1]
+    }
+    next.moved = until
+    if (!isFull) return
+    this.starts = next.starts
+    this.hashes = next.hashes
+    this.slots = next.slots
+    this.next = undefined
   }
 }
 const hashOf = (bytes: Uint8Array, start: number, end: number): number => {
