@@ -211,10 +211,9 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
   const degraded = Effect.suspend(() => now() - Math.max(readAt, validUntil) < servedWithoutPostgres_ms ? Effect.void : Effect.fail(unreadable()))
 
   yield* Effect.addFinalizer(() => Effect.suspend(() => {
-    const process = holding
     holding = undefined
     validUntil = -Infinity
-    return process === undefined ? Effect.void : Effect.ignore(Effect.timeout(repository.leave(process), LEAVE_WITHIN_MS))
+    return Effect.ignore(Effect.timeout(repository.leave(member), LEAVE_WITHIN_MS))
   }))
   for (const loop of [reader, listening, renewing]) yield* Effect.forkIn(loop, scope)
   return Configuration.of({

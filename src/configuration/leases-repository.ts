@@ -42,5 +42,6 @@ export const makeLeasesRepository = (sql: SqlClient.SqlClient) => ({
   end: ({ process, renewals }: LeaseRow) => sql`DELETE FROM configuration_leases WHERE process = ${process} AND renewals = ${String(renewals)}::text::int8`,
   /** Tells the others up to which version a process has every change. Not durable: a renewal says it again. */
   confirm: (process: string, version: number) => sql`SELECT pg_notify(${channel}, ${`${process} ${version}`})`,
-  leave: (process: string) => sql`WITH gone AS (DELETE FROM configuration_leases WHERE process = ${process}) SELECT pg_notify(${channel}, ${`${process} gone`})`
+  /** Every lease of a process, also one whose joining was never answered. */
+  leave: (member: string) => sql`WITH gone AS (DELETE FROM configuration_leases WHERE starts_with(process, ${`${member}.`}::text) RETURNING process) SELECT pg_notify(${channel}, process || ' gone') FROM gone`
 })

@@ -168,11 +168,11 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
   /** Beside the wait: giving a statement up can itself wait for a server that does not answer. */
   const timely = <A, E>(statement: Effect.Effect<A, E>): Effect.Effect<A, E | CounterUnavailable> => Effect.gen(function*() {
     // A scope that closes takes no fibers.
-    if (isClosing) return yield* Effect.timeoutOrElse(statement, { duration: STATEMENT_MAX_MS, orElse: () => Effect.fail(new CounterUnavailable({ message: "Postgres does not answer in time." })) })
-    const fiber = yield* Effect.forkIn(statement, scope)
+    const fork = <B, F>(effect: Effect.Effect<B, F>) => isClosing ? Effect.forkDetach(effect) : Effect.forkIn(effect, scope)
+    const fiber = yield* fork(statement)
     const answer = yield* Effect.timeoutOption(Fiber.await(fiber), STATEMENT_MAX_MS)
     if (answer._tag === "Some") return yield* answer.value
-    yield* Effect.forkIn(Fiber.interrupt(fiber), scope)
+    yield* fork(Fiber.interrupt(fiber))
     return yield* new CounterUnavailable({ message: "Postgres does not answer in time." })
   })
   const rowsOf = (all: Iterable<Entry>): ReadonlyArray<Entry> => {
@@ -191,7 +191,13 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
     Deferred.doneUnsafe(pending, Effect.void)
   }
   const away = (cause: Cause.Cause<unknown>) => Effect.suspend(() => {
+    // Before whoever waits goes on: it looks whether Postgres is away.
     awayUntil = monotonic() + AWAY_MS
+    for (const entry of asking) {
+      telling.add(entry)
+      settlePending(entry, entry.pending)
+    }
+    asking.clear()
     if (isAwayTold || Cause.hasInterruptsOnly(cause)) return Effect.void
     isAwayTold = true
     return Effect.logWarning("Limits: Postgres does not answer; what is in hand is used, then a bounded number of units on credit", cause)
@@ -220,10 +226,6 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
     if (unsure !== undefined) {
       const outcome = yield* Effect.exit(restore(settleUnsure(unsure)))
       if (outcome._tag === "Failure") {
-        for (const entry of rows) {
-          if (asking.delete(entry)) telling.add(entry)
-          settlePending(entry, entry.pending)
-        }
         return yield* away(outcome.cause)
       }
     }

@@ -140,6 +140,27 @@ it.live("what was said and done, but never answered, is counted once, and what w
   assert.deepStrictEqual(yield* sql`SELECT process FROM counter_leases`, [])
 })))
 
+it.live("nobody waits for more than a statement or two while Postgres stands still, and what passed is counted once", () => inDatabase((address) => Effect.gen(function*() {
+  const sql = yield* SqlClient.SqlClient
+  const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(address.host, address.port)), (started) => Effect.promise(() => { started.heal(); return started.stop() }))
+  const counter = yield* member({ ...address, host: "127.0.0.1", port: proxy.port }, { ...durable, creditMax: 1_000 })
+  const organization = minute("org", 1_000_000)
+  let passed = yield* passes(counter, organization, 5)
+  proxy.block()
+  for (const until = performance.now() + 6_000; performance.now() < until;) {
+    // Budgets that nobody asked for before, too: a new minute.
+    for (const budget of [organization, minute(`key_${passed}`, 600)]) {
+      const taken = yield* Effect.timeoutOption(taking(counter, budget), 5_000)
+      assert.strictEqual(taken._tag === "Some" && taken.value.isAllowed, true)
+    }
+    passed++
+    yield* Effect.sleep(50)
+  }
+  proxy.heal()
+  const used = Effect.map(sql<{ used: number }>`SELECT (granted - coalesce((SELECT sum(held) FROM counter_leases l WHERE l.name = 'org'), 0))::float8 AS used FROM counter_windows WHERE name = 'org'`, ([row]) => row!.used)
+  yield* Effect.retry(Effect.flatMap(used, (n) => n === passed ? Effect.void : Effect.fail(n)), { times: 300, schedule: every })
+})))
+
 it.live("windows that are over are removed", () => inDatabase((address) => Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const counter = yield* member(address, durable)

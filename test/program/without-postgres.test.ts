@@ -43,7 +43,10 @@ const losing = (place: Place, loss: Loss) => Effect.gen(function*() {
   const { base_url, full_key, gateway_url, organization_id } = program.ready as Record<string, string>
   const operatorToken = readFileSync(join(place.folder, "p", "operator.token"), "utf8").trim()
   const send = (method: string, address: string, headers: Record<string, string>, body?: unknown) => Effect.promise(async () => {
-    const response = await fetch(address, { method, headers, signal: AbortSignal.timeout(ANSWERED_WITHIN_MS), ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
+    const sentAt = performance.now()
+    const response = await fetch(address, { method, headers, signal: AbortSignal.timeout(ANSWERED_WITHIN_MS), ...(body === undefined ? {} : { body: JSON.stringify(body) }) }).catch((error: unknown) => {
+      throw new Error(`${method} ${address} after ${performance.now() - sentAt} ms: ${String(error)}; ${program.said()}`)
+    })
     return { status: response.status, retryAfter: response.headers.get("retry-after"), body: await response.json() as any }
   })
   const full = { "x-svc-api-key": full_key! }
@@ -81,7 +84,7 @@ const losing = (place: Place, loss: Loss) => Effect.gen(function*() {
     }
     yield* Effect.sleep(500)
   }
-  assert.isAtLeast(served_ms, SERVED_WITHOUT_POSTGRES_MS - SLACK_MS)
+  assert.isAtLeast(served_ms, SERVED_WITHOUT_POSTGRES_MS - SLACK_MS, `${JSON.stringify(refusal)} ${program.said()}`)
   assert.deepStrictEqual([refusal.status, refusal.body], [503, { error: "degraded" }])
   assert.isAtLeast(Number(refusal.retryAfter), 1)
   const direct = yield* send("GET", `${base_url}/collections/things/documents/search?q=*`, full)
@@ -110,14 +113,23 @@ scenario("keys and entitlements go on for the stated time without Postgres, then
 scenario("the same when the server itself freezes, is killed, and comes back with what it had", () => Effect.gen(function*() {
   const folder = join(yield* temporaryFolder("frozen"), "postgres")
   let server: PostgresServer = yield* Effect.promise(() => startEmbeddedPostgres(folder))
-  yield* Effect.addFinalizer(() => Effect.promise(() => server.stop()))
   const { database, host, password, port, username } = server
   const pids = () => serverPids(Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n", 1)[0]))
+  // One that stands still would not hear that it is to stop.
+  let frozen: ReadonlyArray<number> = []
+  yield* Effect.addFinalizer(() => Effect.promise(() => {
+    for (const pid of frozen) process.kill(pid, "SIGCONT")
+    return server.stop()
+  }))
   return {
     databaseUrl: `postgres://${username}:${password}@${host}:${port}/${database}`,
-    begin: () => { for (const pid of pids()) process.kill(pid, "SIGSTOP") },
+    begin: () => {
+      frozen = pids()
+      for (const pid of frozen) process.kill(pid, "SIGSTOP")
+    },
     worsen: async () => {
       for (const pid of pids()) process.kill(pid, "SIGKILL")
+      frozen = []
       await server.died
     },
     end: async () => { server = await startEmbeddedPostgres(folder, port) }

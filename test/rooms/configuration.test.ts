@@ -6,7 +6,7 @@ import { assert, it } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
-import { Cause, Deferred, Effect, Exit, Fiber, Layer, Schedule, type Scope } from "effect"
+import { Cause, Deferred, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { makeRandom } from "../../fixtures/random.ts"
 import { Configuration } from "../../src/configuration/configuration.ts"
@@ -265,6 +265,19 @@ for (const way of ["cut", "block"] as const) {
       assert.strictEqual(yield* one.read("a", "x"), next)
     }))
 }
+
+scenario("a member that leaves takes along a lease whose joining was never answered, and nobody else's", (address) =>
+  Effect.gen(function*() {
+    const sql = yield* SqlClient.SqlClient
+    const names = Effect.map(sql<{ process: string }>`SELECT process FROM configuration_leases ORDER BY process`, (rows) => rows.map(({ process }) => process))
+    const scope = yield* Scope.make()
+    const leaving = yield* Effect.provideService(makeMember(address), Scope.Scope, scope)
+    yield* leaving.write("a", "x")
+    const [held] = yield* names
+    yield* sql`INSERT INTO configuration_leases (process, confirmed, renewals) VALUES (${held!.replace(/\.\d+$/, ".99")}, 0, 0), ('cfg_other.1', 0, 0)`
+    yield* Scope.close(scope, Exit.void)
+    assert.deepStrictEqual(yield* names, ["cfg_other.1"])
+  }))
 
 scenario("alone, a write is read at once, also when many write at the same time, and leaves no version behind", () =>
   Effect.gen(function*() {
