@@ -72,6 +72,40 @@ describe("a batch of anything", () => {
   })
 })
 
+describe("an entry that is the event already", () => {
+  const random = seeded(78)
+  const pick = <A>(from: ReadonlyArray<A>): A => from[Math.floor(random() * from.length)]!
+  const long = "x".repeat(86), texts = ["s", "", "a".repeat(42), "a".repeat(43), "é".repeat(42), "é".repeat(43), long, "é".repeat(129), "a\u0000b", "\ud800", "\ud83d\ude00"]
+  const numbers = [0, -0, -1, 1, 0.5, 1e9, 1e9 + 1, 2 ** 53, Number.NaN, Number.POSITIVE_INFINITY]
+  const times = [NOW, NOW + 0.5, NOW - EVENT_AGE_MAX_MS, NOW - EVENT_AGE_MAX_MS - 0.5, NOW - EVENT_AGE_MAX_MS - 1, NOW + EVENT_AHEAD_MAX_MS, NOW + EVENT_AHEAD_MAX_MS + 0.5, NOW + EVENT_AHEAD_MAX_MS + 1, "now"]
+  const item = () => pick<() => unknown>([() => ({ document_id: pick(texts) }), () => ({ document_id: "d", price: pick(numbers), quantity: pick(numbers) }), () => ({ document_id: 7 }), () => ({ document_id: "d", colour: "red" }), () => ({ price: 1 }), () => null, () => []])()
+  const listOf = (one: () => unknown) => () => Array.from({ length: pick([0, 1, 2, 501]) }, one)
+  const values: Readonly<Record<string, () => unknown>> = {
+    ...Object.fromEntries(["event_id", "query_id", "user_id", "anonymous_id", "session_id", "document_id", "surface", "device", "country", "q", "filter_by", "currency", "name"].map((key) => [key, () => pick([...texts, 7, null])])),
+    ...Object.fromEntries(["position", "results_found", "quantity", "price", "revenue"].map((key) => [key, () => pick([...numbers, "1", null])])),
+    timestamp: () => pick(times), items: listOf(item), document_ids: listOf(() => pick([...texts, 7])), metadata: () => pick<unknown>([{ a: 1 }, {}, [], "x", null]), other: () => 1, ["__proto__"]: () => 1
+  }
+  it("has the fate, to the letter, that it has where another object is made of it, and is not changed", () => {
+    let same = 0
+    for (let round = 0; round < 20_000; round++) {
+      const entry: Record<string, unknown> = Object.fromEntries([["type", pick([...EVENT_TYPES, "other"])], ["collection", "c"], ["timestamp", NOW], ["document_id", "d"], ["q", "q"], ["revenue", 1]])
+      for (const key of Object.keys(values)) if (random() < 0.08) Object.defineProperty(entry, key, { value: values[key]!(), enumerable: true, writable: true, configurable: true })
+      const before = JSON.stringify(entry)
+      const now = acceptBatch([entry], NOW)
+      expect(JSON.stringify(entry)).toBe(before)
+      // A key without a value counts for nothing, and yet such an entry is none that can be taken as it is.
+      const other = acceptBatch([{ ...entry, nothing: null }], NOW)
+      expect(now).toStrictEqual(other)
+      if (now.accepted[0] === entry) same++
+    }
+    expect(same).toBeGreaterThan(1_000)
+  })
+  it("is taken as it is: nothing more is kept until the commit", () => {
+    const entry = { type: "purchase", collection: "c", event_id: "e", timestamp: NOW, session_id: "s", items: [{ document_id: "d", price: 2, quantity: 1 }], currency: "EUR", metadata: { a: 1 } }
+    expect(acceptBatch([entry], NOW).accepted[0]).toBe(entry)
+  })
+})
+
 describe("what is kept of refused entries", () => {
   it("is bounded by organization: a burst, then a slow refill, and nobody pays for another", () => {
     const budget = new RejectionBudget()
