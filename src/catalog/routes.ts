@@ -7,7 +7,7 @@ import { CurrentOrigin } from "../audit/origin.ts"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { CollectionNotAllowed } from "../wire/errors.ts"
-import { parseBounded, unstorablePath } from "../wire/body.ts"
+import { parseBounded, textOf, unstorablePath } from "../wire/body.ts"
 import { inputInvalid } from "../wire/errors.ts"
 import { implement, type Input } from "../wire/route.ts"
 import * as contract from "./contract.ts"
@@ -15,8 +15,8 @@ import { auditedCollection } from "./audited-collection.ts"
 import { answering, makeContexts, streaming } from "./engine-plane.ts"
 
 /** The raw text of a body: the engine package parses it, in its own words when it does not parse. */
-const textOf = (input: Input<unknown, unknown>) => Effect.flatMap(input.bytes, (bytes) => {
-  const text = bytes.toString("utf8")
+const bodyTextOf = (input: Input<unknown, unknown>) => Effect.flatMap(input.bytes, (bytes) => {
+  const text = textOf(bytes)
   // Resources rest in Postgres. Only an escape can write what it does not keep; a dictionary is a text of lines.
   const path = text.includes("\\u") ? [text, ...text.split("\n")].map(parseBounded).map((parsed) => typeof parsed === "object" ? unstorablePath(parsed.value) : undefined).find((each) => each !== undefined) : undefined
   return path === undefined ? Effect.succeed(text) : Effect.fail(inputInvalid(path === "" ? "body" : path, "No NUL character and no half surrogate pair"))
@@ -31,17 +31,17 @@ const isAliasAllowed = (caller: Caller, name: string, text: string): boolean => 
 }
 
 export const routes = Effect.gen(function*() {
-  const contextOf = yield* makeContexts
+  const conbodyTextOf = yield* makeContexts
   const rules = yield* SearchRules
-  const audited = auditedCollection(yield* makeAuditRecorder, contextOf)
+  const audited = auditedCollection(yield* makeAuditRecorder, conbodyTextOf)
   type AnyInput = Input<unknown, unknown>
-  const own = (input: AnyInput) => contextOf(input.caller.organizationId)
+  const own = (input: AnyInput) => conbodyTextOf(input.caller.organizationId)
   /** Operations without a body. */
   const plain = (run: (context: engine.OperationContext, input: AnyInput) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
-    Effect.flatMap(CurrentOrigin, (origin) => answering(() => run(contextOf(input.caller.organizationId, origin), input)))
+    Effect.flatMap(CurrentOrigin, (origin) => answering(() => run(conbodyTextOf(input.caller.organizationId, origin), input)))
   /** Operations that take the body's text. */
   const withText = (run: (context: engine.OperationContext, input: AnyInput, text: string) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
-    Effect.flatMap(CurrentOrigin, (origin) => Effect.flatMap(textOf(input), (text) => answering(() => run(contextOf(input.caller.organizationId, origin), input, text))))
+    Effect.flatMap(CurrentOrigin, (origin) => Effect.flatMap(bodyTextOf(input), (text) => answering(() => run(conbodyTextOf(input.caller.organizationId, origin), input, text))))
   /** The same, after the collection was found: a missing one answers before a bad body (contract part 0). */
   const inCollection = (run: (context: engine.OperationContext, input: AnyInput, text: string) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
     Effect.suspend(() => engine.resolveCollection(own(input), input.params.collectionName) === undefined
@@ -61,9 +61,9 @@ export const routes = Effect.gen(function*() {
 
   return [
     implement(contract.getCollections, plain((context, { search }) => engine.listCollections(context, search))),
-    implement(contract.createCollection, (input) => Effect.flatMap(textOf(input), (text) => audited.creation(input.caller.organizationId, text, answering(() => engine.createCollection(own(input), text, input.search))))),
+    implement(contract.createCollection, (input) => Effect.flatMap(bodyTextOf(input), (text) => audited.creation(input.caller.organizationId, text, answering(() => engine.createCollection(own(input), text, input.search))))),
     implement(contract.getCollection, plain((context, { params }) => engine.getCollection(context, params.collectionName))),
-    implement(contract.updateCollection, (input) => Effect.flatMap(textOf(input), (text) =>
+    implement(contract.updateCollection, (input) => Effect.flatMap(bodyTextOf(input), (text) =>
       audited.change(input.caller.organizationId, input.params.collectionName, "updated", answering(() => engine.updateCollection(own(input), input.params.collectionName, text))))),
     implement(contract.deleteCollection, (input) => Effect.suspend(() => {
       const collection = engine.resolveCollection(own(input), input.params.collectionName)
@@ -82,7 +82,7 @@ export const routes = Effect.gen(function*() {
 
     implement(contract.listAliases, plain((context) => engine.listAliases(context))),
     implement(contract.getAlias, plain((context, { params }) => engine.getAlias(context, params.aliasName))),
-    implement(contract.upsertAlias, (input) => Effect.flatMap(textOf(input), (text) => isAliasAllowed(input.caller, input.params.aliasName, text)
+    implement(contract.upsertAlias, (input) => Effect.flatMap(bodyTextOf(input), (text) => isAliasAllowed(input.caller, input.params.aliasName, text)
       ? withText((context, { params }, body) => engine.upsertAlias(context, params.aliasName, body))(input)
       : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." })))),
     implement(contract.deleteAlias, plain((context, { params }) => engine.deleteAlias(context, params.aliasName))),

@@ -1,7 +1,7 @@
 /** Lines of a long request in constant memory: at most one chunk of lines and one unfinished line are held. */
 import { Effect } from "effect"
 import type { Readable } from "node:stream"
-import { outOfMemory, unreadable } from "../wire/body.ts"
+import { outOfMemory, textOf, unreadable } from "../wire/body.ts"
 import type { InputInvalid, Throttled } from "../wire/errors.ts"
 import type { HeldMemory } from "../wire/request-memory.ts"
 
@@ -30,7 +30,7 @@ export const eachChunk = Effect.fnUntraced(function*<E, R>(
   let unfinishedBytes = 0
   const finishLine = () => {
     const isTooLong = unfinishedBytes > limits.lineBytesMax
-    const line = isTooLong ? undefined : (unfinished.length === 1 ? unfinished[0]! : Buffer.concat(unfinished)).toString("utf8").trim()
+    const line = isTooLong ? undefined : textOf(unfinished.length === 1 ? unfinished[0]! : Buffer.concat(unfinished)).trim()
     if (line !== "") {
       lines.push(line)
       bytes += isTooLong ? 0 : unfinishedBytes

@@ -18,6 +18,7 @@ import { withinTime } from "../search/time-limit.ts"
 import { limitOf } from "../suggestions/limit.ts"
 import { LIMIT_MAX, TYPED_CHARACTERS_MAX } from "../suggestions/schema.ts"
 import { Suggestions } from "../suggestions/service.ts"
+import { textOf } from "../wire/body.ts"
 import { CollectionNotAllowed, EngineOverloaded, EngineRefusal, inputInvalid } from "../wire/errors.ts"
 import { bodyBytesMaxDefault } from "../wire/operation.ts"
 import type { DeclaredError } from "../wire/render.ts"
@@ -80,7 +81,7 @@ export const routes = Effect.gen(function*() {
   })
   const writing = (writesOf: (text: string) => Writes) => ({ bytes, caller, params }: Input<unknown, unknown>): Effect.Effect<DocumentVerdicts, DeclaredError> => Effect.gen(function*() {
     const collection = yield* indexOf(caller, params.collectionName)
-    const writes = writesOf((yield* bytes).toString("utf8"))
+    const writes = writesOf(textOf(yield* bytes))
     if (!isWrites(writes)) return yield* refused(writes)
     const written = yield* Effect.promise(() => engine.write(caller.organizationId, collection.schema.name, writes))
     if (written.ok) return verdictsOf(writes, written.value)

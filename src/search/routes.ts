@@ -1,5 +1,6 @@
 /** Handlers of search and multi-search. */
 import { Effect } from "effect"
+import { textOf } from "../wire/body.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { Search } from "./search.ts"
@@ -9,6 +10,6 @@ export const routes = Effect.gen(function*() {
   return [
     implement(contract.searchCollection, ({ address, caller, headers, params, search: shared, searchText }) => search.searchCollection({ caller, headers, address, shared, queryText: searchText }, params.collectionName)),
     implement(contract.multiSearch, ({ address, bytes, caller, headers, search: shared, searchText }) =>
-      Effect.flatMap(bytes, (body) => search.multiSearch({ caller, headers, address, shared, queryText: searchText }, body.toString("utf8"))))
+      Effect.flatMap(bytes, (body) => search.multiSearch({ caller, headers, address, shared, queryText: searchText }, textOf(body))))
   ]
 })

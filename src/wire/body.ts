@@ -42,6 +42,29 @@ export const bodyStream = (request: IncomingMessage, held: () => HeldMemory): Ef
   return Effect.succeed(output)
 })
 
+interface Ending { readonly at: number; readonly end: () => void }
+/** Bodies on their way. One clock for all: a timer for each is two hundredths of a small request. */
+const endings = new Set<Ending>()
+let look: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
+/** Between two looks at all of them, at least: how much later than its time a body may end. */
+const lookEvery_ms = 100
+const lookAt = (at: number, now: number): void => {
+  if (look !== undefined && look.at <= at) return
+  clearTimeout(look?.timer)
+  // What waits for a body has its socket, which keeps the program alive.
+  look = { at, timer: setTimeout(endLate, at - now).unref() }
+}
+const endLate = (): void => {
+  look = undefined
+  const now = performance.now()
+  let next = Infinity
+  for (const ending of endings) {
+    if (ending.at <= now) ending.end()
+    else next = Math.min(next, ending.at)
+  }
+  if (next < Infinity) lookAt(Math.max(next, now + lookEvery_ms), now)
+}
+
 /** The whole decoded body, at most `bytes_max`. Over it, or over its time, the rest is discarded and the answer is 400; 429 where there is no memory for it. What it holds is `held` until that is closed. */
 export const bodyBytes = (request: IncomingMessage, bytes_max: number, held: () => HeldMemory, { lingers_ms = lingering_ms, time_ms = bodyTime_ms } = {}): Effect.Effect<Buffer, InputInvalid | Throttled> => {
   const coding = wholeCodingOf(request)
@@ -53,7 +76,7 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number, held: () 
       const finish = (effect: Effect.Effect<Buffer, InputInvalid | Throttled>) => {
         if (isDone) return
         isDone = true
-        clearTimeout(timer)
+        endings.delete(ending)
         resume(effect)
       }
       const abandon = (failure: InputInvalid | Throttled) => {
@@ -68,7 +91,10 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number, held: () 
         const linger = setTimeout(() => { request.destroy() }, lingers_ms)
         request.once("end", () => clearTimeout(linger)).once("close", () => clearTimeout(linger))
       }
-      const timer = setTimeout(() => abandon(inputInvalid("body", `The body did not arrive within ${time_ms / 1_000} seconds`)), time_ms)
+      const now = performance.now()
+      const ending: Ending = { at: now + time_ms, end: () => abandon(inputInvalid("body", `The body did not arrive within ${time_ms / 1_000} seconds`)) }
+      endings.add(ending)
+      lookAt(ending.at, now)
       const tooLarge = () => abandon(inputInvalid("body", `The body is larger than ${bytes_max} bytes`))
       const broken = (error: Error) => finish(Effect.fail(unreadable(error)))
       const arrived = () => {
@@ -93,9 +119,15 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number, held: () 
       })
       stream.on("end", () => { if (!isDone) arrived() })
       stream.on("error", broken)
-      stream.on("close", () => finish(Effect.fail(inputInvalid("body", "The body ended early"))))
+      // An error is made with its stack: not at the close of every body.
+      stream.on("close", () => { if (!isDone) finish(Effect.fail(inputInvalid("body", "The body ended early"))) })
     }))
 }
+
+/** Not `toString`: that one takes Deno twenty times as long. A mark of byte order stays, as there. */
+const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
+/** UTF-8 as text; what is none becomes U+FFFD. 28 kB of ASCII take about 5 µs. */
+export const textOf = (bytes: Uint8Array): string => decoder.decode(bytes)
 
 /** Deepest nesting accepted: our recursion stays far from the stack's end. */
 export const jsonDepthMax = 64

@@ -17,7 +17,7 @@ import { clientAddress } from "./client-address.ts"
 import { type Actor, CurrentOrigin } from "../audit/origin.ts"
 import { Console, type ConsoleCaller } from "../console/console.ts"
 import { consoleRoles } from "../console/roles.ts"
-import { bodyBytes, bodyStream, isStorable, jsonDepthMax, parseBounded, unstorablePath } from "./body.ts"
+import { bodyBytes, bodyStream, isStorable, jsonDepthMax, parseBounded, textOf, unstorablePath } from "./body.ts"
 import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired, type Throttled } from "./errors.ts"
 import { edgeHeaders } from "./edges.ts"
 import { isBearer, type Operation, paramsOf } from "./operation.ts"
@@ -80,7 +80,7 @@ const searchOf = (url: string): { readonly text: string; readonly values: Record
 /** JSON whatever the content type says; the engine plane has the engine's words for a body that does not parse. */
 const parseJson = ({ payloadIsChecked, plane }: Operation, bytes: Buffer): Effect.Effect<unknown, InputInvalid | EngineRefusal> => {
   const refuse = (message: string) => plane === "engine" ? new EngineRefusal({ message: "Bad JSON.", status: 400 }) : inputInvalid("body", message)
-  const text = bytes.toString("utf8")
+  const text = textOf(bytes)
   const parsed = parseBounded(text)
   if (typeof parsed !== "object") return Effect.fail(refuse(parsed === "invalid" ? "The body is not valid JSON" : `The body nests deeper than ${jsonDepthMax} levels`))
   // Only an escape can write them. A room that checks its payload itself says what it does with them.

@@ -6,7 +6,7 @@ import * as zlib from "node:zlib"
 import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { Effect } from "effect"
-import { bodyBytes, bodyStream, isStorable, unstorablePath } from "../../src/wire/body.ts"
+import { bodyBytes, bodyStream, isStorable, textOf, unstorablePath } from "../../src/wire/body.ts"
 import { RequestMemory } from "../../src/wire/request-memory.ts"
 
 const memory = new RequestMemory()
@@ -130,6 +130,25 @@ describe("a body", () => {
   it("that is larger than its bound is refused at once, and not read for ever", async () => {
     expect(await dripping("x".repeat(2_000), 100_000_000)).toContain("The body is larger than 1000 bytes")
     expect(await post("/", gzipSync(Buffer.alloc(50_000_000)), { "content-encoding": "gzip" })).toBe("The body is larger than 1000 bytes")
+  })
+  it("reads as the same text as ever, whatever its bytes", () => {
+    let seed = 7
+    const byte = () => (seed = Math.imul(seed, 1_103_515_245) + 12_345 >>> 0) >>> 24
+    const parts = ["\ufeff", "é", "\ud83d\ude00", "{", "a", "\u2028"].map((part) => Buffer.from(part))
+    for (let round = 0; round < 3_000; round++) {
+      const bytes = Buffer.concat(Array.from({ length: byte() % 12 }, () => byte() < 128 ? parts[byte() % parts.length]! : Buffer.from([byte()])))
+      expect(textOf(bytes)).toBe(bytes.toString("utf8"))
+    }
+  })
+})
+
+describe("bodies that come at once", () => {
+  it("are each refused in their own time, and those that arrive are not", async () => {
+    const slow = Array.from({ length: 5 }, () => dripping("x", 900))
+    const quick = await Promise.all(Array.from({ length: 20 }, () => post("/", Buffer.alloc(500))))
+    expect(new Set(quick)).toEqual(new Set(["500"]))
+    for (const answer of await Promise.all(slow)) expect(answer).toContain("did not arrive within 0.2 seconds")
+    expect(await post("/", Buffer.alloc(9))).toBe("9")
   })
 })
 
