@@ -75,7 +75,7 @@ export class FingerprintTable {
       segment.hours[found] = hour
       return true
     }
-    put(segment, words, at, hour)
+    putAt(segment, ~found, words, at, hour)
     return true
   }
 
@@ -125,18 +125,23 @@ export class FingerprintTable {
   }
 }
 
+/** Its slot, or the complement (negative) of the empty one where it would stand. */
 const find = (segment: Segment, words: Uint32Array, at: number): number => {
   const held = segment.words
-  for (let slot = words[at + 1]! & MASK; segment.hours[slot] !== EMPTY; slot = (slot + 1) & MASK) {
+  let slot = words[at + 1]! & MASK
+  for (; segment.hours[slot] !== EMPTY; slot = (slot + 1) & MASK) {
     const word = slot * FINGERPRINT_WORDS
     if (held[word] === words[at] && held[word + 1] === words[at + 1] && held[word + 2] === words[at + 2] && held[word + 3] === words[at + 3]) return slot
   }
-  return -1
+  return ~slot
 }
 
 const put = (segment: Segment, words: Uint32Array, at: number, hour: number): void => {
   let slot = words[at + 1]! & MASK
   while (segment.hours[slot] !== EMPTY) slot = (slot + 1) & MASK
+  putAt(segment, slot, words, at, hour)
+}
+const putAt = (segment: Segment, slot: number, words: Uint32Array, at: number, hour: number): void => {
   const word = slot * FINGERPRINT_WORDS
   for (let i = 0; i < FINGERPRINT_WORDS; i++) segment.words[word + i] = words[at + i]!
   segment.hours[slot] = hour

@@ -45,8 +45,11 @@ const READ_RECORDS = 256
 const READ_BYTES_MAX = 256 * 1024
 /** Looks at the log while nothing hints at anything new. */
 const IDLE_MS = 1_000
-/** Between two looks while little comes: one look for the appends of some time. */
-const TAIL_EVERY_MS = 10
+/**
+ * Between two looks while little comes: one look for the appends of some time. Own blocks are only taken into runs by it, and
+ * looking every 10 ms was a twentieth of the accepting thread; another process's ids are known here so much later.
+ */
+const TAIL_EVERY_MS = 50
 const START_WITHIN_MS = 2_500
 const RESTORE_BEFORE_START_MS = 1_000
 const RETRY_AFTER_MS = 200
