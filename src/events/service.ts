@@ -12,6 +12,7 @@ import { Throttled } from "../wire/errors.ts"
 import { Admission as SenderAdmission } from "./admission.ts"
 import { acceptBatch, type AcceptOptions } from "./accept-batch.ts"
 import { EventsUnavailable } from "./errors.ts"
+import { Linger, LINGER_MS } from "./linger.ts"
 import { packEvents, type RequestEvents } from "./pack-events.ts"
 import { keptEntry, type KeptRejection, RejectionBudget, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "./rejections.ts"
 import type { BehaviouralEvent, Rejection } from "./schema.ts"
@@ -57,13 +58,6 @@ const GROUP_EVENTS_MAX = 20_000
 /** Events packed in one go of the front's thread, which searches wait for: about four milliseconds. */
 const SLICE_EVENTS_MAX = 2_000
 const RETRY_AFTER_S = 1
-/**
- * Where so many requests came while the last commit was on its way, those that its answers bring are waited for: without,
- * senders that wait for their answers fall into two halves for ever, each with commits of its own. Few requests wait for nobody.
- */
-const LINGER_FROM_REQUESTS = 4
-const LINGER_MS = 2
-
 /** What counts against the bounds: both are stored. */
 const sizeOf = ({ events, rejections }: Waiting): number => events.length + rejections.length
 
@@ -166,19 +160,19 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
 
   // Registered before the fiber below, so that it runs after that has ended: what still waits is stored and answered.
   yield* Effect.addFinalizer(() => Effect.whileLoop({ while: () => waiting.length > 0, body: () => store(takeGroup()), step: () => {} }))
-  let lastRequests = 0
+  const linger = new Linger()
   // A group that was taken is finished even while the service stops.
   yield* Effect.forkScoped(Effect.forever(Effect.gen(function*() {
     if (waiting.length === 0) {
       yield* filled.close
       if (waiting.length === 0) yield* filled.await
     }
-    if (lastRequests >= LINGER_FROM_REQUESTS && waitingEvents < GROUP_EVENTS_MAX) yield* Effect.sleep(LINGER_MS)
-    yield* Effect.uninterruptible(Effect.suspend(() => {
-      const group = takeGroup()
-      lastRequests = group.length
-      return store(group)
-    }))
+    if (waitingEvents < GROUP_EVENTS_MAX && linger.isDue()) {
+      const before = waiting.length
+      yield* Effect.sleep(LINGER_MS)
+      linger.brought(waiting.length - before)
+    }
+    yield* Effect.uninterruptible(Effect.suspend(() => store(takeGroup())))
   })))
 
   return Events.of({

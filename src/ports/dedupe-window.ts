@@ -73,8 +73,8 @@ export class DedupeWindow extends Context.Service<DedupeWindow, DedupeWindowShap
    * Cost: a new id about 0.5 µs (its fingerprint, one line of each run's filter, one place in the table), a repetition of
    * an older id one page of a file more. Sealing and merging are another thread's.
    *
-   * Several processes over one log: each reads what the others append as soon as the log hints at it (embedded at once,
-   * Kafka within about 0.1 s). A batch that reaches two processes within that time is accepted by both and counted once.
+   * Several processes over one log: each reads what the others append as soon as the log hints at it (embedded within 0.05 s,
+   * Kafka within about 0.15 s). A batch that reaches two processes within that time is accepted by both and counted once.
    *
    * Bound: `idsMax` ids over all organizations. Past it the organizations with the most ids lose their oldest, all down to
    * one level, so that one with less than an equal share keeps all of its 30 days. What was lost is accepted again here and

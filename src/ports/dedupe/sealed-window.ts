@@ -185,7 +185,8 @@ export const makeSealedWindow = Effect.fnUntraced(function*(options: SealedWindo
 
       let from = covered
       let position = covered
-      let last = { offset: -1, digest: 0 }
+      /** The newest record that was read: a run tells by it which log it is of. */
+      let last: LogRecord | undefined
       let sealing: Promise<void> = Promise.resolve()
 
       const seal = Effect.gen(function*() {
@@ -193,7 +194,7 @@ export const makeSealedWindow = Effect.fnUntraced(function*(options: SealedWindo
         if (unsealedRows === 0) return
         const isCovering = position >= knownTo
         if (isCovering && !layers.isSealing) layers.swap()
-        const range = { from, to: position, lastOffset: last.offset, digest: last.digest }
+        const range = { from, to: position, lastOffset: last?.offset ?? -1, digest: last === undefined ? 0 : digestOf(last.appendedAt, last.value) }
         from = position
         unsealedRows = 0
         sealing = thread.seal(range, layers.oldestHour(now())).then((sealed) => guarded(() => {
@@ -214,7 +215,7 @@ export const makeSealedWindow = Effect.fnUntraced(function*(options: SealedWindo
           if (offset >= knownTo) layers.tailed(words, appendedAt)
         })
         const final = records.at(-1)
-        if (final !== undefined) last = { offset: final.offset, digest: digestOf(final.appendedAt, final.value) }
+        if (final !== undefined) last = final
         const isMoved = answer.nextOffset > position
         position = Math.max(position, Math.min(answer.nextOffset, stop))
         unsealedRows += buffer.length / FINGERPRINT_WORDS
