@@ -2,7 +2,8 @@
  * Mailboxes of actors: one per key, bounded together, sequential within a key and fair between keys by weighted deficit
  * round robin: a key that has something waiting gets credit for `TURN_MAX` times its weight each round and spends an
  * entry's cost on each entry, so that one organization's burst delays the others by its share and not by its size. An
- * empty mailbox does not exist: an idle actor costs nothing here, and saves no credit.
+ * empty mailbox does not exist: an idle actor costs nothing here, and saves no credit. What waits are batches, a key's
+ * entries of one record, so that an entry costs nothing here either.
  */
 
 /** Entries of one turn at most, whatever the weight: between turns the runner looks at its clock. */
@@ -12,32 +13,40 @@ export const WEIGHT_MIN = 0.01
 export const WEIGHT_MAX = 100
 export const WEIGHT_DEFAULT = 1
 
-export interface MailboxOptions<Entry> {
-  /** Over all keys: past it `deliver` refuses and the runner stops fetching. */
+/** Entries of one key that cost the same. */
+export interface Batch {
+  readonly length: number
+  /** Of each entry; at least 1, about how much dearer than a small entry it is. */
+  readonly cost: number
+}
+
+export interface MailboxOptions {
+  /** Over all keys: a batch past it is refused, but for the first one, and the runner stops fetching. */
   readonly entriesMax: number
   /** Of a key, from `WEIGHT_MIN` to `WEIGHT_MAX`; 1 when absent. */
   readonly weightOf?: (key: string) => number
-  /** At least 1, about how much dearer than a small entry this one is; 1 when absent. */
-  readonly costOf?: (entry: Entry) => number
 }
 
-interface Box<Entry> {
-  readonly entries: Array<Entry>
+interface Box<B> {
+  readonly batches: Array<B>
+  /** Batches that are taken whole, and entries of the next one. */
+  done: number
   taken: number
   /** Cost that it may still take this round; below 0 when an entry cost more than was left. */
   credit: number
 }
 
-export class Mailboxes<Entry> {
-  readonly #options: MailboxOptions<Entry>
+export class Mailboxes<B extends Batch> {
+  readonly #options: MailboxOptions
   /** The first is the one whose round it is. */
-  readonly #boxes = new Map<string, Box<Entry>>()
+  readonly #boxes = new Map<string, Box<B>>()
   #size = 0
 
-  constructor(options: MailboxOptions<Entry>) {
+  constructor(options: MailboxOptions) {
     this.#options = options
   }
 
+  /** Entries. */
   get size(): number {
     return this.#size
   }
@@ -45,13 +54,14 @@ export class Mailboxes<Entry> {
     return this.#size >= this.#options.entriesMax
   }
 
-  /** False, and nothing delivered, when the mailboxes are full. */
-  deliver(key: string, entry: Entry): boolean {
-    if (this.isFull) return false
+  /** False, and nothing delivered, when there is no room for it beside what waits. */
+  deliver(key: string, batch: B): boolean {
+    if (batch.length === 0) return true
+    if (this.#size > 0 && this.#size + batch.length > this.#options.entriesMax) return false
     const box = this.#boxes.get(key)
-    if (box === undefined) this.#boxes.set(key, { entries: [entry], taken: 0, credit: this.#quantum(key) })
-    else box.entries.push(entry)
-    this.#size++
+    if (box === undefined) this.#boxes.set(key, { batches: [batch], done: 0, taken: 0, credit: this.#quantum(key) })
+    else box.batches.push(batch)
+    this.#size += batch.length
     return true
   }
 
@@ -59,27 +69,35 @@ export class Mailboxes<Entry> {
     return TURN_MAX * Math.min(WEIGHT_MAX, Math.max(WEIGHT_MIN, this.#options.weightOf?.(key) ?? WEIGHT_DEFAULT))
   }
 
-  /** The next turn, a key's oldest entries first; undefined when nothing waits. O(entries of the turn + keys whose debt is paid off first). */
-  takeTurn(): { readonly key: string; readonly entries: ReadonlyArray<Entry> } | undefined {
+  /**
+   * The next turn, a key's oldest entries first, at most `TURN_MAX`: `take` is called with each batch and the range of its
+   * entries, which are its to step. False when nothing waits. O(batches of the turn + keys whose debt is paid off first).
+   */
+  takeTurn(take: (batch: B, from: number, to: number) => void): boolean {
     for (const [key, box] of this.#boxes) {
-      const { costOf } = this.#options
-      const from = box.taken
-      const until = Math.min(box.entries.length, from + TURN_MAX)
-      let to = from
-      for (; to < until && box.credit > 0; to++) box.credit -= costOf === undefined ? 1 : costOf(box.entries[to]!)
-      const entries = box.entries.slice(from, to)
-      box.taken = to
-      this.#size -= entries.length
-      if (to === box.entries.length) this.#boxes.delete(key)
+      let left = TURN_MAX
+      while (left > 0 && box.credit > 0 && box.done < box.batches.length) {
+        const batch = box.batches[box.done]!, from = box.taken
+        const count = Math.min(left, batch.length - from, Math.ceil(box.credit / batch.cost)), to = from + count
+        box.credit -= count * batch.cost
+        left -= count
+        this.#size -= count
+        if (to === batch.length) {
+          box.done++
+          box.taken = 0
+        } else box.taken = to
+        take(batch, from, to)
+      }
+      if (box.done === box.batches.length) this.#boxes.delete(key)
       else if (box.credit <= 0) {
         // To the end of the round: a Map keeps insertion order, and goes on to what is set again while it is walked.
         this.#boxes.delete(key)
         box.credit += this.#quantum(key)
         this.#boxes.set(key, box)
       }
-      if (entries.length > 0) return { key, entries }
+      if (left < TURN_MAX) return true
     }
-    return undefined
+    return false
   }
 
   clear(): void {

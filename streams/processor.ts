@@ -25,6 +25,25 @@ export interface Entry<Body> {
   readonly body: Body
 }
 
+/** What a record holds, by index. */
+export interface Entries<Body> {
+  readonly length: number
+  /** The one actor that every entry is for; undefined where they are for several, or some were erased. */
+  readonly key: string | undefined
+  /** Undefined where the entry was erased. */
+  readonly keyAt: (index: number) => string | undefined
+  /** Good until the next call. */
+  readonly bodyAt: (index: number) => Body
+  /** One that may be kept. */
+  readonly keptAt: (index: number) => Body
+}
+
+/** Undefined stands for an entry that was erased. */
+export const listed = <Body>(entries: ReadonlyArray<Entry<Body> | undefined>): Entries<Body> => {
+  const bodyAt = (index: number): Body => entries[index]!.body
+  return { length: entries.length, key: undefined, keyAt: (index) => entries[index]?.key, bodyAt, keptAt: bodyAt }
+}
+
 export interface Snapshot {
   readonly writes: ReadonlyArray<readonly [string, Uint8Array | undefined]>
   /** Called once the writes are stored. */
@@ -37,18 +56,18 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
   readonly name: string
   /** Read in this order: what others refer to comes first. */
   readonly inputs: ReadonlyArray<Topic>
-  /** By their index in the record; undefined where one was erased. Throws on what it cannot read; the record is then dead-lettered whole. */
-  readonly entriesOf: (topic: string, envelope: Envelope<unknown>) => ReadonlyArray<Entry<Body> | undefined>
+  /** Of an envelope that was opened, not decoded. Throws on what it cannot read; the record is then dead-lettered whole. */
+  readonly entriesOf: (topic: string, envelope: Envelope<unknown>) => Entries<Body>
   /** State of one partition over its store. */
   readonly open: (store: StateStore) => State
   /**
    * A function of state and entry alone: no clock, no randomness, no input or output. It changes the state it is given,
    * which nobody else sees, and adds to `emitted`. If it throws, state and emissions since the last flush are thrown
-   * away and rebuilt, and the entry that keeps throwing becomes a dead letter.
+   * away and rebuilt, and the entry that keeps throwing becomes a dead letter. Entry and place are good until it returns.
    */
   readonly step: (state: State, entry: Body, place: Place, emitted: Emitted) => Outcome
-  /** What is emitted with this state from here on; whatever was made before is added to no more. */
-  readonly newEmitted: (state?: State) => Emitted
+  /** What is emitted with this state from here on; whatever was made before is added to no more. `spent` is not even read any more: its memory may be used again. */
+  readonly newEmitted: (state?: State, spent?: Emitted) => Emitted
   readonly sizeOf: (emitted: Emitted) => number
   /** Writes the emissions; runs inside the transaction that also moves the offsets. */
   readonly write: (emitted: Emitted) => Effect.Effect<void, SqlError.SqlError, Sink>

@@ -1,8 +1,11 @@
 /**
- * The envelope of every record: who it belongs to, when it happened, which schema its payload has. Records are
- * self-contained msgpackr: shapes are written into each record, so any later process can read it.
+ * The envelope of every record: who it belongs to, when it happened, which schema its payload has. Events lie by column
+ * (`columns/layout.ts`); other payloads, and events of programs before, are self-contained msgpackr: shapes are written
+ * into each record, so any later process can read it.
  */
 import { Packr } from "msgpackr"
+import { EventColumns, isColumns } from "./columns/decode.ts"
+import { encodeEvents } from "./columns/encode.ts"
 
 export interface Envelope<Payload> {
   readonly schema_version: number
@@ -16,10 +19,30 @@ export interface Envelope<Payload> {
 // Without `useRecords`, or with `structures` in memory, a later process could not read what this one wrote.
 const packr = new Packr({ useRecords: true, encodeUndefinedAsNil: false })
 
-export const encodeRecord = <Payload>(envelope: Envelope<Payload>): Uint8Array => packr.pack(envelope)
+/** A payload of `events` and nothing else is written by column. */
+export const encodeRecord = <Payload>(envelope: Envelope<Payload>): Uint8Array => {
+  const events = eventsOf(envelope.payload)
+  return (events === undefined ? undefined : encodeEvents(events, envelope)) ?? packr.pack(envelope)
+}
+const eventsOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
+  if (typeof payload !== "object" || payload === null) return undefined
+  const { events, ...others } = payload as { readonly events?: unknown }
+  return Array.isArray(events) && Object.keys(others).length === 0 ? events : undefined
+}
 
-/** Throws on bytes that are no envelope; what a processor cannot decode it dead-letters. */
+/** Throws on bytes that are no envelope. */
 export const decodeRecord = (bytes: Uint8Array): Envelope<unknown> => {
+  const envelope = openRecord(bytes)
+  return envelope.payload instanceof EventColumns ? { ...envelope, payload: { events: envelope.payload.events } } : envelope
+}
+
+/** Likewise, for who takes one event after the other: a payload of events may be `EventColumns`, which are much cheaper to read. */
+export const openRecord = (bytes: Uint8Array): Envelope<unknown> => {
+  if (isColumns(bytes)) {
+    const payload = new EventColumns(bytes)
+    const { occurred_at, organization_id, schema_version } = payload
+    return { schema_version, organization_id, occurred_at, payload }
+  }
   const decoded: unknown = packr.unpack(bytes)
   if (typeof decoded !== "object" || decoded === null) throw new TypeError("not a record envelope")
   const { schema_version, organization_id, occurred_at, payload } = decoded as Partial<Envelope<unknown>>

@@ -25,8 +25,8 @@ import { OffsetStore } from "./offset-store.ts"
 import { commitWith, equalPositions } from "./offsets.ts"
 import { deadLetter, type Outcome } from "./outcome.ts"
 import { Intake } from "./intake.ts"
-import type { Entry, Place, Processor } from "./processor.ts"
-import { decodeRecord, encodeRecord } from "./record.ts"
+import type { Entries, Place, Processor } from "./processor.ts"
+import { encodeRecord, openRecord } from "./record.ts"
 import { afterRefusal, afterSuccess, CALM, FlushRefused, isRefused, ISOLATIONS_MAX, refusalReason } from "./refusal.ts"
 import { placeKey, type Skipped, WHOLE_RECORD } from "./skipped.ts"
 import type { ReplayBoard } from "./replays/board.ts"
@@ -113,36 +113,41 @@ const HEALTHY_AFTER_MS = 60_000
 const told = (what: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => Effect.tapError(effect, (error) => Effect.logError(`${what}; tried again until it works`, error))
 class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string; readonly cause: unknown }> {}
 
-/** A record whose entries are in mailboxes. */
-interface DeliveredRecord {
+/**
+ * Entries of one record and organization in its mailbox, and the place of the one that is stepped: entries have no object
+ * of their own, of which the collector would copy most before it is over.
+ */
+class Delivered<Body> implements Place {
   readonly topic: string
   readonly offset: number
   readonly appendedAt: number
-  /** Of each entry, by which its organization's turn is charged. */
   readonly cost: number
-}
-
-/** An entry in its mailbox; it is its own place. What all of a record have is kept with the record: they are most of what the collector copies. */
-class Delivered<Body> implements Place {
-  readonly record: DeliveredRecord
-  readonly index: number
   readonly organizationId: string
-  readonly body: Body
+  readonly entries: Entries<Body>
+  /** Those in the record that these are; undefined for all. */
+  readonly #indexes: ReadonlyArray<number> | undefined
+  index = 0
 
-  constructor(record: DeliveredRecord, index: number, organizationId: string, body: Body) {
-    this.record = record
-    this.index = index
+  constructor({ appendedAt, offset }: LogRecord, topic: string, cost: number, organizationId: string, entries: Entries<Body>, indexes: ReadonlyArray<number> | undefined) {
+    this.topic = topic
+    this.offset = offset
+    this.appendedAt = appendedAt
+    this.cost = cost
     this.organizationId = organizationId
-    this.body = body
+    this.entries = entries
+    this.#indexes = indexes
   }
-  get topic(): string {
-    return this.record.topic
+  get length(): number {
+    return this.#indexes === undefined ? this.entries.length : this.#indexes.length
   }
-  get offset(): number {
-    return this.record.offset
+  /** Makes it the place of the entry with this number. */
+  moveTo(number: number): void {
+    this.index = this.#indexes === undefined ? number : this.#indexes[number]!
   }
-  get appendedAt(): number {
-    return this.record.appendedAt
+  /** Of the entry it stands at, for good. */
+  get place(): Place {
+    const { appendedAt, index, offset, topic } = this
+    return { topic, offset, index, appendedAt }
   }
 }
 
@@ -213,7 +218,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     const skipped = new Map(yield* offsets.skipped(unit, Object.fromEntries(starts)))
     const skipReasonOf = (key: string): string | undefined => skipped.size + refused.size === 0 ? undefined : skipped.get(key) ?? refused.get(key)
     const state = processor.open(store)
-    const mailboxes = new Mailboxes<Delivered<Body>>({ entriesMax: options.entriesMax ?? ENTRIES_MAX, weightOf: options.weightOf, costOf: ({ record }) => record.cost })
+    const mailboxes = new Mailboxes<Delivered<Body>>({ entriesMax: options.entriesMax ?? ENTRIES_MAX, weightOf: options.weightOf })
     let emitted = processor.newEmitted(state)
     const intake = new Intake(processor.inputs.map(({ name }) => name), store.positions() ?? {})
     let letters: Array<Letter> = []
@@ -225,16 +230,17 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     let entriesAtSnapshot = counters.entries
     let isReplaying = true
 
-    const deliver = (topic: Topic, { appendedAt, offset, value }: LogRecord): void => {
+    const deliver = (topic: Topic, logged: LogRecord): void => {
+      const { appendedAt, offset, value } = logged
       let organizationId = ""
-      let entries: ReadonlyArray<Entry<Body> | undefined>
+      let entries: Entries<Body>
       let hidden: ReadonlySet<number> | undefined
       const whole = { topic: topic.name, offset, index: WHOLE_RECORD, appendedAt }
       const giveUp = (reason: string) => void letters.push({ topic, place: whole, organizationId, reason, body: value, isSkipped: true })
       records++
       lastRecord = `${topic.name}/${offset}`
       try {
-        const envelope = decodeRecord(value)
+        const envelope = openRecord(value)
         organizationId = envelope.organization_id
         const reason = skipReasonOf(placeKey(whole))
         if (reason !== undefined) return giveUp(reason)
@@ -244,24 +250,31 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         return giveUp(`unreadable record: ${String(error)}`)
       }
       // By its bytes: a purchase of a hundred items is stepped and written for longer than a view.
-      const record = { topic: topic.name, offset, appendedAt, cost: Math.max(1, value.length / entries.length / BYTES_PER_COST) }
-      for (let index = 0; index < entries.length; index++) {
-        const entry = entries[index]
-        if (entry === undefined || (hidden !== undefined && hidden.has(index))) continue
-        const { body, key } = entry
-        const delivered = new Delivered(record, index, key, body)
-        // Full in the middle of a record: the step catches up first. A record has the entries of one request or some 500, so this is rare.
-        if (mailboxes.deliver(key, delivered)) continue
+      const cost = Math.max(1, value.length / entries.length / BYTES_PER_COST)
+      const put = (key: string, indexes: ReadonlyArray<number> | undefined): void => {
+        const batch = new Delivered(logged, topic.name, cost, key, entries, indexes)
+        if (mailboxes.deliver(key, batch)) return
+        // Full: the step catches up first. A record has the entries of one request or some 500, so this is rare.
         stepAll(Number.POSITIVE_INFINITY)
-        mailboxes.deliver(key, delivered)
+        mailboxes.deliver(key, batch)
       }
+      if (entries.key !== undefined && hidden === undefined) return put(entries.key, undefined)
+      const byKey = new Map<string, Array<number>>()
+      for (let index = 0; index < entries.length; index++) {
+        const key = entries.keyAt(index)
+        if (key === undefined || (hidden !== undefined && hidden.has(index))) continue
+        const indexes = byKey.get(key)
+        if (indexes === undefined) byKey.set(key, [index])
+        else indexes.push(index)
+      }
+      for (const [key, indexes] of byKey) put(key, indexes)
     }
 
     const settle = (outcome: Outcome, delivered: Delivered<Body>, isSkipped = false): void => {
       counters.entries++
       if (outcome.kind === "drop") counters.dropped++
       else if (outcome.kind === "dead_letter") {
-        letters.push({ topic: topics.get(delivered.topic)!, place: delivered, organizationId: delivered.organizationId, reason: outcome.reason, body: delivered.body, isSkipped })
+        letters.push({ topic: topics.get(delivered.topic)!, place: delivered.place, organizationId: delivered.organizationId, reason: outcome.reason, body: delivered.entries.keptAt(delivered.index), isSkipped })
       }
     }
     const redirects: Array<{ readonly topic: string; readonly partition: number; readonly value: Uint8Array }> = []
@@ -273,7 +286,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       if (reason !== undefined) return settle(deadLetter(reason), delivered, true)
       let outcome: Outcome
       try {
-        outcome = processor.step(state, delivered.body, delivered, emitted)
+        outcome = processor.step(state, delivered.entries.bodyAt(delivered.index), delivered, emitted)
       } catch (cause) {
         const key = placeKey(delivered)
         throws.set(key, failures + 1)
@@ -283,12 +296,17 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       settle(outcome, delivered)
     }
 
+    function stepRange(delivered: Delivered<Body>, from: number, to: number): void {
+      for (let number = from; number < to; number++) {
+        delivered.moveTo(number)
+        stepOne(delivered)
+      }
+    }
+
     /** Steps until the mailboxes are empty or the slice is over; true when they are empty. */
     function stepAll(until: number): boolean {
       for (;;) {
-        const turn = mailboxes.takeTurn()
-        if (turn === undefined) return true
-        for (const delivered of turn.entries) stepOne(delivered)
+        if (!mailboxes.takeTurn(stepRange)) return true
         if (clock.currentTimeMillisUnsafe() >= until) return mailboxes.size === 0
       }
     }
@@ -349,7 +367,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       for (const place of passed) skipped.set(placeKey(place), place.reason)
       letters = []
       const size = processor.sizeOf(emitted)
-      emitted = processor.newEmitted(state)
+      emitted = processor.newEmitted(state, emitted)
       committed = target
       records = 0
       if (care !== CALM) care = afterSuccess(care)
@@ -365,12 +383,16 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       const parts: Array<{ readonly place: Place; readonly emitted: Emitted }> = []
       yield* Effect.try({
         try: () => {
-          for (let turn = mailboxes.takeTurn(); turn !== undefined; turn = mailboxes.takeTurn()) {
-            for (const delivered of turn.entries) {
+          const stepApart = (delivered: Delivered<Body>, from: number, to: number): void => {
+            for (let number = from; number < to; number++) {
               emitted = processor.newEmitted(state)
+              delivered.moveTo(number)
               stepOne(delivered)
-              parts.push({ place: delivered, emitted })
+              parts.push({ place: delivered.place, emitted })
             }
+          }
+          while (mailboxes.takeTurn(stepApart)) {
+            // All of the one record that is there.
           }
         },
         catch: (error) => error as StepFailed
@@ -425,7 +447,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     for (let reached = intake.reached; processor.inputs.some(({ name }) => (reached[name] ?? 0) < (committed[name] ?? 0)); reached = intake.reached) {
       yield* fetch(committed)
       yield* runSteps
-      emitted = processor.newEmitted(state)
+      emitted = processor.newEmitted(state, emitted)
       letters = []
       records = 0
       redirects.length = 0

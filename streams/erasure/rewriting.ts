@@ -21,7 +21,7 @@ export const withoutErased = (erasures: Erasures, topic: string, partition: numb
   if (hidden === undefined) return undefined
   const { list } = CONTENTS.get(topic)!
   const entries = entriesIn(topic, envelope)!.map((entry, index) => hidden.has(index) ? null : entry)
-  return { value: encodeRecord({ ...envelope, payload: { ...(envelope.payload as object), [list]: entries } }), count: hidden.size }
+  return { value: encodeRecord({ ...envelope, payload: { [list]: entries } }), count: hidden.size }
 }
 
 const entryOf = (body: unknown): unknown => {

@@ -13,7 +13,7 @@ import type { Erasures } from "../erasure/erasures.ts"
 import { fetchInto } from "../fetch.ts"
 import { Intake } from "../intake.ts"
 import type { Processor, Rebuilding } from "../processor.ts"
-import { decodeRecord, type Envelope } from "../record.ts"
+import { openRecord, type Envelope } from "../record.ts"
 import { placeKey, WHOLE_RECORD } from "../skipped.ts"
 import type { Positions, StateStore } from "../state.ts"
 import type { Run } from "./runs.ts"
@@ -79,7 +79,7 @@ export const openShadow = Effect.fnUntraced(function*<Body, State, Emitted, Sink
     let envelope: Envelope<unknown>
     let all: ReturnType<typeof processor.entriesOf>
     try {
-      envelope = decodeRecord(value)
+      envelope = openRecord(value)
       all = processor.entriesOf(topic, envelope)
     } catch {
       // A dead letter since it was first read.
@@ -87,12 +87,11 @@ export const openShadow = Effect.fnUntraced(function*<Body, State, Emitted, Sink
     }
     const hidden = erasures.hiddenIn(topic, partition, offset, envelope)
     for (let index = 0; index < all.length; index++) {
-      const entry = all[index]
-      if (entry === undefined || entry.key !== organizationId || hidden?.has(index) === true) continue
+      if (all.keyAt(index) !== organizationId || hidden?.has(index) === true) continue
       const place = { topic, offset, index, appendedAt }
       if (isSkipped(placeKey(place))) continue
       try {
-        processor.step(state, entry.body, place, emitted)
+        processor.step(state, all.bodyAt(index), place, emitted)
       } catch (cause) {
         throw new ShadowFailed({ place: placeKey(place), message: `entry ${placeKey(place)} cannot be counted: ${String(cause)}` })
       }

@@ -55,7 +55,7 @@ describe("event ids in the store", () => {
       const state = new AttributionState(store, options)
       for (let i = 0; i < 1_500; i++) {
         const now = START + Math.floor(i / 750) * DAY + i
-        for (let j = 0; j < 3; j++) expect(state.admit("o", `${i}-${j}`, now)).toBe(true)
+        for (let j = 0; j < 3; j++) expect(state.admit("o", { event_id: `${i}-${j}` }, now)).toBe(true)
         await store.commit(state.snapshot(now).writes, { t: i })
       }
       const kept = ids(store)
@@ -64,8 +64,8 @@ describe("event ids in the store", () => {
       await store.close()
       store = open()
       const again = new AttributionState(store, options)
-      for (let i = 0; i < 1_500; i++) for (let j = 0; j < 3; j++) expect(again.admit("o", `${i}-${j}`, START + 2 * DAY), `${i}-${j}`).toBe(false)
-      expect(again.admit("o", "new", START + 2 * DAY)).toBe(true)
+      for (let i = 0; i < 1_500; i++) for (let j = 0; j < 3; j++) expect(again.admit("o", { event_id: `${i}-${j}` }, START + 2 * DAY), `${i}-${j}`).toBe(false)
+      expect(again.admit("o", { event_id: "new" }, START + 2 * DAY)).toBe(true)
       await store.close()
     }), 60_000)
 
@@ -76,7 +76,7 @@ describe("event ids in the store", () => {
       const word = (i: number) => new Uint8Array(Uint32Array.of(i, 2, 3, 4).buffer)
       await store.commit(Array.from({ length: 2_000 }, (_, i) => [`i${Math.floor(START / DAY)}.${String(i).padStart(12, "0")}`, word(i)] as const), { t: 1 })
       const state = new AttributionState(store, options)
-      expect(state.admit("o", "new", START + 1_000)).toBe(true)
+      expect(state.admit("o", { event_id: "new" }, START + 1_000)).toBe(true)
       await store.commit(state.snapshot(START + 1_000).writes, { t: 2 })
       expect(ids(store).map(([, bytes]) => bytes)).toEqual([2_001 * 16])
       // Nothing new comes, and the window passes: with the day that a window may look older, its blocks go.

@@ -9,7 +9,7 @@ import type { OffsetStore } from "../../streams/offset-store.ts"
 import { commitWith, readOffsets } from "../../streams/offsets.ts"
 import { OK } from "../../streams/outcome.ts"
 import { type OwnershipOptions, runOwned } from "../../streams/ownership.ts"
-import type { Processor } from "../../streams/processor.ts"
+import { listed, type Processor } from "../../streams/processor.ts"
 import { encodeRecord } from "../../streams/record.ts"
 import { type Runnable, runnable } from "../../streams/runnable.ts"
 import { memoryStore } from "../../streams/state.ts"
@@ -23,7 +23,7 @@ const PARTITIONS = 4
 const counter = (name: string, slow: Effect.Effect<void> = Effect.void): Runnable =>
   runnable({
     name, inputs: [topic],
-    entriesOf: (_, { payload }) => [{ key: "k", body: payload as number }],
+    entriesOf: (_, { payload }) => listed([{ key: "k", body: payload as number }]),
     open: () => ({}),
     step: (_, body, __, emitted) => {
       emitted.push(body)

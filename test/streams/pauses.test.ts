@@ -6,7 +6,7 @@ import { DedupeWindow } from "../../src/ports/dedupe-window.ts"
 import { EventLog } from "../../src/ports/event-log.ts"
 import { OffsetStore } from "../../streams/offset-store.ts"
 import { OK } from "../../streams/outcome.ts"
-import type { Processor } from "../../streams/processor.ts"
+import { listed, type Processor } from "../../streams/processor.ts"
 import { decodeRecord, encodeRecord } from "../../streams/record.ts"
 import { runPartition } from "../../streams/runner.ts"
 import { memoryStore, type Positions } from "../../streams/state.ts"
@@ -17,7 +17,7 @@ const topic: Topic = { name: "paused.v1", partitioning: "one", retentionHours: 1
 /** What it counted, by transaction. */
 const counting = (flushes: Array<ReadonlyArray<number>>): Processor<number, object, Array<number>, never> => ({
   name: "paused", inputs: [topic],
-  entriesOf: (_, { payload }) => [{ key: "k", body: payload as number }],
+  entriesOf: (_, { payload }) => listed([{ key: "k", body: payload as number }]),
   open: () => ({}),
   step: (_, body, __, emitted) => {
     emitted.push(body)

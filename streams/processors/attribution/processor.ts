@@ -8,7 +8,8 @@
  */
 import type { EventsPayload, ServedPayload } from "../../../src/events/schema.ts"
 import { EVENTS_SCHEMA_VERSION, SERVED_SCHEMA_VERSION } from "../../../src/events/schema.ts"
-import type { Entry, Processor } from "../../processor.ts"
+import { EventColumns } from "../../columns/decode.ts"
+import { type Entries, listed, type Processor } from "../../processor.ts"
 import type { Envelope } from "../../record.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../../topics.ts"
 import { foldSome } from "./fold.ts"
@@ -17,13 +18,28 @@ import { LogKnowledge } from "./rules.ts"
 import { type AttributionOptions, AttributionState } from "./state.ts"
 import { type Body, step } from "./step.ts"
 
-const entriesOf = (topic: string, { organization_id, payload, schema_version }: Envelope<unknown>): ReadonlyArray<Entry<Body> | undefined> => {
+const entriesOf = (topic: string, { organization_id, payload, schema_version }: Envelope<unknown>): Entries<Body> => {
   if (topic === SEARCH_SERVED.name) {
     if (schema_version !== SERVED_SCHEMA_VERSION) throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
-    return (payload as ServedPayload).served.map((served) => served === null ? undefined : { key: served.organization_id, body: { kind: "served", served } })
+    return listed((payload as ServedPayload).served.map((served) => served === null ? undefined : { key: served.organization_id, body: { kind: "served", served } }))
   }
   if (schema_version !== EVENTS_SCHEMA_VERSION) throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
-  return (payload as EventsPayload).events.map((event) => event === null ? undefined : { key: organization_id, body: { kind: "event", organizationId: organization_id, event } })
+  if (payload instanceof EventColumns) return eventsIn(organization_id, payload)
+  return listed((payload as EventsPayload).events.map((event) => event === null ? undefined : { key: organization_id, body: { kind: "event", organizationId: organization_id, event } }))
+}
+
+const eventsIn = (organizationId: string, events: EventColumns): Entries<Body> => {
+  const body: Body = { kind: "event", organizationId, event: events.at(0) }
+  return {
+    length: events.length,
+    key: events.hasErased ? undefined : organizationId,
+    keyAt: (index) => events.isErased(index) ? undefined : organizationId,
+    bodyAt: (index) => {
+      events.at(index)
+      return body
+    },
+    keptAt: (index) => ({ kind: "event", organizationId, event: events.copy(index) })
+  }
 }
 
 export const makeAttribution = (options: AttributionOptions, knowledge = new LogKnowledge()): Processor<Body, AttributionState, Rollups> => ({
@@ -32,7 +48,7 @@ export const makeAttribution = (options: AttributionOptions, knowledge = new Log
   entriesOf,
   open: (store) => new AttributionState(store, options),
   step,
-  newEmitted: (state) => newRollups(knowledge, state?.keys),
+  newEmitted: (state, spent) => newRollups(knowledge, state?.keys, spent),
   sizeOf: sizeOfRollups,
   write: writeRollups,
   fold: foldSome,

@@ -37,9 +37,11 @@ export const moneyOf = (amount: number): Money => {
 }
 export const millionths = (units: number, micros: number): string => micros === 0 && units === 0 ? "0" : String(BigInt(units) * 1_000_000n + BigInt(micros))
 
-/** Instants of a row that are looked through before they are found by a map, or in an append-only table not looked for any more. */
-const LOOKED_MAX = 8
 const CAPACITY = 1_024
+/** Memory of a flush is used for the next one where that filled more than such a part of it: new memory costs more to touch than to count in. */
+const KEPT_FROM = 16
+/** Slots of the table that instants are found by, for each of them that there is room for: at most half of it is taken. */
+const SLOTS_PER_INSTANT = 2
 const NONE = -1
 /** Keys of a partition that outlive a flush, some 300 bytes each. */
 const KEYS_MAX = 40_000
@@ -50,9 +52,8 @@ export class DeltaRow {
   /** The sums that counted it last, and its number among their rows. */
   generation = NONE
   at = NONE
-  /** In those sums: the place counted at last, and how many instants it has. */
+  /** In those sums: the place counted at last. */
   last = NONE
-  instants = 0
 
   constructor(key: Key) {
     this.key = key
@@ -115,33 +116,55 @@ export class Keys {
 
 let generations = 0
 
+/** Instants of a flush are milliseconds that follow each other, and so are the numbers of rows. */
+const hashOf = (row: number, instant: number): number => {
+  const mixed = Math.imul((instant | 0) ^ Math.imul(row, 0x9e3779b1), 0x85ebca6b)
+  return mixed ^ (mixed >>> 15)
+}
+
+/** Instants of rows, by place, in the order they came. */
+interface Places {
+  readonly capacity: number
+  readonly instants: Float64Array
+  /** Numbers of their rows. */
+  readonly rows: Int32Array
+  /** The place of the row's instant before. */
+  readonly before: Int32Array
+  /** `slots` for each. */
+  readonly sums: Float64Array
+  /** Open addressing by row and instant: a place and one more, 0 for none. */
+  readonly table: Int32Array
+}
+const placesFor = (capacity: number, slots: number): Places => ({
+  capacity, instants: new Float64Array(capacity), rows: new Int32Array(capacity), before: new Int32Array(capacity), sums: new Float64Array(capacity * slots), table: new Int32Array(SLOTS_PER_INSTANT * capacity)
+})
+
 /**
  * Signed sums of one table by key and instant, flat: arrays of a row's own would make more garbage than the counting
- * costs. In an append-only table, of which nothing is taken back, an instant may come more than once.
+ * costs, and so would a map, whose keys were a number object each. Instants are found by an open-addressing table.
  */
 export class Deltas {
   readonly plain: number
   readonly slots: number
   readonly generation = ++generations
   readonly #keys: Keys
-  readonly #isAppendOnly: boolean
   #size = 0
   readonly #rows: Array<DeltaRow> = []
   /** By number of the row: the place of its newest instant; each place names the one before it. */
   readonly #newest: Array<number> = []
-  /** Likewise: places by instant, of rows that have many. */
-  readonly #places = new Map<number, Map<number, number>>()
-  #instants = new Float64Array(CAPACITY)
-  #before = new Int32Array(CAPACITY)
-  /** `slots` sums for each instant. */
-  #sums: Float64Array
+  #places: Places
 
-  constructor(columns: number, amounts: number, keys: Keys, isAppendOnly = false) {
+  /** `spent`: sums of as many columns that nobody asks for any more, whose memory is used again. */
+  constructor(columns: number, amounts: number, keys: Keys, spent?: Deltas) {
     this.plain = columns - amounts
     this.slots = this.plain + 2 * amounts
     this.#keys = keys
-    this.#isAppendOnly = isAppendOnly
-    this.#sums = new Float64Array(CAPACITY * this.slots)
+    this.#places = spent === undefined || spent.#size < spent.#places.capacity / KEPT_FROM ? placesFor(CAPACITY, this.slots) : spent.#emptied()
+  }
+  #emptied(): Places {
+    this.#places.sums.fill(0, 0, this.#size * this.slots)
+    this.#places.table.fill(0)
+    return this.#places
   }
 
   /** Instants touched. */
@@ -156,47 +179,44 @@ export class Deltas {
       row.at = this.#rows.push(row) - 1
       this.#newest.push(NONE)
       row.last = NONE
-      row.instants = 0
     }
     return row
   }
 
   /** Adds to one measure at one instant; `row` is of these sums. */
   add(row: DeltaRow, instant: number, slot: number, amount: number): void {
-    if (row.last === NONE || this.#instants[row.last] !== instant) row.last = this.#placeOf(row, instant)
-    const at = row.last * this.slots + slot
-    this.#sums[at] = this.#sums[at]! + amount
+    if (row.last === NONE || this.#places.instants[row.last] !== instant) row.last = this.#placeOf(row, instant)
+    const { sums } = this.#places, at = row.last * this.slots + slot
+    sums[at] = sums[at]! + amount
   }
 
-  #placeOf(row: DeltaRow, instant: number): number {
-    const newest = this.#newest[row.at]!
-    let places: Map<number, number> | undefined
-    if (row.instants > LOOKED_MAX && !this.#isAppendOnly) {
-      places = this.#places.get(row.at)!
-      const found = places.get(instant)
-      if (found !== undefined) return found
-    } else {
-      let place = newest
-      for (let looked = 0; place !== NONE && looked < LOOKED_MAX; looked++, place = this.#before[place]!) if (this.#instants[place] === instant) return place
+  #placeOf({ at: row }: DeltaRow, instant: number): number {
+    if (this.#size === this.#places.capacity) this.#grow()
+    const { before, instants, rows, table } = this.#places, mask = table.length - 1
+    let slot = hashOf(row, instant) & mask
+    for (let held = table[slot]!; held !== 0; slot = (slot + 1) & mask, held = table[slot]!) {
+      if (instants[held - 1] === instant && rows[held - 1] === row) return held - 1
     }
     const place = this.#size++
-    if (place === this.#instants.length) this.#grow()
-    this.#instants[place] = instant
-    this.#before[place] = newest
-    this.#newest[row.at] = place
-    row.instants++
-    if (places !== undefined) places.set(instant, place)
-    else if (!this.#isAppendOnly && row.instants > LOOKED_MAX) {
-      this.#places.set(row.at, places = new Map())
-      for (let each = place; each !== NONE; each = this.#before[each]!) places.set(this.#instants[each]!, each)
-    }
+    table[slot] = place + 1
+    instants[place] = instant
+    rows[place] = row
+    before[place] = this.#newest[row]!
+    this.#newest[row] = place
     return place
   }
   #grow(): void {
-    const grown = <A extends Float64Array | Int32Array>(array: A, larger: A): A => (larger.set(array), larger)
-    this.#instants = grown(this.#instants, new Float64Array(2 * this.#instants.length))
-    this.#before = grown(this.#before, new Int32Array(2 * this.#before.length))
-    this.#sums = grown(this.#sums, new Float64Array(2 * this.#sums.length))
+    const { before, capacity, instants, rows, sums } = this.#places
+    const larger = this.#places = placesFor(2 * capacity, this.slots), { table } = larger, mask = table.length - 1
+    larger.instants.set(instants)
+    larger.rows.set(rows)
+    larger.before.set(before)
+    larger.sums.set(sums)
+    for (let place = 0; place < this.#size; place++) {
+      let slot = hashOf(rows[place]!, instants[place]!) & mask
+      while (table[slot] !== 0) slot = (slot + 1) & mask
+      table[slot] = place + 1
+    }
   }
 
   keyAt(at: number): Key {
@@ -208,14 +228,14 @@ export class Deltas {
 
   /** Every instant that did not cancel, those of a key together; its sums are `sums[from]` and the following. */
   eachInstant(each: (key: Key, instant: number, sums: Float64Array, from: number) => void): void {
-    const { slots } = this
+    const { slots } = this, { before, instants, sums } = this.#places
     for (let at = 0; at < this.#rows.length; at++) {
       const { key } = this.#rows[at]!
-      for (let place = this.#newest[at]!; place !== NONE; place = this.#before[place]!) {
+      for (let place = this.#newest[at]!; place !== NONE; place = before[place]!) {
         const from = place * slots
         for (let slot = from; slot < from + slots; slot++) {
-          if (this.#sums[slot] === 0) continue
-          each(key, this.#instants[place]!, this.#sums, from)
+          if (sums[slot] === 0) continue
+          each(key, instants[place]!, sums, from)
           break
         }
       }
@@ -248,20 +268,20 @@ export const newKeys = () => ({
 })
 export type RollupKeys = ReturnType<typeof newKeys>
 
-/** With a state's `keys`, nothing is added any more to what was made with them before. */
-export const newRollups = (knowledge = new LogKnowledge(), keys = newKeys()): Rollups => {
+/** With a state's `keys`, nothing is added any more to what was made with them before. `spent` is asked for nothing any more either. */
+export const newRollups = (knowledge = new LogKnowledge(), keys = newKeys(), spent?: Rollups): Rollups => {
   const tables = Object.values(keys)
   if (tables.reduce((sum, { size }) => sum + size, 0) > KEYS_MAX) for (const table of tables) table.clear()
   return {
     knowledge,
-    asked: new Deltas(ASKED_MEASURES.length, 0, keys.asked),
-    others: new Deltas(1, 0, keys.others, true),
+    asked: new Deltas(ASKED_MEASURES.length, 0, keys.asked, spent?.asked),
+    others: new Deltas(1, 0, keys.others, spent?.others),
     logged: [],
     makers: new Makers(),
-    queries: new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS, keys.queries),
-    products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS, keys.products, true),
-    events: new Deltas(EVENT_MEASURES.length, 0, keys.events),
-    filters: new Deltas(FILTER_MEASURES.length, 0, keys.filters)
+    queries: new Deltas(QUERY_MEASURES.length, QUERY_AMOUNTS, keys.queries, spent?.queries),
+    products: new Deltas(PRODUCT_MEASURES.length, PRODUCT_AMOUNTS, keys.products, spent?.products),
+    events: new Deltas(EVENT_MEASURES.length, 0, keys.events, spent?.events),
+    filters: new Deltas(FILTER_MEASURES.length, 0, keys.filters, spent?.filters)
   }
 }
 export const sizeOfRollups = ({ events, filters, logged, others, products, queries }: Rollups): number => queries.size + products.size + events.size + filters.size + others.size + logged.length
@@ -329,14 +349,17 @@ const writeInstants = (rollups: Rollups, destination: Destination) =>
   Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const table = `${destination.prefix}${INSTANTS_TABLE}`
-    const insert = `INSERT INTO ${table} (organization_id, minute_at, packed) SELECT o, m, decode(p, 'base64') FROM unnest($1::text::text[], $2::text::int8[], $3::text::text[]) AS t (o, m, p)`
+    // The values end to end, as one parameter of bytes: as texts they were written and read three times over.
+    const insert = `INSERT INTO ${table} (organization_id, minute_at, packed) SELECT o, m, substring($3::bytea FROM f FOR n) FROM unnest($1::text::text[], $2::text::int8[], $4::text::int4[], $5::text::int4[]) AS t (o, m, f, n)`
     const all = packed(rollups, destination)
     for (let from = 0; from < all.length; from += ROWS_PER_STATEMENT) {
-      const part = all.slice(from, from + ROWS_PER_STATEMENT)
+      const part = all.slice(from, from + ROWS_PER_STATEMENT), values = part.map(({ packer }) => packer.pack())
+      let behind = 1
+      const starts = values.map(({ length }) => (behind += length) - length)
       yield* sql.unsafe(
         // A shadow's rows are made when it is exchanged.
         destination.prefix === "" ? `WITH written AS (${insert} RETURNING organization_id, minute_at, flush) INSERT INTO ${UNFOLDED_TABLE} (organization_id, minute_at, flush) SELECT * FROM written` : insert,
-        [textsLiteral(part.map((minute) => minute.organizationId)), numbersLiteral(part.map((minute) => minute.minute_at)), textsLiteral(part.map(({ packer }) => Buffer.from(packer.pack()).toString("base64")))]
+        [textsLiteral(part.map((minute) => minute.organizationId)), numbersLiteral(part.map((minute) => minute.minute_at)), Buffer.concat(values), numbersLiteral(starts), numbersLiteral(values.map(({ length }) => length))]
       )
     }
   })

@@ -5,6 +5,8 @@
 import { DEDUPE_WINDOW_HOURS } from "../../../src/ports/dedupe-window.ts"
 import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "../../../src/ports/fingerprint.ts"
 import { FingerprintTable } from "../../../src/ports/fingerprint-table.ts"
+import type { BehaviouralEvent } from "../../../src/events/schema.ts"
+import { eventIdInto } from "../../columns/decode.ts"
 import type { Snapshot } from "../../processor.ts"
 import { KeyedState, type StateStore } from "../../state.ts"
 import { IdBlocks } from "./id-blocks.ts"
@@ -178,9 +180,9 @@ export class AttributionState {
     return this.visits.weight + this.queries.weight > HOT_VISITS_MAX + HOT_QUERIES_MAX + OVER_HOT_MAX
   }
 
-  /** True for the first event with this id in the window. */
-  admit(organizationId: string, eventId: string, now: number): boolean {
-    fingerprintInto(this.#keyOf(organizationId), eventId, this.#word, 0)
+  /** True for the first event with its id in the window, and for one without. */
+  admit(organizationId: string, event: Pick<BehaviouralEvent, "event_id">, now: number): boolean {
+    if (!eventIdInto(this.#keyOf(organizationId), event, this.#word)) return true
     if (!this.#ids.admit(this.#word, 0, now)) return false
     this.#idBlocks.add(this.#word, now)
     return true

@@ -6,6 +6,7 @@
 import { usesOf } from "../../../src/analytics/filter-uses.ts"
 import { cutBytes, normalizeQuery, storable } from "../../../src/analytics/normalize-query.ts"
 import type { BehaviouralEvent, ServedSearch } from "../../../src/events/schema.ts"
+import { kept } from "../../columns/decode.ts"
 import { deadLetter, drop, OK, type Outcome } from "../../outcome.ts"
 import type { Place } from "../../processor.ts"
 import { type Money, moneyOf, NO_MONEY, type Rollups } from "./rollups.ts"
@@ -257,11 +258,11 @@ export const step = (state: AttributionState, body: Body, place: Place, rollups:
   const { event, organizationId } = body
   // A row of it no index takes, and by the time that rows are made nobody knows which event was at fault.
   if (!hasKeys(event)) return deadLetter(`an id or collection has NUL or more than ${KEY_BYTES_MAX} bytes`)
-  if (event.event_id !== undefined && !state.admit(organizationId, event.event_id, place.appendedAt)) return drop("event_id already counted")
+  if (!state.admit(organizationId, event, place.appendedAt)) return drop("event_id already counted")
   rollups.events.add(rollups.events.row(organizationId, collectionOf(event.collection), "", "", "", event.type), event.timestamp, 0, 1)
   countProducts(organizationId, event, rollups)
   countOthers(organizationId, event, rollups)
-  if (mayLog(rollups, organizationId) && !namesAnswer(event)) rollups.logged.push({ organizationId, event })
+  if (mayLog(rollups, organizationId) && !namesAnswer(event)) rollups.logged.push({ organizationId, event: kept(event) })
   switch (event.type) {
     case "search": return stepSearchEvent(state, organizationId, event, place, rollups)
     case "click": case "add_to_cart": case "purchase": stepInteraction(state, organizationId, event.type, event, place, rollups)

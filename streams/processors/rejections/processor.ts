@@ -4,7 +4,7 @@ import { SqlClient } from "effect/sql"
 import { type KeptRejection, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "../../../src/events/rejections.ts"
 import { ulid } from "../../../src/ports/identifiers.ts"
 import { OK } from "../../outcome.ts"
-import type { Place, Processor } from "../../processor.ts"
+import { listed, type Place, type Processor } from "../../processor.ts"
 import { BEHAVIOUR_REJECTED } from "../../topics.ts"
 
 interface Rejected { readonly organizationId: string; readonly rejection: KeptRejection; readonly at: number }
@@ -37,7 +37,7 @@ export const rejections: Processor<Rejected, undefined, Array<Row>> = {
   inputs: [BEHAVIOUR_REJECTED],
   entriesOf: (topic, { occurred_at, organization_id, payload, schema_version }) => {
     if (schema_version !== REJECTIONS_SCHEMA_VERSION) throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
-    return (payload as RejectionsPayload).rejections.map((rejection) => rejection === null ? undefined : { key: organization_id, body: { organizationId: organization_id, rejection, at: occurred_at } })
+    return listed((payload as RejectionsPayload).rejections.map((rejection) => rejection === null ? undefined : { key: organization_id, body: { organizationId: organization_id, rejection, at: occurred_at } }))
   },
   open: () => undefined,
   step: (_state, { at, organizationId, rejection }, place, emitted) => {

@@ -6,7 +6,7 @@
 import { type Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { deadLetter, drop, OK } from "../../../streams/outcome.ts"
-import type { Processor } from "../../../streams/processor.ts"
+import { listed, type Processor } from "../../../streams/processor.ts"
 import { encodeRecord } from "../../../streams/record.ts"
 import { KeyedState } from "../../../streams/state.ts"
 import type { Topic } from "../../../streams/topics.ts"
@@ -49,7 +49,7 @@ export const makeOrders = (name: string, hotMax: number, watched: Watched, write
     const entries = payload as ReadonlyArray<Entry>
     watched.waiting += entries.length
     watched.waitingMax = Math.max(watched.waitingMax, watched.waiting)
-    return entries.map((entry) => ({ key: organization_id, body: { organization: organization_id, entry } }))
+    return listed(entries.map((entry) => ({ key: organization_id, body: { organization: organization_id, entry } })))
   },
   open: (store) => {
     watched.waiting = 0
