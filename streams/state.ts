@@ -43,6 +43,10 @@ export const memoryStore = (): StateStore => {
 
 const packr = new Packr({ useRecords: true })
 
+/** Of a stored value, as far as it can be told without reading all of it: a pair, a double first. */
+const touchedAtOf = (stored: Uint8Array): number =>
+  stored[0] === 0x92 && stored[1] === 0xcb && stored.length >= 10 ? new DataView(stored.buffer, stored.byteOffset).getFloat64(2) : (packr.unpack(stored) as [number])[0]
+
 interface Held<V> {
   readonly key: string
   value: V
@@ -212,7 +216,7 @@ export class KeyedState<V> {
     for (const [key, stored] of this.#store.scan(this.#options.prefix, after)) {
       if (looked++ >= limit) return { writes, last }
       last = key
-      if (now - (packr.unpack(stored) as [number])[0] > this.#options.ttl_ms && !this.#held.has(key.slice(this.#options.prefix.length))) writes.push([key, undefined])
+      if (now - touchedAtOf(stored) > this.#options.ttl_ms && !this.#held.has(key.slice(this.#options.prefix.length))) writes.push([key, undefined])
     }
     return { writes, last: "" }
   }

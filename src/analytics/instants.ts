@@ -19,22 +19,81 @@ const VERSION = 3
 /** Bits that a number's bit operations have. */
 const WIDTH_MAX = 31
 
-interface Open {
-  readonly numbers: Array<number>
+// Of msgpack: an array of six, and of so many (u32); numbers too large for a byte by their width, little or with a sign; doubles.
+const ARRAY_OF_6 = 0x96, ARRAY_32 = 0xdd, UINT_8 = 0xcc, UINT_16 = 0xcd, UINT_32 = 0xce, FLOAT_64 = 0xcb, INT_8 = 0xd0
+const NUMBER_BYTES_MAX = 9
+const double = new Float64Array(1), doubleBytes = new Uint8Array(double.buffer)
+const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
+
+/** A table's numbers as msgpack, written as they come: lists of them, to be packed later, took more memory than all that is counted. */
+class Numbers {
+  #bytes = new Uint8Array(64)
+  #end = 5
+  #count = 0
   key: ReadonlyArray<string> | undefined
-  /** Of the last key's count. */ countAt: number
+  #countAt = 0
+  #instants = 0
+
+  get isEmpty(): boolean {
+    return this.#count === 0
+  }
+  #room(bytes: number): void {
+    if (this.#end + bytes <= this.#bytes.length) return
+    const larger = new Uint8Array(2 * this.#bytes.length)
+    larger.set(this.#bytes)
+    this.#bytes = larger
+  }
+  #big(value: number, bytes: number): void {
+    for (let shift = 8 * bytes - 8; shift >= 0; shift -= 8) this.#bytes[this.#end++] = value >>> shift
+  }
+  push(value: number): void {
+    this.#room(NUMBER_BYTES_MAX)
+    this.#count++
+    const bytes = this.#bytes
+    if (value >= 0 && value < 0x80 && value === (value | 0)) bytes[this.#end++] = value
+    else if (value === value >>> 0) {
+      const width = value < 0x100 ? 1 : value < 0x1_0000 ? 2 : 4
+      bytes[this.#end++] = width === 1 ? UINT_8 : width === 2 ? UINT_16 : UINT_32
+      this.#big(value, width)
+    } else if (value === (value | 0) && value >= -0x80) {
+      bytes[this.#end++] = INT_8
+      bytes[this.#end++] = value
+    } else {
+      double[0] = value
+      bytes[this.#end++] = FLOAT_64
+      for (let i = 0; i < 8; i++) bytes[this.#end++] = doubleBytes[isLittleEndian ? 7 - i : i]!
+    }
+  }
+  /** The place of a count that grows. */
+  beginInstants(): void {
+    this.#room(NUMBER_BYTES_MAX)
+    this.#count++
+    this.#bytes[this.#end++] = UINT_32
+    this.#countAt = this.#end
+    this.#big(this.#instants = 0, 4)
+  }
+  addInstant(): void {
+    const end = this.#end
+    this.#end = this.#countAt
+    this.#big(++this.#instants, 4)
+    this.#end = end
+  }
+  /** Good until the next number. */
+  packed(): Uint8Array {
+    const end = this.#end
+    this.#bytes[0] = ARRAY_32
+    this.#end = 1
+    this.#big(this.#count, 4)
+    this.#end = end
+    return this.#bytes.subarray(0, end)
+  }
 }
 
 /** One minute of one organization. Instants of one key should come together; O(1) each. */
 export class MinutePacker {
   readonly #texts: Array<string> = []
   readonly #places = new Map<string, number>()
-  readonly #tables: Record<InstantTable, Open>
-
-  constructor() {
-    const open = (): Open => ({ numbers: [], key: undefined, countAt: -1 })
-    this.#tables = { queries: open(), products: open(), events: open(), filters: open() }
-  }
+  readonly #tables: Record<InstantTable, Numbers> = { queries: new Numbers(), products: new Numbers(), events: new Numbers(), filters: new Numbers() }
 
   #placeOf(text: string): number {
     let place = this.#places.get(text)
@@ -44,31 +103,27 @@ export class MinutePacker {
 
   /** The key without its first `skipped` parts; sums are `values[from]` to `values[from + width - 1]`. */
   add(table: InstantTable, key: ReadonlyArray<string>, skipped: number, after_ms: number, values: ArrayLike<number>, from: number, width: number): void {
-    const open = this.#tables[table], { numbers } = open
-    if (open.key !== key) {
-      if (numbers.length === 0) {
+    const numbers = this.#tables[table]
+    if (numbers.key !== key) {
+      if (numbers.isEmpty) {
         if (width > WIDTH_MAX) throw new RangeError(`${width} sums of an instant; at most ${WIDTH_MAX}`)
-        numbers.push(key.length - skipped, width)
+        numbers.push(key.length - skipped)
+        numbers.push(width)
       }
       for (let part = skipped; part < key.length; part++) numbers.push(this.#placeOf(key[part]!))
-      open.key = key
-      open.countAt = numbers.push(0) - 1
+      numbers.key = key
+      numbers.beginInstants()
     }
-    numbers[open.countAt] = numbers[open.countAt]! + 1
+    numbers.addInstant()
     numbers.push(after_ms)
-    const maskAt = numbers.push(0) - 1
     let mask = 0
-    for (let slot = 0; slot < width; slot++) {
-      const value = values[from + slot]!
-      if (value === 0) continue
-      mask |= 1 << slot
-      numbers.push(value)
-    }
-    numbers[maskAt] = mask
+    for (let slot = 0; slot < width; slot++) if (values[from + slot] !== 0) mask |= 1 << slot
+    numbers.push(mask)
+    for (let slot = 0; slot < width; slot++) if ((mask >>> slot) & 1) numbers.push(values[from + slot]!)
   }
 
   pack(): Uint8Array {
-    return packr.pack([VERSION, this.#texts, ...INSTANT_TABLES.map((table) => this.#tables[table].numbers)])
+    return Buffer.concat([Buffer.of(ARRAY_OF_6, VERSION), packr.pack(this.#texts), ...INSTANT_TABLES.map((table) => this.#tables[table].packed())])
   }
 }
 
