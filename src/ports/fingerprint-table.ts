@@ -10,8 +10,10 @@ const MASK = SLOTS - 1
 const FILLED_MAX = SLOTS * 0.8
 /** A segment that expiry brings below this keeps its size; above it, it splits at once rather than again soon. */
 const FILLED_AFTER_EXPIRY_MAX = SLOTS * 0.6
-/** Bytes of one segment: four words, an hour and a turn a slot. */
-export const SEGMENT_BYTES = SLOTS * (FINGERPRINT_WORDS * 4 + 2 + 2)
+/** Four words, then its hour and its turn (16 bits each): side by side, since whoever looks at a slot waits for memory once. */
+const SLOT_WORDS = FINGERPRINT_WORDS + 1
+const STAMP = FINGERPRINT_WORDS
+export const SEGMENT_BYTES = SLOTS * SLOT_WORDS * 4
 /** Hours are counted from here, so that they fit 16 bits until 2031; 0 marks an empty slot, 1 a forgotten one. */
 const EPOCH_HOURS = Date.UTC(2024, 0, 1) / 3_600_000 - 2
 /** The hour of a time (ms), as tables and sealed runs keep it. */
@@ -20,15 +22,19 @@ const EMPTY = 0
 const FORGOTTEN = 1
 
 interface Segment {
-  readonly words: Uint32Array
-  readonly hours: Uint16Array
-  /** In which order they came. An hour may bring more than the table holds, and what came a moment ago must not go. */
-  readonly turns: Uint16Array
+  readonly slots: Uint32Array
   depth: number
   filled: number
 }
 
-const newSegment = (depth: number): Segment => ({ words: new Uint32Array(SLOTS * FINGERPRINT_WORDS), hours: new Uint16Array(SLOTS), turns: new Uint16Array(SLOTS), depth, filled: 0 })
+const newSegment = (depth: number): Segment => ({ slots: new Uint32Array(SLOTS * SLOT_WORDS), depth, filled: 0 })
+/** Of the slot that begins at a place. */
+const hourAt = ({ slots }: Segment, at: number): number => slots[at + STAMP]! >>> 16
+/** In which order they came: an hour may bring more than the table holds, and what came a moment ago must not go. */
+const turnAt = ({ slots }: Segment, at: number): number => slots[at + STAMP]! & 0xffff
+const setHour = (segment: Segment, at: number, hour: number): void => {
+  segment.slots[at + STAMP] = (hour << 16) | turnAt(segment, at)
+}
 
 export interface FingerprintTableOptions {
   readonly windowHours: number
@@ -71,8 +77,8 @@ export class FingerprintTable {
     }
     const found = find(segment, words, at)
     if (found >= 0) {
-      if (segment.hours[found]! >= oldest) return false
-      segment.hours[found] = hour
+      if (hourAt(segment, found) >= oldest) return false
+      setHour(segment, found, hour)
       return true
     }
     putAt(segment, ~found, words, at, hour)
@@ -83,14 +89,14 @@ export class FingerprintTable {
   has(words: Uint32Array, at: number, now: number): boolean {
     const segment = this.#segmentOf(words[at]!)
     const found = find(segment, words, at)
-    return found >= 0 && segment.hours[found]! >= Math.max(FORGOTTEN + 1, hourOf(now) - this.#windowHours)
+    return found >= 0 && hourAt(segment, found) >= Math.max(FORGOTTEN + 1, hourOf(now) - this.#windowHours)
   }
 
   /** Takes an admission back, as if it had not happened. */
   forget(words: Uint32Array, at: number): void {
     const segment = this.#segmentOf(words[at]!)
     const found = find(segment, words, at)
-    if (found >= 0) segment.hours[found] = FORGOTTEN
+    if (found >= 0) setHour(segment, found, FORGOTTEN)
   }
 
   #segmentOf(word: number): Segment {
@@ -113,11 +119,7 @@ export class FingerprintTable {
     }
     const depth = segment.depth + 1
     const halves = [newSegment(depth), newSegment(depth)] as const
-    for (const slot of inTurn(segment, FORGOTTEN + 1)) {
-      const hour = segment.hours[slot]!
-      const word = slot * FINGERPRINT_WORDS
-      put(halves[(segment.words[word]! >>> (32 - depth)) & 1]!, segment.words, word, hour)
-    }
+    for (const at of inTurn(segment, FORGOTTEN + 1)) put(halves[(segment.slots[at]! >>> (32 - depth)) & 1]!, segment.slots, at, hourAt(segment, at))
     for (let i = 0; i < this.#directory.length; i++) {
       if (this.#directory[i] === segment) this.#directory[i] = halves[(i >>> (this.#depth - depth)) & 1]!
     }
@@ -125,33 +127,33 @@ export class FingerprintTable {
   }
 }
 
-/** Its slot, or the complement (negative) of the empty one where it would stand. */
-const find = (segment: Segment, words: Uint32Array, at: number): number => {
-  const held = segment.words
-  let slot = words[at + 1]! & MASK
-  for (; segment.hours[slot] !== EMPTY; slot = (slot + 1) & MASK) {
-    const word = slot * FINGERPRINT_WORDS
-    if (held[word] === words[at] && held[word + 1] === words[at + 1] && held[word + 2] === words[at + 2] && held[word + 3] === words[at + 3]) return slot
+/** Where the slot of a fingerprint begins, or the complement (negative) of the empty one where it would stand. */
+const find = ({ slots }: Segment, words: Uint32Array, at: number): number => {
+  for (let slot = words[at + 1]! & MASK;; slot = (slot + 1) & MASK) {
+    const held = slot * SLOT_WORDS
+    if (slots[held + STAMP]! >>> 16 === EMPTY) return ~held
+    if (slots[held] === words[at] && slots[held + 1] === words[at + 1] && slots[held + 2] === words[at + 2] && slots[held + 3] === words[at + 3]) return held
   }
-  return ~slot
 }
 
 const put = (segment: Segment, words: Uint32Array, at: number, hour: number): void => {
-  let slot = words[at + 1]! & MASK
-  while (segment.hours[slot] !== EMPTY) slot = (slot + 1) & MASK
-  putAt(segment, slot, words, at, hour)
+  let held = (words[at + 1]! & MASK) * SLOT_WORDS
+  while (hourAt(segment, held) !== EMPTY) held = (held + SLOT_WORDS) % segment.slots.length
+  putAt(segment, held, words, at, hour)
 }
-const putAt = (segment: Segment, slot: number, words: Uint32Array, at: number, hour: number): void => {
-  const word = slot * FINGERPRINT_WORDS
-  for (let i = 0; i < FINGERPRINT_WORDS; i++) segment.words[word + i] = words[at + i]!
-  segment.hours[slot] = hour
-  segment.turns[slot] = segment.filled++
+const putAt = (segment: Segment, held: number, words: Uint32Array, at: number, hour: number): void => {
+  const { slots } = segment
+  for (let i = 0; i < FINGERPRINT_WORDS; i++) slots[held + i] = words[at + i]!
+  slots[held + STAMP] = (hour << 16) | segment.filled++
 }
 
-/** Slots with what is from `oldest` on, in the order it came; good until the next call. Each was filled at most `SLOTS` turns after a rebuild, so turns are below that and no two are equal. */
-const inTurn = ({ hours, turns }: Segment, oldest: number): Int32Array => {
+/** Where slots with what is from `oldest` on begin, in the order it came; good until the next call. Each was filled at most `SLOTS` turns after a rebuild, so turns are below that and no two are equal. */
+const inTurn = (segment: Segment, oldest: number): Int32Array => {
   byTurn.fill(-1)
-  for (let slot = 0; slot < SLOTS; slot++) if (hours[slot]! > FORGOTTEN && hours[slot]! >= oldest) byTurn[turns[slot]!] = slot
+  for (let at = 0; at < segment.slots.length; at += SLOT_WORDS) {
+    const hour = hourAt(segment, at)
+    if (hour > FORGOTTEN && hour >= oldest) byTurn[turnAt(segment, at)] = at
+  }
   let kept = 0
   for (let turn = 0; turn < SLOTS; turn++) if (byTurn[turn]! >= 0) byTurn[kept++] = byTurn[turn]!
   return byTurn.subarray(0, kept)
@@ -161,9 +163,8 @@ const byTurn = new Int32Array(SLOTS)
 /** Keeps only what is from `oldest` on, at most the last `most` of it, and closes the gaps that linear probing would stumble over. */
 const rebuild = (segment: Segment, oldest: number, most = SLOTS): void => {
   const kept = inTurn(segment, oldest).subarray(-Math.floor(most))
-  const words = segment.words.slice()
-  const hours = segment.hours.slice()
-  segment.hours.fill(EMPTY)
+  const before = { ...segment, slots: segment.slots.slice() }
+  segment.slots.fill(0)
   segment.filled = 0
-  for (const slot of kept) put(segment, words, slot * FINGERPRINT_WORDS, hours[slot]!)
+  for (const at of kept) put(segment, before.slots, at, hourAt(before, at))
 }
