@@ -29,6 +29,7 @@ import audit from "./0031_audit.ts"
 import members from "./0032_members.ts"
 import keyLookup from "./0033_key_lookup.ts"
 import counterExchanges from "./0034_counter_exchanges.ts"
+import eventColumns from "./0035_event_columns.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -55,7 +56,8 @@ const migrations = {
   "0031_audit": audit,
   "0032_members": members,
   "0033_key_lookup": keyLookup,
-  "0034_counter_exchanges": counterExchanges
+  "0034_counter_exchanges": counterExchanges,
+  "0035_event_columns": eventColumns
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -73,12 +73,20 @@ interface Shelf {
   readonly rows: Map<string, DeltaRow>
 }
 
+interface Level extends Map<string, Level | Shelf> {}
+const below = (level: Level, part: string): Level => {
+  let next = level.get(part) as Level | undefined
+  if (next === undefined) level.set(part, next = new Map())
+  return next
+}
+
 /**
  * The keys that a partition counts of one table: a shop's queries and products come again with every flush, and finding them
  * anew cost more than counting them. One flush's sums at a time are added to over them; when they are too many, all go before the next one.
  */
 export class Keys {
-  #shelves = new Map<string, Shelf>()
+  /** Part by part: each is short and mostly the same string as the last time, where one text of all five was made and hashed anew. */
+  #shelves: Level = new Map()
   /** The one found last: events of a visit come together. */
   #shelf: Shelf | undefined
   #size = 0
@@ -94,10 +102,9 @@ export class Keys {
   row(a: string, b: string, c: string, d: string, e: string, last: string): DeltaRow {
     let shelf = this.#shelf
     if (shelf === undefined || shelf.a !== a || shelf.b !== b || shelf.c !== c || shelf.d !== d || shelf.e !== e) {
-      // Parts are the tenant's own text, which holds no NUL: what Postgres cannot store was refused or replaced before.
-      const id = `${a}\u0000${b}\u0000${c}\u0000${d}\u0000${e}`
-      shelf = this.#shelves.get(id)
-      if (shelf === undefined) this.#shelves.set(id, shelf = { a, b, c, d, e, rows: new Map() })
+      const under = below(below(below(below(this.#shelves, a), b), c), d) as Map<string, Shelf>
+      shelf = under.get(e)
+      if (shelf === undefined) under.set(e, shelf = { a, b, c, d, e, rows: new Map() })
       this.#shelf = shelf
     }
     let row = shelf.rows.get(last)

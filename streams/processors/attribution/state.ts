@@ -11,7 +11,7 @@ import type { Snapshot } from "../../processor.ts"
 import { KeyedState, type StateStore } from "../../state.ts"
 import { IdBlocks } from "./id-blocks.ts"
 import { NOBODY, type Who } from "./makers.ts"
-import { newKeys } from "./rollups.ts"
+import { newKeys, NO_MONEY } from "./rollups.ts"
 import { facts, type Interaction, type InteractionKind, type Search, type SearchFacts, type Visit } from "./visit.ts"
 
 /** Where the search with a query id is, and who waits for it when it has not come yet. */
@@ -57,11 +57,13 @@ type StoredFacts = readonly [
   user: number, anonymous: number, session: number, uses: SearchFacts["uses"], filter: string, tag: string
 ]
 type NamedFacts = Omit<SearchFacts, "who" | "uses" | "filter" | "tag" | "isExplicit" | "row" | "asked"> & Partial<Pick<SearchFacts, "who" | "uses" | "filter" | "tag">>
+type NamedInteraction = Omit<Interaction, "offset" | "index"> & { readonly id: string }
 type StoredInteraction = readonly [id: string, kind: number, at: number, units: number, micros: number]
 type StoredSearch = readonly [
-  id: string, served: StoredFacts | NamedFacts | undefined, event: StoredFacts | NamedFacts | undefined, named: ReadonlyArray<StoredInteraction | Interaction>,
+  id: string, served: StoredFacts | NamedFacts | undefined, event: StoredFacts | NamedFacts | undefined, named: ReadonlyArray<StoredInteraction | NamedInteraction>,
   hadClick: boolean, hadPurchase: boolean
 ]
+interface NamedPending { readonly interaction: NamedInteraction; readonly visit: string | undefined }
 type StoredPending = readonly [interaction: StoredInteraction, visit: string | undefined]
 
 /** Their order is what is stored. */
@@ -78,11 +80,15 @@ const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: b
 }
 const isPositional = <A extends ReadonlyArray<unknown>>(stored: A | object): stored is A => Array.isArray(stored)
 
-const packInteraction = ({ at, id, kind, money }: Interaction): StoredInteraction => [id, KINDS.indexOf(kind), at, money.units, money.micros]
-const unpackInteraction = (stored: StoredInteraction | Interaction): Interaction => {
-  if (!isPositional(stored)) return stored
+const packInteraction = ({ at, index, kind, money, offset }: Interaction): StoredInteraction => [`${offset}.${index}`, KINDS.indexOf(kind), at, money.units, money.micros]
+const unpackInteraction = (stored: StoredInteraction | NamedInteraction): Interaction => {
+  if (!isPositional(stored)) return { ...placeOf(stored.id), kind: stored.kind, at: stored.at, money: stored.money }
   const [id, kind, at, units, micros] = stored
-  return { id, kind: KINDS[kind]!, at, money: { units, micros } }
+  return { ...placeOf(id), kind: KINDS[kind]!, at, money: units === 0 && micros === 0 ? NO_MONEY : { units, micros } }
+}
+const placeOf = (id: string): Pick<Interaction, "offset" | "index"> => {
+  const [offset, index] = id.split(".")
+  return { offset: Number(offset), index: Number(index) }
 }
 
 /** A search that is stored forgets the rows it was counted in last, which the next flush may not know any more. */
@@ -125,7 +131,7 @@ export class AttributionState {
     this.visits = new KeyedState<Visit>(store, {
       prefix: VISITS, ttl_ms: TTL_MS, hotMax: options.hotVisitsMax ?? HOT_VISITS_MAX, weigh: ({ loose, searches }) => 1 + loose.length + weightOf(searches),
       encode: (visit) => [visit.organizationId, visit.searches.map(packSearch), visit.loose.map(packInteraction)],
-      decode: ([organizationId, searches, loose]: readonly [string, ReadonlyArray<StoredSearch>, ReadonlyArray<StoredInteraction | Interaction>]) =>
+      decode: ([organizationId, searches, loose]: readonly [string, ReadonlyArray<StoredSearch>, ReadonlyArray<StoredInteraction | NamedInteraction>]) =>
         ({ organizationId, searches: searches.map(unpackSearch), loose: loose.map(unpackInteraction) })
     })
     this.queries = new KeyedState<QueryReference>(store, {
@@ -135,9 +141,9 @@ export class AttributionState {
         visit, settled === undefined ? undefined : packSearch({ ...settled, served: settled.derived, event: undefined }), isUncounted,
         pending.map((one): StoredPending => [packInteraction(one.interaction), one.visit])
       ],
-      decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, ReadonlyArray<StoredPending> | QueryReference["pending"]]) => ({
+      decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, ReadonlyArray<StoredPending | NamedPending>]) => ({
         visit, settled: settled === undefined ? undefined : unpackSearch(settled), isUncounted,
-        pending: pending.map((one) => isPositional(one) ? { interaction: unpackInteraction(one[0]), visit: one[1] } : one)
+        pending: pending.map((one) => isPositional(one) ? { interaction: unpackInteraction(one[0]), visit: one[1] } : { interaction: unpackInteraction(one.interaction), visit: one.visit })
       })
     })
     this.#idBlocks = new IdBlocks(store, IDS, (words, at, day_at) => void this.#ids.admit(words, at, day_at))
@@ -166,13 +172,17 @@ export class AttributionState {
     const last = this.#lastWho
     if (session_id === last.session_id && anonymous_id === last.anonymous_id && user_id === last.user_id && organizationId === last.organizationId) return last.who
     const key = this.#keyOf(organizationId)
+    last.organizationId = organizationId
+    last.anonymous_id = anonymous_id
+    last.session_id = session_id
+    last.user_id = user_id
+    return last.who = [this.#print(key, "user ", user_id), this.#print(key, "anonymous ", anonymous_id), this.#print(key, "session ", session_id)]
+  }
+  #print(key: FingerprintKey, kind: string, id: string | undefined): number {
+    if (id === undefined || id === "") return 0
     const word = this.#word
-    const print = (kind: string, id: string | undefined): number => {
-      if (id === undefined || id === "") return 0
-      fingerprintInto(key, kind + id, word, 0)
-      return word[0]! * 0x20_0000 + (word[1]! >>> 11) || 1
-    }
-    return Object.assign(last, { organizationId, anonymous_id, session_id, user_id, who: [print("user ", user_id), print("anonymous ", anonymous_id), print("session ", session_id)] as Who }).who
+    fingerprintInto(key, id, word, 0, kind)
+    return word[0]! * 0x20_0000 + (word[1]! >>> 11) || 1
   }
 
   /** More in memory than a snapshot would leave there, by much. */

@@ -63,7 +63,10 @@ const visitorOf = (of: { readonly session_id?: string; readonly user_id?: string
 const lastVisit = { organizationId: "", visitor: "", collection: "", key: "|0||" }
 const visitKey = (organizationId: string, visitor: string, collection: string): string => {
   if (visitor === lastVisit.visitor && collection === lastVisit.collection && organizationId === lastVisit.organizationId) return lastVisit.key
-  return Object.assign(lastVisit, { organizationId, visitor, collection, key: `${organizationId}|${visitor.length}|${visitor}|${collection}` }).key
+  lastVisit.organizationId = organizationId
+  lastVisit.visitor = visitor
+  lastVisit.collection = collection
+  return lastVisit.key = `${organizationId}|${visitor.length}|${visitor}|${collection}`
 }
 const lonelyKey = (organizationId: string, queryId: string): string => `${organizationId}||${queryId}`
 const queryKey = (organizationId: string, queryId: string): string => `${organizationId}|${queryId}`
@@ -111,7 +114,7 @@ const stepSearch = (state: AttributionState, organizationId: string, queryId: st
     for (const { interaction, visit: looseIn } of reference.pending) {
       if (looseIn !== undefined) {
         const loose = visitAt(state, looseIn, organizationId, now)
-        removeLoose(loose, interaction.id, rollups)
+        removeLoose(loose, interaction, rollups)
         state.visits.put(looseIn, loose, now)
       }
       search.named.push(interaction)
@@ -132,7 +135,7 @@ const stepServed = (state: AttributionState, served: ServedSearch, place: Place,
     for (const { interaction, visit: looseIn } of reference.pending) {
       if (looseIn === undefined) continue
       const loose = visitAt(state, looseIn, served.organization_id, now)
-      removeLoose(loose, interaction.id, rollups)
+      removeLoose(loose, interaction, rollups)
       state.visits.put(looseIn, loose, now)
     }
     reference.pending.length = 0
@@ -184,7 +187,7 @@ export const amountOf = (event: BehaviouralEvent): Money => {
 
 const stepInteraction = (state: AttributionState, organizationId: string, kind: InteractionKind, event: BehaviouralEvent, place: Place, rollups: Rollups): void => {
   const now = place.appendedAt
-  const interaction: Interaction = { id: `${place.offset}.${place.index}`, kind, at: event.timestamp, money: kind === "click" ? NO_MONEY : amountOf(event) }
+  const interaction: Interaction = { offset: place.offset, index: place.index, kind, at: event.timestamp, money: kind === "click" ? NO_MONEY : amountOf(event) }
   const visitor = visitorOf(event)
   const looseIn = visitor === "" ? undefined : visitKey(organizationId, visitor, collectionOf(event.collection))
   if (event.query_id !== undefined) {
@@ -217,25 +220,25 @@ const stepInteraction = (state: AttributionState, organizationId: string, kind: 
 const VIEWS = 0, CLICKS = 1, CARTS = 2, PURCHASES = 3, QUANTITY_UNITS = 4, CART_UNITS = 6, REVENUE_UNITS = 8
 
 /** Products count what happened to them, whoever searched what. */
-const countProducts = (organizationId: string, event: BehaviouralEvent, rollups: Rollups): void => {
+const countProducts = (organizationId: string, event: BehaviouralEvent, at: number, rollups: Rollups): void => {
   const slot = event.type === "view" ? VIEWS : event.type === "click" ? CLICKS : event.type === "add_to_cart" ? CARTS : event.type === "purchase" ? PURCHASES : -1
   if (slot < 0) return
   if (event.items === undefined) {
-    if (event.document_id !== undefined) countProduct(organizationId, event, slot, event.document_id, event.quantity ?? 1, slot < CARTS ? NO_MONEY : amountOf(event), rollups)
+    if (event.document_id !== undefined) countProduct(organizationId, event, at, slot, event.document_id, event.quantity ?? 1, slot < CARTS ? NO_MONEY : amountOf(event), rollups)
     return
   }
-  for (const item of event.items) countProduct(organizationId, event, slot, item.document_id, item.quantity ?? 1, slot < CARTS ? NO_MONEY : moneyOf((item.price ?? 0) * (item.quantity ?? 1)), rollups)
+  for (const item of event.items) countProduct(organizationId, event, at, slot, item.document_id, item.quantity ?? 1, slot < CARTS ? NO_MONEY : moneyOf((item.price ?? 0) * (item.quantity ?? 1)), rollups)
 }
-const countProduct = (organizationId: string, event: BehaviouralEvent, slot: number, documentId: string, quantity: number, money: Money, { products }: Rollups): void => {
+const countProduct = (organizationId: string, event: BehaviouralEvent, at: number, slot: number, documentId: string, quantity: number, money: Money, { products }: Rollups): void => {
   const row = products.row(organizationId, collectionOf(event.collection), deviceOf(event.device ?? ""), countryOf(event.country ?? ""), surfaceOf(event.surface ?? ""), documentId)
-  products.add(row, event.timestamp, slot, 1)
+  products.add(row, at, slot, 1)
   if (slot < CARTS) return
   const amount = moneyOf(quantity)
   const value = slot === CARTS ? CART_UNITS : REVENUE_UNITS
-  products.add(row, event.timestamp, QUANTITY_UNITS, amount.units)
-  products.add(row, event.timestamp, QUANTITY_UNITS + 1, amount.micros)
-  products.add(row, event.timestamp, value, money.units)
-  products.add(row, event.timestamp, value + 1, money.micros)
+  products.add(row, at, QUANTITY_UNITS, amount.units)
+  products.add(row, at, QUANTITY_UNITS + 1, amount.micros)
+  products.add(row, at, value, money.units)
+  products.add(row, at, value + 1, money.micros)
 }
 
 /** Conversions and custom events of documents, which only rules count. */
@@ -259,8 +262,9 @@ export const step = (state: AttributionState, body: Body, place: Place, rollups:
   // A row of it no index takes, and by the time that rows are made nobody knows which event was at fault.
   if (!hasKeys(event)) return deadLetter(`an id or collection has NUL or more than ${KEY_BYTES_MAX} bytes`)
   if (!state.admit(organizationId, event, place.appendedAt)) return drop("event_id already counted")
-  rollups.events.add(rollups.events.row(organizationId, collectionOf(event.collection), "", "", "", event.type), event.timestamp, 0, 1)
-  countProducts(organizationId, event, rollups)
+  const at = event.timestamp
+  rollups.events.add(rollups.events.row(organizationId, collectionOf(event.collection), "", "", "", event.type), at, 0, 1)
+  countProducts(organizationId, event, at, rollups)
   countOthers(organizationId, event, rollups)
   if (mayLog(rollups, organizationId) && !namesAnswer(event)) rollups.logged.push({ organizationId, event: kept(event) })
   switch (event.type) {

@@ -45,8 +45,9 @@ export interface SearchFacts {
 
 export type InteractionKind = "click" | "add_to_cart" | "purchase"
 export interface Interaction {
-  /** Its place in the log: the same on every replay. */
-  readonly id: string
+  /** Its place in the log: the same on every replay. Two numbers, since a text would be most of what is kept of it. */
+  readonly offset: number
+  readonly index: number
   readonly kind: InteractionKind
   readonly at: number
   /** Cart value or revenue. */
@@ -336,8 +337,8 @@ const settleOldestLoose = (visit: Visit): void => {
 }
 
 /** Takes a loose interaction back, because the search it named has come. */
-export const removeLoose = (visit: Visit, id: string, rollups: Rollups): void => {
-  const at = visit.loose.findIndex((interaction) => interaction.id === id)
+export const removeLoose = (visit: Visit, { index, offset }: Interaction, rollups: Rollups): void => {
+  const at = visit.loose.findIndex((interaction) => interaction.offset === offset && interaction.index === index)
   if (at < 0) return
   const owner = ownerOf(visit.searches, visit.loose[at]!.at)
   countRuns(visit, [owner], rollups, -1)

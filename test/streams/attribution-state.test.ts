@@ -1,0 +1,43 @@
+/** What the attribution state has stored comes back, from this program and from those before. */
+import { describe, expect, it } from "vitest"
+import { Packr } from "msgpackr"
+import { AttributionState } from "../../streams/processors/attribution/state.ts"
+import { memoryStore } from "../../streams/state.ts"
+
+const AT = 1_790_000_000_000
+const options = { fingerprintKey: [1, 2, 3, 4] as const }
+const packr = new Packr({ useRecords: true })
+const click = { offset: 812, index: 345, kind: "click", at: AT, money: { units: 0, micros: 0 } } as const
+const cart = { offset: 7, index: 0, kind: "add_to_cart", at: AT + 1, money: { units: 12, micros: 500_000 } } as const
+
+describe("stored visits and query ids", () => {
+  it("come back as they were", async () => {
+    const store = memoryStore(), state = new AttributionState(store, options)
+    state.visits.put("o|1|v|c", { organizationId: "o", searches: [], loose: [click, cart] }, AT)
+    state.queries.put("o|q", { visit: "o|1|v|c", settled: undefined, isUncounted: false, pending: [{ interaction: cart, visit: "o|1|v|c" }] }, AT)
+    await store.commit(state.snapshot(AT).writes, {})
+    const again = new AttributionState(store, options)
+    expect(again.visits.get("o|1|v|c", AT)).toEqual({ organizationId: "o", searches: [], loose: [click, cart] })
+    expect(again.queries.get("o|q", AT)?.pending).toEqual([{ interaction: cart, visit: "o|1|v|c" }])
+  })
+  it("of programs before, by position and by name, are read", async () => {
+    const store = memoryStore()
+    const named = { id: "812.345", kind: "click", at: AT, money: { units: 0, micros: 0 } }
+    await store.commit([
+      ["vo|1|v|c", packr.pack([AT, ["o", [], [named, ["7.0", 1, AT + 1, 12, 500_000]]]]).slice()],
+      ["qo|q", packr.pack([AT, [null, undefined, false, [{ interaction: named, visit: "o|1|v|c" }, [["7.0", 1, AT + 1, 12, 500_000], undefined]]]]).slice()]
+    ], {})
+    const state = new AttributionState(store, options)
+    expect(state.visits.get("o|1|v|c", AT)?.loose).toEqual([click, cart])
+    expect(state.queries.get("o|q", AT)?.pending).toEqual([{ interaction: click, visit: "o|1|v|c" }, { interaction: cart, visit: undefined }])
+  })
+  it("whose time has passed go, whatever number their time is stored as", async () => {
+    const store = memoryStore(), DAY = 86_400_000
+    await store.commit([["vdouble", packr.pack([AT, ["o", [], []]]).slice()], ["vsmall", packr.pack([5, ["o", [], []]]).slice()]], {})
+    const state = new AttributionState(store, options)
+    await store.commit(state.snapshot(AT + 30 * DAY).writes, {})
+    expect([store.get("vsmall"), store.get("vdouble") !== undefined]).toEqual([undefined, true])
+    await store.commit(state.snapshot(AT + 32 * DAY).writes, {})
+    expect(store.get("vdouble")).toBeUndefined()
+  })
+})
