@@ -6,8 +6,8 @@ import type { Positions } from "./state.ts"
 import type { Topic } from "./topics.ts"
 
 /**
- * Few, so that decoded entries die young: a large fetch is promoted by the collector and costs a quarter of the time. By
- * bytes too, since a record holds anything from one event to 500: some 3,000 events of a common size.
+ * Few, so that what is decoded dies young. By bytes too, since a record holds anything from one event to 500: some 6,000
+ * events of a common size.
  */
 export const RECORDS_PER_FETCH = 32
 export const BYTES_PER_FETCH = 320 * 1024
