@@ -6,6 +6,9 @@ import { EventColumns, eventIdInto, kept } from "../../streams/columns/decode.ts
 import { fingerprintInto } from "../../src/ports/fingerprint.ts"
 import { NUMBER_FIELDS, TEXT_FIELDS, TYPE_FIELD, TYPES } from "../../streams/columns/layout.ts"
 import { decodeRecord, encodeRecord, openRecord } from "../../streams/record.ts"
+import { makeAttribution } from "../../streams/processors/attribution/processor.ts"
+import { memoryStore } from "../../streams/state.ts"
+import { BEHAVIOUR_EVENTS } from "../../streams/topics.ts"
 import { Draws } from "../support/simulation/random.ts"
 
 type Fields = Record<string, unknown>
@@ -107,6 +110,26 @@ describe("stored records", () => {
   const COLUMNS = "c10103000000010000000000c006450c7a42050000006f72675f31080001030000000105000101120000000101000000010870726f647563747301010002010f00000001020000000102026531653201020006010b00000001010000000101730101000801130000000001000000010966c3bc72206469636801000040020e0000000000c006450c7a4201009101000042010b0000000000000000000840010000c5010f000000010000000000000000001d400001003c000000929201d4724091a56974656d7391d4724193ab646f63756d656e745f6964a87175616e74697479a57072696365a17002cb400c0000000000009202c0"
   it("of programs before are read", () => {
     expect(decodeRecord(Buffer.from(BEFORE, "hex"))).toStrictEqual({ schema_version: 1, organization_id: "org_1", occurred_at: 1_790_000_023_568, payload: { events: [{ type: "view", collection: "products", timestamp: 1_790_000_023_552, document_id: "p1" }, null] } })
+  })
+  it("of programs before are counted as those by column, but for what was erased", () => {
+    const events = Array.from({ length: 60 }, (_, i) => i === 7 ? null : { type: TYPES[i % 5], collection: "c", session_id: `s${i % 4}`, event_id: `e${i % 50}`, timestamp: AT + 1_000 * i, document_id: `d${i % 3}`, q: `q${i % 2}`, price: 1.5, quantity: 2 })
+    const attribution = makeAttribution({ fingerprintKey: [1, 2, 3, 4] })
+    const countedOf = (value: Uint8Array) => {
+      const state = attribution.open(memoryStore()), emitted = attribution.newEmitted(state)
+      const entries = attribution.entriesOf(BEHAVIOUR_EVENTS.name, openRecord(value))
+      const outcomes: Array<string> = [], bodies: Array<unknown> = [], sums: Array<unknown> = []
+      for (let index = 0; index < entries.length; index++) {
+        if (entries.keyAt(index) === undefined) continue
+        bodies.push(entries.keptAt(index))
+        outcomes.push(attribution.step(state, entries.bodyAt(index), { topic: BEHAVIOUR_EVENTS.name, offset: 3, index, appendedAt: AT }, emitted).kind)
+      }
+      for (const table of ["queries", "products", "events", "asked"] as const) emitted[table].eachInstant((key, at, values, from) => void sums.push([table, key, at, [...values.subarray(from, from + emitted[table].slots)]]))
+      return { outcomes, bodies, sums, key: entries.key }
+    }
+    const before = countedOf(new Packr({ useRecords: true, encodeUndefinedAsNil: false }).pack(envelopeOf(events)))
+    expect(countedOf(encodeRecord(envelopeOf(events)))).toEqual(before)
+    expect(before.outcomes.filter((kind) => kind === "drop").length).toBe(10 - 1)
+    expect(before.bodies.length).toBe(59)
   })
   it("by column are written and read as they were first", () => {
     const envelope = { schema_version: 1, organization_id: "org_1", occurred_at: AT, payload: { events: [

@@ -20,7 +20,7 @@ const keysOf = (deltas: Deltas): ReadonlyArray<string> => {
 interface Add { readonly parts: readonly [string, string, string, string, string, string]; readonly instant: number; readonly slot: number; readonly amount: number }
 const addsOf = (draws: Draws, count: number): ReadonlyArray<Add> => Array.from({ length: count }, () => ({
   parts: [draws.pick(["a", "b"]), draws.pick(["c", "d"]), draws.pick(["", "mobile"]), "DE", "", `q${draws.whole(0, 30)}`],
-  // Of some keys more instants than are looked through, and what cancels.
+  // What cancels too.
   instant: draws.whole(0, 40), slot: draws.whole(0, 3), amount: draws.pick([1, 1, -1])
 }))
 const count = ({ products, queries }: Rollups, adds: ReadonlyArray<Add>): void => {
@@ -58,6 +58,31 @@ describe("rollups", () => {
       count(alone, adds)
       assert.deepStrictEqual(read(emitted[i]!.queries), read(alone.queries))
     })
+  })
+
+  it("in memory of sums that are spent count what they count in memory of their own, as many as they are", () => {
+    const draws = new Draws(6)
+    const keys = newKeys()
+    let spent: Rollups | undefined
+    for (let flush = 0; flush < 40; flush++) {
+      // Few after many leave the memory, many after few grow it.
+      const adds = addsOf(draws, draws.pick([0, 1, 30, 500, 6_000])).map((add) => ({ ...add, instant: 1_790_000_000_000 + add.instant * draws.whole(1, 40) }))
+      const over = newRollups(undefined, keys, spent), alone = newRollups()
+      count(over, adds)
+      count(alone, adds)
+      for (const table of ["queries", "products"] as const) {
+        assert.deepStrictEqual(read(over[table]), read(alone[table]))
+        assert.strictEqual(over[table].size, alone[table].size)
+      }
+      spent = over
+    }
+  })
+
+  it("tell apart keys whose parts are alike when they are joined", () => {
+    const { queries } = newRollups()
+    const alike: ReadonlyArray<Add["parts"]> = [["o", "a", "b", "", "", "q"], ["o", "ab", "", "", "", "q"], ["o", "a", "", "b", "", "q"], ["o", "a", "", "", "b", "q"], ["oa", "", "b", "", "", "q"]]
+    for (const parts of alike) queries.add(queries.row(...parts), 1, 0, 1)
+    assert.strictEqual(Object.keys(read(queries)).length, 5)
   })
 
   it("keep no more keys than their bound from one flush to the next", () => {
