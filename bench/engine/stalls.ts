@@ -33,8 +33,9 @@ const QUERIES = 240
 /** Searches alone. */
 const ALONE_ms = 5_000
 const COLLECTOR = "(garbage collector)"
-/** Longer than a merge of everything takes between two publications. */
+/** Longer than a merge of everything takes between two publications, of a few documents and of each. */
 const REST_ms = 12_000
+const REST_ms_per_document = 0.04
 const REST_MAX_ms = 240_000
 
 interface Stretch { readonly phase: string; readonly kind: "wait" | "first_use"; readonly query: number; readonly from: number; readonly until: number; readonly ms: number }
@@ -134,9 +135,10 @@ const makeHeld_ms = (): () => number => {
 
 // ---- measuring -------------------------------------------------------------------------------------------------------
 
-const quiet = async (engine: LocalEngine, name: string): Promise<void> => {
+const quiet = async (engine: LocalEngine, name: string, documents: number): Promise<void> => {
+  const rest_ms = Math.max(REST_ms, documents * REST_ms_per_document)
   let last = performance.now(), segments = -1
-  for (const began = last; performance.now() - last < REST_ms && performance.now() - began < REST_MAX_ms;) {
+  for (const began = last; performance.now() - last < rest_ms && performance.now() - began < REST_MAX_ms;) {
     await new Promise((resolve) => setTimeout(resolve, 50))
     const now = engine.usage("bench", name)?.segments ?? 0
     if (now !== segments || now > 1) { if (now !== segments) last = performance.now(); segments = now }
@@ -163,7 +165,7 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
     // Compiled code is no property of a merge: a small part of it all beforehand.
     await importAll(documents.slice(0, 20_000))
     for (let i = 0; i < queries.length; i++) await run(i)
-    await quiet(engine, schema.name)
+    await quiet(engine, schema.name, documents.length)
 
     const held_ms = makeHeld_ms(), sampler = new Sampler()
     await sampler.start()
@@ -191,10 +193,10 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
       phases.push({ phase, waits, held, spent, segments_max })
     }
     await beside("import", () => importAll(documents))
-    await beside("merging", () => quiet(engine, schema.name))
+    await beside("merging", () => quiet(engine, schema.name, documents.length))
     await beside("at rest", () => new Promise((resolve) => setTimeout(resolve, ALONE_ms)))
     await beside("replace a tenth", () => importAll(documents.filter((i) => i % 10 === 0)))
-    await beside("merging again", () => quiet(engine, schema.name))
+    await beside("merging again", () => quiet(engine, schema.name, documents.length))
     if (path !== undefined) {
       await engine.close()
       engine = await openEngine({ path, worker: true })

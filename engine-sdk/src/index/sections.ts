@@ -45,12 +45,18 @@ export class SectionWriter {
     }
     const region = allocate(Math.max(8, at))
     const bytes = new Uint8Array(region.buffer as ArrayBuffer, region.offset, region.length)
+    // Over all parts: a merge has hundreds of some hundred kilobytes each.
+    let copied = 0
     for (let i = 0; i < sections.length; i++) {
       const { array } = this.parts[i]
-      for (let from = 0; from < array.byteLength; from += COPY_BYTES) {
-        const count = Math.min(COPY_BYTES, array.byteLength - from)
+      for (let from = 0; from < array.byteLength;) {
+        const count = Math.min(COPY_BYTES - copied, array.byteLength - from)
         bytes.set(new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset + from, count), sections[i].offset + from)
-        if (count === COPY_BYTES) yield
+        from += count
+        copied += count
+        if (copied < COPY_BYTES) continue
+        copied = 0
+        yield
       }
     }
     return { meta: { docs, fields, sections, bytes: at }, region }
