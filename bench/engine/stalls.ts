@@ -216,9 +216,11 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
     })()
     const reasons = await sampler.explain(told)
     const longest_ms = (from: ReadonlyArray<number>): number => round(Math.max(0, ...from), 1)
-    const between = told.flatMap(({ kind, ms }, i) => kind === "wait" ? [{ ms, own: ms * (1 - reasons[i].collector) }] : [])
+    const between = told.flatMap(({ kind, ms, phase }, i) => kind === "wait" ? [{ phase, ms, own: ms * (1 - reasons[i].collector) }] : [])
+    /** Of a phase; those up to `TOLD_ms` are as long as they are. */
+    const ownMax_ms = (of: string, held: ReadonlyArray<number>): number => longest_ms([...held.filter((ms) => ms <= TOLD_ms), ...between.flatMap(({ own, phase }) => phase === of ? [own] : [])])
     return {
-      phases: Object.fromEntries(phases.map(({ held, phase, segments_max, spent, waits }) => [phase, { searches: waits.length, segments_max, wait: percentiles(waits), held: percentiles(held), search: percentiles(spent) }])),
+      phases: Object.fromEntries(phases.map(({ held, phase, segments_max, spent, waits }) => [phase, { searches: waits.length, segments_max, wait: percentiles(waits), held: { ...percentiles(held), max_without_collector_ms: ownMax_ms(phase, held) }, search: percentiles(spent) }])),
       longer_than_5_ms: told.length,
       longer_than_5_ms_without_collector: told.filter(({ ms }, i) => ms * (1 - reasons[i].collector) > TOLD_ms).length,
       between_searches_max_ms: longest_ms(between.map(({ ms }) => ms)), between_searches_max_without_collector_ms: longest_ms(between.map(({ own }) => own)),
