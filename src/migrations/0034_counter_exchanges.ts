@@ -16,15 +16,15 @@ export default Effect.gen(function*() {
     PRIMARY KEY (process, kind)
   ) WITH (fillfactor = 50)`
   yield* sql`CREATE INDEX counter_exchanges_at ON counter_exchanges (at)`
-  yield* sql`ALTER FUNCTION counter_exchange(text, text, int8, text[], int8[], int8[], int8[], int8[], int8[], int8[], int8[], int8[], bool[]) RENAME TO counter_exchange_rows`
-  // An exchange that comes after its successor, or after it was given up, does nothing: it fails.
+  // Beside the one without a number, which processes of the version before go on calling. One that comes after its successor,
+  // or after it was given up, does nothing: it fails.
   yield* sql`CREATE FUNCTION counter_exchange(p_number int8, p_kind text, p_process text, p_share int8, p_names text[], p_started int8[], p_kept int8[], p_limits int8[], p_least int8[], p_wish int8[], p_back int8[], p_debt int8[], p_held int8[], p_recalled bool[])
     RETURNS TABLE (o_name text, o_started float8, o_taken float8, o_available float8, o_others float8, o_used float8) LANGUAGE plpgsql AS $function$
     BEGIN
       INSERT INTO counter_exchanges AS e (process, kind, number, at) VALUES (p_process, p_kind, p_number, (extract(epoch FROM clock_timestamp()) * 1000)::int8)
         ON CONFLICT (process, kind) DO UPDATE SET number = excluded.number, at = excluded.at WHERE e.number < excluded.number;
       IF NOT FOUND THEN RAISE EXCEPTION 'exchange % of % was given up', p_number, p_kind; END IF;
-      RETURN QUERY SELECT * FROM counter_exchange_rows(p_kind, p_process, p_share, p_names, p_started, p_kept, p_limits, p_least, p_wish, p_back, p_debt, p_held, p_recalled);
+      RETURN QUERY SELECT * FROM counter_exchange(p_kind, p_process, p_share, p_names, p_started, p_kept, p_limits, p_least, p_wish, p_back, p_debt, p_held, p_recalled);
     END $function$`
   // Waits for the exchange if it is still under way, and keeps it from being done later. Answers what the process holds,
   // or no row where the exchange was not done.

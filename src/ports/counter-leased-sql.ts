@@ -225,9 +225,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
   const exchange = (rows: ReadonlyArray<Entry>) => Effect.uninterruptibleMask((restore) => Effect.gen(function*() {
     if (unsure !== undefined) {
       const outcome = yield* Effect.exit(restore(settleUnsure(unsure)))
-      if (outcome._tag === "Failure") {
-        return yield* away(outcome.cause)
-      }
+      if (outcome._tag === "Failure") return yield* away(outcome.cause)
     }
     const said: ReadonlyArray<Said> = rows.map((entry) => {
       asking.delete(entry)

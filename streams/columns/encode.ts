@@ -129,7 +129,7 @@ class TextColumn extends Column {
     this.#alike = alike
   }
   put(index: number, value: unknown): boolean {
-    // Half a surrogate pair, which UTF-8 cannot carry, is told by its bytes later; only msgpackr's own way of them could keep it.
+    // What is accepted is well formed: half a surrogate pair, which UTF-8 cannot carry, would become U+FFFD here.
     if (typeof value !== "string") return false
     const texts = this.#texts
     if (this.#alike === "nowhere") this.set(index, texts.push(value))

@@ -15,13 +15,13 @@ interface DeadLetter { readonly topic: string; readonly partition: number; reado
 
 const ERASED = "erased"
 
-/** The record without its erased entries, and how many those were; undefined where it has none. Pure. */
+/** The record (decoded, not opened) without its erased entries, and how many those were; undefined where it has none. Pure. */
 export const withoutErased = (erasures: Erasures, topic: string, partition: number, offset: number, envelope: Envelope<unknown>): { readonly value: Uint8Array; readonly count: number } | undefined => {
   const hidden = erasures.hiddenIn(topic, partition, offset, envelope)
   if (hidden === undefined) return undefined
   const { list } = CONTENTS.get(topic)!
   const entries = entriesIn(topic, envelope)!.map((entry, index) => hidden.has(index) ? null : entry)
-  return { value: encodeRecord({ ...envelope, payload: { [list]: entries } }), count: hidden.size }
+  return { value: encodeRecord({ ...envelope, payload: { ...(envelope.payload as object), [list]: entries } }), count: hidden.size }
 }
 
 const entryOf = (body: unknown): unknown => {
