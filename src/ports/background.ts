@@ -10,10 +10,10 @@ import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { setPriority } from "node:os"
 
 /** Gets about a third of what an equal at 0 gets when both want the processor. */
-const BACKGROUND = 5
+export const BACKGROUND = 5
 
-/** Of a process and all that it starts from now on. Where priorities are not to be had, everything stays equal: that is no failure. */
-export const giveWay = (pid: number): void => {
+/** Where priorities are not to be had, everything stays equal: that is no failure. */
+const giveWay = (pid: number): void => {
   try {
     setPriority(pid, BACKGROUND)
   } catch { /* Not allowed here, or gone already. */ }
