@@ -59,6 +59,7 @@ const partsOf = (list: string): ReadonlyArray<string> => (list.match(/(?:`[^`]*`
 const unquoted = (value: string): string => value.replaceAll("`", "")
 
 export const usesOf = (filter_by: string | undefined, facet_by: string | undefined): ReadonlyArray<FilterUse> | undefined => {
+  if (filter_by === undefined && facet_by === undefined) return undefined
   const uses = new Map<string, FilterUse>()
   const use = (type: FilterUse[0], field: string, value: string) => {
     if (uses.size < USES_MAX && field !== "") uses.set(`${type}\n${field}\n${value}`, [type, cut(field), cut(value)])
