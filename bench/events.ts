@@ -2,7 +2,7 @@
  * Question: how many behavioural events does a running program accept, durable and deduplicated, and at what latency?
  * Workload: batches of generated visits (six events each or so) with fresh ids and visitors, as they happen, within the
  * `spread` seconds before they are sent, over keep-alive sockets from a load process of its own; a closed
- * loop for the peak, then a fixed arrival rate at 70 % of it. Excluded: TLS. Read `events_per_processor_s_first_thread`
+ * loop for the peak, then a fixed arrival rate at 70 % of it over four times the connections. Excluded: TLS. Read `events_per_processor_s_first_thread`
  * (the accepting thread) and `_all` (all processes of the program, the embedded Postgres too, until the last of these
  * events is counted) before wall-clock rates; `counted_after_s` is how long that takes after the last answer. With `kafka` the
  * log is a broker of this run, whose own processor time is not ours, and aggregation is a process of its own, counted in `_all`.
@@ -87,6 +87,8 @@ const tenths = (all: ReadonlyArray<number>): ReadonlyArray<ReadonlyArray<number>
   return Array.from({ length: parts }, (_, i) => all.slice(Math.floor(i * all.length / parts), Math.floor((i + 1) * all.length / parts)))
 }
 const BURST_S_MAX = 120
+/** At a fixed rate a request is due whether or not others are answered: senders that wait for nobody have connections of their own. */
+const FIXED_CONNECTIONS_PER = 4
 const COUNTED_WITHIN_MS = 300_000
 /** Until the overview tells as many events as were accepted. */
 const untilCounted = async ({ base, full_key }: Pick<RunningProgram, "base" | "full_key">, accepted: number): Promise<void> => {
@@ -127,7 +129,7 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
     const rate = options.rate ?? Math.max(1, Math.floor((0.7 * peak.answered) / peak.seconds))
     const memory: Array<number> = [], own: Array<number> = []
     const sampling = setInterval(() => { memory.push(rssMb(server.pid)); own.push(ownMb(server.pid)) }, 1_000)
-    const fixed = await runLoad({ ...common, connections: options.connections, seconds: options.seconds, rate, uniqueFrom: 200_000_000 }).finally(() => clearInterval(sampling))
+    const fixed = await runLoad({ ...common, connections: FIXED_CONNECTIONS_PER * options.connections, seconds: options.seconds, rate, uniqueFrom: 200_000_000 }).finally(() => clearInterval(sampling))
     report("events", {
       machine: machine(),
       log: options.kafka ? "kafka" : "embedded",

@@ -14,17 +14,22 @@ export const BYTES_PER_FETCH = 320 * 1024
 
 /** At most one read a topic, and not past `limits` where there are any. Answers how many records retention had removed before they were read. */
 export const fetchInto = Effect.fnUntraced(function*(log: EventLog["Service"], intake: Intake, inputs: ReadonlyArray<Topic>, partition: number, limits: Positions | undefined, recordsPerFetch = RECORDS_PER_FETCH) {
-  let lost = 0
-  for (const { name } of inputs) {
+  const wanted = inputs.flatMap(({ name }) => {
     const from = intake.wants(name)
-    if (from === undefined) continue
+    if (from === undefined) return []
     const limit = limits === undefined ? Number.POSITIVE_INFINITY : limits[name] ?? 0
-    if (from >= limit) {
+    return [{ name, from, limit }]
+  })
+  // Side by side, though they are few: a log on brokers asks for all of them in one request.
+  const answers = yield* Effect.forEach(wanted, ({ from, limit, name }) => from >= limit ? Effect.succeed(undefined) : log.read({ topic: name, partition, from, recordsMax: Math.min(recordsPerFetch, limit - from), bytesMax: BYTES_PER_FETCH }), { concurrency: "unbounded" })
+  let lost = 0
+  for (let i = 0; i < wanted.length; i++) {
+    const { from, limit, name } = wanted[i]!
+    const answer = answers[i]
+    if (answer === undefined) {
       intake.add(name, [], from, true)
       continue
     }
-    const recordsMax = Math.min(recordsPerFetch, limit - from)
-    const answer = yield* log.read({ topic: name, partition, from, recordsMax, bytesMax: BYTES_PER_FETCH })
     if (answer.startOffset > from && limits === undefined) lost += Math.min(answer.startOffset, answer.nextOffset) - from
     const read = answer.records.filter(({ offset }) => offset < limit)
     const next = Math.min(answer.nextOffset, limit)

@@ -95,8 +95,8 @@ const FLUSH_EVERY_MS = 1_000
  */
 const FLUSH_SHARE = 1 / 10
 const FLUSH_PAUSE_MAX_MS = 300
-/** What comes during a pause is read together: a look at the log has its price too. */
-const GATHER_MS = 20
+/** What comes during a pause is read together: a look at the log has its price too, a request where it is on brokers. */
+const GATHER_MS = 100
 const SNAPSHOT_EVERY_MS = 5_000
 /** At 1 KB of state an entry at most. A visit that goes on is stored once in so many. */
 const SNAPSHOT_ENTRIES_MAX = 150_000
@@ -333,8 +333,8 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     })
 
     const report = Effect.gen(function*() {
-      let lag = 0
-      for (const { name } of processor.inputs) lag += Math.max(0, (yield* log.bounds(name, partition)).endOffset - (committed[name] ?? 0))
+      const ends = yield* endsOf(log, processor.inputs, partition)
+      const lag = ends.reduce((sum, { endOffset, name }) => sum + Math.max(0, endOffset - (committed[name] ?? 0)), 0)
       options.report?.({ group: processor.name, partition, committed, lag, ...counters, isReplaying })
     })
 
@@ -476,7 +476,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         if (cameAny && (pause_ms > 0 ? cameMuch : yield* isBehind(log, processor.inputs, partition, intake.reached))) continue
         if (pause_ms > 0) {
           const gather_ms = Math.min(GATHER_MS, pause_ms)
-          yield* Effect.andThen(Effect.sleep(gather_ms), waitForHint(hints, Duration.millis(pause_ms - gather_ms)))
+          yield* Effect.andThen(Effect.sleep(gather_ms), waitForHint(hints, processor.inputs, partition, Duration.millis(pause_ms - gather_ms)))
           continue
         }
       }
@@ -494,7 +494,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         isSnapshotDue = false
       }
       isLearning = understudy !== undefined && equalPositions(intake.reached, committed) && (yield* understudy.turn(committed, !cameAny))
-      if (!cameAny && !isLearning) yield* waitForHint(hints, isSnapshotDue ? Duration.min(IDLE_POLL, Duration.millis(Math.max(1, snapshotDueAt - clock.currentTimeMillisUnsafe()))) : IDLE_POLL)
+      if (!cameAny && !isLearning) yield* waitForHint(hints, processor.inputs, partition, isSnapshotDue ? Duration.min(IDLE_POLL, Duration.millis(Math.max(1, snapshotDueAt - clock.currentTimeMillisUnsafe()))) : IDLE_POLL)
       else yield* Effect.sleep(0)
     }
   })
@@ -526,12 +526,16 @@ const isPassed = (key: string, committed: Positions): boolean => {
   return Number(offset) < (committed[topic!] ?? 0)
 }
 
-const isBehind = (log: EventLog["Service"], inputs: ReadonlyArray<Topic>, partition: number, reached: Positions) =>
-  Effect.gen(function*() {
-    for (const { name } of inputs) if ((yield* log.bounds(name, partition)).endOffset > (reached[name] ?? 0)) return true
-    return false
-  })
+/** Asked for side by side: a log on brokers answers them together. */
+const endsOf = (log: EventLog["Service"], inputs: ReadonlyArray<Topic>, partition: number) =>
+  Effect.forEach(inputs, ({ name }) => Effect.map(log.bounds(name, partition), ({ endOffset }) => ({ name, endOffset })), { concurrency: "unbounded" })
 
-/** Returns at the first hint, or after `atMost`. */
-const waitForHint = (hints: Queue.Dequeue<AppendedHint>, atMost: Duration.Duration) =>
-  Effect.andThen(Effect.timeoutOption(Queue.take(hints), atMost), Effect.ignore(Queue.clear(hints)))
+const isBehind = (log: EventLog["Service"], inputs: ReadonlyArray<Topic>, partition: number, reached: Positions) =>
+  Effect.map(endsOf(log, inputs, partition), (ends) => ends.some(({ endOffset, name }) => endOffset > (reached[name] ?? 0)))
+
+/** Returns at the first hint of these inputs, or after `atMost`. Others' are passed over: each would cost a look at the log. */
+const waitForHint = (hints: Queue.Dequeue<AppendedHint>, inputs: ReadonlyArray<Topic>, partition: number, atMost: Duration.Duration) =>
+  Effect.andThen(
+    Effect.timeoutOption(Effect.repeat(Queue.take(hints), { until: (hint) => hint.partition === partition && inputs.some(({ name }) => name === hint.topic) }), atMost),
+    Effect.ignore(Queue.clear(hints))
+  )

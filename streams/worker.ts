@@ -3,7 +3,7 @@ import "../src/runtime/plain-fibers.ts"
 import "effect/schema/SchemaJITCompiler/enable"
 import { Cause, Effect, Exit, Fiber, Logger } from "effect"
 import { parentPort, workerData } from "node:worker_threads"
-import { giveWayHere } from "../src/runtime/background.ts"
+import { giveWayHere } from "../src/ports/background.ts"
 import { runStreams } from "./main.ts"
 import type { FromStreams, StreamsPort, ToStreams, WorkerSettings } from "./messages.ts"
 

@@ -24,7 +24,7 @@ import type { Texts } from "../texts.ts"
 
 /** Where documents are written: on the searching thread, in memory; or in a worker, on disk. */
 export type StallMode = "memory" | "worker"
-/** A stretch that is told of. */
+/** A stretch that is told of, and how many of each kind. */
 const TOLD_ms = 5
 const TOLD_MAX = 12
 const SAMPLES_us = 500
@@ -224,7 +224,8 @@ const measureMode = async ({ documents, queries, schema }: ReturnType<typeof wit
       longer_than_5_ms: told.length,
       longer_than_5_ms_without_collector: told.filter(({ ms }, i) => ms * (1 - reasons[i].collector) > TOLD_ms).length,
       between_searches_max_ms: longest_ms(between.map(({ ms }) => ms)), between_searches_max_without_collector_ms: longest_ms(between.map(({ own }) => own)),
-      longest: told.slice(0, TOLD_MAX).map(({ kind, ms, phase, query }, i) => `${round(ms, 1)} ms, ${kind}, ${phase}${kind === "wait" ? "" : ` ${JSON.stringify({ ...queries[query], query_by: undefined })}`}: ${reasons[i].ran}`)
+      longest: (["wait", "first_use"] as const).flatMap((of) => told.flatMap((stretch, i) => stretch.kind === of ? [{ ...stretch, ran: reasons[i].ran }] : []).slice(0, TOLD_MAX))
+        .map(({ kind, ms, phase, query, ran }) => `${round(ms, 1)} ms, ${kind}, ${phase}${kind === "wait" ? "" : ` ${JSON.stringify({ ...queries[query], query_by: undefined })}`}: ${ran}`)
     }
   } finally {
     await engine.close()

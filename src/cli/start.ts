@@ -9,6 +9,7 @@ import { seedDemo } from "../demo/seed.ts"
 import { dataVersion } from "../migrations/index.ts"
 import { createWithKeys } from "../organizations/routes.ts"
 import { parseWeights } from "../../streams/weights.ts"
+import { collectorGivesWay } from "../ports/background.ts"
 import { type DataFolder, type GivenSecrets, openDataFolder, StartRefused } from "../runtime/data-folder.ts"
 import { parseCidr } from "../ports/network-address.ts"
 import { layerEmbedded } from "../runtime/embedded.ts"
@@ -95,6 +96,7 @@ const welcome = (base: string, prepared: Prepared, hasDemo: boolean): string => 
 export const start = Effect.fn("start")(function*(config: ServerConfig, distributed: DistributedConfig, secrets: GivenSecrets) {
   if (config.mode === "embedded" && config.engine === "none") return yield* Effect.fail(new StartRefused("--engine none is for --mode distributed, where another process has the engine."))
   yield* assertPortFree(config.host, config.port)
+  collectorGivesWay()
   const folder = yield* Effect.acquireRelease(
     Effect.try({ try: () => openDataFolder(config.dataDir, dataVersion, secrets), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
     (opened) => Effect.sync(opened.release)

@@ -30,6 +30,7 @@ import members from "./0032_members.ts"
 import keyLookup from "./0033_key_lookup.ts"
 import counterExchanges from "./0034_counter_exchanges.ts"
 import eventColumns from "./0035_event_columns.ts"
+import visitsAsBytes from "./0036_visits_as_bytes.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -57,7 +58,8 @@ const migrations = {
   "0032_members": members,
   "0033_key_lookup": keyLookup,
   "0034_counter_exchanges": counterExchanges,
-  "0035_event_columns": eventColumns
+  "0035_event_columns": eventColumns,
+  "0036_visits_as_bytes": visitsAsBytes
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -10,7 +10,7 @@ import { createRequire } from "node:module"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
-import { giveWay } from "./background.ts"
+import { BACKGROUND } from "../ports/background.ts"
 import { freePort } from "./free-port.ts"
 
 export interface PostgresServer {
@@ -118,8 +118,13 @@ const clearLeftover = async (folder: string): Promise<void> => {
   if (existsSync(pidFile) && !isOurs()) rmSync(pidFile, { force: true })
 }
 
-/** The shell holds a pipe from us: when we end in any way the pipe ends, and the server is told to stop (front-door part 4). */
-const guard = `exec 3<&0; "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -INT $p) 2>/dev/null & w=$!; exec 3<&-
+/**
+ * The shell holds a pipe from us: when we end in any way the pipe ends, and the server is told to stop (front-door part 4).
+ * Priorities before the server starts, so that all its processes have them; a session of its own, which `detached` makes, may
+ * be a group of its own to Linux, whose members' priorities count among themselves only, so the group gets one as well.
+ */
+const guard = `(echo ${BACKGROUND} >/proc/self/autogroup) 2>/dev/null; n="nice -n ${BACKGROUND}"; command -v nice >/dev/null || n=
+exec 3<&0; $n "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -INT $p) 2>/dev/null & w=$!; exec 3<&-
 trap 'kill -INT $p' INT TERM; wait $p; r=$?; wait $p 2>/dev/null; kill $w 2>/dev/null; exit $r`
 
 /** A startup message is answered with a request to authenticate ("R") once clients are accepted, and with an error while the server recovers. */
@@ -181,7 +186,5 @@ export const startEmbeddedPostgres = async (folder: string, at?: number): Promis
     }
     await new Promise((settle) => setTimeout(settle, 20))
   }
-  const server = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n", 1)[0])
-  if (Number.isInteger(server)) giveWay(server)
   return { host: "127.0.0.1", port, username: "dowser", password, database: "postgres", stop, died }
 }

@@ -12,6 +12,8 @@ import { COLLECTION_NOT_FOUND, resolveCollection, type Caller, type OperationCon
 
 const BATCH_LINES_MAX = 1_024
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024
+/** Decoded at once: a megabyte held the searching thread for 5-9 ms, and its lines kept all of its text until the last of them was written. */
+const PIECE_BYTES = 64 * 1024
 const LINE_BYTES_MAX = 32 * 1024 * 1024
 const EXPORT_PAGE = 500
 const NEWLINE = 10
@@ -117,9 +119,11 @@ async function* importLines(context: OperationContext, info: CollectionInfo, chu
         return undefined
       })
       if (next === undefined || next.done === true) break
-      for (const line of lines.add(next.value)) {
-        add(line)
-        if (batch.length >= BATCH_LINES_MAX || characters >= BATCH_CHARACTERS_MAX) yield await flush()
+      for (let at = 0; at < next.value.length; at += PIECE_BYTES) {
+        for (const line of lines.add(next.value.subarray(at, at + PIECE_BYTES))) {
+          add(line)
+          if (batch.length >= BATCH_LINES_MAX || characters >= BATCH_CHARACTERS_MAX) yield await flush()
+        }
       }
       if (memory.hold(characters + lines.openBytes)) continue
       if (batch.length > 0) yield await flush()

@@ -114,9 +114,8 @@ const addList = (bits: Bits, { docs, starts }: TextColumn, term: number): void =
 }
 const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): Bits => { for (let w = from; w < end; w++) into[w] = a[w] & b[w]; return into }
 const orOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): void => { for (let w = from; w < end; w++) into[w] = a[w] | b[w] }
-/** The numbers of the set bits, ascending. `most`: there are not more between the words `from` and `end`. */
-export const listOf = (bits: ReadonlyBits, most = countBits(bits), from = 0, end = bits.length): Uint32Array => {
-  const docs = new Uint32Array(most)
+/** The numbers of the set bits, ascending, in `docs`. `most`: there are not more between the words `from` and `end`. */
+export const listOf = (bits: ReadonlyBits, most = countBits(bits), from = 0, end = bits.length, docs: Uint32Array = new Uint32Array(most)): Uint32Array => {
   let n = 0
   for (let w = from; w < end; w++) {
     let word = bits[w]
@@ -126,7 +125,7 @@ export const listOf = (bits: ReadonlyBits, most = countBits(bits), from = 0, end
       docs[n++] = (w << 5) + 31 - Math.clz32(low)
     }
   }
-  return n === most ? docs : docs.subarray(0, n)
+  return n === docs.length ? docs : docs.subarray(0, n)
 }
 const sortedUnion = (lists: ReadonlyArray<MarkedList>, word: number): Uint32Array => {
   let all: Uint32Array | undefined

@@ -18,6 +18,7 @@ import type { CollectionSchema } from "../schema.ts"
 import { chooseByAge, chooseByHash, chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
 import { highlightTokens, type TokenMatcher } from "./highlight-text.ts"
 import { damerauWithin } from "./edit-distance.ts"
+import { SpareNumbers } from "./spare.ts"
 
 /** What is counted: documents of one segment, or with groups the group number of each document. */
 export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; readonly groupOf?: ((doc: number) => number); /** Every live document: counts of the whole segment are kept with it. */ readonly isAll?: boolean; /** Bits that are set, where that is known. */ readonly count?: number; /** The same documents as numbers, each once, where they are at hand. */ docs?: ReadonlyArray<Uint32Array> }
@@ -25,8 +26,10 @@ export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; r
 interface Counted { count: number; /** The value's number in the dictionary of the field, where it was counted by that. */ readonly value?: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
 
 /** One entry per request, in order; fields that the time was too short for have no values. */
-export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, cutoff?: Cutoff): FacetCount[] =>
-  plan.facets.filter((request) => request.collection === undefined).map((request) => cutoff?.check() === true ? { field_name: request.field, sampled: false, counts: [], stats: { total_values: 0 } } : facetOf(reader, request, plan, sets, cutoff))
+export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, cutoff?: Cutoff): FacetCount[] => {
+  listRoom = undefined
+  return plan.facets.filter((request) => request.collection === undefined).map((request) => cutoff?.check() === true ? { field_name: request.field, sampled: false, counts: [], stats: { total_values: 0 } } : facetOf(reader, request, plan, sets, cutoff))
+}
 
 const LARGE_RESULT = 1_000
 const FEW_VALUES = 250
@@ -166,7 +169,8 @@ const orders = new WeakMap<FieldDictionary, Largest>()
 const largestFirst = (reader: CollectionReader, field: string): Largest => {
   const known = orders.get(reader.dictionary(field))
   if (known !== undefined && known.version === reader.version) return known
-  const { counts: totals } = countByDictionary(reader, field, liveSets(reader), true)
+  // Kept, and asked for while the counts of a facet are in use.
+  const { counts: totals } = countByDictionary(reader, field, liveSets(reader), true, (size) => new Uint32Array(size))
   const values: number[] = []
   for (let value = 0; value < totals.length; value++) if (totals[value] > 0) values.push(value)
   const largest = { version: reader.version, order: Uint32Array.from(values.sort((a, b) => totals[b] - totals[a])), totals }
@@ -218,16 +222,29 @@ const countValues = (reader: CollectionReader, request: FacetRequest, sets: Read
   if (sibling !== undefined) addSiblings(request.field, sibling, sets, merged)
   return merged
 }
+/** Of one facet at a time; what a segment counts by its own numbers goes into the first before the next segment is counted. */
+const spareCounts = new SpareNumbers(), spareSeen = new SpareNumbers(), spareOwn = new SpareNumbers()
+const spareZeros = (size: number): Uint32Array => spareCounts.zeros(size)
+/** Matches as numbers, of all sets of one search one after the other: its facets share them. */
+const spareDocs = new SpareNumbers()
+let listRoom: Uint32Array | undefined
+const listed = (sets: ReadonlyArray<FacetedSet>, bits: Bits): Uint32Array => {
+  listRoom ??= spareDocs.take(sets.reduce((sum, { bits, count, docs }) => docs === undefined ? sum + (count ?? countBits(bits)) : sum, 0))
+  const docs = listOf(bits, listRoom.length, 0, bits.length, listRoom)
+  listRoom = listRoom.subarray(docs.length)
+  return docs
+}
 interface DictionaryCounts { readonly dictionary: FieldDictionary; readonly counts: Uint32Array; /** Set and document where a value was met first. */ readonly seen: Uint32Array | undefined }
 /**
  * Documents per value over all segments, in numbers: each segment's ordinals map into one growing dictionary of the
  * reader, so nothing is decoded or hashed per search. Ordinals are counted in one tight loop per segment and mapped once;
  * with `numbersOnly` nobody asks where a value was met.
  */
-const countByDictionary = (reader: CollectionReader, field: string, sets: ReadonlyArray<FacetedSet>, numbersOnly = false): DictionaryCounts => {
+const countByDictionary = (reader: CollectionReader, field: string, sets: ReadonlyArray<FacetedSet>, numbersOnly = false, zeros = spareZeros): DictionaryCounts => {
   const dictionary = reader.dictionary(field)
   const maps = sets.map(({ view }) => dictionary.ordinalsOf(view.segment))
-  const counts = new Uint32Array(dictionary.size), seen = numbersOnly ? undefined : new Uint32Array(dictionary.size * 2)
+  // What was seen is read of counted values alone.
+  const counts = zeros(dictionary.size), seen = numbersOnly ? undefined : spareSeen.take(dictionary.size * 2)
   for (let s = 0; s < sets.length; s++) {
     const map = maps[s]
     const column = sets[s].view.segment.values(field)
@@ -239,8 +256,8 @@ const countByDictionary = (reader: CollectionReader, field: string, sets: Readon
     } else if (seen !== undefined) countSeen(column, bits, view.segment.seqs, map, counts, seen, s)
     else {
       // Cell 0 takes the documents without a value.
-      const own = new Uint32Array(column.table.size + 1)
-      for (const docs of sets[s].docs ??= [listOf(bits)]) {
+      const own = spareOwn.zeros(column.table.size + 1)
+      for (const docs of sets[s].docs ??= [listed(sets, bits)]) {
         if (column.single !== undefined) countSingles(column.single, docs, own)
         else countLists(column, docs, own)
       }

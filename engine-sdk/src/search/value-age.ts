@@ -17,6 +17,7 @@ import type { ValueColumn } from "../index/columns.ts"
 import type { FieldDictionary } from "../index/field-dictionary.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { BATCH_docs, batchOrder } from "./batch-order.ts"
+import { SpareNumbers } from "./spare.ts"
 
 /** `born`: the batch that brought a value; `changed`: the last one that added to it. */
 export type Age = "born" | "changed"
@@ -127,9 +128,10 @@ export const pickByAge = (reader: CollectionReader, field: string, tied: ArrayLi
   for (const i of atEdge.sort((a, b) => step * (places.get(tied[a])! - places.get(tied[b])!)).slice(0, room)) picked.push(i)
   return picked
 }
+const spareIndexes = new SpareNumbers()
 const batchesOf = (reader: CollectionReader, field: string, tied: ArrayLike<number>, age: Age): Int32Array => {
   const dictionary = reader.dictionary(field)
-  const batches = new Int32Array(tied.length).fill(-1), indexOf = new Uint32Array(dictionary.size)
+  const batches = new Int32Array(tied.length).fill(-1), indexOf = spareIndexes.zeros(dictionary.size)
   for (let i = 0; i < tied.length; i++) indexOf[tied[i]] = i + 1
   for (const view of reader.views) {
     const map = dictionary.ordinalsOf(view.segment), column = view.segment.values(field)

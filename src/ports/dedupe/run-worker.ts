@@ -1,9 +1,12 @@
 /** The entry of the thread that seals and merges runs, so that neither ever holds up the thread that accepts. */
 import { parentPort, workerData } from "node:worker_threads"
+import { giveWayHere } from "../background.ts"
 import type { FromRuns, RunThreadSettings, ToRuns } from "./messages.ts"
 import { RunCorrupt } from "./run-format.ts"
 import { RunStore } from "./run-store.ts"
 import type { OpenedRun } from "./run-writer.ts"
+
+giveWayHere()
 
 const settings = workerData as RunThreadSettings
 const send = (message: FromRuns, runs: ReadonlyArray<OpenedRun> = []) => parentPort!.postMessage(message, runs.flatMap(({ fences, filter }) => [fences, filter]))

@@ -1,4 +1,7 @@
-/** Sorts rows of a run by fingerprint: one pass spreads them by their uniformly distributed first word, buckets of a few rows remain. */
+/**
+ * Sorts rows of a run by fingerprint, whose first word is uniformly distributed: one pass spreads them by its first byte,
+ * then each part, which fits the processor's cache, is spread by the bits behind it into buckets of two rows or so.
+ */
 import { ROW_WORDS } from "./run-format.ts"
 
 /** Order of two rows by their fingerprints. */
@@ -7,26 +10,50 @@ export const compareRows = (a: Uint32Array, at: number, b: Uint32Array, bt: numb
   return 0
 }
 
-/** A sorted copy of the first `count` rows. O(count) for fingerprints, about 0.2 µs a row. */
+const PARTS = 256
+
+/** Not `copyWithin` and `set`: a call for twenty bytes costs more than they do. */
+const copyRow = (from: Uint32Array, at: number, to: Uint32Array, bt: number): void => {
+  to[bt] = from[at]!
+  to[bt + 1] = from[at + 1]!
+  to[bt + 2] = from[at + 2]!
+  to[bt + 3] = from[at + 3]!
+  to[bt + 4] = from[at + 4]!
+}
+
+/** A sorted copy of the first `count` rows; equal ones stay in their order. O(count) for fingerprints, about 0.1 µs a row. */
 export const sortRows = (rows: Uint32Array, count: number): Uint32Array => {
-  const buckets = 2 ** Math.min(24, Math.max(0, Math.ceil(Math.log2(Math.max(1, count / 2)))))
-  const scale = buckets / 2 ** 32
-  const ends = new Uint32Array(buckets + 1)
-  for (let i = 0; i < count; i++) ends[((rows[i * ROW_WORDS]! * scale) | 0) + 1]++
-  for (let i = 1; i <= buckets; i++) ends[i] += ends[i - 1]!
+  const parts = new Uint32Array(PARTS + 1)
+  for (let i = 0; i < count; i++) parts[(rows[i * ROW_WORDS]! >>> 24) + 1]!++
+  for (let part = 1; part <= PARTS; part++) parts[part] += parts[part - 1]!
+  const spread = new Uint32Array(count * ROW_WORDS)
+  const next = parts.slice()
+  for (let i = 0; i < count; i++) copyRow(rows, i * ROW_WORDS, spread, next[rows[i * ROW_WORDS]! >>> 24]!++ * ROW_WORDS)
+
   const sorted = new Uint32Array(count * ROW_WORDS)
   const row = new Uint32Array(ROW_WORDS)
-  const next = ends.slice()
-  for (let i = 0; i < count; i++) {
-    const from = i * ROW_WORDS
-    const bucket = (rows[from]! * scale) | 0
-    for (let k = 0; k < ROW_WORDS; k++) row[k] = rows[from + k]!
-    // Insertion into a bucket of two rows on average.
-    let slot = next[bucket]!++
-    for (; slot > ends[bucket]! && compareRows(sorted, (slot - 1) * ROW_WORDS, row, 0) > 0; slot--) {
-      sorted.copyWithin(slot * ROW_WORDS, (slot - 1) * ROW_WORDS, slot * ROW_WORDS)
+  let largest = 0
+  for (let part = 0; part < PARTS; part++) largest = Math.max(largest, parts[part + 1]! - parts[part]!)
+  const bits = Math.min(20, Math.max(0, Math.ceil(Math.log2(Math.max(1, largest / 2)))))
+  const buckets = 2 ** bits
+  /** Where a bucket begins, and where its next row goes, in rows of the whole. */
+  const begins = new Uint32Array(buckets + 1), ends = new Uint32Array(buckets + 1)
+  // Without bits there is one bucket: a shift by 32 would be one by none.
+  const bucketOf = (word: number): number => bits === 0 ? 0 : (word << 8) >>> (32 - bits)
+  for (let part = 0; part < PARTS; part++) {
+    const from = parts[part]!, to = parts[part + 1]!
+    begins.fill(0)
+    for (let i = from; i < to; i++) begins[bucketOf(spread[i * ROW_WORDS]!) + 1]!++
+    begins[0] = from
+    for (let bucket = 1; bucket <= buckets; bucket++) begins[bucket] += begins[bucket - 1]!
+    ends.set(begins)
+    for (let i = from; i < to; i++) {
+      copyRow(spread, i * ROW_WORDS, row, 0)
+      const bucket = bucketOf(row[0]!), first = begins[bucket]!
+      let slot = ends[bucket]!++
+      for (; slot > first && compareRows(sorted, (slot - 1) * ROW_WORDS, row, 0) > 0; slot--) copyRow(sorted, (slot - 1) * ROW_WORDS, sorted, slot * ROW_WORDS)
+      copyRow(row, 0, sorted, slot * ROW_WORDS)
     }
-    sorted.set(row, slot * ROW_WORDS)
   }
   return sorted
 }

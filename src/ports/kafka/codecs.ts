@@ -6,15 +6,29 @@ import kafkajs from "kafkajs"
 export type Compression = "zstd" | "gzip" | "none"
 
 /** Of `node:zlib`, absent before Node 22.15 (and from the typings of older ones). */
-const { zstdCompressSync, zstdDecompressSync } = zlib as { zstdCompressSync?: (bytes: Uint8Array) => Buffer; zstdDecompressSync?: (bytes: Uint8Array) => Buffer }
+const { zstdCompressSync, zstdDecompressSync } = zlib as {
+  zstdCompressSync?: (bytes: Uint8Array, options: { readonly params: Readonly<Record<number, number>> }) => Buffer
+  zstdDecompressSync?: (bytes: Uint8Array) => Buffer
+}
 export const hasZstd = zstdCompressSync !== undefined && zstdDecompressSync !== undefined
+
+/**
+ * Tables and window for batches of some 10 to 100 KB. By itself the runtime makes them for a stream of any length, four
+ * megabytes of fresh memory a batch: in a busy process that cost the accepting thread 2 µs an event, ten times the compressing.
+ * 12.4 bytes an event instead of 12.0, and readers need an eighth of a megabyte instead of two.
+ */
+const zstdParameters = ((): Readonly<Record<number, number>> => {
+  const { ZSTD_c_chainLog, ZSTD_c_compressionLevel, ZSTD_c_hashLog, ZSTD_c_windowLog } = constants as Partial<Record<string, number>>
+  return ZSTD_c_compressionLevel === undefined ? {} : { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog!]: 17, [ZSTD_c_hashLog!]: 13, [ZSTD_c_chainLog!]: 13 }
+})()
+const zstd = zstdCompressSync === undefined ? undefined : (bytes: Uint8Array): Buffer => zstdCompressSync(bytes, { params: zstdParameters })
 
 /** Level 1 costs a sixth of level 6 and gives 7.6-9.5 KB instead of 6.8 for a record of 100 events. */
 const gzipFast = (bytes: Uint8Array): Buffer => gzipSync(bytes, { level: constants.Z_BEST_SPEED })
 
 /** Undefined for none. */
 export const compressorOf = (compression: Compression): ((bytes: Uint8Array) => Buffer) | undefined =>
-  compression === "zstd" ? zstdCompressSync : compression === "gzip" ? gzipFast : undefined
+  compression === "zstd" ? zstd : compression === "gzip" ? gzipFast : undefined
 
 /** zstd where the runtime has it: as small as gzip for a fifth of the processor time. Throws when it was asked for and is not there. */
 export const compressionOf = (wanted: Compression = hasZstd ? "zstd" : "gzip"): Compression => {
@@ -28,9 +42,9 @@ export const registerCodecs = (): void => {
     compress: async ({ buffer }: { readonly buffer: Buffer }) => gzipFast(buffer),
     decompress: async (bytes: Buffer) => gunzipSync(bytes)
   })
-  if (zstdCompressSync === undefined || zstdDecompressSync === undefined) return
+  if (zstd === undefined || zstdDecompressSync === undefined) return
   kafkajs.CompressionCodecs[kafkajs.CompressionTypes.ZSTD] = () => ({
-    compress: async ({ buffer }: { readonly buffer: Buffer }) => zstdCompressSync(buffer),
+    compress: async ({ buffer }: { readonly buffer: Buffer }) => zstd(buffer),
     decompress: async (bytes: Buffer) => zstdDecompressSync(bytes)
   })
 }

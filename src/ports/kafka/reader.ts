@@ -8,6 +8,7 @@ import type { LogRecord, PartitionBounds, ReadAnswer, ReadRequest } from "../eve
 import type { BrokerConnection, Cluster, FetchedPartition } from "./client.ts"
 import { Connections } from "./connections.ts"
 import { errorTypeOf, messageOf } from "./errors.ts"
+import { type AskedPartition, byTopic, Rounds } from "./rounds.ts"
 
 export interface ReaderOptions {
   readonly kafka: Kafka
@@ -56,6 +57,21 @@ const take = ({ records, next, startOffset }: Ahead, { bytesMax, from, recordsMa
   return { records: taken, startOffset, nextOffset: taken.length === records.length ? next : taken.length === 0 ? from : taken.at(-1)!.offset + 1 }
 }
 
+/** What the broker has from an offset on; whole batches, so more than `maxBytes` when the first alone is. */
+interface FetchAsked extends AskedPartition { readonly fetchOffset: string; readonly maxBytes: number }
+const fetchTogether = async (broker: BrokerConnection, asked: ReadonlyArray<FetchAsked>) => {
+  const { responses } = await broker.fetch({
+    replicaId: -1, isolationLevel: 0, maxWaitTime: 0, minBytes: 0, maxBytes: asked.reduce((sum, { maxBytes }) => sum + maxBytes, 0), topics: byTopic(asked)
+  })
+  return responses.flatMap(({ partitions, topicName }) => partitions.map((answer) => ({ topic: topicName, partition: answer.partition, answer })))
+}
+
+interface OffsetAsked extends AskedPartition { readonly timestamp: number }
+const offsetsTogether = async (broker: BrokerConnection, asked: ReadonlyArray<OffsetAsked>) => {
+  const { responses } = await broker.listOffsets({ replicaId: -1, isolationLevel: 0, topics: byTopic(asked) })
+  return responses.flatMap(({ partitions, topic }) => partitions.map(({ offset, partition }) => ({ topic, partition, answer: offset })))
+}
+
 const pause = (ms: number): Promise<void> => new Promise((settle) => setTimeout(settle, ms))
 
 export class KafkaReader {
@@ -64,6 +80,8 @@ export class KafkaReader {
   readonly #connections: Connections
   /** Starts of partitions, which every fetch tells as well; a partition each. */
   readonly #starts = new Map<string, { readonly offset: number; readonly until: number }>()
+  readonly #fetches = new Rounds(fetchTogether)
+  readonly #offsets = new Rounds(offsetsTogether)
   #isFailing = false
 
   constructor(options: ReaderOptions) {
@@ -141,8 +159,7 @@ export class KafkaReader {
   }
 
   async #offsetBy(broker: BrokerConnection, topic: string, partition: number, timestamp: number): Promise<number> {
-    const { responses } = await broker.listOffsets({ replicaId: -1, isolationLevel: 0, topics: [{ topic, partitions: [{ partition, timestamp }] }] })
-    const offset = responses[0]?.partitions[0]?.offset
+    const offset = await this.#offsets.ask(broker, { topic, partition, timestamp })
     if (offset === undefined) throw new Error(`the broker answers nothing about ${topic}/${partition}`)
     return Number(offset)
   }
@@ -150,21 +167,20 @@ export class KafkaReader {
   #fetch(topic: string, partition: number, from: number, maxBytes: number): Promise<Ahead> {
     return this.#tried(topic, partition, async (broker) => {
       for (let at = from;;) {
-        const answer = await broker.fetch({
-          replicaId: -1, isolationLevel: 0, maxWaitTime: 0, minBytes: 0, maxBytes,
-          topics: [{ topic, partitions: [{ partition, fetchOffset: String(at), maxBytes }] }]
-        }).catch((error: unknown) => {
-          if (errorTypeOf(error) === "OFFSET_OUT_OF_RANGE") return undefined
-          throw error
-        })
-        if (answer === undefined) {
+        const asked = { topic, partition, fetchOffset: String(at), maxBytes }
+        let fetched: FetchedPartition | undefined
+        try {
+          fetched = await this.#fetches.ask(broker, asked)
+          // A broker that was asked for several gives a batch that is larger than `maxBytes` to the first of them only.
+          if (fetched !== undefined && fetched.messages.length === 0 && Number(fetched.highWatermark) > at) fetched = (await fetchTogether(broker, [asked]))[0]?.answer
+        } catch (error) {
+          if (errorTypeOf(error) !== "OFFSET_OUT_OF_RANGE") throw error
           const startOffset = await this.#startOf(broker, topic, partition)
           // Past the end: nothing is there, and the reader must hear where the log begins. Before the start: from there.
           if (at >= startOffset) return { from, records: [], next: from, startOffset }
           at = startOffset
           continue
         }
-        const fetched = answer.responses[0]?.partitions[0]
         if (fetched === undefined) throw new Error(`the broker answers nothing about ${topic}/${partition}`)
         const ahead = aheadOf(fetched, at)
         if (ahead.startOffset >= 0) this.#learnStart(topic, partition, ahead.startOffset)
