@@ -3,6 +3,7 @@
  * The store is derived from the log and from Postgres' offset; when it is missing or ahead, it is rebuilt from the log.
  */
 import { Packr } from "msgpackr"
+import { ByteReader, type Page, PageWriter } from "./pages.ts"
 
 /** Next offset to read, by topic, of one partition. */
 export type Positions = Readonly<Record<string, number>>
@@ -47,16 +48,43 @@ const packr = new Packr({ useRecords: true })
 const touchedAtOf = (stored: Uint8Array): number =>
   stored[0] === 0x92 && stored[1] === 0xcb && stored.length >= 10 ? new DataView(stored.buffer, stored.byteOffset).getFloat64(2) : (packr.unpack(stored) as [number])[0]
 
-interface Held<V> {
+// A stored value is msgpack: a pair of `touchedAt` and what its form wrote, as bytes behind their length.
+const PAIR = 0x92, DOUBLE = 0xcb, BYTES = 0xc6
+const BYTES_AT = 10, LENGTH_AT = 11, WRITTEN_AT = 15
+
+class Held<V> {
   readonly key: string
-  value: V
+  /** Undefined while it is at rest. */
+  value: V | undefined
   /** Append time (ms) of the last record that touched it: the log's time, so that a replay decides alike. */
   touchedAt: number
-  isDirty: boolean
+  isDirty = false
   /** Of the value when it was last put or read. */
   weight: number
   /** Snapshots before its last use. */
   usedIn: number
+  /** Rests before its last use. */
+  restsBefore = 0
+  /** Where it lies as bytes as it was put last, if it does: always while it is at rest. */
+  page: Page | undefined = undefined
+  from = 0
+  to = 0
+
+  constructor(key: string, value: V, touchedAt: number, weight: number, usedIn: number) {
+    this.key = key
+    this.value = value
+    this.touchedAt = touchedAt
+    this.weight = weight
+    this.usedIn = usedIn
+  }
+}
+
+/** How values lie as bytes. */
+export interface Form<V> {
+  readonly write: (to: PageWriter, value: V) => void
+  readonly read: (from: ByteReader) => V
+  /** Of what programs before stored, as msgpack. */
+  readonly decode: (stored: never) => V
 }
 
 export interface KeyedStateOptions<V> {
@@ -68,14 +96,20 @@ export interface KeyedStateOptions<V> {
   readonly hotMax: number
   /** What a value takes of `hotMax`; 1 when absent, for values of one size. Asked at each `put`. */
   readonly weigh?: (value: V) => number
-  readonly encode: (value: V) => unknown
-  readonly decode: (stored: never) => V
+  readonly form: Form<V>
 }
+
+/** Values that come to be used between two rests: what was not used since the one before is bytes from then on. */
+const REST_EVERY = 512
 
 /** Snapshots that uses are told apart by; what was used in none of so many is equally old. A power of two. */
 const AGES = 64
 
-/** Values by key; reads fall through to the store, writes wait for `takeWrites`. */
+/**
+ * Values by key; reads fall through to the store, writes wait for `takeWrites`. Only what was used lately is an object:
+ * most values are touched some times in a row and then not until they are stored, and rest as the bytes that will be stored.
+ * So who gets a value and changes it puts it before he asks for many others.
+ */
 export class KeyedState<V> {
   readonly #store: StateStore
   readonly #options: KeyedStateOptions<V>
@@ -83,6 +117,12 @@ export class KeyedState<V> {
   /** The one asked for last: whoever gets a value puts it next. */
   #last: Held<V> | undefined
   #dirty: Array<Held<V>> = []
+  /** Those that are objects; some may have been let go. */
+  #awake: Array<Held<V>> = []
+  #restAt: number
+  #rests = 0
+  readonly #pages = new PageWriter()
+  readonly #reader = new ByteReader()
   #weight = 0
   #snapshots = 0
   /** Of what was used last before a snapshot, at its number modulo `AGES`. */
@@ -91,6 +131,7 @@ export class KeyedState<V> {
   constructor(store: StateStore, options: KeyedStateOptions<V>) {
     this.#store = store
     this.#options = options
+    this.#restAt = this.#restAfter(0)
   }
 
   get size(): number {
@@ -108,11 +149,70 @@ export class KeyedState<V> {
     return held
   }
   #hold(key: string, value: V, touchedAt: number): Held<V> {
-    const held = { key, value, touchedAt, isDirty: false, weight: this.#options.weigh?.(value) ?? 1, usedIn: this.#snapshots }
+    const held = new Held(key, value, touchedAt, this.#options.weigh?.(value) ?? 1, this.#snapshots)
     this.#held.set(key, held)
     this.#last = held
     this.#weigh(held, held.weight)
+    this.#wake(held)
     return held
+  }
+  /** It has become an object. */
+  #wake(held: Held<V>): void {
+    if (this.#awake.length >= this.#restAt) this.#rest()
+    held.restsBefore = this.#rests
+    this.#awake.push(held)
+  }
+  #restAfter(awake: number): number {
+    return awake + Math.max(awake, Math.min(REST_EVERY, this.#options.hotMax))
+  }
+  /** Makes bytes of what was not used since the last time. O(values awake), and they have doubled since. */
+  #rest(): void {
+    let awake = 0
+    for (const held of this.#awake) {
+      if (held.value === undefined) continue
+      if (held.restsBefore === this.#rests) {
+        this.#awake[awake++] = held
+        continue
+      }
+      this.#pack(held)
+      held.value = undefined
+    }
+    this.#awake.length = awake
+    this.#restAt = this.#restAfter(awake)
+    this.#rests++
+  }
+  #pack(held: Held<V>): void {
+    if (held.page !== undefined) return
+    const pages = this.#pages
+    pages.begin()
+    pages.byte(PAIR)
+    pages.byte(DOUBLE)
+    pages.double(held.touchedAt)
+    pages.byte(BYTES)
+    pages.long(0)
+    this.#options.form.write(pages, held.value!)
+    pages.page.view.setUint32(pages.from + LENGTH_AT, pages.to - pages.from - WRITTEN_AT)
+    this.#lay(held)
+  }
+  /** What was written last is its bytes. */
+  #lay(held: Held<V>): void {
+    const { from, page, to } = this.#pages
+    this.#pages.keep()
+    held.page = page
+    held.from = from
+    held.to = to
+  }
+  /** Its bytes are not those of its value any more. */
+  #unlay(held: Held<V>): void {
+    if (held.page === undefined) return
+    this.#pages.release(held.page, held.to - held.from)
+    held.page = undefined
+  }
+  #unpack(bytes: Buffer, from: number): V {
+    const { form } = this.#options
+    return bytes[from] === PAIR && bytes[from + 1] === DOUBLE && bytes[from + BYTES_AT] === BYTES
+      ? form.read(this.#reader.open(bytes, from + WRITTEN_AT))
+      : form.decode((packr.unpack(bytes) as [number, never])[1])
   }
   #lastUse({ usedIn }: Held<V>): number {
     return Math.max(usedIn, this.#snapshots - AGES + 1)
@@ -123,6 +223,7 @@ export class KeyedState<V> {
     this.#weight += more
   }
   #use(held: Held<V>): void {
+    held.restsBefore = this.#rests
     if (held.usedIn === this.#snapshots) return
     this.#weigh(held, -held.weight)
     held.usedIn = this.#snapshots
@@ -131,6 +232,8 @@ export class KeyedState<V> {
   #letGo(held: Held<V>): void {
     this.#held.delete(held.key)
     this.#weigh(held, -held.weight)
+    this.#unlay(held)
+    held.value = undefined
     held.isDirty = false
     if (this.#last === held) this.#last = undefined
   }
@@ -146,11 +249,15 @@ export class KeyedState<V> {
     if (held === undefined) {
       const stored = this.#store.get(this.#options.prefix + key)
       if (stored === undefined) return undefined
-      const [touchedAt, value] = packr.unpack(stored) as [number, never]
-      held = this.#hold(key, this.#options.decode(value), touchedAt)
+      const bytes = Buffer.isBuffer(stored) ? stored : Buffer.from(stored.buffer, stored.byteOffset, stored.byteLength)
+      held = this.#hold(key, this.#unpack(bytes, 0), touchedAtOf(bytes))
     }
     if (now - held.touchedAt > this.#options.ttl_ms) return undefined
     this.#use(held)
+    if (held.value === undefined) {
+      held.value = this.#unpack(held.page!.bytes, held.from)
+      this.#wake(held)
+    }
     return held.value
   }
 
@@ -161,19 +268,23 @@ export class KeyedState<V> {
     const weight = this.#options.weigh?.(value) ?? 1
     this.#use(held)
     if (weight !== held.weight) this.#weigh(held, weight - held.weight)
+    this.#unlay(held)
+    const isAwake = held.value !== undefined
     held.value = value
     held.weight = weight
     if (now > held.touchedAt) held.touchedAt = now
+    if (!isAwake) this.#wake(held)
     this.#soil(held)
   }
 
-  /** What must be stored to bring the store up to date. The values count as stored from here on. O(values changed). */
+  /** What must be stored to bring the store up to date, views that do not change. The values count as stored from here on. O(values changed). */
   takeWrites(): Array<readonly [string, Uint8Array | undefined]> {
     const writes: Array<readonly [string, Uint8Array | undefined]> = []
     for (const held of this.#dirty) {
       if (!held.isDirty) continue
       held.isDirty = false
-      writes.push([this.#options.prefix + held.key, packr.pack([held.touchedAt, this.#options.encode(held.value)])])
+      this.#pack(held)
+      writes.push([this.#options.prefix + held.key, held.page!.bytes.subarray(held.from, held.to)])
     }
     this.#dirty = []
     return writes
@@ -201,11 +312,25 @@ export class KeyedState<V> {
         if (excess <= 0) break
       }
     }
+    if (this.#pages.isSparse) this.#gather()
     // The oldest two become one.
     this.#snapshots++
     const oldest = (this.#snapshots + 1) & (AGES - 1), free = this.#snapshots & (AGES - 1)
     this.#weights[oldest] = this.#weights[oldest]! + this.#weights[free]!
     this.#weights[free] = 0
+  }
+
+  /** Copies what is alive into pages of its own. O(values in memory). */
+  #gather(): void {
+    const pages = this.#pages
+    for (const held of this.#held.values()) {
+      const { from, page, to } = held
+      if (page === undefined) continue
+      pages.begin()
+      pages.raw(page.bytes.subarray(from, to))
+      pages.release(page, to - from)
+      this.#lay(held)
+    }
   }
 
   /** Removals of values whose time has passed, at most `limit` per call, from where the last call stopped. */

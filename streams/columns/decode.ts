@@ -77,8 +77,30 @@ class Numbers {
   }
 }
 
+/** Fields whose texts nobody else's events have. */
+const OWN_TEXTS: ReadonlySet<TextField> = new Set(["event_id", "query_id", "user_id", "anonymous_id", "session_id"])
+
+/**
+ * Texts that came lately, by a hash of their bytes: a shop's records bring the same products and queries again and again, and
+ * a text that is found here is neither made nor, where it is a key, hashed again. A power of two.
+ */
+const RECENT = 4_096
+const RECENT_LENGTH_MAX = 48
+const recent = new Array<string>(RECENT).fill("")
+/** Of ASCII bytes. */
+const recentText = (bytes: Buffer, from: number, to: number): string => {
+  const length = to - from
+  let hash = length
+  for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193)
+  const slot = (hash ^ hash >>> 15) & (RECENT - 1), known = recent[slot]!
+  let same = known.length === length ? 0 : -1
+  while (same >= 0 && same < length && known.charCodeAt(same) === bytes[from + same]) same++
+  return same === length ? known : recent[slot] = bytes.toString("latin1", from, to)
+}
+
 class Texts {
   readonly #buffer: Buffer
+  readonly #isOwn: boolean
   readonly #isAscii: boolean
   /** Ends of the texts; each begins where the one before it ends, the first at `#from`. */
   readonly #ends: Uint32Array
@@ -86,8 +108,9 @@ class Texts {
   readonly #made: Array<string | undefined>
   readonly #numbers: Numbers
 
-  constructor(bytes: Bytes, shape: number, events: number) {
+  constructor(bytes: Bytes, shape: number, events: number, field: TextField) {
     const buffer = this.#buffer = bytes.buffer
+    this.#isOwn = OWN_TEXTS.has(field)
     this.#isAscii = bytes.byte() === 1
     const count = bytes.long(), width = bytes.byte()
     if (width !== 1 && width !== 4) broken(`lengths of ${width} bytes are not known`)
@@ -115,6 +138,7 @@ class Texts {
   #make(place: number): string {
     if (place >= this.#ends.length) broken("a text is missing")
     const from = place === 0 ? this.#from : this.#ends[place - 1]!, end = this.#ends[place]!
+    if (this.#isAscii && !this.#isOwn && end - from <= RECENT_LENGTH_MAX) return recentText(this.#buffer, from, end)
     return this.#buffer.toString(this.#isAscii ? "latin1" : "utf8", from, end)
   }
 }
@@ -231,7 +255,7 @@ export class EventColumns {
     const isDoubles = field >= DOUBLES, number = (isDoubles ? field - DOUBLES : field) - NUMBERS_AT
     if (field === TYPES_AT) this.#types = new Numbers(bytes, shape, this.length)
     else if (number >= 0 && number < NUMBER_FIELDS.length) this.#numbers[number] = new Values(bytes, shape, this.length, isDoubles)
-    else if (field >= TEXTS_AT && field < TEXTS_AT + TEXT_FIELDS.length) this.#texts[field - TEXTS_AT] = new Texts(bytes, shape, this.length)
+    else if (field >= TEXTS_AT && field < TEXTS_AT + TEXT_FIELDS.length) this.#texts[field - TEXTS_AT] = new Texts(bytes, shape, this.length, TEXT_FIELDS[field - TEXTS_AT]!)
     else broken(`field ${field} is not known`)
   }
 

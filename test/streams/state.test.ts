@@ -3,15 +3,24 @@ import { describe, expect, it } from "vitest"
 import { newRollups } from "../../streams/processors/attribution/rollups.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
 import { step } from "../../streams/processors/attribution/step.ts"
-import { KeyedState, memoryStore } from "../../streams/state.ts"
+import { type Form, KeyedState, memoryStore } from "../../streams/state.ts"
 import { seeded } from "../support/attribution-oracle.ts"
+
+const LIST_FORM: Form<Array<number>> = {
+  write: (to, list) => {
+    to.whole(list.length)
+    for (const one of list) to.whole(one)
+  },
+  read: (from) => Array.from({ length: from.whole() }, () => from.whole()),
+  decode: (stored) => stored
+}
 
 describe("keyed state", () => {
   it("keeps at most its weight after a snapshot, equals a map, and knows its weight through puts, reads and forgetting", async () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = seeded(seed)
       const store = memoryStore()
-      const state = new KeyedState<Array<number>>(store, { prefix: "k", ttl_ms: 1_000, hotMax: 50, weigh: (value) => value.length, encode: (value) => value, decode: (stored: Array<number>) => stored })
+      const state = new KeyedState<Array<number>>(store, { prefix: "k", ttl_ms: 1_000, hotMax: 50, weigh: (value) => value.length, form: LIST_FORM })
       const plain = new Map<string, Array<number>>()
       for (let i = 0; i < 400; i++) {
         const key = `${Math.floor(random() * 3)}|${Math.floor(random() * 12)}`
@@ -29,6 +38,28 @@ describe("keyed state", () => {
       }
       for (const [key, value] of plain) expect(state.get(key, 0)).toEqual(value)
       expect(state.weight).toBe([...plain.values()].reduce((sum, { length }) => sum + length, 0))
+    }
+  })
+  it("gives back what rests as it was put last, whatever is used meanwhile, let go of and stored, and in which pages", async () => {
+    for (const hotMax of [0, 3, 100, 100_000]) {
+      const random = seeded(hotMax + 1)
+      const store = memoryStore()
+      const state = new KeyedState<Array<number>>(store, { prefix: "k", ttl_ms: 1_000, hotMax, form: LIST_FORM })
+      const plain = new Map<string, Array<number>>()
+      for (let i = 0; i < 6_000; i++) {
+        const key = `${Math.floor(random() * 3)}|${Math.floor(random() * (i < 3_000 ? 1_000 : 100))}`
+        expect(state.get(key, 0)).toEqual(plain.get(key))
+        if (random() < 0.7) {
+          const value = Array.from({ length: Math.floor(random() * (random() < 0.002 ? 20_000 : 20)) }, (_, k) => i * k)
+          state.put(key, value, 0)
+          plain.set(key, value)
+        }
+        if (random() > 0.002) continue
+        await store.commit(state.takeWrites(), {})
+        state.passivate()
+        if (random() < 0.3) state.forget("1|")
+      }
+      for (const [key, value] of plain) expect(state.get(key, 0)).toEqual(value)
     }
   })
   it("lets go of visits by what they hold: few long ones leave like many short ones", async () => {

@@ -11,8 +11,9 @@ import type { Snapshot } from "../../processor.ts"
 import { KeyedState, type StateStore } from "../../state.ts"
 import { IdBlocks } from "./id-blocks.ts"
 import { NOBODY, type Who } from "./makers.ts"
-import { newKeys, NO_MONEY } from "./rollups.ts"
-import { facts, type Interaction, type InteractionKind, type Search, type SearchFacts, type Visit } from "./visit.ts"
+import { newKeys } from "./rollups.ts"
+import { QUERY_FORM, VISIT_FORM } from "./stored.ts"
+import type { Interaction, Search, Visit } from "./visit.ts"
 
 /** Where the search with a query id is, and who waits for it when it has not come yet. */
 export interface QueryReference {
@@ -51,56 +52,6 @@ const weightOf = (searches: ReadonlyArray<Search>): number => {
   return weight
 }
 
-// Stored by position: names in each value would cost more than what they name. Values with names are of programs before.
-type StoredFacts = readonly [
-  at: number, q: string, collection: string, hasNoResults: boolean, visitor: string, device: string, country: string, surface: string,
-  user: number, anonymous: number, session: number, uses: SearchFacts["uses"], filter: string, tag: string
-]
-type NamedFacts = Omit<SearchFacts, "who" | "uses" | "filter" | "tag" | "isExplicit" | "row" | "asked"> & Partial<Pick<SearchFacts, "who" | "uses" | "filter" | "tag">>
-type NamedInteraction = Omit<Interaction, "offset" | "index"> & { readonly id: string }
-type StoredInteraction = readonly [id: string, kind: number, at: number, units: number, micros: number]
-type StoredSearch = readonly [
-  id: string, served: StoredFacts | NamedFacts | undefined, event: StoredFacts | NamedFacts | undefined, named: ReadonlyArray<StoredInteraction | NamedInteraction>,
-  hadClick: boolean, hadPurchase: boolean
-]
-interface NamedPending { readonly interaction: NamedInteraction; readonly visit: string | undefined }
-type StoredPending = readonly [interaction: StoredInteraction, visit: string | undefined]
-
-/** Their order is what is stored. */
-const KINDS = ["click", "add_to_cart", "purchase"] as const satisfies ReadonlyArray<InteractionKind>
-
-const packFacts = (f: SearchFacts | undefined): StoredFacts | undefined =>
-  f === undefined ? undefined : [f.at, f.q, f.collection, f.hasNoResults, f.visitor, f.device, f.country, f.surface, f.who[0], f.who[1], f.who[2], f.uses, f.filter, f.tag]
-const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: boolean): SearchFacts | undefined => {
-  if (stored === undefined) return undefined
-  // Programs of before did not know all of them.
-  if (!isPositional(stored)) return { ...stored, who: stored.who ?? NOBODY, filter: stored.filter ?? "", tag: stored.tag ?? "", uses: stored.uses, isExplicit, row: undefined, asked: undefined }
-  const [at, q, collection, hasNoResults, visitor, device, country, surface, user, anonymous, session, uses, filter, tag] = stored
-  return { at, q, collection, hasNoResults, visitor, device, country, surface, who: [user, anonymous, session], uses, filter, tag, isExplicit, row: undefined, asked: undefined }
-}
-const isPositional = <A extends ReadonlyArray<unknown>>(stored: A | object): stored is A => Array.isArray(stored)
-
-const packInteraction = ({ at, index, kind, money, offset }: Interaction): StoredInteraction => [`${offset}.${index}`, KINDS.indexOf(kind), at, money.units, money.micros]
-const unpackInteraction = (stored: StoredInteraction | NamedInteraction): Interaction => {
-  if (!isPositional(stored)) return { ...placeOf(stored.id), kind: stored.kind, at: stored.at, money: stored.money }
-  const [id, kind, at, units, micros] = stored
-  return { ...placeOf(id), kind: KINDS[kind]!, at, money: units === 0 && micros === 0 ? NO_MONEY : { units, micros } }
-}
-const placeOf = (id: string): Pick<Interaction, "offset" | "index"> => {
-  const [offset, index] = id.split(".")
-  return { offset: Number(offset), index: Number(index) }
-}
-
-/** A search that is stored forgets the rows it was counted in last, which the next flush may not know any more. */
-const packSearch = (s: Search): StoredSearch => {
-  s.derived.row = s.derived.asked = undefined
-  return [s.id, packFacts(s.served), packFacts(s.event), s.named.map(packInteraction), s.hadClick, s.hadPurchase]
-}
-const unpackSearch = ([id, storedServed, storedEvent, named, hadClick, hadPurchase]: StoredSearch): Search => {
-  const served = unpackFacts(storedServed, false), event = unpackFacts(storedEvent, true)
-  return { id, served, event, named: named.map(unpackInteraction), hadClick, hadPurchase, derived: facts(served, event) }
-}
-
 export interface AttributionOptions {
   readonly fingerprintKey: FingerprintKey
   /** Memory for event ids; past it the oldest are forgotten, and an event repeated after that counts again. */
@@ -129,22 +80,10 @@ export class AttributionState {
     // A day longer than the window: snapshots keep ids by the day, so what they bring back looks up to a day older than it is.
     this.#ids = new FingerprintTable({ windowHours: DEDUPE_WINDOW_HOURS + 24, bytesMax: options.idsBytesMax ?? IDS_BYTES_MAX })
     this.visits = new KeyedState<Visit>(store, {
-      prefix: VISITS, ttl_ms: TTL_MS, hotMax: options.hotVisitsMax ?? HOT_VISITS_MAX, weigh: ({ loose, searches }) => 1 + loose.length + weightOf(searches),
-      encode: (visit) => [visit.organizationId, visit.searches.map(packSearch), visit.loose.map(packInteraction)],
-      decode: ([organizationId, searches, loose]: readonly [string, ReadonlyArray<StoredSearch>, ReadonlyArray<StoredInteraction | NamedInteraction>]) =>
-        ({ organizationId, searches: searches.map(unpackSearch), loose: loose.map(unpackInteraction) })
+      prefix: VISITS, ttl_ms: TTL_MS, hotMax: options.hotVisitsMax ?? HOT_VISITS_MAX, weigh: ({ loose, searches }) => 1 + loose.length + weightOf(searches), form: VISIT_FORM
     })
     this.queries = new KeyedState<QueryReference>(store, {
-      prefix: QUERIES, ttl_ms: TTL_MS, hotMax: options.hotQueriesMax ?? HOT_QUERIES_MAX, weigh: ({ pending, settled }) => 1 + pending.length + (settled === undefined ? 0 : weightOf([settled])),
-      // A settled search answers as the one it counted as: what it was derived from is no longer asked for.
-      encode: ({ isUncounted, pending, settled, visit }) => [
-        visit, settled === undefined ? undefined : packSearch({ ...settled, served: settled.derived, event: undefined }), isUncounted,
-        pending.map((one): StoredPending => [packInteraction(one.interaction), one.visit])
-      ],
-      decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, ReadonlyArray<StoredPending | NamedPending>]) => ({
-        visit, settled: settled === undefined ? undefined : unpackSearch(settled), isUncounted,
-        pending: pending.map((one) => isPositional(one) ? { interaction: unpackInteraction(one[0]), visit: one[1] } : { interaction: unpackInteraction(one.interaction), visit: one.visit })
-      })
+      prefix: QUERIES, ttl_ms: TTL_MS, hotMax: options.hotQueriesMax ?? HOT_QUERIES_MAX, weigh: ({ pending, settled }) => 1 + pending.length + (settled === undefined ? 0 : weightOf([settled])), form: QUERY_FORM
     })
     this.#idBlocks = new IdBlocks(store, IDS, (words, at, day_at) => void this.#ids.admit(words, at, day_at))
   }

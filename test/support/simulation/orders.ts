@@ -8,7 +8,7 @@ import type { SqlError } from "effect/sql"
 import { deadLetter, drop, OK } from "../../../streams/outcome.ts"
 import { listed, type Processor } from "../../../streams/processor.ts"
 import { encodeRecord } from "../../../streams/record.ts"
-import { KeyedState } from "../../../streams/state.ts"
+import { type Form, KeyedState } from "../../../streams/state.ts"
 import type { Topic } from "../../../streams/topics.ts"
 import type { Draws } from "./random.ts"
 
@@ -24,6 +24,16 @@ export type Entry =
 
 interface Order { name: string | undefined; amount: number }
 interface State { readonly orders: KeyedState<Order>; readonly seen: KeyedState<number>; expiryAt: { orders: string; seen: string } }
+const same = <A>(value: A): A => value
+const ORDER_FORM: Form<Order> = {
+  write: (to, { amount, name }) => {
+    to.text(name ?? "")
+    to.whole(amount)
+  },
+  read: (from) => ({ name: from.text() || undefined, amount: from.whole() }),
+  decode: same
+}
+const NUMBER_FORM: Form<number> = { write: (to, value) => to.whole(value), read: (from) => from.whole(), decode: same }
 export type Sums = Map<string, number>
 /** Shared by copies and joins of the workload: none is further apart in the log's time. */
 export const TTL_MS = 60_000
@@ -53,10 +63,9 @@ export const makeOrders = (name: string, hotMax: number, watched: Watched, write
   },
   open: (store) => {
     watched.waiting = 0
-    const same = <A>(value: A): A => value
     return {
-      orders: new KeyedState<Order>(store, { prefix: "o", ttl_ms: TTL_MS, hotMax, encode: ({ amount, name }) => [name, amount], decode: ([name, amount]: readonly [string | undefined | null, number]) => ({ name: name ?? undefined, amount }) }),
-      seen: new KeyedState<number>(store, { prefix: "s", ttl_ms: TTL_MS, hotMax, encode: same, decode: same }),
+      orders: new KeyedState<Order>(store, { prefix: "o", ttl_ms: TTL_MS, hotMax, form: ORDER_FORM }),
+      seen: new KeyedState<number>(store, { prefix: "s", ttl_ms: TTL_MS, hotMax, form: NUMBER_FORM }),
       expiryAt: { orders: "", seen: "" }
     }
   },

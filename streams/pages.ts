@@ -1,0 +1,151 @@
+/**
+ * Values at rest as bytes, end to end in few large pages: as objects, of which one value has a dozen, the collector would
+ * copy and mark each of them for as long as it is kept. A page is written once, from its begin to its end, and goes when
+ * none of its values is asked for any more.
+ */
+
+/** Of the first page; each next one is twice as large, up to the other. */
+const PAGE_BYTES_MIN = 4 * 1024
+const PAGE_BYTES = 256 * 1024
+/** Pages hold at most this many times what is alive in them, and a few more. */
+const SPARSE_FROM = 2
+const PAGES_MIN = 4
+
+export interface Page {
+  readonly bytes: Buffer
+  readonly view: DataView
+  /** Bytes of values that are still asked for. */
+  alive: number
+}
+const newPage = (bytes: number): Page => {
+  // Of its own, and not of Node's pool: its memory goes with it.
+  const buffer = Buffer.from(new ArrayBuffer(bytes))
+  return { bytes: buffer, view: new DataView(buffer.buffer), alive: 0 }
+}
+
+/** Writes one value after the other: `begin`, its parts, and then `page`, from `from` to `to`, is where it lies. */
+export class PageWriter {
+  page = newPage(0)
+  from = 0
+  to = 0
+  /** Of pages that hold something alive, and of the one at hand. */
+  #bytes = 0
+  #alive = 0
+
+  /** Whether most of the pages' memory is of values that nobody asks for. */
+  get isSparse(): boolean {
+    return this.#bytes > SPARSE_FROM * this.#alive + PAGES_MIN * PAGE_BYTES
+  }
+
+  begin(): void {
+    this.from = this.to
+  }
+  /** What was begun is kept. */
+  keep(): void {
+    const bytes = this.to - this.from
+    this.page.alive += bytes
+    this.#alive += bytes
+  }
+  /** A kept value is not asked for any more. */
+  release(page: Page, bytes: number): void {
+    page.alive -= bytes
+    this.#alive -= bytes
+    if (page.alive === 0 && page !== this.page) this.#bytes -= page.bytes.length
+  }
+  /** Makes room at the end; the value at hand stays in one piece. */
+  #room(bytes: number): void {
+    const { from, page, to } = this
+    if (to + bytes <= page.bytes.length) return
+    const begun = to - from
+    const next = this.page = newPage(Math.max(PAGE_BYTES_MIN, Math.min(PAGE_BYTES, 2 * page.bytes.length), 2 * (begun + bytes)))
+    this.#bytes += next.bytes.length
+    if (page.alive === 0) this.#bytes -= page.bytes.length
+    page.bytes.copy(next.bytes, 0, from, to)
+    this.from = 0
+    this.to = begun
+  }
+
+  byte(value: number): void {
+    this.#room(1)
+    this.page.bytes[this.to++] = value
+  }
+  /** A whole number from 0 on: seven bits a byte, the low ones first. */
+  whole(value: number): void {
+    this.#room(8)
+    const { bytes } = this.page
+    let left = value
+    for (; left > 0x7fff_ffff; left = Math.floor(left / 128)) bytes[this.to++] = left % 128 | 128
+    for (; left > 127; left >>>= 7) bytes[this.to++] = left & 127 | 128
+    bytes[this.to++] = left
+  }
+  double(value: number): void {
+    this.#room(8)
+    this.page.view.setFloat64(this.to, value)
+    this.to += 8
+  }
+  long(value: number): void {
+    this.#room(4)
+    this.page.view.setUint32(this.to, value)
+    this.to += 4
+  }
+  /** Its length, twice, and one more where it is not ASCII alone; then its bytes. */
+  text(text: string): void {
+    const { length } = text
+    this.#room(length + 8)
+    const begun = this.to
+    this.whole(2 * length)
+    const { bytes } = this.page
+    let at = this.to
+    for (let i = 0; i < length; i++) {
+      const unit = text.charCodeAt(i)
+      if (unit > 127) {
+        this.to = begun
+        return this.#wide(text)
+      }
+      bytes[at++] = unit
+    }
+    this.to = at
+  }
+  #wide(text: string): void {
+    const length = Buffer.byteLength(text)
+    this.#room(length + 8)
+    this.whole(2 * length + 1)
+    this.page.bytes.write(text, this.to, "utf8")
+    this.to += length
+  }
+  raw(bytes: Uint8Array): void {
+    this.#room(bytes.length)
+    this.page.bytes.set(bytes, this.to)
+    this.to += bytes.length
+  }
+}
+
+/** Reads what `PageWriter` wrote, part by part. */
+export class ByteReader {
+  #bytes: Buffer = Buffer.alloc(0)
+  #at = 0
+
+  open(bytes: Buffer, at: number): this {
+    this.#bytes = bytes
+    this.#at = at
+    return this
+  }
+  byte(): number {
+    return this.#bytes[this.#at++]!
+  }
+  whole(): number {
+    let value = 0
+    for (let unit = 1;; unit *= 128) {
+      const byte = this.byte()
+      value += (byte & 127) * unit
+      if (byte < 128) return value
+    }
+  }
+  double(): number {
+    return this.#bytes.readDoubleBE((this.#at += 8) - 8)
+  }
+  text(): string {
+    const header = this.whole(), from = this.#at, to = this.#at = from + Math.floor(header / 2)
+    return this.#bytes.toString(header % 2 === 0 ? "latin1" : "utf8", from, to)
+  }
+}
