@@ -91,10 +91,10 @@ const EMITTED_MAX = 40_000
 const FLUSH_EVERY_MS = 1_000
 /**
  * While entries keep coming, a flush takes at most about so small a share of the time: many small ones cost more than all
- * else. A figure waits a third of a second for that at most, and where little comes and flushes are short, some hundredths.
+ * else. A figure waits three fifths of a second for that at most, and where little comes and flushes are short, some hundredths.
  */
 const FLUSH_SHARE = 1 / 10
-const FLUSH_PAUSE_MAX_MS = 300
+const FLUSH_PAUSE_MAX_MS = 600
 /** What comes during a pause is read together: a look at the log has its price too, a request where it is on brokers. */
 const GATHER_MS = 100
 const SNAPSHOT_EVERY_MS = 5_000
