@@ -129,7 +129,8 @@ const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) 
     }
     if (job.rate === 0) return
     for (const target = Math.floor(((now - started) / 1000) * job.rate); arrived < target; arrived++) due.push(started + ((arrived + 1) / job.rate) * 1000)
-    while (idle.length > 0 && dueHead < due.length) idle.pop()?.send(due[dueHead++])
+    // In turn: a connection that never sends anything is one that the server ends.
+    while (idle.length > 0 && dueHead < due.length) idle.shift()?.send(due[dueHead++])
     if (dueHead > 100_000) due.splice(0, dueHead), dueHead = 0
   }, 1)
   for (let i = 0; i < job.connections; i++) new Connection()
