@@ -3,14 +3,15 @@
  * threads that count them and seal ids, and the garbage collector's helpers, which mark for whichever thread's heap is due,
  * run at a lower priority than the thread that answers. They lose nothing while there is room.
  *
- * Measured (two cores, 70 % of the peak rate of `POST /events`): helpers at an equal priority marked the counting thread's
- * heap for 150-290 ms at a time, on both cores, and p99 was 124-224 ms; below it 57-74 ms.
+ * Measured (two cores, the load on them too, 70 % of the peak rate of `POST /events`): helpers at an equal priority marked
+ * the counting thread's heap for 150-290 ms at a time, on both cores, and p99 was 124-224 ms; at 5 37-180, at 12 43-105, since
+ * the kernel spreads threads over processors by these weights as well.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { setPriority } from "node:os"
 
-/** Gets about a third of what an equal at 0 gets when both want the processor. */
-export const BACKGROUND = 5
+/** Gets a fifteenth of what an equal at 0 gets when both want one processor, and all of what is left. */
+export const BACKGROUND = 12
 
 /** Where priorities are not to be had, everything stays equal: that is no failure. */
 const giveWay = (pid: number): void => {
