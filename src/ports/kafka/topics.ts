@@ -3,6 +3,7 @@
  * partitions cannot be taken back, shorter retention loses what was promised, and both are somebody's decision.
  */
 import kafkajs, { type Kafka } from "kafkajs"
+import { errorTypeOf } from "./errors.ts"
 
 export interface TopicSpec {
   readonly name: string
@@ -45,11 +46,27 @@ export class KafkaTopicsDiffer extends Error {
   override readonly name = "KafkaTopicsDiffer"
 }
 
+const APPEARS_WITHIN_MS = 15_000
+const AGAIN_AFTER_MS = 100
+/** What brokers say of a topic that was just made and that not all of them know yet; the client gives up on that after 0.7 s. */
+const isNotThereYet = (error: unknown): boolean => /^(UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE)$/.test(errorTypeOf(error))
+const again = (): Promise<void> => new Promise((settle) => setTimeout(settle, AGAIN_AFTER_MS))
+
 /**
  * Makes what is missing (idempotent, also when processes start together) and checks everything. Rejects with
  * `KafkaTopicsDiffer`, or with the broker's error.
  */
 export const ensureTopics = async (kafka: Kafka, specs: ReadonlyArray<TopicSpec>, replication?: number): Promise<void> => {
+  for (const until = performance.now() + APPEARS_WITHIN_MS;;) {
+    try {
+      return await makeAndCheck(kafka, specs, replication)
+    } catch (error) {
+      if (!isNotThereYet(error) || performance.now() >= until) throw error
+      await again()
+    }
+  }
+}
+const makeAndCheck = async (kafka: Kafka, specs: ReadonlyArray<TopicSpec>, replication: number | undefined): Promise<void> => {
   const admin = kafka.admin()
   await admin.connect()
   try {
@@ -67,9 +84,9 @@ export const ensureTopics = async (kafka: Kafka, specs: ReadonlyArray<TopicSpec>
           configEntries: Object.entries(settingsOf(spec)).map(([name, value]) => ({ name, value }))
         }))
       })
-      for (let waited_ms = 0; (await missing()).length > 0; waited_ms += 100) {
-        if (waited_ms > 15_000) throw new KafkaTopicsDiffer(`Topic ${(await missing())[0]?.name} was asked for and does not appear; look at the broker's log.`)
-        await new Promise((settle) => setTimeout(settle, 100))
+      for (const until = performance.now() + APPEARS_WITHIN_MS; (await missing()).length > 0;) {
+        if (performance.now() >= until) throw new KafkaTopicsDiffer(`Topic ${(await missing())[0]?.name} was asked for and does not appear; look at the broker's log.`)
+        await again()
       }
     }
     const names = specs.map(({ name }) => name)
