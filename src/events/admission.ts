@@ -16,7 +16,7 @@ import { weightIn, type Weights } from "../../streams/weights.ts"
 export const SHARE_FROM_MS = 3_000
 const SAMPLE_EVERY_MS = 1_000
 /** A lag below which nothing is behind: flushes pause for 0.6 s while events keep coming (`streams/runner.ts`). What falls out as known is never counted, so a backlog has to end some day. */
-const KEEPS_UP_MS = 850
+const KEEPS_UP_MS = 700
 /** Until it has been seen: the budget of attribution on one core. */
 const DRAIN_GUESS = 30_000
 /** Events a second below which no estimate goes: a standstill must not shut everyone out. */
