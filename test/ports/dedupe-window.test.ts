@@ -159,7 +159,11 @@ describe("sealed runs", () => {
           // Hours pass between two lives as well.
           time.forward(40 * HOUR)
         }
-        assert.isTrue([...names].some((name) => generationOf(name) > 1), `seed ${seed}: no merge of merges among ${[...names].join(" ")}`)
+        // On a busy machine merging, which gives way, may be behind calls that come without a pause.
+        yield* withWindow(folder, () => until(() => {
+          for (const name of runsIn(folder)) names.add(name)
+          return [...names].some((name) => generationOf(name) > 1)
+        }, `seed ${seed}: no merge of merges`))
       }
     })), 120_000)
 
