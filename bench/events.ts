@@ -146,6 +146,7 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
       statuses: peak.statuses,
       fixed_rate_requests_per_s: rate,
       fixed: percentiles(fixed.latencies_ms as Array<number>),
+      fixed_load_late: percentiles(fixed.late_ms as Array<number>),
       fixed_statuses: fixed.statuses,
       // A tenth of the time each: the first would show a warm-up, the others growth.
       fixed_own_mb: tenths(own).map((some) => Math.max(...some)).join(" "),
