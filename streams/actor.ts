@@ -88,7 +88,11 @@ export class Mailboxes<B extends Batch> {
         } else box.taken = to
         take(batch, from, to)
       }
-      if (box.done === box.batches.length) this.#boxes.delete(key)
+      if (box.done === box.batches.length) {
+        this.#boxes.delete(key)
+        // What left a Map may be kept by its former tables until a full collection (`ARCHITECTURE.md`).
+        box.batches.length = 0
+      }
       else if (box.credit <= 0) {
         // To the end of the round: a Map keeps insertion order, and goes on to what is set again while it is walked.
         this.#boxes.delete(key)

@@ -69,6 +69,18 @@ describe("bounds", () => {
   })
 })
 
+describe("garbage stays young", () => {
+  const own = files.filter((path) => /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)))
+  it("no handler makes a generator function for each request", () => {
+    expect(own.filter((path) => /implement\([\w.]+, (async )?\([^()]*\)[^=]*=>\s*Effect\.gen\(function\*/.test(codeOf(path))).map(nameOf)).toEqual([])
+  })
+  it("no property is set to a function that is written there, but once at the start", () => {
+    const once = new Set(["src/demo/page/page.js", "src/ports/kafka/client.ts", "src/ports/kafka/codecs.ts"])
+    const set = /(\.[#\w]+|\w\]) (\?\?)?= (async )?(\([^()\n]*\)(: [^=\n]+)? =>|\w+ =>|function\b)/
+    expect(own.filter((path) => !once.has(nameOf(path)) && set.test(codeOf(path))).map(nameOf)).toEqual([])
+  })
+})
+
 describe("files", () => {
   it("none is an orphan", () => {
     const reached = new Set(files.flatMap((path) => importsOf(path)))

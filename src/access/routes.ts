@@ -42,13 +42,13 @@ export const routes = Effect.gen(function*() {
   const entitlements = yield* Entitlements
   return [
     implement(contract.listKeys, ({ caller }) => Effect.sync(() => ({ keys: access.listKeys(caller.organizationId).map((key) => ({ ...shownKey(key), value_prefix: key.value_prefix })) }))),
-    implement(contract.createKey, ({ caller, payload }) => Effect.gen(function*() {
+    implement(contract.createKey, Effect.fnUntraced(function*({ caller, payload }) {
       const request = yield* newKeyOf(caller.organizationId, yield* payload, caller.key)
       return yield* createdWithinPlan(access, entitlements, request)
     })),
     implement(contract.getKey, ({ caller, params }) => Effect.map(access.getKey(caller.organizationId, params.keyId), (key) => ({ ...shownKey(key), value_prefix: key.value_prefix }))),
     implement(contract.deleteKey, ({ caller, params }) => Effect.map(access.revokeKey(caller.organizationId, params.keyId), ({ id }) => ({ id }))),
-    implement(contract.createBrowserKey, ({ caller, payload }) => Effect.gen(function*() {
+    implement(contract.createBrowserKey, Effect.fnUntraced(function*({ caller, payload }) {
       const request = yield* payload
       const ttl_s = request.ttl_seconds ?? browserKeyTtl_s.default
       if (ttl_s < browserKeyTtl_s.min || ttl_s > browserKeyTtl_s.max) return yield* inputInvalid("ttl_seconds", `${browserKeyTtl_s.min} to ${browserKeyTtl_s.max}`)

@@ -52,18 +52,18 @@ export const routes = Effect.gen(function*() {
   const found = (organizationId: string, name: string) => Effect.flatMap(Effect.orDie(repository.get(organizationId, name)), (rule) => rule === undefined ? Effect.fail(missing()) : Effect.succeed(rule))
 
   return [
-    implement(contract.listAnalyticsRules, ({ caller, query }) => Effect.gen(function*() {
+    implement(contract.listAnalyticsRules, Effect.fnUntraced(function*({ caller, query }) {
       const { rule_tag } = yield* query
       return (yield* Effect.orDie(repository.list(caller.organizationId, rule_tag === undefined || rule_tag === "" ? undefined : rule_tag.replaceAll("\u0000", "")))).map(shown)
     })),
-    implement(contract.createAnalyticsRule, ({ caller, payload }) => Effect.gen(function*() {
+    implement(contract.createAnalyticsRule, Effect.fnUntraced(function*({ caller, payload }) {
       const body = yield* payload
       if (!Array.isArray(body)) return yield* create(caller.organizationId, body)
       if (body.length > BATCH_MAX) return yield* inputInvalid("body", `At most ${BATCH_MAX} rules at once`)
       return yield* Effect.forEach(body, (one) => Effect.catch(create(caller.organizationId, one), ({ issues: [issue] }) => Effect.succeed({ error: issue === undefined ? "Input validation failed" : `${issue.path}: ${issue.message}` })))
     })),
     implement(contract.getAnalyticsRule, ({ caller, params }) => Effect.map(found(caller.organizationId, params.ruleName), shown)),
-    implement(contract.upsertAnalyticsRule, ({ caller, params, payload }) => Effect.gen(function*() {
+    implement(contract.upsertAnalyticsRule, Effect.fnUntraced(function*({ caller, params, payload }) {
       const existing = yield* Effect.orDie(repository.get(caller.organizationId, params.ruleName))
       const body = yield* payload
       if (!isObject(body)) return yield* inputInvalid("body", "A rule is an object")
@@ -74,12 +74,12 @@ export const routes = Effect.gen(function*() {
       // It was not there, or went since it was looked for.
       return new Reply(201, JSON.stringify(yield* create(caller.organizationId, named)))
     })),
-    implement(contract.deleteAnalyticsRule, ({ caller, params }) => Effect.gen(function*() {
+    implement(contract.deleteAnalyticsRule, Effect.fnUntraced(function*({ caller, params }) {
       const rule = yield* found(caller.organizationId, params.ruleName)
       if (!(yield* recorded(caller.organizationId, rule.name, repository.remove(caller.organizationId, rule.name)))) return yield* missing()
       return shown(rule)
     })),
-    implement(contract.getAnalyticsEvents, ({ caller, query }) => Effect.gen(function*() {
+    implement(contract.getAnalyticsEvents, Effect.fnUntraced(function*({ caller, query }) {
       const { n = String(EVENTS_READ_MAX), name, user_id } = yield* query
       if (user_id === undefined || user_id === "") return yield* inputInvalid("user_id", "Missing required parameter 'user_id'.")
       if (name === undefined || name === "") return yield* inputInvalid("name", "Missing required parameter 'name'.")

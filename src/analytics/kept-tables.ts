@@ -131,7 +131,7 @@ export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: Ke
     })
 
     return {
-      read: (source, use, fallback) => Effect.gen(function*() {
+      read: Effect.fnUntraced(function*(source, use, fallback) {
         const kept = tables.get(source.id)
         if (kept !== undefined) {
           tables.delete(source.id)

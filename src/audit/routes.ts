@@ -20,7 +20,7 @@ const instantOf = Effect.fnUntraced(function*(path: string, text: string | undef
 export const routes = Effect.gen(function*() {
   const repository = yield* makeAuditRepository
   return [
-    implement(contract.listAudit, ({ caller, query }) => Effect.gen(function*() {
+    implement(contract.listAudit, Effect.fnUntraced(function*({ caller, query }) {
       const { actor, cursor, from, limit: text = "50", subject, to } = yield* query
       const limit = Number(text)
       if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > PAGE_MAX) return yield* inputInvalid("limit", `A whole number from 1 to ${PAGE_MAX}`)

@@ -97,45 +97,40 @@ export const routes = Effect.gen(function*() {
   const entitlements = yield* Entitlements
   const failed = yield* FailedEvents
   return [
-    implement(contract.ingestEvents, ({ caller, headers, held, payload, stream }) =>
-      Effect.gen(function*() {
-        if ((headers["content-type"] ?? "").toLowerCase().startsWith("application/x-ndjson")) return yield* ingestLines(events, caller, yield* stream, held())
-        const entries = entriesOf(yield* payload)
-        if (entries === undefined) return yield* inputInvalid("events", "`events` must be a list of events")
-        if (entries.length > EVENTS_PER_BATCH_MAX) return yield* inputInvalid("events", `A batch has at most ${EVENTS_PER_BATCH_MAX} events`)
-        return yield* events.ingestEvents(caller.organizationId, entries, { reaches: reachOf(caller) })
-      })),
-    implement(contract.listFailedEvents, ({ caller, query }) =>
-      Effect.gen(function*() {
-        const { collection, cursor, limit: text = "50" } = yield* query
-        const limit = Number(text)
-        if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > FAILED_PAGE_MAX) return yield* inputInvalid("limit", `A whole number from 1 to ${FAILED_PAGE_MAX}`)
-        yield* checkReach(caller, given(collection))
-        const data = yield* failed.list(caller.organizationId, { collection: given(collection), cursor: given(cursor), limit: limit + 1 })
-        return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
-      })),
-    implement(contract.retryFailedEvents, ({ caller, payload }) =>
-      Effect.gen(function*() {
-        const { collection, cursor, ids, set } = yield* payload
-        if (ids !== undefined && (ids.length === 0 || ids.length > RETRIES_MAX)) return yield* inputInvalid("ids", `1 to ${RETRIES_MAX} ids`)
-        yield* checkReach(caller, given(collection))
-        return yield* failed.retry(caller.organizationId, { collection: given(collection), cursor: given(cursor), ids: ids?.map(storable), set, limit: RETRIES_MAX, reaches: reachOf(caller) })
-      })),
-    implement(contract.replayEvents, ({ caller, payload }) =>
-      Effect.gen(function*() {
-        yield* checkWhole(caller)
-        const { from, target, to, types } = yield* payload
-        if (target !== "analytics") return yield* inputInvalid("target", `\`${target}\` has no results that are rebuilt from events; use \`analytics\``)
-        if (types !== undefined && EVENT_TYPES.some((type) => !types.includes(type))) return yield* inputInvalid("types", "Figures of analytics join events of all types: name all of them, or leave `types` out")
-        const parsed = parseDateRange(from, to)
-        if (!parsed.ok) return yield* inputInvalid(parsed.path, parsed.message)
-        yield* entitlements.require(caller.organizationId, "event_replays")
-        return yield* replays.replay(caller.organizationId, parsed.range)
-      })),
-    implement(contract.eraseSubject, ({ caller, params }) =>
-      Effect.gen(function*() {
-        yield* checkWhole(caller)
-        return yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
-      }))
+    implement(contract.ingestEvents, Effect.fnUntraced(function*({ caller, headers, held, payload, stream }) {
+      if ((headers["content-type"] ?? "").toLowerCase().startsWith("application/x-ndjson")) return yield* ingestLines(events, caller, yield* stream, held())
+      const entries = entriesOf(yield* payload)
+      if (entries === undefined) return yield* inputInvalid("events", "`events` must be a list of events")
+      if (entries.length > EVENTS_PER_BATCH_MAX) return yield* inputInvalid("events", `A batch has at most ${EVENTS_PER_BATCH_MAX} events`)
+      return yield* events.ingestEvents(caller.organizationId, entries, { reaches: reachOf(caller) })
+    })),
+    implement(contract.listFailedEvents, Effect.fnUntraced(function*({ caller, query }) {
+      const { collection, cursor, limit: text = "50" } = yield* query
+      const limit = Number(text)
+      if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > FAILED_PAGE_MAX) return yield* inputInvalid("limit", `A whole number from 1 to ${FAILED_PAGE_MAX}`)
+      yield* checkReach(caller, given(collection))
+      const data = yield* failed.list(caller.organizationId, { collection: given(collection), cursor: given(cursor), limit: limit + 1 })
+      return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
+    })),
+    implement(contract.retryFailedEvents, Effect.fnUntraced(function*({ caller, payload }) {
+      const { collection, cursor, ids, set } = yield* payload
+      if (ids !== undefined && (ids.length === 0 || ids.length > RETRIES_MAX)) return yield* inputInvalid("ids", `1 to ${RETRIES_MAX} ids`)
+      yield* checkReach(caller, given(collection))
+      return yield* failed.retry(caller.organizationId, { collection: given(collection), cursor: given(cursor), ids: ids?.map(storable), set, limit: RETRIES_MAX, reaches: reachOf(caller) })
+    })),
+    implement(contract.replayEvents, Effect.fnUntraced(function*({ caller, payload }) {
+      yield* checkWhole(caller)
+      const { from, target, to, types } = yield* payload
+      if (target !== "analytics") return yield* inputInvalid("target", `\`${target}\` has no results that are rebuilt from events; use \`analytics\``)
+      if (types !== undefined && EVENT_TYPES.some((type) => !types.includes(type))) return yield* inputInvalid("types", "Figures of analytics join events of all types: name all of them, or leave `types` out")
+      const parsed = parseDateRange(from, to)
+      if (!parsed.ok) return yield* inputInvalid(parsed.path, parsed.message)
+      yield* entitlements.require(caller.organizationId, "event_replays")
+      return yield* replays.replay(caller.organizationId, parsed.range)
+    })),
+    implement(contract.eraseSubject, Effect.fnUntraced(function*({ caller, params }) {
+      yield* checkWhole(caller)
+      return yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
+    }))
   ]
 })

@@ -23,7 +23,7 @@ import { CollectionNotAllowed, EngineOverloaded, EngineRefusal, inputInvalid } f
 import { bodyBytesMaxDefault } from "../wire/operation.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import { Reply } from "../wire/reply.ts"
-import { implement, type Implemented, type Input } from "../wire/route.ts"
+import { type Handler, implement, type Implemented, type Input } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { deletesOf, type DocumentVerdicts, isWrites, putsOf, verdictsOf, type Writes } from "./documents.ts"
 import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, SEARCHES_MAX } from "./limits.ts"
@@ -67,19 +67,19 @@ export const routes = Effect.gen(function*() {
   const checked = <A extends object>(value: A | Fault): Effect.Effect<A, DeclaredError> => isFault(value) ? Effect.fail(refused(value)) : Effect.succeed(value)
   const requestOf = ({ address, caller, headers }: Input<unknown, unknown>, shared: Parameters): SearchRequest => ({ caller, headers, address, shared, queryText: "", timeLimit_ms: searchTimeMax_ms })
 
-  const inIndex = (parametersIn: (body: Readonly<Record<string, unknown>>, collection: CollectionInfo, caller: Caller) => { readonly values: Parameters; readonly field?: string } | Fault) => (input: Input<unknown, unknown>) => Effect.gen(function*() {
+  const inIndex = (parametersIn: (body: Readonly<Record<string, unknown>>, collection: CollectionInfo, caller: Caller) => { readonly values: Parameters; readonly field?: string } | Fault) => Effect.fnUntraced(function*(input: Input<unknown, unknown>) {
     const { caller, params } = input
     const collection = yield* indexOf(caller, params.collectionName)
     const { field, values } = yield* checked(parametersIn(yield* bodyOf(input), collection, caller))
     const request = requestOf(input, values)
     return yield* asInvalid(search.searchCollection(field === undefined ? request : { ...request, distanceField: field }, params.collectionName))
   })
-  const several = (input: Input<unknown, unknown>, body: Readonly<Record<string, unknown>>, shared: Parameters, more: object) => Effect.gen(function*() {
+  const several = Effect.fnUntraced(function*(input: Input<unknown, unknown>, body: Readonly<Record<string, unknown>>, shared: Parameters, more: object) {
     const { entries, indexes } = yield* checked(entriesOf(body))
     yield* Effect.forEach(indexes, (index) => indexOf(input.caller, index), { discard: true })
     return yield* search.multiSearch(requestOf(input, shared), JSON.stringify({ searches: entries, ...more }))
   })
-  const writing = (writesOf: (text: string) => Writes) => ({ bytes, caller, params }: Input<unknown, unknown>): Effect.Effect<DocumentVerdicts, DeclaredError> => Effect.gen(function*() {
+  const writing = (writesOf: (text: string) => Writes): Handler<unknown, unknown, DocumentVerdicts> => Effect.fnUntraced(function*({ bytes, caller, params }) {
     const collection = yield* indexOf(caller, params.collectionName)
     const writes = writesOf(textOf(yield* bytes))
     if (!isWrites(writes)) return yield* refused(writes)
@@ -98,20 +98,20 @@ export const routes = Effect.gen(function*() {
 
   const keyed = [
     implement(contract.gatewaySearch, inIndex((body) => parametersOf(body))),
-    implement(contract.gatewaySuggest, (input) => Effect.gen(function*() {
+    implement(contract.gatewaySuggest, Effect.fnUntraced(function*(input) {
       const { caller, params } = input
       const collection = yield* indexOf(caller, params.collectionName)
       const { limit: text, q } = yield* input.query
       const limit = yield* limitOf(text)
       return { data: yield* quota.counted(caller.organizationId, withinTime(searchTimeMax_ms, suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit))) }
     })),
-    implement(contract.gatewayMultiSearch, (input) => Effect.gen(function*() {
+    implement(contract.gatewayMultiSearch, Effect.fnUntraced(function*(input) {
       const body = yield* bodyOf(input)
       const unknown = Object.keys(body).find((name) => name !== "searches")
       if (unknown !== undefined) return yield* inputInvalid(unknown, "Not a field of this body")
       return yield* several(input, body, {}, {})
     })),
-    implement(contract.gatewayFederatedSearch, (input) => Effect.gen(function*() {
+    implement(contract.gatewayFederatedSearch, Effect.fnUntraced(function*(input) {
       const { remove_duplicates, searches, ...paging } = yield* bodyOf(input)
       const unknown = Object.keys(paging).find((name) => !["page", "per_page", "offset", "limit", "limit_hits"].includes(name))
       if (unknown !== undefined) return yield* inputInvalid(unknown, "Not a field of this body")

@@ -17,14 +17,14 @@ export const routes = Effect.gen(function*() {
   const ingest = yield* Ingest
   const names = yield* CatalogNames
   return [
-    implement(contract.reindexCollection, ({ bytes, caller, params, payload }) => Effect.gen(function*() {
+    implement(contract.reindexCollection, Effect.fnUntraced(function*({ bytes, caller, params, payload }) {
       const collection = names.resolve(caller.organizationId, params.collectionName)
       if (collection === undefined) return yield* new CollectionMissing({ message: "Collection not found" })
       // A reindex without a body is the common call.
       const body = (yield* bytes).length === 0 ? {} : yield* payload
       return yield* ingest.reindex(caller.organizationId, collection, body.action ?? "upsert")
     })),
-    implement(contract.listIngestJobs, ({ caller, query }) => Effect.gen(function*() {
+    implement(contract.listIngestJobs, Effect.fnUntraced(function*({ caller, query }) {
       const { cursor, limit: given, status } = yield* query
       const limit = yield* limitOf(given)
       const data = yield* ingest.list(caller.organizationId, { status, cursor, limit: limit + 1 })

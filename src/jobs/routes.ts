@@ -14,7 +14,7 @@ const nameLike = /^[a-zA-Z0-9_]{1,64}$/
 export const routes = Effect.gen(function*() {
   const jobs = yield* Jobs
   return [
-    implement(contract.listJobs, ({ caller, query }) => Effect.gen(function*() {
+    implement(contract.listJobs, Effect.fnUntraced(function*({ caller, query }) {
       const { cursor, limit: text = "50", status, type } = yield* query
       const limit = Number(text)
       if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > PAGE_MAX) return yield* inputInvalid("limit", `A whole number from 1 to ${PAGE_MAX}`)

@@ -17,7 +17,7 @@ export const routes = Effect.gen(function*() {
   const quota = yield* Quota
   const wallet = yield* Wallet
   return [
-    implement(contract.getEntitlement, ({ caller: { organizationId } }) => Effect.gen(function*() {
+    implement(contract.getEntitlement, Effect.fnUntraced(function*({ caller: { organizationId } }) {
       const { hasOverage, plan } = entitlements.of(organizationId)
       const [{ limit, resets_at, used }, balance] = yield* Effect.all([quota.state(organizationId), wallet.balance(organizationId)], { concurrency: 2 })
       return {
@@ -27,12 +27,12 @@ export const routes = Effect.gen(function*() {
         credits: shownCredits(balance)
       }
     })),
-    implement(contract.setOrganizationPlan, ({ params: { organizationId }, payload }) => Effect.gen(function*() {
+    implement(contract.setOrganizationPlan, Effect.fnUntraced(function*({ params: { organizationId }, payload }) {
       const { overage, plan, quota: quotaUnits } = yield* payload
       const set = yield* entitlements.set(organizationId, { plan, quotaUnits, hasOverage: overage === true })
       return { organization_id: organizationId, plan: set.plan.id, quota: finite(set.quotaUnits), overage: set.hasOverage }
     })),
-    implement(contract.topUpOrganization, ({ params: { organizationId }, payload }) => Effect.gen(function*() {
+    implement(contract.topUpOrganization, Effect.fnUntraced(function*({ params: { organizationId }, payload }) {
       const { credits, reference } = yield* payload
       return { organization_id: organizationId, credits: shownCredits(yield* wallet.topUp(organizationId, Math.round(credits * MICRO), reference ?? "")) }
     }))

@@ -55,17 +55,17 @@ export const routes = Effect.gen(function*() {
       data: organizations.filter(({ id }) => consoleCaller.type === "operator" || id === consoleCaller.member.organization_id).map(shown)
     }))),
     implement(contract.getOrganization, ({ params }) => Effect.map(organizationOf(access, params.organizationId), shown)),
-    implement(contract.createOrganization, ({ payload }) => Effect.gen(function*() {
+    implement(contract.createOrganization, Effect.fnUntraced(function*({ payload }) {
       const { name, plan } = yield* payload
       if (name.trim() === "" || name.length > 200) return yield* inputInvalid("name", "1 to 200 characters")
       return yield* Effect.provideService(createWithKeys(name, plan ?? "standard", rateLimitDefault), Access, access)
     })),
-    implement(contract.pauseOrganization, ({ params, payload }) => Effect.gen(function*() {
+    implement(contract.pauseOrganization, Effect.fnUntraced(function*({ params, payload }) {
       const { reason } = yield* payload
       return shown(yield* access.setOrganization(params.organizationId, { status: "paused", paused_reason: reason }))
     })),
     implement(contract.resumeOrganization, ({ params }) => Effect.map(access.setOrganization(params.organizationId, { status: "active", paused_reason: undefined }), shown)),
-    implement(contract.createOrganizationKey, ({ consoleCaller, params, payload }) => Effect.gen(function*() {
+    implement(contract.createOrganizationKey, Effect.fnUntraced(function*({ consoleCaller, params, payload }) {
       const { id } = yield* organizationOf(access, params.organizationId)
       const request = yield* newKeyOf(id, yield* payload)
       // Decision: the plan binds the organization's people, not the operator, who sets the plan.

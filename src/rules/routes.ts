@@ -29,19 +29,19 @@ export const routes = Effect.gen(function*() {
       const stored = rules.get(caller.organizationId, collection)
       return stored === undefined ? Effect.fail(missing(collection.schema.name)) : Effect.succeed(shown(stored))
     })),
-    implement(contract.upsertSearchRule, ({ caller, params, payload }) => Effect.gen(function*() {
+    implement(contract.upsertSearchRule, Effect.fnUntraced(function*({ caller, params, payload }) {
       const collection = yield* collectionOf(caller, params.collectionName)
       const ruleSet = yield* rules.checked(caller.organizationId, collection, yield* payload)
       return shown(yield* rules.replace(caller.organizationId, collection, ruleSet))
     })),
-    implement(contract.deleteSearchRule, ({ caller, params }) => Effect.gen(function*() {
+    implement(contract.deleteSearchRule, Effect.fnUntraced(function*({ caller, params }) {
       const collection = yield* collectionOf(caller, params.collectionName)
       const { name } = collection.schema
       if (rules.get(caller.organizationId, collection) === undefined) return yield* missing(name)
       yield* rules.remove(caller.organizationId, name)
       return { collection: name }
     })),
-    implement(contract.previewSearchRule, ({ caller, params, payload }) => Effect.gen(function*() {
+    implement(contract.previewSearchRule, Effect.fnUntraced(function*({ caller, params, payload }) {
       const collection = yield* collectionOf(caller, params.collectionName)
       return new Reply(200, yield* preview(caller, collection, yield* payload))
     }))

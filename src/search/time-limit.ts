@@ -9,7 +9,7 @@ const timedOut = (limit_ms: number) => new SearchTimedOut({ message: `The search
  * Given up at the limit where the engine lets go of this thread meanwhile; where it does not, told when it is done. What
  * remains of the time is the cut-off of each of its plans (`timely-engine.ts`).
  */
-export const withinTime = <A>(limit_ms: number, effect: Effect.Effect<A, DeclaredError>): Effect.Effect<A, DeclaredError> => Effect.gen(function*() {
+export const withinTime: <A>(limit_ms: number, effect: Effect.Effect<A, DeclaredError>) => Effect.Effect<A, DeclaredError> = Effect.fnUntraced(function*(limit_ms, effect) {
   const clock = yield* Clock.Clock
   const until = clock.currentTimeNanosUnsafe() + BigInt(limit_ms) * 1_000_000n
   const answer = yield* Effect.timeoutOption(effect, limit_ms)

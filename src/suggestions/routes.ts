@@ -19,13 +19,13 @@ export const routes = Effect.gen(function*() {
     return collection === undefined ? Effect.fail(new NotFound({ message: "Collection not found" })) : Effect.succeed(collection)
   })
   return [
-    implement(contract.getSuggestions, ({ caller, params, query }) => Effect.gen(function*() {
+    implement(contract.getSuggestions, Effect.fnUntraced(function*({ caller, params, query }) {
       const collection = yield* collectionOf(caller.organizationId, params.collectionName)
       const { limit: text, q } = yield* query
       const limit = yield* limitOf(text)
       return { data: yield* quota.counted(caller.organizationId, suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit)) }
     })),
-    implement(contract.getPrompts, ({ caller, params, query }) => Effect.gen(function*() {
+    implement(contract.getPrompts, Effect.fnUntraced(function*({ caller, params, query }) {
       const collection = yield* collectionOf(caller.organizationId, params.collectionName)
       const { limit: text } = yield* query
       const limit = yield* limitOf(text)

@@ -25,29 +25,29 @@ export const routes = Effect.gen(function*() {
   const webhooks = yield* Webhooks
   const entitlements = yield* Entitlements
   return [
-    implement(contract.listWebhooks, ({ caller, query }) => Effect.gen(function*() {
+    implement(contract.listWebhooks, Effect.fnUntraced(function*({ caller, query }) {
       const { cursor, limit: given } = yield* query
       const limit = yield* limitOf(given, 50)
       return pageOf(yield* webhooks.list(caller.organizationId, { cursor, limit: limit + 1 }), limit)
     })),
-    implement(contract.createWebhook, ({ caller, payload }) => Effect.gen(function*() {
+    implement(contract.createWebhook, Effect.fnUntraced(function*({ caller, payload }) {
       const { organizationId } = caller
       const cap = capOf(entitlements.of(organizationId).plan, "webhooks")
       return yield* Effect.catchTag(webhooks.create(organizationId, yield* fieldsOf(yield* payload), cap), "WebhooksExhausted", (error) =>
         Effect.andThen(entitlements.requireRoom(organizationId, "webhooks", Math.min(cap + 1, endpointsMax)), Effect.fail(error)))
     })),
-    implement(contract.getWebhook, ({ caller, params }) => Effect.gen(function*() {
+    implement(contract.getWebhook, Effect.fnUntraced(function*({ caller, params }) {
       const endpoint = yield* webhooks.get(caller.organizationId, params.webhookId)
       return { ...endpoint, deliveries: yield* webhooks.newestDeliveries(endpoint.id) }
     })),
-    implement(contract.updateWebhook, ({ caller, params, payload }) => Effect.gen(function*() {
+    implement(contract.updateWebhook, Effect.fnUntraced(function*({ caller, params, payload }) {
       yield* webhooks.get(caller.organizationId, params.webhookId)
       return yield* webhooks.replace(caller.organizationId, params.webhookId, yield* fieldsOf(yield* payload))
     })),
     implement(contract.deleteWebhook, ({ caller, params }) => webhooks.remove(caller.organizationId, params.webhookId)),
     implement(contract.rotateWebhookSecret, ({ caller, params }) => webhooks.rotateSecret(caller.organizationId, params.webhookId)),
     implement(contract.testWebhook, ({ caller, params }) => webhooks.sendTest(caller.organizationId, params.webhookId)),
-    implement(contract.listWebhookDeliveries, ({ caller, params, query }) => Effect.gen(function*() {
+    implement(contract.listWebhookDeliveries, Effect.fnUntraced(function*({ caller, params, query }) {
       yield* webhooks.get(caller.organizationId, params.webhookId)
       const { cursor, limit: given } = yield* query
       const limit = yield* limitOf(given, deliveriesListed)
@@ -55,7 +55,7 @@ export const routes = Effect.gen(function*() {
     })),
     implement(contract.getWebhookDelivery, ({ caller, params }) => webhooks.delivery(caller.organizationId, params.webhookId, params.deliveryId)),
     implement(contract.redeliverWebhookDelivery, ({ caller, params }) => webhooks.redeliver(caller.organizationId, params.webhookId, params.deliveryId)),
-    implement(contract.recoverWebhook, ({ caller, params, payload }) => Effect.gen(function*() {
+    implement(contract.recoverWebhook, Effect.fnUntraced(function*({ caller, params, payload }) {
       yield* webhooks.get(caller.organizationId, params.webhookId)
       const { since } = yield* payload
       if (since < 0) return yield* inputInvalid("since", "Unix milliseconds, 0 or more")

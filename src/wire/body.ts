@@ -42,9 +42,10 @@ export const bodyStream = (request: IncomingMessage, held: () => HeldMemory): Ef
   return Effect.succeed(output)
 })
 
-interface Ending { readonly at: number; readonly end: () => void }
-/** Bodies on their way. One clock for all: a timer for each is two hundredths of a small request. */
+interface Ending { readonly at: number; end: () => void }
+/** Bodies on their way. One clock for all: a timer for each is two hundredths of a small request. Who takes one out empties it (`ARCHITECTURE.md`). */
 const endings = new Set<Ending>()
+const isOver = () => {}
 let look: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
 /** Between two looks at all of them, at least: how much later than its time a body may end. */
 const lookEvery_ms = 100
@@ -77,6 +78,7 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number, held: () 
         if (isDone) return
         isDone = true
         endings.delete(ending)
+        ending.end = isOver
         resume(effect)
       }
       const abandon = (failure: InputInvalid | Throttled) => {

@@ -166,6 +166,45 @@ const actorOf = (operation: Operation, caller: Caller | undefined, consoleCaller
   return consoleCaller?.type === "member" ? { type: "member", id: consoleCaller.member.id } : { type: "operator" }
 }
 
+/** One request on its way to its answer. */
+class Exchange {
+  readonly node: IncomingMessage
+  readonly params: Record<string, string> = {}
+  readonly search: Record<string, string>
+  readonly searchText: string
+  readonly requestId: string
+  readonly origin: string | undefined
+  readonly address: string
+  /** Whose it is, once that is known: an organization, or nobody's. */ holder = ""
+  known: Known | undefined
+  /** A body can be read once; a handler may look at it twice. */ read: Buffer | undefined
+  readonly held: () => HeldMemory
+
+  constructor(request: HttpServerRequest.HttpServerRequest, memory: RequestMemory, trustedProxies: ReadonlyArray<string>) {
+    const node = this.node = NodeHttpServerRequest.toIncomingMessage(request) as IncomingMessage
+    const { text, values } = searchOf(node.url ?? "/")
+    this.search = values
+    this.searchText = text
+    this.requestId = String(node.headers["x-request-id"])
+    this.origin = originOf(node.headers)
+    this.address = clientAddress(node.socket.remoteAddress ?? "", node.headers["x-forwarded-for"], trustedProxies)
+    let opened: HeldMemory | undefined
+    const held = () => {
+      if (opened !== undefined) return opened
+      const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
+      const account = opened = memory.open(this.holder, () => response.destroy())
+      // Its end, whoever made it: all is sent, or nobody is there any more.
+      if (response.destroyed || response.writableFinished) account.close()
+      else response.once("close", () => account.close())
+      return account
+    }
+    // Not at once: a function that is written where a property is set is made for long (`ARCHITECTURE.md`).
+    this.held = held
+  }
+}
+const bodyOf = (exchange: Exchange, bytes_max: number): Effect.Effect<Buffer, InputInvalid | Throttled> => Effect.suspend(() =>
+  exchange.read === undefined ? Effect.map(bodyBytes(exchange.node, bytes_max, exchange.held), (body) => exchange.read = body) : Effect.succeed(exchange.read))
+
 /** Routes for the given operations. Needs `Access` once, when built; nothing per request. */
 export const routesOf = (implemented: ReadonlyArray<Implemented>, { requestBytesMax, trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
   const context = yield* Effect.context<never>()
@@ -183,76 +222,58 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { requestBytes
     const names = paramsOf(operation.path)
     const least = consoleRoles[operation.id]
     if (operation.scope === "console" && least === undefined) throw new Error(`src/console/roles.ts does not say which role reaches ${operation.id}`)
-    const handle = (request: HttpServerRequest.HttpServerRequest, raw: Readonly<Record<string, string | undefined>>) => {
-      const node = NodeHttpServerRequest.toIncomingMessage(request) as IncomingMessage
-      const url = node.url ?? "/"
-      const { text: searchText, values: search } = searchOf(url)
-      const params: Record<string, string> = {}
-      for (const name of names) params[name] = raw[name] ?? ""
-      const requestId = String(node.headers["x-request-id"])
-      const origin = originOf(node.headers)
-      const address = clientAddress(node.socket.remoteAddress ?? "", node.headers["x-forwarded-for"], trustedProxies)
-      // A body can be read once; a handler may look at it twice.
-      let read: Buffer | undefined
-      let holder = ""
-      let opened: HeldMemory | undefined
-      const held = (): HeldMemory => {
-        if (opened !== undefined) return opened
-        const response = NodeHttpServerRequest.toServerResponse(request) as ServerResponse
-        const account = opened = memory.open(holder, () => response.destroy())
-        // Its end, whoever made it: all is sent, or nobody is there any more.
-        if (response.destroyed || response.writableFinished) account.close()
-        else response.once("close", () => account.close())
-        return account
-      }
-      const bytes = Effect.suspend(() => read === undefined ? Effect.tap(bodyBytes(node, operation.bodyBytesMax, held), (body) => Effect.sync(() => { read = body })) : Effect.succeed(read))
-      let known: Known | undefined
-      const program = Effect.gen(function*() {
-        const consoleCaller = operation.scope === "console" && least !== undefined
-          ? yield* consoles.check({ bearer: bearer(node.headers), headers: node.headers, isRead: operation.method === "GET", organizationId: names.includes("organizationId") ? params.organizationId : undefined, least })
-          : undefined
-        const caller = operation.scope === "public" || consoleCaller !== undefined ? undefined : operation.scope === "operator"
-          ? yield* operator.check(bearer(node.headers))
-          : yield* access.check({
-            key: presentedKey(operation, node.headers, search),
-            scope: operation.scope,
-            address,
-            origin,
-            collection: params.collectionName,
-            sessionId: sessionOf(node.headers),
-            isRateFree: operation.isRateFree,
-            isGateway: operation.plane === "gateway",
-            onKey: (key, rate) => { known = { key, rate } }
-          })
-        holder = caller?.organizationId ?? params.organizationId ?? ""
-        const unnamed = unnameable(operation, params, search)
-        if (unnamed !== undefined) return yield* inputInvalid(unnamed, notStorable)
-        // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
-        const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> =>
-          operation.isAi && caller?.scope === "search" && caller.sessionId === undefined ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })) as unknown as Effect.Effect<A, E> : read
-        const actor = actorOf(operation, caller, consoleCaller)
-        const handled = handler({
-          caller: caller as Caller,
-          consoleCaller: consoleCaller as ConsoleCaller,
-          params,
-          search,
-          searchText,
-          headers: node.headers,
+    // One generator function for all requests: one made in each would keep what it captures until a full collection (`ARCHITECTURE.md`).
+    const answered = Effect.fnUntraced(function*(exchange: Exchange) {
+      const { address, held, node, origin, params, requestId, search, searchText } = exchange
+      const bytes = bodyOf(exchange, operation.bodyBytesMax)
+      const consoleCaller = operation.scope === "console" && least !== undefined
+        ? yield* consoles.check({ bearer: bearer(node.headers), headers: node.headers, isRead: operation.method === "GET", organizationId: names.includes("organizationId") ? params.organizationId : undefined, least })
+        : undefined
+      const caller = operation.scope === "public" || consoleCaller !== undefined ? undefined : operation.scope === "operator"
+        ? yield* operator.check(bearer(node.headers))
+        : yield* access.check({
+          key: presentedKey(operation, node.headers, search),
+          scope: operation.scope,
           address,
-          isEncrypted: (node.socket as { readonly encrypted?: boolean }).encrypted === true,
-          query: inSession(decodeQuery === undefined ? Effect.succeed(search) : decodeQuery(search)),
-          payload: Effect.flatMap(inSession(bytes), (body) => {
-            const json = parseJson(operation, body)
-            return decodePayload === undefined ? json : Effect.flatMap(json, decodePayload)
-          }),
-          bytes: inSession(bytes),
-          stream: inSession(bodyStream(node, held)),
-          held
+          origin,
+          collection: params.collectionName,
+          sessionId: sessionOf(node.headers),
+          isRateFree: operation.isRateFree,
+          isGateway: operation.plane === "gateway",
+          onKey: (key, rate) => { exchange.known = { key, rate } }
         })
-        const answer = yield* actor === undefined ? handled : Effect.provideService(handled, CurrentOrigin, { actor, requestId, operation: operation.id })
-        return toResponse(operation, answer, headersOf(known, node), held)
+      exchange.holder = caller?.organizationId ?? params.organizationId ?? ""
+      const unnamed = unnameable(operation, params, search)
+      if (unnamed !== undefined) return yield* inputInvalid(unnamed, notStorable)
+      // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
+      const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> =>
+        operation.isAi && caller?.scope === "search" && caller.sessionId === undefined ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })) as unknown as Effect.Effect<A, E> : read
+      const actor = actorOf(operation, caller, consoleCaller)
+      const handled = handler({
+        caller: caller as Caller,
+        consoleCaller: consoleCaller as ConsoleCaller,
+        params,
+        search,
+        searchText,
+        headers: node.headers,
+        address,
+        isEncrypted: (node.socket as { readonly encrypted?: boolean }).encrypted === true,
+        query: inSession(decodeQuery === undefined ? Effect.succeed(search) : decodeQuery(search)),
+        payload: Effect.flatMap(inSession(bytes), (body) => {
+          const json = parseJson(operation, body)
+          return decodePayload === undefined ? json : Effect.flatMap(json, decodePayload)
+        }),
+        bytes: inSession(bytes),
+        stream: inSession(bodyStream(node, held)),
+        held
       })
-      return Effect.catchCause(program, (cause) => causeResponse(cause, operation.plane, requestId, place, headersOf(known, node)))
+      const answer = yield* actor === undefined ? handled : Effect.provideService(handled, CurrentOrigin, { actor, requestId, operation: operation.id })
+      return toResponse(operation, answer, headersOf(exchange.known, node), held)
+    })
+    const handle = (request: HttpServerRequest.HttpServerRequest, raw: Readonly<Record<string, string | undefined>>) => {
+      const exchange = new Exchange(request, memory, trustedProxies)
+      for (const name of names) exchange.params[name] = raw[name] ?? ""
+      return Effect.catchCause(answered(exchange), (cause) => causeResponse(cause, operation.plane, exchange.requestId, place, headersOf(exchange.known, exchange.node)))
     }
     return HttpRouter.route(operation.method, operation.path, Effect.flatMap(HttpRouter.params, (raw) => Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => handle(request, raw))))
   })
@@ -269,15 +290,11 @@ export const unmatchedRoute = ({ trustedProxies = [] }: RouteOptions = {}) => Ef
     const key = presentedKey({ plane, scope: "search" }, node.headers, search)
     const isApi = path.startsWith("/v1") || path.startsWith("/api/v1")
     let known: Known | undefined
-    const program = Effect.gen(function*() {
-      if (isApi) {
-        yield* access.check({
-          key, scope: "search", address: clientAddress(node.socket.remoteAddress ?? "", node.headers["x-forwarded-for"], trustedProxies), origin: originOf(node.headers), collection: undefined, sessionId: undefined,
-          isRateFree: false, isGateway: plane === "gateway", onKey: (key, rate) => { known = { key, rate } }
-        })
-      }
-      return yield* new NotFound({ message: "Not Found" })
+    const checked = !isApi ? Effect.void : access.check({
+      key, scope: "search", address: clientAddress(node.socket.remoteAddress ?? "", node.headers["x-forwarded-for"], trustedProxies), origin: originOf(node.headers), collection: undefined, sessionId: undefined,
+      isRateFree: false, isGateway: plane === "gateway", onKey: (key, rate) => { known = { key, rate } }
     })
+    const program = Effect.andThen(checked, Effect.fail(new NotFound({ message: "Not Found" })))
     return Effect.catchCause(program, (cause) => causeResponse(cause, plane, String(node.headers["x-request-id"]), path, headersOf(known, node)))
   }))
 })

@@ -120,7 +120,7 @@ type Alike = "nowhere" | "together" | "anywhere"
 
 class TextColumn extends Column {
   readonly #alike: Alike
-  readonly #places = new Map<string, number>()
+  #places = new Map<string, number>()
   #texts: Array<string> = []
   #last = 0
 
@@ -168,7 +168,8 @@ class TextColumn extends Column {
   }
   override clear(): void {
     this.#texts = []
-    this.#places.clear()
+    // Not `clear`: what a Map held before is kept by its former table until a full collection (`ARCHITECTURE.md`).
+    if (this.#places.size > 0) this.#places = new Map()
     this.#last = 0
   }
 }

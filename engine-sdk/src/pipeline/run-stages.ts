@@ -106,8 +106,10 @@ class Attempt implements StageContext {
     this.#environment = environment
     this.#started = started
     if (environment.explain === true) {
-      this.moved = (id, from, to, why) => { this.#moves.push({ id, from, to, why }) }
-      this.scored = (id, name, value) => { this.#scores.push({ id, name, value }) }
+      const moved: StageContext["moved"] = (id, from, to, why) => { this.#moves.push({ id, from, to, why }) }
+      const scored: StageContext["scored"] = (id, name, value) => { this.#scores.push({ id, name, value }) }
+      this.moved = moved
+      this.scored = scored
     }
   }
   now_us(): number { return this.#isDetached ? this.#environment.tape?.untaped() ?? this.#environment.now_us() : this.#environment.now_us() }

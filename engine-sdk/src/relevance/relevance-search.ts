@@ -58,7 +58,9 @@ export class RelevanceSearch {
     this.ordersByScore = ordersByScore
     this.lexicon = new Lexicon(reader, query.units)
     const { lengthMeans, segments, units } = this.lexicon
-    this.norm = (u, s, doc) => perOccurrence(units[u].weight, segments[s][u].lengths[doc], lengthMeans[u])
+    // Not set at once: the engine makes a function that is written where a property is set for long, and with it what it captures.
+    const norm = (u: number, s: number, doc: number): number => perOccurrence(units[u].weight, segments[s][u].lengths[doc], lengthMeans[u])
+    this.norm = norm
   }
 
   /** Fills the matches. False when the text holds nothing but stop words: then it is not for this ranking. */

@@ -22,7 +22,7 @@ export interface LayersOptions {
 
 /** An admission that the log has not shown yet: in the table of its generation, in no run. */
 interface Outstanding {
-  readonly block: Uint8Array
+  block: Uint8Array
   readonly now: number
   generation: number
 }
@@ -40,6 +40,7 @@ export interface Look {
 
 /** Blocks kept for the tail to recognise; the log takes no more that are not yet stored. Past it the oldest are forgotten, and taken for another process's. */
 const OUTSTANDING_BYTES_MAX = 64 * 1024 * 1024
+const NO_BLOCK = new Uint8Array(0)
 /** Reads between two looks at the clock. */
 const READS_A_CLOCK = 16
 
@@ -136,10 +137,9 @@ export class Layers {
   #remember(block: Uint8Array, now: number): void {
     this.#outstanding.set(identityOf(wordsOf(block)), { block, now, generation: this.#generation })
     this.#outstandingBytes += block.byteLength
-    for (const [identity, { block: oldest }] of this.#outstanding) {
+    for (const [identity, oldest] of this.#outstanding) {
       if (this.#outstandingBytes <= OUTSTANDING_BYTES_MAX) break
-      this.#outstanding.delete(identity)
-      this.#outstandingBytes -= oldest.byteLength
+      this.#release(identity, oldest)
     }
   }
   /** The own admission that this block of the log is, taken off the list. */
@@ -148,9 +148,14 @@ export class Layers {
     const identity = identityOf(words)
     const own = this.#outstanding.get(identity)
     if (own === undefined || own.block.byteLength !== words.byteLength) return undefined
+    this.#release(identity, own)
+    return own
+  }
+  #release(identity: number, own: Outstanding): void {
     this.#outstanding.delete(identity)
     this.#outstandingBytes -= own.block.byteLength
-    return own
+    // What left a Map may be kept by its former tables until a full collection (`ARCHITECTURE.md`).
+    own.block = NO_BLOCK
   }
 
   /** Takes an admission back. What is in a run already came out of the log, and stays. */
