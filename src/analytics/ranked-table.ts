@@ -1,6 +1,6 @@
 /**
  * Sums by key in memory, kept in the orders that pages ask for. Sums change by what is added to them; an order that was
- * asked for once follows by merging the changed rows into the others. Pure: where sums come from is its caller's.
+ * asked for once follows by putting the changed rows in their places among the others. Pure: where sums come from is its caller's.
  */
 
 export interface Ranking {
@@ -24,7 +24,13 @@ const compareText = (a: string, b: string): number => {
   return a.length - b.length
 }
 
-interface Order { readonly ranking: Ranking; rows: Uint32Array; readonly changed: Set<number> }
+interface Order {
+  readonly ranking: Ranking
+  rows: Uint32Array
+  /** Since `rows` were made: which, each once, and by row whether it is one of them. */
+  readonly changed: Array<number>
+  isChanged: Uint8Array
+}
 
 /** From this share of changed rows on, sorting everything is cheaper than merging. */
 const RESORT_SHARE = 4
@@ -48,10 +54,10 @@ export class RankedTable {
   }
   /** About what it holds in memory. */
   get bytes(): number {
-    return this.#columns.reduce((sum, column) => sum + column.byteLength, 0) + this.size * 160 + this.#keyCharacters * 4 + this.#orders.size * this.size * 4
+    return this.#columns.reduce((sum, column) => sum + column.byteLength, 0) + this.size * 160 + this.#keyCharacters * 4 + this.#orders.size * this.size * 5
   }
 
-  /** O(1), and a set entry for each order that was asked for. */
+  /** O(1), and a number for each order that was asked for. */
   add(key: ReadonlyArray<string>, sums: ReadonlyArray<number>): void {
     const id = key.length === 1 ? key[0]! : key.join("\n")
     let row = this.#places.get(id)
@@ -68,7 +74,16 @@ export class RankedTable {
       }
     }
     for (let i = 0; i < this.#width; i++) this.#columns[i]![row]! += sums[i]!
-    for (const { changed } of this.#orders.values()) changed.add(row)
+    for (const order of this.#orders.values()) {
+      if (row >= order.isChanged.length) {
+        const wider = new Uint8Array(this.#columns[0]!.length)
+        wider.set(order.isChanged)
+        order.isChanged = wider
+      }
+      if (order.isChanged[row] === 1) continue
+      order.isChanged[row] = 1
+      order.changed.push(row)
+    }
   }
 
   /** Keys and sums of the rows from `offset` on, and how many rows the ranking shows. O(rows) after a change, else O(limit). */
@@ -80,15 +95,14 @@ export class RankedTable {
 
   #ordered(ranking: Ranking): Order {
     let order = this.#orders.get(ranking.name)
-    if (order === undefined) this.#orders.set(ranking.name, order = { ranking, rows: this.#sorted(ranking, this.size, (i) => i), changed: new Set() })
-    const { changed } = order
-    if (changed.size === 0) return order
-    if (changed.size * RESORT_SHARE > this.size) order.rows = this.#sorted(ranking, this.size, (i) => i)
-    else {
-      const again = [...changed]
-      order.rows = this.#merged(ranking, order.rows, changed, this.#sorted(ranking, again.length, (i) => again[i]!))
-    }
-    changed.clear()
+    if (order === undefined) this.#orders.set(ranking.name, order = { ranking, rows: this.#sorted(ranking, this.size, (i) => i), changed: [], isChanged: new Uint8Array(this.size) })
+    const { changed, isChanged } = order
+    if (changed.length === 0) return order
+    order.rows = changed.length * RESORT_SHARE > this.size
+      ? this.#sorted(ranking, this.size, (i) => i)
+      : this.#merged(ranking, order.rows, isChanged, this.#sorted(ranking, changed.length, (i) => changed[i]!))
+    for (const row of changed) isChanged[row] = 0
+    changed.length = 0
     return order
   }
 
@@ -102,16 +116,26 @@ export class RankedTable {
     return rows.subarray(0, n).sort((a, b) => this.#compare(ranking, a, b))
   }
 
-  #merged(ranking: Ranking, before: Uint32Array, changed: ReadonlySet<number>, again: Uint32Array): Uint32Array {
+  /** Each of the changed rows finds its place among the others by bisection: comparisons are dear, moving numbers is not. */
+  #merged(ranking: Ranking, before: Uint32Array, isChanged: Uint8Array, again: Uint32Array): Uint32Array {
     const rows = new Uint32Array(before.length + again.length)
-    let n = 0, j = 0
-    for (const row of before) {
-      if (changed.has(row)) continue
-      while (j < again.length && this.#compare(ranking, again[j]!, row) < 0) rows[n++] = again[j++]!
-      rows[n++] = row
+    let end = 0
+    for (let i = 0; i < before.length; i++) if (isChanged[before[i]!] !== 1) rows[end++] = before[i]!
+    const count = end + again.length
+    // From the last on, so that each of the others moves once.
+    for (let j = again.length - 1; j >= 0; j--) {
+      const row = again[j]!
+      let low = 0
+      for (let high = end; low < high;) {
+        const middle = (low + high) >>> 1
+        if (this.#compare(ranking, rows[middle]!, row) < 0) low = middle + 1
+        else high = middle
+      }
+      rows.copyWithin(low + j + 1, low, end)
+      rows[low + j] = row
+      end = low
     }
-    while (j < again.length) rows[n++] = again[j++]!
-    return rows.subarray(0, n)
+    return rows.subarray(0, count)
   }
 
   #compare(ranking: Ranking, a: number, b: number): number {
