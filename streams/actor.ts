@@ -92,8 +92,7 @@ export class Mailboxes<B extends Batch> {
         this.#boxes.delete(key)
         // What left a Map may be kept by its former tables until a full collection (`ARCHITECTURE.md`).
         box.batches.length = 0
-      }
-      else if (box.credit <= 0) {
+      } else if (box.credit <= 0) {
         // To the end of the round: a Map keeps insertion order, and goes on to what is set again while it is walked.
         this.#boxes.delete(key)
         box.credit += this.#quantum(key)

@@ -32,7 +32,7 @@ interface Order {
   isChanged: Uint8Array
 }
 
-/** From this share of changed rows on, sorting everything is cheaper than merging. */
+/** From this share of changed rows on, everything is sorted again. */
 const RESORT_SHARE = 4
 
 export class RankedTable {

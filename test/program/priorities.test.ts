@@ -6,7 +6,8 @@ import { expect, it } from "vitest"
 import { BACKGROUND } from "../../src/ports/background.ts"
 import { launch, processesNaming } from "../support/launched.ts"
 
-it.skipIf(process.platform !== "linux")("on Linux: the collector's helpers, the threads that count and seal, and Postgres give way to the thread that answers", async () => {
+it("the collector's helpers, the threads that count and seal, and Postgres give way to the thread that answers", async (context) => {
+  if (process.platform !== "linux") return context.skip("priorities lane: only Linux has a priority for each thread")
   const folder = mkdtempSync(join(tmpdir(), "dowser-priorities-"))
   try {
     const program = await launch(join(folder, "data"))
