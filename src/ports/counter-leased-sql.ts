@@ -8,7 +8,8 @@
  * holdings is never older than what it told before. A statement without an answer is asked after by its number before the
  * next one is sent, so nothing is counted twice and nothing is lost.
  *
- * Bounds: `entriesMax` budgets in memory; 500 of them in one statement; a statement takes a second, a recall a quarter.
+ * Bounds: `entriesMax` budgets in memory; 500 of them in one statement; a statement takes a second, a recall a quarter,
+ * or where statements are slow up to a second.
  * While Postgres is away a budget passes `creditMax` units, told when it is back; then `CounterUnavailable`.
  */
 import { PgClient } from "@effect/sql-pg"
@@ -27,7 +28,9 @@ const STATEMENT_MAX_MS = 1_000
 const AWAY_MS = 1_000
 /** What was used is told this often. */
 const TELL_MS = 1_000
+/** How long others have to give back what is recalled, and as many statements of theirs, by the time the own last one took. */
 const RECALL_WAIT_MS = 250
+const RECALL_STATEMENTS = 4
 /** A budget of a month is asked for again: units come back, plans change. */
 const EXHAUSTED_MS = 1_000
 /** Numbers of processes that are long gone. */
@@ -89,6 +92,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
   let awayUntil = -Infinity
   let isAwayTold = false
   let isClosing = false
+  let statementMs = 0
   /** The number of the last statement, and what it said where its answer was lost. */
   let number = 0
   let unsure: ReadonlyArray<Said> | undefined
@@ -251,7 +255,9 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
       ${column(({ entry }) => Math.min(ENDLESS, entry.budget.limit))}::text[]::int8[], ${column(({ least }) => least)}::text[]::int8[],
       ${column(({ entry, wantsBlock }) => wantsBlock ? entry.block : 0)}::text[]::int8[], ${column(({ back }) => back)}::text[]::int8[],
       ${column(({ debt }) => debt)}::text[]::int8[], ${column(({ held }) => held)}::text[]::int8[], ${said.map(({ isRecalled }) => String(isRecalled))}::text[]::bool[])`
+    const sentAt = monotonic()
     const answer = yield* Effect.exit(restore(timely(statement)))
+    statementMs = monotonic() - sentAt
     if (answer._tag === "Failure") {
       unsure = said
       yield* away(answer.cause)
@@ -298,7 +304,7 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
         if (!entry.isRecalling || entry.held >= units) return Effect.void
         entry.returned ??= Deferred.makeUnsafe<void>()
         return Effect.timeoutOrElse(Deferred.await(entry.returned), {
-          duration: RECALL_WAIT_MS,
+          duration: Math.min(STATEMENT_MAX_MS, Math.max(RECALL_WAIT_MS, RECALL_STATEMENTS * statementMs)),
           // Who does not answer is dead or stands still: its units come back with its lease, or count as used.
           orElse: () => Effect.sync(() => { if (entry.held < units) entry.exhaustedUntil = Math.min(entry.budget.ends_at, now() + EXHAUSTED_MS) })
         })
@@ -340,7 +346,10 @@ const makeLeased = Effect.fnUntraced(function*(options: CounterOptions, { isAlon
     },
     returned: (name) => {
       const entry = entries.get(name)
-      if (entry?.returned === undefined) return
+      if (entry === undefined) return
+      // Later than this process waited: there is something again.
+      entry.exhaustedUntil = 0
+      if (entry.returned === undefined) return
       Deferred.doneUnsafe(entry.returned, Effect.void)
       entry.returned = undefined
     }

@@ -91,6 +91,20 @@ it.live("units of a process that is gone and not swept yet are refused soon, and
   assert.strictEqual((yield* taking(a!, budget)).isAllowed, false)
 })))
 
+it.live("units that come back later than they were waited for are had, by the same clock", () => inDatabase((address) => Effect.gen(function*() {
+  const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(address.host, address.port)), (started) => Effect.promise(started.stop))
+  const budget = minute("late", 60)
+  const [near, far] = yield* Effect.all([member(address, durable), member({ ...address, host: "127.0.0.1", port: proxy.port }, durable)])
+  assert.strictEqual(yield* passes(far!, budget, 1), 1)
+  proxy.block()
+  const passed = yield* passes(near!, budget, 60)
+  assert.isBelow(passed, 59)
+  assert.strictEqual((yield* taking(near!, budget)).isAllowed, false)
+  proxy.heal()
+  yield* Effect.retry(Effect.flatMap(taking(near!, budget), ({ isAllowed }) => isAllowed ? Effect.void : Effect.fail("refused")), { times: 100, schedule: every })
+  assert.strictEqual(yield* passes(near!, budget, 60), 60 - 1 - passed - 1)
+})))
+
 it.live("two who tell at once tell everything", () => inDatabase((address) => Effect.gen(function*() {
   const budget = minute("endless", Infinity)
   const all = yield* Effect.forEach([1, 2, 3], () => member(address, durable))
