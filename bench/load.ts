@@ -40,9 +40,20 @@ const placesOf = (template: Buffer, marker: string): ReadonlyArray<number> => {
   for (let at = template.indexOf(marker); at >= 0; at = template.indexOf(marker, at + marker.length)) found.push(at)
   return found
 }
-/** With zeros before it. Not `write`: four hundred calls a request were half of the load's time, on processors that the server shares. */
+/** `value` below 2^31, with zeros before it; `end` is behind its last digit. */
+const writeSmall = (bytes: Buffer, value: number, end: number, digits: number): void => {
+  for (let left = value, i = end - 1; i >= end - digits; i--) {
+    const tenth = (left / 10) | 0
+    bytes[i] = 48 + left - tenth * 10
+    left = tenth
+  }
+}
+const LOW_DIGITS = 6, LOW = 1e6
+/** Not `write`: four hundred calls a request were half of the load's time, on processors that the server shares. Two halves, since whole numbers below 2^31 divide fast. */
 const writeDigits = (bytes: Buffer, value: number, at: number, digits: number): void => {
-  for (let left = value, i = at + digits - 1; i >= at; i--, left = Math.floor(left / 10)) bytes[i] = 48 + left % 10
+  const high = Math.floor(value / LOW)
+  writeSmall(bytes, high, at + digits - LOW_DIGITS, digits - LOW_DIGITS)
+  writeSmall(bytes, value - high * LOW, at + digits, LOW_DIGITS)
 }
 
 const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) => {
@@ -90,7 +101,9 @@ const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) 
         bytes = Buffer.from(bytes)
         const now = Date.now(), times = instants[which]
         unique++
-        for (const at of numbers[which]) writeDigits(bytes, unique, at, number.length)
+        const places = numbers[which]
+        if (places.length > 0) writeDigits(bytes, unique, places[0], number.length)
+        for (let i = 1; i < places.length; i++) for (let digit = 0; digit < number.length; digit++) bytes[places[i] + digit] = bytes[places[0] + digit]
         for (let i = 0; i < times.length; i++) writeDigits(bytes, now - Math.round((job.spread_ms ?? 0) * (1 - (i + 1) / times.length)), times[i], instant.length)
       }
       sent++

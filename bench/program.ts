@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { denoFlags } from "../scripts/deno-flags.mjs"
 import { freePort } from "../src/runtime/free-port.ts"
 import type { LoadJob, LoadResult } from "./load.ts"
 
@@ -19,7 +20,7 @@ export interface RunningProgram {
 
 /** How this runtime runs a script: the same binary, the same flags. */
 export const runtimeCommand = (): ReadonlyArray<string> =>
-  (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [process.execPath, "--disable-warning=ExperimentalWarning"] : [process.execPath, "run", "-A", "--no-prompt", "--quiet"]
+  (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [process.execPath, "--disable-warning=ExperimentalWarning"] : [process.execPath, ...denoFlags]
 
 /** `kept`: folder of an earlier start, which stays when this one stops; otherwise a new one, removed with it. */
 export const startServer = async (extra: ReadonlyArray<string> = [], kept?: string): Promise<RunningProgram> => {

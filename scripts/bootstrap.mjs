@@ -5,6 +5,7 @@ import { spawn, spawnSync } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
+import { denoFlags } from "./deno-flags.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const at = (...parts) => join(root, ...parts)
@@ -56,7 +57,7 @@ function runtime() {
     if (major < 22 || (major === 22 && minor < 18)) fail(`Node ${major}.${minor} cannot run TypeScript; Node 22.18 or later can. Without DOWSER_RUNTIME=node the program runs on Deno.`)
     return { binary, flags: ["--disable-warning=ExperimentalWarning", "--disable-warning=TimeoutNegativeWarning"] }
   }
-  return { binary: denoBinary(), flags: ["run", "-A", "--no-prompt", "--quiet"] }
+  return { binary: denoBinary(), flags: denoFlags }
 }
 
 /**

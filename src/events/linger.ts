@@ -18,8 +18,12 @@ export class Linger {
   #mean = 0
   #since = 0
 
-  /** Before a commit: whether to wait `LINGER_MS`, and to say then what that brought. O(1). */
-  isDue(): boolean {
+  /**
+   * Before a commit: whether to wait `LINGER_MS`, and to say then what that brought. `waited_ms` is what the oldest request
+   * has waited already: one that came while a commit took its time does not wait again, and has its company. O(1).
+   */
+  isDue(waited_ms: number): boolean {
+    if (waited_ms >= LINGER_MS) return false
     if (this.#mean < PAYS_FROM && ++this.#since < TRIED_EVERY) return false
     this.#since = 0
     return true

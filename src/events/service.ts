@@ -46,6 +46,8 @@ interface Waiting {
   readonly organizationId: string
   readonly events: ReadonlyArray<BehaviouralEvent>
   readonly rejections: ReadonlyArray<KeptRejection>
+  /** Unix milliseconds. */
+  readonly cameAt: number
   /** Answers how many of the events were duplicates. */
   readonly done: Deferred.Deferred<number, IngestFailure>
 }
@@ -167,7 +169,7 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
       yield* filled.close
       if (waiting.length === 0) yield* filled.await
     }
-    if (waitingEvents < GROUP_EVENTS_MAX && linger.isDue()) {
+    if (waitingEvents < GROUP_EVENTS_MAX && linger.isDue(clock.currentTimeMillisUnsafe() - (waiting[0]?.cameAt ?? 0))) {
       const before = waiting.length
       yield* Effect.sleep(LINGER_MS)
       linger.brought(waiting.length - before)
@@ -186,7 +188,7 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
       if (waiting.length >= WAITING_REQUESTS_MAX || (waitingEvents > 0 && waitingEvents + size > WAITING_EVENTS_MAX)) return yield* overloaded()
       const comeBack_s = senders.admit(organizationId, size)
       if (comeBack_s > 0) return yield* overShare(comeBack_s)
-      waiting.push({ organizationId, events: accepted, rejections, done })
+      waiting.push({ organizationId, events: accepted, rejections, cameAt: now, done })
       waitingEvents += size
       filled.openUnsafe()
       const deduplicated = yield* Deferred.await(done)

@@ -7,6 +7,7 @@ import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
+import { denoFlags } from "../../scripts/deno-flags.mjs"
 import { openLogEnvironment } from "../../src/ports/event-log-lmdb-environment.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 import { decodeRecord } from "../../streams/record.ts"
@@ -246,7 +247,7 @@ describe("a restore refuses", () => {
   }, 60_000)
   it("to leave something that starts when it is killed", async () => {
     // The command itself and not its launcher, whose end it would notice and clean up.
-    const flags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : ["run", "-A", "--no-prompt", "--quiet"]
+    const flags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : denoFlags
     const child = spawn(process.execPath, [...flags, join(root, "src", "main.ts"), "restore", at("backup"), at("killed")], { cwd: root, stdio: "ignore" })
     const exited = new Promise((settle) => child.once("exit", settle))
     await until(async () => existsSync(at("killed", "postgres")) || child.exitCode !== null ? true : undefined)

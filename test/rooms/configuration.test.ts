@@ -8,6 +8,7 @@ import { createInterface } from "node:readline"
 import { fileURLToPath } from "node:url"
 import { Cause, Deferred, Effect, Exit, Fiber, Layer, Schedule, Scope } from "effect"
 import { SqlClient } from "effect/sql"
+import { denoFlags } from "../../scripts/deno-flags.mjs"
 import { makeRandom } from "../../fixtures/random.ts"
 import { Configuration } from "../../src/configuration/configuration.ts"
 import { makeLeasesRepository } from "../../src/configuration/leases-repository.ts"
@@ -19,7 +20,7 @@ import { type Address, makeMember, makeRoom, makeTable } from "../support/config
 import { acquireTestPostgres } from "../support/postgres.ts"
 
 const program = fileURLToPath(new URL("../support/configuration-process.ts", import.meta.url))
-const runtimeFlags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : ["run", "-A", "--no-prompt", "--quiet"]
+const runtimeFlags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : denoFlags
 
 interface MemberProcess { readonly child: ChildProcess; readonly ask: (command: { readonly do: "read" | "write"; readonly organizationId: string; readonly id: string }) => Promise<{ readonly value?: number | null; readonly failed?: string }> }
 const memberProcess = (address: Address) =>

@@ -7,7 +7,7 @@ import { seeded } from "../support/attribution-oracle.ts"
 const shareOf = (linger: Linger, commits: number, bringing: () => number): number => {
   let waits = 0
   for (let i = 0; i < commits; i++) {
-    if (!linger.isDue()) continue
+    if (!linger.isDue(0)) continue
     waits++
     linger.brought(bringing())
   }
@@ -36,5 +36,11 @@ describe("a commit", () => {
     // From fifteen down below what pays: ten waits, and no more than the looks after that.
     expect(shareOf(linger, 160, () => 0)).toBeLessThan(0.15)
     expect(shareOf(linger, 1_600, () => 0)).toBe(1 / 16)
+  })
+  it("does not make those wait again who waited for a long commit, and waits as before after it", () => {
+    const linger = new Linger()
+    expect(shareOf(linger, 1_000, () => 15)).toBeGreaterThan(0.9)
+    for (let i = 0; i < 100; i++) expect(linger.isDue(LINGER_MS)).toBe(false)
+    expect(linger.isDue(LINGER_MS - 1)).toBe(true)
   })
 })

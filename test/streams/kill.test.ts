@@ -8,6 +8,7 @@ import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { describe, expect, it } from "vitest"
+import { denoFlags } from "../../scripts/deno-flags.mjs"
 import type { BehaviouralEvent } from "../../src/events/schema.ts"
 import { generate, oracleRows, type OracleRow, seeded } from "../support/attribution-oracle.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
@@ -19,7 +20,7 @@ const pause = (ms: number) => new Promise((settle) => setTimeout(settle, ms))
 
 interface Ready { readonly full_key: string; readonly search_key: string }
 const start = async (dataDir: string, port: number): Promise<{ child: ChildProcess; ready: Ready }> => {
-  const flags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : ["run", "-A", "--no-prompt", "--quiet"]
+  const flags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : denoFlags
   const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
   const child = spawn(process.execPath, [...flags, main, "start", "--no-demo", "--json", "--port", String(port), "--data-dir", dataDir], { stdio: ["ignore", "pipe", "pipe"] })
   let errors = ""

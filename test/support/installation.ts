@@ -5,12 +5,13 @@ import { fileURLToPath } from "node:url"
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted, type Scope } from "effect"
 import type { SqlClient } from "effect/sql"
+import { denoFlags } from "../../scripts/deno-flags.mjs"
 import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { startTestBroker, type TestBroker } from "./kafka.ts"
 import { acquireTestPostgres, temporaryFolder } from "./postgres.ts"
 
 const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
-const runtimeFlags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : ["run", "-A", "--no-prompt", "--quiet"]
+const runtimeFlags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : denoFlags
 
 export interface Process { readonly child: ChildProcess; readonly ready: Readonly<Record<string, string>>; readonly exited: Promise<number | null>; readonly said: () => string }
 export interface Place { readonly databaseUrl: string; readonly broker: TestBroker; readonly folder: string; readonly visitorPartitions: number }
