@@ -130,6 +130,12 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
     const memory: Array<number> = [], own: Array<number> = []
     const sampling = setInterval(() => { memory.push(rssMb(server.pid)); own.push(ownMb(server.pid)) }, 1_000)
     const fixed = await runLoad({ ...common, connections: FIXED_CONNECTIONS_PER * options.connections, seconds: options.seconds, rate, uniqueFrom: 200_000_000 }).finally(() => clearInterval(sampling))
+    const median = (some: ReadonlyArray<number>) => Math.round([...some].sort((a, b) => a - b)[some.length >> 1] ?? 0)
+    const paces = {
+      fixed_p99_ms_by_tenth: tenths(fixed.latencies_ms).map((some) => Math.round(percentiles([...some]).p99_ms)).join(" "),
+      fixed_loop_us_by_tenth: tenths(fixed.loop_us).map(median).join(" "),
+      peak_loop_us: median(peak.loop_us)
+    }
     report("events", {
       machine: machine(),
       log: options.kafka ? "kafka" : "embedded",
@@ -147,6 +153,8 @@ export const benchEvents = async (options: EventsOptions): Promise<void> => {
       fixed_rate_requests_per_s: rate,
       fixed: percentiles(fixed.latencies_ms as Array<number>),
       fixed_load_late: percentiles(fixed.late_ms as Array<number>),
+      // In the order of time, beside what one and the same loop of the load's took then: the machine's own pace.
+      ...paces,
       fixed_statuses: fixed.statuses,
       // A tenth of the time each: the first would show a warm-up, the others growth.
       fixed_own_mb: tenths(own).map((some) => Math.max(...some)).join(" "),

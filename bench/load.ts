@@ -30,10 +30,23 @@ export interface LoadResult {
   /** Sum of `accepted` in answers that have it. */ readonly accepted: number
   readonly processor_s: number
   /** How late the load's own clock was, each of its ticks: what of a latency may not be the server's. */ readonly late_ms: ReadonlyArray<number>
+  /** What one and the same loop took, ten times a second: a machine that is shared becomes slower and faster by a half within seconds. */ readonly loop_us: ReadonlyArray<number>
 }
 
 const loopback = /^(127\.\d+\.\d+\.\d+|localhost|::1)$/
 const TICK_ms = 1
+const LOOP_TURNS = 20, LOOP_EVERY_ms = 100, LOOPS = 3
+const parsed = JSON.stringify(Array.from({ length: 10 }, (_, i) => ({ type: "view", event_id: `event-${i}-of-a-visitor`, session_id: `session-${i}`, document_id: `product-${i}`, collection: "products", timestamp: 1_700_000_000_000 + i, price: i / 7 })))
+/** The best of some, so that it was not interrupted. It parses: a chain of multiplications takes the same whoever else uses the processor's other half. */
+const loop_us = (): number => {
+  let best = Infinity
+  for (let nth = 0; nth < LOOPS; nth++) {
+    const began = performance.now()
+    for (let turn = 0; turn < LOOP_TURNS; turn++) JSON.parse(parsed)
+    best = Math.min(best, performance.now() - began)
+  }
+  return best * 1_000
+}
 const number = "@@@@@@@@@@@@", instant = "#############"
 const placesOf = (template: Buffer, marker: string): ReadonlyArray<number> => {
   const found: Array<number> = []
@@ -62,7 +75,7 @@ const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) 
   const templates = job.requests.map((text) => Buffer.from(text, "base64"))
   const numbers = templates.map((template) => placesOf(template, number))
   const instants = templates.map((template) => placesOf(template, instant))
-  const latencies: Array<number> = [], late: Array<number> = []
+  const latencies: Array<number> = [], late: Array<number> = [], loops: Array<number> = []
   const statuses: Record<string, number> = {}
   const { requestsMax = Infinity } = job
   let sent = 0, answered = 0, accepted = 0, unique = job.uniqueFrom ?? 0, turn = 0
@@ -136,15 +149,19 @@ const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) 
     isOver = true
     clearInterval(pacer)
     const usage = process.cpuUsage()
-    settle({ sent, answered, statuses, seconds: (performance.now() - started) / 1000, latencies_ms: latencies, late_ms: late, accepted, processor_s: (usage.user + usage.system) / 1e6 })
+    settle({ sent, answered, statuses, seconds: (performance.now() - started) / 1000, latencies_ms: latencies, late_ms: late, loop_us: loops, accepted, processor_s: (usage.user + usage.system) / 1e6 })
   }
 
   // Arrivals are put on a clock; a late tick brings all that became due meanwhile.
-  let arrived = 0, ticked = started
+  let arrived = 0, ticked = started, looped = started
   const pacer = setInterval(() => {
     const now = performance.now()
     late.push(Math.max(0, now - ticked - TICK_ms))
     ticked = now
+    if (now - looped >= LOOP_EVERY_ms) {
+      looped = now
+      loops.push(loop_us())
+    }
     if (now >= ends) {
       for (const connection of idle.splice(0)) connection.socket.end()
       return
