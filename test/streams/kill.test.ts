@@ -61,13 +61,16 @@ describe("kill -9", () => {
       let acknowledged = 0
       let retries = 0
       let isDown = false
+      let onSent: (() => void) | undefined
       const sender = async () => {
         while (next < batches.length) {
           const batch = batches[next++]!
           for (;;) {
             while (isDown) await pause(10)
-            const answer = await fetch(`${base}/events`, { method: "POST", headers: { "x-svc-api-key": search_key }, body: JSON.stringify({ events: batch }) })
+            const request = fetch(`${base}/events`, { method: "POST", headers: { "x-svc-api-key": search_key }, body: JSON.stringify({ events: batch }) })
               .then(async (response) => response.status === 200 ? await response.json() as { accepted: number; deduplicated: number; rejected: Array<unknown> } : undefined).catch(() => undefined)
+            onSent?.()
+            const answer = await request
             if (answer !== undefined) {
               expect(answer.rejected).toEqual([])
               expect(answer.accepted + answer.deduplicated).toBe(batch.length)
@@ -77,13 +80,19 @@ describe("kill -9", () => {
             retries++
             await pause(5)
           }
-          // Slow enough that every life of the program takes part.
+          // Slow enough that the processors count beside it.
           await pause(random() * 40)
         }
       }
       const senders = Promise.all(Array.from({ length: SENDERS }, sender))
       for (let kill = 0; kill < KILLS; kill++) {
-        await pause(150 + random() * 450)
+        // Each life takes a share of the batches and ends within the time of a request; the last one in the turn that
+        // sent a request, which is then certain to go unanswered, however fast the machine is.
+        const until = (kill + random()) / KILLS * (batches.length - 8 * SENDERS)
+        while (acknowledged < until) await pause(1)
+        await new Promise<void>((settle) => { onSent = settle })
+        onSent = undefined
+        if (kill < KILLS - 1) await pause(random() * 8)
         program.kill("SIGKILL")
         isDown = true
         await gone(program)
