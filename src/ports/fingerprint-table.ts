@@ -10,53 +10,63 @@ const MASK = SLOTS - 1
 const FILLED_MAX = SLOTS * 0.8
 /** A segment that expiry brings below this keeps its size; above it, it splits at once rather than again soon. */
 const FILLED_AFTER_EXPIRY_MAX = SLOTS * 0.6
-/** Four words, then its hour and its turn (16 bits each): side by side, since whoever looks at a slot waits for memory once. */
-const SLOT_WORDS = FINGERPRINT_WORDS + 1
-const STAMP = FINGERPRINT_WORDS
-export const SEGMENT_BYTES = SLOTS * SLOT_WORDS * 4
-/** Hours are counted from here, so that they fit 16 bits until 2031; 0 marks an empty slot, 1 a forgotten one. */
+/**
+ * A segment's words: all fingerprints, then their stamps (hour and turn, 16 bits each). Apart, because a look for what is
+ * not there, the common one, reads fingerprints alone, of which four share a cache line and none lies in two.
+ */
+const STAMPS = SLOTS * FINGERPRINT_WORDS
+export const SEGMENT_BYTES = (STAMPS + SLOTS) * 4
+/** Hours are counted from here, so that they fit 16 bits until 2031; 0 is no hour, 1 a forgotten slot's. */
 const EPOCH_HOURS = Date.UTC(2024, 0, 1) / 3_600_000 - 2
 /** The hour of a time (ms), as tables and sealed runs keep it. */
 export const hourOf = (now: number): number => Math.floor(now / 3_600_000) - EPOCH_HOURS
-const EMPTY = 0
 const FORGOTTEN = 1
 
 interface Segment {
-  readonly slots: Uint32Array
-  depth: number
+  readonly words: Uint32Array
+  readonly depth: number
   filled: number
+  /** No slot's hour is below this. */
+  oldest: number
 }
 
-const newSegment = (depth: number): Segment => ({ slots: new Uint32Array(SLOTS * SLOT_WORDS), depth, filled: 0 })
-/** Of the slot that begins at a place. */
-const hourAt = ({ slots }: Segment, at: number): number => slots[at + STAMP]! >>> 16
+const hourAt = ({ words }: Segment, slot: number): number => words[STAMPS + slot]! >>> 16
 /** In which order they came: an hour may bring more than the table holds, and what came a moment ago must not go. */
-const turnAt = ({ slots }: Segment, at: number): number => slots[at + STAMP]! & 0xffff
-const setHour = (segment: Segment, at: number, hour: number): void => {
-  segment.slots[at + STAMP] = (hour << 16) | turnAt(segment, at)
+const turnAt = ({ words }: Segment, slot: number): number => words[STAMPS + slot]! & 0xffff
+const setHour = (segment: Segment, slot: number, hour: number): void => {
+  segment.words[STAMPS + slot] = (hour << 16) | turnAt(segment, slot)
+  if (hour < segment.oldest) segment.oldest = hour
 }
 
 export interface FingerprintTableOptions {
   readonly windowHours: number
   /** At the bound a full segment drops a quarter of its ids, those that came first: they are taken for new again. */
   readonly bytesMax: number
+  /** As many are foreseen: up to there nothing is split. A segment takes memory only when the first comes to it. Default: none. */
+  readonly ids?: number
 }
 
 export class FingerprintTable {
   readonly #windowHours: number
   readonly #segmentsMax: number
-  #directory: Array<Segment> = [newSegment(0)]
-  #depth = 0
-  #segments = 1
+  readonly #depthFirst: number
+  #directory: Array<Segment | undefined>
+  #depth: number
+  #segments = 0
   #dropped = 0
+  /** Words of segments that `clear` emptied, for the next ones. */
+  #spare: Array<Uint32Array> = []
+  #touched = 0
 
-  constructor(options: FingerprintTableOptions) {
-    this.#windowHours = options.windowHours
-    this.#segmentsMax = Math.max(1, Math.floor(options.bytesMax / SEGMENT_BYTES))
+  constructor({ bytesMax, ids = 0, windowHours }: FingerprintTableOptions) {
+    this.#windowHours = windowHours
+    this.#segmentsMax = Math.max(1, Math.floor(bytesMax / SEGMENT_BYTES))
+    this.#depth = this.#depthFirst = Math.max(0, Math.min(Math.ceil(Math.log2(ids / FILLED_MAX)), Math.floor(Math.log2(this.#segmentsMax))))
+    this.#directory = emptyDirectory(this.#depth)
   }
 
   get bytes(): number {
-    return this.#segments * SEGMENT_BYTES
+    return (this.#segments + this.#spare.length) * SEGMENT_BYTES
   }
   /** Fingerprints dropped before their time because the table had reached its bound. */
   get dropped(): number {
@@ -70,41 +80,74 @@ export class FingerprintTable {
   admit(words: Uint32Array, at: number, now: number): boolean {
     const hour = hourOf(now)
     const oldest = Math.max(FORGOTTEN + 1, hour - this.#windowHours)
-    let segment = this.#segmentOf(words[at]!)
+    const index = this.#indexOf(words[at]!)
+    let segment = this.#directory[index] ?? (this.#directory[index] = this.#newSegment(this.#depth))
     if (segment.filled >= FILLED_MAX) {
       this.#makeRoom(segment, oldest)
-      segment = this.#segmentOf(words[at]!)
+      segment = this.#directory[this.#indexOf(words[at]!)]!
     }
-    const found = find(segment, words, at)
+    const found = find(segment.words, words, at)
     if (found >= 0) {
       if (hourAt(segment, found) >= oldest) return false
       setHour(segment, found, hour)
       return true
     }
-    putAt(segment, ~found, words, at, hour)
+    put(segment, ~found, words, at, hour)
     return true
   }
 
   /** Whether the fingerprint is in the window; changes nothing. */
   has(words: Uint32Array, at: number, now: number): boolean {
-    const segment = this.#segmentOf(words[at]!)
-    const found = find(segment, words, at)
+    const segment = this.#directory[this.#indexOf(words[at]!)]
+    if (segment === undefined) return false
+    const found = find(segment.words, words, at)
     return found >= 0 && hourAt(segment, found) >= Math.max(FORGOTTEN + 1, hourOf(now) - this.#windowHours)
+  }
+
+  /**
+   * Has the slots of these fingerprints and their stamps brought into the processor's cache, all at once: a look waits for memory, and one
+   * that decides by what it finds keeps the next from waiting beside it. Pays for some hundred to some thousand of them.
+   */
+  touch(words: Uint32Array): void {
+    let sum = 0
+    for (let at = 0; at < words.length; at += FINGERPRINT_WORDS) {
+      const segment = this.#directory[this.#indexOf(words[at]!)]
+      if (segment === undefined) continue
+      const slot = words[at + 1]! & MASK
+      sum ^= segment.words[slot * FINGERPRINT_WORDS]! ^ segment.words[STAMPS + slot]!
+    }
+    // Kept, or the compiler would see that nobody asks.
+    this.#touched = sum
   }
 
   /** Takes an admission back, as if it had not happened. */
   forget(words: Uint32Array, at: number): void {
-    const segment = this.#segmentOf(words[at]!)
-    const found = find(segment, words, at)
+    const segment = this.#directory[this.#indexOf(words[at]!)]
+    if (segment === undefined) return
+    const found = find(segment.words, words, at)
     if (found >= 0) setHour(segment, found, FORGOTTEN)
   }
 
-  #segmentOf(word: number): Segment {
-    return this.#directory[this.#depth === 0 ? 0 : word >>> (32 - this.#depth)]!
+  /** Forgets everything and keeps the memory that it was made for. */
+  clear(): void {
+    const most = 2 ** this.#depthFirst
+    for (const segment of new Set(this.#directory)) if (segment !== undefined && this.#spare.length < most) this.#spare.push(segment.words)
+    this.#depth = this.#depthFirst
+    this.#directory = emptyDirectory(this.#depth)
+    this.#segments = 0
+  }
+
+  #indexOf(word: number): number {
+    return this.#depth === 0 ? 0 : word >>> (32 - this.#depth)
+  }
+  #newSegment(depth: number): Segment {
+    const spare = this.#spare.pop()
+    this.#segments++
+    return { words: spare?.fill(0) ?? new Uint32Array(SEGMENT_BYTES / 4), depth, filled: 0, oldest: Infinity }
   }
 
   #makeRoom(segment: Segment, oldest: number): void {
-    rebuild(segment, oldest)
+    if (segment.oldest < oldest) rebuild(segment, oldest)
     if (segment.filled < FILLED_AFTER_EXPIRY_MAX) return
     if (this.#segments < this.#segmentsMax && segment.depth < 32) return this.#split(segment)
     const before = segment.filled
@@ -118,41 +161,52 @@ export class FingerprintTable {
       this.#depth++
     }
     const depth = segment.depth + 1
-    const halves = [newSegment(depth), newSegment(depth)] as const
-    for (const at of inTurn(segment, FORGOTTEN + 1)) put(halves[(segment.slots[at]! >>> (32 - depth)) & 1]!, segment.slots, at, hourAt(segment, at))
-    for (let i = 0; i < this.#directory.length; i++) {
-      if (this.#directory[i] === segment) this.#directory[i] = halves[(i >>> (this.#depth - depth)) & 1]!
+    const halves = [this.#newSegment(depth), this.#newSegment(depth)] as const
+    const { words } = segment
+    for (const slot of inTurn(segment, FORGOTTEN + 1)) {
+      const at = slot * FINGERPRINT_WORDS
+      const half = halves[(words[at]! >>> (32 - depth)) & 1]!
+      put(half, ~find(half.words, words, at), words, at, hourAt(segment, slot))
     }
-    this.#segments++
+    // The segment's places are one after the other.
+    const first = this.#directory.indexOf(segment), places = 2 ** (this.#depth - segment.depth)
+    for (let i = 0; i < places; i++) this.#directory[first + i] = halves[2 * i < places ? 0 : 1]
+    this.#segments--
   }
 }
+const emptyDirectory = (depth: number): Array<Segment | undefined> => Array.from({ length: 2 ** depth }, () => undefined)
 
-/** Where the slot of a fingerprint begins, or the complement (negative) of the empty one where it would stand. */
-const find = ({ slots }: Segment, words: Uint32Array, at: number): number => {
+/** The last word as slots hold it: one without a bit marks an empty slot. Two fingerprints that this makes equal differ in one bit of 128. */
+const lastOf = (words: Uint32Array, at: number): number => words[at + 3]! || 1
+
+/** The slot of a fingerprint, or the complement (negative) of the empty one where it would stand. */
+const find = (slots: Uint32Array, words: Uint32Array, at: number): number => {
+  const last = lastOf(words, at)
   for (let slot = words[at + 1]! & MASK;; slot = (slot + 1) & MASK) {
-    const held = slot * SLOT_WORDS
-    if (slots[held + STAMP]! >>> 16 === EMPTY) return ~held
-    if (slots[held] === words[at] && slots[held + 1] === words[at + 1] && slots[held + 2] === words[at + 2] && slots[held + 3] === words[at + 3]) return held
+    const held = slot * FINGERPRINT_WORDS
+    const there = slots[held + 3]!
+    if (there === 0) return ~slot
+    if (there === last && slots[held] === words[at] && slots[held + 1] === words[at + 1] && slots[held + 2] === words[at + 2]) return slot
   }
 }
 
-const put = (segment: Segment, words: Uint32Array, at: number, hour: number): void => {
-  let held = (words[at + 1]! & MASK) * SLOT_WORDS
-  while (hourAt(segment, held) !== EMPTY) held = (held + SLOT_WORDS) % segment.slots.length
-  putAt(segment, held, words, at, hour)
-}
-const putAt = (segment: Segment, held: number, words: Uint32Array, at: number, hour: number): void => {
-  const { slots } = segment
-  for (let i = 0; i < FINGERPRINT_WORDS; i++) slots[held + i] = words[at + i]!
-  slots[held + STAMP] = (hour << 16) | segment.filled++
+const put = (segment: Segment, slot: number, words: Uint32Array, at: number, hour: number): void => {
+  const held = slot * FINGERPRINT_WORDS
+  const slots = segment.words
+  slots[held] = words[at]!
+  slots[held + 1] = words[at + 1]!
+  slots[held + 2] = words[at + 2]!
+  slots[held + 3] = lastOf(words, at)
+  slots[STAMPS + slot] = (hour << 16) | segment.filled++
+  if (hour < segment.oldest) segment.oldest = hour
 }
 
-/** Where slots with what is from `oldest` on begin, in the order it came; good until the next call. Each was filled at most `SLOTS` turns after a rebuild, so turns are below that and no two are equal. */
+/** Slots with what is from `oldest` on, in the order it came; good until the next call. Each was filled at most `SLOTS` turns after a rebuild, so turns are below that and no two are equal. */
 const inTurn = (segment: Segment, oldest: number): Int32Array => {
   byTurn.fill(-1)
-  for (let at = 0; at < segment.slots.length; at += SLOT_WORDS) {
-    const hour = hourAt(segment, at)
-    if (hour > FORGOTTEN && hour >= oldest) byTurn[turnAt(segment, at)] = at
+  for (let slot = 0; slot < SLOTS; slot++) {
+    const hour = hourAt(segment, slot)
+    if (hour > FORGOTTEN && hour >= oldest) byTurn[turnAt(segment, slot)] = slot
   }
   let kept = 0
   for (let turn = 0; turn < SLOTS; turn++) if (byTurn[turn]! >= 0) byTurn[kept++] = byTurn[turn]!
@@ -163,8 +217,12 @@ const byTurn = new Int32Array(SLOTS)
 /** Keeps only what is from `oldest` on, at most the last `most` of it, and closes the gaps that linear probing would stumble over. */
 const rebuild = (segment: Segment, oldest: number, most = SLOTS): void => {
   const kept = inTurn(segment, oldest).subarray(-Math.floor(most))
-  const before = { ...segment, slots: segment.slots.slice() }
-  segment.slots.fill(0)
+  const before = { ...segment, words: segment.words.slice() }
+  segment.words.fill(0)
   segment.filled = 0
-  for (const at of kept) put(segment, before.slots, at, hourAt(before, at))
+  segment.oldest = Infinity
+  for (const slot of kept) {
+    const at = slot * FINGERPRINT_WORDS
+    put(segment, ~find(segment.words, before.words, at), before.words, at, hourAt(before, slot))
+  }
 }

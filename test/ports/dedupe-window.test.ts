@@ -75,6 +75,30 @@ describe("the table", () => {
     assert.isAtMost(table.bytes, 4 * SEGMENT_BYTES)
     assert.isAbove(table.dropped, 40_000)
   })
+  it("made for a number of ids splits nothing up to there, and cleared knows nothing, in the same memory", () => {
+    const table = new FingerprintTable({ windowHours: 720, bytesMax: 1e9, ids: 20_000 })
+    assert.strictEqual(table.bytes, 0)
+    for (const prefix of ["first", "second"]) {
+      for (let i = 0; i < 20_000; i++) assert.isTrue(table.admit(print(`${prefix}-${i}`), 0, START))
+      for (let i = 0; i < 20_000; i++) assert.isTrue(table.has(print(`${prefix}-${i}`), 0, START))
+      assert.strictEqual(table.bytes, 8 * SEGMENT_BYTES)
+      table.clear()
+      assert.strictEqual(table.bytes, 8 * SEGMENT_BYTES)
+      assert.isFalse(table.has(print(`${prefix}-0`), 0, START))
+      table.forget(print(`${prefix}-0`), 0)
+    }
+    for (let i = 0; i < 60_000; i++) table.admit(print(`third-${i}`), 0, START)
+    assert.isAbove(table.bytes, 8 * SEGMENT_BYTES)
+    table.clear()
+    assert.strictEqual(table.bytes, 8 * SEGMENT_BYTES)
+    for (let i = 0; i < 60_000; i++) assert.isTrue(table.admit(print(`third-${i}`), 0, START))
+  })
+  it("keeps fingerprints whose words are zeros", () => {
+    const table = new FingerprintTable({ windowHours: 720, bytesMax: 1e9 })
+    const rows = [[0, 0, 0, 0], [1, 0, 0, 0], [0, 1, 0, 0], [0, 0, 1, 0], [0, 0, 0, 2]]
+    for (const row of rows) assert.isTrue(table.admit(Uint32Array.from(row), 0, START), row.join())
+    for (const row of rows) assert.isFalse(table.admit(Uint32Array.from(row), 0, START), row.join())
+  })
   it("takes an admission back", () => {
     const table = new FingerprintTable({ windowHours: 720, bytesMax: 1e9 })
     table.admit(print("a"), 0, START)

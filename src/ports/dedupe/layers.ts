@@ -16,6 +16,8 @@ export interface LayersOptions {
   readonly folder: string
   readonly windowHours: number
   readonly hotBytesMax: number
+  /** Ids from which the table in memory becomes a run. */
+  readonly sealIds: number
   /** A run could not be read: its ids are taken for new until it is made again. */
   readonly onDamaged: (run: string, error: Error) => void
 }
@@ -51,6 +53,8 @@ export class Layers {
   readonly #options: LayersOptions
   #hot: FingerprintTable
   #sealing: FingerprintTable | undefined
+  /** What was sealed last, cleared: two tables take turns, so that neither grows from nothing each time. */
+  #spare: FingerprintTable | undefined
   #generation = 0
   /** Newest first: what is sent again was mostly sent a moment ago. */
   #runs: ReadonlyArray<SealedRun> = []
@@ -64,11 +68,11 @@ export class Layers {
     this.#hot = this.#newTable()
   }
   #newTable(): FingerprintTable {
-    return new FingerprintTable({ windowHours: this.#options.windowHours, bytesMax: this.#options.hotBytesMax })
+    return new FingerprintTable({ windowHours: this.#options.windowHours, bytesMax: this.#options.hotBytesMax, ids: this.#options.sealIds })
   }
 
   get bytes(): number {
-    return this.#hot.bytes + (this.#sealing?.bytes ?? 0) + this.#outstandingBytes + this.#runs.reduce((sum, run) => sum + run.bytes, 0)
+    return this.#hot.bytes + (this.#sealing?.bytes ?? 0) + (this.#spare?.bytes ?? 0) + this.#outstandingBytes + this.#runs.reduce((sum, run) => sum + run.bytes, 0)
   }
   get runs(): ReadonlyArray<SealedRun> {
     return this.#runs
@@ -120,6 +124,8 @@ export class Layers {
   /** Admits what no layer has. */
   answer({ asked, found, now }: Look): Admission {
     const hot = this.#hot, sealing = this.#sealing
+    hot.touch(asked.words)
+    sealing?.touch(asked.words)
     const admission = answerOf(asked, (words, at, id) => found[id] !== 1 && sealing?.has(words, at, now) !== true && hot.admit(words, at, now))
     if (admission.block.length > 0) this.#remember(admission.block, now)
     return admission
@@ -180,7 +186,8 @@ export class Layers {
   /** From now on a new table takes ids; the old one is asked until its rows are in a run. */
   swap(): void {
     this.#sealing = this.#hot
-    this.#hot = this.#newTable()
+    this.#hot = this.#spare ?? this.#newTable()
+    this.#spare = undefined
     this.#generation++
   }
 
@@ -198,6 +205,8 @@ export class Layers {
   sealed(run: OpenedRun, isCovering: boolean): void {
     this.#runs = this.#ordered([...this.#runs, new SealedRun(this.#options.folder, run)])
     if (!isCovering || this.#sealing === undefined) return
+    this.#sealing.clear()
+    this.#spare = this.#sealing
     this.#sealing = undefined
     // What the log has not shown yet is in no run: it moves to the table that stays.
     for (const own of this.#outstanding.values()) {

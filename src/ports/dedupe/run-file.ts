@@ -111,7 +111,7 @@ export class RunCursor {
 const page = new Uint32Array(PAGE_WORDS)
 const pageBytes = new Uint8Array(page.buffer)
 
-/** A run as it is asked: the filter and the fences in memory (1.8 bytes an id), the rows in the file. */
+/** A run as it is asked: the filter and the fences in memory (2 bytes an id), the rows in the file. */
 export class SealedRun {
   readonly name: string
   readonly header: RunHeader

@@ -50,7 +50,7 @@ export class RunStore {
     mkdirSync(options.folder, { recursive: true })
   }
 
-  /** All usable runs, oldest first; what is not usable is removed and told. Reads 1.8 bytes an id. */
+  /** All usable runs, oldest first; what is not usable is removed and told. Reads 2 bytes an id. */
   open(): { readonly runs: ReadonlyArray<OpenedRun>; readonly discarded: ReadonlyArray<string> } {
     const { folder, mark } = this.#options
     const discarded: Array<string> = []

@@ -21,9 +21,9 @@ export interface SealedWindowOptions {
   readonly topic: string
   /** Folder of the runs, this process's own; created where missing. */
   readonly folder: string
-  /** Ids all organizations may have in runs together. Default: 128 million (1.8 bytes of memory, 22 of disk each). */
+  /** Ids all organizations may have in runs together. Default: 128 million (2 bytes of memory, 22 of disk each). */
   readonly idsMax?: number
-  /** Ids from which the table in memory becomes a run. Default: 2^20, 60 MB, twice that while a run is made. */
+  /** Ids from which the table in memory becomes a run. Default: 2^20: a table of 40 MB, and a second one that takes its turn while a run is made. */
   readonly sealIds?: number
   /** Memory of one table, which it reaches only when the disk or the log stands still. Past it the oldest ids of full segments go. */
   readonly hotBytesMax?: number
@@ -96,7 +96,7 @@ export const makeSealedWindow = Effect.fnUntraced(function*(options: SealedWindo
   /** What stops the present life of the thread: a run that cannot be read. */
   let damaged = yield* Deferred.make<string>()
   const layers = new Layers({
-    key: options.key, folder, windowHours, hotBytesMax: options.hotBytesMax ?? HOT_BYTES_MAX,
+    key: options.key, folder, windowHours, hotBytesMax: options.hotBytesMax ?? HOT_BYTES_MAX, sealIds,
     onDamaged: (name, error) => {
       if (Deferred.doneUnsafe(damaged, Effect.succeed(name))) run(Effect.logWarning(`The dedupe window makes the run ${name} again from the log: ${error.message}`))
     }
