@@ -66,6 +66,11 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
    * away and rebuilt, and the entry that keeps throwing becomes a dead letter. Entry and place are good until it returns.
    */
   readonly step: (state: State, entry: Body, place: Place, emitted: Emitted) => Outcome
+  /**
+   * Told which entries of a record are stepped next, one after the other: what they will ask memory for may be asked for at
+   * once. Changes nothing that a step sees, and a step may come without it.
+   */
+  readonly ahead?: (state: State, entries: Entries<Body>, from: number, to: number) => void
   /** What is emitted with this state from here on; whatever was made before is added to no more. `spent` is not even read any more: its memory may be used again. */
   readonly newEmitted: (state?: State, spent?: Emitted) => Emitted
   readonly sizeOf: (emitted: Emitted) => number

@@ -137,6 +137,10 @@ class Delivered<Body> implements Place {
     this.entries = entries
     this.#indexes = indexes
   }
+  /** Its numbers are the record's. */
+  get isWhole(): boolean {
+    return this.#indexes === undefined
+  }
   get length(): number {
     return this.#indexes === undefined ? this.entries.length : this.#indexes.length
   }
@@ -296,7 +300,16 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       settle(outcome, delivered)
     }
 
+    function lookAhead(entries: Entries<Body>, from: number, to: number): void {
+      try {
+        processor.ahead?.(state, entries, from, to)
+      } catch {
+        // Of bytes that cannot be read: the entry whose they are fails when it is stepped, with its place.
+      }
+    }
+
     function stepRange(delivered: Delivered<Body>, from: number, to: number): void {
+      if (delivered.isWhole) lookAhead(delivered.entries, from, to)
       for (let number = from; number < to; number++) {
         delivered.moveTo(number)
         stepOne(delivered)

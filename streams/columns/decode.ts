@@ -128,11 +128,11 @@ class Texts {
     return this.#made[number - 1] ??= this.#make(number - 1)
   }
   /** The fingerprint of a text, without making it; false for an event without one. */
-  fingerprintInto(key: FingerprintKey, event: number, out: Uint32Array): boolean {
+  fingerprintInto(key: FingerprintKey, event: number, out: Uint32Array, at: number): boolean {
     const number = this.#numbers.at(event)
     if (number === 0) return false
-    if (!this.#isAscii || number > this.#ends.length) fingerprintInto(key, this.at(event)!, out, 0)
-    else fingerprintBytesInto(key, this.#buffer, number === 1 ? this.#from : this.#ends[number - 2]!, this.#ends[number - 1]!, out, 0)
+    if (!this.#isAscii || number > this.#ends.length) fingerprintInto(key, this.at(event)!, out, at)
+    else fingerprintBytesInto(key, this.#buffer, number === 1 ? this.#from : this.#ends[number - 2]!, this.#ends[number - 1]!, out, at)
     return true
   }
   #make(place: number): string {
@@ -206,12 +206,12 @@ class EventAt implements BehaviouralEvent {
   copy(): BehaviouralEvent {
     return this.#columns.copy(this.index)
   }
-  /** Of its id, into `out`; false for an event without one. */
-  fingerprintInto(key: FingerprintKey, out: Uint32Array): boolean {
-    if (this.#columns.fingerprintInto(key, EVENT_ID, this.index, out)) return true
+  /** Of its id, into `out` at `at`; false for an event without one. */
+  fingerprintInto(key: FingerprintKey, out: Uint32Array, at: number): boolean {
+    if (this.#columns.fingerprintInto(key, EVENT_ID, this.index, out, at)) return true
     const id = this.event_id
     if (id === undefined) return false
-    fingerprintInto(key, id, out, 0)
+    fingerprintInto(key, id, out, at)
     return true
   }
   #text(field: number): string | undefined {
@@ -294,8 +294,8 @@ export class EventColumns {
   textAt(field: number, index: number): string | undefined {
     return this.#texts[field]?.at(index)
   }
-  fingerprintInto(key: FingerprintKey, field: number, index: number, out: Uint32Array): boolean {
-    return this.#texts[field]?.fingerprintInto(key, index, out) === true
+  fingerprintInto(key: FingerprintKey, field: number, index: number, out: Uint32Array, at: number): boolean {
+    return this.#texts[field]?.fingerprintInto(key, index, out, at) === true
   }
   numberAt(field: number, index: number): number | undefined {
     return this.#numbers[field]?.at(index)
@@ -307,11 +307,11 @@ export class EventColumns {
 /** The event as an object that may be kept. */
 export const kept = (event: BehaviouralEvent): BehaviouralEvent => event instanceof EventAt ? event.copy() : event
 
-/** The fingerprint of an event's id (`src/ports/fingerprint.ts`) into `out`; false for an event without one. */
-export const eventIdInto = (key: FingerprintKey, event: Pick<BehaviouralEvent, "event_id">, out: Uint32Array): boolean => {
-  if (event instanceof EventAt) return event.fingerprintInto(key, out)
+/** The fingerprint of an event's id (`src/ports/fingerprint.ts`) into `out` at `at`; false for an event without one. */
+export const eventIdInto = (key: FingerprintKey, event: Pick<BehaviouralEvent, "event_id">, out: Uint32Array, at = 0): boolean => {
+  if (event instanceof EventAt) return event.fingerprintInto(key, out, at)
   if (event.event_id === undefined) return false
-  fingerprintInto(key, event.event_id, out, 0)
+  fingerprintInto(key, event.event_id, out, at)
   return true
 }
 

@@ -136,7 +136,7 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("a partition
         const [, body] = args
         if (body.kind === "event" && body.event.collection === "breaks") throw new Error("a bug")
         return real.step(...args)
-      } }
+      }, ahead: () => { throw new Error("a bug on the way to the entry") } }
       const seen: { progress: Progress | undefined } = { progress: undefined }
       const fiber = yield* Effect.forkChild(runPartition(breaking, { partition: 0, openStore: keptStore(), report: (progress) => { seen.progress = progress } }))
       while ((seen.progress?.committed[BEHAVIOUR_EVENTS.name] ?? 0) < 3) yield* Effect.sleep(10)

@@ -41,16 +41,15 @@ export class IdBlocks {
   #fresh = new Map<number, Fresh>()
   #next = 0
 
-  /** `admit` is told every stored id: its words lie in `words` from `at` on, and `day_at` (ms) is when its day began. */
-  constructor(store: StateStore, prefix: string, admit: (words: Uint32Array, at: number, day_at: number) => void) {
+  /** `restore` is told of every stored block: its words, id after id, and when its day began (ms). */
+  constructor(store: StateStore, prefix: string, restore: (words: Uint32Array, day_at: number) => void) {
     this.#store = store
     this.#prefix = prefix
     for (const [key, value] of store.scan(prefix)) {
       const [day, block] = key.slice(prefix.length).split(".").map(Number)
       this.#next = Math.max(this.#next, block! + 1)
       this.#blocksOf(day!).push({ key, bytes: value.length })
-      const words = new Uint32Array(value.slice().buffer)
-      for (let at = 0; at < words.length; at += FINGERPRINT_WORDS) admit(words, at, day! * DAY_MS)
+      restore(new Uint32Array(value.slice().buffer), day! * DAY_MS)
     }
   }
 
@@ -66,8 +65,8 @@ export class IdBlocks {
     return blocks
   }
 
-  /** Keeps the id in `word` with the next snapshot. */
-  add(word: Uint32Array, now: number): void {
+  /** Keeps the id at `words[at]` with the next snapshot. */
+  add(words: Uint32Array, at: number, now: number): void {
     const day = Math.floor(now / DAY_MS)
     let fresh = this.#fresh.get(day)
     if (fresh === undefined) this.#fresh.set(day, fresh = { words: new Uint32Array(1_024 * FINGERPRINT_WORDS), length: 0 })
@@ -76,7 +75,7 @@ export class IdBlocks {
       wider.set(fresh.words)
       fresh.words = wider
     }
-    for (let i = 0; i < FINGERPRINT_WORDS; i++) fresh.words[fresh.length++] = word[i]!
+    for (let i = 0; i < FINGERPRINT_WORDS; i++) fresh.words[fresh.length++] = words[at + i]!
   }
 
   /** What a snapshot writes. Days that ended before `keptFrom` (ms) go. O(new ids + the blocks they take in, at most 1 MB a day). */

@@ -48,6 +48,7 @@ export const makeAttribution = (options: AttributionOptions, knowledge = new Log
   entriesOf,
   open: (store) => new AttributionState(store, options),
   step,
+  ahead: (state, entries, from, to) => state.ahead(entries, from, to),
   newEmitted: (state, spent) => newRollups(knowledge, state?.keys, spent),
   sizeOf: sizeOfRollups,
   write: writeRollups,

@@ -7,11 +7,13 @@ import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } fr
 import { FingerprintTable } from "../../../src/ports/fingerprint-table.ts"
 import type { BehaviouralEvent } from "../../../src/events/schema.ts"
 import { eventIdInto } from "../../columns/decode.ts"
-import type { Snapshot } from "../../processor.ts"
+import { TURN_MAX } from "../../actor.ts"
+import type { Entries, Snapshot } from "../../processor.ts"
 import { KeyedState, type StateStore } from "../../state.ts"
 import { IdBlocks } from "./id-blocks.ts"
 import { NOBODY, type Who } from "./makers.ts"
 import { newKeys } from "./rollups.ts"
+import type { Body } from "./step.ts"
 import { QUERY_FORM, VISIT_FORM } from "./stored.ts"
 import type { Interaction, Search, Visit } from "./visit.ts"
 
@@ -45,6 +47,10 @@ const EXPIRY_SCAN_MAX = 2_000
 const EXPIRY_SLACK_MS = 86_400_000
 const IDS_BYTES_MAX = 256 * 1024 * 1024
 const VISITS = "v", QUERIES = "q", IDS = "i"
+/** Of stored ids that are asked for together. */
+const TOUCHED_WORDS = 1_024 * FINGERPRINT_WORDS
+/** Index of an event that is in no record. */
+const NOWHERE = -1
 
 const weightOf = (searches: ReadonlyArray<Search>): number => {
   let weight = 0
@@ -72,6 +78,8 @@ export class AttributionState {
   /** Searches of a visit come together. */
   readonly #lastWho: { organizationId: string; anonymous_id: string | undefined; session_id: string | undefined; user_id: string | undefined; who: Who } = { organizationId: "", anonymous_id: undefined, session_id: undefined, user_id: undefined, who: NOBODY }
   readonly #word = new Uint32Array(FINGERPRINT_WORDS)
+  /** What `ahead` was told of. */
+  readonly #next: { event: unknown; from: number; to: number; readonly words: Uint32Array; readonly hasId: Uint8Array } = { event: undefined, from: 0, to: 0, words: new Uint32Array(TURN_MAX * FINGERPRINT_WORDS), hasId: new Uint8Array(TURN_MAX) }
   readonly #idBlocks: IdBlocks
   #expiryAt: { visits: string; queries: string } = { visits: "", queries: "" }
 
@@ -85,7 +93,13 @@ export class AttributionState {
     this.queries = new KeyedState<QueryReference>(store, {
       prefix: QUERIES, ttl_ms: TTL_MS, hotMax: options.hotQueriesMax ?? HOT_QUERIES_MAX, weigh: ({ pending, settled }) => 1 + pending.length + (settled === undefined ? 0 : weightOf([settled])), form: QUERY_FORM
     })
-    this.#idBlocks = new IdBlocks(store, IDS, (words, at, day_at) => void this.#ids.admit(words, at, day_at))
+    this.#idBlocks = new IdBlocks(store, IDS, (words, day_at) => {
+      for (let from = 0; from < words.length; from += TOUCHED_WORDS) {
+        const some = words.subarray(from, from + TOUCHED_WORDS)
+        this.#ids.touch(some)
+        for (let at = 0; at < some.length; at += FINGERPRINT_WORDS) this.#ids.admit(some, at, day_at)
+      }
+    })
   }
 
   /** Keys of an organization's visits and query ids; event ids are fingerprints that nobody can tell apart. */
@@ -129,11 +143,35 @@ export class AttributionState {
     return this.visits.weight + this.queries.weight > HOT_VISITS_MAX + HOT_QUERIES_MAX + OVER_HOT_MAX
   }
 
-  /** True for the first event with its id in the window, and for one without. */
-  admit(organizationId: string, event: Pick<BehaviouralEvent, "event_id">, now: number): boolean {
-    if (!eventIdInto(this.#keyOf(organizationId), event, this.#word)) return true
-    if (!this.#ids.admit(this.#word, 0, now)) return false
-    this.#idBlocks.add(this.#word, now)
+  /** Ids of the events of a record that come next, asked for together; others are asked for one by one. */
+  ahead(entries: Entries<Body>, from: number, to: number): void {
+    const next = this.#next, body = entries.bodyAt(from)
+    if (to - from > TURN_MAX || body.kind !== "event" || body !== entries.bodyAt(to - 1)) return
+    const key = this.#keyOf(body.organizationId)
+    next.event = undefined
+    let at = 0
+    for (let index = from; index < to; index++, at += FINGERPRINT_WORDS) {
+      entries.bodyAt(index)
+      next.hasId[index - from] = eventIdInto(key, body.event, next.words, at) ? 1 : 0
+    }
+    next.event = body.event
+    next.from = from
+    next.to = to
+    this.#ids.touch(next.words.subarray(0, at))
+  }
+
+  /** True for the first event with its id in the window, and for one without. `index`: the event's place in its record. */
+  admit(organizationId: string, event: Pick<BehaviouralEvent, "event_id">, now: number, index = NOWHERE): boolean {
+    const next = this.#next
+    let words: Uint32Array = this.#word, at = 0
+    // One object stands for all events of its record.
+    if (event === next.event && index >= next.from && index < next.to) {
+      if (next.hasId[index - next.from] === 0) return true
+      words = next.words
+      at = (index - next.from) * FINGERPRINT_WORDS
+    } else if (!eventIdInto(this.#keyOf(organizationId), event, words)) return true
+    if (!this.#ids.admit(words, at, now)) return false
+    this.#idBlocks.add(words, at, now)
     return true
   }
 

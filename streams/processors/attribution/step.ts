@@ -261,7 +261,7 @@ export const step = (state: AttributionState, body: Body, place: Place, rollups:
   const { event, organizationId } = body
   // A row of it no index takes, and by the time that rows are made nobody knows which event was at fault.
   if (!hasKeys(event)) return deadLetter(`an id or collection has NUL or more than ${KEY_BYTES_MAX} bytes`)
-  if (!state.admit(organizationId, event, place.appendedAt)) return drop("event_id already counted")
+  if (!state.admit(organizationId, event, place.appendedAt, place.index)) return drop("event_id already counted")
   const at = event.timestamp
   rollups.events.add(rollups.events.row(organizationId, collectionOf(event.collection), "", "", "", event.type), at, 0, 1)
   countProducts(organizationId, event, at, rollups)
