@@ -54,8 +54,9 @@ export class FingerprintTable {
   #depth: number
   #segments = 0
   #dropped = 0
-  /** Words of segments that `clear` emptied, for the next ones. */
-  #spare: Array<Uint32Array> = []
+  /** Words for the next segments: empty ones, and those that `clear` took. */
+  readonly #empty: Array<Uint32Array> = []
+  #cleared: Array<Uint32Array> = []
   #touched = 0
 
   constructor({ bytesMax, ids = 0, windowHours }: FingerprintTableOptions) {
@@ -66,7 +67,7 @@ export class FingerprintTable {
   }
 
   get bytes(): number {
-    return (this.#segments + this.#spare.length) * SEGMENT_BYTES
+    return (this.#segments + this.#empty.length + this.#cleared.length) * SEGMENT_BYTES
   }
   /** Fingerprints dropped before their time because the table had reached its bound. */
   get dropped(): number {
@@ -130,20 +131,26 @@ export class FingerprintTable {
 
   /** Forgets everything and keeps the memory that it was made for. */
   clear(): void {
-    const most = 2 ** this.#depthFirst
-    for (const segment of new Set(this.#directory)) if (segment !== undefined && this.#spare.length < most) this.#spare.push(segment.words)
+    this.#cleared = [...new Set(this.#directory)].flatMap((segment) => segment === undefined ? [] : [segment.words]).slice(0, 2 ** this.#depthFirst - this.#empty.length)
     this.#depth = this.#depthFirst
     this.#directory = emptyDirectory(this.#depth)
     this.#segments = 0
+  }
+
+  /** Has memory ready for so many more segments, of those that are foreseen: 10 to 40 µs each, which who comes first would wait for. */
+  prepare(segments: number): void {
+    for (let made = 0; made < segments && this.#segments + this.#empty.length < 2 ** this.#depthFirst; made++) this.#empty.push(this.#emptyWords())
+  }
+  #emptyWords(): Uint32Array {
+    return this.#cleared.pop()?.fill(0) ?? new Uint32Array(SEGMENT_BYTES / 4)
   }
 
   #indexOf(word: number): number {
     return this.#depth === 0 ? 0 : word >>> (32 - this.#depth)
   }
   #newSegment(depth: number): Segment {
-    const spare = this.#spare.pop()
     this.#segments++
-    return { words: spare?.fill(0) ?? new Uint32Array(SEGMENT_BYTES / 4), depth, filled: 0, oldest: Infinity }
+    return { words: this.#empty.pop() ?? this.#emptyWords(), depth, filled: 0, oldest: Infinity }
   }
 
   #makeRoom(segment: Segment, oldest: number): void {

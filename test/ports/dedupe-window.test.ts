@@ -78,6 +78,8 @@ describe("the table", () => {
   it("made for a number of ids splits nothing up to there, and cleared knows nothing, in the same memory", () => {
     const table = new FingerprintTable({ windowHours: 720, bytesMax: 1e9, ids: 20_000 })
     assert.strictEqual(table.bytes, 0)
+    table.prepare(3)
+    assert.strictEqual(table.bytes, 3 * SEGMENT_BYTES)
     for (const prefix of ["first", "second"]) {
       for (let i = 0; i < 20_000; i++) assert.isTrue(table.admit(print(`${prefix}-${i}`), 0, START))
       for (let i = 0; i < 20_000; i++) assert.isTrue(table.has(print(`${prefix}-${i}`), 0, START))
@@ -87,6 +89,9 @@ describe("the table", () => {
       assert.isFalse(table.has(print(`${prefix}-0`), 0, START))
       table.forget(print(`${prefix}-0`), 0)
     }
+    table.prepare(3)
+    table.prepare(100)
+    assert.strictEqual(table.bytes, 8 * SEGMENT_BYTES)
     for (let i = 0; i < 60_000; i++) table.admit(print(`third-${i}`), 0, START)
     assert.isAbove(table.bytes, 8 * SEGMENT_BYTES)
     table.clear()

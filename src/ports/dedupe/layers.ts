@@ -43,6 +43,8 @@ export interface Look {
 /** Blocks kept for the tail to recognise; the log takes no more that are not yet stored. Past it the oldest are forgotten, and taken for another process's. */
 const OUTSTANDING_BYTES_MAX = 64 * 1024 * 1024
 const NO_BLOCK = new Uint8Array(0)
+/** Ids of a table that is filling for each segment of the next one: twice as fast as needed, since half of them are there when it begins. */
+const IDS_A_SEGMENT = 512
 /** Reads between two looks at the clock. */
 const READS_A_CLOCK = 16
 
@@ -53,8 +55,10 @@ export class Layers {
   readonly #options: LayersOptions
   #hot: FingerprintTable
   #sealing: FingerprintTable | undefined
-  /** What was sealed last, cleared: two tables take turns, so that neither grows from nothing each time. */
-  #spare: FingerprintTable | undefined
+  /** Two tables take turns, so that neither grows from nothing each time: the one that is next, empty, unless it is being sealed. */
+  #next: FingerprintTable | undefined
+  /** Ids in the hot table, about. */
+  #hotIds = 0
   #generation = 0
   /** Newest first: what is sent again was mostly sent a moment ago. */
   #runs: ReadonlyArray<SealedRun> = []
@@ -66,13 +70,14 @@ export class Layers {
   constructor(options: LayersOptions) {
     this.#options = options
     this.#hot = this.#newTable()
+    this.#next = this.#newTable()
   }
   #newTable(): FingerprintTable {
     return new FingerprintTable({ windowHours: this.#options.windowHours, bytesMax: this.#options.hotBytesMax, ids: this.#options.sealIds })
   }
 
   get bytes(): number {
-    return this.#hot.bytes + (this.#sealing?.bytes ?? 0) + (this.#spare?.bytes ?? 0) + this.#outstandingBytes + this.#runs.reduce((sum, run) => sum + run.bytes, 0)
+    return this.#hot.bytes + (this.#sealing?.bytes ?? 0) + (this.#next?.bytes ?? 0) + this.#outstandingBytes + this.#runs.reduce((sum, run) => sum + run.bytes, 0)
   }
   get runs(): ReadonlyArray<SealedRun> {
     return this.#runs
@@ -127,7 +132,9 @@ export class Layers {
     hot.touch(asked.words)
     sealing?.touch(asked.words)
     const admission = answerOf(asked, (words, at, id) => found[id] !== 1 && sealing?.has(words, at, now) !== true && hot.admit(words, at, now))
-    if (admission.block.length > 0) this.#remember(admission.block, now)
+    if (admission.block.length === 0) return admission
+    this.#remember(admission.block, now)
+    this.#grew(admission.block.byteLength / (4 * FINGERPRINT_WORDS))
     return admission
   }
   /** After every `begin`, whatever came of it. */
@@ -138,6 +145,12 @@ export class Layers {
   whenIdle(change: () => void): void {
     if (this.#active === 0) change()
     else this.#waiting.push(change)
+  }
+
+  /** Memory of the table that is next is made ready bit by bit, by when this one is full. */
+  #grew(ids: number): void {
+    this.#hotIds += ids
+    if (2 * this.#hotIds > this.#options.sealIds) this.#next?.prepare(Math.ceil(ids / IDS_A_SEGMENT))
   }
 
   #remember(block: Uint8Array, now: number): void {
@@ -180,14 +193,17 @@ export class Layers {
     this.restored(words, appendedAt)
   }
   restored(words: Uint32Array, appendedAt: number): number {
-    return eachRow(words, 0, words.length, (row, at) => void this.#hot.admit(row, at, appendedAt))
+    const rows = eachRow(words, 0, words.length, (row, at) => void this.#hot.admit(row, at, appendedAt))
+    this.#grew(rows)
+    return rows
   }
 
   /** From now on a new table takes ids; the old one is asked until its rows are in a run. */
   swap(): void {
     this.#sealing = this.#hot
-    this.#hot = this.#spare ?? this.#newTable()
-    this.#spare = undefined
+    this.#hot = this.#next ?? this.#newTable()
+    this.#hotIds = 0
+    this.#next = undefined
     this.#generation++
   }
 
@@ -206,7 +222,7 @@ export class Layers {
     this.#runs = this.#ordered([...this.#runs, new SealedRun(this.#options.folder, run)])
     if (!isCovering || this.#sealing === undefined) return
     this.#sealing.clear()
-    this.#spare = this.#sealing
+    this.#next = this.#sealing
     this.#sealing = undefined
     // What the log has not shown yet is in no run: it moves to the table that stays.
     for (const own of this.#outstanding.values()) {
