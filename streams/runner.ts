@@ -300,11 +300,13 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       settle(outcome, delivered)
     }
 
+    let aheadFailure: unknown
     function lookAhead(entries: Entries<Body>, from: number, to: number): void {
       try {
         processor.ahead?.(state, entries, from, to)
-      } catch {
-        // Of bytes that cannot be read: the entry whose they are fails when it is stepped, with its place.
+      } catch (error) {
+        // Where bytes cannot be read, the entry whose they are fails when it is stepped, with its place. Told in any case.
+        aheadFailure ??= error
       }
     }
 
@@ -326,6 +328,8 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     const runSteps = Effect.gen(function*() {
       for (;;) {
         const isEmpty = yield* Effect.try({ try: () => stepAll(clock.currentTimeMillisUnsafe() + SLICE_MS), catch: (error) => error as StepFailed })
+        if (aheadFailure !== undefined) yield* Effect.logWarning(`Looking ahead failed in ${processor.name}; its entries are stepped without`, aheadFailure)
+        aheadFailure = undefined
         if (isEmpty) return
         yield* Effect.sleep(0)
       }

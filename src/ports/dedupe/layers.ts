@@ -86,7 +86,7 @@ export class Layers {
     return this.#sealing !== undefined
   }
 
-  /** Fingerprints, and which runs may have them: run after run, so that the misses of many ids overlap. About 20 ns an id and run. */
+  /** Fingerprints, and which runs may have them: run after run, so that the misses of many ids overlap. About 35 ns an id and run of 16 million. */
   begin(requests: ReadonlyArray<AdmitRequest>, now: number): Look {
     const asked = fingerprintsOf(this.#options.key, requests)
     const { total, words } = asked
