@@ -14,6 +14,7 @@ import { Effect, Layer } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 import { makeContexts } from "../catalog/engine-plane.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
+import type { Entitlements } from "../metering/entitlements.ts"
 import { Engine, EngineAbsence } from "../ports/engine.ts"
 import { foldText } from "../suggestions/typeahead.ts"
 import { counterStep } from "./counter-plan.ts"
@@ -171,7 +172,7 @@ const make = Effect.gen(function*() {
 })
 
 /** A round, and then one after every pause, as long as the layer lives; nothing where another process has the engine. */
-export const layerRulesPublisher = ({ every_ms = EVERY_MS }: { readonly every_ms?: number } = {}): Layer.Layer<never, never, CatalogResources | Engine | SqlClient.SqlClient> =>
+export const layerRulesPublisher = ({ every_ms = EVERY_MS }: { readonly every_ms?: number } = {}): Layer.Layer<never, never, CatalogResources | Engine | Entitlements | SqlClient.SqlClient> =>
   Layer.effectDiscard(Effect.gen(function*() {
     if ((yield* EngineAbsence) !== undefined) return
     const round = yield* make

@@ -9,6 +9,8 @@ import type { EngineError, Result } from "../../engine-sdk/src/mod.ts"
 import { Clock, Effect } from "effect"
 import { type Origin, systemOrigin } from "../audit/origin.ts"
 import { ConfigurationUnavailable } from "../configuration/errors.ts"
+import { Entitlements } from "../metering/entitlements.ts"
+import { capOf, type Plan, plans } from "../metering/plans.ts"
 import { Engine } from "../ports/engine.ts"
 import { EngineOverloaded, EngineRefusal, EngineUnavailable, RestrictionNotApplicable, SearchTimedOut } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
@@ -58,11 +60,20 @@ async function* owed(pieces: AsyncIterable<string>, held: HeldMemory): AsyncGene
 export const streaming = (started: Result<StreamAnswer>, held: HeldMemory): Effect.Effect<Reply, DeclaredError> =>
   started.ok ? Effect.succeed(new Reply(started.value.status, Readable.from(owed(started.value.lines, held)), "text/plain; charset=utf-8")) : Effect.fail(declaredOf(started.error))
 
-/** Makes the context of a request; resolved once when routes are built. `origin`: of one that may write resources. */
+export type RequestLimits = NonNullable<OperationContext["limits"]>
+/** By plan: the same object for all organizations of one, because plan templates are kept by it. */
+const limitsOfPlans = new Map<Plan, RequestLimits>(Object.values(plans).map((plan) => [plan, {
+  cutoff_ms_max: capOf(plan, "search_cutoff_ms"),
+  answer_bytes_max: capOf(plan, "answer_bytes"),
+  multi_searches_max: capOf(plan, "searches_per_request")
+}]))
+
+/** Makes the context of a request, with the limits of the organization's plan; resolved once when routes are built. `origin`: of one that may write resources. */
 export const makeContexts = Effect.gen(function*() {
   const engine = yield* Engine
+  const entitlements = yield* Entitlements
   const resources = yield* CatalogResources
   const clock = yield* Clock.Clock
   return (organizationId: string, origin: Origin = systemOrigin): OperationContext =>
-    ({ engine, resources: origin === systemOrigin ? resources : resources.on(origin), namespace: organizationId, now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000) })
+    ({ engine, resources: origin === systemOrigin ? resources : resources.on(origin), namespace: organizationId, now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000), limits: limitsOfPlans.get(entitlements.of(organizationId).plan)! })
 })

@@ -51,7 +51,7 @@ export class Entitlements extends Context.Service<Entitlements, {
     const of = (organizationId: string) => known.get(organizationId) ?? least
     const refused = ({ plan }: Entitlement, feature: Feature) => {
       const cap = capOf(plan, feature)
-      return new FeatureNotInPlan({ message: cap === 0 ? `The plan ${plan.id} does not include ${feature}.` : `The plan ${plan.id} includes ${feature} up to ${cap}.`, feature, plan: plan.id })
+      return new FeatureNotInPlan({ message: cap === 0 ? `The plan ${plan.id} does not include ${feature}.` : `The plan ${plan.id} includes ${feature} up to ${cap}.`, feature, plan: plan.id, ...(cap > 0 && Number.isFinite(cap) ? { limit: cap } : {}) })
     }
     const cap = (organizationId: string, feature: Feature): Cap => {
       const entitlement = of(organizationId)

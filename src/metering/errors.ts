@@ -1,8 +1,8 @@
 /** What plans, limits and the wallet refuse. */
 import { Schema } from "effect"
 
-/** Also for a cap that is reached: `feature` names it. */
-export class FeatureNotInPlan extends Schema.TaggedError<FeatureNotInPlan>()("FeatureNotInPlan", { message: Schema.String, feature: Schema.String, plan: Schema.String }, { httpApiStatus: 403 }) {}
+/** Also for a cap that is reached: `feature` names it, `limit` is how many the plan has; absent where the plan does not have it at all. */
+export class FeatureNotInPlan extends Schema.TaggedError<FeatureNotInPlan>()("FeatureNotInPlan", { message: Schema.String, feature: Schema.String, plan: Schema.String, limit: Schema.optionalKey(Schema.Int) }, { httpApiStatus: 403 }) {}
 /** The wallet cannot cover it; both in credits. */
 export class CreditsExhausted extends Schema.TaggedError<CreditsExhausted>()("CreditsExhausted", { message: Schema.String, available: Schema.Number, requested: Schema.Number }, { httpApiStatus: 402 }) {}
 export class WalletUnreachable extends Schema.TaggedError<WalletUnreachable>()("WalletUnreachable", { message: Schema.String }, { httpApiStatus: 500 }) {}

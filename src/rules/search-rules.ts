@@ -17,6 +17,7 @@ import { makeContexts } from "../catalog/engine-plane.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
+import type { Entitlements } from "../metering/entitlements.ts"
 import { Engine } from "../ports/engine.ts"
 import { InputInvalid, NotFound } from "../wire/errors.ts"
 import { type AnswerGates, gatePart, gatesOf, type GateVisitor } from "./answer-gates.ts"
@@ -50,7 +51,7 @@ export class SearchRules extends Context.Service<SearchRules, {
   /** The part of a kept answer's key that rules ask for: differs after a write of rules and wherever a rule tells two requests apart. */
   readonly answerKey: (organizationId: string, visitor: GateVisitor, now_ms: number) => ReadonlyArray<string | number | null>
 }>()("dowser/rules/SearchRules") {
-  static readonly layer: Layer.Layer<SearchRules, never, CatalogResources | Configuration | Engine | PopularDocuments | SqlClient.SqlClient> = Layer.effect(SearchRules, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<SearchRules, never, CatalogResources | Configuration | Engine | Entitlements | PopularDocuments | SqlClient.SqlClient> = Layer.effect(SearchRules, Effect.gen(function*() {
     const configuration = yield* Configuration
     const repository = yield* makeRuleSetsRepository
     const contextOf = yield* makeContexts

@@ -14,6 +14,7 @@ import type { Caller } from "../access/caller.ts"
 import { makeContexts, replyOf } from "../catalog/engine-plane.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
 import { SearchServed } from "../events/serve-log.ts"
+import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { Quota, type QuotaRefusal, type Unit } from "../metering/quota.ts"
@@ -66,7 +67,7 @@ export class Search extends Context.Service<Search, {
   readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<Reply, DeclaredError>
   readonly multiSearch: (request: SearchRequest, body: string) => Effect.Effect<Reply, DeclaredError>
 }>()("dowser/search/Search") {
-  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
+  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
     const contextOf = yield* makeContexts
     const access = yield* Access
     const quota = yield* Quota

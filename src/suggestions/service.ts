@@ -9,6 +9,7 @@ import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
 import { Context, Effect, Layer } from "effect"
 import type { Caller } from "../access/caller.ts"
 import { CatalogResources } from "../catalog/resources.ts"
+import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import { makeFacetValues } from "./facet-values.ts"
@@ -38,7 +39,7 @@ export class Suggestions extends Context.Service<Suggestions, {
   /** At most `limit`; everything a caller's key does not reach stays out. */
   readonly suggest: (caller: Caller, collection: CollectionInfo, typed: string, limit: number) => Effect.Effect<Answered, DeclaredError>
 }>()("dowser/suggestions/Suggestions") {
-  static readonly layer: Layer.Layer<Suggestions, never, CatalogResources | Engine | PopularQueries> = Layer.effect(Suggestions, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<Suggestions, never, CatalogResources | Engine | Entitlements | PopularQueries> = Layer.effect(Suggestions, Effect.gen(function*() {
     const popular = yield* PopularQueries
     const resources = yield* CatalogResources
     const facets = yield* makeFacetValues

@@ -25,7 +25,7 @@ describe("the last place", () => {
     for (let i = 0; i < 17; i++) expect((await create(one, "keys", key(i))).status).toBe(201)
     const [answers, others] = await Promise.all([atOnce((i) => create(one, "keys", key(i))), atOnce((i) => create(other, "keys", key(i)))])
     expect([counted(answers), counted(others)]).toEqual([{ 201: 1, 403: 19 }, { 201: 18, 403: 2 }])
-    expect(answers.find(({ status }) => status === 403)!.body).toMatchObject({ code: "FORBIDDEN", data: { feature: "api_keys", plan: "free" }, feature: "api_keys", plan: "free" })
+    expect(answers.find(({ status }) => status === 403)!.body).toMatchObject({ code: "FORBIDDEN", data: { feature: "api_keys", plan: "free", limit: 20 }, feature: "api_keys", plan: "free", limit: 20 })
     expect((await program.request("GET", "/v1/keys", { key: one.full_key })).body.keys).toHaveLength(20)
     // A place that was given back is there again, once.
     const { id } = answers.find(({ status }) => status === 201)!.body
@@ -43,7 +43,7 @@ describe("the last place", () => {
     const answers = await atOnce(() => program.request("POST", `${at}/keys`, { ...session, body: { description: "k", scope: "search" } }))
     expect(counted(answers)).toEqual({ 201: 1, 403: 19 })
     const fast = await program.request("POST", `${at}/keys`, { ...session, body: { description: "k", scope: "search", rate_limit_per_minute: 0 } })
-    expect([fast.status, fast.body.data]).toEqual([403, { feature: "rate_limit_per_minute", plan: "free" }])
+    expect([fast.status, fast.body.data]).toEqual([403, { feature: "rate_limit_per_minute", plan: "free", limit: 600 }])
     expect((await program.request("POST", `${at}/keys`, { ...operator(), body: { description: "k", scope: "search" } })).status).toBe(201)
   })
   it("among webhooks is given once", async () => {
@@ -52,7 +52,7 @@ describe("the last place", () => {
     expect((await create(tenant, "webhooks", webhook)).status).toBe(201)
     const answers = await atOnce(() => create(tenant, "webhooks", webhook))
     expect(counted(answers)).toEqual({ 201: 1, 403: 19 })
-    expect(answers.find(({ status }) => status === 403)!.body.data).toEqual({ feature: "webhooks", plan: "free" })
+    expect(answers.find(({ status }) => status === 403)!.body.data).toEqual({ feature: "webhooks", plan: "free", limit: 2 })
   })
   it("among analytics rules is given once, also to batches", async () => {
     const tenant = await tenantOn("Rules", "standard")

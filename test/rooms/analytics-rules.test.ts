@@ -18,6 +18,7 @@ import { memoryStore } from "../../streams/state.ts"
 import { BEHAVIOUR_EVENTS } from "../../streams/topics.ts"
 import { seeded } from "../support/attribution-oracle.ts"
 import { atTime } from "../support/clock.ts"
+import { layerUnlimited } from "../support/entitlements.ts"
 import { layerTestSql } from "../support/postgres.ts"
 
 const NOW = Date.UTC(2026, 5, 1)
@@ -44,7 +45,7 @@ it.live("a counter reaches the document once, wherever a round is cut off", () =
       get: (...given) => { touch(); return real.get(...given) },
       write: async (...given) => { touch(); const answer = await real.write(...given); touch(); return answer }
     }
-    const layers = Layer.merge(Layer.succeed(Engine, engine), Layer.succeed(CatalogResources, CatalogResources.of({ ...resources, organizations: () => [], on: () => resources })))
+    const layers = Layer.mergeAll(layerUnlimited, Layer.succeed(Engine, engine), Layer.succeed(CatalogResources, CatalogResources.of({ ...resources, organizations: () => [], on: () => resources })))
     const random = seeded(11)
     const expected = new Map<string, number>()
     for (const id of ["org_a", "org_b"]) {

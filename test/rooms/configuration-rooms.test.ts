@@ -18,6 +18,7 @@ import { layer as layerMigrations } from "../../src/migrations/index.ts"
 import { Outbox } from "../../src/outbox/outbox.ts"
 import { Engine } from "../../src/ports/engine.ts"
 import { layerLeased } from "../../src/ports/counter-leased-sql.ts"
+import { Entitlements } from "../../src/metering/entitlements.ts"
 import { Identifiers } from "../../src/ports/identifiers.ts"
 import { SearchRules } from "../../src/rules/search-rules.ts"
 import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
@@ -44,7 +45,7 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
     })
     const layer = Layer.mergeAll(SearchRules.layer, layerDictionaries).pipe(
       Layer.provideMerge(PopularDocuments.layer),
-      Layer.provideMerge(Layer.mergeAll(CatalogResources.layer, Access.layer, Console.layer)),
+      Layer.provideMerge(Layer.mergeAll(CatalogResources.layer, Access.layer, Console.layer, Entitlements.layer)),
       Layer.provideMerge(Layer.mergeAll(Outbox.layer, layerPostgres(client(3)), layerLeased({ isAlone: false }))),
       Layer.provideMerge(Layer.mergeAll(Identifiers.layer, OperatorAuth.layer("token"), Seal.layer(new Uint8Array(32).fill(7)), Layer.succeed(Engine, listening))),
       Layer.provideMerge(Layer.provideMerge(layerMigrations, client(4)))

@@ -46,7 +46,7 @@ export const samples: ReadonlyArray<readonly [name: string, error: { readonly _t
   ["JobNotFound", new ingest.JobNotFound({ message: "Job job_1 does not exist." })],
   ["ReindexInProgress", new ingest.ReindexInProgress({ message: "A reindex of `products` is queued or running: job_1.", job_id: "job_1" })],
   ["CollectionMissing", new ingest.CollectionMissing({ message: "Collection not found" })],
-  ["FeatureNotInPlan", new metering.FeatureNotInPlan({ message: "The plan free includes api_keys up to 20.", feature: "api_keys", plan: "free" })],
+  ["FeatureNotInPlan", new metering.FeatureNotInPlan({ message: "The plan free includes api_keys up to 20.", feature: "api_keys", plan: "free", limit: 20 })],
   ["CreditsExhausted", new metering.CreditsExhausted({ message: "The credits of the wallet do not cover this operation.", available: 0.5, requested: 2 })],
   ["WalletUnreachable", new metering.WalletUnreachable({ message: "The credit wallet cannot be reached at the moment." })],
   ["AllowanceExhausted", new metering.AllowanceExhausted({ message: "The AI allowance of this session is used up.", retry_after: 1_200, retry_after_s: 1_200 })],

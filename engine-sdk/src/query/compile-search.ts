@@ -38,8 +38,7 @@ export const compileSearch = (raw: { readonly [name: string]: unknown }, context
 export const compileParameters = (parameters: Parameters, context: SearchContext): Result<SearchPlan> => {
   const preset = applyPreset(parameters, context.resources.preset)
   if (!preset.ok) return preset
-  // Another caller's limits may refuse what is in a template.
-  const key = context.limits === undefined ? templateKey(visibleCollection(context.collection, context.fields).schema, preset.value) : undefined
+  const key = templateKey(visibleCollection(context.collection, context.fields).schema, preset.value, context.limits ?? DEFAULT_LIMITS)
   const compilation = new Compilation(preset.value, context)
   const template = key === undefined ? undefined : templates.get(key)
   const known = template === undefined ? undefined : compilation.again(template)

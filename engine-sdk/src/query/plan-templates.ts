@@ -12,14 +12,14 @@ const NEVER = ["stopwords", "synonym_sets", "vector_query", "curation_tags", "vo
 /** Where joins may stand, which look at other collections. */
 const EXPRESSIONS = ["filter_by", "sort_by", "include_fields", "exclude_fields", "facet_by", "facet_query", "group_by", "query_by"]
 
-/** undefined where the plan depends on more than schema and parameters. The key leaves the query out. O(parameters). */
-export const templateKey = (schema: CollectionSchema, parameters: Parameters): string | undefined => {
+/** undefined where the plan depends on more than schema, limits and parameters. The key leaves the query out. O(parameters). */
+export const templateKey = (schema: CollectionSchema, parameters: Parameters, limits: object): string | undefined => {
   const number = numberOf(schema)
   if (number === undefined || (schema.curation_sets.length > 0 && parameters.enable_curations === "true")) return undefined
   for (const name of NEVER) if (parameters[name] !== undefined) return undefined
   for (const name of EXPRESSIONS) if (parameters[name]?.includes("$") === true) return undefined
   if (parameters.sort_by?.includes("_rand") === true) return undefined
-  let key = `${number}`
+  let key = `${number} ${limitsNumberOf(limits)}`
   // With lengths, so that no value can be taken for another parameter.
   for (const name in parameters) if (name !== "q") key += `\n${name.length} ${parameters[name].length} ${name}${parameters[name]}`
   return key
@@ -50,5 +50,13 @@ const numberOf = (schema: CollectionSchema): number | undefined => {
   const isAlone = schema.synonym_sets.length === 0 && schema.fields.every(({ stem_dictionary }) => stem_dictionary === "")
   const number = isAlone ? ++schemas : undefined
   numbers.set(schema, number)
+  return number
+}
+/** Other limits may refuse what is in a template. */
+const limitsNumbers = new WeakMap<object, number>()
+let limitsSeen = 0
+const limitsNumberOf = (limits: object): number => {
+  let number = limitsNumbers.get(limits)
+  if (number === undefined) limitsNumbers.set(limits, number = ++limitsSeen)
   return number
 }

@@ -38,8 +38,25 @@ export interface SearchResources {
   readonly curationSet: (name: string) => CurationSet | undefined
   readonly stemmingDictionary: (name: string) => ReadonlyMap<string, string> | undefined
 }
-export interface QueryLimits { readonly per_page_max: number; readonly group_limit_max: number; readonly filter_operations_max: number; readonly sort_fields_max: number; readonly query_fields_max: number }
-export const DEFAULT_LIMITS: QueryLimits = { per_page_max: 250, group_limit_max: 99, filter_operations_max: 100, sort_fields_max: 3, query_fields_max: 100 }
+/** What one search may ask for; a host sets what its callers' plans say. The same object for the same limits: plan templates are kept by it. */
+export interface QueryLimits {
+  readonly per_page_max: number
+  readonly group_limit_max: number
+  readonly filter_operations_max: number
+  readonly sort_fields_max: number
+  readonly query_fields_max: number
+  /** Of a search that names no `search_cutoff_ms`, and the most that one may name: more is lowered to it. */ readonly cutoff_ms_default: number
+  readonly cutoff_ms_max: number
+  /** Entries of a list parameter (`include_fields`, `pinned_hits`, `synonym_sets`, ranges of a facet and the like). */ readonly list_items_max: number
+  /** Values of all comparisons of a filter together. */ readonly filter_values_max: number
+  /** Words of `q` that are searched for; the rest is dropped. */ readonly query_words_max: number
+  /** Characters of a parameter that has no bound of its own. */ readonly parameter_characters_max: number
+  /** Bytes of an answer, of all entries of a multi-search together. */ readonly answer_bytes_max: number
+}
+export const DEFAULT_LIMITS: QueryLimits = {
+  per_page_max: 250, group_limit_max: 99, filter_operations_max: 100, sort_fields_max: 3, query_fields_max: 100, cutoff_ms_default: 4_000, cutoff_ms_max: 10_000,
+  list_items_max: 1_000, filter_values_max: 10_000, query_words_max: 200, parameter_characters_max: 4_000, answer_bytes_max: 64_000_000
+}
 
 export interface SearchContext {
   readonly collection: CollectionInfo
