@@ -3,6 +3,7 @@
  * executes it. `query/compile-search.ts` is the one producer; engines, rules and tests are the consumers. No text of a
  * `filter_by`, `sort_by` or `facet_by` travels past this point.
  */
+import type { AnswerBudget } from "./search/answer-budget.ts"
 import type { DirtyValues, Document, ScalarType, WriteAction } from "./schema.ts"
 
 // ---- filters -------------------------------------------------------------------------------------------------------
@@ -193,6 +194,7 @@ export interface HighlightRequest {
   readonly startTag: string
   readonly endTag: string
   readonly v1: boolean
+  /** Of one marked text, tags included. */ readonly bytes_max: number
 }
 
 // ---- what rules put into a list --------------------------------------------------------------------------------------
@@ -244,6 +246,7 @@ export interface SearchPlan {
   readonly selection: Selection
   readonly highlight: HighlightRequest
   readonly cutoff_ms: number
+  /** What the answer may weigh, one for all searches of a request; without it there is no bound. An engine elsewhere is asked for no more than what is left. */ readonly budget?: AnswerBudget
   /** `metadata` of the first matching curation. */ readonly metadata?: Record<string, unknown>
   /** What the answer repeats and how it says where it stands. */
   readonly echo: {

@@ -1,6 +1,7 @@
 /** A plan out of a template is the plan that compiling makes. */
 import { describe, expect, it } from "vitest"
 import { compileSearch } from "../src/query/mod.ts"
+import { TemplateCache, templateKey } from "../src/query/plan-templates.ts"
 import type { SearchContext } from "../src/query/query-context.ts"
 import type { CollectionSchema } from "../src/schema.ts"
 import { suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
@@ -46,5 +47,13 @@ describe("templates of plans", () => {
     const parameters = { q: "shoe", query_by: "title", per_page: "200" }
     expect(compileSearch(parameters, contextOf(schema)).ok).toBe(true)
     expect(compileSearch(parameters, contextOf(schema, { limits: { per_page_max: 100 } }))).toMatchObject({ ok: false, error: { parameter: "per_page" } })
+  })
+  it("hold at most 16,000,000 bytes, and nothing of what no plan is made of", () => {
+    const cache = new TemplateCache<number>()
+    for (let i = 0; i < 10_000; i++) cache.put(`${i}${"k".repeat(2_000)}`, i)
+    expect([cache.bytes > 8_000_000, cache.bytes <= 16_000_000, cache.get("0"), cache.get(`9999${"k".repeat(2_000)}`)]).toEqual([true, true, undefined, 9_999])
+    const limits = {}
+    const plain = templateKey(schema, { q: "shoe", query_by: "title" }, limits)
+    expect([templateKey(schema, { q: "shoe", query_by: "title", nobody_knows: "x".repeat(100_000) }, limits), templateKey(schema, { q: "shoe", query_by: "title", filter_by: "x".repeat(2_000) }, limits)]).toEqual([plain, undefined])
   })
 })

@@ -73,7 +73,7 @@ describe("spans for few words", () => {
       const random = randomOf(seed)
       const text = Array.from({ length: 1 + Math.floor(random() * 14) }, () => pick(random, vocabulary)).join(pick(random, [" ", " ", "\n", ", "]))
       const words = new Map(analyzer.tokenize(Array.from({ length: 3 }, () => pick(random, vocabulary)).join(" ")).map((token) => [token, { typedLength: token.length, typos: 0, isPrefix: false }]))
-      const rules = { affixTokens: 2, threshold: 5, startTag: "<", endTag: ">", isFull: false, separators: "", symbols: "" }
+      const rules = { affixTokens: 2, threshold: 5, startTag: "<", endTag: ">", isFull: false, separators: "", symbols: "", bytesMax: 1_000_000 }
       const find = (token: string) => words.get(token)
       const all = analyzer.tokenizeWithOffsets(text), few = analyzer.spansFor(text, wantedTokens(words.keys()))
       expect(few.map(({ start, end }) => [start, end]), text).toEqual(all.map(({ start, end }) => [start, end]))
@@ -94,7 +94,7 @@ describe("a text that is shown whole", () => {
       const schema = pick(random, schemas), analyzer = analyzerOf(schema, schema.fields[0])
       const text = Array.from({ length: 1 + Math.floor(random() * 14) }, () => pick(random, vocabulary)).join(pick(random, [" ", " ", "\n", ", "]))
       const words = new Map(analyzer.tokenize(Array.from({ length: 3 }, () => pick(random, vocabulary)).join(" ")).map((token) => [token, { typedLength: 1 + Math.floor(random() * token.length), typos: Math.floor(random() * 3), isPrefix: random() < 0.5 }]))
-      const rules = { affixTokens: Math.floor(random() * 3), threshold: 5 + Math.floor(random() * 30), startTag: "<", endTag: ">", isFull: random() < 0.3, separators: schema.token_separators.join(""), symbols: schema.symbols_to_index.join("") }
+      const rules = { affixTokens: Math.floor(random() * 3), threshold: 5 + Math.floor(random() * 30), startTag: "<", endTag: ">", isFull: random() < 0.3, separators: schema.token_separators.join(""), symbols: schema.symbols_to_index.join(""), bytesMax: 1_000_000 }
       if (!isShownWhole(text, rules)) continue
       const few = new FewTokens(), find = (token: string) => words.get(token)
       if (!analyzer.fewTokens(text, wantedTokens(words.keys()), few)) { expect(text).toContain("Été"); continue }

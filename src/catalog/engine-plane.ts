@@ -60,7 +60,7 @@ async function* owed(pieces: AsyncIterable<string>, held: HeldMemory): AsyncGene
 export const streaming = (started: Result<StreamAnswer>, held: HeldMemory): Effect.Effect<Reply, DeclaredError> =>
   started.ok ? Effect.succeed(new Reply(started.value.status, Readable.from(owed(started.value.lines, held)), "text/plain; charset=utf-8")) : Effect.fail(declaredOf(started.error))
 
-export type RequestLimits = NonNullable<OperationContext["limits"]>
+export interface RequestLimits { readonly cutoff_ms_max: number; readonly answer_bytes_max: number; readonly multi_searches_max: number }
 /** By plan: the same object for all organizations of one, because plan templates are kept by it. */
 const limitsOfPlans = new Map<Plan, RequestLimits>(Object.values(plans).map((plan) => [plan, {
   cutoff_ms_max: capOf(plan, "search_cutoff_ms"),
@@ -74,6 +74,6 @@ export const makeContexts = Effect.gen(function*() {
   const entitlements = yield* Entitlements
   const resources = yield* CatalogResources
   const clock = yield* Clock.Clock
-  return (organizationId: string, origin: Origin = systemOrigin): OperationContext =>
+  return (organizationId: string, origin: Origin = systemOrigin): OperationContext & { readonly limits: RequestLimits } =>
     ({ engine, resources: origin === systemOrigin ? resources : resources.on(origin), namespace: organizationId, now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000), limits: limitsOfPlans.get(entitlements.of(organizationId).plan)! })
 })

@@ -65,7 +65,7 @@ export const routes = Effect.gen(function*() {
     isShedding() ? Effect.fail(new EngineOverloaded({ message: "More requests are waiting than can be answered in time.", retry_after_s: RETRY_AFTER_S })) : handler(input)) })
   const bodyOf = (input: Input<unknown, unknown>) => Effect.flatMap(input.payload, (body) => isObject(body) ? Effect.succeed(body) : Effect.fail(inputInvalid("body", "An object")))
   const checked = <A extends object>(value: A | Fault): Effect.Effect<A, DeclaredError> => isFault(value) ? Effect.fail(refused(value)) : Effect.succeed(value)
-  const requestOf = ({ address, caller, headers }: Input<unknown, unknown>, shared: Parameters): SearchRequest => ({ caller, headers, address, shared, queryText: "", timeLimit_ms: searchTimeMax_ms })
+  const requestOf = ({ address, caller, headers, held }: Input<unknown, unknown>, shared: Parameters): SearchRequest => ({ caller, headers, address, held, shared, queryText: "", timeLimit_ms: searchTimeMax_ms })
 
   const inIndex = (parametersIn: (body: Readonly<Record<string, unknown>>, collection: CollectionInfo, caller: Caller) => { readonly values: Parameters; readonly field?: string } | Fault) => Effect.fnUntraced(function*(input: Input<unknown, unknown>) {
     const { caller, params } = input

@@ -3,7 +3,7 @@
  * and leaves no trace: no query id, no report, nothing kept.
  */
 import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
-import { type Answered, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
+import { AnswerBudget, type Answered, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
 import type { Trace } from "../../engine-sdk/src/pipeline/mod.ts"
 import { parseInstant } from "../../engine-sdk/src/rules/instant.ts"
 import type { CompiledRules } from "../../engine-sdk/src/rules/mod.ts"
@@ -16,6 +16,7 @@ import { environmentOf, searchMerchandise } from "../search/search-merchandise.t
 import { visitorOf } from "../search/visitor.ts"
 import { InputInvalid, inputInvalid } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
+import type { HeldMemory } from "../wire/request-memory.ts"
 import type { SearchPreviewBody } from "./schema.ts"
 import { SearchRules } from "./search-rules.ts"
 
@@ -55,7 +56,7 @@ export const makePreview = Effect.gen(function*() {
     return { answered, trace }
   }
 
-  return Effect.fnUntraced(function*(caller: Caller, collection: CollectionInfo, preview: Preview) {
+  return Effect.fnUntraced(function*(caller: Caller, collection: CollectionInfo, preview: Preview, held: () => HeldMemory) {
     const organizationId = caller.organizationId
     const now_ms = preview.at === undefined ? clock.currentTimeMillisUnsafe() : parseInstant(preview.at)
     if (now_ms === undefined) return yield* inputInvalid("at", "must be an ISO 8601 date-time, e.g. `2026-05-01T00:00:00Z`")
@@ -64,7 +65,8 @@ export const makePreview = Effect.gen(function*() {
       ({ issues, message }) => new InputInvalid({ message, issues: issues.map((issue) => ({ ...issue, path: issue.path === "" ? "rules" : `rules.${issue.path}` })) })
     )
     const own = given === undefined ? rules.compiled(organizationId, collection) : rules.compile(organizationId, collection, given)
-    const context = contextOf(organizationId)
+    const planned = contextOf(organizationId)
+    const context = { ...planned, budget: new AnswerBudget(planned.limits.answer_bytes_max, (bytes) => held().holdWriting(bytes)) }
     const before = yield* Effect.promise(() => run(context, caller, collection, preview, now_ms, undefined, false))
     if (!before.answered.ok) return yield* Effect.fail(refused(before.answered))
     const after = yield* Effect.promise(() => run(context, caller, collection, preview, now_ms, own, true))

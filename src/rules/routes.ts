@@ -41,9 +41,9 @@ export const routes = Effect.gen(function*() {
       yield* rules.remove(caller.organizationId, name)
       return { collection: name }
     })),
-    implement(contract.previewSearchRule, Effect.fnUntraced(function*({ caller, params, payload }) {
+    implement(contract.previewSearchRule, Effect.fnUntraced(function*({ caller, held, params, payload }) {
       const collection = yield* collectionOf(caller, params.collectionName)
-      return new Reply(200, yield* preview(caller, collection, yield* payload))
+      return new Reply(200, yield* preview(caller, collection, yield* payload, held))
     }))
   ]
 })

@@ -4,14 +4,14 @@
  * a bounded buffer, so that no search waits for it.
  */
 import type { IncomingHttpHeaders } from "node:http"
-import { type Answered, type AnsweredSearch, type Merchandising, multiSearch, multiSearchesLimit, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
+import { AnswerBudget, AnswerRefused, type Answered, type AnsweredSearch, type Merchandising, multiSearch, multiSearchesLimit, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Context, Effect, Exit, Layer } from "effect"
 import { type Weights, weightIn } from "../../streams/weights.ts"
 import { Access } from "../access/access.ts"
 import { originOf } from "../access/origins.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Caller } from "../access/caller.ts"
-import { makeContexts, replyOf } from "../catalog/engine-plane.ts"
+import { declaredOf, makeContexts, replyOf } from "../catalog/engine-plane.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
@@ -23,6 +23,7 @@ import { facetRefinements, queryRefinements, type Refinement } from "../suggesti
 import { EngineRefusal } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import type { Reply } from "../wire/reply.ts"
+import type { HeldMemory } from "../wire/request-memory.ts"
 import { type AccountedSearch, type CachedSearch, cacheTtlDefault_s, makeAnswerCache, replayed } from "./answer-cache.ts"
 import { engineCallerOf } from "./engine-caller.ts"
 import { environmentOf, isOn, ignoredOf, searchMerchandise } from "./search-merchandise.ts"
@@ -39,6 +40,7 @@ export interface SearchRequest {
   /** Query parameters: common to all entries of a multi-search. */ readonly shared: Readonly<Record<string, string>>
   /** The query string as sent. */ readonly queryText: string
   /** Field of the point that the search is about: hits say their `distance_m` from it. */ readonly distanceField?: string
+  /** What the request holds in memory: its answer is held there before it is written. */ readonly held: () => HeldMemory
   /** What takes longer is answered with SearchTimedOut, and costs no unit. */ readonly timeLimit_ms?: number
 }
 
@@ -55,7 +57,7 @@ class QuotaRefused extends Error {
 }
 
 /** One request's unit, and whether it was used. */
-interface Charge { readonly unit: Unit; isUsed: boolean; /** `performance.now()` when the request's time is over. */ readonly until: number }
+interface Charge { readonly unit: Unit; isUsed: boolean; /** Of the whole request, whatever it asks and of whom. */ readonly budget: AnswerBudget; /** `performance.now()` when the request's time is over. */ readonly until: number }
 
 export interface SearchLayerOptions {
   /** Lower case; absent = no proxy tells the country. */ readonly countryHeader?: string | undefined
@@ -129,12 +131,15 @@ export class Search extends Context.Service<Search, {
       }
     })
 
+    /** As the plan of who sent the request says; what it holds is the request's own. */
+    const budgetOf = ({ caller, held }: SearchRequest): AnswerBudget => new AnswerBudget(contextOf(caller.organizationId).limits.answer_bytes_max, (bytes) => held().holdWriting(bytes))
+
     /** A unit for the effect, given back unless a search was answered by the engine, now or when it was cached. */
-    const charging = (organizationId: string, timeLimit_ms: number | undefined, run: (charge: Charge) => Effect.Effect<Reply, DeclaredError>): Effect.Effect<Reply, DeclaredError> =>
+    const charging = (organizationId: string, { timeLimit_ms }: SearchRequest, budget: AnswerBudget, run: (charge: Charge) => Effect.Effect<Reply, DeclaredError>): Effect.Effect<Reply, DeclaredError> =>
       Effect.suspend(() => {
         const until = timeLimit_ms === undefined ? Infinity : performance.now() + timeLimit_ms
         return Effect.flatMap(quota.reserve(organizationId), (unit) => {
-          const charge: Charge = { unit, isUsed: false, until }
+          const charge: Charge = { unit, isUsed: false, budget, until }
           return Effect.onExit(timeLimit_ms === undefined ? withoutLimit(run(charge)) : withinTime(timeLimit_ms, run(charge)), (exit) => Effect.sync(() => { if (!charge.isUsed || Exit.isFailure(exit)) unit.giveBack() }))
         })
       })
@@ -149,6 +154,7 @@ export class Search extends Context.Service<Search, {
         ...own,
         engine: timelyEngine(own.engine, turns, { organizationId: caller.organizationId, until: charge.until, signal }),
         merchandising: merchandisingOf(request, charge.unit, signal),
+        budget: charge.budget,
         ...(distanceField === undefined ? {} : {
           onHit: (hit) => {
             const distance_m = hit.geo_distance_meters?.[distanceField]
@@ -173,6 +179,7 @@ export class Search extends Context.Service<Search, {
       const kept = cache.get(key, now_ms)
       if (kept !== undefined) {
         if (charge.unit.refusal !== undefined) throw new QuotaRefused(charge.unit.refusal)
+        charge.budget.wrote(kept.text.length)
         charge.isUsed ||= kept.searches.some(({ search }) => search.asked)
         return { ok: true, value: { status: 200, text: replayed(kept, account) } }
       }
@@ -190,7 +197,7 @@ export class Search extends Context.Service<Search, {
       return Effect.flatMap(
         Effect.catch(
           Effect.tryPromise({ try: (signal) => run((error) => { refused ??= error }, signal), catch: (error) => error }),
-          (error): Effect.Effect<never, DeclaredError> => error instanceof QuotaRefused ? Effect.fail(refused ?? error.refusal) : Effect.die(error)
+          (error): Effect.Effect<never, DeclaredError> => error instanceof QuotaRefused ? Effect.fail(refused ?? error.refusal) : error instanceof AnswerRefused ? Effect.fail(declaredOf(error.error)) : Effect.die(error)
         ),
         (answered) => refused === undefined ? replyOf(answered) : Effect.fail(refused)
       )
@@ -204,12 +211,13 @@ export class Search extends Context.Service<Search, {
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
           return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
         }
-        return charging(request.caller.organizationId, request.timeLimit_ms, (charge) => settle((refuse, signal) => answered(request, charge, signal, collection, "", (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, refuse)))))
+        return charging(request.caller.organizationId, request, budgetOf(request), (charge) => settle((refuse, signal) => answered(request, charge, signal, collection, "", (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, refuse)))))
       }),
       multiSearch: Effect.fnUntraced(function*(request, body) {
+        const budget = budgetOf(request)
         const keys = entryKeys(body)
         const foreign = keys.filter((key) => key !== undefined)
-        const whole = (caller: Caller) => charging(caller.organizationId, request.timeLimit_ms, (charge) => many({ ...request, caller }, charge, body))
+        const whole = (caller: Caller) => charging(caller.organizationId, request, budget, (charge) => many({ ...request, caller }, charge, body))
         if (foreign.length === 0) return yield* whole(request.caller)
         // Entries with keys of their own: each is decided by its own key, and one refusal refuses the request.
         const callers: Array<Caller> = []
@@ -238,7 +246,7 @@ export class Search extends Context.Service<Search, {
         // One unit of each organization that is asked.
         const charged = (rest: ReadonlyArray<string>, charges: ReadonlyMap<string, Charge>): Effect.Effect<Reply, DeclaredError> => {
           const [next, ...others] = rest
-          return next === undefined ? entriesBy(charges) : charging(next, request.timeLimit_ms, (charge) => charged(others, new Map([...charges, [next, charge]])))
+          return next === undefined ? entriesBy(charges) : charging(next, request, budget, (charge) => charged(others, new Map([...charges, [next, charge]])))
         }
         return yield* charged([...new Set(callers.map(({ organizationId }) => organizationId))], new Map())
       })

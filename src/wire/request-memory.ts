@@ -98,13 +98,14 @@ export class RequestMemory {
   }
 }
 
-/** Of one request: its body, the decoder that this goes through, its answer. */
+/** Of one request: its body, the decoder that this goes through, its answer while it is made and when it waits to be read. */
 export class HeldMemory {
   readonly holder: string
   readonly cutOff: () => void
   readonly #memory: RequestMemory
   #body = 0
   #decoder = 0
+  #writing = 0
   #answer = 0
   #counted = 0
   #isClosed = false
@@ -120,7 +121,7 @@ export class HeldMemory {
 
   /** The body holds `bytes` now. False, and nothing is changed: more than may be. Less than before is always granted. */
   hold(bytes: number): boolean {
-    return this.#set(bytes, this.#decoder, this.#answer, bytes <= this.#body)
+    return this.#set(bytes, this.#decoder, this.#writing, this.#answer, bytes <= this.#body)
   }
   /** `hold` as soon as there is room; false when there was none for too long. */
   async holdSoon(bytes: number): Promise<boolean> {
@@ -128,30 +129,35 @@ export class HeldMemory {
   }
   /** As `hold`, for what the decoder keeps of what it has decoded. */
   holdDecoder(bytes: number): boolean {
-    return this.#set(this.#body, bytes, this.#answer, bytes <= this.#decoder)
+    return this.#set(this.#body, bytes, this.#writing, this.#answer, bytes <= this.#decoder)
+  }
+  /** As `hold`, for an answer that is being made. */
+  holdWriting(bytes: number): boolean {
+    return this.#set(this.#body, this.#decoder, bytes, this.#answer, bytes <= this.#writing)
   }
   /** An answer that is made has to go somewhere: `bytes` of it wait to be read. */
   owe(bytes: number): void {
-    this.#set(this.#body, this.#decoder, bytes, true)
+    this.#set(this.#body, this.#decoder, 0, bytes, true)
     if (bytes > 0) this.#memory.cutOffBehind(this)
   }
   /** Of a request that is over; what it still does is not counted. */
   close(): void {
-    this.#set(0, 0, 0, true)
+    this.#set(0, 0, 0, 0, true)
     this.#isClosed = true
   }
 
-  #set(body: number, decoder: number, answer: number, isForced: boolean): boolean {
+  #set(body: number, decoder: number, writing: number, answer: number, isForced: boolean): boolean {
     if (this.#isClosed) return true
     const before = this.#answer
     this.#answer = answer
-    const counted = Math.max(0, body + decoder + answer - FREE_BYTES)
+    const counted = Math.max(0, body + decoder + writing + answer - FREE_BYTES)
     if ((counted !== this.#counted || before !== answer) && !this.#memory.change(this, counted - this.#counted, isForced)) {
       this.#answer = before
       return false
     }
     this.#body = body
     this.#decoder = decoder
+    this.#writing = writing
     this.#counted = counted
     return true
   }

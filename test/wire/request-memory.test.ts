@@ -28,6 +28,18 @@ describe("what requests hold together", () => {
     held.close()
     expect([memory.bytes, held.hold(more(900_000)), memory.bytes]).toEqual([0, true, 0])
   })
+  it("counts an answer while it is made, and once when it is", () => {
+    const memory = new RequestMemory({ bytesMax: MAX })
+    const [held, other] = [memory.open("a"), memory.open("b")]
+    expect([held.holdWriting(more(500_001)), held.holdWriting(more(400_000)), memory.bytes]).toEqual([false, true, 400_000])
+    // Of another tenant's share nothing is taken away by what does not fit any more.
+    expect([held.holdWriting(more(600_000)), other.holdWriting(more(300_000)), memory.bytes]).toEqual([false, true, 700_000])
+    held.owe(more(400_000))
+    expect(memory.bytes).toBe(700_000)
+    held.close()
+    other.close()
+    expect(memory.bytes).toBe(0)
+  })
   it("grants those who wait in their order as room comes, and sends them away after their time", async () => {
     const memory = new RequestMemory({ bytesMax: MAX, wait_ms: 100 })
     const first = memory.open("a")

@@ -10,3 +10,4 @@ export { mergeSearchParameters, multiSearch, multiSearchesLimit, planSearch, sea
 export { synonymSets } from "./synonym-sets.ts"
 export type { NamedSetOperations } from "./named-sets.ts"
 export * from "./text-resources.ts"
+export { AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"

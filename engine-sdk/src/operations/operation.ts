@@ -11,6 +11,7 @@ import type { FieldList } from "../query/field-list.ts"
 import type { QueryLimits } from "../query/query-context.ts"
 import type { FieldOptions } from "../schema/field-attributes.ts"
 import type { CollectionInfo, Field } from "../schema.ts"
+import type { AnswerBudget } from "../search/answer-budget.ts"
 import type { Merchandising } from "./merchandised.ts"
 import type { Resources } from "./resources.ts"
 
@@ -20,6 +21,7 @@ export interface OperationContext {
   readonly namespace: Namespace
   /** Unix seconds of this request. */ readonly now_s: number
   readonly limits?: Partial<QueryLimits> & { readonly multi_searches_max?: number }
+  /** Of the request, where that makes several answers; otherwise each search has what the limits say. */ readonly budget?: AnswerBudget
   /** Dimensions of embedding models, for `embed` fields. */ readonly modelDimensions?: FieldOptions["modelDimensions"]
   /** Rules and stages around the engine; without it every answer is the engine's own. */ readonly merchandising?: Merchandising
   /** Called once per answered search; what it answers is added to the envelope. */ readonly annotate?: (search: AnsweredSearch) => { readonly [key: string]: unknown } | undefined

@@ -9,8 +9,9 @@ import { compileParameters } from "../query/compile-search.ts"
 import { SHARED_PAGING, unionPaging } from "../query/compile-union.ts"
 import { allOf, parseFilter } from "../query/filter-parser.ts"
 import { applyPreset, fillGaps, textParameters, type Parameters } from "../query/parameters.ts"
-import { fieldNamed, type SearchContext } from "../query/query-context.ts"
+import { DEFAULT_LIMITS, fieldNamed, type SearchContext } from "../query/query-context.ts"
 import type { CollectionInfo } from "../schema.ts"
+import { AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"
 import { answerToJson } from "../search/answer-json.ts"
 import { documentFieldContext } from "./documents.ts"
 import { answersOf, unionAnswerOf, type FoundAnswer, type PlannedSearch } from "./merchandised.ts"
@@ -50,7 +51,7 @@ export const mergeSearchParameters = (context: OperationContext, sources: Readon
  * The plan of one search over a collection (name or alias). Placeholders of curation rules ask the engine; an engine
  * that answers later makes this compile again with what it learned. Query texts are embedded here too.
  */
-export const planSearch = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller = {}): Promise<Result<SearchPlan>> => {
+export const planSearch = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller = {}, budget?: AnswerBudget): Promise<Result<SearchPlan>> => {
   const forced = forcedFilterOf(context, collection, caller)
   // What the caller did wrong goes before what its restrictions do not allow.
   const lookups = new Lookups(context, collection, forced.ok ? forced.value : undefined)
@@ -63,6 +64,7 @@ export const planSearch = async (context: OperationContext, collection: Collecti
     ...(forced.ok && forced.value !== undefined ? { forcedFilter: forced.value } : {}),
     limits: context.limits,
     ...(caller.fields === undefined ? {} : { fields: caller.fields }),
+    ...(budget === undefined ? {} : { budget }),
   }
   for (let round = 0; ; round++) {
     const plan = compileParameters(parameters, searchContext)
@@ -140,30 +142,42 @@ const embedQuery = async (context: OperationContext, collection: CollectionInfo,
 }
 
 /** The envelope with what rules and the host add to it, spliced into the text so that hits are not written twice. */
-const enveloped = (context: OperationContext, { collection, parameters }: PlannedSearch, { answer, asked, extras, trace }: FoundAnswer | FoundAnswer<UnionAnswer>): string => {
+const enveloped = (context: OperationContext, { collection, parameters, plan }: PlannedSearch, { answer, asked, extras, trace }: FoundAnswer | FoundAnswer<UnionAnswer>): string => {
   if (context.onHit !== undefined) for (const hit of answer.hits ?? answer.grouped_hits?.flatMap(({ hits }) => hits) ?? []) context.onHit(hit)
-  const text = answerToJson(answer)
+  const { budget } = plan
+  const text = answerToJson(answer, budget)
   const added = context.annotate?.({ collection, parameters, found: answer.found, asked, facet_counts: "facet_counts" in answer ? answer.facet_counts : [], ...(trace === undefined ? {} : { trace }) })
-  if (added === undefined && extras === undefined) return text
-  const more = stringifyJson(extras === undefined ? added : { ...extras, ...added })
+  const more = added === undefined && extras === undefined ? "{}" : stringifyJson(extras === undefined ? added : { ...extras, ...added })
+  budget?.wrote(text.length + more.length)
   return more === "{}" ? text : `${text.slice(0, -1)},${more.slice(1)}`
 }
-const planned = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller): Promise<Result<PlannedSearch>> => {
+const planned = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller, budget: AnswerBudget): Promise<Result<PlannedSearch>> => {
   const refusal = caller.refusalOfSearch?.(parameters)
   if (refusal !== undefined) return fail(refusal)
-  const plan = await planSearch(context, collection, parameters, caller)
+  const plan = await planSearch(context, collection, parameters, caller, budget)
   if (!plan.ok) return plan
   return ok({ plan: plan.value, collection, parameters, merchandise: context.merchandising?.of(collection, parameters), ...(caller.fields === undefined ? {} : { fields: caller.fields }) })
 }
 
-/** One search. The answer is JSON text. */
-export const search = async (context: OperationContext, collectionName: string, parameters: { readonly [name: string]: unknown }, caller: Caller = {}): Promise<Answered> => {
+const budgetOf = ({ budget, limits }: OperationContext): AnswerBudget => budget ?? new AnswerBudget(limits?.answer_bytes_max ?? DEFAULT_LIMITS.answer_bytes_max)
+/** An answer that became too large is a refusal of the request, wherever on its way that was found. */
+const refusable = async (run: () => Promise<Answered>): Promise<Answered> => {
+  try { return await run() } catch (error) {
+    if (error instanceof AnswerRefused) return fail(error.error)
+    throw error
+  }
+}
+
+/** One search. The answer is JSON text; Invalid where it would be larger than the limits allow. */
+export const search = (context: OperationContext, collectionName: string, parameters: { readonly [name: string]: unknown }, caller: Caller = {}): Promise<Answered> =>
+  refusable(() => searchOnce(context, collectionName, parameters, caller))
+const searchOnce = async (context: OperationContext, collectionName: string, parameters: { readonly [name: string]: unknown }, caller: Caller): Promise<Answered> => {
   const merged = mergeSearchParameters(context, [parameters], caller)
   if (!merged.ok) return merged
   if (merged.value.q === undefined && merged.value.voice_query === undefined) return fail(invalid("Parameter `q` is required.", "q"))
   const collection = resolveCollection(context, collectionName)
   if (collection === undefined) return fail(COLLECTION_NOT_FOUND)
-  const own = await planned(context, collection, merged.value, caller)
+  const own = await planned(context, collection, merged.value, caller, budgetOf(context))
   if (!own.ok) return own
   const [result] = await answersOf(context, [own.value])
   return result.ok ? ok({ status: 200, text: enveloped(context, own.value, result.value) }) : result
@@ -210,8 +224,10 @@ const readEntries = (context: OperationContext, request: MultiSearch, shared: Qu
   return ok(entries)
 }
 
-/** Several searches; each has its own result or failure. With `union` one ranked list. The answer is JSON text. */
-export const multiSearch = async (context: OperationContext, text: string, shared: QueryParameters, caller: Caller = {}): Promise<Answered> => {
+/** Several searches; each has its own result or failure. With `union` one ranked list. The answer is JSON text; Invalid where all of it together would be larger than the limits allow. */
+export const multiSearch = (context: OperationContext, text: string, shared: QueryParameters, caller: Caller = {}): Promise<Answered> =>
+  refusable(() => multiSearchOnce(context, text, shared, caller))
+const multiSearchOnce = async (context: OperationContext, text: string, shared: QueryParameters, caller: Caller): Promise<Answered> => {
   const request = readMultiSearch(context, text, shared, caller)
   if (!request.ok) return request
   const entries = readEntries(context, request.value, shared, caller)
@@ -223,8 +239,10 @@ export const multiSearch = async (context: OperationContext, text: string, share
 const isAway = ({ kind }: EngineError): boolean => kind === "Unavailable" || kind === "Overloaded" || kind === "TimedOut"
 const failureText = (error: EngineError): string => JSON.stringify({ code: statusOf(error), error: error.message })
 const separateSearches = async (context: OperationContext, entries: ReadonlyArray<Entry>, caller: Caller): Promise<Answered> => {
-  const plans = await Promise.all(entries.map((entry) => planEntry(context, entry, caller, COLLECTION_NOT_FOUND)))
+  const budget = budgetOf(context)
+  const plans = await Promise.all(entries.map((entry) => planEntry(context, entry, caller, COLLECTION_NOT_FOUND, budget)))
   const answers = await answersOf(context, plans.flatMap((plan) => plan.ok ? [plan.value] : []))
+  if (budget.refusal !== undefined) return fail(budget.refusal)
   // An engine that answers none of them is no answer to the request.
   const [first] = answers
   if (first !== undefined && !first.ok && answers.every((answer) => !answer.ok && isAway(answer.error))) return first
@@ -236,11 +254,11 @@ const separateSearches = async (context: OperationContext, entries: ReadonlyArra
   })
   return ok({ status: 200, text: `{"results":[${results.join(",")}]}` })
 }
-const planEntry = async (context: OperationContext, entry: Entry, caller: Caller, missing: EngineError): Promise<Result<PlannedSearch>> => {
+const planEntry = async (context: OperationContext, entry: Entry, caller: Caller, missing: EngineError, budget: AnswerBudget): Promise<Result<PlannedSearch>> => {
   const refusal = caller.refusalOf?.(entry.collection)
   if (refusal !== undefined) return fail(refusal)
   const collection = resolveCollection(context, entry.collection)
-  return collection === undefined ? fail(missing) : planned(context, collection, entry.parameters, caller)
+  return collection === undefined ? fail(missing) : planned(context, collection, entry.parameters, caller, budget)
 }
 const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Entry>, shared: QueryParameters, removeDuplicates: boolean, caller: Caller): Promise<Answered> => {
   const failed = (error: EngineError): Answered => isAway(error) ? fail(error) : ok({ status: 200, text: failureText(error) })
@@ -250,12 +268,14 @@ const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Ent
   }
   const paging = unionPaging(shared, context.limits)
   if (!paging.ok) return failed(paging.error)
+  const budget = budgetOf(context)
   for (const entry of entries) {
-    const plan = await planEntry(context, entry, caller, notFound(`\`${entry.collection}\` collection not found.`))
+    const plan = await planEntry(context, entry, caller, notFound(`\`${entry.collection}\` collection not found.`), budget)
     if (!plan.ok) return failed(plan.error)
     searches.push(plan.value)
   }
   const result = await unionAnswerOf(context, searches, paging.value, removeDuplicates)
+  if (budget.refusal !== undefined) return fail(budget.refusal)
   // One answer, one account: the first entry's query over its collection stands for the whole.
   return result.ok ? ok({ status: 200, text: enveloped(context, searches[0], result.value) }) : failed(result.error)
 }

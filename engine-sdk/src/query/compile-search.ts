@@ -44,8 +44,9 @@ export const compileParameters = (parameters: Parameters, context: SearchContext
   const known = template === undefined ? undefined : compilation.again(template)
   if (known !== undefined) return ok(known)
   const plan = compilation.run()
-  if (key !== undefined && plan.ok && compilation.template !== undefined) templates.put(key, compilation.template)
-  return plan
+  if (!plan.ok) return plan
+  if (key !== undefined && compilation.template !== undefined) templates.put(key, compilation.template)
+  return context.budget === undefined ? plan : ok({ ...plan.value, budget: context.budget })
 }
 /** What compiling with other words gives again. */
 interface Template { readonly integers: Integers; readonly parts: Parts; readonly plan: SearchPlan }
@@ -82,11 +83,11 @@ class Compilation {
     this.#integers = integers
     const { nothing, query } = this.#text(parts, q, plan.text)
     if (query === undefined) return undefined
-    const { forcedFilter } = this.#context
+    const { budget, forcedFilter } = this.#context
     const shared = { ...plan }
     // Another caller's.
     if (plan.pinnedFilter !== undefined) delete shared.pinnedFilter
-    return { ...shared, text: query, matchesNothing: nothing || parts.found.group.nothing, filter: allOf(parts.filter, forcedFilter), ...(forcedFilter === undefined ? {} : { pinnedFilter: forcedFilter }), echo: { ...plan.echo, q } }
+    return { ...shared, text: query, matchesNothing: nothing || parts.found.group.nothing, filter: allOf(parts.filter, forcedFilter), ...(forcedFilter === undefined ? {} : { pinnedFilter: forcedFilter }), ...(budget === undefined ? {} : { budget }), echo: { ...plan.echo, q } }
   }
 
   run(): Checked<SearchPlan> {
@@ -412,6 +413,7 @@ class Compilation {
       fields, explicit, fullFields: expandNames(listParameter(p, "highlight_full_fields"), this.#visible),
       affixTokens: this.#integers.highlight_affix_num_tokens, snippetThreshold: this.#integers.snippet_threshold,
       startTag: p.highlight_start_tag ?? "<mark>", endTag: p.highlight_end_tag ?? "</mark>", v1: booleanOf(p, "enable_highlight_v1", true),
+      bytes_max: this.#limits.answer_bytes_max,
     }
   }
 }

@@ -14,14 +14,30 @@ import { isDecimal, isUnsigned, listOf } from "./text-scanner.ts"
 export type Parameters = { readonly [name: string]: string }
 const MALFORMED = "One or more search parameters are malformed."
 
-/** Scalars as text; undefined values vanish. Objects, arrays and null are refused. */
+/** Characters of a parameter. Expressions and lists may name thousands of values; what is put around every word of an answer is short. */
+const CHARACTERS_MAX = 4_000
+const LIST_CHARACTERS_MAX = 100_000
+const charactersMax: ReadonlyMap<string, number> = new Map([
+  ["highlight_start_tag", 100], ["highlight_end_tag", 100], ["q", 10_000], ["filter_by", 1_000_000], ["vector_query", 1_000_000],
+  // A recording in base64; the bound of the body holds before this one.
+  ["voice_query", 40_000_000],
+  ...["query_by", "query_by_weights", "sort_by", "facet_by", "facet_strategy", "facet_return_parent", "group_by", "include_fields", "exclude_fields", "highlight_fields", "highlight_full_fields", "pinned_hits", "hidden_hits",
+    "stopwords", "synonym_sets", "curation_tags"].map((name) => [name, LIST_CHARACTERS_MAX] as const)
+])
+/** No parameter has a smaller bound. */
+const ALWAYS_TAKEN = 100
+const isTooLong = (name: string, value: string): boolean => value.length > ALWAYS_TAKEN && value.length > (charactersMax.get(name) ?? CHARACTERS_MAX)
+
+/** Scalars as text; undefined values vanish. Objects, arrays and null are refused, and so is a text beyond its parameter's length. */
 export const textParameters = (raw: { readonly [name: string]: unknown }): Result<Parameters> => {
   const out: Record<string, string> = {}
   for (const name of Object.keys(raw)) {
     const value = raw[name]
     if (value === undefined) continue
-    if (typeof value === "string") out[name] = value
-    else if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") out[name] = String(value)
+    if (typeof value === "string") {
+      if (isTooLong(name, value)) return fail(invalid(`Parameter \`${name.slice(0, 80)}\` may have at most ${charactersMax.get(name) ?? CHARACTERS_MAX} characters.`, name))
+      out[name] = value
+    } else if (typeof value === "number" || typeof value === "boolean" || typeof value === "bigint") out[name] = String(value)
     else return fail(invalid(MALFORMED, name))
   }
   return ok(out)
@@ -58,6 +74,7 @@ const INTEGERS = {
   max_filter_by_candidates: 4, remote_embedding_timeout_ms: 30_000, remote_embedding_num_tries: 2, cache_ttl: 60, nl_query_prompt_cache_ttl: 86_400, rerank_top_k: -1,
 } as const
 export type IntegerParameter = keyof typeof INTEGERS
+export const INTEGER_PARAMETERS: ReadonlyArray<string> = Object.keys(INTEGERS)
 export type Integers = { readonly [name in IntegerParameter]: number }
 /** Every integer parameter with its default (-1 = not given), or the message naming the first bad one. */
 export const readIntegers = (parameters: Parameters): Result<Integers> => {

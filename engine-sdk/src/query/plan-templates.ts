@@ -4,11 +4,18 @@
  * other collections or the clock is compiled each time.
  */
 import type { CollectionSchema } from "../schema.ts"
-import type { Parameters } from "./parameters.ts"
+import { INTEGER_PARAMETERS, PARAMETER_OWNERS, type Parameters } from "./parameters.ts"
 
-/** Of all collections together; one is some kilobytes. */
-const TEMPLATES_MAX = 1_000
+/**
+ * Of all collections together. A plan is some kilobytes, and what its texts became (filter trees, lists of fields) is many times
+ * as much as the texts: so long a key is a request that nobody sends with every keystroke, and what is kept is counted by it.
+ */
+export const TEMPLATE_BYTES_MAX = 16_000_000
+const KEY_CHARACTERS_MAX = 2_000
+const TEMPLATE_bytes = 4_000, BYTES_A_KEY_CHARACTER = 40
 const NEVER = ["stopwords", "synonym_sets", "vector_query", "curation_tags", "voice_query"]
+/** What a plan is made of: what else a request sends changes nothing of it, and is not kept. */
+const PLANNED: ReadonlySet<string> = new Set([...Object.keys(PARAMETER_OWNERS).filter((name) => PARAMETER_OWNERS[name] === "compiler"), ...INTEGER_PARAMETERS])
 /** Where joins may stand, which look at other collections. */
 const EXPRESSIONS = ["filter_by", "sort_by", "include_fields", "exclude_fields", "facet_by", "facet_query", "group_by", "query_by"]
 
@@ -21,14 +28,17 @@ export const templateKey = (schema: CollectionSchema, parameters: Parameters, li
   if (parameters.sort_by?.includes("_rand") === true) return undefined
   let key = `${number} ${limitsNumberOf(limits)}`
   // With lengths, so that no value can be taken for another parameter.
-  for (const name in parameters) if (name !== "q") key += `\n${name.length} ${parameters[name].length} ${name}${parameters[name]}`
-  return key
+  for (const name in parameters) if (name !== "q" && PLANNED.has(name)) key += `\n${parameters[name].length} ${name} ${parameters[name]}`
+  return key.length > KEY_CHARACTERS_MAX ? undefined : key
 }
 
-/** In two halves: what is used moves to the younger one, and when that is full the older is forgotten. */
+/** In two halves: what is used moves to the younger one, and when that is full the older is forgotten. Never more than `TEMPLATE_BYTES_MAX`. */
 export class TemplateCache<Template> {
   private young = new Map<string, Template>()
   private old = new Map<string, Template>()
+  private youngBytes = 0
+  private oldBytes = 0
+  get bytes(): number { return this.youngBytes + this.oldBytes }
   get(key: string): Template | undefined {
     const known = this.young.get(key)
     if (known !== undefined) return known
@@ -37,7 +47,14 @@ export class TemplateCache<Template> {
     return template
   }
   put(key: string, template: Template): void {
-    if (this.young.size >= TEMPLATES_MAX / 2) { this.old = this.young; this.young = new Map() }
+    const bytes = TEMPLATE_bytes + BYTES_A_KEY_CHARACTER * key.length
+    if (this.youngBytes + bytes > TEMPLATE_BYTES_MAX / 2) {
+      this.old = this.young
+      this.oldBytes = this.youngBytes
+      this.young = new Map()
+      this.youngBytes = 0
+    }
+    if (!this.young.has(key)) this.youngBytes += bytes
     this.young.set(key, template)
   }
 }

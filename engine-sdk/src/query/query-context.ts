@@ -4,6 +4,7 @@
  */
 import { analyzerOf, type Analyzer } from "../analysis/mod.ts"
 import type { Filter } from "../plan.ts"
+import type { AnswerBudget } from "../search/answer-budget.ts"
 import type { CollectionInfo, CollectionSchema, Field } from "../schema.ts"
 import { covers, visibleCollection, type FieldList } from "./field-list.ts"
 
@@ -50,12 +51,11 @@ export interface QueryLimits {
   /** Entries of a list parameter (`include_fields`, `pinned_hits`, `synonym_sets`, ranges of a facet and the like). */ readonly list_items_max: number
   /** Values of all comparisons of a filter together. */ readonly filter_values_max: number
   /** Words of `q` that are searched for; the rest is dropped. */ readonly query_words_max: number
-  /** Characters of a parameter that has no bound of its own. */ readonly parameter_characters_max: number
   /** Bytes of an answer, of all entries of a multi-search together. */ readonly answer_bytes_max: number
 }
 export const DEFAULT_LIMITS: QueryLimits = {
   per_page_max: 250, group_limit_max: 99, filter_operations_max: 100, sort_fields_max: 3, query_fields_max: 100, cutoff_ms_default: 4_000, cutoff_ms_max: 10_000,
-  list_items_max: 1_000, filter_values_max: 10_000, query_words_max: 200, parameter_characters_max: 4_000, answer_bytes_max: 64_000_000
+  list_items_max: 1_000, filter_values_max: 10_000, query_words_max: 200, answer_bytes_max: 64_000_000
 }
 
 export interface SearchContext {
@@ -67,6 +67,7 @@ export interface SearchContext {
   /** AND-ed to the parsed filter as a tree: restrictions a caller cannot see or undo. */ readonly forcedFilter?: Filter
   readonly limits?: Partial<QueryLimits>
   /** What the caller may name and see, of every collection; undefined = all (`field-list.ts`). */ readonly fields?: FieldList
+  /** Of the request: plans carry it. */ readonly budget?: AnswerBudget
 }
 
 /** The part of the context that filters, sorts and facets need, for one schema. */

@@ -1,5 +1,6 @@
 /** Answers as JSON text. `text_match` exceeds 2^53 and is a bigint here: it is written as plain digits. */
 import { stringifyJson, type StoredDocument } from "../documents/mod.ts"
+import type { AnswerBudget } from "./answer-budget.ts"
 import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../plan.ts"
 import type { HitMarks } from "./highlight.ts"
 
@@ -83,7 +84,7 @@ class Page extends Given {
     Object.defineProperty(answer, "hits", { value: hits, writable: true, enumerable: true, configurable: true })
   }
   /** While nobody has had the hits in hand. */
-  static textOf(answer: object): string | undefined {
+  static textOf(answer: object, budget: AnswerBudget | undefined): string | undefined {
     if (!(#found in answer) || answer.#isRead) return undefined
     const found = answer.#found, v1 = answer.#v1
     let out = "", scored: bigint | undefined, about: TextMatchInfo | undefined, scoreText = ""
@@ -92,6 +93,7 @@ class Page extends Given {
       // Neighbours often have one score.
       if (score !== scored || info !== about) { scoreText = score === undefined ? "" : `,"text_match":${score}${info === undefined ? "" : `,"text_match_info":${plain(info)}`}`; scored = score; about = info }
       out += `${i === 0 ? "[" : ","}{"document":${stored.text ?? plain(stored.value)},"highlight":${marks.highlightJson}${v1 ? `,"highlights":${marks.highlightsJson}` : ""}${scoreText}}`
+      budget?.room(out.length, "documents")
     }
     return out === "" ? "[]" : `${out}]`
   }
@@ -112,22 +114,30 @@ export const putPage = (answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1
   Page.put(answer, found, v1)
 }
 
-/** Hits are written part by part, so that the native writer does everything but the scores. O(answer). */
-export const answerToJson = (answer: SearchAnswer | UnionAnswer): string => {
+/** Hits are written part by part, so that the native writer does everything but the scores. O(answer). Throws AnswerRefused as soon as the text is longer than the budget has room for. */
+export const answerToJson = (answer: SearchAnswer | UnionAnswer, budget?: AnswerBudget): string => {
   let out = ""
-  const page = Page.textOf(answer)
+  const page = Page.textOf(answer, budget)
   for (const key of Object.keys(answer) as Array<keyof typeof answer>) {
     if (page !== undefined && key === "hits") { out += `${out === "" ? "{" : ","}"hits":${page}`; continue }
     const value: unknown = answer[key]
     if (value === undefined) continue
     out += out === "" ? "{" : ","
-    if (key === "hits") out += `"hits":${hitsToJson(answer.hits ?? [])}`
-    else if (key === "grouped_hits") out += `"grouped_hits":[${(answer.grouped_hits ?? []).map(({ found, group_key, hits }) => `{"found":${found},"group_key":${plain(group_key)},"hits":${hitsToJson(hits)}}`).join(",")}]`
-    else out += `${JSON.stringify(key)}:${plain(value)}`
+    if (key === "hits") out += `"hits":${hitsToJson(answer.hits ?? [], 0, budget)}`
+    else if (key === "grouped_hits") {
+      let groups = ""
+      for (const { found, group_key, hits } of answer.grouped_hits ?? []) groups += `${groups === "" ? "" : ","}{"found":${found},"group_key":${plain(group_key)},"hits":${hitsToJson(hits, groups.length, budget)}}`
+      out += `"grouped_hits":[${groups}]`
+    }
+    else {
+      out += `${JSON.stringify(key)}:${plain(value)}`
+      budget?.room(out.length, "facets")
+    }
   }
   return `${out === "" ? "{" : out}}`
 }
-const hitsToJson = (hits: ReadonlyArray<Hit>): string => {
+/** `before`: characters of the answer that are there already. */
+const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudget | undefined): string => {
   let out = "["
   let info: TextMatchInfo | undefined, infoText = ""
   for (let i = 0; i < hits.length; i++) {
@@ -143,6 +153,7 @@ const hitsToJson = (hits: ReadonlyArray<Hit>): string => {
       text += `${text === "" ? "{" : ","}"${key}":${key === "text_match_info" ? infoText : typeof value === "bigint" ? value.toString() : plain(value)}`
     }
     out += `${i === 0 ? "" : ","}${text === "" ? "{" : text}}`
+    budget?.room(before + out.length, "documents")
   }
   return `${out}]`
 }

@@ -5,6 +5,7 @@ import type { FacetCount, FieldValue, Filter, Hit, HitWindow, JoinInclude, Searc
 import { fieldNamed } from "../query/query-context.ts"
 import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
+import { AnswerRefused } from "./answer-budget.ts"
 import { lazyHit, partialHit, putPage, storedHit, type FoundHit } from "./answer-json.ts"
 import { Execution, fixedPlace, organicPlace, type Placed } from "./execution.ts"
 import { chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
@@ -24,8 +25,19 @@ type Json = Record<string, unknown>
 /** For counting what was found, when the time is over. */
 const FACETS_MIN_ms = 5
 
-/** NotFound for an unknown collection. Runs to the end on the calling thread. */
-export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<SearchAnswer> => {
+/** What was refused on the way is a failure like any other; a defect stays one. */
+const withinBudget = <A>(plans: ReadonlyArray<SearchPlan>, run: () => Result<A>): Result<A> => {
+  const budget = plans[0]?.budget
+  if (budget?.refusal !== undefined) return fail(budget.refusal)
+  try { return run() } catch (error) {
+    if (!(error instanceof AnswerRefused)) throw error
+    budget?.refuse(error)
+    return fail(error.error)
+  }
+}
+/** NotFound for an unknown collection; Invalid or Overloaded where the answer becomes too large. Runs to the end on the calling thread. */
+export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<SearchAnswer> => withinBudget([plan], () => answerOf(scope, plan))
+const answerOf = (scope: SearchScope, plan: SearchPlan): Result<SearchAnswer> => {
   const started = performance.now()
   const reader = scope.collection(plan.collection)
   if (reader === undefined) return fail(notFound("Collection not found"))
@@ -109,7 +121,7 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
         if (seen.has(target.doc)) continue
         seen.add(target.doc)
         const column = target.view.segment.values(request.field)
-        if (column !== undefined) eachOrdinal(column, target.doc, (ordinal) => { const value = column.table.text(ordinal); counts.set(value, (counts.get(value) ?? 0) + 1) })
+        if (column !== undefined) eachOrdinal(column, target.doc, (ordinal) => { const value = column.table.text(ordinal); if (!counts.has(value)) plan.budget?.hold(value.length, "facets"); counts.set(value, (counts.get(value) ?? 0) + 1) })
       }
     }
   }
@@ -189,8 +201,8 @@ export class HitRenderer {
     this.views = execution.reader.views
     const { plan, reader, scope } = execution
     this.highlighter = plan.text === undefined || (plan.text.tokens.length === 0 && plan.text.phrases.length === 0) ? undefined
-      : execution.relevance === undefined ? new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text, undefined, execution.knownTerms)
-      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords({ ...plan.text, tokens: [] }, []), plan.text, execution.relevance.marker())
+      : execution.relevance === undefined ? new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords(plan.text, execution.combinations), plan.text, undefined, execution.knownTerms, plan.budget)
+      : new Highlighter(scope, reader.schema, plan.highlight, plan.selection, markedWords({ ...plan.text, tokens: [] }, []), plan.text, execution.relevance.marker(), undefined, plan.budget)
     this.showsTextMatch = plan.sort.some(({ kind }) => kind === "text_match")
     this.joins = plan.selection.joins
     this.geoKeys = plan.sort.filter((key) => key.kind === "geo")
@@ -225,7 +237,9 @@ export class HitRenderer {
   stored(placed: Placed): StoredDocument | undefined {
     const { reader } = this.execution
     const text = reader.documents.text(this.views[placed.s].segment.seqs[placed.doc])
-    return text === undefined ? undefined : new StoredDocument(text)
+    if (text === undefined) return undefined
+    this.execution.plan.budget?.hold(text.length, "documents")
+    return new StoredDocument(text)
   }
   /** The same hit for a window: document and highlights are made when they are read, everything else is taken now. */
   lazyHit(placed: Placed, stored: StoredDocument, more: Pick<Hit, "search_index" | "collection">): Hit {
@@ -333,6 +347,7 @@ export class HitRenderer {
     const documents = related.flatMap((one) => {
       const text = other.documents.text(one.view.segment.seqs[one.doc])
       if (text === undefined) return []
+      this.execution.plan.budget?.hold(text.length, "joins")
       const shown: Json = { ...select(parseJson(text) as Json, { include: join.fields, exclude: join.exclude ?? [] }) }
       for (const deeper of join.joins) this.addJoined(shown, other, one.view, one.doc, deeper, inner)
       return [shown]
@@ -388,7 +403,8 @@ const sortRelated = (scope: SearchScope, other: CollectionReader, related: Array
 const UNION_WINDOW = 250
 
 /** One ranked list over several plans; ties go by plan, then newest first. */
-export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => {
+export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => withinBudget(union.plans, () => unionOf(scope, union))
+const unionOf = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => {
   const started = performance.now()
   const end = Math.min(union.offset + union.limit, union.hits_max)
   const executions: Execution[] = []

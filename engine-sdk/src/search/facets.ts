@@ -2,7 +2,7 @@
  * Facet counts over everything that matched (engine-contract 9): ordinals are counted in bulk per segment and merged by
  * value. The order in which values are shown lives here; which of them are shown is decided in `facet-cut.ts`.
  */
-import { analyzerOf } from "../analysis/analyzer.ts"
+import { analyzerOf, type TokenSpan } from "../analysis/analyzer.ts"
 import { andNotInto, bitsOf, countBits, fillBits, hasBit, type Bits } from "../index/bits.ts"
 import { compareUtf8, encodeUtf8 } from "../index/bytes.ts"
 import { floatText } from "../index/builders.ts"
@@ -33,7 +33,8 @@ export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: Re
 
 const LARGE_RESULT = 1_000
 const FEW_VALUES = 250
-interface Row { readonly value: string; readonly counted: Counted; readonly highlighted: string }
+/** `found`: what a facet query found in the value; marked only where it is shown. */
+interface Row { readonly value: string; readonly counted: Counted; readonly found?: { readonly spans: ReadonlyArray<TokenSpan>; readonly matcher: TokenMatcher } }
 const countOfRow = (row: Row): number => row.counted.count
 const textOfRow = (row: Row): string => row.value
 const valueOfRow = (reader: CollectionReader, field: string): ((row: Row) => number) => {
@@ -49,7 +50,7 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   if (isPlain(request, plan, sets, field?.type ?? "")) return byTopValues && !isMatchAll ? topFacet(reader, request, plan, sets) : plainFacet(reader, request, plan, sets, byTopValues)
   let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(reader, request, sets, request.order.kind === "field" ? request.order.field : undefined))
   const { facetQuery } = plan
-  if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, plan, cutoff)
+  if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, cutoff)
   let stats = isNumeric ? numericStats(request.field, sets) : undefined
   if (byTopValues) {
     rows = topValues(reader, request, rows, isMatchAll ? plan.facetValuesMax : plan.facetValuesMax * 2, isMatchAll)
@@ -69,10 +70,11 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   return {
     field_name: request.field,
     sampled: false,
-    counts: picked.map(({ value, counted, highlighted }) => ({
-      value, highlighted, count: counted.count,
-      ...(request.returnParent ? parentOf(reader, request.field, value, counted) : {}),
-    })),
+    counts: picked.map(({ value, counted, found }) => {
+      const highlighted = found === undefined ? value : highlightTokens(value, found.spans, found.matcher, { startTag: plan.highlight.startTag, endTag: plan.highlight.endTag, bytesMax: plan.highlight.bytes_max })
+      plan.budget?.hold(value.length + highlighted.length, "facets")
+      return { value, highlighted, count: counted.count, ...(request.returnParent ? parentOf(reader, plan, request.field, value, counted) : {}) }
+    }),
     stats: { ...stats, total_values },
   }
 }
@@ -106,7 +108,7 @@ const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: Searc
     const choose = isMatchAll ? chooseByAge<number>(reader, request.field, identity, "changed") : chooseByNumber<number>(reader, request.field, (value) => dictionary.text(value), identity)
     best.splice(0, most, ...above, ...choose(tied, most - above.length))
   }
-  return countOf(reader, request, sets, counted, inOrder(counted, best), isMatchAll ? Math.min(total, most) : total)
+  return countOf(reader, plan, request, sets, counted, inOrder(counted, best), isMatchAll ? Math.min(total, most) : total)
 }
 const identity = (value: number): number => value
 /** The common facet of a large result: of the values that are largest in the collection, those that were found. */
@@ -124,20 +126,21 @@ const topFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchP
   }
   const total = found.length
   const best = cutByCount(found, plan.facetValuesMax, (value) => counts[value], chooseByHash((value) => dictionary.text(value)))
-  return countOf(reader, request, sets, counted, inOrder(counted, best), total)
+  return countOf(reader, plan, request, sets, counted, inOrder(counted, best), total)
 }
 /** As they are shown; a text is read once. */
 const inOrder = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray<number>): number[] =>
   values.map((value) => ({ value, text: dictionary.text(value) })).sort((a, b) => compareCounts(a.text, counts[a.value], b.text, counts[b.value])).map(({ value }) => value)
-const countOf = (reader: CollectionReader, request: FacetRequest, sets: ReadonlyArray<FacetedSet>, { dictionary, counts, seen }: DictionaryCounts, values: ReadonlyArray<number>, total: number): FacetCount => ({
+const countOf = (reader: CollectionReader, plan: SearchPlan, request: FacetRequest, sets: ReadonlyArray<FacetedSet>, { dictionary, counts, seen }: DictionaryCounts, values: ReadonlyArray<number>, total: number): FacetCount => ({
   field_name: request.field, sampled: false,
   counts: values.map((value) => {
     const text = dictionary.text(value)
-    return { value: text, highlighted: text, count: counts[value], ...(request.returnParent ? parentOf(reader, request.field, text, { count: counts[value], view: sets[seen![value * 2]].view, doc: seen![value * 2 + 1] }) : {}) }
+    plan.budget?.hold(text.length * 2, "facets")
+    return { value: text, highlighted: text, count: counts[value], ...(request.returnParent ? parentOf(reader, plan, request.field, text, { count: counts[value], view: sets[seen![value * 2]].view, doc: seen![value * 2 + 1] }) : {}) }
   }),
   stats: { total_values: total },
 })
-const rowsOf = (counted: ReadonlyMap<string, Counted>): Row[] => [...counted].map(([value, entry]) => ({ value, counted: entry, highlighted: value }))
+const rowsOf = (counted: ReadonlyMap<string, Counted>): Row[] => [...counted].map(([value, entry]) => ({ value, counted: entry }))
 
 /**
  * Decision: with `top_values`, and under `automatic` for large results, only the values that are largest in the whole
@@ -457,7 +460,7 @@ const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): { min: nu
 // ---- facet query and parents ---------------------------------------------------------------------------------------
 
 /** Rows whose value holds every word of the query: without typos if there are any, else with the fewest that find some. */
-const matchingRows = (schema: CollectionSchema, name: string, rows: ReadonlyArray<Row>, query: FacetQuery, plan: SearchPlan, cutoff: Cutoff | undefined): Row[] => {
+const matchingRows = (schema: CollectionSchema, name: string, rows: ReadonlyArray<Row>, query: FacetQuery, cutoff: Cutoff | undefined): Row[] => {
   const field = schema.fields.find((candidate) => candidate.name === name)
   if (field === undefined) return []
   const analyzer = analyzerOf(schema, field)
@@ -468,7 +471,7 @@ const matchingRows = (schema: CollectionSchema, name: string, rows: ReadonlyArra
     const found = rows.flatMap((row, i): Row[] => {
       const words = new Set<number>()
       for (const { token } of spans[i]) { const match = matcher(token); if (match !== undefined) words.add(match.wanted) }
-      return words.size < query.tokens.length ? [] : [{ ...row, highlighted: highlightTokens(row.value, spans[i], matcher, plan.highlight.startTag, plan.highlight.endTag) }]
+      return words.size < query.tokens.length ? [] : [{ ...row, found: { spans: spans[i], matcher } }]
     })
     if (found.length > 0) return found
   }
@@ -486,9 +489,10 @@ const facetMatcher = (query: FacetQuery, typos: number): TokenMatcher => (token)
   return undefined
 }
 
-const parentOf = (reader: CollectionReader, field: string, value: string, entry: Counted): { parent?: unknown } => {
+const parentOf = (reader: CollectionReader, plan: SearchPlan, field: string, value: string, entry: Counted): { parent?: unknown } => {
   const text = reader.documents.text(entry.view.segment.seqs[entry.doc])
   if (text === undefined) return {}
+  plan.budget?.hold(text.length, "facets")
   const path = field.split(".")
   const parents: unknown[] = []
   const walk = (at: unknown, depth: number): void => {

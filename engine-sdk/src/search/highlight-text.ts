@@ -3,18 +3,20 @@
  * tokens; which words count is decided by the caller.
  */
 import type { FewTokens, TokenSpan } from "../analysis/analyzer.ts"
+import { answerTooLarge } from "./answer-budget.ts"
 
 /** What a token of the text matches: which wanted word, and how many of its characters to mark. */
 export type TokenMatcher = (token: string) => { readonly wanted: number; readonly length: number } | undefined
 
-/** Marks every token that the matcher accepts. */
-export const highlightTokens = (text: string, spans: ReadonlyArray<TokenSpan>, matcher: TokenMatcher, startTag: string, endTag: string): string => {
+/** Marks every token that the matcher accepts. Throws AnswerRefused where it becomes longer than may be. */
+export const highlightTokens = (text: string, spans: ReadonlyArray<TokenSpan>, matcher: TokenMatcher, { bytesMax, endTag, startTag }: Pick<SnippetRules, "startTag" | "endTag" | "bytesMax">): string => {
   let out = "", at = 0
   for (const { token, start, end } of spans) {
     const match = matcher(token)
     if (match === undefined) continue
     const stop = match.length >= token.length ? end : markedEnd(text, start, end, match.length)
     out += text.slice(at, start) + startTag + text.slice(start, stop) + endTag
+    if (out.length > bytesMax) throw answerTooLarge(bytesMax, "facets")
     at = stop
   }
   return out + text.slice(at)
@@ -32,7 +34,7 @@ const isPunctuation = (code: number): boolean => code < 0x80 && !(code >= 48 && 
 
 /** A word that highlighting looks for. */
 export interface MarkedWord { /** Characters that were typed. */ readonly typedLength: number; readonly typos: number; readonly isPrefix: boolean }
-export interface SnippetRules { readonly affixTokens: number; readonly threshold: number; readonly startTag: string; readonly endTag: string; /** Marks outside the best window too. */ readonly isFull: boolean; readonly separators: string; /** Indexed symbols. */ readonly symbols: string }
+export interface SnippetRules { readonly affixTokens: number; readonly threshold: number; readonly startTag: string; readonly endTag: string; /** Marks outside the best window too. */ readonly isFull: boolean; readonly separators: string; /** Indexed symbols. */ readonly symbols: string; /** Of one marked text. */ readonly bytesMax: number }
 export interface Snippet { readonly snippet: string; readonly value: string | undefined; readonly matchedTokens: string[] }
 
 const WINDOW = 10
@@ -110,6 +112,7 @@ export const markWhole = (text: string, few: FewTokens, find: WordFinder, rules:
     else if (seen.length < WINDOW) { seen.push(token); lists.push([places[i]]) }
     const stop = markEnd(text, start, tokenEnd(text, end, text.length, rules.separators), token, word, rules.symbols), marked = text.slice(start, stop)
     out += text.slice(at, start) + rules.startTag + marked + rules.endTag
+    if (out.length > rules.bytesMax) throw answerTooLarge(rules.bytesMax, "highlights")
     matchedTokens.push(marked)
     at = stop
   }
@@ -152,6 +155,7 @@ const mark = (text: string, from: number, to: number, marks: ReadonlyArray<{ sta
   for (const { start, end } of marks) {
     if (start < from || start >= to) continue
     out += text.slice(at, start) + rules.startTag + text.slice(start, end) + rules.endTag
+    if (out.length > rules.bytesMax) throw answerTooLarge(rules.bytesMax, "highlights")
     matched.push(text.slice(start, end))
     at = end
   }

@@ -5,6 +5,7 @@ import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { TextColumn } from "../index/columns.ts"
 import type { Segment } from "../index/segment.ts"
+import type { AnswerBudget } from "./answer-budget.ts"
 import type { SearchScope } from "./scope.ts"
 import type { Combination, KnownTerms } from "./text-search.ts"
 import { bestWindow, isShownWhole, markWhole, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch, type WordFinder } from "./highlight-text.ts"
@@ -40,6 +41,8 @@ class MarkedText {
   private leaf: string | undefined
   constructor(made: Snippet, score: number) { this.made = made; this.score = score }
   get isFound(): boolean { return this.score >= 0 }
+  /** What it holds, about; a text without marks is the document's own. */
+  get bytes(): number { return this.isFound ? this.made.snippet.length + (this.made.value?.length ?? 0) : 0 }
   get tokensJson(): string { return this.tokens ??= JSON.stringify(this.made.matchedTokens) }
   get snippetJson(): string { return this.snippet ??= JSON.stringify(this.made.snippet) }
   /** Members of its object, without the braces. */
@@ -201,7 +204,7 @@ const highlightPlan = (scope: SearchScope, schema: CollectionSchema, request: Hi
       marking: field.token_separators.length + field.symbols_to_index.length === 0 ? undefined : analyzerOf(schema, { ...field, token_separators: [], symbols_to_index: [] }, scope.dictionaries),
       rules: {
         affixTokens: request.affixTokens, threshold: request.snippetThreshold, startTag: request.startTag, endTag: request.endTag, isFull: request.fullFields.includes(name),
-        separators: schema.token_separators.join(""), symbols: schema.symbols_to_index.join(""),
+        separators: schema.token_separators.join(""), symbols: schema.symbols_to_index.join(""), bytesMax: request.bytes_max,
       },
     }]
   })
@@ -220,11 +223,13 @@ export class Highlighter {
   private readonly plan: HighlightPlan
   private readonly marker: ((written: string) => MarkedWord | undefined) | undefined
   private readonly known: KnownTerms | undefined
+  private readonly budget: AnswerBudget | undefined
   private readonly find: WordFinder
   private readonly findInside: WordFinder
   /** `marker`: how a named ranking says what it matched. `known`: terms that matching has looked up already. */
-  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery, marker?: (written: string) => MarkedWord | undefined, known?: KnownTerms) {
+  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery, marker?: (written: string) => MarkedWord | undefined, known?: KnownTerms, budget?: AnswerBudget) {
     this.known = known
+    this.budget = budget
     this.query = query
     this.scope = scope
     this.marker = marker
@@ -316,6 +321,11 @@ export class Highlighter {
   }
   private readonly repeated = new Map<HighlightedField, Map<string, MarkedText>>()
   private marked(text: string, field: HighlightedField): MarkedText {
+    const made = this.markedNew(text, field)
+    this.budget?.hold(made.bytes, "highlights")
+    return made
+  }
+  private markedNew(text: string, field: HighlightedField): MarkedText {
     const find = field.isInfix ? this.findInside : this.find
     if (!field.isInfix && this.marker === undefined && field.marking === undefined && isShownWhole(text, field.rules) && field.analyzer.fewTokens(text, this.wanted, few)) {
       const marked = markWhole(text, few, find, field.rules)
@@ -331,7 +341,7 @@ export class Highlighter {
   private whole(document: Json, path: ReadonlyArray<string>, into: Json): void {
     if (path.length !== 1 || !(path[0] in document)) return
     let matched = false
-    const { affixTokens, snippetThreshold, startTag, endTag, fullFields } = this.request
+    const { affixTokens, bytes_max, snippetThreshold, startTag, endTag, fullFields } = this.request
     const walk = (value: unknown, name: string): unknown => {
       if (Array.isArray(value)) return value.map((element) => walk(element, name))
       if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner, `${name}.${key}`)]))
@@ -339,7 +349,7 @@ export class Highlighter {
       if (typeof value !== "string" || field === undefined) return { matched_tokens: [], snippet: String(value) }
       const found = this.textOf(value, {
         name, path, analyzer: analyzerOf(this.schema, field, this.scope.dictionaries), marking: undefined, isNested: true, isInfix: false,
-        rules: { affixTokens, threshold: snippetThreshold, startTag, endTag, isFull: fullFields.includes(path[0]), separators: this.schema.token_separators.join(""), symbols: this.schema.symbols_to_index.join("") },
+        rules: { affixTokens, threshold: snippetThreshold, startTag, endTag, isFull: fullFields.includes(path[0]), separators: this.schema.token_separators.join(""), symbols: this.schema.symbols_to_index.join(""), bytesMax: bytes_max },
       })
       if (!found.isFound) return { matched_tokens: [], snippet: value }
       matched = true

@@ -32,7 +32,7 @@ export const suitePlan = (collection: string, more: Partial<SearchPlan> = {}): S
   collection, text: undefined, matchesNothing: false, vector: undefined, filter: undefined, sort: more.text === undefined ? [] : [{ kind: "text_match", order: "desc" }], facets: [], facetQuery: undefined,
   facetValuesMax: 10, facetSample: { percent: 100, threshold: 0 }, group: undefined, pinned: [], hidden: [], filterCuratedHits: false, diversity: undefined, offset: 0, limit: 10, hits_max: 1_000_000,
   selection: { include: [], exclude: [], joins: [] },
-  highlight: { fields: more.text?.fields.map(({ field }) => field) ?? [], explicit: false, fullFields: [], affixTokens: 4, snippetThreshold: 30, startTag: "<mark>", endTag: "</mark>", v1: true },
+  highlight: { fields: more.text?.fields.map(({ field }) => field) ?? [], explicit: false, fullFields: [], affixTokens: 4, snippetThreshold: 30, startTag: "<mark>", endTag: "</mark>", v1: true, bytes_max: 1_000_000 },
   cutoff_ms: 30_000, echo: { q: "*", per_page: 10, page: 1, excludeOutOf: false, excludeSearchTime: true }, ...more,
 })
 export const putOf = (document: Document, action: "create" | "upsert" | "update" | "emplace" = "upsert"): WriteOperation => ({ kind: "put", action, dirtyValues: undefined, document })

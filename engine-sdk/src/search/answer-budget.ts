@@ -1,0 +1,76 @@
+/**
+ * What one request's answer may weigh. Text is cheap to ask for and dear to make: a tag of a hundred characters around every
+ * word, 250 documents of a megabyte, a parent object for each of a million values. So whoever reads or makes a part of an
+ * answer says how much before it makes more, and the first one beyond the bound ends the request.
+ *
+ * Two sums, of all searches of a request together: what was written, which is the answer itself, and what is held on the
+ * way to it (documents read, highlights made), which may be a few times as much, as most of it is never shown.
+ */
+import { invalid, type EngineError } from "../errors.ts"
+
+/** What is held on the way may be so many answers. */
+const HELD_PER_ANSWER = 4
+/** Memory is asked for in steps. */
+const STEP_bytes = 65_536
+
+export type AnswerPart = "documents" | "highlights" | "joins" | "facets" | "answer"
+const LOWER: Readonly<Record<AnswerPart, string>> = {
+  documents: "`per_page` or `group_limit`, or name fewer `include_fields`",
+  highlights: "`per_page`, or name fewer `highlight_fields`, no `highlight_full_fields` and shorter tags",
+  joins: "`per_page`, or the `limit` of the join in `include_fields`",
+  facets: "`max_facet_values`, or ask for fewer facets and no `facet_return_parent`",
+  answer: "`per_page`, `group_limit` or `max_facet_values`, or name fewer `include_fields`",
+}
+
+/** Thrown where an answer grows beyond its bound, and caught by who makes the request's answer. */
+export class AnswerRefused extends Error {
+  readonly error: EngineError
+  constructor(error: EngineError) {
+    super(error.message)
+    this.error = error
+  }
+}
+export const answerTooLarge = (bytes_max: number, part: AnswerPart): AnswerRefused =>
+  new AnswerRefused(invalid(`The answer would be larger than ${bytes_max} bytes. Lower ${LOWER[part]}.`, part === "answer" ? undefined : part))
+
+export class AnswerBudget {
+  readonly bytes_max: number
+  /** Why it was refused; of several the first. */ refusal: EngineError | undefined
+  readonly #reserve: ((bytes: number) => boolean) | undefined
+  #held = 0
+  #written = 0
+  #reserved = STEP_bytes
+
+  /** `reserve`: whether the host has memory for so many bytes in all; asked before they are made. */
+  constructor(bytes_max: number, reserve?: (bytes: number) => boolean) {
+    this.bytes_max = bytes_max
+    this.#reserve = reserve
+  }
+  get written(): number { return this.#written }
+
+  /** Bytes that were read or made on the way to the answer. */
+  hold(bytes: number, part: AnswerPart): void {
+    this.#held += bytes
+    if (this.#held > this.bytes_max * HELD_PER_ANSWER) throw this.refuse(answerTooLarge(this.bytes_max, part))
+    if (this.#held + this.#written > this.#reserved) this.#more()
+  }
+  /** Whether so many bytes more may be written. */
+  room(bytes: number, part: AnswerPart): void {
+    if (this.#written + bytes > this.bytes_max) throw this.refuse(answerTooLarge(this.bytes_max, part))
+    if (this.#held + this.#written + bytes > this.#reserved) this.#more(bytes)
+  }
+  /** Bytes of the answer that are there now. */
+  wrote(bytes: number): void {
+    this.room(bytes, "answer")
+    this.#written += bytes
+  }
+  refuse(refused: AnswerRefused): AnswerRefused {
+    this.refusal ??= refused.error
+    return refused
+  }
+  #more(bytes = 0): void {
+    const wanted = Math.ceil((this.#held + this.#written + bytes) / STEP_bytes) * STEP_bytes
+    if (this.#reserve?.(wanted) === false) throw this.refuse(new AnswerRefused({ kind: "Overloaded", message: "Answers of this organization hold all the memory that there is for them.", retryAfterSeconds: 1 }))
+    this.#reserved = wanted
+  }
+}
