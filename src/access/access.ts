@@ -13,11 +13,11 @@ import { Counters, type Taken } from "../ports/counter.ts"
 import type { Cap } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { Identifiers } from "../ports/identifiers.ts"
-import { NotFound, Unauthorized } from "../wire/errors.ts"
+import { NotFound, type Throttled, Unauthorized } from "../wire/errors.ts"
 import type { Scope } from "../wire/operation.ts"
 import { type BrowserKey, browserKeyPrefix, recordOfBrowserKey, signBrowserKey, verifyBrowserKey } from "./browser-key.ts"
 import type { Caller } from "./caller.ts"
-import { decide, type Refusal } from "./decision.ts"
+import { decide, type Refusal, tooFast } from "./decision.ts"
 import { KeyNotFound, KeyValueTaken } from "./errors.ts"
 import { type KeyRecord, type KeyScope, rateLimitDefault } from "./key-record.ts"
 import { makeKeyStore } from "./key-store.ts"
@@ -83,6 +83,8 @@ const isListed = (key: KeyRecord, organizationId: string): boolean => key.organi
 export class Access extends Context.Service<Access, {
   /** The first refusal in the contract's order, or who asks. O(1) for plain keys; O(parents with the same prefix) for secured ones. Also makes sure that all configuration is of now. */
   readonly check: (presented: Presented) => Effect.Effect<Caller, Unauthorized | Refusal | ConfigurationUnavailable>
+  /** More tokens of the key's minute, for a request that is several: all of them or 429. */
+  readonly takeTokens: (caller: Caller, tokens: number) => Effect.Effect<void, Throttled>
   readonly createOrganization: (name: string, plan: string) => Effect.Effect<OrganizationRecord, ConfigurationUnavailable>
   readonly organizations: Effect.Effect<ReadonlyArray<OrganizationRecord>, ConfigurationUnavailable>
   readonly setOrganization: (id: string, change: Partial<Pick<OrganizationRecord, "status" | "paused_reason" | "plan" | "name">>) => Effect.Effect<OrganizationRecord, NotFound | ConfigurationUnavailable>
@@ -232,6 +234,14 @@ export class Access extends Context.Service<Access, {
       return { organizationId: key.organization_id, key, scope: key.scope === "full" ? "full" as const : "search" as const, embedded, ...(index === undefined ? {} : { index }), sessionId: presented.sessionId, rate }
     })
 
+    const takeTokens = Effect.fnUntraced(function*({ key, rate }: Caller, tokens: number) {
+      if (rate === undefined || tokens <= 0) return
+      const budget = rateBudget(key, yield* Clock.currentTimeMillis)
+      const taken = rates.take(budget, tokens) ?? (yield* Effect.orElseSucceed(rates.ask(budget, tokens), () => ({ isAllowed: false, remaining: 0 })))
+      rate.remaining = Math.max(0, taken.remaining)
+      if (!taken.isAllowed) return yield* tooFast(key, Math.ceil((budget.ends_at - (yield* Clock.currentTimeMillis)) / 1000))
+    })
+
     /** A statement that fails is a defect. */
     const stored = <A, E extends { readonly _tag: string }>(write: Effect.Effect<A, E | SqlError.SqlError>) => Effect.catchTag(write, "SqlError", Effect.die) as Effect.Effect<A, Exclude<E, SqlError.SqlError>>
 
@@ -349,6 +359,7 @@ export class Access extends Context.Service<Access, {
 
     return Access.of({
       check,
+      takeTokens,
       createOrganization,
       organizations: Effect.map(configuration.current, () => [...organizations.values()]),
       setOrganization,

@@ -8,6 +8,6 @@ export interface Caller {
   /** Parameters inside a secured key: they overwrite the request's, `filter_by` is ANDed. */ readonly embedded: Readonly<Record<string, unknown>> | undefined
   /** The one collection that a scoped token reaches. */ readonly index?: string
   readonly sessionId: string | undefined
-  /** State of the key's rate bucket after this request; undefined where no limit holds. */
-  readonly rate: { readonly limit: number; readonly remaining: number; readonly resets_at: number } | undefined
+  /** State of the key's rate bucket, of this request's tokens as they are taken; undefined where no limit holds. */
+  readonly rate: { readonly limit: number; remaining: number; readonly resets_at: number } | undefined
 }

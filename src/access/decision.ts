@@ -61,6 +61,9 @@ const scopeReaches = (key: KeyRecord, scope: Scope): boolean => {
 const countingOrigins = ({ key, organization, serviceDomain }: DecisionInput): ReadonlyArray<string> =>
   organization.plan === "free" ? key.origins.filter((entry) => isOwnSubdomain(entry, serviceDomain)) : key.origins
 
+export const tooFast = ({ rate_limit_per_minute }: Pick<KeyRecord, "rate_limit_per_minute">, resets_in_s: number): Throttled =>
+  new Throttled({ message: "Rate limit exceeded.", kind: "rate", retry_after_s: resets_in_s, limit: rate_limit_per_minute })
+
 /** undefined = allowed. */
 export const decide = (input: DecisionInput): Refusal | undefined => {
   const { key, organization } = input
@@ -69,7 +72,7 @@ export const decide = (input: DecisionInput): Refusal | undefined => {
   if (key.origins.length > 0 && (input.origin === undefined || !originMatches(input.origin, countingOrigins(input)))) return new OriginNotAllowed({ message: "This key is not allowed from this origin." })
   if (!scopeReaches(key, input.scope) || (input.isSecured && input.scope !== "search")) return new ScopeDenied({ message: "The scope of this key does not reach the operation." })
   const rate = input.takeRateToken()
-  if (!rate.isAllowed) return new Throttled({ message: "Rate limit exceeded.", kind: "rate", retry_after_s: rate.resets_in_s, limit: key.rate_limit_per_minute })
+  if (!rate.isAllowed) return tooFast(key, rate.resets_in_s)
   if (input.collection !== undefined && !reachesCollection(input, input.collection)) return new CollectionNotAllowed({ message: "This key does not reach the collection." })
   // Row and field restrictions hold in searches; a full key reads documents in other ways too (new ones cannot have both).
   if (key.scope === "full" && input.scope !== "search" && (key.fields.length > 0 || Object.keys(key.filter_by).length > 0)) return new RestrictionNotApplicable({ message: "The restrictions of this key can only be applied to searches." })

@@ -1,17 +1,14 @@
 /** Collections in the audit log. The engine holds them, so the entry is there before the change and completed behind it. */
 import type { OperationContext } from "../../engine-sdk/src/operations/mod.ts"
-import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import { type Body, parseBody, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import type { AuditRecorder } from "../audit/record.ts"
 
 /** Undefined for a body that the engine refuses. */
-const nameIn = (text: string): string | undefined => {
-  try {
-    const body = JSON.parse(text) as { readonly name?: unknown } | null
-    return typeof body?.name === "string" && body.name !== "" ? body.name.replaceAll("\u0000", "") : undefined
-  } catch {
-    return undefined
-  }
+const nameIn = (sent: Body): string | undefined => {
+  const body = parseBody(sent)
+  const name = body.ok ? (body.value as { readonly name?: unknown } | null)?.name : undefined
+  return typeof name === "string" && name !== "" ? name.replaceAll("\u0000", "") : undefined
 }
 
 export const auditedCollection = (audit: AuditRecorder, contextOf: (organizationId: string) => OperationContext) => {
@@ -20,8 +17,8 @@ export const auditedCollection = (audit: AuditRecorder, contextOf: (organization
     return found === undefined ? undefined : { ...found.schema, created_at: found.created_at }
   }
   return {
-    creation: <A, E>(organizationId: string, text: string, change: Effect.Effect<A, E>): Effect.Effect<A, E> => {
-      const name = nameIn(text)
+    creation: <A, E>(organizationId: string, body: Body, change: Effect.Effect<A, E>): Effect.Effect<A, E> => {
+      const name = nameIn(body)
       if (name === undefined) return change
       return audit.bracketed({ organizationId, kind: "collection", id: name, action: "created" }, change, () => schemaOf(organizationId, name))
     },

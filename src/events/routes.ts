@@ -35,7 +35,7 @@ const whileBusy = Schedule.max([Schedule.spaced("100 millis"), Schedule.recurs(1
 const parseLine = (line: string | undefined): { readonly entry: unknown } | { readonly reason: string } => {
   if (line === undefined) return { reason: `the line is longer than ${BATCH_BYTES_MAX} bytes` }
   const parsed = parseBounded(line)
-  return typeof parsed === "object" ? { entry: parsed.value } : { reason: parsed === "invalid" ? "the line is not valid JSON" : "the line nests too deeply" }
+  return typeof parsed === "object" ? { entry: parsed.value } : { reason: parsed === "invalid" ? "the line is not valid JSON" : parsed === "too deep" ? "the line nests too deeply" : "the line has too many objects and lists" }
 }
 
 const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Caller, stream: Readable, held: HeldMemory) {

@@ -1,24 +1,16 @@
 /** What a connector's key may do: store and delete documents of one index, each with a verdict of its own. */
 import { type EngineError, type Result, statusOf, type WriteOperation, type WriteVerdict } from "../../engine-sdk/src/mod.ts"
-import { isTooDeep, parseJson } from "../../engine-sdk/src/documents/json.ts"
+import { CONTAINERS_MAX, parseBounded, parseJson } from "../../engine-sdk/src/documents/json.ts"
 import { DOCUMENTS_MAX } from "./limits.ts"
 import { type Fault, isObject } from "./search-body.ts"
 
 export interface DocumentVerdict { readonly id?: string; readonly ok: boolean; readonly status?: number; readonly error?: string }
 export interface DocumentVerdicts { readonly succeeded: number; readonly failed: number; readonly results: ReadonlyArray<DocumentVerdict> }
 
-/** Numbers beyond 2^53 stay exact. undefined: no JSON. */
-const jsonOf = (text: string): { readonly value: unknown } | undefined => {
-  try {
-    return { value: parseJson(text) }
-  } catch {
-    return undefined
-  }
-}
 const listOf = (text: string, name: "documents" | "ids"): ReadonlyArray<unknown> | Fault => {
-  const body = jsonOf(text)
-  if (body === undefined) return { path: "body", message: "The body is not valid JSON" }
-  if (isTooDeep(body.value)) return { path: "body", message: "The body nests too deep" }
+  // Numbers beyond 2^53 stay exact.
+  const body = parseBounded(text, undefined, parseJson)
+  if (typeof body !== "object") return { path: "body", message: body === "invalid" ? "The body is not valid JSON" : body === "too deep" ? "The body nests too deep" : `The body has more than ${CONTAINERS_MAX} objects and lists` }
   if (!isObject(body.value)) return { path: "body", message: "An object" }
   const unknown = Object.keys(body.value).find((key) => key !== name)
   if (unknown !== undefined) return { path: unknown, message: "Not a field of this body" }

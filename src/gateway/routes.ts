@@ -4,7 +4,7 @@
  * when this process cannot keep up, requests are turned away.
  */
 import { type CollectionInfo, statusOf } from "../../engine-sdk/src/mod.ts"
-import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import { ParsedBody, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { covers } from "../../engine-sdk/src/query/field-list.ts"
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
@@ -77,7 +77,7 @@ export const routes = Effect.gen(function*() {
   const several = Effect.fnUntraced(function*(input: Input<unknown, unknown>, body: Readonly<Record<string, unknown>>, shared: Parameters, more: object) {
     const { entries, indexes } = yield* checked(entriesOf(body))
     yield* Effect.forEach(indexes, (index) => indexOf(input.caller, index), { discard: true })
-    return yield* search.multiSearch(requestOf(input, shared), JSON.stringify({ searches: entries, ...more }))
+    return yield* search.multiSearch(requestOf(input, shared), new ParsedBody({ ok: true, value: { searches: entries, ...more } }))
   })
   const writing = (writesOf: (text: string) => Writes): Handler<unknown, unknown, DocumentVerdicts> => Effect.fnUntraced(function*({ bytes, caller, params }) {
     const collection = yield* indexOf(caller, params.collectionName)

@@ -51,7 +51,7 @@ export const plans: Readonly<Record<PlanId, Plan>> = {
     features: {
       api_keys: true, webhooks: true, rate_limit_per_minute: true, profiles_per_collection: true, custom_origins: true, event_replays: true, ai_units_per_session_hour: true,
       collections: true, fields_per_collection: 10_000, documents: true, stored_bytes: true, named_resources: true, named_resource_bytes: true, members: true,
-      browser_keys_per_hour: true, event_bytes_per_day: true, answer_bytes: 64 * MEGABYTE, search_cutoff_ms: 10_000, searches_per_request: 250
+      browser_keys_per_hour: true, event_bytes_per_day: true, answer_bytes: 64 * MEGABYTE, search_cutoff_ms: 10_000, searches_per_request: 50
     }
   }
 }

@@ -4,7 +4,7 @@
  * a bounded buffer, so that no search waits for it.
  */
 import type { IncomingHttpHeaders } from "node:http"
-import { AnswerBudget, AnswerRefused, type Answered, type AnsweredSearch, type Merchandising, multiSearch, multiSearchesLimit, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
+import { AnswerBudget, AnswerRefused, type Answered, type AnsweredSearch, type Body, type Merchandising, type MultiSearch, multiSearchesLimit, type OperationContext, readMultiSearch, search, searchMany } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Context, Effect, Exit, Layer } from "effect"
 import { type Weights, weightIn } from "../../streams/weights.ts"
 import { Access } from "../access/access.ts"
@@ -67,7 +67,8 @@ export interface SearchLayerOptions {
 export class Search extends Context.Service<Search, {
   /** Cost: one engine call; a reply is JSON text written once. */
   readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<Reply, DeclaredError>
-  readonly multiSearch: (request: SearchRequest, body: string) => Effect.Effect<Reply, DeclaredError>
+  /** One token of a key's rate for each entry. */
+  readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<Reply, DeclaredError>
 }>()("dowser/search/Search") {
   static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
     const contextOf = yield* makeContexts
@@ -145,7 +146,7 @@ export class Search extends Context.Service<Search, {
       })
 
     /** Runs with an account of each answer; from the cache where the request asks for it and has it. */
-    const answered = async (request: SearchRequest, charge: Charge, signal: AbortSignal, named: string | undefined, body: string, run: (context: OperationContext) => Promise<Answered>): Promise<Answered> => {
+    const answered = async (request: SearchRequest, charge: Charge, signal: AbortSignal, named: string | undefined, searched: MultiSearch | undefined, run: (context: OperationContext) => Promise<Answered>): Promise<Answered> => {
       const { caller, distanceField, shared } = request
       const account = accountOf(request, named)
       const searches: Array<CachedSearch> = []
@@ -175,7 +176,7 @@ export class Search extends Context.Service<Search, {
       const { use_cache: _flag, ...parameters } = shared
       const now_ms = clock.currentTimeMillisUnsafe()
       const ruled = rules.answerKey(caller.organizationId, visitorOf(shared, request.headers, caller.sessionId, countryHeader), now_ms)
-      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, caller.index ?? null, caller.sessionId !== undefined, distanceField ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body, ruled])
+      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, caller.index ?? null, caller.sessionId !== undefined, distanceField ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), searched ?? null, ruled])
       const kept = cache.get(key, now_ms)
       if (kept !== undefined) {
         if (charge.unit.refusal !== undefined) throw new QuotaRefused(charge.unit.refusal)
@@ -203,42 +204,47 @@ export class Search extends Context.Service<Search, {
       )
     })
 
-    const many = (request: SearchRequest, charge: Charge, body: string): Effect.Effect<Reply, DeclaredError> =>
-      settle((refuse, signal) => answered(request, charge, signal, undefined, body, (context) => multiSearch(context, body, request.shared, engineCallerOf(context, request.caller, refuse))))
+    const many = (request: SearchRequest, charge: Charge, searches: MultiSearch): Effect.Effect<Reply, DeclaredError> =>
+      settle((refuse, signal) => answered(request, charge, signal, undefined, searches, (context) => searchMany(context, searches, request.shared, engineCallerOf(context, request.caller, refuse))))
 
     return Search.of({
       searchCollection: (request, collection) => Effect.suspend(() => {
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
           return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
         }
-        return charging(request.caller.organizationId, request, budgetOf(request), (charge) => settle((refuse, signal) => answered(request, charge, signal, collection, "", (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, refuse)))))
+        return charging(request.caller.organizationId, request, budgetOf(request), (charge) => settle((refuse, signal) => answered(request, charge, signal, collection, undefined, (context) => search(context, collection, request.shared, engineCallerOf(context, request.caller, refuse)))))
       }),
       multiSearch: Effect.fnUntraced(function*(request, body) {
+        const { caller, shared } = request
+        const read = readMultiSearch(contextOf(caller.organizationId), body, shared, caller.embedded === undefined ? {} : { embedded: caller.embedded })
+        if (!read.ok) return yield* replyOf(read)
+        const { searches, union } = read.value
         const budget = budgetOf(request)
-        const keys = entryKeys(body)
+        const keys = entryKeys(searches, shared)
         const foreign = keys.filter((key) => key !== undefined)
-        const whole = (caller: Caller) => charging(caller.organizationId, request, budget, (charge) => many({ ...request, caller }, charge, body))
-        if (foreign.length === 0) return yield* whole(request.caller)
+        // One token an entry: the request has taken one of its key's, and entries with keys of their own take theirs.
+        yield* access.takeTokens(caller, Math.max(0, searches.length - foreign.length - 1))
+        const whole = (asking: Caller) => charging(asking.organizationId, request, budget, (charge) => many({ ...request, caller: asking }, charge, read.value))
+        if (foreign.length === 0) return yield* whole(caller)
         // Entries with keys of their own: each is decided by its own key, and one refusal refuses the request.
         const callers: Array<Caller> = []
         for (const key of keys) {
-          callers.push(key === undefined ? request.caller : yield* access.check({
-            key, scope: "search", address: request.address, origin: originOf(request.headers), collection: undefined, sessionId: request.caller.sessionId, isRateFree: false, isGateway: false
+          callers.push(key === undefined ? caller : yield* access.check({
+            key, scope: "search", address: request.address, origin: originOf(request.headers), collection: undefined, sessionId: caller.sessionId, isRateFree: false, isGateway: false
           }))
         }
-        const parsed = JSON.parse(body) as { readonly searches: ReadonlyArray<unknown>; readonly union?: unknown }
-        if (callers.every((caller) => caller.key.id === callers[0].key.id && caller.embedded === undefined)) return yield* whole(callers[0])
-        if (parsed.union === true || parsed.union === "true") return yield* new EngineRefusal({ message: "Searches of a union must share one key.", status: 400 })
+        if (callers.every(({ embedded, key }) => key.id === callers[0].key.id && embedded === undefined)) return yield* whole(callers[0])
+        if (union) return yield* new EngineRefusal({ message: "Searches of a union must share one key.", status: 400 })
         // One by one below, each entry would pass for a search of its own: every key's limit counts them all.
         for (const { embedded } of callers) {
-          const limit = multiSearchesLimit(contextOf(request.caller.organizationId), request.shared, embedded === undefined ? {} : { embedded })
+          const limit = multiSearchesLimit(contextOf(caller.organizationId), shared, embedded === undefined ? {} : { embedded })
           if (!limit.ok) return yield* replyOf(limit)
           if (keys.length > limit.value) return yield* new EngineRefusal({ message: "Number of multi searches exceeds `limit_multi_searches` parameter.", status: 400 })
         }
         const entriesBy = (charges: ReadonlyMap<string, Charge>) => Effect.gen(function*() {
           const results: Array<string> = []
-          for (const [i, entry] of parsed.searches.entries()) {
-            const reply = yield* many({ ...request, caller: callers[i] }, charges.get(callers[i].organizationId)!, JSON.stringify({ searches: [entry] }))
+          for (const [i, entry] of searches.entries()) {
+            const reply = yield* many({ ...request, caller: callers[i] }, charges.get(callers[i].organizationId)!, { ...read.value, searches: [entry] })
             results.push(String(reply.body).slice("{\"results\":[".length, -2))
           }
           return yield* replyOf({ ok: true, value: { status: 200, text: `{"results":[${results.join(",")}]}` } })
@@ -254,18 +260,9 @@ export class Search extends Context.Service<Search, {
   }))
 }
 
-/** The keys inside the entries of a multi-search (reference contract 6.7 item 7); empty where none has one or the body is none. */
-const entryKeys = (body: string): ReadonlyArray<string | undefined> => {
-  if (!body.includes("-api-key")) return []
-  try {
-    const { searches } = JSON.parse(body) as { readonly searches?: unknown }
-    return Array.isArray(searches) ? searches.map((entry: unknown) => {
-      const it = (entry ?? {}) as Record<string, unknown>
-      const key = it["x-svc-api-key"] ?? it["x-typesense-api-key"]
-      return typeof key === "string" ? key : undefined
-    }) : []
-  } catch {
-    return []
-  }
-}
-
+/** The keys inside the entries of a multi-search (reference contract 6.7 item 7), by entry; a preset's are nobody's. */
+const entryKeys = (searches: MultiSearch["searches"], shared: SearchRequest["shared"]): ReadonlyArray<string | undefined> =>
+  shared.preset !== undefined && shared.preset !== "" ? [] : searches.map((entry) => {
+    const key = entry["x-svc-api-key"] ?? entry["x-typesense-api-key"]
+    return typeof key === "string" ? key : undefined
+  })

@@ -5,6 +5,7 @@
 import type { IncomingMessage } from "node:http"
 import type { Readable } from "node:stream"
 import { Effect } from "effect"
+import { CONTAINERS_MAX, parseBounded as parseWithin } from "../../engine-sdk/src/documents/json.ts"
 import { type ContentCoding, contentCoding } from "./content-coding.ts"
 import { type InputInvalid, inputInvalid, Throttled } from "./errors.ts"
 import { FREE_BYTES, type HeldMemory } from "./request-memory.ts"
@@ -133,47 +134,13 @@ export const textOf = (bytes: Uint8Array): string => decoder.decode(bytes)
 
 /** Deepest nesting accepted: our recursion stays far from the stack's end. */
 export const jsonDepthMax = 64
-/** Longer texts are looked at before they are parsed: millions of brackets take the parser a second, a pass over them milliseconds. */
-const PARSED_FIRST_MAX = 131_072
-
-const textNestsTooDeep = (text: string): boolean => {
-  let depth = 0
-  let inString = false
-  for (let i = 0; i < text.length; i++) {
-    const code = text.charCodeAt(i)
-    if (inString) {
-      if (code === 0x5c) i++
-      else if (code === 0x22) inString = false
-    } else if (code === 0x22) inString = true
-    else if (code === 0x7b || code === 0x5b) { if (++depth > jsonDepthMax) return true }
-    else if (code === 0x7d || code === 0x5d) depth--
-  }
-  return false
-}
-const nestsTooDeep = (value: unknown, left: number): boolean => {
-  if (typeof value !== "object" || value === null) return false
-  if (left === 0) return true
-  if (Array.isArray(value)) {
-    for (const each of value) if (typeof each === "object" && nestsTooDeep(each, left - 1)) return true
-    return false
-  }
-  for (const key in value) {
-    const each = (value as Record<string, unknown>)[key]
-    if (typeof each === "object" && nestsTooDeep(each, left - 1)) return true
-  }
-  return false
-}
-
-/** JSON that nests at most `jsonDepthMax` levels. For a text of usual size the depth costs a tenth of the parse. */
-export const parseBounded = (text: string): { readonly value: unknown } | "invalid" | "too deep" => {
-  if (text.length > PARSED_FIRST_MAX && textNestsTooDeep(text)) return "too deep"
-  try {
-    const value: unknown = JSON.parse(text)
-    return nestsTooDeep(value, jsonDepthMax) ? "too deep" : { value }
-  } catch {
-    return "invalid"
-  }
-}
+/** JSON of a request, by the bounded parser that the engine package has for all bodies. */
+export const parseBounded = (text: string) => parseWithin(text, jsonDepthMax)
+export const parseRefusals = {
+  invalid: "The body is not valid JSON",
+  "too deep": `The body nests deeper than ${jsonDepthMax} levels`,
+  "too many": `The body has more than ${CONTAINERS_MAX} objects and lists`
+} as const
 
 /** Postgres keeps neither NUL nor half a surrogate pair in a text; JSON and percent signs can write both. */
 export const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()

@@ -17,7 +17,7 @@ import { clientAddress } from "./client-address.ts"
 import { type Actor, CurrentOrigin } from "../audit/origin.ts"
 import { Console, type ConsoleCaller } from "../console/console.ts"
 import { consoleRoles } from "../console/roles.ts"
-import { bodyBytes, bodyStream, isStorable, jsonDepthMax, parseBounded, textOf, unstorablePath } from "./body.ts"
+import { bodyBytes, bodyStream, isStorable, parseBounded, parseRefusals, textOf, unstorablePath } from "./body.ts"
 import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired, type Throttled } from "./errors.ts"
 import { edgeHeaders } from "./edges.ts"
 import { isBearer, type Operation, paramsOf } from "./operation.ts"
@@ -82,7 +82,7 @@ const parseJson = ({ payloadIsChecked, plane }: Operation, bytes: Buffer): Effec
   const refuse = (message: string) => plane === "engine" ? new EngineRefusal({ message: "Bad JSON.", status: 400 }) : inputInvalid("body", message)
   const text = textOf(bytes)
   const parsed = parseBounded(text)
-  if (typeof parsed !== "object") return Effect.fail(refuse(parsed === "invalid" ? "The body is not valid JSON" : `The body nests deeper than ${jsonDepthMax} levels`))
+  if (typeof parsed !== "object") return Effect.fail(refuse(parseRefusals[parsed]))
   // Only an escape can write them. A room that checks its payload itself says what it does with them.
   const unstorable = payloadIsChecked && text.includes("\\u") ? unstorablePath(parsed.value) : undefined
   return unstorable === undefined ? Effect.succeed(parsed.value) : Effect.fail(inputInvalid(unstorable === "" ? "body" : unstorable, notStorable))

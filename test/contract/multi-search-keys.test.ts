@@ -44,16 +44,45 @@ describe("limit_multi_searches of an entry's key", () => {
     // The strictest of several keys decides.
     expect((await send([entry(signed({ limit_multi_searches: 9 })), entry(signed({ limit_multi_searches: 1 }))])).status).toBe(400)
   })
-  it("is not lifted by the request, which may lower or raise only its own", async () => {
+  it("is not lifted by the request, which may only lower it", async () => {
     const two = signed({ limit_multi_searches: 2 })
     expect((await send([entry(two), entry(), entry()], "?limit_multi_searches=100")).status).toBe(400)
     expect((await send([entry(signed({ filter_by: "shop:=a" })), entry()], "?limit_multi_searches=1")).body).toEqual(refusal)
     const mixed = Array.from({ length: 51 }, (_, i) => entry(i === 0 ? signed({ filter_by: "shop:=a" }) : undefined))
-    expect((await send(mixed)).body).toEqual(refusal)
-    expect((await send(mixed, "?limit_multi_searches=51")).body.results).toHaveLength(51)
+    for (const query of ["", "?limit_multi_searches=51", "?limit_multi_searches=1000"]) expect((await send(mixed, query)).body).toEqual(refusal)
+    const alone = Array.from({ length: 51 }, () => entry())
+    expect((await send(alone, "?limit_multi_searches=1000")).body).toEqual(refusal)
+    expect((await send(alone.slice(0, 5), "?limit_multi_searches=4")).body).toEqual(refusal)
+    // A key raises it, up to a thousand.
+    expect((await send(alone, "", signed({ limit_multi_searches: 51 }))).body.results).toHaveLength(51)
+    expect((await send(Array.from({ length: 1_001 }, () => entry()), "", signed({ limit_multi_searches: 5_000 }))).body).toEqual(refusal)
   })
   it("that is no number is 400, and not no limit", async () => {
-    const { body, status } = await send([entry(signed({ limit_multi_searches: "many" })), ...Array.from({ length: 60 }, () => entry())])
+    const { body, status } = await send([entry(signed({ limit_multi_searches: "many" })), ...Array.from({ length: 40 }, () => entry())])
     expect([status, body]).toEqual([400, { message: "Parameter `limit_multi_searches` must be an unsigned integer." }])
+  })
+})
+
+describe("the rate of a key", () => {
+  const limited = async (limit: number) => {
+    const made = await program.request("POST", "/v1/keys", { key: tenant.full_key, body: { description: "k", scope: "search", rate_limit_per_minute: limit } })
+    return made.body.value as string
+  }
+  it("loses one token for each entry, and is told so", async () => {
+    const key = await limited(20)
+    // Within one minute of the clock.
+    while (new Date().getSeconds() > 50) await new Promise((settle) => setTimeout(settle, 500))
+    const first = await send(Array.from({ length: 15 }, () => entry()), "", key)
+    expect([first.status, first.headers.get("x-ratelimit-remaining")]).toEqual([200, "5"])
+    const second = await send(Array.from({ length: 7 }, () => entry()), "", key)
+    expect([second.status, second.headers.get("retry-after") !== null, second.body.results]).toEqual([429, true, undefined])
+    const third = await send(Array.from({ length: 4 }, () => entry()), "", key)
+    expect([third.status, third.headers.get("x-ratelimit-remaining")]).toEqual([200, "0"])
+    // Entries with a key of their own cost that key.
+    const [own, other] = [await limited(10), await limited(10)]
+    const mixed = await send([entry(other), entry(other), entry(other), entry()], "", own)
+    expect([mixed.status, mixed.headers.get("x-ratelimit-remaining")]).toEqual([200, "9"])
+    const left = await program.request("GET", "/v1/collections/goods/documents/search?q=*", { key: other })
+    expect(left.headers.get("x-ratelimit-remaining")).toBe("6")
   })
 })

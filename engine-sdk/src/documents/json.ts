@@ -20,7 +20,6 @@ export const parseJson = (text: string): unknown => SIXTEEN_DIGITS.test(text) &&
 
 /** Deeper values would overflow the stack of whatever walks them later. */
 const DEPTH_MAX = 100
-export const isTooDeep = (value: unknown): boolean => typeof value === "object" && value !== null && surveyOf(value, 0) === TOO_DEEP
 const PLAIN = 0, INEXACT = 1, TOO_DEEP = 2
 /** One walk over a parsed value: whether it is too deep, else whether it holds an integer that a double may have changed. */
 const surveyOf = (value: object, depth: number): number => {
@@ -38,11 +37,60 @@ const surveyOfItem = (item: unknown, depth: number): number => {
   return typeof item === "object" && item !== null ? surveyOf(item, depth + 1) : PLAIN
 }
 
+/** Longer texts are looked at before they are parsed: 5 MB of brackets hold the parser for a second, a look at them for milliseconds. */
+const PARSED_FIRST_MAX = 65_536
+/** Objects and lists of one text: a million empty ones are some megabytes on the wire and a hundred in memory. */
+export const CONTAINERS_MAX = 200_000
+/** What is wrong with a text before anything is made of it. O(characters), no allocation. */
+const surveyOfText = (text: string, depthMax: number): "too deep" | "too many" | undefined => {
+  let depth = 0, containers = 0, inString = false
+  for (let i = 0; i < text.length; i++) {
+    const code = text.charCodeAt(i)
+    if (inString) {
+      if (code === 0x5c) i++
+      else if (code === 0x22) inString = false
+    } else if (code === 0x22) inString = true
+    else if (code === 0x7b || code === 0x5b) {
+      if (++depth > depthMax) return "too deep"
+      if (++containers > CONTAINERS_MAX) return "too many"
+    } else if (code === 0x7d || code === 0x5d) depth--
+  }
+  return undefined
+}
+const nestsDeeper = (value: unknown, left: number): boolean => {
+  if (typeof value !== "object" || value === null) return false
+  if (left === 0) return true
+  if (Array.isArray(value)) {
+    for (const each of value) if (typeof each === "object" && nestsDeeper(each, left - 1)) return true
+    return false
+  }
+  for (const key in value) {
+    const each = (value as Record<string, unknown>)[key]
+    if (typeof each === "object" && nestsDeeper(each, left - 1)) return true
+  }
+  return false
+}
+/** The one way from a request's text to a value: at most `depthMax` levels and `CONTAINERS_MAX` objects and lists. For a text of usual size the bounds cost a tenth of the parse. `parse`: `parseJson` where long integers count. */
+export const parseBounded = (text: string, depthMax = DEPTH_MAX, parse: (text: string) => unknown = JSON.parse): { readonly value: unknown } | "invalid" | "too deep" | "too many" => {
+  const refused = text.length > PARSED_FIRST_MAX ? surveyOfText(text, depthMax) : undefined
+  if (refused !== undefined) return refused
+  try {
+    const value = parse(text)
+    return nestsDeeper(value, depthMax) ? "too deep" : { value }
+  } catch {
+    return "invalid"
+  }
+}
+
+const TOO_DEEP_TEXT = `Bad JSON: a document may be nested ${DEPTH_MAX} levels deep.`
+const TOO_MANY_TEXT = `Bad JSON: a document may hold ${CONTAINERS_MAX} objects and lists.`
 const decoder = new TextDecoder()
 /** One document from the text or bytes of a request. Invalid `Bad JSON: …` when it is not a JSON object. Invalid UTF-8 becomes U+FFFD. */
 export const parseDocument = (source: string | Uint8Array): Result<Document> => {
   const text = typeof source === "string" ? source : decoder.decode(source)
   let value: unknown, survey = PLAIN
+  const refused = text.length > PARSED_FIRST_MAX ? surveyOfText(text, DEPTH_MAX) : undefined
+  if (refused !== undefined) return fail(invalid(refused === "too deep" ? TOO_DEEP_TEXT : TOO_MANY_TEXT))
   try {
     value = JSON.parse(text)
     if (isObject(value)) survey = surveyOf(value, 0)
@@ -52,7 +100,7 @@ export const parseDocument = (source: string | Uint8Array): Result<Document> => 
     return fail(invalid(`Bad JSON: ${error instanceof Error ? error.message : "syntax error"}`))
   }
   if (!isObject(value)) return fail(invalid("Bad JSON: not a properly formed document."))
-  return survey === TOO_DEEP ? fail(invalid(`Bad JSON: a document may be nested ${DEPTH_MAX} levels deep.`)) : ok(value)
+  return survey === TOO_DEEP ? fail(invalid(TOO_DEEP_TEXT)) : ok(value)
 }
 export const isObject = (value: unknown): value is { [key: string]: unknown } => typeof value === "object" && value !== null && !Array.isArray(value)
 

@@ -2,7 +2,7 @@
 export { prepareWrite, flatten, revalidate, type Prepared, type PutOperation } from "./prepare-write.ts"
 export { coerceValue, indexNumber, elementTypeOf, type Coerced, type GeoPoint, type IndexScalar, type IndexValue } from "./coerce.ts"
 export { documentPlanOf, isDynamic, dynamicFieldFor, typeOfValue } from "./document-plan.ts"
-export { parseDocument, parseJson, stringifyJson, isObject } from "./json.ts"
+export { parseBounded, parseDocument, parseJson, stringifyJson, isObject } from "./json.ts"
 export { valueAt, leavesOf } from "./nested.ts"
 export { mergeDocument, sameJson } from "./merge.ts"
 export { select, isSelected } from "./select.ts"

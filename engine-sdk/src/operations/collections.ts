@@ -4,7 +4,7 @@ import { fail, invalid, notFound, ok } from "../errors.ts"
 import type { Document } from "../schema.ts"
 import { parseAlterBody, parseCloneBody, parseCreateBody, renderCollection, type SchemaContext } from "../schema/mod.ts"
 import { listOf } from "../query/text-scanner.ts"
-import { answer, BAD_REQUEST, COLLECTION_NOT_FOUND, pageOf, parseBody, resolveCollection, type Answered, type OperationContext, type QueryParameters } from "./operation.ts"
+import { answer, BAD_REQUEST, COLLECTION_NOT_FOUND, pageOf, parseBody, resolveCollection, type Answered, type Body, type OperationContext, type QueryParameters } from "./operation.ts"
 
 const COPY_PAGE = 1_000
 const schemaContext = (context: OperationContext): SchemaContext => ({
@@ -23,8 +23,8 @@ export const getCollection = (context: OperationContext, name: string): Answered
   return collection === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, renderCollection(collection))
 }
 /** `src_name` in the query clones; `copy_documents` then copies page by page. */
-export const createCollection = async (context: OperationContext, text: string, parameters: QueryParameters = {}): Promise<Answered> => {
-  const body = parseBody(text)
+export const createCollection = async (context: OperationContext, sent: Body, parameters: QueryParameters = {}): Promise<Answered> => {
+  const body = parseBody(sent)
   if (!body.ok) return body
   if (parameters.src_name !== undefined) return cloneCollection(context, body.value, parameters)
   const schema = parseCreateBody(body.value, schemaContext(context))
@@ -59,10 +59,10 @@ const copyDocuments = async (context: OperationContext, from: string, to: string
   return answer(200, {})
 }
 /** Answers the whole collection (engine-contract 0.1). */
-export const updateCollection = async (context: OperationContext, name: string, text: string): Promise<Answered> => {
+export const updateCollection = async (context: OperationContext, name: string, sent: Body): Promise<Answered> => {
   const collection = resolveCollection(context, name)
   if (collection === undefined) return fail(COLLECTION_NOT_FOUND)
-  const body = parseBody(text)
+  const body = parseBody(sent)
   if (!body.ok) return body
   const change = parseAlterBody(body.value, collection.schema, schemaContext(context))
   if (!change.ok) return change
@@ -82,8 +82,8 @@ export const getAlias = (context: OperationContext, name: string): Answered => {
   return alias === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, alias)
 }
 /** The target need not exist. A name that a collection has answers 500, as stock clients know it. */
-export const upsertAlias = async (context: OperationContext, name: string, text: string): Promise<Answered> => {
-  const body = parseBody(text)
+export const upsertAlias = async (context: OperationContext, name: string, sent: Body): Promise<Answered> => {
+  const body = parseBody(sent)
   if (!body.ok) return body
   if (!isObject(body.value)) return fail(invalid("Bad JSON."))
   const target = body.value.collection_name

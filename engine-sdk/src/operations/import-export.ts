@@ -2,7 +2,7 @@
  * Documents as JSON Lines in and out (engine-contract 3.4, 3.6), in memory that does not grow with the stream: lines go
  * to the engine in batches, and one result line per input line comes back in order.
  */
-import { isObject, stringifyJson } from "../documents/json.ts"
+import { isObject, parseBounded, stringifyJson } from "../documents/json.ts"
 import { fail, ok, statusOf, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { WriteVerdict } from "../engine.ts"
@@ -163,10 +163,8 @@ const failureLine = (code: number, error: string, document: string | undefined, 
   JSON.stringify({ code, ...(document === undefined ? {} : { document }), error, ...(id === undefined ? {} : { id }), success: false })
 /** The id of a refused line, where it has one that can be read. */
 const idOf = (line: string): string | undefined => {
-  try {
-    const value: unknown = JSON.parse(line)
-    return isObject(value) && typeof value.id === "string" ? value.id : undefined
-  } catch { return undefined }
+  const parsed = parseBounded(line)
+  return typeof parsed === "object" && isObject(parsed.value) && typeof parsed.value.id === "string" ? parsed.value.id : undefined
 }
 
 /** Documents in insertion order, one per line, without a newline at the end. */

@@ -4,7 +4,7 @@
  */
 import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, type Result } from "../errors.ts"
-import { answer, pageOf, parseBody, type Answered, type OperationContext, type QueryParameters } from "./operation.ts"
+import { answer, pageOf, parseBody, type Answered, type Body, type OperationContext, type QueryParameters } from "./operation.ts"
 import type { ResourceKinds } from "./resources.ts"
 
 type SetKind = "synonym_set" | "curation_set"
@@ -13,11 +13,11 @@ type ItemOf<K extends SetKind> = ResourceKinds[K]["items"][number]
 export interface NamedSetOperations {
   readonly list: (context: OperationContext) => Answered
   readonly get: (context: OperationContext, name: string) => Answered
-  /** Replaces every item; of two items with one id the later stays. */ readonly upsert: (context: OperationContext, name: string, text: string) => Promise<Answered>
+  /** Replaces every item; of two items with one id the later stays. */ readonly upsert: (context: OperationContext, name: string, body: Body) => Promise<Answered>
   readonly delete: (context: OperationContext, name: string) => Promise<Answered>
   readonly listItems: (context: OperationContext, name: string, parameters: QueryParameters) => Answered
   readonly getItem: (context: OperationContext, name: string, id: string) => Answered
-  /** Answers the body as sent, with the id of the path. */ readonly upsertItem: (context: OperationContext, name: string, id: string, text: string) => Promise<Answered>
+  /** Answers the body as sent, with the id of the path. */ readonly upsertItem: (context: OperationContext, name: string, id: string, body: Body) => Promise<Answered>
   readonly deleteItem: (context: OperationContext, name: string, id: string) => Promise<Answered>
 }
 
@@ -40,8 +40,8 @@ export const namedSets = <K extends SetKind>(kind: K, missingText: string, parse
   return {
     list: (context) => answer(200, context.resources.list(context.namespace, kind)),
     get: (context, name) => inSet(context, name, (set) => answer(200, set)),
-    upsert: async (context, name, text) => {
-      const body = parseBody(text)
+    upsert: async (context, name, sent) => {
+      const body = parseBody(sent)
       if (!body.ok) return body
       if (!isObject(body.value)) return refuse("Bad JSON.")
       if (!Array.isArray(body.value.items)) return refuse("Missing or invalid 'items' field")
@@ -67,8 +67,8 @@ export const namedSets = <K extends SetKind>(kind: K, missingText: string, parse
       const item = set.items.find((candidate) => candidate.id === id)
       return item === undefined ? fail(notFound("Not Found")) : answer(200, item)
     }),
-    upsertItem: async (context, name, id, text) => inSet(context, name, async () => {
-      const body = parseBody(text)
+    upsertItem: async (context, name, id, sent) => inSet(context, name, async () => {
+      const body = parseBody(sent)
       if (!body.ok) return body
       const item = parseItem(body.value, id)
       if (!item.ok) return item

@@ -2,7 +2,7 @@
  * What every engine-plane operation takes and answers. An operation authenticates nobody and renders no error: it
  * answers a status with a body, or a failure whose message is for the caller.
  */
-import { isTooDeep } from "../documents/json.ts"
+import { parseBounded } from "../documents/json.ts"
 import type { Namespace, SearchEngine } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { Trace } from "../pipeline/trace.ts"
@@ -75,11 +75,18 @@ export const withCollection = async <A>(context: OperationContext, name: string,
   const collection = resolveCollection(context, name)
   return collection === undefined ? fail(COLLECTION_NOT_FOUND) : run(collection)
 }
+/** A body that its host has parsed already, or failed to; so that one is parsed once, however many look at it. */
+export class ParsedBody {
+  readonly result: Result<unknown>
+  constructor(result: Result<unknown>) { this.result = result }
+}
+/** A body's text, or what was made of it. */
+export type Body = string | ParsedBody
 /** A JSON body; Invalid `Bad JSON.` otherwise. */
-export const parseBody = (text: string): Result<unknown> => {
-  let value: unknown
-  try { value = JSON.parse(text) } catch { return fail(invalid("Bad JSON.")) }
-  return isTooDeep(value) ? fail(invalid("Bad JSON.")) : ok(value)
+export const parseBody = (body: Body): Result<unknown> => {
+  if (typeof body !== "string") return body.result
+  const parsed = parseBounded(body)
+  return typeof parsed === "object" ? ok(parsed.value) : fail(invalid("Bad JSON."))
 }
 export const BAD_REQUEST = "Bad request."
 /** `limit` and `offset` of a list; offset at or past the end is refused unless the list is empty and offset 0. */

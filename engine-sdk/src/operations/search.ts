@@ -15,11 +15,11 @@ import { AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"
 import { answerToJson } from "../search/answer-json.ts"
 import { documentFieldContext } from "./documents.ts"
 import { answersOf, unionAnswerOf, type FoundAnswer, type PlannedSearch } from "./merchandised.ts"
-import { COLLECTION_NOT_FOUND, parseBody, joinable, resolveCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
+import { COLLECTION_NOT_FOUND, parseBody, joinable, resolveCollection, type Answered, type Body, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
 const MULTI_SEARCHES_MAX = 50
-/** What `limit_multi_searches` may raise the limit to. */
+/** What a scoped key may raise the limit to. */
 const MULTI_SEARCHES_CEILING = 1_000
 const PLACEHOLDER_ROUNDS_MAX = 16
 
@@ -183,23 +183,23 @@ const searchOnce = async (context: OperationContext, collectionName: string, par
   return result.ok ? ok({ status: 200, text: enveloped(context, own.value, result.value) }) : result
 }
 
-/** How many searches one request may hold: as the scoped key says, else the request, else the host. Fails (400) on a limit that is no number. */
+/** How many searches one request may hold: as the scoped key says, else the host; what the request says itself can only be less. Fails (400) on a limit that is no number. */
 export const multiSearchesLimit = (context: OperationContext, shared: QueryParameters, caller: Caller): Result<number> => {
   const embedded = caller.embedded?.limit_multi_searches
-  const text = embedded === undefined ? shared.limit_multi_searches : String(embedded)
-  if (text === undefined) return ok(context.limits?.multi_searches_max ?? MULTI_SEARCHES_MAX)
-  if (!/^\d{1,9}$/.test(text)) return fail(invalid("Parameter `limit_multi_searches` must be an unsigned integer.", "limit_multi_searches"))
-  return ok(Math.min(Number(text), MULTI_SEARCHES_CEILING))
+  const [granted, asked] = [embedded, shared.limit_multi_searches].map((limit) => limit === undefined ? Infinity : /^\d{1,9}$/.test(String(limit)) ? Number(limit) : NaN)
+  if (Number.isNaN(granted) || Number.isNaN(asked)) return fail(invalid("Parameter `limit_multi_searches` must be an unsigned integer.", "limit_multi_searches"))
+  return ok(Math.min(asked!, embedded === undefined ? context.limits?.multi_searches_max ?? MULTI_SEARCHES_MAX : granted!, MULTI_SEARCHES_CEILING))
 }
 
-interface MultiSearch { readonly searches: ReadonlyArray<{ readonly [name: string]: unknown }>; readonly union: boolean; readonly removeDuplicates: boolean }
+/** A request for several searches, read and counted. */
+export interface MultiSearch { readonly searches: ReadonlyArray<{ readonly [name: string]: unknown }>; readonly union: boolean; readonly removeDuplicates: boolean }
 /** The searches of a body, or of the preset that the query string names (then the body is not read). */
-const readMultiSearch = (context: OperationContext, text: string, shared: QueryParameters, caller: Caller): Result<MultiSearch> => {
+export const readMultiSearch = (context: OperationContext, sent: Body, shared: QueryParameters, caller: Caller): Result<MultiSearch> => {
   const missing = fail(invalid("Missing `searches` array.", "searches"))
   let body: unknown
   if (shared.preset !== undefined && shared.preset !== "") body = context.resources.get(context.namespace, "preset", shared.preset)?.value
   else {
-    const parsed = parseBody(text)
+    const parsed = parseBody(sent)
     if (!parsed.ok) return parsed
     body = parsed.value
   }
@@ -225,16 +225,17 @@ const readEntries = (context: OperationContext, request: MultiSearch, shared: Qu
 }
 
 /** Several searches; each has its own result or failure. With `union` one ranked list. The answer is JSON text; Invalid where all of it together would be larger than the limits allow. */
-export const multiSearch = (context: OperationContext, text: string, shared: QueryParameters, caller: Caller = {}): Promise<Answered> =>
-  refusable(() => multiSearchOnce(context, text, shared, caller))
-const multiSearchOnce = async (context: OperationContext, text: string, shared: QueryParameters, caller: Caller): Promise<Answered> => {
-  const request = readMultiSearch(context, text, shared, caller)
-  if (!request.ok) return request
-  const entries = readEntries(context, request.value, shared, caller)
+export const multiSearch = async (context: OperationContext, sent: Body, shared: QueryParameters, caller: Caller = {}): Promise<Answered> => {
+  const request = readMultiSearch(context, sent, shared, caller)
+  return request.ok ? searchMany(context, request.value, shared, caller) : request
+}
+/** The same for a request that its host has read. */
+export const searchMany = (context: OperationContext, request: MultiSearch, shared: QueryParameters, caller: Caller = {}): Promise<Answered> => refusable(async () => {
+  const entries = readEntries(context, request, shared, caller)
   if (!entries.ok) return entries
   if (entries.value.length === 0) return ok({ status: 200, text: "{\"results\":[]}" })
-  return request.value.union ? unionSearch(context, entries.value, shared, request.value.removeDuplicates, caller) : separateSearches(context, entries.value, caller)
-}
+  return request.union ? unionSearch(context, entries.value, shared, request.removeDuplicates, caller) : separateSearches(context, entries.value, caller)
+})
 /** The engine's trouble, not the request's. */
 const isAway = ({ kind }: EngineError): boolean => kind === "Unavailable" || kind === "Overloaded" || kind === "TimedOut"
 const failureText = (error: EngineError): string => JSON.stringify({ code: statusOf(error), error: error.message })

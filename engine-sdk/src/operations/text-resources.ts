@@ -4,7 +4,7 @@ import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import { stopwordTokens } from "../query/compile-search.ts"
 import type { StopwordSet } from "../query/query-context.ts"
-import { answer, COLLECTION_NOT_FOUND, parseBody, type Answered, type OperationContext, type QueryParameters } from "./operation.ts"
+import { answer, COLLECTION_NOT_FOUND, parseBody, type Answered, type Body, type OperationContext, type QueryParameters } from "./operation.ts"
 import type { StemmingDictionary } from "./resources.ts"
 
 const NO_PRESET = notFound("Not found.")
@@ -15,8 +15,8 @@ export const getPreset = (context: OperationContext, name: string): Answered => 
   return preset === undefined ? fail(NO_PRESET) : answer(200, preset)
 }
 /** The name of the path wins; what the parameters in the value mean is checked when it is used. */
-export const upsertPreset = async (context: OperationContext, name: string, text: string): Promise<Answered> => {
-  const body = parseBody(text)
+export const upsertPreset = async (context: OperationContext, name: string, sent: Body): Promise<Answered> => {
+  const body = parseBody(sent)
   if (!body.ok) return body
   if (!isObject(body.value)) return fail(invalid("Bad JSON."))
   if (body.value.value === undefined) return fail(invalid("Parameter `value` is required.", "value"))
@@ -40,8 +40,8 @@ export const getStopwords = (context: OperationContext, id: string): Answered =>
   const set = context.resources.get(context.namespace, "stopwords", id)
   return set === undefined ? stopwordMissing(id) : answer(200, { stopwords: renderStopwords(set) })
 }
-export const upsertStopwords = async (context: OperationContext, id: string, text: string): Promise<Answered> => {
-  const body = parseBody(text)
+export const upsertStopwords = async (context: OperationContext, id: string, sent: Body): Promise<Answered> => {
+  const body = parseBody(sent)
   if (!body.ok) return body
   if (!isObject(body.value)) return fail(invalid("Bad JSON."))
   const { stopwords, locale } = body.value

@@ -5,7 +5,7 @@
  */
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import { analyzerOf } from "../analysis/analyzer.ts"
-import { documentPlanOf, flatten, isDynamic, parseJson, prepareWrite, revalidate, stringifyJson, type IndexValue, type Prepared } from "../documents/mod.ts"
+import { documentPlanOf, flatten, isDynamic, isObject, parseBounded, parseJson, prepareWrite, revalidate, stringifyJson, type IndexValue, type Prepared } from "../documents/mod.ts"
 import type { SchemaChange, Written, WriteVerdict } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import { hasBit, bitsOf } from "../index/bits.ts"
@@ -678,14 +678,9 @@ const idOf = (operation: Extract<WriteOperation, { kind: "put" }>): { id?: strin
   const { document } = operation
   if (typeof document === "object" && !(document instanceof Uint8Array)) return typeof document.id === "string" ? { id: document.id } : {}
   const text = typeof document === "string" ? document : new TextDecoder().decode(document)
-  try {
-    const parsed = JSON.parse(text) as { id?: unknown } | null
-    return parsed !== null && typeof parsed === "object" && typeof parsed.id === "string" ? { id: parsed.id } : {}
-  } catch (error) {
-    // A line that is no JSON has no id; the verdict itself says what is wrong with it.
-    if (error instanceof SyntaxError) return {}
-    throw error
-  }
+  // A line that is no JSON has no id; the verdict itself says what is wrong with it.
+  const parsed = parseBounded(text)
+  return typeof parsed === "object" && isObject(parsed.value) && typeof parsed.value.id === "string" ? { id: parsed.value.id } : {}
 }
 
 // ---- references (3.7) ------------------------------------------------------------------------------------------------
