@@ -15,6 +15,8 @@ export interface ServerConfig {
   /** What the embedded event log may hold; 0: as much as the disk has. */ readonly logMegabytesMax: number
   /** What must stay free on the data folder's disk. */ readonly diskReserveMegabytes: number
   /** What bodies and unread answers of all requests may hold in memory together; of one organization at most half. */ readonly requestMegabytesMax: number
+  /** Open at once, of all and of one address; what comes beyond is closed with 503. */ readonly connectionsMax: number
+  readonly connectionsPerAddressMax: number
   /** `none`: another process has the engine. Distributed mode only. */ readonly engine: "embedded" | "none"
 }
 

@@ -12,6 +12,7 @@ import { exportFile, importFile } from "./documents.ts"
 import { kafka, kafkaVersionDefault } from "./kafka.ts"
 import { addMember, listMembers, removeMember, setMemberRole } from "./members.ts"
 import { planIds } from "../metering/plans.ts"
+import { CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX } from "../wire/connections.ts"
 import { REQUEST_MEMORY_DEFAULT } from "../wire/request-memory.ts"
 import { createKey, createOrganization, listOrganizations, pauseOrganization, planOrganization, resumeOrganization, topUpOrganization } from "./organizations.ts"
 import { start } from "./start.ts"
@@ -56,6 +57,8 @@ const startCommand = Command.make("start", {
   weights,
   logMegabytesMax: Flag.Int("log-megabytes-max").pipe(Flag.withDescription("What the embedded event log may hold before events are answered 429 (0: as much as the disk has)"), Flag.withFallbackConfig(Config.Int("DOWSER_LOG_MEGABYTES_MAX")), Flag.withDefault(0)),
   diskReserveMegabytes: Flag.Int("disk-reserve-megabytes").pipe(Flag.withDescription("What must stay free on the disk of the embedded event log"), Flag.withFallbackConfig(Config.Int("DOWSER_DISK_RESERVE_MEGABYTES")), Flag.withDefault(256)),
+  connectionsMax: Flag.Int("connections-max").pipe(Flag.withDescription("Connections that may be open at once; what comes beyond is closed with 503"), Flag.withFallbackConfig(Config.Int("DOWSER_CONNECTIONS_MAX")), Flag.withDefault(CONNECTIONS_MAX)),
+  connectionsPerAddressMax: Flag.Int("connections-per-address-max").pipe(Flag.withDescription("The same of one address (of IPv6 its /64); trusted proxies have no such bound"), Flag.withFallbackConfig(Config.Int("DOWSER_CONNECTIONS_PER_ADDRESS_MAX")), Flag.withDefault(CONNECTIONS_PER_ADDRESS_MAX)),
   requestMegabytesMax: Flag.Int("request-megabytes-max").pipe(Flag.withDescription("What bodies and unread answers of all requests may hold in memory together before requests are answered 429; of one organization at most half"), Flag.withFallbackConfig(Config.Int("DOWSER_REQUEST_MEGABYTES_MAX")), Flag.withDefault(REQUEST_MEMORY_DEFAULT / 1024 / 1024)),
   demoProducts: Flag.Int("demo-products").pipe(Flag.withDescription("Products of the demo shop"), Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")), Flag.withDefault(12_000))
 }, (flags) => Effect.scoped(start({ ...flags, countryHeader: Option.getOrUndefined(flags.countryHeader), serviceDomain: Option.getOrUndefined(flags.serviceDomain) }, meetingOf(flags), { operatorKey: Option.getOrUndefined(flags.operatorKey), operatorToken: Option.getOrUndefined(flags.operatorToken) }))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))

@@ -19,8 +19,14 @@ const encodingOf = (request: IncomingMessage): string => (request.headers["conte
 const wholeCodingOf = (request: IncomingMessage): ContentCoding | undefined =>
   Number(request.headers["content-length"] ?? Infinity) <= wholeBytesMax ? contentCoding(encodingOf(request)) : undefined
 
-/** For a body that is read whole: a byte now and then does not hold its memory for ever. */
-const bodyTime_ms = 120_000
+/**
+ * For a body that is read whole, and more for each byte that has come: who sends a byte now and then ends as soon as who sends
+ * nothing any more, and an honest slow line has the time that it needs.
+ */
+const bodyTime_ms = 30_000
+const BODY_BYTES_A_SECOND_MIN = 16_384
+/** Of a streamed body, which may take as long as it takes: between two pieces, while somebody waits for the next. */
+const streamSilence_ms = 30_000
 /** Who goes on sending what was refused has this long to read why. */
 const lingering_ms = 30_000
 
@@ -30,8 +36,7 @@ export const outOfMemory = (): Throttled => new Throttled({ message: "Too much i
 export const unreadable = (error: unknown): InputInvalid | Throttled =>
   error instanceof Throttled ? error : inputInvalid("body", `The body could not be read: ${error instanceof Error ? error.message : String(error)}`)
 
-/** The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold at once. It fails where the compressed text does not end as it has to. */
-export const bodyStream = (request: IncomingMessage, held: () => HeldMemory): Effect.Effect<Readable, InputInvalid> => Effect.suspend((): Effect.Effect<Readable, InputInvalid> => {
+const decodedStream = (request: IncomingMessage, held: () => HeldMemory): Effect.Effect<Readable, InputInvalid> => Effect.suspend((): Effect.Effect<Readable, InputInvalid> => {
   const encoding = encodingOf(request)
   if (encoding === "identity" || encoding === "") return Effect.succeed(request)
   const coding = contentCoding(encoding)
@@ -43,7 +48,7 @@ export const bodyStream = (request: IncomingMessage, held: () => HeldMemory): Ef
   return Effect.succeed(output)
 })
 
-interface Ending { readonly at: number; end: () => void }
+interface Ending { at: number; end: () => void }
 /** Bodies on their way. One clock for all: a timer for each is two hundredths of a small request. Who takes one out empties it (`ARCHITECTURE.md`). */
 const endings = new Set<Ending>()
 const isOver = () => {}
@@ -62,15 +67,51 @@ const endLate = (): void => {
   let next = Infinity
   for (const ending of endings) {
     if (ending.at <= now) ending.end()
-    else next = Math.min(next, ending.at)
+    // One that went on has another time now.
+    if (ending.at > now) next = Math.min(next, ending.at)
   }
   if (next < Infinity) lookAt(Math.max(next, now + lookEvery_ms), now)
 }
 
+/** Ends a body of which nothing came for so long, although who reads it has taken all there was. */
+const endInSilence = (request: IncomingMessage, silence_ms: number): void => {
+  let seen = request.socket.bytesRead
+  const look = () => {
+    const { bytesRead } = request.socket
+    const now = performance.now()
+    if (request.complete || request.destroyed) return void over()
+    if (bytesRead > seen || request.readableLength > 0) {
+      seen = bytesRead
+      ending.at = now + silence_ms
+    } else {
+      over()
+      request.destroy(new Error(`nothing more of it arrived within ${silence_ms / 1_000} seconds`))
+    }
+  }
+  const ending: Ending = { at: performance.now() + silence_ms, end: look }
+  const over = () => {
+    endings.delete(ending)
+    ending.at = 0
+    ending.end = isOver
+  }
+  endings.add(ending)
+  lookAt(ending.at, performance.now())
+  request.once("close", over)
+}
+
+/**
+ * The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold at once. It fails where the
+ * compressed text does not end as it has to, and its connection is closed where its sender goes silent.
+ */
+export const bodyStream = (request: IncomingMessage, held: () => HeldMemory, { silence_ms = streamSilence_ms } = {}): Effect.Effect<Readable, InputInvalid> => Effect.suspend(() => {
+  endInSilence(request, silence_ms)
+  return decodedStream(request, held)
+})
+
 /** The whole decoded body, at most `bytes_max`. Over it, or over its time, the rest is discarded and the answer is 400; 429 where there is no memory for it. What it holds is `held` until that is closed. */
 export const bodyBytes = (request: IncomingMessage, bytes_max: number, held: () => HeldMemory, { lingers_ms = lingering_ms, time_ms = bodyTime_ms } = {}): Effect.Effect<Buffer, InputInvalid | Throttled> => {
   const coding = wholeCodingOf(request)
-  return Effect.flatMap(coding === undefined ? bodyStream(request, held) : Effect.succeed<Readable>(request), (stream) =>
+  return Effect.flatMap(coding === undefined ? decodedStream(request, held) : Effect.succeed<Readable>(request), (stream) =>
     Effect.callback<Buffer, InputInvalid | Throttled>((resume) => {
       const chunks: Array<Buffer> = []
       let size = 0
@@ -94,8 +135,13 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number, held: () 
         const linger = setTimeout(() => { request.destroy() }, lingers_ms)
         request.once("end", () => clearTimeout(linger)).once("close", () => clearTimeout(linger))
       }
-      const now = performance.now()
-      const ending: Ending = { at: now + time_ms, end: () => abandon(inputInvalid("body", `The body did not arrive within ${time_ms / 1_000} seconds`)) }
+      const now = performance.now(), before = request.socket.bytesRead
+      const late = () => {
+        const until = now + time_ms + (request.socket.bytesRead - before) * 1_000 / BODY_BYTES_A_SECOND_MIN
+        if (until > performance.now() + 1) ending.at = until
+        else abandon(inputInvalid("body", `The body did not arrive within ${time_ms / 1_000} seconds, with a second more for each ${BODY_BYTES_A_SECOND_MIN} bytes`))
+      }
+      const ending: Ending = { at: now + time_ms, end: late }
       endings.add(ending)
       lookAt(ending.at, now)
       const tooLarge = () => abandon(inputInvalid("body", `The body is larger than ${bytes_max} bytes`))

@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import { boundConnections, type ConnectionBounds } from "./connections.ts"
 
 /** Of silence on a socket, whoever owes the next byte: a body or an answer that nobody goes on with holds nothing for longer. */
 const silence_ms = 120_000
@@ -98,9 +99,10 @@ const answerUnparsed = (error: Error & { readonly code?: string }, socket: Duple
 /** Events that bring a request; those of the second kind are not emitted to `request` by Node when somebody listens to them. */
 const requestEvents: ReadonlySet<string> = new Set(["request", "checkContinue", "checkExpectation"])
 
-export const makeServer = (): Server => {
+export const makeServer = (bounds: ConnectionBounds = {}) => (): Server => {
   const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 30_000, requestTimeout: 0, maxHeaderSize: headBytesMax, requireHostHeader: false })
   server.setTimeout(silence_ms)
+  boundConnections(server, bounds)
   server.on("clientError", answerUnparsed)
   server.on("checkExpectation", () => {})
   // A second `request` listener could not keep the router from answering again, so the event itself is taken.

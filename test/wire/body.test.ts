@@ -23,20 +23,29 @@ beforeAll(async () => {
         response.end(String(size))
       }).catch((error: Error) => response.end(`failed: ${error.message}`))
     }
+    if (request.url === "/silent") {
+      return void Effect.runPromise(bodyStream(request, held, { silence_ms: 300 })).then(async (stream) => {
+        for await (const chunk of stream) silent.push(String(chunk))
+        response.end("{}")
+      }).catch((error: Error) => { silent.push(`failed: ${error.message}`) })
+    }
     if (request.url === "/unread") return void Effect.runPromise(bodyStream(request, held)).then(() => setTimeout(() => response.end("{}"), 50))
-    void Effect.runPromise(Effect.match(bodyBytes(request, 1_000, held, { time_ms: 200, lingers_ms: 200 }), { onSuccess: (bytes) => String(bytes.length), onFailure: (error) => error._tag === "Throttled" ? error.message : error.issues[0]!.message })).then((text) => response.end(text))
+    void Effect.runPromise(Effect.match(bodyBytes(request, request.url === "/large" ? 1_000_000 : 1_000, held, { time_ms: 200, lingers_ms: 200 }), { onSuccess: (bytes) => String(bytes.length), onFailure: (error) => error._tag === "Throttled" ? error.message : error.issues[0]!.message })).then((text) => response.end(text))
   })
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle))
   port = (server.address() as AddressInfo).port
 })
 afterAll(() => { server.closeAllConnections(); server.close() })
 
+/** What the reader of `/silent` was given. */
+const silent: Array<string> = []
 const post = async (path: string, body: Uint8Array, headers: Record<string, string> = {}) => (await fetch(`http://127.0.0.1:${port}${path}`, { method: "POST", body: body as unknown as string, headers })).text()
 /** Sends a head, then `drip` again and again; everything that came until the other side closed. */
-const dripping = (drip: string, length: number) => new Promise<string>((settle) => {
+const dripping = (drip: string, length: number, { every_ms = 20, path = "/", times = Infinity } = {}) => new Promise<string>((settle) => {
   let text = ""
-  const socket = connect(port, "127.0.0.1", () => socket.write(`POST / HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n`))
-  const timer = setInterval(() => socket.write(drip), 20)
+  const socket = connect(port, "127.0.0.1", () => socket.write(`POST ${path} HTTP/1.1\r\nhost: a\r\ncontent-length: ${length}\r\n\r\n`))
+  let left = times
+  const timer = setInterval(() => { if (left-- > 0) socket.write(drip) }, every_ms)
   socket.on("data", (chunk: Buffer) => { text += chunk.toString() })
   socket.on("error", () => {})
   socket.on("close", () => { clearInterval(timer); settle(text) })
@@ -123,6 +132,17 @@ describe("a body", () => {
       expect(await post("/unread", whole.subarray(0, size), { "content-encoding": "gzip" })).toBe("{}")
     }
     expect(await post("/", Buffer.alloc(1_000))).toBe("1000")
+  })
+  it("that goes on at 16 kB a second has the time that it needs", async () => {
+    // 40,000 bytes have come by then: more than two seconds more.
+    const answer = dripping("x".repeat(40_000), 120_000, { path: "/large", every_ms: 150, times: 3 })
+    expect(await answer).toContain("120000")
+  })
+  it("that is read as a stream ends when its sender goes silent, and not while pieces come", async () => {
+    const text = dripping("abc", 900, { path: "/silent", every_ms: 100, times: 10 })
+    await text
+    expect(silent.slice(0, -1).join("")).toBe("abc".repeat(10))
+    expect(silent.at(-1)).toContain("nothing more of it arrived within 0.3 seconds")
   })
   it("that does not arrive in its time is refused, and its connection closed", async () => {
     expect(await dripping("x", 900)).toContain("The body did not arrive within 0.2 seconds")

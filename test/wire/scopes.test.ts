@@ -46,7 +46,7 @@ beforeAll(async () => {
     implement(look, ({ caller }) => Effect.succeed({ filter: caller.embedded?.filter_by ?? null }))
   ]))
   await Effect.runPromise(Layer.buildWithScope(HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provide(Layer.mergeAll(NodeHttpServer.layer(makeServer, { host: "127.0.0.1", port }), Layer.succeed(Access, access), Layer.succeed(Console, people), OperatorAuth.layer("t")))
+    Layer.provide(Layer.mergeAll(NodeHttpServer.layer(makeServer(), { host: "127.0.0.1", port }), Layer.succeed(Access, access), Layer.succeed(Console, people), OperatorAuth.layer("t")))
   ), scope))
   base = `http://127.0.0.1:${port}`
   close = () => Effect.runPromise(Scope.close(scope, Exit.void))
