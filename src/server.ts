@@ -4,8 +4,7 @@ import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
 import { rooms } from "./api.ts"
 import { documents } from "./docs/routes.ts"
-import type { ConnectionBounds } from "./wire/connections.ts"
-import { makeServer } from "./wire/edges.ts"
+import { type EdgeOptions, makeServer } from "./wire/edges.ts"
 import { type RouteOptions, routesOf, unmatchedRoute } from "./wire/route.ts"
 
 const routes = (options: RouteOptions) => HttpRouter.addAll(Effect.gen(function*() {
@@ -20,7 +19,7 @@ const PATH_PART_CHARACTERS_MAX = 4_096
 const routerConfig = { maxParamLength: PATH_PART_CHARACTERS_MAX, caseSensitive: true, ignoreDuplicateSlashes: false }
 
 /** Listens when built and stops accepting when its scope closes; requests in flight get 5 s. */
-export const layerServer = (options: RouteOptions & ConnectionBounds & { readonly host: string; readonly port: number }) =>
+export const layerServer = (options: RouteOptions & EdgeOptions & { readonly host: string; readonly port: number }) =>
   HttpRouter.serve(routes(options), { disableLogger: true, disableListenLog: true, routerConfig }).pipe(
     Layer.provide(NodeHttpServer.layer(makeServer(options), { host: options.host, port: options.port, gracefulShutdownTimeout: "5 seconds" }))
   )

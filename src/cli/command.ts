@@ -101,8 +101,8 @@ const orgCommand = Command.make("org").pipe(
     Command.make("create", { ...target, json, name: Argument.String("name"), plan: Flag.Literals("plan", ["free", "standard", "unlimited"]).pipe(Flag.optional) },
       (flags) => createOrganization({ ...targetOf(flags), name: flags.name, json: flags.json, plan: Option.getOrUndefined(flags.plan) })).pipe(Command.withDescription("Create an organization with a full and a search key")),
     Command.make("list", { ...target, json }, (flags) => listOrganizations({ ...targetOf(flags), json: flags.json })).pipe(Command.withDescription("List organizations")),
-    Command.make("pause", { ...target, organization: Argument.String("organization"), reason: Flag.Literals("reason", ["manual", "payment"]).pipe(Flag.withDefault("manual")) },
-      (flags) => pauseOrganization({ ...targetOf(flags), organization: flags.organization, reason: flags.reason })).pipe(Command.withDescription("Every operation answers 402")),
+    Command.make("pause", { ...target, organization: Argument.String("organization"), reason: Flag.Literals("reason", ["manual", "payment"]).pipe(Flag.withDefault("manual")), json },
+      (flags) => pauseOrganization({ ...targetOf(flags), organization: flags.organization, reason: flags.reason, json: flags.json })).pipe(Command.withDescription("Every operation answers 402")),
     Command.make("plan", {
       ...target, json, organization: Argument.String("organization"), plan: Argument.Literals("plan", planIds),
       quota: Flag.Int("quota").pipe(Flag.withDescription("Searches a month, instead of the plan's"), Flag.optional),
@@ -112,7 +112,7 @@ const orgCommand = Command.make("org").pipe(
       ...target, json, organization: Argument.String("organization"), credits: Argument.Finite("credits"),
       reference: Flag.String("reference").pipe(Flag.withDescription("Of the payment: sent again, it is booked once"), Flag.optional)
     }, (flags) => topUpOrganization({ ...targetOf(flags), organization: flags.organization, credits: flags.credits, reference: Option.getOrUndefined(flags.reference), json: flags.json })).pipe(Command.withDescription("Add credits to the wallet")),
-    Command.make("resume", { ...target, organization: Argument.String("organization") }, (flags) => resumeOrganization({ ...targetOf(flags), organization: flags.organization })).pipe(Command.withDescription("Undo a pause")),
+    Command.make("resume", { ...target, organization: Argument.String("organization"), json }, (flags) => resumeOrganization({ ...targetOf(flags), organization: flags.organization, json: flags.json })).pipe(Command.withDescription("Undo a pause")),
     membersCommand
   ])
 )

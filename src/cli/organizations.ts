@@ -19,14 +19,14 @@ export const listOrganizations = Effect.fn("cli.listOrganizations")(function*(fl
   for (const each of data) yield* print(`${String(each.id)}  ${String(each.status).padEnd(7)} ${String(each.plan).padEnd(10)} ${String(each.name)}`)
 })
 
-export const pauseOrganization = Effect.fn("cli.pauseOrganization")(function*(flags: TargetFlags & { readonly organization: string; readonly reason: string }) {
-  const target = yield* resolveTarget(flags)
-  yield* print(JSON.stringify(yield* callOperator(target, "POST", `/organizations/${encodeURIComponent(flags.organization)}/pause`, { reason: flags.reason })))
+export const pauseOrganization = Effect.fn("cli.pauseOrganization")(function*(flags: TargetFlags & { readonly organization: string; readonly reason: string; readonly json: boolean }) {
+  const paused = (yield* callOperator(yield* resolveTarget(flags), "POST", `/organizations/${encodeURIComponent(flags.organization)}/pause`, { reason: flags.reason })) as Json
+  yield* print(flags.json ? JSON.stringify(paused) : `${String(paused.id)} is paused (${flags.reason}): its operations answer 402`)
 })
 
-export const resumeOrganization = Effect.fn("cli.resumeOrganization")(function*(flags: TargetFlags & { readonly organization: string }) {
-  const target = yield* resolveTarget(flags)
-  yield* print(JSON.stringify(yield* callOperator(target, "POST", `/organizations/${encodeURIComponent(flags.organization)}/resume`)))
+export const resumeOrganization = Effect.fn("cli.resumeOrganization")(function*(flags: TargetFlags & { readonly organization: string; readonly json: boolean }) {
+  const resumed = (yield* callOperator(yield* resolveTarget(flags), "POST", `/organizations/${encodeURIComponent(flags.organization)}/resume`)) as Json
+  yield* print(flags.json ? JSON.stringify(resumed) : `${String(resumed.id)} is active`)
 })
 
 export const planOrganization = Effect.fn("cli.planOrganization")(function*(flags: TargetFlags & { readonly organization: string; readonly plan: string; readonly quota: number | undefined; readonly overage: boolean; readonly json: boolean }) {

@@ -107,9 +107,10 @@ export const start = Effect.fn("start")(function*(config: ServerConfig, distribu
   const trustedProxies = config.trustedProxies.split(",").map((range) => range.trim()).filter((range) => range !== "")
   const badRange = trustedProxies.find((range) => parseCidr(range) === undefined)
   if (badRange !== undefined) return yield* Effect.fail(new StartRefused(`--trusted-proxies: \`${badRange}\` is not an address or a CIDR range.`))
+  if (config.countryHeader !== undefined && trustedProxies.length === 0) return yield* Effect.fail(new StartRefused("--country-header: only proxies that are named with --trusted-proxies are believed."))
   if (config.connectionsMax < 1 || config.connectionsPerAddressMax < 1) return yield* Effect.fail(new StartRefused("--connections-max and --connections-per-address-max: at least 1."))
   if (config.requestMegabytesMax < 1) return yield* Effect.fail(new StartRefused("--request-megabytes-max: at least 1."))
-  const listening = { host: config.host, port: config.port, trustedProxies, requestBytesMax: config.requestMegabytesMax * 1024 * 1024, connectionsMax: config.connectionsMax, connectionsPerAddressMax: config.connectionsPerAddressMax }
+  const listening = { host: config.host, port: config.port, trustedProxies, requestBytesMax: config.requestMegabytesMax * 1024 * 1024, connectionsMax: config.connectionsMax, connectionsPerAddressMax: config.connectionsPerAddressMax, countryHeader: config.countryHeader }
   const options = { weights, serviceDomain: config.serviceDomain, logSpace, searching: { countryHeader: config.countryHeader?.toLowerCase() }, allowPrivateAddresses: config.allowPrivateAddresses }
   const stack = yield* config.mode === "embedded"
     ? Layer.build(layerServer(listening).pipe(Layer.provideMerge(layerEmbedded(folder, options))))

@@ -17,7 +17,8 @@ export const statusLines = ({ engine_circuits, partitions, parts, status, versio
   `  ${counts.worker_restarts} worker restarts, ${counts.processor_restarts} processor restarts, ${counts.dead_letters} dead letters, ${counts.records_lost} records lost, ${counts.reports_dropped} search reports dropped`,
   ...partitions.map(({ entries_per_second, group, is_replaying, partition, records_behind, ...counted }) =>
     `  ${group}/${partition}: ${is_replaying ? "rebuilding its state, " : ""}${records_behind} records behind, ${counted.entries} entries (${counted.dropped} dropped), ${entries_per_second}/s, ${counted.restarts} restarts, ${counted.dead_letters} dead letters`),
-  ...(webhooks === undefined ? [] : [`  webhooks: ${figure(webhooks.deliveries_pending)} deliveries wait, ${figure(webhooks.deliveries_failed)} failed, ${figure(webhooks.outbox_waiting)} events to be spread`])
+  ...(counts.streams_lag_seconds === null ? ["  how far figures are behind cannot be read"] : []),
+  ...(webhooks === null ? ["  what waits of webhooks is not counted"] : [`  webhooks: ${figure(webhooks.deliveries_pending)} deliveries wait, ${figure(webhooks.deliveries_failed)} failed, ${figure(webhooks.outbox_waiting)} events to be spread`])
 ]
 
 export const status = Effect.fn("cli.status")(function*(flags: TargetFlags & { readonly json: boolean }) {

@@ -2,6 +2,8 @@
  * The API reference as one page without an external address: operations by group, their parameters, bodies and answers.
  * Rendered once from the OpenAPI document, so it cannot say something else.
  */
+import { createHash } from "node:crypto"
+
 type Json = Record<string, unknown>
 interface DocumentedOperation { readonly method: string; readonly path: string; readonly summary: string; readonly id: string; readonly scope: string; readonly entry: Json }
 
@@ -42,7 +44,19 @@ const operationHtml = ({ entry, id, method, path, scope, summary }: DocumentedOp
 ${parameters === "" ? "" : `<h4>Parameters</h4><ul>${parameters}</ul>`}${request === undefined ? "" : `<h4>Body</h4><p>${bodyText(request)}</p>`}<h4>Answers</h4><ul>${responses}</ul></details>`
 }
 
-export const referencePage = (document: Json): string => {
+const style = `
+:root{color-scheme:light dark;--edge:color-mix(in srgb,currentColor 18%,transparent)}
+body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
+h1{margin-bottom:.2rem}details{border:1px solid var(--edge);border-radius:.4rem;margin:.3rem 0;padding:.4rem .7rem}
+summary{cursor:pointer}summary small{float:right;opacity:.75}.m{display:inline-block;min-width:4.2em}
+.get{color:#0a7d38}.post{color:#8a5300}.put,.patch{color:#5b3fb5}.delete{color:#b3261e}
+@media (prefers-color-scheme:dark){.get{color:#6fd695}.post{color:#f0b35e}.put,.patch{color:#b9a6ff}.delete{color:#ff9a92}}
+code{font-size:.92em}ul{padding-left:1.2rem}h4{margin:.6rem 0 .1rem}li,p{overflow-wrap:anywhere}
+`
+/** The page is one text with one style and no script: nothing else is loaded by it, whatever a summary says. */
+const policy = `default-src 'none'; style-src 'sha256-${createHash("sha256").update(style).digest("base64")}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`
+
+export const referencePage = (document: Json): { readonly html: string; readonly policy: string } => {
   const groups = new Map<string, Array<DocumentedOperation>>()
   for (const [path, methods] of Object.entries((document.paths ?? {}) as Record<string, Record<string, Json>>)) {
     for (const [method, entry] of Object.entries(methods)) {
@@ -54,17 +68,10 @@ export const referencePage = (document: Json): string => {
   }
   const schemas = Object.entries(((document.components as Json | undefined)?.schemas ?? {}) as Json)
   const info = document.info as Json
-  return `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(String(info.title))}</title>
-<style>
-:root{color-scheme:light dark;--edge:color-mix(in srgb,currentColor 18%,transparent)}
-body{font:16px/1.5 system-ui,sans-serif;max-width:62rem;margin:2rem auto;padding:0 1rem}
-h1{margin-bottom:.2rem}details{border:1px solid var(--edge);border-radius:.4rem;margin:.3rem 0;padding:.4rem .7rem}
-summary{cursor:pointer}summary small{float:right;opacity:.75}.m{display:inline-block;min-width:4.2em}
-.get{color:#0a7d38}.post{color:#8a5300}.put,.patch{color:#5b3fb5}.delete{color:#b3261e}
-@media (prefers-color-scheme:dark){.get{color:#6fd695}.post{color:#f0b35e}.put,.patch{color:#b9a6ff}.delete{color:#ff9a92}}
-code{font-size:.92em}ul{padding-left:1.2rem}h4{margin:.6rem 0 .1rem}li,p{overflow-wrap:anywhere}
-</style>
+  const html = `<!doctype html><html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${escape(String(info.title))}</title>
+<style>${style}</style>
 <h1>${escape(String(info.title))}</h1><p>${escape(String(info.description))} Version ${escape(String(info.version))}. The same as a document for tools: <a href="/v1/openapi.json">/v1/openapi.json</a>.</p>
 <main>${[...groups].map(([name, operations]) => `<section><h2>${escape(name)}</h2>${operations.map(operationHtml).join("")}</section>`).join("")}
 <section><h2>Schemas</h2>${schemas.map(([name, schema]) => `<p id="schema-${escape(name)}"><b>${escape(name)}</b> ${typeText(schema)}</p>`).join("")}</section></main></html>`
+  return { html, policy }
 }

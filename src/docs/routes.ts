@@ -1,6 +1,6 @@
 /** The OpenAPI documents of each plane and the reference page that reads them: generated from the list of operations. */
 import { Effect } from "effect"
-import { version } from "../config.ts"
+import { contractVersion } from "../config.ts"
 import { openApiOf } from "../wire/openapi.ts"
 import { operation, type Operation } from "../wire/operation.ts"
 import { Reply } from "../wire/reply.ts"
@@ -14,15 +14,15 @@ const getReference = operation({ id: "getReference", group: "documents", summary
 /** Both texts are made once, at start. */
 export const documents = (operations: ReadonlyArray<Operation>): ReadonlyArray<Implemented> => {
   const tenant = openApiOf(operations.filter((each) => each.path.startsWith("/v1/") || each.path.startsWith("/console/")), {
-    title: "Dowser tenant API", version, description: "Hosted search for many tenants. Bodies are JSON unless stated; every answer carries x-request-id."
+    title: "Dowser tenant API", version: contractVersion, description: "Hosted search for many tenants. Bodies are JSON unless stated; every answer carries x-request-id."
   })
-  const gateway = openApiOf(operations.filter((each) => each.path.startsWith("/api/v1/")), { title: "Dowser search gateway", version, description: "The application-layer search gateway." })
+  const gateway = openApiOf(operations.filter((each) => each.path.startsWith("/api/v1/")), { title: "Dowser search gateway", version: contractVersion, description: "The application-layer search gateway." })
   const tenantText = JSON.stringify(tenant)
   const gatewayText = JSON.stringify(gateway)
   const page = referencePage(tenant)
   return [
     implement(getTenantDocument, () => Effect.succeed(new Reply(200, tenantText))),
     implement(getGatewayDocument, () => Effect.succeed(new Reply(200, gatewayText))),
-    implement(getReference, () => Effect.succeed(new Reply(200, page, "text/html; charset=utf-8")))
+    implement(getReference, () => Effect.succeed(new Reply(200, page.html, "text/html; charset=utf-8", { "content-security-policy": page.policy })))
   ]
 }

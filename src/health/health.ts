@@ -20,7 +20,7 @@ export interface HealthReport {
   readonly findings: ReadonlyArray<Finding>
   readonly circuits: EngineCircuits
   readonly losses: Losses
-  readonly lag_ms: number
+  /** undefined where it cannot be read. */ readonly lag_ms: number | undefined
   readonly partitions: ReadonlyArray<Progress>
   /** Entries a second by `group/partition`, since the look before. */
   readonly rates: ReadonlyMap<string, number>
@@ -91,7 +91,10 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
   let webhooks: WebhookFigures | undefined
   // Beside the looks: it may be slow, and nobody waits for it.
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(
-    Effect.catch(Effect.map(countWebhooks, (figures) => { webhooks = figures }), (error) => Effect.logWarning("What waits of webhooks could not be counted", error)),
+    Effect.catch(Effect.map(countWebhooks, (figures) => { webhooks = figures }), (error) => {
+      webhooks = undefined
+      return Effect.logWarning("What waits of webhooks could not be counted", error)
+    }),
     Effect.sleep(FIGURES_EVERY_MS)
   )))
 
@@ -126,7 +129,7 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
         records_lost: sumOf(partitions, ({ lost }) => lost),
         reports_dropped: yield* served.dropped
       },
-      lag_ms: yield* Effect.orElseSucceed(streams.lag_ms, () => 0),
+      lag_ms: yield* Effect.orElseSucceed(streams.lag_ms, () => undefined),
       partitions, rates: ratesOf(partitions, clock.currentTimeMillisUnsafe()), webhooks
     }
     return report

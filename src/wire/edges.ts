@@ -6,6 +6,7 @@
 import { randomBytes } from "node:crypto"
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http"
 import type { Duplex } from "node:stream"
+import { isInCidrs } from "../ports/network-address.ts"
 import { boundConnections, type ConnectionBounds } from "./connections.ts"
 
 /** Of silence on a socket, whoever owes the next byte: a body or an answer that nobody goes on with holds nothing for longer. */
@@ -31,7 +32,24 @@ const requestIdOf = (given: string | Array<string> | undefined): string =>
 const headBytesMax = 32 * 1024
 
 /** On every answer. An upgraded connection writes its own head, so routes put these on it (`route.ts`). */
-export const edgeHeaders = (requestId: string): Readonly<Record<string, string>> => ({ "x-request-id": requestId, "access-control-allow-origin": "*", "access-control-expose-headers": exposed })
+export const edgeHeaders = (requestId: string): Readonly<Record<string, string>> => ({ "x-request-id": requestId, "access-control-allow-origin": "*", "access-control-expose-headers": exposed, "x-content-type-options": "nosniff" })
+
+/** What proxies say of the request that they pass on; lower case. */
+const forwardedHeaders = ["x-forwarded-for", "x-forwarded-host", "x-forwarded-proto", "forwarded", "x-real-ip"]
+export interface EdgeOptions extends ConnectionBounds {
+  /** The header in which a trusted proxy names the visitor's country. */ readonly countryHeader?: string | undefined
+}
+/** Who is no proxy of ours has nothing to say about whose request this is: nothing behind the edge sees such a header from anybody else. */
+const makeForget = ({ countryHeader, trustedProxies = [] }: EdgeOptions) => {
+  const names = countryHeader === undefined ? forwardedHeaders : [...forwardedHeaders, countryHeader.toLowerCase()]
+  return ({ headers, socket }: IncomingMessage): void => {
+    for (const name of names) {
+      if (headers[name] === undefined) continue
+      if (trustedProxies.length > 0 && isInCidrs(socket.remoteAddress ?? "", trustedProxies)) return
+      delete headers[name]
+    }
+  }
+}
 
 /** Gives the request its id, and an address that cannot be decoded one that no operation has: it is refused as any unknown one. */
 const named = (request: IncomingMessage): string => {
@@ -99,15 +117,17 @@ const answerUnparsed = (error: Error & { readonly code?: string }, socket: Duple
 /** Events that bring a request; those of the second kind are not emitted to `request` by Node when somebody listens to them. */
 const requestEvents: ReadonlySet<string> = new Set(["request", "checkContinue", "checkExpectation"])
 
-export const makeServer = (bounds: ConnectionBounds = {}) => (): Server => {
+export const makeServer = (options: EdgeOptions = {}) => (): Server => {
+  const forget = makeForget(options)
   const server = createServer({ keepAliveTimeout: 65_000, headersTimeout: 30_000, requestTimeout: 0, maxHeaderSize: headBytesMax, requireHostHeader: false })
   server.setTimeout(silence_ms)
-  boundConnections(server, bounds)
+  boundConnections(server, options)
   server.on("clientError", answerUnparsed)
   server.on("checkExpectation", () => {})
   // A second `request` listener could not keep the router from answering again, so the event itself is taken.
   const emit = server.emit.bind(server) as (event: string, ...args: Array<unknown>) => boolean
   server.emit = ((event: string, ...args: Array<unknown>) => {
+    if (event === "upgrade" || requestEvents.has(event)) forget(args[0] as IncomingMessage)
     if (event === "upgrade") named(args[0] as IncomingMessage)
     return requestEvents.has(event) && answersAtEdge(server, args[0] as IncomingMessage, args[1] as ServerResponse) ? true : emit(event, ...args)
   }) as typeof server.emit

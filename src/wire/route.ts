@@ -114,13 +114,18 @@ const causeResponse = (cause: Cause.Cause<unknown>, plane: Plane, requestId: str
   )
 }
 
+/** Of every page: what it loads and whom it asks is ours, and nobody shows it inside of theirs. A page may narrow it. */
+const pageHeaders = {
+  "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+  "referrer-policy": "same-origin"
+}
 const toResponse = (operation: Operation, answer: unknown, headers: Readonly<Record<string, string>>, held: () => HeldMemory): HttpServerResponse.HttpServerResponse => {
   const owing = <A extends string | Uint8Array>(body: A): A => {
     if (body.length > FREE_BYTES) held().owe(body.length)
     return body
   }
   if (!(answer instanceof Reply)) return HttpServerResponse.text(owing(JSON.stringify(answer)), { status: operation.success.status, headers, contentType: "application/json" })
-  const options = { status: answer.status, headers: { ...headers, ...answer.headers }, contentType: answer.type }
+  const options = { status: answer.status, headers: { ...headers, ...answer.type.startsWith("text/html") ? pageHeaders : {}, ...answer.headers }, contentType: answer.type }
   if (typeof answer.body === "string") return HttpServerResponse.text(owing(answer.body), options)
   if (answer.body instanceof Readable) return HttpServerResponse.raw(answer.body, { status: answer.status, headers: { ...headers, ...answer.headers, "content-type": answer.type } })
   return HttpServerResponse.uint8Array(owing(answer.body), options)

@@ -102,12 +102,14 @@ describe("demo page", () => {
     const port = await freePort()
     const host: Server = createServer((request, response) => {
       const name = (request.url ?? "/").split("?")[0].replace(/^\/(demo\/)?/, "") || "index.html"
-      if (["index.html", "page.css", "page.js"].includes(name)) return void response.writeHead(200, { "content-type": name.endsWith("html") ? "text/html" : name.endsWith("css") ? "text/css" : "text/javascript" }).end(readFileSync(join(page_, name)))
+      // Another shop's page: the same code, which names our address as its own would.
+      if (name === "page.js") return void response.writeHead(200, { "content-type": "text/javascript" }).end(readFileSync(join(page_, name), "utf8").replace("const api = location.origin", `const api = ${JSON.stringify(program.base)}`))
+      if (["index.html", "page.css"].includes(name)) return void response.writeHead(200, { "content-type": name.endsWith("html") ? "text/html" : "text/css" }).end(readFileSync(join(page_, name)))
       response.writeHead(302, { location: `${program.base}${request.url}` }).end()
     })
     await new Promise<void>((settle) => host.listen(port, "127.0.0.1", settle))
     try {
-      const { errors, page } = await open(`http://localhost:${port}/?api=${encodeURIComponent(program.base)}`)
+      const { errors, page } = await open(`http://localhost:${port}/`)
       await page.fill(".ais-SearchBox-input", "yoga")
       await settled(page, (found) => found > 0 && found < 1500)
       expect(errors).toEqual([])
@@ -115,6 +117,17 @@ describe("demo page", () => {
     } finally {
       host.close()
     }
+  })
+
+  it("asks nobody else, whatever its address says, and keeps to its policy", async (context) => {
+    if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
+    const { errors, hosts, page } = await open(`${program.base}/?api=${encodeURIComponent("http://elsewhere.example")}`)
+    // A refusal of the policy is an error of the console.
+    expect([errors, [...hosts]]).toEqual([[], ["127.0.0.1"]])
+    expect(await page.evaluate(() => document.querySelectorAll("script:not([src]), [onclick], [onload]").length)).toBe(0)
+    await page.goto(`${program.base}/docs`)
+    expect(await page.evaluate(() => getComputedStyle(document.querySelector("details")!).borderRadius)).not.toBe("0px")
+    await page.close()
   })
 
   it("can be used with a keyboard and a screen reader", async (context) => {

@@ -22,7 +22,7 @@ const ids: Record<string, string> = {}
 const sessions = {} as Record<Role, string>
 
 beforeAll(async () => {
-  program = await startProgram({ allowPrivateAddresses: true })
+  program = await startProgram({ allowPrivateAddresses: true, trustedProxies: ["127.0.0.0/8"] })
   first = await program.tenant("First")
   second = await program.tenant("Second")
   for (const role of ROLES) {

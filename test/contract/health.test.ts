@@ -9,7 +9,7 @@ afterAll(() => program.stop())
 
 describe("health", () => {
   it("needs no key, counts toward no rate and says no more than it must", async () => {
-    for (const path of ["/api/v1/health", "/health"]) {
+    for (const path of ["/api/v1/health", "/health", "/v1/health"]) {
       const answers = await Promise.all(Array.from({ length: 50 }, () => program.request("GET", path)))
       for (const { body, headers, status } of answers) {
         expect([status, body]).toEqual([200, { ok: true, status: "ok", version }])

@@ -87,6 +87,10 @@ it("a quota, a plan and a wallet survive a kill, and are set and topped up from 
     assert.strictEqual((await send("GET", "/entitlement")).body.quota.used, later.quota.used)
     assert.strictEqual(command("org", "plan", organization!, "free").out, "free, 10000 searches a month, no more than that")
     assert.strictEqual((await send("GET", "/entitlement")).body.plan.id, "free")
+    assert.deepInclude(JSON.parse(command("org", "pause", organization!, "--reason", "payment", "--json").out), { id: organization, status: "paused" })
+    assert.strictEqual((await send("GET", "/entitlement")).status, 402)
+    assert.strictEqual(command("org", "resume", organization!).out, `${organization} is active`)
+    assert.deepInclude(JSON.parse(command("org", "resume", organization!, "--json").out), { id: organization, status: "active" })
     program.signal("SIGTERM")
     assert.strictEqual(await program.exited, 0)
   } finally {

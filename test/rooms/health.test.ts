@@ -122,7 +122,7 @@ it.live("health finds every part that fails, in bounded time, and answers at onc
       expect((yield* health.latest).partitions.map(({ group, partition }) => [group, partition])).toContainEqual(["attribution", 0])
 
       // Everything is counted before the database goes away, and one record comes after.
-      while ((yield* health.latest).lag_ms > 0) yield* Effect.sleep(20)
+      while ((yield* health.latest).lag_ms !== 0) yield* Effect.sleep(20)
       yield* Effect.promise(() => server.stop())
       yield* log.append([{ topic: BEHAVIOUR_EVENTS.name, partition: 0, value: new Uint8Array([1]) }])
       const alone = yield* until(["degraded", "streams", "postgres"])

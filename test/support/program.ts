@@ -37,6 +37,7 @@ export interface ProgramOptions {
   /** Fills a demo shop of that size. */ readonly demoProducts?: number
   readonly trustedProxies?: ReadonlyArray<string>
   readonly serviceDomain?: string
+  /** In which a trusted proxy names the country. */ readonly countryHeader?: string
   readonly gateway?: GatewaySettings
   /** Around the real engine and inside its circuits. */ readonly wrapEngine?: (engine: SearchEngine) => SearchEngine
   readonly guard?: GuardOptions
@@ -54,7 +55,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
   const gateway = options.gateway === undefined ? Layer.empty : Layer.succeed(GatewaySettings, options.gateway)
-  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port, ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }) }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true, serviceDomain: options.serviceDomain, ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) }) })), Layer.provide(gateway)), scope))
+  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port, countryHeader: options.countryHeader, ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }) }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true, serviceDomain: options.serviceDomain, searching: { countryHeader: options.countryHeader }, ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) }) })), Layer.provide(gateway)), scope))
   const base = `http://127.0.0.1:${port}`
   const access = Context.get(context as Context.Context<Access>, Access)
   const { demoProducts } = options

@@ -1,7 +1,7 @@
 // The demo shop: InstantSearch with the reference engine's adapter against our /v1, the search key only. What the visitor
-// does goes to /v1/events; the strip shows what analytics make of it. `?api=` lets the page run from another origin.
+// does goes to /v1/events; the strip shows what analytics make of it.
 (async () => {
-  const api = new URLSearchParams(location.search).get("api") ?? location.origin
+  const api = location.origin
   const config = await (await fetch(`${api}/demo/config.json`)).json()
   const node = new URL(api)
   const events = `${api}/v1/events?x-svc-api-key=${encodeURIComponent(config.search_key)}`
@@ -81,7 +81,7 @@
     list("department", 8), list("brand", 8), list("color", 6),
     W.numericMenu({ container: "#price", attribute: "price", items: [{ label: "Any" }, { label: "Under €25", end: 25 }, { label: "€25 to €100", start: 25, end: 100 }, { label: "€100 to €500", start: 100, end: 500 }, { label: "Over €500", start: 500 }] }),
     W.ratingMenu({ container: "#rating", attribute: "rating", max: 5 }),
-    W.toggleRefinement({ container: "#stock", attribute: "in_stock", on: true, templates: { labelText: "In stock only" } }),
+    W.toggleRefinement({ container: "#stock", attribute: "in_stock", on: true, templates: { labelText: () => "In stock only" } }),
     W.hits({
       container: "#hits",
       templates: {
