@@ -1,5 +1,6 @@
-/** What a rule may be (reference contract 17.1). Pure; the first field that is wrong is named, in the reference's words where it has some. */
-import { type InputInvalid, inputInvalid } from "../wire/errors.ts"
+/** What a rule may be (reference contract 17.1). Pure; every field that is wrong is named, in the reference's words where it has some. */
+import { invalidFields, type Issue, issuesIn } from "../wire/checks.ts"
+import type { InputInvalid } from "../wire/errors.ts"
 import { LIMIT_MAX, META_FIELDS, type MetaField, NAME_CHARACTERS_MAX, type Rule, RULE_TYPES, type RuleParams, type RuleType, WEIGHT_MAX } from "./schema.ts"
 
 type Fields = Readonly<Record<string, unknown>>
@@ -15,54 +16,62 @@ export interface Known {
   /** Type of a field of the collection; undefined where there is none. */ readonly fieldType: (collection: string, field: string) => string | undefined
 }
 
-const queryParams = (params: Fields, known: Known): RuleParams | InputInvalid => {
+type Issues = ReadonlyArray<Issue>
+type Checked = { readonly issues: Issues; readonly params: RuleParams }
+const isPositive = (value: unknown): value is number => typeof value === "number" && Number.isInteger(value) && value > 0
+
+const queryParams = (params: Fields, known: Known): Checked => {
   const { capture_search_requests = true, destination_collection, expand_query = false, limit, meta_fields = [] } = params
-  if (!isText(destination_collection)) return inputInvalid("params.destination_collection", "Destination collection is required")
-  if (!known.hasCollection(destination_collection)) return inputInvalid("params.destination_collection", "Destination collection does not exist")
-  if (typeof limit !== "number" || !Number.isInteger(limit) || limit <= 0) return inputInvalid("params.limit", "Limit should be a number greater than 0")
-  if (limit > LIMIT_MAX) return inputInvalid("params.limit", `At most ${LIMIT_MAX}`)
-  if (typeof capture_search_requests !== "boolean") return inputInvalid("params.capture_search_requests", "true or false")
-  if (typeof expand_query !== "boolean") return inputInvalid("params.expand_query", "true or false")
-  if (!Array.isArray(meta_fields) || !meta_fields.every((field) => (META_FIELDS as ReadonlyArray<unknown>).includes(field))) return inputInvalid("params.meta_fields", `An array of ${META_FIELDS.join(", ")}`)
-  return { destination_collection, limit, capture_search_requests, expand_query, meta_fields: META_FIELDS.filter((field) => (meta_fields as ReadonlyArray<MetaField>).includes(field)) }
+  const issues = issuesIn([
+    ["params.destination_collection", !isText(destination_collection) ? "Destination collection is required" : known.hasCollection(destination_collection) ? undefined : "Destination collection does not exist"],
+    ["params.limit", !isPositive(limit) ? "Limit should be a number greater than 0" : limit > LIMIT_MAX ? `At most ${LIMIT_MAX}` : undefined],
+    ["params.capture_search_requests", typeof capture_search_requests === "boolean" ? undefined : "true or false"],
+    ["params.expand_query", typeof expand_query === "boolean" ? undefined : "true or false"],
+    ["params.meta_fields", Array.isArray(meta_fields) && meta_fields.every((field) => (META_FIELDS as ReadonlyArray<unknown>).includes(field)) ? undefined : `An array of ${META_FIELDS.join(", ")}`]
+  ])
+  return { issues, params: { destination_collection, limit, capture_search_requests, expand_query, meta_fields } as RuleParams }
 }
-const counterParams = ({ counter_field, weight }: Fields, collection: string, known: Known): RuleParams | InputInvalid => {
-  if (!isText(counter_field)) return inputInvalid("params.counter_field", "Counter field is required when creating a counter type rule")
-  const type = known.fieldType(collection, counter_field)
-  if (counter_field === "id" || counter_field.includes(".") || (type !== undefined && !["int32", "int64", "float"].includes(type))) return inputInvalid("params.counter_field", "A field of numbers at the top of the document")
-  if (typeof weight !== "number" || !Number.isInteger(weight) || weight <= 0) return inputInvalid("params.weight", "Weight should be a number greater than 0")
-  if (weight > WEIGHT_MAX) return inputInvalid("params.weight", `At most ${WEIGHT_MAX}`)
-  return { counter_field, weight }
+const counterParams = ({ counter_field, weight }: Fields, collection: string, known: Known): Checked => {
+  const type = isText(counter_field) ? known.fieldType(collection, counter_field) : undefined
+  const issues = issuesIn([
+    ["params.counter_field", !isText(counter_field) ? "Counter field is required when creating a counter type rule"
+      : counter_field === "id" || counter_field.includes(".") || (type !== undefined && !["int32", "int64", "float"].includes(type)) ? "A field of numbers at the top of the document" : undefined],
+    ["params.weight", !isPositive(weight) ? "Weight should be a number greater than 0" : weight > WEIGHT_MAX ? `At most ${WEIGHT_MAX}` : undefined]
+  ])
+  return { issues, params: { counter_field, weight } as RuleParams }
 }
 const PARAMS: Record<RuleType, ReadonlyArray<string>> = {
   popular_queries: ["destination_collection", "limit", "capture_search_requests", "meta_fields", "expand_query"], nohits_queries: ["destination_collection", "limit", "capture_search_requests", "meta_fields", "expand_query"],
   counter: ["counter_field", "weight"], log: []
 }
 
-/** A rule, or why the body is none. `existing` is the rule of that name: only its tag and parameters may change, and what is left out stays. */
+const combination = "Event type or type is invalid (or) combination of both is invalid"
+
+/** A rule, or everything that is wrong with the body. `existing` is the rule of that name: only its tag and parameters may change, and what is left out stays. */
 export const ruleOf = (body: unknown, known: Known, existing?: Rule): Rule | InputInvalid => {
-  if (!isObject(body)) return inputInvalid("body", "A rule is an object")
-  const unknown = Object.keys(body).find((name) => !["name", "type", "collection", "event_type", "rule_tag", "params"].includes(name))
-  if (unknown !== undefined) return inputInvalid(unknown.slice(0, 100), "Not a field of a rule")
+  if (!isObject(body)) return invalidFields([{ path: "body", message: "A rule is an object" }])
   const { collection = existing?.collection, event_type = existing?.event_type, name, rule_tag = existing?.rule_tag, type = existing?.type } = body
-  if (!isText(name)) return inputInvalid("name", "Name is required when creating an analytics rule")
-  if (name.length > NAME_CHARACTERS_MAX) return inputInvalid("name", `At most ${NAME_CHARACTERS_MAX} characters`)
-  if (!isText(type)) return inputInvalid("type", "Type is required when creating an analytics rule")
-  if (!isText(collection)) return inputInvalid("collection", "Collection is required when creating an analytics rule")
-  if (!isText(event_type)) return inputInvalid("event_type", "Event type is required when creating an analytics rule")
-  if (existing !== undefined && type !== existing.type) return inputInvalid("type", "Rule type cannot be changed")
-  if (existing !== undefined && collection !== existing.collection) return inputInvalid("collection", "Rule collection cannot be changed")
-  if (existing !== undefined && event_type !== existing.event_type) return inputInvalid("event_type", "Rule event type cannot be changed")
-  if (!(RULE_TYPES as ReadonlyArray<string>).includes(type)) return inputInvalid("type", "Event type or type is invalid (or) combination of both is invalid")
-  const kind = type as RuleType
-  if (!EVENT_TYPES[kind].includes(event_type)) return inputInvalid("event_type", "Event type or type is invalid (or) combination of both is invalid")
-  if (!known.hasCollection(collection)) return inputInvalid("collection", `Collection ${collection.slice(0, 200)} does not exist`)
-  if (rule_tag !== undefined && !isText(rule_tag)) return inputInvalid("rule_tag", "A text")
+  const kind = (RULE_TYPES as ReadonlyArray<unknown>).includes(type) ? type as RuleType : undefined
   const given = body.params ?? (existing === undefined ? {} : undefined)
-  if (given !== undefined && !isObject(given)) return inputInvalid("params", "An object")
-  const merged = { ...existing?.params, ...given }
-  const foreign = Object.keys(merged).find((param) => !PARAMS[kind].includes(param))
-  if (foreign !== undefined) return inputInvalid(`params.${foreign.slice(0, 100)}`, `Not a parameter of a rule of type ${kind}`)
-  const params = kind === "counter" ? counterParams(merged, collection, known) : kind === "log" ? {} : queryParams(merged, known)
-  return "_tag" in params ? params as InputInvalid : { name, type: kind, collection, event_type, ...(rule_tag === undefined ? {} : { rule_tag }), params: params as RuleParams }
+  const merged: Fields = { ...existing?.params, ...isObject(given) ? given : {} }
+  const { issues, params } = kind === "counter" ? counterParams(merged, String(collection), known) : kind === undefined || kind === "log" ? { issues: [], params: {} } : queryParams(merged, known)
+  const all = [
+    ...issuesIn([
+      ...Object.keys(body).filter((field) => !FIELDS.includes(field)).map((field) => [field.slice(0, 100), "Not a field of a rule"] as const),
+      ["name", !isText(name) ? "Name is required when creating an analytics rule" : name.length > NAME_CHARACTERS_MAX ? `At most ${NAME_CHARACTERS_MAX} characters` : undefined],
+      ["type", !isText(type) ? "Type is required when creating an analytics rule" : existing !== undefined && type !== existing.type ? "Rule type cannot be changed" : kind === undefined ? combination : undefined],
+      ["collection", !isText(collection) ? "Collection is required when creating an analytics rule" : existing !== undefined && collection !== existing.collection ? "Rule collection cannot be changed"
+        : known.hasCollection(collection) ? undefined : `Collection ${collection.slice(0, 200)} does not exist`],
+      ["event_type", !isText(event_type) ? "Event type is required when creating an analytics rule" : existing !== undefined && event_type !== existing.event_type ? "Rule event type cannot be changed"
+        : kind === undefined || EVENT_TYPES[kind].includes(event_type) ? undefined : combination],
+      ["rule_tag", rule_tag === undefined || isText(rule_tag) ? undefined : "A text"],
+      ["params", given === undefined || isObject(given) ? undefined : "An object"],
+      ...kind === undefined ? [] : Object.keys(merged).filter((param) => !PARAMS[kind].includes(param)).map((param) => [`params.${param.slice(0, 100)}`, `Not a parameter of a rule of type ${kind}`] as const)
+    ]),
+    ...isObject(given) || given === undefined ? issues : []
+  ].slice(0, ISSUES_MAX)
+  return all.length > 0 || kind === undefined ? invalidFields(all) : { name: name as string, type: kind, collection: collection as string, event_type: event_type as string, ...(rule_tag === undefined ? {} : { rule_tag: rule_tag as string }), params: params as RuleParams }
 }
+const FIELDS = ["name", "type", "collection", "event_type", "rule_tag", "params"]
+/** Of one answer, as of bodies that a schema reads. */
+const ISSUES_MAX = 50

@@ -45,19 +45,20 @@ const parseBound = (text: string): Bound | undefined => {
 
 export type DateRangeResult =
   | { readonly ok: true; readonly range: DateRange }
-  | { readonly ok: false; readonly path: "from" | "to"; readonly message: string }
+  | { readonly ok: false; readonly issues: ReadonlyArray<{ readonly path: "from" | "to"; readonly message: string }> }
 
+/** Both bounds, or what is wrong with either; with the range itself only where both are well. */
 export const parseDateRange = (from: string | undefined, to: string | undefined): DateRangeResult => {
-  const refuse = (path: "from" | "to", message: string): DateRangeResult => ({ ok: false, path, message })
-  if (from === undefined || from === "") return refuse("from", "`from` is required: an ISO 8601 date or date-time")
-  if (to === undefined || to === "") return refuse("to", "`to` is required: an ISO 8601 date or date-time")
-  const first = parseBound(from)
-  const last = parseBound(to)
-  if (first === undefined) return refuse("from", "`from` must be an ISO 8601 date or date-time")
-  if (last === undefined) return refuse("to", "`to` must be an ISO 8601 date or date-time")
-  const before = last.at + last.width
-  if (before <= first.at) return refuse("to", "`to` must not be before `from`")
+  const read = (path: "from" | "to", text: string | undefined): Bound | string =>
+    text === undefined || text === "" ? `\`${path}\` is required: an ISO 8601 date or date-time` : parseBound(text) ?? `\`${path}\` must be an ISO 8601 date or date-time`
+  const bounds = { from: read("from", from), to: read("to", to) }
+  const refuse = (message: string): DateRangeResult => ({ ok: false, issues: [{ path: "to", message }] })
+  if (typeof bounds.from === "string" || typeof bounds.to === "string") {
+    return { ok: false, issues: (["from", "to"] as const).flatMap((path) => typeof bounds[path] === "string" ? [{ path, message: bounds[path] as string }] : []) }
+  }
+  const before = bounds.to.at + bounds.to.width
+  if (before <= bounds.from.at) return refuse("`to` must not be before `from`")
   // Inclusive bounds: a range from an instant to the same instant 366 days later is 366 days and one instant, and fits.
-  if (before - first.at > RANGE_DAYS_MAX * DAY_MS + 1) return refuse("to", `The range must not be longer than ${RANGE_DAYS_MAX} days`)
-  return { ok: true, range: { from: first.at, before } }
+  if (before - bounds.from.at > RANGE_DAYS_MAX * DAY_MS + 1) return refuse(`The range must not be longer than ${RANGE_DAYS_MAX} days`)
+  return { ok: true, range: { from: bounds.from.at, before } }
 }

@@ -2,7 +2,8 @@
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
 import { collectionMatches } from "../access/decision.ts"
-import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
+import { invalidFields, issuesIn } from "../wire/checks.ts"
+import { CollectionNotAllowed, RestrictionNotApplicable } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { parseDateRange } from "./date-range.ts"
@@ -30,15 +31,17 @@ const requestOf = Effect.fnUntraced(function*(caller: Caller, query: typeof Metr
   const collection = query.collection === undefined || query.collection === "" ? undefined : storable(query.collection)
   yield* checkReach(caller, collection)
   const result = parseDateRange(query.from, query.to)
-  if (!result.ok) return yield* inputInvalid(result.path, result.message)
   const limit = query.limit === undefined ? PAGE_LIMIT_DEFAULT : wholeNumber(query.limit)
-  if (limit === undefined || limit < 1 || limit > PAGE_LIMIT_MAX) return yield* inputInvalid("limit", `A whole number from 1 to ${PAGE_LIMIT_MAX}`)
   const offset = query.offset === undefined ? 0 : wholeNumber(query.offset)
-  if (offset === undefined) return yield* inputInvalid("offset", "A whole number from 0 up")
-  const segment = query.segment === undefined || query.segment === "" ? undefined : segmentOf(query.segment)
-  if (segment === undefined && query.segment !== undefined && query.segment !== "") {
-    return yield* inputInvalid("segment", `One of ${SEGMENT_DIMENSIONS.join(", ")}, alone or with a value as in \`surface:search\``)
-  }
+  const hasSegment = query.segment !== undefined && query.segment !== ""
+  const segment = hasSegment ? segmentOf(query.segment!) : undefined
+  const others = issuesIn([
+    ["limit", limit === undefined || limit < 1 || limit > PAGE_LIMIT_MAX ? `A whole number from 1 to ${PAGE_LIMIT_MAX}` : undefined],
+    ["offset", offset === undefined ? "A whole number from 0 up" : undefined],
+    ["segment", hasSegment && segment === undefined ? `One of ${SEGMENT_DIMENSIONS.join(", ")}, alone or with a value as in \`surface:search\`` : undefined]
+  ])
+  if (!result.ok) return yield* invalidFields([...result.issues, ...others])
+  if (limit === undefined || offset === undefined || others.length > 0) return yield* invalidFields(others)
   return { organizationId: caller.organizationId, range: result.range, collection, segment, limit, offset }
 })
 

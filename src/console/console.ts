@@ -15,14 +15,14 @@ import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import type { Counters } from "../ports/counter.ts"
 import { Identifiers } from "../ports/identifiers.ts"
-import { type InputInvalid, inputInvalid, OriginNotAllowed, Throttled, Unauthorized } from "../wire/errors.ts"
+import { OriginNotAllowed, Throttled, Unauthorized } from "../wire/errors.ts"
 import { makeSignInAttempts } from "./attempts.ts"
 import { isOwnPage, sessionTokenOf } from "./cookie.ts"
 import { MemberConflict, MemberNotFound, RoleDenied, SignInRefused } from "./errors.ts"
 import { makeMembersRepository, type MemberRecord, type SessionRecord } from "./members-repository.ts"
-import { makePasswords, PASSWORD_CHARACTERS_MAX, PASSWORD_CHARACTERS_MIN } from "./password.ts"
+import { makePasswords, PASSWORD_CHARACTERS_MAX } from "./password.ts"
 import { maySetRoles, reaches, type Role } from "./roles.ts"
-import { EMAIL_CHARACTERS_MAX, MEMBERS_MAX, NAME_CHARACTERS_MAX, SESSION_MS, SESSIONS_PER_MEMBER_MAX } from "./schema.ts"
+import { EMAIL_CHARACTERS_MAX, MEMBERS_MAX, normalEmail, SESSION_MS, SESSIONS_PER_MEMBER_MAX } from "./schema.ts"
 
 /** `member` as it was when the request began. */
 export type ConsoleCaller = { readonly type: "operator" } | { readonly type: "member"; readonly member: MemberRecord; readonly session: SessionRecord }
@@ -45,19 +45,6 @@ const TOKEN_CHARACTERS = 43
 const INITIAL_PASSWORD_CHARACTERS = 20
 
 const hashOf = (token: string): string => createHash("sha256").update(token).digest("hex")
-const normalEmail = (email: string): string => email.trim().toLowerCase()
-
-const checkedEmail = (email: string): Effect.Effect<string, InputInvalid> => {
-  const normal = normalEmail(email)
-  return normal.length <= EMAIL_CHARACTERS_MAX && /^[^\s@\u0000]+@[^\s@\u0000]+$/.test(normal) ? Effect.succeed(normal) : Effect.fail(inputInvalid("email", "An e-mail address"))
-}
-const checkedName = (name: string): Effect.Effect<string, InputInvalid> =>
-  name.length <= NAME_CHARACTERS_MAX && !name.includes("\u0000") ? Effect.succeed(name.trim()) : Effect.fail(inputInvalid("name", `At most ${NAME_CHARACTERS_MAX} characters`))
-const checkedPassword = (path: string, password: string): Effect.Effect<string, InputInvalid> =>
-  password.length >= PASSWORD_CHARACTERS_MIN && password.length <= PASSWORD_CHARACTERS_MAX
-    ? Effect.succeed(password)
-    : Effect.fail(inputInvalid(path, `${PASSWORD_CHARACTERS_MIN} to ${PASSWORD_CHARACTERS_MAX} characters`))
-
 export class Console extends Context.Service<Console, {
   /** Who asks, or the first refusal: 401 neither token nor session, 403 another site's page, another organization, or a role that does not reach. O(1). */
   readonly check: (request: ConsoleRequest) => Effect.Effect<ConsoleCaller, Unauthorized | OriginNotAllowed | RoleDenied | ConfigurationUnavailable>
@@ -65,11 +52,11 @@ export class Console extends Context.Service<Console, {
   readonly signIn: (given: { readonly email: string; readonly password: string; readonly organizationId: string | undefined; readonly address: string }) => Effect.Effect<OpenedSession, SignInRefused | Throttled | ConfigurationUnavailable>
   readonly signOut: (session: SessionRecord) => Effect.Effect<void, ConfigurationUnavailable>
   /** Every session of the member is over then; answers a new one. */
-  readonly changePassword: (member: MemberRecord, given: { readonly current: string; readonly next: string; readonly address: string }) => Effect.Effect<OpenedSession, SignInRefused | InputInvalid | MemberNotFound | Throttled | ConfigurationUnavailable>
+  readonly changePassword: (member: MemberRecord, given: { readonly current: string; readonly next: string; readonly address: string }) => Effect.Effect<OpenedSession, SignInRefused | MemberNotFound | Throttled | ConfigurationUnavailable>
   /** By the time they were added. */
   readonly members: (organizationId: string) => ReadonlyArray<MemberRecord>
-  readonly addMember: (actor: ConsoleCaller, organizationId: string, member: NewMember) => Effect.Effect<{ readonly member: MemberRecord; readonly initialPassword: string | undefined }, InputInvalid | MemberConflict | RoleDenied | Throttled | ConfigurationUnavailable>
-  readonly changeMember: (actor: ConsoleCaller, organizationId: string, id: string, change: MemberChange) => Effect.Effect<MemberRecord, InputInvalid | MemberNotFound | MemberConflict | RoleDenied | Throttled | ConfigurationUnavailable>
+  readonly addMember: (actor: ConsoleCaller, organizationId: string, member: NewMember) => Effect.Effect<{ readonly member: MemberRecord; readonly initialPassword: string | undefined }, MemberConflict | RoleDenied | Throttled | ConfigurationUnavailable>
+  readonly changeMember: (actor: ConsoleCaller, organizationId: string, id: string, change: MemberChange) => Effect.Effect<MemberRecord, MemberNotFound | MemberConflict | RoleDenied | Throttled | ConfigurationUnavailable>
   readonly removeMember: (actor: ConsoleCaller, organizationId: string, id: string) => Effect.Effect<void, MemberNotFound | MemberConflict | RoleDenied | ConfigurationUnavailable>
 }>()("dowser/console/Console") {
   static readonly layer: Layer.Layer<Console, never, Configuration | Counters | Identifiers | OperatorAuth | SqlClient.SqlClient> = Layer.effect(Console, Effect.gen(function*() {
@@ -189,7 +176,6 @@ export class Console extends Context.Service<Console, {
       }),
       signOut: (session) => Effect.asVoid(stored(configuration.write({ kind: "console_session", organizationId: session.organization_id, id: session.id }, repository.removeSession(session.id)))),
       changePassword: Effect.fn("Console.changePassword")(function*(member, { address, current, next }) {
-        yield* checkedPassword("new_password", next)
         yield* proven(member.id, address, current, member)
         const password_hash = yield* hashed(next)
         const changed = yield* stored(configuration.write({ kind: "member", organizationId: member.organization_id, id: member.id }, Effect.gen(function*() {
@@ -205,11 +191,11 @@ export class Console extends Context.Service<Console, {
       }),
       members: (organizationId) => [...members.values()].filter((member) => member.organization_id === organizationId).sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1)),
       addMember: Effect.fn("Console.addMember")(function*(actor, organizationId, given) {
-        const email = yield* checkedEmail(given.email)
-        const name = yield* checkedName(given.name)
+        const email = normalEmail(given.email)
+        const name = given.name.trim()
         yield* allowed(actor, [given.role])
         const initialPassword = given.password === undefined ? yield* identifiers.secret(INITIAL_PASSWORD_CHARACTERS) : undefined
-        const password_hash = yield* hashed(yield* checkedPassword("password", given.password ?? initialPassword!))
+        const password_hash = yield* hashed(given.password ?? initialPassword!)
         const now = yield* Clock.currentTimeMillis
         const member: MemberRecord = { id: yield* identifiers.make("mem"), organization_id: organizationId, email, name, role: given.role, password_hash, sessions_after: 0, created_at: now, updated_at: now }
         yield* changing(organizationId, member.id, Effect.fnUntraced(function*(rows) {
@@ -224,9 +210,9 @@ export class Console extends Context.Service<Console, {
       changeMember: Effect.fn("Console.changeMember")(function*(actor, organizationId, id, change) {
         const known = members.get(id)
         if (known === undefined || known.organization_id !== organizationId) return yield* missing(id)
-        const name = change.name === undefined ? undefined : yield* checkedName(change.name)
+        const name = change.name?.trim()
         yield* allowed(actor, [known.role, change.role])
-        const password_hash = change.password === undefined ? undefined : yield* hashed(yield* checkedPassword("password", change.password))
+        const password_hash = change.password === undefined ? undefined : yield* hashed(change.password)
         return yield* changing(organizationId, id, Effect.fnUntraced(function*() {
           const found = yield* repository.get(id)
           if (found === undefined) return yield* missing(id)

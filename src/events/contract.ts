@@ -1,8 +1,9 @@
 /** `POST /events` (contract part 3): reachable with a search key, one JSON batch or NDJSON of any length. What it refused: full key. */
 import { Schema } from "effect"
 import { Job } from "../jobs/schema.ts"
+import { pageLimit } from "../wire/checks.ts"
 import { operation } from "../wire/operation.ts"
-import { BATCH_BYTES_MAX, EventBatch, EventBatchAnswer, FailedEventList, ReplayBody, RetryAnswer, RetryBody } from "./schema.ts"
+import { BATCH_BYTES_MAX, EventBatch, EventBatchAnswer, FAILED_PAGE_MAX, FailedEventList, ReplayBody, RetryAnswer, RetryBody } from "./schema.ts"
 
 export const ingestEvents = operation({
   id: "ingestEvents", group: "events", plane: "control", scope: "search", method: "POST", path: "/v1/events",
@@ -13,7 +14,7 @@ export const ingestEvents = operation({
 
 export const listFailedEvents = operation({
   id: "listFailedEvents", group: "events", plane: "control", scope: "full", method: "GET", path: "/v1/events/failed", summary: "List refused entries of the last seven days with their reasons",
-  query: Schema.Struct({ collection: Schema.optionalKey(Schema.String), limit: Schema.optionalKey(Schema.String), cursor: Schema.optionalKey(Schema.String) }), success: FailedEventList
+  query: Schema.Struct({ collection: Schema.optionalKey(Schema.String), limit: Schema.optionalKey(pageLimit(FAILED_PAGE_MAX)), cursor: Schema.optionalKey(Schema.String) }), success: FailedEventList
 })
 export const retryFailedEvents = operation({
   id: "retryFailedEvents", group: "events", plane: "control", scope: "full", method: "POST", path: "/v1/events/failed/retry", summary: "Send refused entries through again after a fix",

@@ -6,6 +6,7 @@ import { collectionMatches } from "../access/decision.ts"
 import { parseDateRange } from "../analytics/date-range.ts"
 import { storable } from "../analytics/normalize-query.ts"
 import { Entitlements } from "../metering/entitlements.ts"
+import { invalidFields } from "../wire/checks.ts"
 import { parseBounded } from "../wire/body.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
 import type { HeldMemory } from "../wire/request-memory.ts"
@@ -105,26 +106,22 @@ export const routes = Effect.gen(function*() {
       return yield* events.ingestEvents(caller.organizationId, entries, { reaches: reachOf(caller) })
     })),
     implement(contract.listFailedEvents, Effect.fnUntraced(function*({ caller, query }) {
-      const { collection, cursor, limit: text = "50" } = yield* query
+      const { collection, cursor, limit: text = 50 } = yield* query
       const limit = Number(text)
-      if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > FAILED_PAGE_MAX) return yield* inputInvalid("limit", `A whole number from 1 to ${FAILED_PAGE_MAX}`)
       yield* checkReach(caller, given(collection))
       const data = yield* failed.list(caller.organizationId, { collection: given(collection), cursor: given(cursor), limit: limit + 1 })
       return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
     })),
     implement(contract.retryFailedEvents, Effect.fnUntraced(function*({ caller, payload }) {
       const { collection, cursor, ids, set } = yield* payload
-      if (ids !== undefined && (ids.length === 0 || ids.length > RETRIES_MAX)) return yield* inputInvalid("ids", `1 to ${RETRIES_MAX} ids`)
       yield* checkReach(caller, given(collection))
       return yield* failed.retry(caller.organizationId, { collection: given(collection), cursor: given(cursor), ids: ids?.map(storable), set, limit: RETRIES_MAX, reaches: reachOf(caller) })
     })),
     implement(contract.replayEvents, Effect.fnUntraced(function*({ caller, payload }) {
       yield* checkWhole(caller)
-      const { from, target, to, types } = yield* payload
-      if (target !== "analytics") return yield* inputInvalid("target", `\`${target}\` has no results that are rebuilt from events; use \`analytics\``)
-      if (types !== undefined && EVENT_TYPES.some((type) => !types.includes(type))) return yield* inputInvalid("types", "Figures of analytics join events of all types: name all of them, or leave `types` out")
+      const { from, to } = yield* payload
       const parsed = parseDateRange(from, to)
-      if (!parsed.ok) return yield* inputInvalid(parsed.path, parsed.message)
+      if (!parsed.ok) return yield* invalidFields(parsed.issues)
       yield* entitlements.require(caller.organizationId, "event_replays")
       return yield* replays.replay(caller.organizationId, parsed.range)
     })),

@@ -3,6 +3,7 @@
  * (spec part 2 "Behavioural event batch", contract part 3). How an entry earns this shape is in `accept-batch.ts`.
  */
 import { Schema } from "effect"
+import { refusing } from "../wire/checks.ts"
 
 export const EVENT_TYPES = ["search", "view", "click", "add_to_cart", "purchase", "conversion", "custom"] as const
 export type EventType = (typeof EVENT_TYPES)[number]
@@ -134,7 +135,7 @@ export const FailedEvent = Schema.Struct({
 export const FailedEventList = Schema.Struct({ data: Schema.Array(FailedEvent), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier: "FailedEventList", description: "Newest first, of the last seven days." })
 
 export const RetryBody = Schema.Struct({
-  ids: Schema.optionalKey(Schema.Array(Schema.String)),
+  ids: Schema.optionalKey(Schema.Array(Schema.String).check(refusing((ids: ReadonlyArray<string>) => ids.length === 0 || ids.length > RETRIES_MAX ? `1 to ${RETRIES_MAX} ids` : undefined))),
   /** Without `ids`: where the answer before ended. */ cursor: Schema.optionalKey(Schema.String),
   /** Keys laid over every entry before it is judged again; null takes a key away. */ set: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
   collection: Schema.optionalKey(Schema.String)
@@ -151,6 +152,6 @@ export const REPLAY_TARGETS = ["analytics", "recommendations", "experiments"] as
 export const ReplayBody = Schema.Struct({
   from: Schema.String,
   to: Schema.String,
-  types: Schema.optionalKey(Schema.Array(Schema.Literals(EVENT_TYPES))),
-  target: Schema.Literals(REPLAY_TARGETS)
+  types: Schema.optionalKey(Schema.Array(Schema.Literals(EVENT_TYPES)).check(refusing((types: ReadonlyArray<typeof EVENT_TYPES[number]>) => EVENT_TYPES.every((type) => types.includes(type)) ? undefined : "Figures of analytics join events of all types: name all of them, or leave `types` out"))),
+  target: Schema.Literals(REPLAY_TARGETS).check(refusing((target: string) => target === "analytics" ? undefined : `\`${target}\` has no results that are rebuilt from events; use \`analytics\``))
 }).annotate({ identifier: "ReplayEvents", description: "`from` and `to`: ISO 8601 dates or date-times, both inclusive, widened to whole days (UTC). Figures join events of all types, so `types` names all of them or is left out." })

@@ -5,8 +5,9 @@
 import { Schema } from "effect"
 import { SearchResponse } from "../search/contract.ts"
 import { Suggestions, SuggestionsQuery } from "../suggestions/schema.ts"
+import { refusing } from "../wire/checks.ts"
 import { operation } from "../wire/operation.ts"
-import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, SEARCH_TIME_MAX_MS } from "./limits.ts"
+import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, FILTER_CHARACTERS_MAX, SEARCH_TIME_MAX_MS } from "./limits.ts"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)
 const parameters = "Search parameters by their names, as texts, numbers or booleans; unknown ones are ignored."
@@ -30,7 +31,11 @@ const DocumentsBody = Schema.Struct({ documents: Schema.Array(anything) }).annot
 })
 const IdsBody = Schema.Struct({ ids: Schema.Array(Schema.String) }).annotate({ identifier: "DocumentIdsBody", description: `1 to ${DOCUMENTS_MAX} ids; one that is not there has a verdict with status 404.` })
 
-const ScopedTokenBody = Schema.Struct({ index: Schema.String, scopedFilter: Schema.String, expiresInSeconds: Schema.Int }).annotate({
+const ScopedTokenBody = Schema.Struct({
+  index: Schema.String,
+  scopedFilter: Schema.String.check(refusing((filter: string) => filter.trim() === "" || filter.length > FILTER_CHARACTERS_MAX ? `A filter of 1 to ${FILTER_CHARACTERS_MAX} characters; an empty one would restrict nothing` : undefined)),
+  expiresInSeconds: Schema.Int.check(refusing((seconds: number) => seconds < 1 || seconds > EXPIRES_IN_MAX_S ? `1 to ${EXPIRES_IN_MAX_S}` : undefined))
+}).annotate({
   identifier: "ScopedTokenBody", description: `\`scopedFilter\` is ANDed to every search with the token, beside what the key and the search say. 1 to ${EXPIRES_IN_MAX_S} seconds; never longer than the key.`
 })
 const ScopedToken = Schema.Struct({ token: Schema.String, index: Schema.String, expiresAt: Schema.String }).annotate({ identifier: "ScopedToken", description: "`expiresAt` is ISO 8601. The token is stored nowhere; it ends early with its key." })

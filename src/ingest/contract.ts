@@ -1,5 +1,6 @@
 /** Reindex and the jobs it makes (spec part 4, contract part 4). */
 import { Schema } from "effect"
+import { pageLimit } from "../wire/checks.ts"
 import { operation } from "../wire/operation.ts"
 import { IngestJob } from "./schema.ts"
 
@@ -10,7 +11,7 @@ export const reindexCollection = operation({
 const at = { group: "ingest jobs", plane: "control", scope: "full" } as const
 export const listIngestJobs = operation({
   ...at, id: "listIngestJobs", summary: "List ingest jobs, newest first", method: "GET", path: "/v1/ingest/jobs",
-  query: Schema.Struct({ limit: Schema.optionalKey(Schema.String), cursor: Schema.optionalKey(Schema.String), status: Schema.optionalKey(Schema.String) }),
+  query: Schema.Struct({ limit: Schema.optionalKey(pageLimit(250)), cursor: Schema.optionalKey(Schema.String), status: Schema.optionalKey(Schema.String) }),
   success: Schema.Struct({ data: Schema.Array(IngestJob), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier: "IngestJobList" })
 })
 export const getIngestJob = operation({ ...at, id: "getIngestJob", summary: "Get an ingest job", method: "GET", path: "/v1/ingest/jobs/:jobId", success: IngestJob, errors: [404] })

@@ -1,17 +1,10 @@
 /** Handlers of reindex and ingest jobs. */
 import { Effect } from "effect"
 import { CatalogNames } from "../catalog/names.ts"
-import { inputInvalid } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { CollectionMissing } from "./errors.ts"
 import { Ingest } from "./ingest.ts"
-
-const limitOf = (text: string | undefined) => {
-  if (text === undefined) return Effect.succeed(50)
-  const value = Number(text)
-  return /^\d{1,3}$/.test(text) && value >= 1 && value <= 250 ? Effect.succeed(value) : Effect.fail(inputInvalid("limit", "A whole number from 1 to 250"))
-}
 
 export const routes = Effect.gen(function*() {
   const ingest = yield* Ingest
@@ -25,8 +18,8 @@ export const routes = Effect.gen(function*() {
       return yield* ingest.reindex(caller.organizationId, collection, body.action ?? "upsert")
     })),
     implement(contract.listIngestJobs, Effect.fnUntraced(function*({ caller, query }) {
-      const { cursor, limit: given, status } = yield* query
-      const limit = yield* limitOf(given)
+      const { cursor, limit: given = 50, status } = yield* query
+      const limit = Number(given)
       const data = yield* ingest.list(caller.organizationId, { status, cursor, limit: limit + 1 })
       return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1].id } : {}) }
     })),

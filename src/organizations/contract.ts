@@ -1,6 +1,7 @@
 /** Organizations for the operator (`/console/v1`): what the command line speaks. */
 import { Schema } from "effect"
 import { ApiKey, CreateKey } from "../access/contract.ts"
+import { refusing } from "../wire/checks.ts"
 import { operation } from "../wire/operation.ts"
 
 export const Organization = Schema.Struct({
@@ -17,7 +18,7 @@ export const listOrganizations = operation({ ...at, scope: "console", id: "listO
 export const getOrganization = operation({ ...at, scope: "console", id: "getOrganization", summary: "Get an organization", method: "GET", path: "/console/v1/organizations/:organizationId", success: Organization })
 export const createOrganization = operation({
   ...at, id: "createOrganization", summary: "Create an organization with a full and a search key", method: "POST", path: "/console/v1/organizations",
-  payload: Schema.Struct({ name: Schema.String, plan: Schema.optionalKey(Schema.Literals(["free", "standard", "unlimited"])) }).annotate({ identifier: "CreateOrganization" }),
+  payload: Schema.Struct({ name: Schema.String.check(refusing((name: string) => name.trim() === "" || name.length > 200 ? "1 to 200 characters" : undefined)), plan: Schema.optionalKey(Schema.Literals(["free", "standard", "unlimited"])) }).annotate({ identifier: "CreateOrganization" }),
   success: Schema.Struct({ organization_id: Schema.String, full_key: Schema.String, search_key: Schema.String }).annotate({ identifier: "CreatedOrganization" }), status: 201
 })
 export const pauseOrganization = operation({

@@ -5,7 +5,7 @@ import type { OrganizationRecord } from "../access/keys-repository.ts"
 import { newKeyOf } from "../access/new-key.ts"
 import { createdWithinPlan, shownKey } from "../access/routes.ts"
 import { Entitlements } from "../metering/entitlements.ts"
-import { inputInvalid, NotFound } from "../wire/errors.ts"
+import { NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 
@@ -57,7 +57,6 @@ export const routes = Effect.gen(function*() {
     implement(contract.getOrganization, ({ params }) => Effect.map(organizationOf(access, params.organizationId), shown)),
     implement(contract.createOrganization, Effect.fnUntraced(function*({ payload }) {
       const { name, plan } = yield* payload
-      if (name.trim() === "" || name.length > 200) return yield* inputInvalid("name", "1 to 200 characters")
       return yield* Effect.provideService(createWithKeys(name, plan ?? "standard", rateLimitDefault), Access, access)
     })),
     implement(contract.pauseOrganization, Effect.fnUntraced(function*({ params, payload }) {

@@ -1,10 +1,11 @@
 /** Outbound webhooks (spec parts 2 and 6, contract part 6). Full key only. */
 import { Schema } from "effect"
+import { pageLimit, refusing } from "../wire/checks.ts"
 import { operation } from "../wire/operation.ts"
 import { WebhookBody, WebhookDelivery, WebhookEndpoint, WebhookEndpointDetail, WebhookEndpointWithSecret } from "./schema.ts"
 
 const at = { group: "webhooks", plane: "control", scope: "full" } as const
-const page = Schema.Struct({ limit: Schema.optionalKey(Schema.String), cursor: Schema.optionalKey(Schema.String) })
+const page = Schema.Struct({ limit: Schema.optionalKey(pageLimit(250)), cursor: Schema.optionalKey(Schema.String) })
 const listOf = <S extends Schema.Codec<unknown, unknown, never, never>>(item: S, identifier: string) => Schema.Struct({ data: Schema.Array(item), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier })
 
 export const listWebhooks = operation({ ...at, id: "listWebhooks", summary: "List webhook endpoints", method: "GET", path: "/v1/webhooks", query: page, success: listOf(WebhookEndpoint, "WebhookEndpointList") })
@@ -25,5 +26,5 @@ export const redeliverWebhookDelivery = operation({
 /** Decision: the contract names no path for the recovery that the product promises; it stands beside the other actions. */
 export const recoverWebhook = operation({
   ...at, id: "recoverWebhook", summary: "Send everything again that failed since a time (Unix milliseconds)", method: "POST", path: "/v1/webhooks/:webhookId/recover",
-  payload: Schema.Struct({ since: Schema.Int }).annotate({ identifier: "RecoverWebhook" }), success: Schema.Struct({ recovered: Schema.Int }).annotate({ identifier: "RecoveredWebhook" }), status: 202, errors: [404, 409]
+  payload: Schema.Struct({ since: Schema.Int.check(refusing((since: number) => since < 0 ? "Unix milliseconds, 0 or more" : undefined)) }).annotate({ identifier: "RecoverWebhook" }), success: Schema.Struct({ recovered: Schema.Int }).annotate({ identifier: "RecoveredWebhook" }), status: 202, errors: [404, 409]
 })

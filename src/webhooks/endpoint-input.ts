@@ -1,27 +1,24 @@
-/** What an endpoint may be (spec parts 2 and 8). Pure; the first field that is wrong is named. */
-import { type InputInvalid, inputInvalid } from "../wire/errors.ts"
-import { nameLengthMax, urlLengthMax, type WebhookBody } from "./schema.ts"
-import { normalizedEvents, subscriptionRefusal } from "./subscribable-events.ts"
+/** What an endpoint may be (spec parts 2 and 8). Pure. */
+import type { WebhookBody } from "./schema.ts"
+import { normalizedEvents } from "./subscribable-events.ts"
+
+export const nameLengthMax = 120
+export const urlLengthMax = 2_048
 
 export interface EndpointFields { readonly name: string; readonly url: string; readonly events: ReadonlyArray<string>; readonly enabled: boolean }
 
-const urlRefusal = (text: string): string | undefined => {
+export const nameRefusal = (text: string): string | undefined => {
+  const name = text.trim()
+  return name === "" || [...name].length > nameLengthMax ? `1 to ${nameLengthMax} characters` : name.includes("\u0000") ? "No NUL character" : undefined
+}
+export const urlRefusal = (text: string): string | undefined => {
   if (text.length > urlLengthMax) return `At most ${urlLengthMax} characters`
+  if (text.includes("\u0000")) return "No NUL character"
   const url = URL.canParse(text) ? new URL(text) : undefined
   if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) return "An address that begins with http:// or https://"
   // Decision: a name and password in the address would be stored and shown in plain text.
   return url.username !== "" || url.password !== "" ? "No user name or password in the address; check the signature instead" : undefined
 }
 
-/** Refusal or fields. Omitted `enabled` is true, also in a replacement: omitted fields reset. */
-export const endpointFields = (body: WebhookBody): EndpointFields | InputInvalid => {
-  const name = body.name.trim()
-  if (name === "" || [...name].length > nameLengthMax) return inputInvalid("name", `1 to ${nameLengthMax} characters`)
-  if (/[\u0000]/.test(name + body.url)) return inputInvalid(name.includes("\u0000") ? "name" : "url", "No NUL character")
-  const badUrl = urlRefusal(body.url)
-  if (badUrl !== undefined) return inputInvalid("url", badUrl)
-  if (body.events.length === 0) return inputInvalid("events", "Name at least one event, or `*` for all")
-  const badEvent = body.events.findIndex((event) => subscriptionRefusal(event) !== undefined)
-  if (badEvent >= 0) return inputInvalid(`events[${badEvent}]`, subscriptionRefusal(body.events[badEvent]) ?? "")
-  return { name, url: body.url, events: normalizedEvents(body.events), enabled: body.enabled ?? true }
-}
+/** Omitted `enabled` is true, also in a replacement: omitted fields reset. */
+export const endpointFields = ({ enabled, events, name, url }: WebhookBody): EndpointFields => ({ name: name.trim(), url, events: normalizedEvents(events), enabled: enabled ?? true })

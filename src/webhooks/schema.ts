@@ -1,8 +1,9 @@
 /** Endpoints and deliveries as the API shows them (spec parts 2, 3 and 6), and their limits (part 8). */
 import { Schema } from "effect"
+import { refusing } from "../wire/checks.ts"
+import { nameRefusal, urlRefusal } from "./endpoint-input.ts"
+import { subscriptionRefusal } from "./subscribable-events.ts"
 
-export const nameLengthMax = 120
-export const urlLengthMax = 2_048
 /** Decision: the specification names no limit; without one, one event could become any number of deliveries. */
 export const endpointsMax = 100
 /** Spec part 6, rule 7. */
@@ -10,9 +11,9 @@ export const deliveriesListed = 100
 
 const strings = Schema.Array(Schema.String)
 export const WebhookBody = Schema.Struct({
-  name: Schema.String,
-  url: Schema.String,
-  /** Names of the event table, or `*`. */ events: strings,
+  name: Schema.String.check(refusing(nameRefusal)),
+  url: Schema.String.check(refusing(urlRefusal)),
+  /** Names of the event table, or `*`. */ events: Schema.Array(Schema.String.check(refusing(subscriptionRefusal))).check(refusing((events: ReadonlyArray<string>) => events.length === 0 ? "Name at least one event, or `*` for all" : undefined)),
   enabled: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "WebhookBody" })
 export type WebhookBody = typeof WebhookBody.Type

@@ -5,7 +5,7 @@ import { normalizeQuery } from "../../src/analytics/normalize-query.ts"
 
 const range = (from: string, to: string) => {
   const result = parseDateRange(from, to)
-  return result.ok ? [new Date(result.range.from).toISOString(), new Date(result.range.before - 1).toISOString()] : result.path
+  return result.ok ? [new Date(result.range.from).toISOString(), new Date(result.range.before - 1).toISOString()] : result.issues.map(({ path }) => path).join()
 }
 
 describe("a range", () => {
