@@ -35,6 +35,7 @@ export interface Presented {
   readonly address: string
   readonly origin: string | undefined
   readonly collection: string | undefined
+  /** The operation is for keys that reach every collection (`reach.ts`). */ readonly isOfAll?: boolean
   readonly sessionId: string | undefined
   readonly isRateFree: boolean
   /** On the search gateway, the one place for scoped tokens. */ readonly isGateway: boolean
@@ -210,6 +211,7 @@ export class Access extends Context.Service<Access, {
           address: presented.address,
           origin: presented.origin,
           collection: presented.collection,
+          isOfAll: presented.isOfAll === true,
           takeRateToken: () => {
             if (budget === undefined) return { isAllowed: true, resets_in_s: 0 }
             const taken = take()

@@ -1,7 +1,7 @@
 /** Handlers of analytics metrics: parameters become one request, the service answers it. */
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
-import { collectionMatches } from "../access/decision.ts"
+import { reachesCollection, reachesEverything } from "../access/decision.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
@@ -21,9 +21,9 @@ const segmentOf = (text: string): Segment | undefined => {
 
 /** A key that reaches some collections sees the figures of one of those, never sums that include the others. */
 const checkReach = (caller: Caller, collection: string | undefined) => {
-  if (caller.key.collections.includes("*")) return Effect.void
+  if (reachesEverything(caller)) return Effect.void
   if (collection === undefined) return Effect.fail(new RestrictionNotApplicable({ message: "This key reaches only some collections; name one of them in `collection`." }))
-  return collectionMatches(collection, caller.key.collections) ? Effect.void : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
+  return reachesCollection(caller, collection) ? Effect.void : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
 }
 
 const requestOf = Effect.fnUntraced(function*(caller: Caller, query: typeof MetricsQuery.Type) {
@@ -39,7 +39,7 @@ const requestOf = Effect.fnUntraced(function*(caller: Caller, query: typeof Metr
   if (segment === undefined && query.segment !== undefined && query.segment !== "") {
     return yield* inputInvalid("segment", `One of ${SEGMENT_DIMENSIONS.join(", ")}, alone or with a value as in \`surface:search\``)
   }
-  return { organizationId: caller.organizationId, range: result.range, collection, segment, limit, offset }
+  return { organizationId: caller.organizationId, range: result.range, collection, isNarrow: !reachesEverything(caller), segment, limit, offset }
 })
 
 export const routes = Effect.gen(function*() {

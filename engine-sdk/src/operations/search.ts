@@ -246,6 +246,11 @@ const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Ent
   const failed = (error: EngineError): Answered => isAway(error) ? fail(error) : ok({ status: 200, text: failureText(error) })
   const searches: PlannedSearch[] = []
   for (const entry of entries) {
+    // Before it is told whether any of them exists.
+    const refusal = caller.refusalOf?.(entry.collection)
+    if (refusal !== undefined) return failed(refusal)
+  }
+  for (const entry of entries) {
     if (resolveCollection(context, entry.collection) === undefined) return failed(notFound(`\`${entry.collection}\` collection not found.`))
   }
   const paging = unionPaging(shared, context.limits)
