@@ -165,7 +165,7 @@ export class Access extends Context.Service<Access, {
     const resolveBrowserKey = (text: string, now_ms: number): Resolved | undefined => {
       const browserKey = verifyBrowserKey(text, now_ms, signingKeyOf)
       const minter = browserKey === undefined ? undefined : origin(browserKey.minted_by, browserKey.organization_id, "full", now_ms)
-      return browserKey === undefined || minter === undefined ? undefined : { key: recordOfBrowserKey(browserKey), embedded: undefined }
+      return browserKey === undefined || minter === undefined ? undefined : { key: recordOfBrowserKey(browserKey, minter), embedded: undefined }
     }
 
     /** The key a text stands for, with the parameters that a secured key or a scoped token carries. */

@@ -119,9 +119,9 @@ export const reaches: Readonly<Record<string, Reach>> = {
 const takesKey = ({ scope }: Pick<Operation, "scope">): boolean => scope !== "public" && scope !== "operator" && scope !== "console"
 
 /** undefined for operations that no key reaches. Throws where the table does not fit the operation. */
-export const reachOf = (operation: Pick<Operation, "id" | "path" | "scope">): Reach | undefined => {
+export const reachOf = (operation: Pick<Operation, "id" | "path" | "scope">, table = reaches): Reach | undefined => {
   if (!takesKey(operation)) return undefined
-  const reach = Object.hasOwn(reaches, operation.id) ? reaches[operation.id] : undefined
+  const reach = Object.hasOwn(table, operation.id) ? table[operation.id] : undefined
   if (reach === undefined) throw new Error(`src/access/reach.ts does not say which collections ${operation.id} touches`)
   if (reach === "path" && !operation.path.includes(":collectionName")) throw new Error(`src/access/reach.ts says that ${operation.id} names its collection in the path, which it does not`)
   return reach

@@ -9,7 +9,8 @@ import { KeyNotFound } from "./errors.ts"
 import { browserKeyTtl_s } from "./browser-key.ts"
 import * as contract from "./contract.ts"
 import type { KeyRecord } from "./key-record.ts"
-import { checkRestrictions, newKeyOf, withinCollections } from "./new-key.ts"
+import { rateWithin, withinCollections } from "./narrower.ts"
+import { checkRestrictions, checkWidth, newKeyOf } from "./new-key.ts"
 import { signedTextLengthMax } from "./signed-text.ts"
 
 /** A key as answers show it: never its value. */
@@ -59,6 +60,9 @@ export const routes = Effect.gen(function*() {
       const ttl_s = request.ttl_seconds ?? browserKeyTtl_s.default
       if (ttl_s < browserKeyTtl_s.min || ttl_s > browserKeyTtl_s.max) return yield* inputInvalid("ttl_seconds", `${browserKeyTtl_s.min} to ${browserKeyTtl_s.max}`)
       const restrictions = yield* checkRestrictions(request, caller.key)
+      // What it cannot say of itself it has of its minter (`recordOfBrowserKey`).
+      const { cidrs, expires_at: expiry, fields, rate_limit_per_minute } = caller.key
+      yield* checkWidth({ ...restrictions, scope: "search", cidrs, fields, rate_limit_per_minute: rateWithin(rate_limit_per_minute), expires_at: expiry }, caller.key)
       // A profile that does not exist is as good as a deleted one.
       if (request.profile !== undefined) return yield* new NotFound({ message: `Search profile ${request.profile.slice(0, 80)} does not exist.` })
       const now_ms = yield* Clock.currentTimeMillis

@@ -12,7 +12,7 @@ import { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { collectionClosed, reachesCollection, reachesEverything } from "../access/decision.ts"
 import type { KeyRecord } from "../access/key-record.ts"
-import { type NamesOf, reachOf } from "../access/reach.ts"
+import { type NamesOf, type Reach, reachOf } from "../access/reach.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { originOf } from "../access/origins.ts"
 import { clientAddress } from "./client-address.ts"
@@ -166,6 +166,7 @@ const pathOf = (url: string): string => {
 export interface RouteOptions {
   /** CIDR ranges of proxies in front, whose word about the client's address counts; none when absent. */ readonly trustedProxies?: ReadonlyArray<string>
   /** What requests may hold in memory together (`request-memory.ts`). */ readonly requestBytesMax?: number
+  /** Which collections the operations touch, where they are others than the API's. */ readonly reaches?: Readonly<Record<string, Reach>>
 }
 
 /** Whose change it is; undefined for what changes nothing that is audited. */
@@ -215,7 +216,7 @@ const bodyOf = (exchange: Exchange, bytes_max: number): Effect.Effect<Buffer, In
   exchange.read === undefined ? Effect.map(bodyBytes(exchange.node, bytes_max, exchange.held), (body) => exchange.read = body) : Effect.succeed(exchange.read))
 
 /** Routes for the given operations. Needs `Access` once, when built; nothing per request. */
-export const routesOf = (implemented: ReadonlyArray<Implemented>, { requestBytesMax, trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
+export const routesOf = (implemented: ReadonlyArray<Implemented>, { reaches, requestBytesMax, trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
   const context = yield* Effect.context<never>()
   const memory = new RequestMemory({
     bytesMax: requestBytesMax,
@@ -229,7 +230,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { requestBytes
     const decodePayload = operation.payload === undefined || !operation.payloadIsChecked ? undefined : decoderOf(operation.payload, { closed: true })
     const place = `${operation.method} ${operation.path}`
     const names = paramsOf(operation.path)
-    const reach = reachOf(operation)
+    const reach = reachOf(operation, reaches)
     const least = consoleRoles[operation.id]
     if (operation.scope === "console" && least === undefined) throw new Error(`src/console/roles.ts does not say which role reaches ${operation.id}`)
     // One generator function for all requests: one made in each would keep what it captures until a full collection (`ARCHITECTURE.md`).
