@@ -48,3 +48,13 @@ export const isInCidrs = (address: string, cidrs: ReadonlyArray<string>): boolea
     return cidr !== undefined && (cidr.length === 0 || (bits >> BigInt(128 - cidr.length)) === (cidr.bits >> BigInt(128 - cidr.length)))
   })
 }
+
+/**
+ * Who counts as one where addresses are counted: an IPv4 address, also where it is written as IPv6, and the /64 of an IPv6
+ * address, because its holder has all of them. What is no address is one network together: somebody wrote it.
+ */
+export const networkOf = (address: string): string => {
+  const bits = addressBits(address)
+  if (bits === undefined) return "?"
+  return bits >> 32n === 0xffffn ? (bits & 0xffffffffn).toString(16) : `${(bits >> 64n).toString(16)}:`
+}
