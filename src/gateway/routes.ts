@@ -5,7 +5,6 @@
  */
 import { type CollectionInfo, statusOf } from "../../engine-sdk/src/mod.ts"
 import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
-import { covers } from "../../engine-sdk/src/query/field-list.ts"
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
 import { reachesCollection } from "../access/decision.ts"
@@ -15,6 +14,7 @@ import { version } from "../config.ts"
 import { Quota } from "../metering/quota.ts"
 import { Engine } from "../ports/engine.ts"
 import { Search, type SearchRequest } from "../search/search.ts"
+import { mayName, seenFieldsOf } from "../search/seen-fields.ts"
 import { withinTime } from "../search/time-limit.ts"
 import { limitOf } from "../suggestions/limit.ts"
 import { LIMIT_MAX, TYPED_CHARACTERS_MAX } from "../suggestions/schema.ts"
@@ -121,7 +121,10 @@ export const routes = Effect.gen(function*() {
       const { values } = yield* checked(parametersOf(paging))
       return yield* Effect.flatMap(several(input, { searches }, values, { union: true, remove_duplicates: remove_duplicates ?? true }), (reply) => asInvalid(mergedOutcome(reply)))
     })),
-    implement(contract.gatewayGeoSearch, inIndex((body, collection, { key }) => geoSearchOf(body, collection, (name) => key.fields.length === 0 || covers(key.fields, name)))),
+    implement(contract.gatewayGeoSearch, inIndex((body, collection, caller) => {
+      const seen = seenFieldsOf(caller, (name) => name)
+      return geoSearchOf(body, collection, (name) => mayName(seen, name))
+    })),
     implement(contract.gatewayPutDocuments, writing(putsOf, writable)),
     implement(contract.gatewayDeleteDocuments, writing(deletesOf, deletable)),
     implement(contract.createScopedToken, yield* makeScopedTokens(indexOf))

@@ -13,6 +13,7 @@ import { collectionClosed, collectionMatches, reachesCollection } from "../acces
 import { forcedFilterParameter } from "../catalog/engine-plane.ts"
 import { RestrictionNotApplicable, SessionRequired } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
+import { seenFieldsOf } from "./seen-fields.ts"
 
 /** Parameters that make a search an AI operation (contract part 1). */
 const isAiSearch = (parameters: Readonly<Record<string, string>>): boolean =>
@@ -56,16 +57,18 @@ export const engineCallerOf = (context: OperationContext, caller: Caller, refuse
   }, true, 4))
   /** What is searched for; undefined for what asks documents in other ways, where every text is the caller's. */
   let searched: Readonly<Record<string, string>> | undefined
-  const bounds: Bounds = {
+  const seen = seenFieldsOf(caller, realNameOf)
+  /** What the key itself may join and name: what is signed with it may be about fields that the signed parameters hide. */
+  const bounds = {
     // A joined collection under a filter of its own would be shown unfiltered: it cannot be joined. A signed filter is one of
     // every collection that it fits, the searched one among them, to which a second join may lead back.
-    mayJoin: (name) => {
+    mayJoin: (name: string) => {
       const isClosed = !reachesCollection(caller, name) || !reachesCollection(caller, realNameOf(name) ?? name)
       if (isClosed && (searched === undefined || joins(searched, name))) refuse(collectionClosed())
       return !isClosed && forcedOf(name).length === 0 && !signedFits(name)
     },
     ...(key.fields.length === 0 ? {} : { fields: key.fields })
-  }
+  } satisfies Bounds
   const parsed = (text: unknown, collection: CollectionInfo, held: Bounds): Result<Filter | undefined> => {
     const filter = typeof text === "string" ? textParsed(text, collection, held) : undefined
     // An empty filter would restrict nothing: it cannot be what was meant.
@@ -73,7 +76,8 @@ export const engineCallerOf = (context: OperationContext, caller: Caller, refuse
     return fail(invalid("The key's filter cannot be applied.", forcedFilterParameter))
   }
   return {
-    ...bounds,
+    mayJoin: (name) => bounds.mayJoin(name) && seen.mayJoin(realNameOf(name) ?? name),
+    ...(seen.fields === undefined ? {} : { fields: seen.fields }),
     ...(caller.embedded === undefined ? {} : { embedded }),
     refusalOf: (name) => {
       if (reachesCollection(caller, name)) return undefined
