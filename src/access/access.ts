@@ -13,14 +13,15 @@ import { Counters, type Taken } from "../ports/counter.ts"
 import type { Cap } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { Identifiers } from "../ports/identifiers.ts"
-import { NotFound, type Throttled, Unauthorized } from "../wire/errors.ts"
+import { NotFound, Throttled, Unauthorized } from "../wire/errors.ts"
 import type { Scope } from "../wire/operation.ts"
 import { type BrowserKey, browserKeyPrefix, recordOfBrowserKey, signBrowserKey, verifyBrowserKey } from "./browser-key.ts"
 import type { Caller } from "./caller.ts"
 import { decide, type Refusal, tooFast } from "./decision.ts"
 import { KeyNotFound, KeyValueTaken } from "./errors.ts"
+import { makeFailedKeys } from "./failed-keys.ts"
 import { type KeyRecord, type KeyScope, rateLimitDefault } from "./key-record.ts"
-import { makeKeyStore } from "./key-store.ts"
+import { makeKeyStore, SIGNERS_PER_PREFIX_MAX } from "./key-store.ts"
 import { makeKeysRepository, type OrganizationRecord } from "./keys-repository.ts"
 import { originsRefusal } from "./plan-refusals.ts"
 import { rateBudget, rateCounter, rateOf } from "./rate.ts"
@@ -35,6 +36,7 @@ export interface Presented {
   readonly address: string
   readonly origin: string | undefined
   readonly collection: string | undefined
+  /** The operation is for keys that reach every collection (`reach.ts`). */ readonly isOfAll?: boolean
   readonly sessionId: string | undefined
   readonly isRateFree: boolean
   /** On the search gateway, the one place for scoped tokens. */ readonly isGateway: boolean
@@ -64,6 +66,12 @@ const sha256 = (text: string): Buffer => createHash("sha256").update(text).diges
 /** What a key is found by. Not the digest itself, by which secured keys are signed: that one is only stored sealed. */
 export const lookupHash = (digest: Buffer): Buffer => createHash("sha256").update("dowser look-up").update(digest).digest()
 const lastId = (page: ReadonlyArray<{ readonly own: { readonly id: string } }>): string => page.reduce((last, { own: { id } }) => id > last ? id : last, "")
+/**
+ * A new key begins as no more than so many others do: half of what is tried, so that several processes that make keys at
+ * once stay within it. With four of 62 characters there is room for 470 million keys.
+ */
+const SIGNERS_BESIDE_MAX = SIGNERS_PER_PREFIX_MAX / 2
+const VALUES_TRIED_MAX = 1_000
 /** Rows of one statement when all keys are read. */
 const KEYS_PAGE = 5_000
 
@@ -81,7 +89,7 @@ const signingKeyLength = 48
 const isListed = (key: KeyRecord, organizationId: string): boolean => key.organization_id === organizationId && key.revoked_at === undefined && key.scope !== "installation"
 
 export class Access extends Context.Service<Access, {
-  /** The first refusal in the contract's order, or who asks. O(1) for plain keys; O(parents with the same prefix) for secured ones. Also makes sure that all configuration is of now. */
+  /** The first refusal in the contract's order, or who asks. O(1) for plain keys; for secured ones at most 64 signatures. Also makes sure that all configuration is of now. */
   readonly check: (presented: Presented) => Effect.Effect<Caller, Unauthorized | Refusal | ConfigurationUnavailable>
   /** More tokens of the key's minute, for a request that is several: all of them or 429. */
   readonly takeTokens: (caller: Caller, tokens: number) => Effect.Effect<void, Throttled>
@@ -166,26 +174,44 @@ export class Access extends Context.Service<Access, {
     const resolveBrowserKey = (text: string, now_ms: number): Resolved | undefined => {
       const browserKey = verifyBrowserKey(text, now_ms, signingKeyOf)
       const minter = browserKey === undefined ? undefined : origin(browserKey.minted_by, browserKey.organization_id, "full", now_ms)
-      return browserKey === undefined || minter === undefined ? undefined : { key: recordOfBrowserKey(browserKey), embedded: undefined }
+      return browserKey === undefined || minter === undefined ? undefined : { key: recordOfBrowserKey(browserKey, minter), embedded: undefined }
     }
 
+    const failedKeys = makeFailedKeys()
+    /** Why a text stands for no key: it is one that does not count any more, nobody's, or was not looked at. */
+    type Unresolved = "refused" | "unknown" | "waiting"
     /** The key a text stands for, with the parameters that a secured key or a scoped token carries. */
-    const resolve = (text: string, now_ms: number, { isGateway, scope }: Presented): Resolved | undefined => {
-      if (isGateway && text.startsWith(scopedTokenPrefix)) return resolveScopedToken(text, now_ms)
+    const resolve = (text: string, now_ms: number, { address, isGateway, scope }: Presented): Resolved | Unresolved => {
+      // One signature of a key that the text names: forged or expired, it costs no more than a plain key.
+      if (isGateway && text.startsWith(scopedTokenPrefix)) return resolveScopedToken(text, now_ms) ?? "refused"
       const hash = lookupHash(sha256(text))
       const plain = keys.byHash(hash)
       const isLive = (key: KeyRecord) => key.revoked_at === undefined && key.expires_at * 1000 > now_ms
       // Keys of installations know their own runtime, and it knows no others (spec, CMS installations).
-      if (plain !== undefined) return isLive(plain) && (plain.scope === "installation") === (scope === "installation") ? { key: plain, embedded: undefined } : undefined
-      if (scope === "installation") return undefined
-      if (!isGateway && text.startsWith(browserKeyPrefix)) return resolveBrowserKey(text, now_ms)
+      if (plain !== undefined) return isLive(plain) && (plain.scope === "installation") === (scope === "installation") ? { key: plain, embedded: undefined } : "refused"
+      if (scope === "installation") return "unknown"
+      if (!isGateway && text.startsWith(browserKeyPrefix)) return resolveBrowserKey(text, now_ms) ?? "refused"
       const secured = parseSecuredKey(text)
-      if (secured === undefined) return undefined
-      const parent = keys.signer(secured.parentPrefix, ({ digest, key }) => key.revoked_at === undefined && isSignedBy(secured, digest))
-      if (parent === undefined || !isLive(parent)) return undefined
+      if (secured === undefined) return "unknown"
+      if (failedKeys.wait_ms(address, now_ms) > 0) return "waiting"
+      const parent = keys.signer(secured.parentPrefix, ({ digest }) => isSignedBy(secured, digest))
+      if (parent === undefined) return "unknown"
       const expires_at = secured.parameters.expires_at
-      return expires_at === undefined || (typeof expires_at === "number" && expires_at * 1000 > now_ms) ? { key: parent, embedded: { ...secured.parameters } } : undefined
+      return isLive(parent) && (expires_at === undefined || (typeof expires_at === "number" && expires_at * 1000 > now_ms)) ? { key: parent, embedded: { ...secured.parameters } } : "refused"
     }
+    const unresolved = (why: Unresolved, { address, isGateway, key }: Presented, now_ms: number): Throttled | Unauthorized => {
+      const wait_ms = why === "unknown" ? failedKeys.count(address, now_ms) : why === "waiting" ? failedKeys.wait_ms(address, now_ms) : 0
+      if (wait_ms > 0) return new Throttled({ message: "Too many unknown keys came from this network; wait before the next one.", kind: "rate", retry_after_s: Math.ceil(wait_ms / 1000) })
+      return isGateway && key?.startsWith(scopedTokenPrefix) === true ? badToken : rejected
+    }
+    /** A value that shares its beginning with few keys, whose signatures are tried where a secured key begins so. */
+    const uncrowdedValue = Effect.fnUntraced(function*() {
+      for (let tries = 0; tries < VALUES_TRIED_MAX; tries++) {
+        const value = yield* identifiers.secret(parentLengthMin + 4)
+        if (keys.signersOf(value.slice(0, 4)) < SIGNERS_BESIDE_MAX) return value
+      }
+      return yield* Effect.die(new Error(`${VALUES_TRIED_MAX} new keys would all begin as ${SIGNERS_BESIDE_MAX} others do.`))
+    })
 
     const check = Effect.fnUntraced(function*(presented: Presented) {
       if (!configuration.isCurrent()) yield* configuration.current
@@ -193,8 +219,9 @@ export class Access extends Context.Service<Access, {
       if (presented.key.length > securedKeyLengthMax) return yield* rejected
       const now_ms = yield* Clock.currentTimeMillis
       const resolved = resolve(presented.key, now_ms, presented)
-      const organization = resolved === undefined ? undefined : organizations.get(resolved.key.organization_id)
-      if (resolved === undefined || organization === undefined) return yield* presented.isGateway && presented.key.startsWith(scopedTokenPrefix) ? badToken : rejected
+      if (typeof resolved === "string") return yield* unresolved(resolved, presented, now_ms)
+      const organization = organizations.get(resolved.key.organization_id)
+      if (organization === undefined) return yield* unresolved("refused", presented, now_ms)
       const { embedded, index, key } = resolved
       const budget = key.rate_limit_per_minute === 0 || presented.isRateFree ? undefined : rateBudget(key, now_ms)
       let rate: Caller["rate"]
@@ -212,6 +239,7 @@ export class Access extends Context.Service<Access, {
           address: presented.address,
           origin: presented.origin,
           collection: presented.collection,
+          isOfAll: presented.isOfAll === true,
           takeRateToken: () => {
             if (budget === undefined) return { isAllowed: true, resets_in_s: 0 }
             const taken = take()
@@ -268,10 +296,10 @@ export class Access extends Context.Service<Access, {
       const refusal = originsRefusal(organization.plan, request.origins, serviceDomain)
       if (refusal !== undefined) return yield* refusal
       const prefix = request.scope === "connector_write" ? "ss_connector_" : request.scope === "installation" ? "ss_cms_" : request.isGateway ? "ss_search_" : ""
-      const value = request.value ?? prefix + (yield* identifiers.secret(parentLengthMin + 4))
+      const mayBeParent = request.scope === "search" && request.value === undefined && prefix === ""
+      const value = request.value ?? (yield* mayBeParent ? uncrowdedValue() : Effect.map(identifiers.secret(parentLengthMin + 4), (secret) => prefix + secret))
       const digest = sha256(value)
       const lookup_hash = lookupHash(digest).toString("hex")
-      const canSign = request.scope === "search" && !value.startsWith("ss_") && value.length >= parentLengthMin
       const now = yield* Clock.currentTimeMillis
       const key: KeyRecord = {
         id: yield* identifiers.make("key"),
@@ -282,7 +310,8 @@ export class Access extends Context.Service<Access, {
         collections: request.collections,
         value_prefix: value.slice(0, 4),
         lookup_hash,
-        sealed_digest: canSign ? seal.seal(digest) : undefined,
+        // Chosen values can be made to begin alike, and each would be tried for a secured key that begins so.
+        sealed_digest: mayBeParent ? seal.seal(digest) : undefined,
         cidrs: request.cidrs,
         origins: request.origins,
         filter_by: request.filter_by,

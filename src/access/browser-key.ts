@@ -5,7 +5,8 @@
  */
 import { createHmac } from "node:crypto"
 import { Option, Schema } from "effect"
-import { rateLimitDefault, type KeyRecord } from "./key-record.ts"
+import type { KeyRecord } from "./key-record.ts"
+import { rateWithin } from "./narrower.ts"
 import { isSigned, parseSignedText, signText } from "./signed-text.ts"
 
 export const browserKeyPrefix = "brk_"
@@ -37,8 +38,8 @@ export const verifyBrowserKey = (text: string, now_ms: number, signingKeyOf: (or
   return signed !== undefined && key !== undefined && signingKey !== undefined && isSigned(signed, derived(signingKey)) && key.expires_at * 1000 > now_ms ? key : undefined
 }
 
-/** As every request sees it: a search key that no row holds. */
-export const recordOfBrowserKey = ({ minted_by: _by, ...key }: BrowserKey): KeyRecord => ({
+/** As every request sees it: a search key that no row holds, and that is bound to its minter's addresses, fields and rate. */
+export const recordOfBrowserKey = ({ minted_by: _by, ...key }: BrowserKey, { cidrs, fields, rate_limit_per_minute }: Pick<KeyRecord, "cidrs" | "fields" | "rate_limit_per_minute">): KeyRecord => ({
   ...key,
   scope: "search",
   description: "Browser key",
@@ -46,9 +47,9 @@ export const recordOfBrowserKey = ({ minted_by: _by, ...key }: BrowserKey): KeyR
   value_prefix: browserKeyPrefix,
   lookup_hash: "",
   sealed_digest: undefined,
-  cidrs: [],
-  fields: [],
-  rate_limit_per_minute: rateLimitDefault,
+  cidrs,
+  fields,
+  rate_limit_per_minute: rateWithin(rate_limit_per_minute),
   autodelete: false,
   installation_id: undefined,
   revoked_at: undefined

@@ -17,7 +17,7 @@ export const CreateKey = Schema.Struct({
   filter_by: Schema.optionalKey(Schema.Record(Schema.String, Schema.String)),
   fields: Schema.optionalKey(strings),
   rate_limit_per_minute: Schema.optionalKey(Schema.Int)
-}).annotate({ identifier: "CreateKey", description: "`filter_by` (a filter for each collection, ANDed to every search) and `fields` (what may be named and is shown, `a` with all below it; `id` too only where it is named) are for search keys." })
+}).annotate({ identifier: "CreateKey", description: "A key makes only keys that are no wider than itself in any of these; what is not said is as the creating key has it (the rate: 600 or less). A chosen `value` signs no secured keys; one that is made here does. `collections` holds for every operation: names, aliases as names of their own, `*`, and `.*` inside a name. What belongs to no collection (synonyms, curations, presets, stopwords, dictionaries, webhooks, the audit log) is for keys of `*`; documents with references are written, and deleted where others refer to them, by keys that reach both collections. `filter_by` (a filter for each collection, ANDed to every search) and `fields` (what may be named and is shown, `a` with all below it; `id` too only where it is named) are for search keys." })
 
 export const ApiKey = Schema.Struct({
   id: Schema.String,

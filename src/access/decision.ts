@@ -18,6 +18,7 @@ export interface DecisionInput {
   readonly address: string
   readonly origin: string | undefined
   /** The collection that the path names, if any. */ readonly collection: string | undefined
+  /** The operation concerns every collection of the organization (`reach.ts`). */ readonly isOfAll: boolean
   /** Takes one token of the key's minute; false when none is left. Called only when everything before it passed. */
   readonly takeRateToken: () => { readonly isAllowed: boolean; readonly resets_in_s: number }
 }
@@ -44,6 +45,12 @@ export const collectionMatches = (name: string, patterns: ReadonlyArray<string>)
 /** Whether a key may touch a collection by this name; an alias is a name of its own. */
 export const reachesCollection = ({ index, key }: { readonly key: Pick<KeyRecord, "collections">; readonly index?: string | undefined }, name: string): boolean =>
   (index === undefined || index === name) && collectionMatches(name, key.collections)
+
+/** Whether no collection of the organization, of today or of tomorrow, is closed to the key. */
+export const reachesEverything = ({ index, key }: { readonly key: Pick<KeyRecord, "collections">; readonly index?: string | undefined }): boolean =>
+  index === undefined && (key.collections.includes("*") || key.collections.includes(".*"))
+
+export const collectionClosed = (): CollectionNotAllowed => new CollectionNotAllowed({ message: "This key does not reach the collection." })
 
 /** A full key reaches everything of the tenant; an installation's only its own runtime, which no other key reaches. */
 const scopeReaches = (key: KeyRecord, scope: Scope): boolean => {
@@ -73,7 +80,8 @@ export const decide = (input: DecisionInput): Refusal | undefined => {
   if (!scopeReaches(key, input.scope) || (input.isSecured && input.scope !== "search")) return new ScopeDenied({ message: "The scope of this key does not reach the operation." })
   const rate = input.takeRateToken()
   if (!rate.isAllowed) return tooFast(key, rate.resets_in_s)
-  if (input.collection !== undefined && !reachesCollection(input, input.collection)) return new CollectionNotAllowed({ message: "This key does not reach the collection." })
+  if (input.collection !== undefined && !reachesCollection(input, input.collection)) return collectionClosed()
+  if (input.isOfAll && !reachesEverything(input)) return new CollectionNotAllowed({ message: "This key reaches only some collections; the operation concerns every collection of the organization." })
   // Row and field restrictions hold in searches; a full key reads documents in other ways too (new ones cannot have both).
   if (key.scope === "full" && input.scope !== "search" && (key.fields.length > 0 || Object.keys(key.filter_by).length > 0)) return new RestrictionNotApplicable({ message: "The restrictions of this key can only be applied to searches." })
   return undefined

@@ -15,7 +15,7 @@ export interface KeyRecord {
   /** Names and patterns that must match a whole name; `*` is every collection. */ readonly collections: ReadonlyArray<string>
   /** The first four characters of the key: shown in lists, and how a secured key finds its parent. */ readonly value_prefix: string
   /** SHA-256 of `dowser look-up` and the SHA-256 of the key, hex. */ readonly lookup_hash: string
-  /** SHA-256 of a key longer than the HMAC block, sealed: enough to check what was signed with the key (contract part 1). */ readonly sealed_digest: string | undefined
+  /** SHA-256 of a search key that was made here, longer than the HMAC block, sealed: enough to check what was signed with the key (contract part 1). */ readonly sealed_digest: string | undefined
   readonly cidrs: ReadonlyArray<string>
   readonly origins: ReadonlyArray<string>
   /** Forced filter per collection name, ANDed into every search. */ readonly filter_by: Readonly<Record<string, string>>

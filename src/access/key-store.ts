@@ -65,6 +65,11 @@ const makeTable = (codeAt: (row: number) => number) => {
   }
 }
 
+/** Signatures that are tried for one presented key. */
+export const SIGNERS_PER_PREFIX_MAX = 64
+/** Beginnings of which it is remembered who is tried, of those that more keys have; they come from chosen values of before. */
+const CROWDED_MAX = 1_000
+
 export interface Signer { readonly key: KeyRecord; readonly digest: Uint8Array }
 
 export interface KeyStore {
@@ -79,8 +84,26 @@ export interface KeyStore {
   readonly byId: (id: string) => KeyRecord | undefined
   /** Revoked ones too, the newest first. O(keys of the organization). */
   readonly ofOrganization: (organizationId: string) => ReadonlyArray<KeyRecord>
-  /** A key that can sign, begins with these characters and fits. O(keys with this beginning). */
+  /** How many keys that are not revoked can sign and begin with these characters; told up to `SIGNERS_PER_PREFIX_MAX`. */
+  readonly signersOf: (prefix: string) => number
+  /**
+   * A key that can sign, is not revoked, begins with these characters and fits; at most `SIGNERS_PER_PREFIX_MAX` are asked.
+   * Where more begin so, each organization's oldest goes before any second one: keys that are made here hardly ever meet, so
+   * whoever crowds a beginning with chosen values crowds out himself.
+   */
   readonly signer: (prefix: string, fits: (signer: Signer) => boolean) => KeyRecord | undefined
+}
+
+/** The first so many in turns of their groups: every group's first, every group's second, and so on. O(rows). */
+const fairly = (rows: ReadonlyArray<number>, groupOf: (row: number) => number, max: number): ReadonlyArray<number> => {
+  const taken = new Map<number, number>()
+  const turns: Array<Array<number>> = []
+  for (const row of rows) {
+    const group = groupOf(row), turn = taken.get(group) ?? 0
+    taken.set(group, turn + 1)
+    if (turn < max) (turns[turn] ??= []).push(row)
+  }
+  return turns.flat().slice(0, max)
 }
 
 /** `open`: the digest inside a seal, undefined where it does not open; called at the first use of a key's signature, and again when it was forgotten. */
@@ -125,6 +148,24 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
     if (newest < 0) return signers.add(row)
     signerBefore[row] = newest + 1
     signers.replace(code, newest, row)
+  }
+
+  const crowded = new Map<string, ReadonlyArray<number>>()
+  /** Rows that may have signed what begins so, revoked ones left out. */
+  const signersOf = (prefix: string): ReadonlyArray<number> => {
+    const known = crowded.get(prefix)
+    if (known !== undefined) return known
+    const rows: Array<number> = []
+    for (let next = newestSigner(prefixCodeOf(prefix)) + 1; next !== 0; next = signerBefore[next - 1]!) if (signs(next - 1, prefix)) rows.push(next - 1)
+    if (rows.length <= SIGNERS_PER_PREFIX_MAX) return rows
+    const tried = fairly(rows.reverse(), (row) => readRow(chunkAt(row), placeOf[row]!).numbers.organization, SIGNERS_PER_PREFIX_MAX)
+    if (crowded.size >= CROWDED_MAX) crowded.clear()
+    crowded.set(prefix, tried)
+    return tried
+  }
+  const signs = (row: number, prefix: string): boolean => {
+    const own = unpacked.get(row) ?? readRow(chunkAt(row), placeOf[row]!).own
+    return own.revoked_at === undefined && own.value_prefix === prefix
   }
 
   const read = (row: number): KeyRecord => {
@@ -201,6 +242,7 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
     if (known < 0) room(rows > chunkOf.length ? chunkOf.length * 2 : 0)
     chunkOf[row] = chunks.length - 1
     placeOf[row] = place
+    if (canSign(chunk, place)) crowded.delete(own.value_prefix)
     if (known >= 0) return
     before[row] = organization.newest
     organization.newest = row + 1
@@ -232,10 +274,11 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
       for (let next = organizations.get(organizationId)?.newest ?? 0; next !== 0; next = before[next - 1]!) keys.push(read(next - 1))
       return keys
     },
+    signersOf: (prefix) => signersOf(prefix).length,
     signer: (prefix, fits) => {
-      for (let next = newestSigner(prefixCodeOf(prefix)) + 1; next !== 0; next = signerBefore[next - 1]!) {
-        const key = read(next - 1)
-        const digest = key.value_prefix === prefix ? digestAt(next - 1) : undefined
+      for (const row of signersOf(prefix)) {
+        const digest = digestAt(row)
+        const key = read(row)
         if (digest !== undefined && fits({ key, digest })) return key
       }
       return undefined

@@ -1,12 +1,13 @@
 /** What a request for a key may ask: one issue names the first field that is wrong. */
 import { Effect } from "effect"
 import { parseCidr } from "../ports/network-address.ts"
-import { CollectionNotAllowed, inputInvalid } from "../wire/errors.ts"
+import { inputInvalid } from "../wire/errors.ts"
 import { neverExpires, type NewKey } from "./access.ts"
 import { browserKeyPrefix } from "./browser-key.ts"
 import type { CreateKey } from "./contract.ts"
-import { collectionMatches } from "./decision.ts"
+import { KeyTooWide } from "./errors.ts"
 import { type KeyRecord, type KeyScope, rateLimitDefault, rateLimitMax } from "./key-record.ts"
+import { rateWithin, type Width, widerFields } from "./narrower.ts"
 import { isOriginPattern } from "./origins.ts"
 
 /** Entries of each list: what every request of the key is compared with. */
@@ -25,12 +26,14 @@ const scopeOf = (request: typeof CreateKey.Type): Exclude<KeyScope, "installatio
 /** Names, `*`, and `.*` inside a name: what `collectionMatches` can decide in linear time. */
 const isPattern = (text: string): boolean => text === "*" || (text.length <= 256 && /^(?:[^\\^$+?()[\]{}|*]|\.\*)+$/.test(text))
 
-/** A key cannot make one that reaches more collections than it does itself. */
-export const withinCollections = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
-  own.includes("*") || own.includes(".*") || asked.every((pattern) => own.includes(pattern) || (pattern !== "*" && !pattern.includes(".*") && collectionMatches(pattern, own)))
+/** All that is wider at once, so that one answer tells what to change. */
+export const checkWidth = (asked: Width, creator: Width | undefined): Effect.Effect<void, KeyTooWide> => {
+  const fields = creator === undefined ? [] : widerFields(asked, creator)
+  return fields.length === 0 ? Effect.void : Effect.fail(new KeyTooWide({ message: `A key makes only keys that are no wider than itself; this one would be in ${fields.map((name) => `\`${name}\``).join(", ")}.`, fields }))
+}
 
 /** The restrictions that stored keys and browser keys have in common. */
-export const checkRestrictions = Effect.fnUntraced(function*(request: { readonly collections?: ReadonlyArray<string>; readonly filter_by?: Readonly<Record<string, string>>; readonly origins?: ReadonlyArray<string> }, creator: Pick<KeyRecord, "collections"> | undefined) {
+export const checkRestrictions = Effect.fnUntraced(function*(request: { readonly collections?: ReadonlyArray<string>; readonly filter_by?: Readonly<Record<string, string>>; readonly origins?: ReadonlyArray<string> }, creator: Pick<KeyRecord, "collections" | "filter_by" | "origins"> | undefined) {
   const collections = request.collections ?? creator?.collections ?? ["*"]
   if (collections.length === 0 || collections.length > listMax) return yield* inputInvalid("collections", `Name at least one collection, or \`*\`, and at most ${listMax}`)
   const badPattern = collections.find((pattern) => !isPattern(pattern))
@@ -41,23 +44,22 @@ export const checkRestrictions = Effect.fnUntraced(function*(request: { readonly
     if (!isPattern(name)) return yield* inputInvalid("filter_by", `\`${name.slice(0, 80)}\` is not a collection, \`*\`, or a pattern with \`.*\``)
     if (filter.trim() === "" || filter.length > filterLengthMax) return yield* inputInvalid(`filter_by.${name.slice(0, 80)}`, `A filter of 1 to ${filterLengthMax} characters; an empty one would restrict nothing`)
   }
-  const origins = request.origins ?? []
+  const origins = request.origins ?? creator?.origins ?? []
   const badOrigin = origins.find((entry) => !isOriginPattern(entry))
   if (badOrigin !== undefined || origins.length > listMax) return yield* inputInvalid("origins", badOrigin === undefined ? `At most ${listMax} origins` : `\`${badOrigin.slice(0, 80)}\` is not an origin like \`https://shop.example\` or \`https://*.shop.example\``)
-  if (creator !== undefined && !withinCollections(collections, creator.collections)) return yield* new CollectionNotAllowed({ message: "This key does not reach all the collections that the new key would." })
-  return { collections, filter_by: request.filter_by ?? {}, origins }
+  return { collections, filter_by: request.filter_by ?? creator?.filter_by ?? {}, origins }
 })
 
-/** `creator`: the key that asks; undefined for the operator. */
+/** `creator`: the key that asks, whose restrictions hold where the request says nothing of them; undefined for the operator. */
 export const newKeyOf = Effect.fnUntraced(function*(organizationId: string, request: typeof CreateKey.Type, creator?: KeyRecord) {
   const scope = scopeOf(request)
   if (scope === undefined) return yield* inputInvalid("actions", "Only [\"*\"] and [\"documents:search\"] are actions here; set `scope` to `full`, `search` or `connector_write` instead")
   const restrictions = yield* checkRestrictions(request, creator)
-  const cidrs = request.cidrs ?? []
+  const cidrs = request.cidrs ?? creator?.cidrs ?? []
   const badCidr = cidrs.find((cidr) => parseCidr(cidr) === undefined)
   if (badCidr !== undefined || cidrs.length > listMax) return yield* inputInvalid("cidrs", badCidr === undefined ? `At most ${listMax} ranges` : `\`${badCidr.slice(0, 80)}\` is not an address or a CIDR range`)
-  const { fields } = request
-  if (fields !== undefined && (fields.length === 0 || fields.length > listMax || fields.some((name) => name.length > 256 || !/^[^*$(),\s`]+$/.test(name)))) return yield* inputInvalid("fields", `1 to ${listMax} names of fields, without patterns`)
+  const fields = request.fields ?? (creator === undefined || creator.fields.length === 0 ? undefined : creator.fields)
+  if (request.fields !== undefined && fields !== undefined && (fields.length === 0 || fields.length > listMax || fields.some((name) => name.length > 256 || !/^[^*$(),\s`]+$/.test(name)))) return yield* inputInvalid("fields", `1 to ${listMax} names of fields, without patterns`)
   // Row and field restrictions hold in searches; who may read and write documents, or make another key, is not held by them.
   for (const name of ["filter_by", "fields"] as const) if (request[name] !== undefined && scope !== "search") return yield* inputInvalid(name, "Only for keys with the scope `search`")
   if (request.value !== undefined && (request.value.length < 16 || request.value.length > 512)) return yield* inputInvalid("value", "A chosen key has 16 to 512 characters")
@@ -75,8 +77,9 @@ export const newKeyOf = Effect.fnUntraced(function*(organizationId: string, requ
     cidrs,
     ...(fields === undefined ? {} : { fields }),
     autodelete: request.autodelete ?? false,
-    rate_limit_per_minute: request.rate_limit_per_minute ?? rateLimitDefault,
-    expires_at: request.expires_at ?? neverExpires
+    rate_limit_per_minute: request.rate_limit_per_minute ?? (creator === undefined ? rateLimitDefault : rateWithin(creator.rate_limit_per_minute)),
+    expires_at: request.expires_at ?? creator?.expires_at ?? neverExpires
   }
+  yield* checkWidth({ ...key, fields: key.fields ?? [] }, creator)
   return key
 })

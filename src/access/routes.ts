@@ -4,10 +4,13 @@ import { Entitlements } from "../metering/entitlements.ts"
 import { inputInvalid, NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import { Access, type NewKey } from "./access.ts"
+import type { Caller } from "./caller.ts"
+import { KeyNotFound } from "./errors.ts"
 import { browserKeyTtl_s } from "./browser-key.ts"
 import * as contract from "./contract.ts"
 import type { KeyRecord } from "./key-record.ts"
-import { checkRestrictions, newKeyOf } from "./new-key.ts"
+import { rateWithin, withinCollections } from "./narrower.ts"
+import { checkRestrictions, checkWidth, newKeyOf } from "./new-key.ts"
 import { signedTextLengthMax } from "./signed-text.ts"
 
 /** A key as answers show it: never its value. */
@@ -37,22 +40,29 @@ export const createdWithinPlan = Effect.fnUntraced(function*(access: Access["Ser
   return { ...shownKey(key), value }
 })
 
+/** A key of more collections than the caller's does not exist for it: it is neither shown nor revoked. */
+const isReached = (caller: Caller, key: KeyRecord): boolean => withinCollections(key.collections, caller.key.collections)
+
 export const routes = Effect.gen(function*() {
   const access = yield* Access
   const entitlements = yield* Entitlements
+  const found = (caller: Caller, id: string) => Effect.flatMap(access.getKey(caller.organizationId, id), (key) => isReached(caller, key) ? Effect.succeed(key) : Effect.fail(new KeyNotFound({ message: "Not found." })))
   return [
-    implement(contract.listKeys, ({ caller }) => Effect.sync(() => ({ keys: access.listKeys(caller.organizationId).map((key) => ({ ...shownKey(key), value_prefix: key.value_prefix })) }))),
+    implement(contract.listKeys, ({ caller }) => Effect.sync(() => ({ keys: access.listKeys(caller.organizationId).filter((key) => isReached(caller, key)).map((key) => ({ ...shownKey(key), value_prefix: key.value_prefix })) }))),
     implement(contract.createKey, Effect.fnUntraced(function*({ caller, payload }) {
       const request = yield* newKeyOf(caller.organizationId, yield* payload, caller.key)
       return yield* createdWithinPlan(access, entitlements, request)
     })),
-    implement(contract.getKey, ({ caller, params }) => Effect.map(access.getKey(caller.organizationId, params.keyId), (key) => ({ ...shownKey(key), value_prefix: key.value_prefix }))),
-    implement(contract.deleteKey, ({ caller, params }) => Effect.map(access.revokeKey(caller.organizationId, params.keyId), ({ id }) => ({ id }))),
+    implement(contract.getKey, ({ caller, params }) => Effect.map(found(caller, params.keyId), (key) => ({ ...shownKey(key), value_prefix: key.value_prefix }))),
+    implement(contract.deleteKey, ({ caller, params }) => Effect.map(Effect.flatMap(found(caller, params.keyId), ({ id }) => access.revokeKey(caller.organizationId, id)), ({ id }) => ({ id }))),
     implement(contract.createBrowserKey, Effect.fnUntraced(function*({ caller, payload }) {
       const request = yield* payload
       const ttl_s = request.ttl_seconds ?? browserKeyTtl_s.default
       if (ttl_s < browserKeyTtl_s.min || ttl_s > browserKeyTtl_s.max) return yield* inputInvalid("ttl_seconds", `${browserKeyTtl_s.min} to ${browserKeyTtl_s.max}`)
       const restrictions = yield* checkRestrictions(request, caller.key)
+      // What it cannot say of itself it has of its minter (`recordOfBrowserKey`).
+      const { cidrs, expires_at: expiry, fields, rate_limit_per_minute } = caller.key
+      yield* checkWidth({ ...restrictions, scope: "search", cidrs, fields, rate_limit_per_minute: rateWithin(rate_limit_per_minute), expires_at: expiry }, caller.key)
       // A profile that does not exist is as good as a deleted one.
       if (request.profile !== undefined) return yield* new NotFound({ message: `Search profile ${request.profile.slice(0, 80)} does not exist.` })
       const now_ms = yield* Clock.currentTimeMillis

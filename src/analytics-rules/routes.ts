@@ -3,6 +3,8 @@ import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
+import type { Caller } from "../access/caller.ts"
+import { reachesCollection } from "../access/decision.ts"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
 import { InputInvalid, inputInvalid, NotFound } from "../wire/errors.ts"
@@ -16,6 +18,9 @@ import { EVENTS_READ_MAX, type Rule, RULES_MAX } from "./schema.ts"
 const BATCH_MAX = RULES_MAX
 const shown = ({ collection, event_type, name, params, rule_tag, type }: Rule): Rule => ({ name, type, collection, event_type, ...(rule_tag === undefined ? {} : { rule_tag }), params })
 const missing = () => new NotFound({ message: "Rule not found" })
+/** What a rule counts, and where it publishes; one beyond the key's reach does not exist for it. */
+const isReached = (caller: Caller, { collection, params }: Rule): boolean =>
+  [collection, params.destination_collection].every((name) => name === undefined || reachesCollection(caller, name))
 const isObject = (body: unknown): body is Readonly<Record<string, unknown>> => typeof body === "object" && body !== null && !Array.isArray(body)
 
 export const routes = Effect.gen(function*() {
@@ -49,12 +54,13 @@ export const routes = Effect.gen(function*() {
     if (written !== "written") return yield* inputInvalid("name", written === "full" ? `There are ${RULES_MAX} rules already` : "Rule already exists")
     return shown(rule)
   })
-  const found = (organizationId: string, name: string) => Effect.flatMap(Effect.orDie(repository.get(organizationId, name)), (rule) => rule === undefined ? Effect.fail(missing()) : Effect.succeed(rule))
+  const known = (caller: Caller, name: string) => Effect.map(Effect.orDie(repository.get(caller.organizationId, name)), (rule) => rule === undefined || !isReached(caller, rule) ? undefined : rule)
+  const found = (caller: Caller, name: string) => Effect.flatMap(known(caller, name), (rule) => rule === undefined ? Effect.fail(missing()) : Effect.succeed(rule))
 
   return [
     implement(contract.listAnalyticsRules, Effect.fnUntraced(function*({ caller, query }) {
       const { rule_tag } = yield* query
-      return (yield* Effect.orDie(repository.list(caller.organizationId, rule_tag === undefined || rule_tag === "" ? undefined : rule_tag.replaceAll("\u0000", "")))).map(shown)
+      return (yield* Effect.orDie(repository.list(caller.organizationId, rule_tag === undefined || rule_tag === "" ? undefined : rule_tag.replaceAll("\u0000", "")))).filter((rule) => isReached(caller, rule)).map(shown)
     })),
     implement(contract.createAnalyticsRule, Effect.fnUntraced(function*({ caller, payload }) {
       const body = yield* payload
@@ -62,9 +68,9 @@ export const routes = Effect.gen(function*() {
       if (body.length > BATCH_MAX) return yield* inputInvalid("body", `At most ${BATCH_MAX} rules at once`)
       return yield* Effect.forEach(body, (one) => Effect.catch(create(caller.organizationId, one), ({ issues: [issue] }) => Effect.succeed({ error: issue === undefined ? "Input validation failed" : `${issue.path}: ${issue.message}` })))
     })),
-    implement(contract.getAnalyticsRule, ({ caller, params }) => Effect.map(found(caller.organizationId, params.ruleName), shown)),
+    implement(contract.getAnalyticsRule, ({ caller, params }) => Effect.map(found(caller, params.ruleName), shown)),
     implement(contract.upsertAnalyticsRule, Effect.fnUntraced(function*({ caller, params, payload }) {
-      const existing = yield* Effect.orDie(repository.get(caller.organizationId, params.ruleName))
+      const existing = yield* known(caller, params.ruleName)
       const body = yield* payload
       if (!isObject(body)) return yield* inputInvalid("body", "A rule is an object")
       if (body.name !== undefined && body.name !== params.ruleName) return yield* inputInvalid("name", "The rule's name stands in the path")
@@ -75,7 +81,7 @@ export const routes = Effect.gen(function*() {
       return new Reply(201, JSON.stringify(yield* create(caller.organizationId, named)))
     })),
     implement(contract.deleteAnalyticsRule, Effect.fnUntraced(function*({ caller, params }) {
-      const rule = yield* found(caller.organizationId, params.ruleName)
+      const rule = yield* found(caller, params.ruleName)
       if (!(yield* recorded(caller.organizationId, rule.name, repository.remove(caller.organizationId, rule.name)))) return yield* missing()
       return shown(rule)
     })),
@@ -85,7 +91,7 @@ export const routes = Effect.gen(function*() {
       if (name === undefined || name === "") return yield* inputInvalid("name", "Missing required parameter 'name'.")
       if (!/^\d{1,9}$/.test(n) || Number(n) < 1) return yield* inputInvalid("n", "A whole number from 1 up")
       if (Number(n) > EVENTS_READ_MAX) return yield* inputInvalid("n", `N cannot be greater than ${EVENTS_READ_MAX}`)
-      const rule = yield* found(caller.organizationId, name.replaceAll("\u0000", ""))
+      const rule = yield* found(caller, name.replaceAll("\u0000", ""))
       return { events: yield* Effect.orDie(repository.events(caller.organizationId, rule.name, user_id.replaceAll("\u0000", ""), Number(n))) }
     }))
   ]

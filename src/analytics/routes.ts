@@ -1,7 +1,7 @@
 /** Handlers of analytics metrics: parameters become one request, the service answers it. */
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
-import { collectionMatches } from "../access/decision.ts"
+import { reachesCollection, reachesEverything } from "../access/decision.ts"
 import { invalidFields, issuesIn } from "../wire/checks.ts"
 import { CollectionNotAllowed, RestrictionNotApplicable } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
@@ -22,9 +22,9 @@ const segmentOf = (text: string): Segment | undefined => {
 
 /** A key that reaches some collections sees the figures of one of those, never sums that include the others. */
 const checkReach = (caller: Caller, collection: string | undefined) => {
-  if (caller.key.collections.includes("*")) return Effect.void
+  if (reachesEverything(caller)) return Effect.void
   if (collection === undefined) return Effect.fail(new RestrictionNotApplicable({ message: "This key reaches only some collections; name one of them in `collection`." }))
-  return collectionMatches(collection, caller.key.collections) ? Effect.void : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
+  return reachesCollection(caller, collection) ? Effect.void : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
 }
 
 const requestOf = Effect.fnUntraced(function*(caller: Caller, query: typeof MetricsQuery.Type) {
@@ -42,7 +42,7 @@ const requestOf = Effect.fnUntraced(function*(caller: Caller, query: typeof Metr
   ])
   if (!result.ok) return yield* invalidFields([...result.issues, ...others])
   if (limit === undefined || offset === undefined || others.length > 0) return yield* invalidFields(others)
-  return { organizationId: caller.organizationId, range: result.range, collection, segment, limit, offset }
+  return { organizationId: caller.organizationId, range: result.range, collection, isNarrow: !reachesEverything(caller), segment, limit, offset }
 })
 
 export const routes = Effect.gen(function*() {

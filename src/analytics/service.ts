@@ -7,6 +7,7 @@ import { type Grouped, type RollupFilter, Rollups } from "./rollups-repository.t
 import type { FilterMetrics, OverviewMetrics, ProductMetrics, QueryMetrics, Segment, ZeroResultMetrics } from "./schema.ts"
 
 export interface MetricsRequest extends RollupFilter {
+  /** For a key of some collections: what is said of the whole organization is said of `collection` instead. */ readonly isNarrow?: boolean
   readonly limit: number
   readonly offset: number
 }
@@ -64,8 +65,8 @@ export class Analytics extends Context.Service<Analytics, AnalyticsShape>()("dow
         const [{ rows, total }, events, { all }] = yield* rollups.atOneMoment(Effect.all([
           rollups.queryPage(request, { ...request, order: "zero-results" }),
           rollups.events(request),
-          // Over every search of the organization in the range, whatever the view is narrowed to (contract part 7).
-          rollups.totals({ organizationId: request.organizationId, range: request.range, collection: undefined, segment: undefined })
+          // Over every search of the organization in the range, whatever the view is narrowed to (contract part 7); a key of some collections learns nothing of the others.
+          rollups.totals({ organizationId: request.organizationId, range: request.range, collection: request.isNarrow === true ? request.collection : undefined, segment: undefined })
         ]))
         return {
           ...envelope(request, events, total),

@@ -2,17 +2,19 @@
 import * as engine from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
-import { reachesCollection } from "../access/decision.ts"
+import { collectionClosed, reachesCollection, reachesEverything } from "../access/decision.ts"
 import { CurrentOrigin } from "../audit/origin.ts"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { SearchRules } from "../rules/search-rules.ts"
-import { CollectionNotAllowed } from "../wire/errors.ts"
+import { engineCallerOf } from "../search/engine-caller.ts"
 import { textOf, unstorablePath } from "../wire/body.ts"
 import { type InputInvalid, inputInvalid, type Throttled } from "../wire/errors.ts"
+import type { DeclaredError } from "../wire/render.ts"
 import { implement, type Input } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { auditedCollection } from "./audited-collection.ts"
 import { answering, makeContexts, streaming } from "./engine-plane.ts"
+import { deletable, reachesAlias, reachesOwnName, writable } from "./reached.ts"
 
 type AnyInput = Input<unknown, unknown>
 
@@ -37,12 +39,15 @@ const textIn = (input: AnyInput): Effect.Effect<string, InputInvalid | Throttled
   return storable(text, whole.ok ? whole.value : text.split("\n").map((line) => engine.parseBody(line)).map((line) => line.ok ? line.value : undefined))
 })
 
-/** Under a name that a key reaches, an alias would open what it does not. */
-const isAliasAllowed = (caller: Caller, name: string, sent: engine.Body): boolean => {
-  if (caller.key.collections.includes("*")) return true
+/** Under a name that a key reaches, an alias would open what it does not; one that leads elsewhere is not the key's to move. */
+const isAliasAllowed = (context: engine.OperationContext, caller: Caller, name: string, target?: unknown): boolean => {
+  if (reachesEverything(caller)) return true
+  const known = context.resources.get(context.namespace, "alias", name)
+  return reachesCollection(caller, name) && (known === undefined || reachesAlias(caller, known)) && (typeof target !== "string" || reachesCollection(caller, target))
+}
+const targetIn = (sent: engine.Body): unknown => {
   const body = engine.parseBody(sent)
-  const target = body.ok && typeof body.value === "object" && body.value !== null && "collection_name" in body.value ? body.value.collection_name : undefined
-  return [name, target].every((one) => typeof one !== "string" || reachesCollection(caller, one))
+  return body.ok && typeof body.value === "object" && body.value !== null && "collection_name" in body.value ? body.value.collection_name : undefined
 }
 
 export const routes = Effect.gen(function*() {
@@ -64,6 +69,21 @@ export const routes = Effect.gen(function*() {
       ? answering(() => engine.getCollection(own(input), input.params.collectionName))
       : withText(run)(input))
 
+  /** An operation whose filter or selection may name other collections; one that the key does not reach refuses it. */
+  const within = <A, E>(input: AnyInput, run: (context: engine.OperationContext, caller: engine.Caller) => Effect.Effect<A, E>): Effect.Effect<A, E | DeclaredError> => Effect.suspend(() => {
+    if (reachesEverything(input.caller)) return run(own(input), {})
+    const context = own(input)
+    let refused: DeclaredError | undefined
+    const answered = run(context, engineCallerOf(context, input.caller, (error) => { refused ??= error }))
+    const told = <B>(effect: Effect.Effect<B, E>): Effect.Effect<B, E | DeclaredError> => Effect.suspend((): Effect.Effect<B, E | DeclaredError> => refused === undefined ? effect : Effect.fail(refused))
+    return Effect.matchEffect(answered, { onFailure: (error) => told(Effect.fail(error)), onSuccess: (value) => told(Effect.succeed(value)) })
+  })
+  const writing = (input: AnyInput) => writable(own(input), input.caller, input.params.collectionName)
+  const deleting = (input: AnyInput) => deletable(own(input), input.caller, input.params.collectionName)
+  /** The source of a clone: its schema becomes another collection's, with its references. */
+  const cloning = (input: AnyInput) => input.search.src_name === undefined ? Effect.void : writable(own(input), input.caller, input.search.src_name)
+  const aliasReached = (input: AnyInput, target?: unknown) => Effect.suspend(() => isAliasAllowed(own(input), input.caller, input.params.aliasName, target) ? Effect.void : Effect.fail(collectionClosed()))
+
   const sets = (operations: typeof contract.synonymSets | typeof contract.curationSets, run: engine.NamedSetOperations) => [
     implement(operations.list, plain((context) => run.list(context))),
     implement(operations.get, plain((context, { params }) => run.get(context, params.setName))),
@@ -75,9 +95,16 @@ export const routes = Effect.gen(function*() {
     implement(operations.deleteItem, plain((context, { params }) => run.deleteItem(context, params.setName, params.itemId)))
   ]
 
+  const indexed = inCollection((context, { params, search }, text) => engine.createDocument(context, params.collectionName, text, search))
+  const updated = inCollection((context, { params, search }, text) => engine.updateDocument(context, params.collectionName, params.documentId, text, search))
+  const deleted = plain((context, { params, search }) => engine.deleteDocument(context, params.collectionName, params.documentId, search))
+  const updatedAll = (caller: engine.Caller) => inCollection((context, { params, search }, text) => engine.updateDocuments(context, params.collectionName, text, search, caller))
+  const shownAlias = plain((context, { params }) => engine.getAlias(context, params.aliasName))
+  const removedAlias = plain((context, { params }) => engine.deleteAlias(context, params.aliasName))
+
   return [
-    implement(contract.getCollections, plain((context, { search }) => engine.listCollections(context, search))),
-    implement(contract.createCollection, (input) => Effect.flatMap(bodyOf(input), (body) => audited.creation(input.caller.organizationId, body, answering(() => engine.createCollection(own(input), body, input.search))))),
+    implement(contract.getCollections, plain((context, { caller, search }) => engine.listCollections(context, search, reachesEverything(caller) ? undefined : (name) => reachesOwnName(context, caller, name)))),
+    implement(contract.createCollection, (input) => Effect.flatMap(Effect.andThen(cloning(input), bodyOf(input)), (body) => audited.creation(input.caller.organizationId, body, answering(() => engine.createCollection(own(input), body, input.search))))),
     implement(contract.getCollection, plain((context, { params }) => engine.getCollection(context, params.collectionName))),
     implement(contract.updateCollection, (input) => Effect.flatMap(bodyOf(input), (body) =>
       audited.change(input.caller.organizationId, input.params.collectionName, "updated", answering(() => engine.updateCollection(own(input), input.params.collectionName, body))))),
@@ -87,21 +114,19 @@ export const routes = Effect.gen(function*() {
       return collection === undefined ? dropped : Effect.tap(dropped, () => rules.remove(input.caller.organizationId, collection.schema.name))
     })),
 
-    implement(contract.indexDocument, inCollection((context, { params, search }, text) => engine.createDocument(context, params.collectionName, text, search))),
-    implement(contract.importDocuments, (input) => Effect.flatMap(input.stream, (stream) => streaming(engine.importDocuments(own(input), input.params.collectionName, stream, input.search, input.held()), input.held()))),
-    implement(contract.exportDocuments, (input) => Effect.suspend(() => streaming(engine.exportDocuments(own(input), input.params.collectionName, input.search), input.held()))),
-    implement(contract.getDocument, plain((context, { params, search }) => engine.getDocument(context, params.collectionName, params.documentId, search))),
-    implement(contract.updateDocument, inCollection((context, { params, search }, text) => engine.updateDocument(context, params.collectionName, params.documentId, text, search))),
-    implement(contract.deleteDocument, plain((context, { params, search }) => engine.deleteDocument(context, params.collectionName, params.documentId, search))),
-    implement(contract.updateDocuments, inCollection((context, { params, search }, text) => engine.updateDocuments(context, params.collectionName, text, search))),
-    implement(contract.deleteDocuments, plain((context, { params, search }) => engine.deleteDocuments(context, params.collectionName, search))),
+    implement(contract.indexDocument, (input) => Effect.andThen(writing(input), indexed(input))),
+    implement(contract.importDocuments, (input) => Effect.flatMap(Effect.andThen(writing(input), input.stream), (stream) => streaming(engine.importDocuments(own(input), input.params.collectionName, stream, input.search, input.held()), input.held()))),
+    implement(contract.exportDocuments, (input) => within(input, (context, caller) => Effect.suspend(() => streaming(engine.exportDocuments(context, input.params.collectionName, input.search, caller), input.held())))),
+    implement(contract.getDocument, (input) => within(input, (context, caller) => answering(() => engine.getDocument(context, input.params.collectionName, input.params.documentId, input.search, caller)))),
+    implement(contract.updateDocument, (input) => Effect.andThen(writing(input), updated(input))),
+    implement(contract.deleteDocument, (input) => Effect.andThen(deleting(input), deleted(input))),
+    implement(contract.updateDocuments, (input) => Effect.andThen(writing(input), within(input, (_context, caller) => updatedAll(caller)(input)))),
+    implement(contract.deleteDocuments, (input) => Effect.andThen(deleting(input), within(input, (context, caller) => answering(() => engine.deleteDocuments(context, input.params.collectionName, input.search, caller))))),
 
-    implement(contract.listAliases, plain((context) => engine.listAliases(context))),
-    implement(contract.getAlias, plain((context, { params }) => engine.getAlias(context, params.aliasName))),
-    implement(contract.upsertAlias, (input) => Effect.flatMap(bodyOf(input), (body) => isAliasAllowed(input.caller, input.params.aliasName, body)
-      ? plain((context, { params }) => engine.upsertAlias(context, params.aliasName, body))(input)
-      : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." })))),
-    implement(contract.deleteAlias, plain((context, { params }) => engine.deleteAlias(context, params.aliasName))),
+    implement(contract.listAliases, plain((context, { caller }) => engine.listAliases(context, reachesEverything(caller) ? undefined : (alias) => reachesAlias(caller, alias)))),
+    implement(contract.getAlias, (input) => Effect.andThen(aliasReached(input), shownAlias(input))),
+    implement(contract.upsertAlias, (input) => Effect.flatMap(bodyOf(input), (body) => Effect.andThen(aliasReached(input, targetIn(body)), plain((context, { params }) => engine.upsertAlias(context, params.aliasName, body))(input)))),
+    implement(contract.deleteAlias, (input) => Effect.andThen(aliasReached(input), removedAlias(input))),
 
     implement(contract.listPresets, plain((context) => engine.listPresets(context))),
     implement(contract.getPreset, plain((context, { params }) => engine.getPreset(context, params.presetId))),

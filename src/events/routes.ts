@@ -2,7 +2,7 @@
 import { Effect, Schedule } from "effect"
 import type { Readable } from "node:stream"
 import type { Caller } from "../access/caller.ts"
-import { collectionMatches } from "../access/decision.ts"
+import { reachesCollection, reachesEverything } from "../access/decision.ts"
 import { parseDateRange } from "../analytics/date-range.ts"
 import { storable } from "../analytics/normalize-query.ts"
 import { Entitlements } from "../metering/entitlements.ts"
@@ -20,8 +20,8 @@ import { BATCH_BYTES_MAX, EVENT_TYPES, EVENTS_PER_BATCH_MAX, FAILED_PAGE_MAX, ID
 import { Events, type EventsShape } from "./service.ts"
 
 /** What the key may write; undefined for a key without a limit, so that the common case costs nothing. */
-const reachOf = ({ key }: Caller): ((collection: string) => boolean) | undefined =>
-  key.collections.includes("*") ? undefined : (collection) => collectionMatches(collection, key.collections)
+const reachOf = (caller: Caller): ((collection: string) => boolean) | undefined =>
+  reachesEverything(caller) ? undefined : (collection) => reachesCollection(caller, collection)
 
 const entriesOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
   const events = typeof payload === "object" && payload !== null ? (payload as { readonly events?: unknown }).events : undefined
@@ -89,9 +89,6 @@ const userIdOf = (text: string) => {
   const userId = text.toWellFormed()
   return userId === "" || userId.includes("\u0000") || Buffer.byteLength(userId) > IDENTIFIER_BYTES_MAX ? Effect.fail(inputInvalid("user_id", `1 to ${IDENTIFIER_BYTES_MAX} bytes without NUL`)) : Effect.succeed(userId)
 }
-/** What is rebuilt or erased is the whole organization's. */
-const checkWhole = (caller: Caller) => reachOf(caller) === undefined ? Effect.void : Effect.fail(new RestrictionNotApplicable({ message: "This key reaches only some collections; the operation concerns all of them." }))
-
 export const routes = Effect.gen(function*() {
   const events = yield* Events
   const replays = yield* Replays
@@ -118,7 +115,6 @@ export const routes = Effect.gen(function*() {
       return yield* failed.retry(caller.organizationId, { collection: given(collection), cursor: given(cursor), ids: ids?.map(storable), set, limit: RETRIES_MAX, reaches: reachOf(caller) })
     })),
     implement(contract.replayEvents, Effect.fnUntraced(function*({ caller, payload }) {
-      yield* checkWhole(caller)
       const { from, to } = yield* payload
       const parsed = parseDateRange(from, to)
       if (!parsed.ok) return yield* invalidFields(parsed.issues)
@@ -126,7 +122,6 @@ export const routes = Effect.gen(function*() {
       return yield* replays.replay(caller.organizationId, parsed.range)
     })),
     implement(contract.eraseSubject, Effect.fnUntraced(function*({ caller, params }) {
-      yield* checkWhole(caller)
       return yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
     }))
   ]

@@ -5,15 +5,16 @@
  */
 import { type CollectionInfo, statusOf } from "../../engine-sdk/src/mod.ts"
 import { ParsedBody, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
-import { covers } from "../../engine-sdk/src/query/field-list.ts"
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
 import { reachesCollection } from "../access/decision.ts"
 import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"
+import { deletable, writable } from "../catalog/reached.ts"
 import { version } from "../config.ts"
 import { Quota } from "../metering/quota.ts"
 import { Engine } from "../ports/engine.ts"
 import { Search, type SearchRequest } from "../search/search.ts"
+import { mayName, seenFieldsOf } from "../search/seen-fields.ts"
 import { withinTime } from "../search/time-limit.ts"
 import { limitOf } from "../suggestions/limit.ts"
 import { LIMIT_MAX, TYPED_CHARACTERS_MAX } from "../suggestions/schema.ts"
@@ -79,8 +80,9 @@ export const routes = Effect.gen(function*() {
     yield* Effect.forEach(indexes, (index) => indexOf(input.caller, index), { discard: true })
     return yield* search.multiSearch(requestOf(input, shared), new ParsedBody({ ok: true, value: { searches: entries, ...more } }))
   })
-  const writing = (writesOf: (text: string) => Writes): Handler<unknown, unknown, DocumentVerdicts> => Effect.fnUntraced(function*({ bytes, caller, params }) {
+  const writing = (writesOf: (text: string) => Writes, mayWrite: typeof writable): Handler<unknown, unknown, DocumentVerdicts> => Effect.fnUntraced(function*({ bytes, caller, params }) {
     const collection = yield* indexOf(caller, params.collectionName)
+    yield* mayWrite(contextOf(caller.organizationId), caller, params.collectionName)
     const writes = writesOf(textOf(yield* bytes))
     if (!isWrites(writes)) return yield* refused(writes)
     const written = yield* Effect.promise(() => engine.write(caller.organizationId, collection.schema.name, writes))
@@ -119,9 +121,12 @@ export const routes = Effect.gen(function*() {
       const { values } = yield* checked(parametersOf(paging))
       return yield* Effect.flatMap(several(input, { searches }, values, { union: true, remove_duplicates: remove_duplicates ?? true }), (reply) => asInvalid(mergedOutcome(reply)))
     })),
-    implement(contract.gatewayGeoSearch, inIndex((body, collection, { key }) => geoSearchOf(body, collection, (name) => key.fields.length === 0 || covers(key.fields, name)))),
-    implement(contract.gatewayPutDocuments, writing(putsOf)),
-    implement(contract.gatewayDeleteDocuments, writing(deletesOf)),
+    implement(contract.gatewayGeoSearch, inIndex((body, collection, caller) => {
+      const seen = seenFieldsOf(caller, (name) => name)
+      return geoSearchOf(body, collection, (name) => mayName(seen, name))
+    })),
+    implement(contract.gatewayPutDocuments, writing(putsOf, writable)),
+    implement(contract.gatewayDeleteDocuments, writing(deletesOf, deletable)),
     implement(contract.createScopedToken, yield* makeScopedTokens(indexOf))
   ]
   return [implement(contract.getCapabilities, () => Effect.sync(capabilities)), ...keyed.map(taken)]

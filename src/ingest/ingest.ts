@@ -14,6 +14,8 @@ import { CollectionMissing, JobNotFound, ReindexInProgress } from "./errors.ts"
 import { makeJobsRepository, type StoredJob } from "./jobs-repository.ts"
 import { type IngestJob, isTerminal, jobErrorsMax } from "./schema.ts"
 
+/** A pattern of a key (`collectionMatches`) as Postgres reads it. */
+const likeOf = (pattern: string): string => pattern === "*" ? "%" : pattern.split(".*").map((part) => part.replace(/[\\%_]/g, "\\$&")).join("%")
 /** Documents read and written at once. */
 const batchSize = 500
 /** Jobs at work at the same time, over all organizations; further ones wait in `queued`. */
@@ -24,7 +26,7 @@ const attemptsMax = 5
 export class Ingest extends Context.Service<Ingest, {
   readonly reindex: (organizationId: string, collection: string, action: WriteAction) => Effect.Effect<IngestJob, CollectionMissing | ReindexInProgress>
   readonly get: (organizationId: string, id: string) => Effect.Effect<IngestJob, JobNotFound>
-  readonly list: (organizationId: string, options: { readonly status: string | undefined; readonly cursor: string | undefined; readonly limit: number }) => Effect.Effect<ReadonlyArray<IngestJob>>
+  readonly list: (organizationId: string, options: { readonly status: string | undefined; readonly cursor: string | undefined; readonly limit: number; /** Patterns of collections as keys list them; all where absent. */ readonly collections?: ReadonlyArray<string> | undefined }) => Effect.Effect<ReadonlyArray<IngestJob>>
   readonly cancel: (organizationId: string, id: string) => Effect.Effect<IngestJob, JobNotFound>
 }>()("dowser/ingest/Ingest") {
   static readonly layer: Layer.Layer<Ingest, never, Engine | Identifiers | SqlClient.SqlClient> = Layer.effect(Ingest, Effect.gen(function*() {
@@ -119,7 +121,7 @@ export class Ingest extends Context.Service<Ingest, {
         const stored = yield* Effect.orDie(repository.get(organizationId, id))
         return stored === undefined ? yield* new JobNotFound({ message: `Job ${id} does not exist.` }) : stored.job
       }),
-      list: (organizationId, { cursor, limit, status }) => Effect.map(Effect.orDie(repository.page(organizationId, status, cursor, limit)), (page) => page.map(({ job }) => job)),
+      list: (organizationId, { collections, cursor, limit, status }) => Effect.map(Effect.orDie(repository.page(organizationId, { status, before: cursor, limit, collections: collections?.map(likeOf) })), (page) => page.map(({ job }) => job)),
       cancel: Effect.fn("Ingest.cancel")(function*(organizationId, id) {
         const stored = yield* Effect.orDie(repository.get(organizationId, id))
         if (stored === undefined) return yield* new JobNotFound({ message: `Job ${id} does not exist.` })

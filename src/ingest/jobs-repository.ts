@@ -37,9 +37,11 @@ export const makeJobsRepository = Effect.gen(function*() {
     liveReindex: (organizationId: string, collection: string) =>
       Effect.map(sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE organization_id = ${organizationId} AND collection = ${collection} AND source = 'reindex' AND finished_at IS NULL`, (rows) => rows.length === 0 ? undefined : jobOf(rows[0])),
     unfinished: Effect.map(sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE finished_at IS NULL ORDER BY created_at`, (rows) => rows.map(jobOf)),
-    page: (organizationId: string, status: string | undefined, before: string | undefined, limit: number) =>
+    /** `collections`: texts as LIKE reads them, of which one must fit the collection; all where absent. */
+    page: (organizationId: string, { before, collections, limit, status }: { readonly status: string | undefined; readonly before: string | undefined; readonly limit: number; readonly collections: ReadonlyArray<string> | undefined }) =>
       Effect.map(
-        sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE organization_id = ${organizationId} AND (${status ?? null}::text IS NULL OR status = ${status ?? null}) AND (${before ?? null}::text IS NULL OR id < ${before ?? null}) ORDER BY id DESC LIMIT ${limit}`,
+        sql<JobRow>`SELECT ${columns} FROM ingest_jobs WHERE organization_id = ${organizationId} AND (${status ?? null}::text IS NULL OR status = ${status ?? null}) AND (${before ?? null}::text IS NULL OR id < ${before ?? null})
+          AND (${collections === undefined} OR collection LIKE ANY(${collections ?? []}::text[])) ORDER BY id DESC LIMIT ${limit}`,
         (rows) => rows.map(jobOf)
       )
   }

@@ -15,7 +15,7 @@ import { Conflict, NotFound } from "../wire/errors.ts"
 import { makeJobsRepository } from "./jobs-repository.ts"
 import type { Job } from "./schema.ts"
 
-export interface JobsPage { readonly type: string | undefined; readonly status: string | undefined; readonly cursor: string | undefined; readonly limit: number }
+export interface JobsPage { readonly type: string | undefined; readonly status: string | undefined; readonly cursor: string | undefined; readonly limit: number; /** Patterns of collections as keys list them: jobs of others, and of all collections, are not there. */ readonly collections: ReadonlyArray<string> | undefined }
 
 const shownIngest = ({ collection, config, created_at, error, finished_at, id, name, progress, source, stats, status, type, updated_at }: IngestJob): Job => ({
   id, type, status, progress, config: { ...config, name, collection, source }, created_at, updated_at,
@@ -41,9 +41,9 @@ export class Jobs extends Context.Service<Jobs, {
       get: Effect.fnUntraced(function*(organizationId, id) {
         return (yield* Effect.orDie(repository.get(organizationId, id))) ?? (yield* ingestJob(organizationId, id))
       }),
-      list: Effect.fnUntraced(function*(organizationId, { cursor, limit, status, type }) {
-        const own = type === "ingest" ? [] : yield* Effect.orDie(repository.page(organizationId, { type, status, before: cursor, limit }))
-        const ingested = type !== undefined && type !== "ingest" ? [] : (yield* ingest.list(organizationId, { status, cursor, limit })).map(shownIngest)
+      list: Effect.fnUntraced(function*(organizationId, { collections, cursor, limit, status, type }) {
+        const own = type === "ingest" || collections !== undefined ? [] : yield* Effect.orDie(repository.page(organizationId, { type, status, before: cursor, limit }))
+        const ingested = type !== undefined && type !== "ingest" ? [] : (yield* ingest.list(organizationId, { status, cursor, limit, collections })).map(shownIngest)
         return [...own, ...ingested].sort((a, b) => a.id < b.id ? 1 : -1).slice(0, limit)
       }),
       cancel: Effect.fn("Jobs.cancel")(function*(organizationId, id) {

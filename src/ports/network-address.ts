@@ -31,14 +31,6 @@ export const addressBits = (text: string): bigint | undefined => {
   return all.length === 8 ? all.reduce((bits, word) => (bits << 16n) | BigInt(parseInt(word, 16)), 0n) : undefined
 }
 
-const IPV4_MAPPED = 0xffffn
-/** What one subscriber has: an IPv4 address, mapped or not, or the /64 of an IPv6 address. What is no address is itself. */
-export const networkOf = (address: string): string => {
-  const bits = addressBits(address)
-  if (bits === undefined) return address
-  return bits >> 32n === IPV4_MAPPED ? `v4:${(bits & 0xffffffffn).toString(16)}` : `v6:${(bits >> 64n).toString(16)}`
-}
-
 /** `10.0.0.0/8`, `2001:db8::/32` or a single address. */
 export const parseCidr = (text: string): { readonly bits: bigint; readonly length: number } | undefined => {
   const [address, suffix] = text.split("/")
@@ -55,4 +47,14 @@ export const isInCidrs = (address: string, cidrs: ReadonlyArray<string>): boolea
     const cidr = parseCidr(text)
     return cidr !== undefined && (cidr.length === 0 || (bits >> BigInt(128 - cidr.length)) === (cidr.bits >> BigInt(128 - cidr.length)))
   })
+}
+
+/**
+ * Who counts as one where addresses are counted: an IPv4 address, also where it is written as IPv6, and the /64 of an IPv6
+ * address, because its holder has all of them. What is no address is one network together: somebody wrote it.
+ */
+export const networkOf = (address: string): string => {
+  const bits = addressBits(address)
+  if (bits === undefined) return "?"
+  return bits >> 32n === 0xffffn ? (bits & 0xffffffffn).toString(16) : `${(bits >> 64n).toString(16)}:`
 }

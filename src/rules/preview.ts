@@ -9,6 +9,7 @@ import { parseInstant } from "../../engine-sdk/src/rules/instant.ts"
 import type { CompiledRules } from "../../engine-sdk/src/rules/mod.ts"
 import { Clock, Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
+import { reachesCollection } from "../access/decision.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { declaredOf, forcedFilterParameter, makeContexts } from "../catalog/engine-plane.ts"
 import { engineCallerOf } from "../search/engine-caller.ts"
@@ -38,6 +39,7 @@ export const makePreview = Effect.gen(function*() {
 
   const run = async (context: OperationContext, caller: Caller, collection: CollectionInfo, preview: Preview, now_ms: number, own: CompiledRules | undefined, explain: boolean) => {
     let trace: Trace | undefined
+    let refusal: DeclaredError | undefined
     const answered = await search({
       ...context,
       now_s: Math.floor(now_ms / 1_000),
@@ -52,8 +54,8 @@ export const makePreview = Effect.gen(function*() {
           return { device: preview.device ?? device, language: preview.language ?? language, country: preview.country ?? country }
         } })
       }
-    }, collection.schema.name, preview.search, engineCallerOf(context, caller, () => {}))
-    return { answered, trace }
+    }, collection.schema.name, preview.search, engineCallerOf(context, caller, (error) => { refusal ??= error }))
+    return { answered, trace, refusal }
   }
 
   return Effect.fnUntraced(function*(caller: Caller, collection: CollectionInfo, preview: Preview, held: () => HeldMemory) {
@@ -61,15 +63,17 @@ export const makePreview = Effect.gen(function*() {
     const now_ms = preview.at === undefined ? clock.currentTimeMillisUnsafe() : parseInstant(preview.at)
     if (now_ms === undefined) return yield* inputInvalid("at", "must be an ISO 8601 date-time, e.g. `2026-05-01T00:00:00Z`")
     const given = preview.rules === undefined ? undefined : yield* Effect.mapError(
-      rules.checked(organizationId, collection, preview.rules),
-      ({ issues, message }) => new InputInvalid({ message, issues: issues.map((issue) => ({ ...issue, path: issue.path === "" ? "rules" : `rules.${issue.path}` })) })
+      rules.checked(organizationId, collection, preview.rules, (name) => reachesCollection(caller, name)),
+      (error) => error._tag !== "InputInvalid" ? error : new InputInvalid({ message: error.message, issues: error.issues.map((issue) => ({ ...issue, path: issue.path === "" ? "rules" : `rules.${issue.path}` })) })
     )
     const own = given === undefined ? rules.compiled(organizationId, collection) : rules.compile(organizationId, collection, given)
     const planned = contextOf(organizationId)
     const context = { ...planned, budget: new AnswerBudget(planned.limits.answer_bytes_max, (bytes) => held().holdWriting(bytes)) }
     const before = yield* Effect.promise(() => run(context, caller, collection, preview, now_ms, undefined, false))
+    if (before.refusal !== undefined) return yield* Effect.fail(before.refusal)
     if (!before.answered.ok) return yield* Effect.fail(refused(before.answered))
     const after = yield* Effect.promise(() => run(context, caller, collection, preview, now_ms, own, true))
+    if (after.refusal !== undefined) return yield* Effect.fail(after.refusal)
     if (!after.answered.ok) return yield* Effect.fail(refused(after.answered))
     return `{"before":${before.answered.value.text},"after":${after.answered.value.text},"explain":${JSON.stringify(after.trace)}}`
   })

@@ -2,6 +2,7 @@
 import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
+import { reachesCollection } from "../access/decision.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
 import { NotFound } from "../wire/errors.ts"
 import { Reply } from "../wire/reply.ts"
@@ -31,7 +32,7 @@ export const routes = Effect.gen(function*() {
     })),
     implement(contract.upsertSearchRule, Effect.fnUntraced(function*({ caller, params, payload }) {
       const collection = yield* collectionOf(caller, params.collectionName)
-      const ruleSet = yield* rules.checked(caller.organizationId, collection, yield* payload)
+      const ruleSet = yield* rules.checked(caller.organizationId, collection, yield* payload, (name) => reachesCollection(caller, name))
       return shown(yield* rules.replace(caller.organizationId, collection, ruleSet))
     })),
     implement(contract.deleteSearchRule, Effect.fnUntraced(function*({ caller, params }) {

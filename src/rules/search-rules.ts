@@ -11,6 +11,7 @@ import { parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
 import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
 import { checkRuleSet, type CompiledRules, type RuleSet } from "../../engine-sdk/src/rules/mod.ts"
 import { Clock, Context, Effect, Layer } from "effect"
+import { collectionClosed } from "../access/decision.ts"
 import type { SqlClient } from "effect/sql"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
@@ -19,7 +20,7 @@ import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import { Engine } from "../ports/engine.ts"
-import { InputInvalid, NotFound } from "../wire/errors.ts"
+import { type CollectionNotAllowed, InputInvalid, NotFound } from "../wire/errors.ts"
 import { type AnswerGates, gatePart, gatesOf, type GateVisitor } from "./answer-gates.ts"
 import { type CompiledFor, compileFor, isCurrent, ruleFields } from "./compiled-for.ts"
 import { fieldTypeIssues } from "./field-types.ts"
@@ -38,8 +39,8 @@ const isOf = ({ stored }: Entry, collection: CollectionInfo): boolean => stored.
 
 export class SearchRules extends Context.Service<SearchRules, {
   readonly get: (organizationId: string, collection: CollectionInfo) => StoredRuleSet | undefined
-  /** A body as a complete set, or one issue for each of its problems (at most 100). */
-  readonly checked: (organizationId: string, collection: CollectionInfo, body: unknown) => Effect.Effect<RuleSet, InputInvalid>
+  /** A body as a complete set, or one issue for each of its problems (at most 100). A filter joins only what `reaches`, by its name. */
+  readonly checked: (organizationId: string, collection: CollectionInfo, body: unknown, reaches?: (name: string) => boolean) => Effect.Effect<RuleSet, InputInvalid | CollectionNotAllowed>
   /** NotFound when the collection was dropped meanwhile. Of two at the same moment the later one stands. */
   readonly replace: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => Effect.Effect<StoredRuleSet, NotFound | ConfigurationUnavailable>
   /** Also for a collection that is gone, and where there was nothing. */
@@ -95,9 +96,11 @@ export class SearchRules extends Context.Service<SearchRules, {
         const entry = organizations.get(organizationId)?.entries.get(collection.schema.name)
         return entry !== undefined && isOf(entry, collection) ? entry.stored : undefined
       },
-      checked: (organizationId, collection, body) => Effect.suspend(() => {
-        const fields = ruleFields(contextOf(organizationId), collection)
+      checked: (organizationId, collection, body, reaches = () => true) => Effect.suspend((): Effect.Effect<RuleSet, InputInvalid | CollectionNotAllowed> => {
+        let isBeyond = false
+        const fields = ruleFields(contextOf(organizationId), collection, (name, schema) => { isBeyond ||= !reaches(name) || !reaches(schema?.name ?? name) })
         const checked = checkRuleSet(asWritten(body), { parseFilter: (text) => parseFilter(text, fields), hasField: (name) => fieldNamed(collection.schema, name) !== undefined })
+        if (isBeyond) return Effect.fail(collectionClosed())
         const issues = checked.ok ? fieldTypeIssues(checked.value, collection.schema) : checked.issues
         return checked.ok && issues.length === 0 ? Effect.succeed(checked.value) : Effect.fail(new InputInvalid({ message: "Input validation failed", issues }))
       }),

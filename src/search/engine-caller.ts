@@ -9,10 +9,11 @@ import { fieldContextOf } from "../../engine-sdk/src/query/query-context.ts"
 import { allOf, parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
 import type { Filter } from "../../engine-sdk/src/plan.ts"
 import type { Caller } from "../access/caller.ts"
-import { collectionMatches, reachesCollection } from "../access/decision.ts"
+import { collectionClosed, collectionMatches, reachesCollection } from "../access/decision.ts"
 import { forcedFilterParameter } from "../catalog/engine-plane.ts"
-import { CollectionNotAllowed, RestrictionNotApplicable, SessionRequired } from "../wire/errors.ts"
+import { RestrictionNotApplicable, SessionRequired } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
+import { seenFieldsOf } from "./seen-fields.ts"
 
 /** Parameters that make a search an AI operation (contract part 1). */
 const isAiSearch = (parameters: Readonly<Record<string, string>>): boolean =>
@@ -25,6 +26,14 @@ const isAiSearch = (parameters: Readonly<Record<string, string>>): boolean =>
 export const forcedTextsOf = (filter_by: Caller["key"]["filter_by"], name: string, realNameOf: (name: string) => string | undefined): ReadonlyArray<string> => {
   const fitting = Object.entries(filter_by).filter(([entry]) => entry !== "*" && (collectionMatches(name, [entry]) || realNameOf(entry) === name)).map(([, text]) => text)
   return fitting.length > 0 || !Object.hasOwn(filter_by, "*") ? fitting : [filter_by["*"]]
+}
+
+/** Parameters in which a text may join collections. */
+const JOINING = ["filter_by", "include_fields", "exclude_fields", "sort_by", "facet_by", "facet_query"] as const
+/** Whether the texts of a request join something by that name; not all that is joined is: a curation of the tenant's may. */
+const joins = (parameters: Readonly<Record<string, string>>, name: string): boolean => {
+  const joined = `$${name}`.replace(/\s+/g, "")
+  return JOINING.some((parameter) => parameters[parameter]?.replace(/\s+/g, "").includes(joined) === true)
 }
 
 type Bounds = Pick<EngineCaller, "fields" | "mayJoin">
@@ -46,12 +55,20 @@ export const engineCallerOf = (context: OperationContext, caller: Caller, refuse
     ...(fields === undefined ? {} : { fields }),
     resources: searchResourcesOf(context.resources, context.namespace)
   }, true, 4))
-  const bounds: Bounds = {
+  /** What is searched for; undefined for what asks documents in other ways, where every text is the caller's. */
+  let searched: Readonly<Record<string, string>> | undefined
+  const seen = seenFieldsOf(caller, realNameOf)
+  /** What the key itself may join and name: what is signed with it may be about fields that the signed parameters hide. */
+  const bounds = {
     // A joined collection under a filter of its own would be shown unfiltered: it cannot be joined. A signed filter is one of
     // every collection that it fits, the searched one among them, to which a second join may lead back.
-    mayJoin: (name) => reachesCollection(caller, name) && forcedOf(name).length === 0 && !signedFits(name),
+    mayJoin: (name: string) => {
+      const isClosed = !reachesCollection(caller, name) || !reachesCollection(caller, realNameOf(name) ?? name)
+      if (isClosed && (searched === undefined || joins(searched, name))) refuse(collectionClosed())
+      return !isClosed && forcedOf(name).length === 0 && !signedFits(name)
+    },
     ...(key.fields.length === 0 ? {} : { fields: key.fields })
-  }
+  } satisfies Bounds
   const parsed = (text: unknown, collection: CollectionInfo, held: Bounds): Result<Filter | undefined> => {
     const filter = typeof text === "string" ? textParsed(text, collection, held) : undefined
     // An empty filter would restrict nothing: it cannot be what was meant.
@@ -59,14 +76,16 @@ export const engineCallerOf = (context: OperationContext, caller: Caller, refuse
     return fail(invalid("The key's filter cannot be applied.", forcedFilterParameter))
   }
   return {
-    ...bounds,
+    mayJoin: (name) => bounds.mayJoin(name) && seen.mayJoin(realNameOf(name) ?? name),
+    ...(seen.fields === undefined ? {} : { fields: seen.fields }),
     ...(caller.embedded === undefined ? {} : { embedded }),
     refusalOf: (name) => {
       if (reachesCollection(caller, name)) return undefined
-      refuse(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
+      refuse(collectionClosed())
       return notFound("Collection not found")
     },
     refusalOfSearch: (parameters) => {
+      searched = parameters
       if (caller.scope === "full" || caller.sessionId !== undefined || !isAiSearch(parameters)) return undefined
       const error = new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })
       refuse(error)

@@ -8,11 +8,11 @@
  */
 import type { CollectionInfo, Field } from "../../engine-sdk/src/mod.ts"
 import { search } from "../../engine-sdk/src/operations/mod.ts"
-import { covers as isListed } from "../../engine-sdk/src/query/field-list.ts"
 import { Clock, Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
 import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"
 import { engineCallerOf } from "../search/engine-caller.ts"
+import { mayName, seenFieldsOf } from "../search/seen-fields.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import { valueFilter } from "./filter-text.ts"
 import { inSlices } from "./sliced.ts"
@@ -33,14 +33,12 @@ const FRESH_MS = 30_000
 /** Collections remembered, at most about 1 MB each. */
 const COLLECTIONS_MAX = 100
 
-const namesIn = (text: unknown): ReadonlyArray<string> => typeof text === "string" ? text.split(",").map((name) => name.trim()).filter((name) => name !== "") : []
 const isFacetText = ({ facet, index, name, type }: Field): boolean => facet && index && (type === "string" || type === "string[]") && !name.includes("*")
 
-/** What the key's own selection of fields hides stays hidden here. */
-export const fieldsOf = ({ schema }: CollectionInfo, { embedded, key }: Pick<Caller, "embedded"> & { readonly key: Pick<Caller["key"], "fields"> }): ReadonlyArray<string> => {
-  const excluded = namesIn(embedded?.exclude_fields), included = namesIn(embedded?.include_fields)
-  const covers = (names: ReadonlyArray<string>, field: string) => names.some((name) => name === field || field.startsWith(`${name}.`) || (name.endsWith("*") && field.startsWith(name.slice(0, -1))))
-  return schema.fields.filter(isFacetText).map(({ name }) => name).filter((name) => !covers(excluded, name) && (included.length === 0 || covers(included, name)) && (key.fields.length === 0 || isListed(key.fields, name))).slice(0, FIELDS_MAX)
+/** What the key's own selection of fields hides stays hidden here. Nothing is joined. */
+export const fieldsOf = ({ schema }: CollectionInfo, caller: Parameters<typeof seenFieldsOf>[0]): ReadonlyArray<string> => {
+  const seen = seenFieldsOf(caller, (name) => name)
+  return schema.fields.filter(isFacetText).map(({ name }) => name).filter((name) => mayName(seen, name)).slice(0, FIELDS_MAX)
 }
 const seesAll = ({ embedded, key }: Caller): boolean => embedded === undefined && key.fields.length === 0 && Object.keys(key.filter_by).length === 0
 

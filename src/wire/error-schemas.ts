@@ -11,7 +11,8 @@ const facts = {
   job_id: Schema.optionalKey(Schema.String),
   available: Schema.optionalKey(Schema.Finite),
   requested: Schema.optionalKey(Schema.Finite),
-  retry_after: Schema.optionalKey(Schema.Int)
+  retry_after: Schema.optionalKey(Schema.Int),
+  /** In which a new key would be wider than its maker. */ fields: Schema.optionalKey(Schema.Array(Schema.String))
 }
 
 export const EngineError = Schema.Struct({

@@ -10,7 +10,9 @@ import { Cause, Effect } from "effect"
 import { HttpRouter, HttpServerRequest, HttpServerResponse } from "effect/http"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
+import { collectionClosed, reachesCollection, reachesEverything } from "../access/decision.ts"
 import type { KeyRecord } from "../access/key-record.ts"
+import { type NamesOf, type Reach, reachOf } from "../access/reach.ts"
 import { OperatorAuth } from "../access/operator.ts"
 import { originOf } from "../access/origins.ts"
 import { clientAddress } from "./client-address.ts"
@@ -18,7 +20,7 @@ import { type Actor, CurrentOrigin } from "../audit/origin.ts"
 import { Console, type ConsoleCaller } from "../console/console.ts"
 import { consoleRoles } from "../console/roles.ts"
 import { bodyBytes, bodyStream, isStorable, parseBounded, parseRefusals, textOf, unstorablePath } from "./body.ts"
-import { EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired, type Throttled } from "./errors.ts"
+import { type CollectionNotAllowed, EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired, type Throttled } from "./errors.ts"
 import { edgeHeaders } from "./edges.ts"
 import { isBearer, type Operation, paramsOf } from "./operation.ts"
 import { type Plane, planeOfPath } from "./plane.ts"
@@ -154,6 +156,13 @@ const headersOf = (known: Known | undefined, node: IncomingMessage): Record<stri
   return headers
 }
 
+/** What the request names is within the key's reach; nothing is looked up before that. Only for keys that do not reach everything. */
+const namesReached = (caller: Caller, namesOf: NamesOf, search: Readonly<Record<string, string>>, bytes: Buffer): Effect.Effect<void, CollectionNotAllowed> => {
+  const parsed = parseBounded(textOf(bytes))
+  const names = namesOf({ search, body: typeof parsed === "object" ? parsed.value : undefined })
+  return names !== "organization" && names.every((name) => reachesCollection(caller, name)) ? Effect.void : Effect.fail(collectionClosed())
+}
+
 const pathOf = (url: string): string => {
   const mark = url.indexOf("?")
   return mark < 0 ? url : url.slice(0, mark)
@@ -162,6 +171,7 @@ const pathOf = (url: string): string => {
 export interface RouteOptions {
   /** CIDR ranges of proxies in front, whose word about the client's address counts; none when absent. */ readonly trustedProxies?: ReadonlyArray<string>
   /** What requests may hold in memory together (`request-memory.ts`). */ readonly requestBytesMax?: number
+  /** Which collections the operations touch, where they are others than the API's. */ readonly reaches?: Readonly<Record<string, Reach>>
 }
 
 /** Whose change it is; undefined for what changes nothing that is audited. */
@@ -211,7 +221,7 @@ const bodyOf = (exchange: Exchange, bytes_max: number): Effect.Effect<Buffer, In
   exchange.read === undefined ? Effect.map(bodyBytes(exchange.node, bytes_max, exchange.held), (body) => exchange.read = body) : Effect.succeed(exchange.read))
 
 /** Routes for the given operations. Needs `Access` once, when built; nothing per request. */
-export const routesOf = (implemented: ReadonlyArray<Implemented>, { requestBytesMax, trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
+export const routesOf = (implemented: ReadonlyArray<Implemented>, { reaches, requestBytesMax, trustedProxies = [] }: RouteOptions = {}) => Effect.gen(function*() {
   const context = yield* Effect.context<never>()
   const memory = new RequestMemory({
     bytesMax: requestBytesMax,
@@ -225,6 +235,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { requestBytes
     const decodePayload = operation.payload === undefined || !operation.payloadIsChecked ? undefined : decoderOf(operation.payload, { closed: true })
     const place = `${operation.method} ${operation.path}`
     const names = paramsOf(operation.path)
+    const reach = reachOf(operation, reaches)
     const least = consoleRoles[operation.id]
     if (operation.scope === "console" && least === undefined) throw new Error(`src/console/roles.ts does not say which role reaches ${operation.id}`)
     // One generator function for all requests: one made in each would keep what it captures until a full collection (`ARCHITECTURE.md`).
@@ -242,6 +253,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { requestBytes
           address,
           origin,
           collection: params.collectionName,
+          isOfAll: reach === "organization",
           sessionId: sessionOf(node.headers),
           isRateFree: operation.isRateFree,
           isGateway: operation.plane === "gateway",
@@ -250,6 +262,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { requestBytes
       exchange.holder = caller?.organizationId ?? params.organizationId ?? ""
       const unnamed = unnameable(operation, params, search)
       if (unnamed !== undefined) return yield* inputInvalid(unnamed, notStorable)
+      if (typeof reach === "function" && caller !== undefined && !reachesEverything(caller)) yield* namesReached(caller, reach, search, yield* bytes)
       // Asked for with the query or the body, which a handler reads after it found its resource (contract part 0).
       const inSession = <A, E>(read: Effect.Effect<A, E>): Effect.Effect<A, E> =>
         operation.isAi && caller?.scope === "search" && caller.sessionId === undefined ? Effect.fail(new SessionRequired({ message: "Header `X-SVC-SESSION-ID` is required." })) as unknown as Effect.Effect<A, E> : read

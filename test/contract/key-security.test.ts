@@ -167,6 +167,41 @@ describe("browser keys", () => {
   })
 })
 
+describe("a key makes only keys that are no wider than itself", () => {
+  const now_s = Math.floor(Date.now() / 1000)
+  const narrow = { scope: "full", expires_at: now_s + 600, cidrs: ["127.0.0.0/8"], origins: ["https://*.shop.example"], rate_limit_per_minute: 50, collections: ["goods"] }
+  const headers = { origin: "https://www.shop.example" }
+  const by = (key: string, path: string, body: unknown) => program.request("POST", path, { key, headers, body })
+  it("what is not said is as the creating key has it", async () => {
+    const maker = await valueOf(narrow)
+    const made = await by(maker, "/v1/keys", { description: "d", scope: "search" })
+    expect([made.status, made.body]).toEqual([201, expect.objectContaining({ expires_at: narrow.expires_at, cidrs: narrow.cidrs, origins: narrow.origins, rate_limit_per_minute: 50, collections: ["goods"] })])
+    // The rate of keys is 600 where nobody says another, also for one that a key without a limit makes.
+    expect((await by(await valueOf({ scope: "full", rate_limit_per_minute: 0 }), "/v1/keys", { description: "d", scope: "search" })).body.rate_limit_per_minute).toBe(600)
+    const browser = (await by(maker, "/v1/browser_keys", {})).body.key
+    expect((await search(browser)).status).toBe(403)
+    const answer = await search(browser, "q=*", headers)
+    expect([answer.status, answer.headers.get("x-ratelimit-limit")]).toEqual([200, "50"])
+    // Minted for browsers, by a key for addresses inside: as narrow as that.
+    const inside = await valueOf({ scope: "full", cidrs: ["127.0.0.1/32"] })
+    const inner = (await program.request("POST", "/v1/browser_keys", { key: inside, body: {} })).body.key
+    expect((await search(inner)).status).toBe(200)
+  })
+  it("and what is wider is refused, all of it at once", async () => {
+    const maker = await valueOf(narrow)
+    const wide = await by(maker, "/v1/keys", { description: "d", scope: "full", expires_at: now_s + 6_000, cidrs: ["0.0.0.0/0"], origins: ["https://evil.example"], rate_limit_per_minute: 0, collections: ["*"] })
+    expect([wide.status, wide.body.fields]).toEqual([403, ["collections", "cidrs", "origins", "rate_limit_per_minute", "expires_at"]])
+    expect((await program.request("GET", "/v1/keys", { key: tenant.full_key })).text).not.toContain("evil.example")
+    for (const [field, body] of [["cidrs", { cidrs: [] }], ["origins", { origins: [] }], ["origins", { origins: ["shop.example"] }], ["rate_limit_per_minute", { rate_limit_per_minute: 51 }], ["expires_at", { expires_at: narrow.expires_at + 1 }], ["collections", { collections: ["goods", "other"] }]] as const) {
+      const answer = await by(maker, "/v1/keys", { description: "d", scope: "search", ...body })
+      expect([field, answer.status, answer.body.fields]).toEqual([field, 403, [field]])
+    }
+    const minted = await by(maker, "/v1/browser_keys", { origins: ["https://evil.example"], collections: ["goods", "other"] })
+    expect([minted.status, minted.body.fields]).toEqual([403, ["collections", "origins"]])
+    expect((await by(maker, "/v1/keys", { description: "d", scope: "search", expires_at: now_s + 60, cidrs: ["127.0.0.1"], origins: ["https://www.shop.example"], rate_limit_per_minute: 5 })).status).toBe(201)
+  })
+})
+
 describe("origins of the free plan", () => {
   it("are the service's own subdomains, for keys and for browser keys", async () => {
     const free = await program.tenant("Free")

@@ -185,6 +185,20 @@ const request = (random: () => number): Record<string, string> => {
   return out
 }
 
+/** Signed `include_fields` or `exclude_fields`, and what they leave of a collection that is searched or joined. */
+interface Signed { readonly parameters: Readonly<Record<string, string>>; readonly leaves: (collection: string, isSearched: boolean, path: string) => boolean }
+const brings = (names: ReadonlyArray<string>, path: string): boolean => names.some((name) => path === name || path.startsWith(`${name}.`) || (name.endsWith("*") && path.startsWith(name.slice(0, -1))))
+const signedFields = (random: () => number): Signed => {
+  const some = (most: number) => [...new Set(Array.from({ length: 1 + Math.floor(random() * most) }, () => pick(random, [...fieldNames, "m*", "part*", "se*"])))]
+  const own = some(7), people = pick(random, ["none", "all", "some"] as const), ofPeople = some(3)
+  const joined = people === "none" ? [] : people === "all" ? ["$people(*)"] : [`${pick(random, ["$people", "$friends"])}(${ofPeople.join(", ")})`]
+  if (chance(random, 0.5)) return {
+    parameters: { include_fields: [...own, ...joined].join(",") },
+    leaves: (collection, isSearched, path) => (isSearched && brings(own, path)) || (collection === "p" && (people === "all" || (people === "some" && brings(ofPeople, path))))
+  }
+  return { parameters: { exclude_fields: [...own, ...joined].join(",") }, leaves: (collection, isSearched, path) => !brings(own, path) && (isSearched || collection !== "p" || people === "none" || (people === "some" && !brings(ofPeople, path))) }
+}
+
 const ROUNDS = 2_500
 describe("restrictions of a key", () => {
   it.each([11, 12, 13, 14])("hold whatever is asked for (seed %i)", async (seed) => {
@@ -197,7 +211,11 @@ describe("restrictions of a key", () => {
       const listed = chance(random, 0.7) ? [...new Set(Array.from({ length: 1 + Math.floor(random() * 6) }, () => pick(random, fieldNames)))] : []
       const peopleAreFiltered = chance(random, 0.2)
       const filter_by = { ...(hasFilter && !byEmbedded ? { [pick(random, ["goods", "goods", "wares", "go.*"])]: filter } : {}), ...(peopleAreFiltered ? { people: `stock:>${numeric("stock", 2)}` } : {}) }
-      const who = caller({ filter_by, fields: listed }, byEmbedded ? { filter_by: filter, ...(chance(random, 0.2) ? { facet_by: "secret", include_fields: "*" } : {}) } : undefined)
+      const signed = chance(random, 0.35) ? signedFields(random) : undefined
+      const embedded = { ...(byEmbedded ? { filter_by: filter, ...(chance(random, 0.2) ? { facet_by: "secret", include_fields: "*" } : {}) } : {}), ...signed?.parameters }
+      const who = caller({ filter_by, fields: listed }, Object.keys(embedded).length === 0 ? undefined : embedded)
+      const searches = Array.from({ length: 1 + Math.floor(random() * 3) }, () => request(random))
+      const kind = pick(random, ["one", "many", "union"] as const)
       const covers = (path: string) => listed.length === 0 || listed.some((name) => path === name || path.startsWith(`${name}.`))
       const mayShow = (collection: string, name: string, i: number): boolean => {
         if (collection === "v") return false
@@ -205,11 +223,16 @@ describe("restrictions of a key", () => {
         const names = collection === "p" && name === "pid" ? ["pid", "owner"] : [name]
         // What stands in the schema-free part stands there under its parents.
         if (!names.some(covers)) return false
+        if (signed !== undefined) {
+          const code = collection === "p" ? "people" : "goods"
+          const asked = (kind === "one" ? searches.slice(0, 1) : searches).map(({ collection: of }) => of === "wares" ? "goods" : of === "friends" ? "people" : of)
+          // The other side of a reference stands in the other collection, where it may be seen.
+          const sides = name === "pid" && collection === "p" ? [["p", "people", "pid"], ["g", "goods", "owner"]] as const : [[collection, code, name]] as const
+          if (!sides.some(([letter, of, path]) => [...new Set([asked.includes(of), false])].some((isSearched) => signed.leaves(letter, isSearched, path)))) return false
+        }
         if (collection === "p") return name === "pid" || !peopleAreFiltered || numeric("stock", i) > numeric("stock", 2)
         return !hasFilter || passes(goods(i))
       }
-      const searches = Array.from({ length: 1 + Math.floor(random() * 3) }, () => request(random))
-      const kind = pick(random, ["one", "many", "union"] as const)
       const sent = await send(who, searches, kind, chance(random, 0.3))
       const said = JSON.stringify([searches, sent.status === 200 ? "" : sent.body])
       const told = leaks(sent.body, sent.status === 200 ? JSON.stringify(searches.map(({ q }) => q)) : said, mayShow)
@@ -231,8 +254,12 @@ describe("restrictions of a key", () => {
   }, 120_000)
 })
 
-describe("a name outside the key's list of fields", () => {
-  const who = caller({ fields: ["title", "price", "meta.level", "parts.sku", "name"] })
+const shownFields = "title,price,meta.level,parts.sku"
+describe.each([
+  ["list of fields", caller({ fields: [...shownFields.split(","), "name"] }), []],
+  ["signed include_fields", caller({}, { include_fields: `${shownFields},$people(name)` }), ["people"]],
+  ["signed exclude_fields", caller({}, { exclude_fields: "secret,absent,id,shop,brand,cost,meta.inner,parts.cost,owner,vec,extra,note,mixed,pid,stock" }), []]
+])("a name outside the key's %s", (_kind, who, joined) => {
   const asked = (more: Record<string, string>) => send(who, [{ collection: "goods", q: "*", ...more }], "one", false)
   const id = mark("g", "id", 3)
   const places: ReadonlyArray<readonly [parameter: string, of: (name: string) => Record<string, string>]> = [
@@ -283,17 +310,49 @@ describe("a name outside the key's list of fields", () => {
     expect((await signed({ filter_by: "title:oak" })).status).toBe(200)
   })
   it("is cut from what is shown, and patterns bring what is allowed", async () => {
-    const shownOf = async (more: Record<string, string>) => Object.keys(JSON.parse((await asked(more)).body).hits[0].document).sort()
-    expect(await shownOf({})).toEqual(["meta", "parts", "price", "title"])
+    // Objects of an excluded list are left empty, as the engine leaves them.
+    const shownOf = async (more: Record<string, string>) => Object.entries(JSON.parse((await asked(more)).body).hits[0].document).filter(([, value]) => JSON.stringify(value) !== "[{}]").map(([name]) => name).sort()
+    expect(await shownOf({})).toEqual(["meta", "parts", ...joined, "price", "title"])
     expect(await shownOf({ include_fields: "secret,title,m*" })).toEqual(["meta", "title"])
     expect(await shownOf({ include_fields: "*" })).toEqual(["meta", "parts", "price", "title"])
     expect(await shownOf({ include_fields: "secret" })).toEqual([])
-    expect(await shownOf({ exclude_fields: "title,meta" })).toEqual(["parts", "price"])
+    expect(await shownOf({ exclude_fields: "title,meta" })).toEqual(["parts", ...joined, "price"])
     const wide = JSON.parse((await asked({ q: "oak", preset: "wide" })).body)
     expect(wide.facet_counts.map(({ field_name }: { field_name: string }) => field_name).sort()).toEqual(["meta.level", "parts.sku", "price", "title"])
     expect(Object.keys(wide.hits[0].highlight)).toEqual(["title"])
     // The tenant's own sort may look at what nobody sees: the default here is `cost`, highest first.
     expect(JSON.parse((await asked({})).body).hits[0].document.title).toBe(`oak ${mark("g", "title", DOCUMENTS - 1)}`)
+  })
+})
+
+describe("fields that a secured key shows", () => {
+  const asked = (embedded: Record<string, unknown>, more: Record<string, string> = {}, key: Partial<KeyRecord> = {}) => send(caller(key, embedded), [{ collection: "goods", q: "*", ...more }], "one", false)
+  const shownOf = async (embedded: Record<string, unknown>, more: Record<string, string> = {}, key: Partial<KeyRecord> = {}): Promise<unknown> => {
+    const { body, status } = await asked(embedded, more, key)
+    return status === 200 ? JSON.parse(body).hits[0].document : status
+  }
+  it("are what a request may choose from, and no more", async () => {
+    const include = { include_fields: "title,meta.level" }
+    expect(Object.keys(await shownOf(include) as object).sort()).toEqual(["meta", "title"])
+    expect(Object.keys(await shownOf(include, { include_fields: "title,secret" }) as object)).toEqual(["title"])
+    expect(Object.keys(await shownOf(include, { exclude_fields: "title" }) as object)).toEqual(["meta"])
+    expect(await shownOf(include, { include_fields: "secret" })).toEqual({})
+    expect(Object.keys(await shownOf({ exclude_fields: "secret" }, { exclude_fields: "note" }) as object)).not.toEqual(expect.arrayContaining(["note"]))
+    expect(Object.keys(await shownOf({ exclude_fields: "secret" }, { include_fields: "secret,title" }) as object)).toEqual(["title"])
+    expect(Object.keys(await shownOf({ include_fields: "t*,secret" }, {}, { fields: ["title", "price"] }) as object)).toEqual(["title"])
+    expect(Object.keys(await shownOf({ include_fields: "*" }) as object)).toContain("secret")
+  })
+  it("are those of a joined collection that they name, by its name or an alias", async () => {
+    const name = { include_fields: "title,$friends(name)" }
+    expect(await shownOf(name, { include_fields: "title,$people(*)" })).toEqual({ title: expect.any(String), people: { name: expect.any(String) } })
+    expect((await asked(name, { filter_by: `$people(name:=${mark("p", "name", 1)})` })).status).toBe(200)
+    for (const filter_by of ["$people(secret:zq*)", `$people(id:=${mark("p", "id", 1)})`, "$people($goods(title:oak))"]) expect([filter_by, (await asked(name, { filter_by })).status]).toEqual([filter_by, 400])
+    for (const more of [{ filter_by: "$people(id:*)" }, { include_fields: "$people(*)" }, { sort_by: "$people(name:asc)" }, { facet_by: "$people(name)" }]) expect([more, (await asked({ include_fields: "title" }, more as unknown as Record<string, string>)).status]).toEqual([more, 400])
+    expect((await asked({ exclude_fields: "$people" }, { filter_by: "$people(name:zq*)" })).status).toBe(400)
+  })
+  it("do not bind the filter that is signed with them", async () => {
+    const { body, status } = await asked({ include_fields: "title", filter_by: `shop:=a && $people(secret:=${mark("p", "secret", 3)})` })
+    expect([status, JSON.parse(body).found, Object.keys(JSON.parse(body).hits[0].document)]).toEqual([200, DOCUMENTS / 6, ["title"]])
   })
 })
 

@@ -36,6 +36,7 @@ export const samples: ReadonlyArray<readonly [name: string, error: { readonly _t
   ["InternalError", new wire.InternalError({ message: "Unexpected error.", requestId: "req_1" })],
   ["KeyNotFound", new access.KeyNotFound({ message: "Not found." })],
   ["KeyValueTaken", new access.KeyValueTaken({ message: "API key generation conflict." })],
+  ["KeyTooWide", new access.KeyTooWide({ message: "The new key would be wider.", fields: ["cidrs", "expires_at"] })],
   ["ConfigurationUnavailable", new configuration.ConfigurationUnavailable({ message: "The configuration cannot be read at the moment.", retry_after_s: 5 })],
   ["SignInRefused", new console.SignInRefused({ message: "Wrong address or password." })],
   ["MemberNotFound", new console.MemberNotFound({ message: "Member mem_1 does not exist." })],

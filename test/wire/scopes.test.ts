@@ -44,7 +44,7 @@ beforeAll(async () => {
     implement(report, ({ caller }) => Effect.succeed({ installation: caller.key.installation_id })),
     implement(push, ({ caller }) => Effect.succeed({ by: caller.key.scope })),
     implement(look, ({ caller }) => Effect.succeed({ filter: caller.embedded?.filter_by ?? null }))
-  ]))
+  ], { reaches: { speak: "none", report: "none", push: "path", look: "path" } }))
   await Effect.runPromise(Layer.buildWithScope(HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
     Layer.provide(Layer.mergeAll(NodeHttpServer.layer(makeServer(), { host: "127.0.0.1", port }), Layer.succeed(Access, access), Layer.succeed(Console, people), OperatorAuth.layer("t")))
   ), scope))

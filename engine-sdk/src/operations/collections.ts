@@ -4,6 +4,7 @@ import { fail, invalid, notFound, ok } from "../errors.ts"
 import type { Document } from "../schema.ts"
 import { parseAlterBody, parseCloneBody, parseCreateBody, renderCollection, type SchemaContext } from "../schema/mod.ts"
 import { listOf } from "../query/text-scanner.ts"
+import type { Alias } from "./resources.ts"
 import { answer, BAD_REQUEST, COLLECTION_NOT_FOUND, pageOf, parseBody, resolveCollection, type Answered, type Body, type OperationContext, type QueryParameters } from "./operation.ts"
 
 const COPY_PAGE = 1_000
@@ -13,9 +14,10 @@ const schemaContext = (context: OperationContext): SchemaContext => ({
   modelDimensions: context.modelDimensions,
 })
 
-/** Newest first, then paged. */
-export const listCollections = (context: OperationContext, parameters: QueryParameters): Answered => {
-  const page = pageOf(context.engine.listCollections(context.namespace), parameters)
+const everything = (): boolean => true
+/** Newest first, then paged. `isShown`: by the collection's name, what the caller may know of. */
+export const listCollections = (context: OperationContext, parameters: QueryParameters, isShown: (name: string) => boolean = everything): Answered => {
+  const page = pageOf(context.engine.listCollections(context.namespace).filter(({ schema }) => isShown(schema.name)), parameters)
   return page.ok ? answer(200, page.value.map((info) => renderCollection(info, listOf(parameters.exclude_fields ?? "")))) : page
 }
 export const getCollection = (context: OperationContext, name: string): Answered => {
@@ -76,7 +78,7 @@ export const deleteCollection = async (context: OperationContext, name: string):
   return dropped.ok ? answer(200, renderCollection(dropped.value)) : dropped
 }
 
-export const listAliases = (context: OperationContext): Answered => answer(200, { aliases: context.resources.list(context.namespace, "alias") })
+export const listAliases = (context: OperationContext, isShown: (alias: Alias) => boolean = everything): Answered => answer(200, { aliases: context.resources.list(context.namespace, "alias").filter(isShown) })
 export const getAlias = (context: OperationContext, name: string): Answered => {
   const alias = context.resources.get(context.namespace, "alias", name)
   return alias === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, alias)

@@ -42,10 +42,16 @@ export const mergeSearchParameters = (context: OperationContext, sources: Readon
     const { expires_at: _expires, limit_multi_searches: _limit, filter_by: _filter, ...embedded } = caller.embedded
     const text = textParameters(embedded)
     if (!text.ok) return text
-    merged = { ...merged, ...text.value }
+    merged = { ...merged, ...text.value, ...narrowed(merged, text.value) }
   }
   return applyPreset(merged, (name) => context.resources.get(context.namespace, "preset", name))
 }
+
+/** What a request shows of what a scoped key shows: the key's fields are bounds (`field-bounds.ts`), within which the request chooses. */
+const narrowed = (asked: Parameters, { exclude_fields: hidden, include_fields: shown }: Parameters): Parameters => ({
+  ...(shown === undefined || (asked.include_fields ?? "").trim() === "" ? {} : { include_fields: asked.include_fields! }),
+  ...(hidden === undefined || (asked.exclude_fields ?? "").trim() === "" ? {} : { exclude_fields: `${hidden},${asked.exclude_fields}` })
+})
 
 /**
  * The plan of one search over a collection (name or alias). Placeholders of curation rules ask the engine; an engine
@@ -264,6 +270,11 @@ const planEntry = async (context: OperationContext, entry: Entry, caller: Caller
 const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Entry>, shared: QueryParameters, removeDuplicates: boolean, caller: Caller): Promise<Answered> => {
   const failed = (error: EngineError): Answered => isAway(error) ? fail(error) : ok({ status: 200, text: failureText(error) })
   const searches: PlannedSearch[] = []
+  for (const entry of entries) {
+    // Before it is told whether any of them exists.
+    const refusal = caller.refusalOf?.(entry.collection)
+    if (refusal !== undefined) return failed(refusal)
+  }
   for (const entry of entries) {
     if (resolveCollection(context, entry.collection) === undefined) return failed(notFound(`\`${entry.collection}\` collection not found.`))
   }

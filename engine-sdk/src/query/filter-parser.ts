@@ -193,7 +193,7 @@ const parseJoin = (text: string, context: FieldContext, depth: number): Result<F
   const joined = context.collectionOf(name)
   if (joined === undefined) return fail(invalid(`Referenced collection \`${name}\` not found.`, "filter_by"))
   if (!areRelated(context.schema, joined.schema)) return fail(invalid(`Failed to join on \`${name}\`: No reference field found.`, "filter_by"))
-  const filter = parseFilter(inner, { ...context, schema: joined.schema }, depth + 1)
+  const filter = parseFilter(inner, { ...context, schema: joined.schema, hidesIds: context.hidesIdsOf?.(joined.schema.name) ?? context.hidesIds === true }, depth + 1)
   if (!filter.ok) return fail(invalid(`Failed to join on \`${name}\` collection: ${filter.error.message}`, "filter_by"))
   return ok(negate({ kind: "join", collection: joined.schema.name, filter: filter.value ?? { kind: "all" } }, negated))
 }

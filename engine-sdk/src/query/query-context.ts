@@ -6,7 +6,7 @@ import { analyzerOf, type Analyzer } from "../analysis/mod.ts"
 import type { Filter } from "../plan.ts"
 import type { AnswerBudget } from "../search/answer-budget.ts"
 import type { CollectionInfo, CollectionSchema, Field } from "../schema.ts"
-import { covers, visibleCollection, type FieldList } from "./field-list.ts"
+import { covers, joinedFields, visibleCollection, type FieldList } from "./field-list.ts"
 
 export interface SynonymItem { readonly id: string; readonly root: string; readonly synonyms: ReadonlyArray<string>; readonly locale?: string; readonly symbols_to_index?: ReadonlyArray<string> }
 export interface SynonymSet { readonly name: string; readonly items: ReadonlyArray<SynonymItem>; readonly description?: string }
@@ -79,6 +79,7 @@ export interface FieldContext {
   readonly filterOperationsMax: number
   readonly prefixCandidates: number
   /** The caller may not name documents by their id. */ readonly hidesIds?: boolean
+  /** The same of a joined collection. */ readonly hidesIdsOf?: (collection: string) => boolean
 }
 export const fieldNamed = (schema: CollectionSchema, name: string): Field | undefined => {
   let names = fieldNames.get(schema)
@@ -96,16 +97,20 @@ export const searchableFields = (schema: CollectionSchema): ReadonlyArray<Field>
 
 export const fieldContextOf = (collection: CollectionInfo, context: Pick<SearchContext, "collectionOf" | "limits" | "fields"> & { readonly resources: Pick<SearchResources, "stemmingDictionary"> }, validateFieldNames: boolean, prefixCandidates: number): FieldContext => ({
   schema: visibleCollection(collection, context.fields).schema,
-  collectionOf: context.fields === undefined ? context.collectionOf : (name) => {
-    const other = context.collectionOf(name)
-    return other === undefined ? undefined : visibleCollection(other, context.fields)
-  },
+  collectionOf: context.fields === undefined ? context.collectionOf : joinedView(context.collectionOf, context.fields),
   analyzer: (schema, field) => analyzerOf(schema, field, context.resources.stemmingDictionary),
   validateFieldNames,
   filterOperationsMax: context.limits?.filter_operations_max ?? DEFAULT_LIMITS.filter_operations_max,
   prefixCandidates,
   hidesIds: context.fields !== undefined && !covers(context.fields, "id"),
+  ...(context.fields === undefined ? {} : { hidesIdsOf: hidesIdsOf(context.fields) }),
 })
+
+const joinedView = (collectionOf: FieldContext["collectionOf"], fields: FieldList): FieldContext["collectionOf"] => (name) => {
+  const other = collectionOf(name)
+  return other === undefined ? undefined : visibleCollection(other, joinedFields(fields, other.schema.name))
+}
+const hidesIdsOf = (fields: FieldList) => (collection: string): boolean => !covers(joinedFields(fields, collection), "id")
 
 /** Whether either side of two collections refers to the other. */
 export const areRelated = (a: CollectionSchema, b: CollectionSchema): boolean => refersTo(a, b.name) || refersTo(b, a.name)
