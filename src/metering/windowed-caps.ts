@@ -15,7 +15,7 @@ export type WindowedFeature = "browser_keys_per_hour" | "event_bytes_per_day"
 interface Window { /** What one unit of the counter stands for. */ readonly block: number; readonly isDurable: boolean; readonly creditMax: number; readonly periodOf: (now_ms: number) => Period }
 const windows: Readonly<Record<WindowedFeature, Window>> = {
   browser_keys_per_hour: { block: 1, isDurable: false, creditMax: 100, periodOf: hourOf },
-  event_bytes_per_day: { block: 10_000, isDurable: true, creditMax: 1_000, periodOf: dayOf }
+  event_bytes_per_day: { block: 10_000, isDurable: true, creditMax: 10_000, periodOf: dayOf }
 }
 const ENTRIES_MAX = 100_000
 const KEPT_MS = 2 * 86_400_000
