@@ -23,6 +23,20 @@ export interface SchemaChange {
   readonly curation_sets?: ReadonlyArray<string>
 }
 
+/**
+ * What one namespace may keep; a number that is absent is no limit. Whoever writes gives it along, because an engine knows no
+ * plans; `plan` is what refusals call it. What only shrinks or replaces is never refused.
+ */
+export interface KeepLimits {
+  readonly plan: string
+  readonly collections?: number
+  /** Declared, patterns and detected ones. */ readonly fields_per_collection?: number
+  readonly documents?: number
+  /** Of documents as they are stored. */ readonly stored_bytes?: number
+}
+export type KeptThing = Exclude<keyof KeepLimits, "plan">
+export interface WriteOptions { readonly returnDocuments?: boolean; readonly keeps?: KeepLimits | undefined }
+
 export interface WriteVerdict { readonly id?: string; readonly result: Result<Written> }
 export interface Written {
   readonly id: string
@@ -53,16 +67,16 @@ export interface VectorUsage {
 export interface SearchEngine {
   capabilities(): Capabilities
   /** Conflict when the name is taken. `created_at_s` comes from the caller: engines have no clock. */
-  createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number): Promise<Result<CollectionInfo>>
+  createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number, keeps?: KeepLimits): Promise<Result<CollectionInfo>>
   /** Everything is validated against the new schema before anything changes. */
-  alterCollection(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>>
+  alterCollection(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>>
   /** Answers the collection as it was. */
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>>
   /** Newest first. No cost beyond the list. */
   listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo>
   describeCollection(namespace: Namespace, name: string): CollectionInfo | undefined
   /** One verdict per operation, in order. Durable and visible to the next search when the promise settles. */
-  write(namespace: Namespace, collection: string, operations: ReadonlyArray<WriteOperation>, options?: { readonly returnDocuments?: boolean }): Promise<Result<ReadonlyArray<WriteVerdict>>>
+  write(namespace: Namespace, collection: string, operations: ReadonlyArray<WriteOperation>, options?: WriteOptions): Promise<Result<ReadonlyArray<WriteVerdict>>>
   /** One answer or one failure per plan, in order. */
   search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Awaitable<ReadonlyArray<Result<SearchAnswer>>>
   union(namespace: Namespace, plan: UnionPlan): Awaitable<Result<UnionAnswer>>

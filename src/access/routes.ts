@@ -1,6 +1,7 @@
 /** Handlers of `/keys` and `/browser_keys`. */
 import { Clock, Effect } from "effect"
 import { Entitlements } from "../metering/entitlements.ts"
+import { WindowedCaps } from "../metering/windowed-caps.ts"
 import { inputInvalid, NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import { Access, type NewKey } from "./access.ts"
@@ -47,6 +48,7 @@ export const routes = Effect.gen(function*() {
   const access = yield* Access
   const entitlements = yield* Entitlements
   const found = (caller: Caller, id: string) => Effect.flatMap(access.getKey(caller.organizationId, id), (key) => isReached(caller, key) ? Effect.succeed(key) : Effect.fail(new KeyNotFound({ message: "Not found." })))
+  const { browser_keys_per_hour } = yield* WindowedCaps
   return [
     implement(contract.listKeys, ({ caller }) => Effect.sync(() => ({ keys: access.listKeys(caller.organizationId).filter((key) => isReached(caller, key)).map((key) => ({ ...shownKey(key), value_prefix: key.value_prefix })) }))),
     implement(contract.createKey, Effect.fnUntraced(function*({ caller, payload }) {
@@ -69,6 +71,8 @@ export const routes = Effect.gen(function*() {
       const expires_at = Math.min(Math.floor(now_ms / 1000) + ttl_s, caller.key.expires_at)
       const key = yield* access.mintBrowserKey({ organization_id: caller.organizationId, minted_by: caller.key.id, ...restrictions, expires_at })
       if (key.length > signedTextLengthMax) return yield* inputInvalid("filter_by", "The key carries its restrictions and would be longer than a header may be; use shorter ones")
+      // One that is handed out: a request that is refused takes none.
+      yield* browser_keys_per_hour.take(caller.organizationId, 1)
       return { key, expires_at }
     }))
   ]

@@ -44,7 +44,7 @@ const make = Effect.gen(function*() {
   const written = new Map<string, Map<string, string>>()
 
   const write = Effect.fnUntraced(function*(organizationId: string, collection: string, operations: ReadonlyArray<WriteOperation>) {
-    const answer = yield* Effect.promise(() => engine.write(organizationId, collection, operations))
+    const answer = yield* Effect.promise(() => engine.write(organizationId, collection, operations, { keeps: contextOf(organizationId).keeps }))
     return answer.ok ? answer.value : yield* Effect.fail({ message: answer.error.message })
   })
 

@@ -7,6 +7,8 @@ import type { Caller } from "../access/caller.ts"
 import { reachesCollection } from "../access/decision.ts"
 import { makeAuditRecorder } from "../audit/record.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
+import type { FeatureNotInPlan } from "../metering/errors.ts"
+import { bytesOf, makeNamedResources, VALUE_BYTES_MAX } from "../metering/named-resources.ts"
 import { InputInvalid, inputInvalid, NotFound } from "../wire/errors.ts"
 import { Reply } from "../wire/reply.ts"
 import { implement } from "../wire/route.ts"
@@ -21,14 +23,21 @@ const missing = () => new NotFound({ message: "Rule not found" })
 /** What a rule counts, and where it publishes; one beyond the key's reach does not exist for it. */
 const isReached = (caller: Caller, { collection, params }: Rule): boolean =>
   [collection, params.destination_collection].every((name) => name === undefined || reachesCollection(caller, name))
+/** Of one rule of a batch, whose neighbours go on. */
+const reasonOf = (refused: InputInvalid | FeatureNotInPlan): string => {
+  const issue = refused instanceof InputInvalid ? refused.issues[0] : undefined
+  return issue === undefined ? refused.message : `${issue.path}: ${issue.message}`
+}
 const isObject = (body: unknown): body is Readonly<Record<string, unknown>> => typeof body === "object" && body !== null && !Array.isArray(body)
 
 export const routes = Effect.gen(function*() {
   const repository = yield* makeRulesRepository
   const sql = yield* SqlClient.SqlClient
   const audit = yield* makeAuditRecorder
+  const named = yield* makeNamedResources
   /** A driver failure is a defect. */
-  const recorded = <A>(organizationId: string, id: string, change: Effect.Effect<A, SqlError.SqlError>) => Effect.orDie(sql.withTransaction(audit.recorded({ kind: "analytics_rule", organizationId, id }, change)))
+  const recorded = <A>(organizationId: string, id: string, change: Effect.Effect<A, SqlError.SqlError>) =>
+    Effect.catchTag(sql.withTransaction(audit.recorded({ kind: "analytics_rule", organizationId, id }, named.within(organizationId, change))), "SqlError", (error) => Effect.die(error))
   const contextOf = yield* makeContexts
   const knownOf = (organizationId: string): Known => {
     const named = (name: string) => resolveCollection(contextOf(organizationId), name)
@@ -42,7 +51,8 @@ export const routes = Effect.gen(function*() {
   }
   const checked = (organizationId: string, body: unknown, existing?: StoredRule) => {
     const rule = ruleOf(body, knownOf(organizationId), existing)
-    return "_tag" in rule ? Effect.fail(rule) : Effect.succeed(rule)
+    if ("_tag" in rule) return Effect.fail(rule)
+    return bytesOf(rule) > VALUE_BYTES_MAX ? Effect.fail(inputInvalid("body", `A rule may have at most ${VALUE_BYTES_MAX} bytes`)) : Effect.succeed(rule)
   }
   const create = Effect.fnUntraced(function*(organizationId: string, body: unknown) {
     const rule = yield* checked(organizationId, body)
@@ -66,7 +76,7 @@ export const routes = Effect.gen(function*() {
       const body = yield* payload
       if (!Array.isArray(body)) return yield* create(caller.organizationId, body)
       if (body.length > BATCH_MAX) return yield* inputInvalid("body", `At most ${BATCH_MAX} rules at once`)
-      return yield* Effect.forEach(body, (one) => Effect.catch(create(caller.organizationId, one), ({ issues: [issue] }) => Effect.succeed({ error: issue === undefined ? "Input validation failed" : `${issue.path}: ${issue.message}` })))
+      return yield* Effect.forEach(body, (one) => Effect.catch(create(caller.organizationId, one), (refused) => Effect.succeed({ error: reasonOf(refused) })))
     })),
     implement(contract.getAnalyticsRule, ({ caller, params }) => Effect.map(found(caller, params.ruleName), shown)),
     implement(contract.upsertAnalyticsRule, Effect.fnUntraced(function*({ caller, params, payload }) {

@@ -5,12 +5,13 @@
 import { Readable } from "node:stream"
 import type { Answered, OperationContext, StreamAnswer } from "../../engine-sdk/src/operations/mod.ts"
 import { stringifyJson } from "../../engine-sdk/src/documents/mod.ts"
-import type { EngineError, Result } from "../../engine-sdk/src/mod.ts"
+import type { EngineError, KeepLimits, Result } from "../../engine-sdk/src/mod.ts"
 import { Clock, Effect } from "effect"
 import { type Origin, systemOrigin } from "../audit/origin.ts"
 import { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { Entitlements } from "../metering/entitlements.ts"
-import { capOf, type Plan, plans } from "../metering/plans.ts"
+import { FeatureNotInPlan } from "../metering/errors.ts"
+import { capOf, type Feature, type Plan, plans } from "../metering/plans.ts"
 import { Engine } from "../ports/engine.ts"
 import { EngineOverloaded, EngineRefusal, EngineUnavailable, RestrictionNotApplicable, SearchTimedOut } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
@@ -28,6 +29,7 @@ export const declaredOf = (error: EngineError): DeclaredError => {
         ? new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this collection." })
         : new EngineRefusal({ message: error.message, status: 400 })
     case "CapabilityMissing": return new EngineRefusal({ message: error.message, status: 400 })
+    case "CapReached": return new FeatureNotInPlan({ message: error.message, feature: error.cap, plan: error.plan, limit: error.limit })
     case "NotFound": return new EngineRefusal({ message: error.message, status: 404 })
     case "Conflict": return new EngineRefusal({ message: error.message, status: 409 })
     case "Overloaded": return new EngineOverloaded({ message: error.message, retry_after_s: error.retryAfterSeconds })
@@ -39,12 +41,15 @@ export const declaredOf = (error: EngineError): DeclaredError => {
 export const replyOf = (answered: Answered): Effect.Effect<Reply, DeclaredError> =>
   answered.ok ? Effect.succeed(new Reply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body))) : Effect.fail(declaredOf(answered.error))
 
-/** Runs an operation that may answer at once or later; a rejection is a defect, but for a write that not everybody confirmed. */
+/** What a write of a named resource rejects with and is for its caller: not everybody confirmed it, the plan has no room for it, or it is too large. */
+const isRefusal = (error: unknown): error is ConfigurationUnavailable | FeatureNotInPlan | EngineRefusal => error instanceof ConfigurationUnavailable || error instanceof FeatureNotInPlan || error instanceof EngineRefusal
+
+/** Runs an operation that may answer at once or later; any other rejection is a defect. */
 export const answering = (run: () => Answered | Promise<Answered>): Effect.Effect<Reply, DeclaredError> =>
   Effect.suspend(() => {
     const answered = run()
     return answered instanceof Promise
-      ? Effect.flatMap(Effect.catch(Effect.tryPromise({ try: () => answered, catch: (error) => error }), (error) => error instanceof ConfigurationUnavailable ? Effect.fail(error) : Effect.die(error)), replyOf)
+      ? Effect.flatMap(Effect.catch(Effect.tryPromise({ try: () => answered, catch: (error) => error }), (error) => isRefusal(error) ? Effect.fail(error) : Effect.die(error)), replyOf)
       : replyOf(answered)
   })
 
@@ -68,12 +73,19 @@ const limitsOfPlans = new Map<Plan, RequestLimits>(Object.values(plans).map((pla
   multi_searches_max: capOf(plan, "searches_per_request")
 }]))
 
+const finite = <F extends Feature>(plan: Plan, feature: F) => Number.isFinite(capOf(plan, feature)) ? { [feature]: capOf(plan, feature) } as Record<F, number> : {}
+/** What the engine refuses to keep more of: asked where it writes, so that the last place is given once. */
+const keepsOfPlans = new Map<Plan, KeepLimits>(Object.values(plans).map((plan) =>
+  [plan, { plan: plan.id, ...finite(plan, "collections"), ...finite(plan, "fields_per_collection"), ...finite(plan, "documents"), ...finite(plan, "stored_bytes") }]))
+
 /** Makes the context of a request, with the limits of the organization's plan; resolved once when routes are built. `origin`: of one that may write resources. */
 export const makeContexts = Effect.gen(function*() {
   const engine = yield* Engine
   const entitlements = yield* Entitlements
   const resources = yield* CatalogResources
   const clock = yield* Clock.Clock
-  return (organizationId: string, origin: Origin = systemOrigin): OperationContext & { readonly limits: RequestLimits } =>
-    ({ engine, resources: origin === systemOrigin ? resources : resources.on(origin), namespace: organizationId, now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000), limits: limitsOfPlans.get(entitlements.of(organizationId).plan)! })
+  return (organizationId: string, origin: Origin = systemOrigin): OperationContext & { readonly limits: RequestLimits } => {
+    const { plan } = entitlements.of(organizationId)
+    return { engine, resources: origin === systemOrigin ? resources : resources.on(origin), namespace: organizationId, now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000), limits: limitsOfPlans.get(plan)!, keeps: keepsOfPlans.get(plan)! }
+  }
 })

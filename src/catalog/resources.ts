@@ -8,10 +8,24 @@ import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { CurrentOrigin, type Origin, systemOrigin } from "../audit/origin.ts"
 import { Configuration } from "../configuration/configuration.ts"
+import type { Entitlements } from "../metering/entitlements.ts"
+import { bytesOf, LIST_BYTES_MAX, makeNamedResources, VALUE_BYTES_MAX } from "../metering/named-resources.ts"
+import { EngineRefusal } from "../wire/errors.ts"
 
 /** What a row holds: only stemming dictionaries are not JSON as they stand. */
 const toRow = (kind: ResourceKind, value: unknown): unknown => kind === "stemming_dictionary" ? { ...value as ResourceKinds["stemming_dictionary"], words: [...(value as ResourceKinds["stemming_dictionary"]).words] } : value
 const fromRow = (kind: ResourceKind, value: unknown): unknown => kind === "stemming_dictionary" ? { ...value as object, words: new Map((value as { readonly words: ReadonlyArray<readonly [string, string]> }).words) } : value
+
+const isList: Readonly<Record<ResourceKind, boolean>> = { alias: false, preset: false, stopwords: false, stemming_dictionary: true, synonym_set: true, curation_set: true }
+/** What is larger than a value may be, in words; undefined where nothing is. */
+const tooLarge = (kind: ResourceKind, row: unknown): EngineRefusal | undefined => {
+  const bytes_max = isList[kind] ? LIST_BYTES_MAX : VALUE_BYTES_MAX
+  const refused = (what: string, limit: number) => new EngineRefusal({ message: `${what} may have at most ${limit} bytes.`, status: 400 })
+  if (bytesOf(row) > bytes_max) return refused(`The ${kind.replace("_", " ")}`, bytes_max)
+  const { items } = row as { readonly items?: ReadonlyArray<{ readonly id: string }> }
+  const item = kind === "synonym_set" || kind === "curation_set" ? items?.find((one) => bytesOf(one) > VALUE_BYTES_MAX) : undefined
+  return item === undefined ? undefined : refused(`The item \`${item.id.slice(0, 80)}\``, VALUE_BYTES_MAX)
+}
 
 interface Row { readonly organization_id: string; readonly kind: ResourceKind; readonly name: string; readonly value: unknown }
 
@@ -28,9 +42,10 @@ export interface CatalogResourcesShape extends Resources {
 }
 
 export class CatalogResources extends Context.Service<CatalogResources, CatalogResourcesShape>()("dowser/catalog/CatalogResources") {
-  static readonly layer: Layer.Layer<CatalogResources, never, Configuration | SqlClient.SqlClient> = Layer.effect(CatalogResources, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<CatalogResources, never, Configuration | Entitlements | SqlClient.SqlClient> = Layer.effect(CatalogResources, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const configuration = yield* Configuration
+    const named = yield* makeNamedResources
     let seen = memoryResources()
     const organizations = new Set<string>()
 
@@ -46,22 +61,26 @@ export class CatalogResources extends Context.Service<CatalogResources, CatalogR
         seen = memoryResources()
         remember(rows)
       })
-      const named = subjects.map(({ id, organizationId }) => [organizationId, ...resourceOf(id)] as const)
+      const changed = subjects.map(({ id, organizationId }) => [organizationId, ...resourceOf(id)] as const)
       return Effect.map(sql<Row>`SELECT r.organization_id, r.kind, r.name, r.value FROM engine_resources r
-        JOIN unnest(${named.map(([organizationId]) => organizationId)}::text[], ${named.map(([, kind]) => kind)}::text[], ${named.map(([, , name]) => name)}::text[]) AS t (organization_id, kind, name)
+        JOIN unnest(${changed.map(([organizationId]) => organizationId)}::text[], ${changed.map(([, kind]) => kind)}::text[], ${changed.map(([, , name]) => name)}::text[]) AS t (organization_id, kind, name)
           ON r.organization_id = t.organization_id AND r.kind = t.kind AND r.name = t.name`, (rows) => {
         const there = new Set(rows.map(({ kind, name, organization_id }) => JSON.stringify([organization_id, kind, name])))
-        for (const [organizationId, kind, name] of named) if (!there.has(JSON.stringify([organizationId, kind, name]))) void seen.remove(organizationId, kind, name)
+        for (const [organizationId, kind, name] of changed) if (!there.has(JSON.stringify([organizationId, kind, name]))) void seen.remove(organizationId, kind, name)
         remember(rows)
       })
     })
 
     const context = yield* Effect.context<never>()
-    const write = <A>(origin: Origin, organizationId: string, kind: ResourceKind, name: string, statement: Effect.Effect<A, SqlError.SqlError>): Promise<A> =>
-      Effect.runPromiseWith(context)(Effect.provideService(configuration.write({ kind: "engine_resource", organizationId, id: subjectOf(kind, name) }, statement), CurrentOrigin, origin))
-    const stored = (organizationId: string, kind: ResourceKind, name: string, value: unknown) =>
-      sql`INSERT INTO engine_resources (organization_id, kind, name, value) VALUES (${organizationId}, ${kind}, ${name}, ${JSON.stringify(toRow(kind, value))}::text::jsonb)
+    const write = <A>(origin: Origin, organizationId: string, kind: ResourceKind, name: string, statement: Effect.Effect<A, SqlError.SqlError | EngineRefusal>): Promise<A> =>
+      Effect.runPromiseWith(context)(Effect.provideService(configuration.write({ kind: "engine_resource", organizationId, id: subjectOf(kind, name) }, named.within(organizationId, statement)), CurrentOrigin, origin))
+    const stored = (organizationId: string, kind: ResourceKind, name: string, value: unknown) => Effect.suspend((): Effect.Effect<unknown, SqlError.SqlError | EngineRefusal> => {
+      const row = toRow(kind, value)
+      const refusal = tooLarge(kind, row)
+      if (refusal !== undefined) return Effect.fail(refusal)
+      return sql`INSERT INTO engine_resources (organization_id, kind, name, value) VALUES (${organizationId}, ${kind}, ${name}, ${JSON.stringify(row)}::text::jsonb)
         ON CONFLICT (organization_id, kind, name) DO UPDATE SET value = EXCLUDED.value`
+    })
     const on = (origin: Origin): Resources => ({
       get: (organizationId, kind, name) => seen.get(organizationId, kind, name),
       list: (organizationId, kind) => seen.list(organizationId, kind),

@@ -13,6 +13,8 @@ import { OperatorAuth } from "../access/operator.ts"
 import { CurrentOrigin } from "../audit/origin.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
+import type { Cap } from "../metering/entitlements.ts"
+import type { FeatureNotInPlan } from "../metering/errors.ts"
 import type { Counters } from "../ports/counter.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { OriginNotAllowed, Throttled, Unauthorized } from "../wire/errors.ts"
@@ -55,7 +57,8 @@ export class Console extends Context.Service<Console, {
   readonly changePassword: (member: MemberRecord, given: { readonly current: string; readonly next: string; readonly address: string }) => Effect.Effect<OpenedSession, SignInRefused | MemberNotFound | Throttled | ConfigurationUnavailable>
   /** By the time they were added. */
   readonly members: (organizationId: string) => ReadonlyArray<MemberRecord>
-  readonly addMember: (actor: ConsoleCaller, organizationId: string, member: NewMember) => Effect.Effect<{ readonly member: MemberRecord; readonly initialPassword: string | undefined }, MemberConflict | RoleDenied | Throttled | ConfigurationUnavailable>
+  /** The plan's `cap` binds the organization's people, not the operator. */
+  readonly addMember: (actor: ConsoleCaller, organizationId: string, member: NewMember, cap?: Cap) => Effect.Effect<{ readonly member: MemberRecord; readonly initialPassword: string | undefined }, FeatureNotInPlan | MemberConflict | RoleDenied | Throttled | ConfigurationUnavailable>
   readonly changeMember: (actor: ConsoleCaller, organizationId: string, id: string, change: MemberChange) => Effect.Effect<MemberRecord, MemberNotFound | MemberConflict | RoleDenied | Throttled | ConfigurationUnavailable>
   readonly removeMember: (actor: ConsoleCaller, organizationId: string, id: string) => Effect.Effect<void, MemberNotFound | MemberConflict | RoleDenied | ConfigurationUnavailable>
 }>()("dowser/console/Console") {
@@ -190,7 +193,7 @@ export class Console extends Context.Service<Console, {
         return yield* open(changed)
       }),
       members: (organizationId) => [...members.values()].filter((member) => member.organization_id === organizationId).sort((a, b) => a.created_at - b.created_at || (a.id < b.id ? -1 : 1)),
-      addMember: Effect.fn("Console.addMember")(function*(actor, organizationId, given) {
+      addMember: Effect.fn("Console.addMember")(function*(actor, organizationId, given, cap) {
         const email = normalEmail(given.email)
         const name = given.name.trim()
         yield* allowed(actor, [given.role])
@@ -200,6 +203,7 @@ export class Console extends Context.Service<Console, {
         const member: MemberRecord = { id: yield* identifiers.make("mem"), organization_id: organizationId, email, name, role: given.role, password_hash, sessions_after: 0, created_at: now, updated_at: now }
         yield* changing(organizationId, member.id, Effect.fnUntraced(function*(rows) {
           yield* allowed(actor, [given.role])
+          if (actor.type === "member" && cap !== undefined && rows.length >= cap.max) return yield* cap.refusal
           if (rows.length >= MEMBERS_MAX) return yield* new MemberConflict({ message: `The organization has ${MEMBERS_MAX} members, which is the limit.` })
           yield* Effect.catchTag(repository.insert(member), "SqlError", (error): Effect.Effect<never, MemberConflict | SqlError.SqlError> =>
             Effect.fail(error.reason._tag === "UniqueViolation" ? new MemberConflict({ message: `${email} is a member already.` }) : error))

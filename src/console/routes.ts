@@ -4,6 +4,7 @@ import { Access } from "../access/access.ts"
 import * as keys from "../access/routes.ts"
 import { CurrentOrigin, systemOrigin } from "../audit/origin.ts"
 import * as audit from "../audit/routes.ts"
+import { Entitlements } from "../metering/entitlements.ts"
 import { organizationOf } from "../organizations/routes.ts"
 import * as webhooks from "../webhooks/routes.ts"
 import { NotFound, OriginNotAllowed } from "../wire/errors.ts"
@@ -24,6 +25,7 @@ const signedIn = (caller: ConsoleCaller) => caller.type === "member" ? Effect.su
 const memberRoutes = Effect.gen(function*() {
   const console = yield* Console
   const access = yield* Access
+  const entitlements = yield* Entitlements
   const opened = (status: number, session: OpenedSession, isSecure: boolean) =>
     new Reply(status, JSON.stringify(shownSession(session)), "application/json", { "set-cookie": cookieText(session.token, Math.floor((session.session.expires_at - session.session.created_at) / 1000), isSecure), "cache-control": "no-store" })
   return [
@@ -49,7 +51,7 @@ const memberRoutes = Effect.gen(function*() {
     implement(contract.createMember, Effect.fnUntraced(function*({ consoleCaller, params, payload }) {
       const { id } = yield* organizationOf(access, params.organizationId)
       const { email, name = "", password, role } = yield* payload
-      const { initialPassword, member } = yield* console.addMember(consoleCaller, id, { email, name, role, password })
+      const { initialPassword, member } = yield* console.addMember(consoleCaller, id, { email, name, role, password }, entitlements.cap(id, "members"))
       return { ...shown(member), ...(initialPassword === undefined ? {} : { initial_password: initialPassword }) }
     })),
     implement(contract.updateMember, Effect.fnUntraced(function*({ consoleCaller, params, payload }) {

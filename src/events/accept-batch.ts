@@ -3,6 +3,7 @@
  * Pure; one bad entry never touches its neighbours. Written by hand and not as a schema because the reasons are part of
  * the answer, each one sentence about one entry, and because this is the hottest code of the front door.
  */
+import { isMetadataBounded, METADATA_CHARACTERS_MAX } from "./metadata.ts"
 import {
   type BehaviouralEvent, EVENT_AGE_MAX_MS, EVENT_AHEAD_MAX_MS, EVENT_ID_BYTES_MAX, EVENT_TYPES, type EventItem, type EventType,
   IDENTIFIER_BYTES_MAX, ITEMS_MAX, MONEY_MAX, QUERY_CHARACTERS_MAX, type Rejection, TEXT_CHARACTERS_MAX
@@ -139,7 +140,7 @@ const isNormal = (entry: Record<string, unknown>, now: number): boolean => {
       case "price": case "revenue": isGood = isMoney(value); break
       case "document_ids": isGood = Array.isArray(value) && value.length <= ITEMS_MAX && value.every((id) => isIdentifier(id, IDENTIFIER_BYTES_MAX)); break
       case "items": isGood = Array.isArray(value) && value.length > 0 && value.length <= ITEMS_MAX && value.every(isNormalItem); break
-      case "metadata": isGood = isPlainObject(value); break
+      case "metadata": isGood = isPlainObject(value) && isMetadataBounded(value); break
       default: isGood = false
     }
     if (!isGood) return false
@@ -190,8 +191,9 @@ const read = (entry: unknown, now: number): { readonly event: BehaviouralEvent; 
       case "country": event.country = identifier(key, value, IDENTIFIER_BYTES_MAX); break
       case "name": event.name = words(key, value, IDENTIFIER_BYTES_MAX); break
       case "metadata":
-        if (!isPlainObject(value)) refuse("metadata must be an object")
-        event.metadata = value as Record<string, unknown>
+        if (!isPlainObject(value)) return refuse("metadata must be an object")
+        if (!isMetadataBounded(value)) refuse(`metadata must be at most ${METADATA_CHARACTERS_MAX} characters of JSON`)
+        event.metadata = value
         break
       default:
         (unknown ??= {})[key] = value
@@ -202,8 +204,12 @@ const read = (entry: unknown, now: number): { readonly event: BehaviouralEvent; 
   if (event.timestamp < now - EVENT_AGE_MAX_MS) refuse("timestamp is more than 30 days old")
   if (event.timestamp > now + EVENT_AHEAD_MAX_MS) refuse("timestamp is more than 5 minutes in the future")
   requirements[event.type](event)
-  // The sender's own metadata wins over a stray key of the same name.
-  if (unknown !== undefined) event.metadata = { ...unknown, ...event.metadata }
+  if (unknown !== undefined) {
+    // The sender's own metadata wins over a stray key of the same name.
+    const together = { ...unknown, ...event.metadata }
+    // Decision: a stray key is never a reason to refuse an event; where there is no room for all of them, none is kept.
+    if (isMetadataBounded(together)) event.metadata = together
+  }
   return { event, unknownKeys }
 }
 

@@ -6,3 +6,22 @@ export class EventsUnavailable extends Schema.TaggedError<EventsUnavailable>()("
   message: Schema.String,
   retry_after_s: Schema.Int
 }, { httpApiStatus: 503 }) {}
+
+/**
+ * An NDJSON request that ended before its end, after some of it was stored: `status`, `feature` and the like are of what ended it.
+ * `lines` were dealt with, as the totals say; the sender goes on behind them.
+ */
+export class EventStreamEnded extends Schema.TaggedError<EventStreamEnded>()("EventStreamEnded", {
+  message: Schema.String,
+  status: Schema.Int,
+  retry_after_s: Schema.optionalKey(Schema.Int),
+  feature: Schema.optionalKey(Schema.String),
+  plan: Schema.optionalKey(Schema.String),
+  limit: Schema.optionalKey(Schema.Int),
+  issues: Schema.optionalKey(Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))),
+  lines: Schema.Int,
+  accepted: Schema.Int,
+  deduplicated: Schema.Int,
+  rejected: Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String })),
+  rejected_total: Schema.optionalKey(Schema.Int)
+}) {}

@@ -13,7 +13,7 @@ export interface LineLimits {
 }
 
 /**
- * Calls `each` with chunks of non-empty lines, in order, one chunk at a time: the stream waits meanwhile, and with it
+ * Calls `each` with chunks of non-empty lines and their bytes, in order, one chunk at a time: the stream waits meanwhile, and with it
  * the sender. A stream that breaks off fails after what came before it was handed on. Where there is no memory for more,
  * chunks are handed on as they are; where there is none for the unfinished line either, it fails.
  */
@@ -21,7 +21,7 @@ export const eachChunk = Effect.fnUntraced(function*<E, R>(
   stream: Readable,
   held: HeldMemory,
   limits: LineLimits,
-  each: (lines: ReadonlyArray<string | undefined>) => Effect.Effect<void, E, R>
+  each: (lines: ReadonlyArray<string | undefined>, bytes: number) => Effect.Effect<void, E, R>
 ): Effect.fn.Return<void, E | InputInvalid | Throttled, R> {
   const iterator = stream[Symbol.asyncIterator]() as AsyncIterator<Buffer>
   let lines: Array<string | undefined> = []
@@ -39,7 +39,7 @@ export const eachChunk = Effect.fnUntraced(function*<E, R>(
     unfinishedBytes = 0
   }
   const handOn = Effect.fnUntraced(function*() {
-    yield* each(lines)
+    yield* each(lines, bytes)
     lines = []
     bytes = 0
   })
@@ -68,6 +68,6 @@ export const eachChunk = Effect.fnUntraced(function*<E, R>(
     if (!(yield* Effect.promise(() => held.holdSoon(open)))) return yield* outOfMemory()
   }
   if (unfinishedBytes > 0) finishLine()
-  if (lines.length > 0) yield* each(lines)
+  if (lines.length > 0) yield* each(lines, bytes)
 })
 

@@ -1,23 +1,20 @@
 /** Handlers of `POST /events`, in both its forms, of what it refused, and of what was made of it: replayed or erased. */
-import { Effect, Schedule } from "effect"
-import type { Readable } from "node:stream"
+import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
 import { reachesCollection, reachesEverything } from "../access/decision.ts"
 import { parseDateRange } from "../analytics/date-range.ts"
 import { storable } from "../analytics/normalize-query.ts"
 import { Entitlements } from "../metering/entitlements.ts"
+import { WindowedCaps } from "../metering/windowed-caps.ts"
 import { invalidFields } from "../wire/checks.ts"
-import { parseBounded } from "../wire/body.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
-import type { HeldMemory } from "../wire/request-memory.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { FailedEvents } from "./failed.ts"
-import { eachChunk } from "./ndjson.ts"
-import { type KeptRejection, keptLine } from "./rejections.ts"
+import { ingestLines, withinDay } from "./ingest-lines.ts"
 import { Replays } from "./replays.ts"
-import { BATCH_BYTES_MAX, EVENT_TYPES, EVENTS_PER_BATCH_MAX, FAILED_PAGE_MAX, IDENTIFIER_BYTES_MAX, REJECTIONS_LISTED_MAX, RETRIES_MAX, type Rejection } from "./schema.ts"
-import { Events, type EventsShape } from "./service.ts"
+import { EVENT_TYPES, EVENTS_PER_BATCH_MAX, FAILED_PAGE_MAX, IDENTIFIER_BYTES_MAX, RETRIES_MAX } from "./schema.ts"
+import { Events } from "./service.ts"
 
 /** What the key may write; undefined for a key without a limit, so that the common case costs nothing. */
 const reachOf = (caller: Caller): ((collection: string) => boolean) | undefined =>
@@ -27,52 +24,6 @@ const entriesOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
   const events = typeof payload === "object" && payload !== null ? (payload as { readonly events?: unknown }).events : undefined
   return Array.isArray(events) ? events : undefined
 }
-
-const limits = { linesPerChunk: EVENTS_PER_BATCH_MAX, bytesPerChunk: BATCH_BYTES_MAX, lineBytesMax: BATCH_BYTES_MAX }
-/** A long request waits where a short one would be sent away: its sender is held back by the connection itself. */
-const whileBusy = Schedule.max([Schedule.spaced("100 millis"), Schedule.recurs(100)])
-
-/** Parsed, or a stand-in that is refused with the right words. */
-const parseLine = (line: string | undefined): { readonly entry: unknown } | { readonly reason: string } => {
-  if (line === undefined) return { reason: `the line is longer than ${BATCH_BYTES_MAX} bytes` }
-  const parsed = parseBounded(line)
-  return typeof parsed === "object" ? { entry: parsed.value } : { reason: parsed === "invalid" ? "the line is not valid JSON" : parsed === "too deep" ? "the line nests too deeply" : "the line has too many objects and lists" }
-}
-
-const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Caller, stream: Readable, held: HeldMemory) {
-  const reaches = reachOf(caller)
-  const totals = { accepted: 0, deduplicated: 0 }
-  const rejected: Array<Rejection> = []
-  let rejectedTotal = 0
-  let index = 0
-  const reject = (rejections: ReadonlyArray<Rejection>) => {
-    rejectedTotal += rejections.length
-    rejected.push(...rejections.slice(0, Math.max(0, REJECTIONS_LISTED_MAX - rejected.length)))
-  }
-  yield* eachChunk(stream, held, limits, Effect.fnUntraced(function*(lines) {
-    // Judged with their neighbours' numbers: an unreadable line is a hole that the judge must not see.
-    const parsed = lines.map(parseLine)
-    const readable: Array<unknown> = []
-    const numbers: Array<number> = []
-    const bad: Array<Rejection> = []
-    const unreadable: Array<KeptRejection> = []
-    parsed.forEach((line, i) => {
-      if ("reason" in line) {
-        bad.push({ index: index + i, reason: line.reason })
-        unreadable.push(keptLine(lines[i] ?? "", line.reason))
-        return
-      }
-      readable.push(line.entry)
-      numbers.push(index + i)
-    })
-    const answer = yield* Effect.retry(events.ingestEvents(caller.organizationId, readable, { reaches, unreadable }), { schedule: whileBusy, while: (error) => error._tag === "Throttled" })
-    totals.accepted += answer.accepted
-    totals.deduplicated += answer.deduplicated
-    reject([...bad, ...answer.rejected.map((rejection) => ({ index: numbers[rejection.index]!, reason: rejection.reason }))].sort((a, b) => a.index - b.index))
-    index += lines.length
-  }))
-  return { ...totals, rejected, ...(rejectedTotal > rejected.length ? { rejected_total: rejectedTotal } : {}) }
-})
 
 /** A key that reaches some collections sees what was meant for one of those. */
 const checkReach = (caller: Caller, collection: string | undefined) => {
@@ -94,13 +45,15 @@ export const routes = Effect.gen(function*() {
   const replays = yield* Replays
   const entitlements = yield* Entitlements
   const failed = yield* FailedEvents
+  const { event_bytes_per_day } = yield* WindowedCaps
   return [
-    implement(contract.ingestEvents, Effect.fnUntraced(function*({ caller, headers, held, payload, stream }) {
-      if ((headers["content-type"] ?? "").toLowerCase().startsWith("application/x-ndjson")) return yield* ingestLines(events, caller, yield* stream, held())
+    implement(contract.ingestEvents, Effect.fnUntraced(function*(input) {
+      const { bytes, caller, headers, payload } = input
+      if ((headers["content-type"] ?? "").toLowerCase().startsWith("application/x-ndjson")) return yield* ingestLines(events, event_bytes_per_day, input, reachOf(caller))
       const entries = entriesOf(yield* payload)
       if (entries === undefined) return yield* inputInvalid("events", "`events` must be a list of events")
       if (entries.length > EVENTS_PER_BATCH_MAX) return yield* inputInvalid("events", `A batch has at most ${EVENTS_PER_BATCH_MAX} events`)
-      return yield* events.ingestEvents(caller.organizationId, entries, { reaches: reachOf(caller) })
+      return yield* withinDay(event_bytes_per_day, caller.organizationId, (yield* bytes).length, events.ingestEvents(caller.organizationId, entries, { reaches: reachOf(caller) }))
     })),
     implement(contract.listFailedEvents, Effect.fnUntraced(function*({ caller, query }) {
       const { collection, cursor, limit: text = 50 } = yield* query

@@ -103,7 +103,7 @@ export const EventEntry = Schema.Struct({
   position: number, q: text, filter_by: text, results_found: number, quantity: number, price: number, revenue: number, currency: text,
   surface: text, device: text, country: text, name: text,
   metadata: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
-}).annotate({ identifier: "BehaviouralEvent", description: "Unknown keys are kept under `metadata`." })
+}).annotate({ identifier: "BehaviouralEvent", description: "Unknown keys are kept under `metadata`, which has at most 16,384 characters of JSON." })
 
 export const EventBatch = Schema.Struct({ events: Schema.Array(EventEntry) }).annotate({ identifier: "EventBatch" })
 
@@ -113,7 +113,7 @@ export const EventBatchAnswer = Schema.Struct({
   rejected: Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String })),
   /** NDJSON only, when more lines were rejected than `REJECTIONS_LISTED_MAX`. */
   rejected_total: Schema.optionalKey(Schema.Int)
-}).annotate({ identifier: "EventBatchAnswer", description: "`accepted` + `deduplicated` + entries in `rejected` = entries sent." })
+}).annotate({ identifier: "EventBatchAnswer", description: "`accepted` + `deduplicated` + entries in `rejected` = entries sent. NDJSON takes a token of the key's rate for each 1,000 lines (or megabyte); where less than half of a minute's tokens is left it is read more slowly. A stream that ends before its end (429 no token left, 403 `event_bytes_per_day`, 400, 503) answers these totals so far beside the error, with `lines`: how many were dealt with; send the others again." })
 
 /** Rejections listed for one NDJSON request, whose answer must not grow with its length. */
 export const REJECTIONS_LISTED_MAX = 10_000

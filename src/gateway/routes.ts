@@ -85,7 +85,7 @@ export const routes = Effect.gen(function*() {
     yield* mayWrite(contextOf(caller.organizationId), caller, params.collectionName)
     const writes = writesOf(textOf(yield* bytes))
     if (!isWrites(writes)) return yield* refused(writes)
-    const written = yield* Effect.promise(() => engine.write(caller.organizationId, collection.schema.name, writes))
+    const written = yield* Effect.promise(() => engine.write(caller.organizationId, collection.schema.name, writes, { keeps: contextOf(caller.organizationId).keeps }))
     if (written.ok) return verdictsOf(writes, written.value)
     // Dropped since it was looked up: told as a moment later.
     return yield* Effect.fail(statusOf(written.error) === 404 ? mismatch : declaredOf(written.error))

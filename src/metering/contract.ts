@@ -1,12 +1,14 @@
 /** The entitlement read-out (contract part 6) and the operator's plan and wallet. */
 import { Schema } from "effect"
 import { operation } from "../wire/operation.ts"
-import { planIds } from "./plans.ts"
+import { keptFeatures, type KeptFeature, planIds } from "./plans.ts"
 
 const Credits = Schema.Struct({ balance: Schema.Number, reserved: Schema.Number, available: Schema.Number }).annotate({ identifier: "Credits", description: "Up to six decimals." })
 export const Entitlement = Schema.Struct({
   plan: Schema.Struct({ id: Schema.Literals(planIds), status: Schema.Literals(["active"]), expires_at: Schema.NullOr(Schema.Int) }),
   features: Schema.Record(Schema.String, Schema.Union([Schema.Boolean, Schema.Int])).annotate({ description: "Whether the plan has it, or up to how many." }),
+  usage: Schema.Struct(Object.fromEntries(keptFeatures.map((feature) => [feature, Schema.optionalKey(Schema.Int)])) as Record<KeptFeature, Schema.optionalKey<typeof Schema.Int>>)
+    .annotate({ identifier: "Usage", description: "How much of each feature with a bound is kept, or was used in this hour or day of UTC; at most 5 seconds old. `collections`, `documents` and `stored_bytes` are absent on servers that run without a search engine." }),
   quota: Schema.Struct({ limit: Schema.NullOr(Schema.Int), used: Schema.Int, remaining: Schema.NullOr(Schema.Int), resets_at: Schema.Int }).annotate({ description: "Search requests of this month (UTC); null = no limit. `used` is at most 5 seconds old." }),
   credits: Credits
 }).annotate({ identifier: "Entitlement" })

@@ -5,6 +5,7 @@ import * as contract from "./contract.ts"
 import { Entitlements } from "./entitlements.ts"
 import { creditsOf, MICRO } from "./plans.ts"
 import { Quota } from "./quota.ts"
+import { makeUsage } from "./usage.ts"
 import { Wallet } from "./wallet.ts"
 import type { Balance } from "./wallet-repository.ts"
 
@@ -16,13 +17,15 @@ export const routes = Effect.gen(function*() {
   const entitlements = yield* Entitlements
   const quota = yield* Quota
   const wallet = yield* Wallet
+  const usageOf = yield* makeUsage
   return [
     implement(contract.getEntitlement, Effect.fnUntraced(function*({ caller: { organizationId } }) {
       const { hasOverage, plan } = entitlements.of(organizationId)
-      const [{ limit, resets_at, used }, balance] = yield* Effect.all([quota.state(organizationId), wallet.balance(organizationId)], { concurrency: 2 })
+      const [{ limit, resets_at, used }, balance, usage] = yield* Effect.all([quota.state(organizationId), wallet.balance(organizationId), usageOf(organizationId)], { concurrency: 3 })
       return {
         plan: { id: plan.id, status: "active" as const, expires_at: null },
         features: { ...plan.features, wallet_overage: hasOverage },
+        usage,
         quota: { limit: finite(limit), used, remaining: finite(Math.max(0, limit - used)), resets_at },
         credits: shownCredits(balance)
       }

@@ -19,8 +19,10 @@ import type { CatalogResources } from "../catalog/resources.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
+import type { FeatureNotInPlan } from "../metering/errors.ts"
+import { bytesOf, LIST_BYTES_MAX, makeNamedResources } from "../metering/named-resources.ts"
 import { Engine } from "../ports/engine.ts"
-import { type CollectionNotAllowed, InputInvalid, NotFound } from "../wire/errors.ts"
+import { type CollectionNotAllowed, InputInvalid, inputInvalid, NotFound } from "../wire/errors.ts"
 import { type AnswerGates, gatePart, gatesOf, type GateVisitor } from "./answer-gates.ts"
 import { type CompiledFor, compileFor, isCurrent, ruleFields } from "./compiled-for.ts"
 import { fieldTypeIssues } from "./field-types.ts"
@@ -41,8 +43,8 @@ export class SearchRules extends Context.Service<SearchRules, {
   readonly get: (organizationId: string, collection: CollectionInfo) => StoredRuleSet | undefined
   /** A body as a complete set, or one issue for each of its problems (at most 100). A filter joins only what `reaches`, by its name. */
   readonly checked: (organizationId: string, collection: CollectionInfo, body: unknown, reaches?: (name: string) => boolean) => Effect.Effect<RuleSet, InputInvalid | CollectionNotAllowed>
-  /** NotFound when the collection was dropped meanwhile. Of two at the same moment the later one stands. */
-  readonly replace: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => Effect.Effect<StoredRuleSet, NotFound | ConfigurationUnavailable>
+  /** InputInvalid for more than a set may have in bytes, NotFound when the collection was dropped meanwhile. Of two at the same moment the later one stands. */
+  readonly replace: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => Effect.Effect<StoredRuleSet, InputInvalid | FeatureNotInPlan | NotFound | ConfigurationUnavailable>
   /** Also for a collection that is gone, and where there was nothing. */
   readonly remove: (organizationId: string, collection: string) => Effect.Effect<void, ConfigurationUnavailable>
   /** Ready to match; undefined where the collection has none. O(1), and O(rules) after the set or a schema changed. */
@@ -58,6 +60,7 @@ export class SearchRules extends Context.Service<SearchRules, {
     const contextOf = yield* makeContexts
     const engine = yield* Engine
     const popular = yield* PopularDocuments
+    const named = yield* makeNamedResources
     const organizations = new Map<string, OrganizationRules>()
     let changes = 0
 
@@ -105,15 +108,16 @@ export class SearchRules extends Context.Service<SearchRules, {
         return checked.ok && issues.length === 0 ? Effect.succeed(checked.value) : Effect.fail(new InputInvalid({ message: "Input validation failed", issues }))
       }),
       replace: Effect.fn("SearchRules.replace")(function*(organizationId, { schema: { name } }, ruleSet) {
+        if (bytesOf(ruleSet) > LIST_BYTES_MAX) return yield* inputInvalid("body", `At most ${LIST_BYTES_MAX} bytes of rules`)
         if (ruleSet.zero_hits_fallback === "popular") yield* popular.refresh(organizationId, name)
-        return yield* configuration.write({ kind: "search_rule_set", organizationId, id: name }, Effect.gen(function*() {
+        return yield* configuration.write({ kind: "search_rule_set", organizationId, id: name }, named.within(organizationId, Effect.gen(function*() {
           yield* repository.lock(organizationId, name)
           const collection = engine.describeCollection(organizationId, name)
           if (collection === undefined) return yield* new NotFound({ message: "Collection not found" })
           const stored: StoredRuleSet = { organization_id: organizationId, collection: name, collection_created_at: collection.created_at, ruleSet, updated_at: yield* Clock.currentTimeMillis }
           yield* repository.upsert(stored)
           return stored
-        })).pipe(Effect.catchTag("SqlError", Effect.die))
+        }))).pipe(Effect.catchTag("SqlError", Effect.die))
       }),
       remove: Effect.fn("SearchRules.remove")(function*(organizationId, collection) {
         // Behind one that is being stored: it would outlive its collection.

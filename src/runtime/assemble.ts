@@ -31,6 +31,7 @@ import { AiAllowance } from "../metering/ai-allowance.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { Quota } from "../metering/quota.ts"
 import { Wallet } from "../metering/wallet.ts"
+import { WindowedCaps } from "../metering/windowed-caps.ts"
 import { layer as layerMigrations } from "../migrations/index.ts"
 import { Outbox } from "../outbox/outbox.ts"
 import { layerLeased } from "../ports/counter-leased-sql.ts"
@@ -76,11 +77,12 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })))
   const accepting = Layer.provideMerge(FailedEvents.layer, Layer.provide(Events.layer({ visitorPartitions }), layerAdmission(weights === undefined ? {} : { weights })))
   const events = Layer.mergeAll(Layer.provideMerge(accepting, streams), Replays.layer({ visitorPartitions }), SearchServed.layer({ visitorPartitions }), Analytics.layer)
-  const metering = Layer.provideMerge(Layer.mergeAll(Quota.layer, AiAllowance.layer), Layer.mergeAll(Entitlements.layer, Wallet.layer))
+  const metering = Layer.provideMerge(Layer.mergeAll(Quota.layer, AiAllowance.layer, WindowedCaps.layer), Layer.mergeAll(Entitlements.layer, Wallet.layer))
   return Layer.mergeAll(Search.layer({ ...searching, weights }), Layer.provideMerge(Jobs.layer, Ingest.layer), Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), layerKeyExpiry, Webhooks.layer, layerDispatcher({ isAlone })).pipe(
     Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
     Layer.provideMerge(Layer.mergeAll(PopularDocuments.layer, PopularQueries.layer)),
-    Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layerWith({ serviceDomain }), Console.layer, metering)),
+    Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layerWith({ serviceDomain }), Console.layer)),
+    Layer.provideMerge(metering),
     Layer.provideMerge(Layer.mergeAll(dedupe, Outbox.layer, configuration, layerLeased({ isAlone }))),
     Layer.provideMerge(ports),
     Layer.provideMerge(Layer.provideMerge(layerMigrations, sql))

@@ -3,7 +3,7 @@
  * Works on the node request itself, because a framework's body reader would decide by content type.
  */
 import type { IncomingMessage } from "node:http"
-import type { Readable } from "node:stream"
+import { pipeline, type Readable, Transform } from "node:stream"
 import { Effect } from "effect"
 import { CONTAINERS_MAX, parseBounded as parseWithin } from "../../engine-sdk/src/documents/json.ts"
 import { type ContentCoding, contentCoding } from "./content-coding.ts"
@@ -36,6 +36,24 @@ export const outOfMemory = (): Throttled => new Throttled({ message: "Too much i
 export const unreadable = (error: unknown): InputInvalid | Throttled =>
   error instanceof Throttled ? error : inputInvalid("body", `The body could not be read: ${error instanceof Error ? error.message : String(error)}`)
 
+/**
+ * Decision: texts of real catalogues and events decode to ten to forty times what was sent; more than a hundred times, beyond the
+ * first megabyte, is made to cost us more than its sender.
+ */
+const DECODED_FREE_BYTES = 1_000_000
+const DECODED_PER_SENT_MAX = 100
+const boundedRatio = (request: IncomingMessage): Transform => {
+  let sent = 0, decoded = 0
+  request.on("data", (chunk: Buffer) => { sent += chunk.length })
+  return new Transform({
+    transform: (chunk: Buffer, _, done) => {
+      decoded += chunk.length
+      if (decoded <= DECODED_FREE_BYTES + DECODED_PER_SENT_MAX * sent) done(null, chunk)
+      else done(new Error(`the compressed text decodes to more than ${DECODED_PER_SENT_MAX} times what was sent`))
+    }
+  })
+}
+
 const decodedStream = (request: IncomingMessage, held: () => HeldMemory): Effect.Effect<Readable, InputInvalid> => Effect.suspend((): Effect.Effect<Readable, InputInvalid> => {
   const encoding = encodingOf(request)
   if (encoding === "identity" || encoding === "") return Effect.succeed(request)
@@ -44,9 +62,23 @@ const decodedStream = (request: IncomingMessage, held: () => HeldMemory): Effect
   const { input, output } = coding.stream((bytes) => held().holdDecoder(bytes) ? undefined : outOfMemory())
   request.on("error", (error) => input.destroy(error))
   request.on("close", () => { if (!request.complete) input.destroy(new Error("it ended early")) })
+  const bounded = boundedRatio(request)
+  pipeline(output, bounded, () => {})
   request.pipe(input)
-  return Effect.succeed(output)
+  return Effect.succeed(bounded)
 })
+
+/** Of a body that nobody reads on: what is left is not decoded for nothing, and its sender has a while to read why. */
+export const discardRest = (request: IncomingMessage, stream: Readable, lingers_ms = lingering_ms): void => {
+  if (stream !== request) {
+    request.unpipe()
+    stream.destroy()
+  }
+  if (request.complete || request.destroyed) return
+  request.resume()
+  const linger = setTimeout(() => { request.destroy() }, lingers_ms)
+  request.once("end", () => clearTimeout(linger)).once("close", () => clearTimeout(linger))
+}
 
 interface Ending { at: number; end: () => void }
 /** Bodies on their way. One clock for all: a timer for each is two hundredths of a small request. Who takes one out empties it (`ARCHITECTURE.md`). */
@@ -126,14 +158,7 @@ export const bodyBytes = (request: IncomingMessage, bytes_max: number, held: () 
       const abandon = (failure: InputInvalid | Throttled) => {
         finish(Effect.fail(failure))
         chunks.length = 0
-        // What is left is not decoded for nothing.
-        if (stream !== request) {
-          request.unpipe()
-          stream.destroy()
-        }
-        request.resume()
-        const linger = setTimeout(() => { request.destroy() }, lingers_ms)
-        request.once("end", () => clearTimeout(linger)).once("close", () => clearTimeout(linger))
+        discardRest(request, stream, lingers_ms)
       }
       const now = performance.now(), before = request.socket.bytesRead
       const late = () => {

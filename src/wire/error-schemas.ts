@@ -12,7 +12,13 @@ const facts = {
   available: Schema.optionalKey(Schema.Finite),
   requested: Schema.optionalKey(Schema.Finite),
   retry_after: Schema.optionalKey(Schema.Int),
-  /** In which a new key would be wider than its maker. */ fields: Schema.optionalKey(Schema.Array(Schema.String))
+  /** In which a new key would be wider than its maker. */ fields: Schema.optionalKey(Schema.Array(Schema.String)),
+  /** Of a stream that ended before its end: how many lines were dealt with, and how. */
+  lines: Schema.optionalKey(Schema.Int),
+  accepted: Schema.optionalKey(Schema.Int),
+  deduplicated: Schema.optionalKey(Schema.Int),
+  rejected: Schema.optionalKey(Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String }))),
+  rejected_total: Schema.optionalKey(Schema.Int)
 }
 
 export const EngineError = Schema.Struct({

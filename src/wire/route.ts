@@ -19,7 +19,7 @@ import { clientAddress } from "./client-address.ts"
 import { type Actor, CurrentOrigin } from "../audit/origin.ts"
 import { Console, type ConsoleCaller } from "../console/console.ts"
 import { consoleRoles } from "../console/roles.ts"
-import { bodyBytes, bodyStream, isStorable, parseBounded, parseRefusals, textOf, unstorablePath } from "./body.ts"
+import { bodyBytes, bodyStream, discardRest, isStorable, parseBounded, parseRefusals, textOf, unstorablePath } from "./body.ts"
 import { type CollectionNotAllowed, EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired, type Throttled } from "./errors.ts"
 import { edgeHeaders } from "./edges.ts"
 import { isBearer, type Operation, paramsOf } from "./operation.ts"
@@ -31,6 +31,8 @@ import { decoderOf } from "./validation.ts"
 
 export interface Input<Q, B> {
   readonly caller: Caller
+  /** Decides once more: whether the key still holds and reaches, for another token of its rate. For requests that go on for long; none without a caller. */
+  readonly again: Effect.Effect<Caller, DeclaredError>
   /** Of operations of scope `console`, which have no `caller`. */ readonly consoleCaller: ConsoleCaller
   readonly params: Readonly<Record<string, string>>
   /** Raw query parameters; the last of a repeated name wins. */ readonly search: Readonly<Record<string, string>>
@@ -193,6 +195,8 @@ class Exchange {
   /** Whose it is, once that is known: an organization, or nobody's. */ holder = ""
   known: Known | undefined
   /** A body can be read once; a handler may look at it twice. */ read: Buffer | undefined
+  /** A body that is read as it comes. */ streamed: Readable | undefined
+  check: Effect.Effect<Caller, DeclaredError> = Effect.never
   readonly held: () => HeldMemory
 
   constructor(request: HttpServerRequest.HttpServerRequest, memory: RequestMemory, trustedProxies: ReadonlyArray<string>) {
@@ -247,7 +251,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { reaches, req
         : undefined
       const caller = operation.scope === "public" || consoleCaller !== undefined ? undefined : operation.scope === "operator"
         ? yield* operator.check(bearer(node.headers))
-        : yield* access.check({
+        : yield* exchange.check = access.check({
           key: presentedKey(operation, node.headers, search),
           scope: operation.scope,
           address,
@@ -269,6 +273,7 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { reaches, req
       const actor = actorOf(operation, caller, consoleCaller)
       const handled = handler({
         caller: caller as Caller,
+        again: exchange.check,
         consoleCaller: consoleCaller as ConsoleCaller,
         params,
         search,
@@ -282,16 +287,20 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { reaches, req
           return decodePayload === undefined ? json : Effect.flatMap(json, decodePayload)
         }),
         bytes: inSession(bytes),
-        stream: inSession(bodyStream(node, held)),
+        stream: Effect.tap(inSession(bodyStream(node, held)), (stream) => Effect.sync(() => { exchange.streamed = stream })),
         held
       })
       const answer = yield* actor === undefined ? handled : Effect.provideService(handled, CurrentOrigin, { actor, requestId, operation: operation.id })
       return toResponse(operation, answer, headersOf(exchange.known, node), held)
     })
+    const failed = (cause: Cause.Cause<unknown>, plane: Plane, requestId: string, at: string, headers: Readonly<Record<string, string>>, { node, streamed }: Exchange) => {
+      if (streamed !== undefined) discardRest(node, streamed)
+      return causeResponse(cause, plane, requestId, at, headers)
+    }
     const handle = (request: HttpServerRequest.HttpServerRequest, raw: Readonly<Record<string, string | undefined>>) => {
       const exchange = new Exchange(request, memory, trustedProxies)
       for (const name of names) exchange.params[name] = raw[name] ?? ""
-      return Effect.catchCause(answered(exchange), (cause) => causeResponse(cause, operation.plane, exchange.requestId, place, headersOf(exchange.known, exchange.node)))
+      return Effect.catchCause(answered(exchange), (cause) => failed(cause, operation.plane, exchange.requestId, place, headersOf(exchange.known, exchange.node), exchange))
     }
     return HttpRouter.route(operation.method, operation.path, Effect.flatMap(HttpRouter.params, (raw) => Effect.flatMap(HttpServerRequest.HttpServerRequest, (request) => handle(request, raw))))
   })

@@ -45,7 +45,8 @@ it.live("keys, organizations, resources, dictionaries and rules of one process a
     })
     const layer = Layer.mergeAll(SearchRules.layer, layerDictionaries).pipe(
       Layer.provideMerge(PopularDocuments.layer),
-      Layer.provideMerge(Layer.mergeAll(CatalogResources.layer, Access.layer, Console.layer, Entitlements.layer)),
+      Layer.provideMerge(Layer.mergeAll(CatalogResources.layer, Access.layer, Console.layer)),
+      Layer.provideMerge(Entitlements.layer),
       Layer.provideMerge(Layer.mergeAll(Outbox.layer, layerPostgres(client(3)), layerLeased({ isAlone: false }))),
       Layer.provideMerge(Layer.mergeAll(Identifiers.layer, OperatorAuth.layer("token"), Seal.layer(new Uint8Array(32).fill(7)), Layer.succeed(Engine, listening))),
       Layer.provideMerge(Layer.provideMerge(layerMigrations, client(4)))

@@ -5,7 +5,7 @@
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import type { Capabilities } from "../capabilities.ts"
 import { parseJson, select } from "../documents/mod.ts"
-import type { Awaitable, CollectionUsage, Namespace, ScanPage, ScanRequest, SchemaChange, SearchEngine, WriteVerdict } from "../engine.ts"
+import type { Awaitable, CollectionUsage, KeepLimits, Namespace, ScanPage, ScanRequest, SchemaChange, SearchEngine, WriteOptions, WriteVerdict } from "../engine.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import { hasBit } from "../index/bits.ts"
 import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../index/reader.ts"
@@ -166,8 +166,8 @@ export class LocalEngine implements SearchEngine {
     const grades = this.isApproximate && hasVectorLibrary() ? APPROXIMATE : EXACT
     return { kind: this.kind, searchesOnCaller: true, grades, limits: { window_max: 1_000_000, filter_clauses_max: 100, facet_values_max: 1_000_000, batch_bytes_max: 512 * MEBIBYTE, plans_per_trip_max: 50, visible_after_ms: 0 } }
   }
-  createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.create(namespace, schema, created_at_s)) }
-  alterCollection(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.alter(namespace, name, change)) }
+  createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number, keeps?: KeepLimits): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.create(namespace, schema, created_at_s, keeps)) }
+  alterCollection(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.alter(namespace, name, change, keeps)) }
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.drop(namespace, name)) }
   /** A writer that is gone is an answer, not a defect; everything else it throws is one. */
   private async asked<A>(ask: () => Promise<Result<A>>): Promise<Result<A>> {
@@ -187,11 +187,11 @@ export class LocalEngine implements SearchEngine {
     const entry = this.entryOf(namespace, name)
     return entry === undefined ? undefined : infoOf(entry)
   }
-  async write(namespace: Namespace, collection: string, operations: ReadonlyArray<WriteOperation>, options?: { readonly returnDocuments?: boolean }): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+  async write(namespace: Namespace, collection: string, operations: ReadonlyArray<WriteOperation>, options?: WriteOptions): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const entry = this.entryOf(namespace, collection)
     if (entry === undefined) return fail(notFound("Collection not found"))
     this.touch(entry)
-    const answer = await this.asked(() => this.writer.write(namespace, collection, operations, options?.returnDocuments === true))
+    const answer = await this.asked(() => this.writer.write(namespace, collection, operations, options?.returnDocuments === true, options?.keeps))
     this.makeRoom(entry.record.key)
     return answer
   }

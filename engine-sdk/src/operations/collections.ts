@@ -31,7 +31,7 @@ export const createCollection = async (context: OperationContext, sent: Body, pa
   if (parameters.src_name !== undefined) return cloneCollection(context, body.value, parameters)
   const schema = parseCreateBody(body.value, schemaContext(context))
   if (!schema.ok) return schema
-  const created = await context.engine.createCollection(context.namespace, schema.value, context.now_s)
+  const created = await context.engine.createCollection(context.namespace, schema.value, context.now_s, context.keeps)
   return created.ok ? answer(201, renderCollection(created.value)) : created
 }
 const cloneCollection = async (context: OperationContext, body: unknown, parameters: QueryParameters): Promise<Answered> => {
@@ -39,7 +39,7 @@ const cloneCollection = async (context: OperationContext, body: unknown, paramet
   if (source === undefined) return fail(invalid(`Collection with name \`${parameters.src_name}\` not found.`, "src_name"))
   const schema = parseCloneBody(body, source.schema)
   if (!schema.ok) return schema
-  const created = await context.engine.createCollection(context.namespace, schema.value, context.now_s)
+  const created = await context.engine.createCollection(context.namespace, schema.value, context.now_s, context.keeps)
   if (!created.ok) return created
   if (parameters.copy_documents !== undefined) {
     const copied = await copyDocuments(context, source.schema.name, schema.value.name)
@@ -53,8 +53,9 @@ const copyDocuments = async (context: OperationContext, from: string, to: string
     const page = await context.engine.scan(context.namespace, { collection: from, filter: undefined, after, limit: COPY_PAGE })
     if (!page.ok) return page
     const operations = page.value.documents.map((document: Document) => ({ kind: "put" as const, action: "create" as const, dirtyValues: undefined, document }))
-    const written = await context.engine.write(context.namespace, to, operations)
+    const written = await context.engine.write(context.namespace, to, operations, { keeps: context.keeps })
     if (!written.ok) return written
+    for (const { result } of written.value) if (!result.ok && result.error.kind === "CapReached") return result
     after = page.value.next
     done = after === undefined
   }
@@ -68,7 +69,7 @@ export const updateCollection = async (context: OperationContext, name: string, 
   if (!body.ok) return body
   const change = parseAlterBody(body.value, collection.schema, schemaContext(context))
   if (!change.ok) return change
-  const altered = await context.engine.alterCollection(context.namespace, collection.schema.name, change.value)
+  const altered = await context.engine.alterCollection(context.namespace, collection.schema.name, change.value, context.keeps)
   return altered.ok ? answer(200, renderCollection(altered.value)) : altered
 }
 export const deleteCollection = async (context: OperationContext, name: string): Promise<Answered> => {

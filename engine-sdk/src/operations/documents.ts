@@ -57,7 +57,7 @@ export const selectionOf = (context: OperationContext, collection: CollectionInf
 
 /** One write of one document. */
 const writeOne = async (context: OperationContext, collection: CollectionInfo, operation: WriteOperation): Promise<Result<Document>> => {
-  const verdicts = await context.engine.write(context.namespace, collection.schema.name, [operation], { returnDocuments: true })
+  const verdicts = await context.engine.write(context.namespace, collection.schema.name, [operation], { returnDocuments: true, keeps: context.keeps })
   if (!verdicts.ok) return verdicts
   const result = verdicts.value[0].result
   return result.ok ? ok(result.value.document ?? { id: result.value.id }) : result
@@ -120,7 +120,7 @@ export const updateDocuments = (context: OperationContext, collection: string, t
     let updated = 0
     const ran = await eachPage(context, info, filter.value, PAGE, async (ids) => {
       const operations = ids.map((id): WriteOperation => ({ kind: "put", action: "update", dirtyValues: dirtyValuesOf(parameters.dirty_values), document: { ...patch.value, id } }))
-      const verdicts = await context.engine.write(context.namespace, info.schema.name, operations)
+      const verdicts = await context.engine.write(context.namespace, info.schema.name, operations, { keeps: context.keeps })
       if (!verdicts.ok) return verdicts
       updated += verdicts.value.filter((verdict) => verdict.result.ok).length
       return ok(undefined)

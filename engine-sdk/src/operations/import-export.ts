@@ -144,7 +144,7 @@ async function* importLines(context: OperationContext, info: CollectionInfo, chu
 const writeBatch = async (context: OperationContext, info: CollectionInfo, batch: ReadonlyArray<Line>, settings: ImportSettings): Promise<string> => {
   const operations: Array<WriteOperation> = []
   for (const document of batch) if (typeof document === "string") operations.push({ kind: "put", action: settings.action, dirtyValues: settings.dirtyValues, document })
-  const written = await context.engine.write(context.namespace, info.schema.name, operations, { returnDocuments: settings.returnDoc })
+  const written = await context.engine.write(context.namespace, info.schema.name, operations, { returnDocuments: settings.returnDoc, keeps: context.keeps })
   let at = 0
   return batch.map((line) => {
     if (typeof line !== "string") return failureLine(line, refusalOf[line], undefined, undefined)

@@ -3,7 +3,7 @@
  * answers a status with a body, or a failure whose message is for the caller.
  */
 import { parseBounded } from "../documents/json.ts"
-import type { Namespace, SearchEngine } from "../engine.ts"
+import type { KeepLimits, Namespace, SearchEngine } from "../engine.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { Trace } from "../pipeline/trace.ts"
 import type { FacetCount, Filter, Hit } from "../plan.ts"
@@ -22,6 +22,7 @@ export interface OperationContext {
   /** Unix seconds of this request. */ readonly now_s: number
   readonly limits?: Partial<QueryLimits> & { readonly multi_searches_max?: number }
   /** Of the request, where that makes several answers; otherwise each search has what the limits say. */ readonly budget?: AnswerBudget
+  /** What the namespace may keep; refused with CapReached. Default: no limit. */ readonly keeps?: KeepLimits
   /** Dimensions of embedding models, for `embed` fields. */ readonly modelDimensions?: FieldOptions["modelDimensions"]
   /** Rules and stages around the engine; without it every answer is the engine's own. */ readonly merchandising?: Merchandising
   /** Called once per answered search; what it answers is added to the envelope. */ readonly annotate?: (search: AnsweredSearch) => { readonly [key: string]: unknown } | undefined

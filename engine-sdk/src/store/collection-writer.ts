@@ -6,8 +6,8 @@
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import { analyzerOf } from "../analysis/analyzer.ts"
 import { documentPlanOf, flatten, isDynamic, isObject, parseBounded, parseJson, prepareWrite, revalidate, stringifyJson, type IndexValue, type Prepared } from "../documents/mod.ts"
-import type { SchemaChange, Written, WriteVerdict } from "../engine.ts"
-import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
+import type { KeepLimits, SchemaChange, Written, WriteVerdict } from "../engine.ts"
+import { capReached, fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import { hasBit, bitsOf } from "../index/bits.ts"
 import { SegmentBuilder } from "../index/builders.ts"
 import { encodeUtf8, hashText } from "../index/bytes.ts"
@@ -21,6 +21,7 @@ import { hasPlace, intersectTerms } from "../search/places.ts"
 import type { CollectionSchema, Document, Field } from "../schema.ts"
 import { IdFilters } from "./id-filter.ts"
 import type { CollectionRecord, Journal, StoredDocument, StoredSegment } from "./journal.ts"
+import { exceeds, type NamespaceUse } from "./namespace-use.ts"
 import { inSlices, nextTurn } from "./turns.ts"
 import { VectorGraphs, type GraphOptions } from "./vector-graphs.ts"
 
@@ -67,6 +68,7 @@ export class CollectionWriter {
   private readonly namespace: string
   private readonly createdAt_s: number
   private readonly journal: Journal
+  readonly use: NamespaceUse
   private readonly neighbours: WriterNeighbours
   private readonly allocate: Allocate
   private readonly release: (region: Region) => void
@@ -94,7 +96,7 @@ export class CollectionWriter {
   private readonly graphs: VectorGraphs
 
   constructor(record: CollectionRecord, options: {
-    readonly journal: Journal; readonly neighbours: WriterNeighbours; readonly allocate: Allocate; readonly release: (region: Region) => void
+    readonly journal: Journal; /** Of the namespace. */ readonly use: NamespaceUse; readonly neighbours: WriterNeighbours; readonly allocate: Allocate; readonly release: (region: Region) => void
     readonly publish: (publication: Publication) => void
     /** A commit failed: this writer and its readers hold what the disk does not have. */ readonly broken: (error: Error) => void; readonly prepare?: PrepareSegment | undefined; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
   }) {
@@ -103,6 +105,7 @@ export class CollectionWriter {
     this.namespace = record.namespace
     this.createdAt_s = record.createdAt_s
     this.journal = options.journal
+    this.use = options.use
     this.neighbours = options.neighbours
     this.allocate = options.allocate
     this.release = options.release
@@ -187,7 +190,7 @@ export class CollectionWriter {
   // ---- writing -------------------------------------------------------------------------------------------------------
 
   /** One verdict per operation, in order. Resolves when everything is durable and published; undefined: closed meanwhile, nothing was written. */
-  async write(operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, more?: MoreOperations): Promise<ReadonlyArray<WriteVerdict> | undefined> {
+  async write(operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, keeps: KeepLimits | undefined, more?: MoreOperations): Promise<ReadonlyArray<WriteVerdict> | undefined> {
     while (this.gate !== undefined) await this.gate
     if (this.isClosed) return undefined
     this.activeWrites++
@@ -197,7 +200,7 @@ export class CollectionWriter {
       for (let list: ReadonlyArray<WriteOperation> | undefined = operations; list !== undefined; list = await more?.()) for (let at = 0; at < list.length && this.failure === undefined;) {
         const until = performance.now() + SLICE_ms
         // Another write that named an id of this chunk has had it committed: what follows goes into the next one.
-        do { if (chunk.isClosed) chunk = this.openChunk(); verdicts.push(chunk.apply(list[at++], returnDocuments)) } while (at < list.length && performance.now() < until && chunk.builder.docs < CHUNK_DOCS)
+        do { if (chunk.isClosed) chunk = this.openChunk(); verdicts.push(chunk.apply(list[at++], returnDocuments, keeps)) } while (at < list.length && performance.now() < until && chunk.builder.docs < CHUNK_DOCS)
         if (chunk.builder.docs >= CHUNK_DOCS) {
           this.importedAt = performance.now()
           await this.committed(chunk)
@@ -213,12 +216,18 @@ export class CollectionWriter {
       return verdicts
     } finally {
       // Left open only by a defect: what it holds was promised to nobody.
-      this.openChunks.delete(chunk)
+      if (this.openChunks.delete(chunk)) this.use.add(-chunk.addedDocuments, -chunk.addedBytes)
       this.activeWrites--
       if (this.activeWrites === 0) for (const wake of this.waiters.splice(0)) wake()
     }
   }
 
+  /** Of chunks that are counted as used and not in the journal. */
+  get pendingUse(): { readonly documents: number; readonly bytes: number } {
+    let documents = 0, bytes = 0
+    for (const chunk of this.openChunks) { documents += chunk.addedDocuments; bytes += chunk.addedBytes }
+    return { documents, bytes }
+  }
   private openChunk(): Chunk {
     const chunk = new Chunk(this)
     this.openChunks.add(chunk)
@@ -255,7 +264,7 @@ export class CollectionWriter {
     // Fields that any open chunk detected may be in this one's documents.
     const isDetected = this.schema !== this.savedSchema
     // Whoever wrote it hears of the failure.
-    if (this.failure !== undefined) return
+    if (this.failure !== undefined) { this.use.add(-chunk.addedDocuments, -chunk.addedBytes); return }
     if (puts.size === 0 && removes.size === 0 && !isDetected) return
     this.savedSchema = this.schema
     const deletions = this.markReplaced(chunk)
@@ -266,7 +275,10 @@ export class CollectionWriter {
       for (let doc = 0; doc < segment.docs; doc++) { const hash = segment.idHash(doc); this.ids?.add(hash); this.nextIds?.add(hash) }
     }
     const list = [...puts].map(([seq, text]): StoredDocument => { const unstored = chunk.unstored.get(seq); return { seq, text, ...(unstored === undefined ? {} : { unstored }) } })
-    const committed = this.journal.commit(this.key, { puts: list, removes: [...removes], nextSeq: this.nextSeq, ...(isDetected ? { record: this.record } : {}) })
+    const { journal, key } = this, documentsBefore = journal.documentCount(key), bytesBefore = journal.documentBytes(key)
+    const committed = journal.commit(key, { puts: list, removes: [...removes], nextSeq: this.nextSeq, ...(isDetected ? { record: this.record } : {}) })
+    // A chunk counts characters; the journal knows the bytes.
+    this.use.add(journal.documentCount(key) - documentsBefore - chunk.addedDocuments, journal.documentBytes(key) - bytesBefore - chunk.addedBytes)
     const publication: Publication = { ...(isDetected ? { schema: this.schema } : {}), added, removed: [], deletions: deletions.map(([view, docs]) => ({ segment: view.segment.id, docs })) }
     const view = added.length === 0 ? undefined : this.views[this.views.length - 1]
     // What readers have not heard of cannot lose a document before them, and a schema must not come before one that it follows.
@@ -333,11 +345,8 @@ export class CollectionWriter {
   }
 
   textOf(seq: number): string | undefined { return this.journal.get(this.key, seq) }
-  /** A live document with the values of its `store: false` fields, also where its commit is not readable yet. */
-  documentOf(seq: number): Document | undefined {
-    const stored = this.journal.document(this.key, seq)
-    return stored === undefined ? undefined : wholeDocument(stored)
-  }
+  /** A live document with what is kept beside it, also where its commit is not readable yet. */
+  storedOf(seq: number): StoredDocument | undefined { return this.journal.document(this.key, seq) }
   /** Ids of all segments; undefined until they have been read. */
   private ids: IdFilters | undefined = new IdFilters(0)
   /** The one that is being made of what is there; takes in what comes meanwhile. */ private nextIds: IdFilters | undefined
@@ -389,7 +398,7 @@ export class CollectionWriter {
   // ---- alter ---------------------------------------------------------------------------------------------------------
 
   /** Validates every stored document against the new schema, then replaces the index in one publication (2.6). */
-  alter(change: SchemaChange): Promise<Result<CollectionRecord>> {
+  alter(change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionRecord>> {
     return this.exclusively(async () => {
       const dropped = new Set(change.drop)
       const kept = this.schema.fields.filter(({ name }) => !dropped.has(name))
@@ -399,6 +408,8 @@ export class CollectionWriter {
         ...(change.synonym_sets === undefined ? {} : { synonym_sets: change.synonym_sets }),
         ...(change.curation_sets === undefined ? {} : { curation_sets: change.curation_sets }),
       }
+      const isTooWide = ({ fields }: CollectionSchema): boolean => fields.length > this.schema.fields.length && exceeds(keeps?.fields_per_collection, fields.length)
+      if (keeps !== undefined && isTooWide(schema)) return fail(capReached("fields_per_collection", keeps))
       if (change.drop.length === 0 && change.add.length === 0) {
         this.schema = this.savedSchema = schema
         await this.journal.saveCollection(this.record)
@@ -412,6 +423,7 @@ export class CollectionWriter {
         const prepared = revalidate(target, wholeDocument(stored))
         if (!prepared.ok) return prepared
         if (prepared.value.detected.length > 0) target = withFields(target, prepared.value.detected)
+        if (keeps !== undefined && isTooWide(target)) return fail(capReached("fields_per_collection", keeps))
         await pause()
       }
       // A snapshot of the old index must not meet the new schema after a crash.
@@ -573,6 +585,8 @@ class Chunk {
   /** Ids whose documents of older segments this chunk replaces or removes. */ readonly superseded = new Set<string>()
   /** Numbers in the new segment that a later operation of the same chunk replaced. */ readonly replaced: number[] = []
   isClosed = false
+  /** What its documents are more than those they replace, in characters. */ addedDocuments = 0
+  addedBytes = 0
   laidOut: { readonly meta: SegmentMeta; readonly region: Region } | undefined
   private work: Generator<void, { meta: SegmentMeta; region: Region }> | undefined
   private readonly writer: CollectionWriter
@@ -591,7 +605,7 @@ class Chunk {
     this.laidOut = step.value
     return true
   }
-  apply(operation: WriteOperation, returnDocuments: boolean): WriteVerdict {
+  apply(operation: WriteOperation, returnDocuments: boolean, keeps: KeepLimits | undefined): WriteVerdict {
     if (operation.kind === "delete") return this.delete(operation.id, returnDocuments)
     const { writer } = this
     this.located = undefined
@@ -609,7 +623,10 @@ class Chunk {
     const refused = missingReference(writer, value)
     if (refused !== undefined) return { id: value.id, result: fail(refused) }
     if (!value.changed && operation.action !== "create" && operation.rewrite !== true) return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, false)) }
-    this.put(value)
+    const draft = this.draftOf(value)
+    const cap = keeps === undefined || operation.rewrite === true ? undefined : this.capOver(value, draft, keeps)
+    if (cap !== undefined) return { id: value.id, result: fail(cap) }
+    this.put(value, draft)
     return { id: value.id, result: ok(written(value.id, returnDocuments ? value.stored : undefined, true)) }
   }
   /** The decimal text of the next insertion number; numbers that a caller used as an id are passed over. */
@@ -626,7 +643,32 @@ class Chunk {
     if (own !== undefined) return own.text === undefined ? undefined : wholeDocument({ seq: own.seq, text: own.text, ...(this.unstored.has(own.seq) ? { unstored: this.unstored.get(own.seq)! } : {}) })
     this.writer.settleOthers(this, id)
     const place = this.placeOf(id)
-    return place === undefined ? undefined : this.writer.documentOf(place.view.segment.seqs[place.doc])
+    const stored = place === undefined ? undefined : this.writer.storedOf(place.view.segment.seqs[place.doc])
+    this.existingSize = sizeOf(stored)
+    return stored === undefined ? undefined : wholeDocument(stored)
+  }
+  /** Of the document that was looked up last, which the next put replaces; 0 where there is none. */ private existingSize = 0
+  /** Texts of a document, and how much more it is than what it replaces. */
+  private draftOf({ id, stored, values }: Prepared): Draft {
+    const own = this.ids.get(id)
+    const isNew = own === undefined ? this.placeOf(id) === undefined : own.text === undefined
+    const text = stringifyJson(stored)
+    const { unstored } = documentPlanOf(this.writer.schema)
+    const names = unstored.length === 0 ? unstored : unstored.filter((name) => values.has(name))
+    const hidden = names.length === 0 ? undefined : stringifyJson(Object.fromEntries(names.map((name) => [name, values.get(name)])))
+    const before = isNew ? 0 : own === undefined ? this.existingSize : own.text!.length + (this.unstored.get(own.seq)?.length ?? 0)
+    return { text, hidden, isNew, grows: text.length + (hidden?.length ?? 0) - before }
+  }
+  private capOver({ detected }: Prepared, { grows, isNew }: Draft, keeps: KeepLimits): EngineError | undefined {
+    const { schema, use } = this.writer
+    if (detected.length > 0 && exceeds(keeps.fields_per_collection, schema.fields.length + detected.length)) return capReached("fields_per_collection", keeps)
+    if (isNew && exceeds(keeps.documents, use.documents + 1)) return capReached("documents", keeps)
+    return grows > 0 && exceeds(keeps.stored_bytes, use.bytes + grows) ? capReached("stored_bytes", keeps) : undefined
+  }
+  private count(documents: number, bytes: number): void {
+    this.addedDocuments += documents
+    this.addedBytes += bytes
+    this.writer.use.add(documents, bytes)
   }
   /** Checking and putting a document ask for the same id one after the other, with nothing in between. */
   private located: { readonly id: string; readonly place: Place | undefined } | undefined
@@ -634,7 +676,7 @@ class Chunk {
     if (this.located?.id !== id) this.located = { id, place: this.writer.locate(id) }
     return this.located.place
   }
-  private put(prepared: Prepared): void {
+  private put(prepared: Prepared, { grows, hidden, isNew, text }: Draft): void {
     const { writer } = this
     const { id } = prepared
     const own = this.ids.get(id)
@@ -649,11 +691,9 @@ class Chunk {
     }
     if (prepared.detected.length > 0) { writer.appendFields(prepared.detected); this.builder.extend(writer.schema, writer.dictionaryLookup) }
     const doc = this.builder.add(seq, id, prepared.values as ReadonlyMap<string, IndexValue>)
-    const text = stringifyJson(prepared.stored)
+    this.count(isNew ? 1 : 0, grows)
     this.puts.set(seq, text)
-    const { unstored } = documentPlanOf(writer.schema)
-    const hidden = unstored.length === 0 ? unstored : unstored.filter((name) => prepared.values.has(name))
-    if (hidden.length > 0) this.unstored.set(seq, stringifyJson(Object.fromEntries(hidden.map((name) => [name, prepared.values.get(name)]))))
+    if (hidden !== undefined) this.unstored.set(seq, hidden)
     else if (this.unstored.size > 0) this.unstored.delete(seq)
     this.removes.delete(seq)
     this.ids.set(id, { seq, text, doc })
@@ -662,9 +702,11 @@ class Chunk {
     const own = this.ids.get(id)
     if (own === undefined) this.writer.settleOthers(this, id)
     const place = own === undefined ? this.writer.locate(id) : undefined
-    const text = own !== undefined ? own.text : place === undefined ? undefined : this.writer.textOf(place.view.segment.seqs[place.doc])
+    const seq = own !== undefined ? own.seq : place === undefined ? -1 : place.view.segment.seqs[place.doc]
+    const text = own !== undefined ? own.text : place === undefined ? undefined : this.writer.textOf(seq)
     if (text === undefined) return { id, result: fail(notFound(`Could not find a document with id: ${id}`)) }
-    const seq = own !== undefined ? own.seq : place!.view.segment.seqs[place!.doc]
+    // What is kept beside it is told by the commit.
+    this.count(-1, -text.length)
     if (own !== undefined) { if (own.doc >= 0) this.replaced.push(own.doc) } else this.superseded.add(id)
     this.puts.delete(seq)
     this.removes.add(seq)
@@ -672,6 +714,9 @@ class Chunk {
     return { id, result: ok(written(id, returnDocuments ? parseJson(text) as Document : undefined, true)) }
   }
 }
+/** A put as it will be stored. */
+interface Draft { readonly text: string; readonly hidden: string | undefined; readonly isNew: boolean; /** Characters. */ readonly grows: number }
+const sizeOf = (stored: StoredDocument | undefined): number => stored === undefined ? 0 : stored.text.length + (stored.unstored?.length ?? 0)
 const written = (id: string, document: Document | undefined, changed: boolean): Written => document === undefined ? { id, changed } : { id, changed, document }
 const idOf = (operation: Extract<WriteOperation, { kind: "put" }>): { id?: string } => {
   if (operation.id !== undefined) return { id: operation.id }

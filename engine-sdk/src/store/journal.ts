@@ -86,11 +86,14 @@ export class MemoryJournal implements Journal {
     const texts = this.texts.get(key)
     if (texts === undefined) return undefined
     let bytes = this.bytes.get(key) ?? 0
-    for (const seq of batch.removes) { bytes -= texts.get(seq)?.length ?? 0; texts.delete(seq); this.unstored.get(key)?.delete(seq) }
+    const sizeOf = (seq: number): number => (texts.get(seq)?.length ?? 0) + (this.unstored.get(key)?.get(seq)?.length ?? 0)
+    for (const seq of batch.removes) { bytes -= sizeOf(seq); texts.delete(seq); this.unstored.get(key)?.delete(seq) }
     for (const { seq, text, unstored } of batch.puts) {
+      bytes -= sizeOf(seq)
       if (unstored !== undefined) { let own = this.unstored.get(key); if (own === undefined) this.unstored.set(key, own = new Map()); own.set(seq, unstored) }
       else this.unstored.get(key)?.delete(seq)
-      bytes += text.length - (texts.get(seq)?.length ?? 0); texts.set(seq, text)
+      texts.set(seq, text)
+      bytes += sizeOf(seq)
     }
     this.bytes.set(key, bytes)
     this.counters.set(key, batch.nextSeq)

@@ -6,7 +6,7 @@
 import { mkdir, open as openFile, readdir, readFile, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import type { Database, RootDatabase } from "lmdb"
-import { stringifyJson } from "../documents/mod.ts"
+import { documentPlanOf, stringifyJson } from "../documents/mod.ts"
 import type { Allocate, SegmentMeta } from "../index/sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
 import { missingPackage } from "../optional-package.ts"
@@ -192,12 +192,22 @@ export class LmdbJournal implements Journal {
     const known = own.nextSeq
     own.nextSeq = batch.nextSeq
     own.position++
-    const puts = batch.puts.map(({ seq, text, unstored: hidden }) => ({ seq, text, bytes: Buffer.from(text, "utf8"), hidden }))
-    for (const { seq, bytes } of puts) {
-      if (seq >= known) { own.documents++; own.bytes += bytes.length }
-      else own.bytes += bytes.length - this.bytesOf(key, seq)
+    const puts = batch.puts.map(({ seq, text, unstored: hidden }) => {
+      const bytes = Buffer.from(text, "utf8")
+      return { seq, text, bytes, hidden, size: bytes.length + (hidden === undefined ? 0 : Buffer.byteLength(hidden)) }
+    })
+    // Writes at the same time commit in any order: a number below the known ones may be that of a new document.
+    const sizeBefore = (seq: number): number => seq >= known ? 0 : this.bytesOf(key, seq)
+    for (const { seq, size } of puts) {
+      const before = sizeBefore(seq)
+      if (before === 0) own.documents++
+      own.bytes += size - before
     }
-    for (const seq of batch.removes) if (seq < known) { own.documents--; own.bytes -= this.bytesOf(key, seq) }
+    for (const seq of batch.removes) {
+      const before = sizeBefore(seq)
+      if (before > 0) own.documents--
+      own.bytes -= before
+    }
     const changed = Buffer.alloc((puts.length + batch.removes.length) * 6)
     let at = 0
     const done = this.written(env.batch(() => {
@@ -219,7 +229,7 @@ export class LmdbJournal implements Journal {
     let flights = this.inFlight.get(key)
     if (flights === undefined) this.inFlight.set(key, flights = new Map())
     const { position } = own
-    for (const { seq, bytes, text, hidden } of puts) flights.set(seq, { text, unstored: hidden, bytes: bytes.length, position })
+    for (const { seq, size, text, hidden } of puts) flights.set(seq, { text, unstored: hidden, bytes: size, position })
     for (const seq of batch.removes) flights.set(seq, { text: undefined, unstored: undefined, bytes: 0, position })
     return done.then(() => {
       env.resetReadTxn()
@@ -227,9 +237,14 @@ export class LmdbJournal implements Journal {
       for (const seq of batch.removes) if (flights.get(seq)?.position === position) flights.delete(seq)
     })
   }
-  /** Of the latest version of a document, readable or not. */
+  /** Of the latest version of a document and what is kept beside it, readable or not; 0: there is none. */
   private bytesOf(key: number, seq: number): number {
-    return this.inFlight.get(key)?.get(seq)?.bytes ?? this.databases.documents.getBinaryFast(entryKey(key, seq))?.length ?? 0
+    const flight = this.inFlight.get(key)?.get(seq)
+    if (flight !== undefined) return flight.bytes
+    const stored = this.databases.documents.getBinaryFast(entryKey(key, seq))?.length ?? 0
+    const record = this.records.get(key)
+    if (stored === 0 || record === undefined || documentPlanOf(record.schema).unstored.length === 0) return stored
+    return stored + (this.databases.unstored.getBinaryFast(entryKey(key, seq))?.length ?? 0)
   }
   /** Rejects when a commit fails meanwhile: the library forgets who waits for the flush of one. */
   flushed(): Promise<void> {
@@ -260,13 +275,14 @@ export class LmdbJournal implements Journal {
   }
   /** Cost: O(documents), because a later batch may have been stored with counts that include one that was not. */
   rollback(key: number): void {
-    const { env, documents, records } = this.databases
+    const { env, documents, records, unstored } = this.databases
     env.resetReadTxn()
     this.inFlight.delete(key)
     const stored = records.getBinary(this.named("n", key)), record = records.getBinary(this.named("c", key))
     const counters = stored === undefined ? { nextSeq: 0, position: 0, documents: 0, bytes: 0 } : JSON.parse(textOf(stored)) as Counters
     counters.documents = counters.bytes = 0
     for (const { value } of documents.getRange({ start: entryKey(key, 0), end: entryKey(key + 1, 0) })) { counters.documents++; counters.bytes += value.length }
+    for (const { value } of unstored.getRange({ start: entryKey(key, 0), end: entryKey(key + 1, 0) })) counters.bytes += value.length
     this.counters.set(key, counters)
     if (record !== undefined) this.records.set(key, JSON.parse(textOf(record)) as CollectionRecord)
   }

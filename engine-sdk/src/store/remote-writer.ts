@@ -1,7 +1,7 @@
 /** A writer in a worker thread, as seen from the searching thread: calls become messages, events come back in order. */
 import { Worker } from "node:worker_threads"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
-import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
+import type { KeepLimits, Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import { ok, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"
@@ -94,24 +94,24 @@ export class RemoteWriter implements WriterPort {
     return Object.assign(answer, { id })
   }
 
-  create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number): Promise<Result<CollectionInfo>> { return this.call("create", [namespace, schema, createdAt_s]) }
-  alter(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> { return this.call("alter", [namespace, name, change]) }
+  create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number, keeps?: KeepLimits): Promise<Result<CollectionInfo>> { return this.call("create", [namespace, schema, createdAt_s, keeps ?? null]) }
+  alter(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>> { return this.call("alter", [namespace, name, change, keeps ?? null]) }
   drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> { return this.call("drop", [namespace, name]) }
   /** Long imports go in parts, one after another: what else waits gets its turn in between, and no message is large. The first message leaves at once. */
-  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, keeps?: KeepLimits): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const verdicts: WriteVerdict[] = []
     for (let at = 0; ; at += PART_OPERATIONS) {
-      const settled = await this.writePart(namespace, name, operations.length <= PART_OPERATIONS ? operations : operations.slice(at, at + PART_OPERATIONS), returnDocuments)
+      const settled = await this.writePart(namespace, name, operations.length <= PART_OPERATIONS ? operations : operations.slice(at, at + PART_OPERATIONS), returnDocuments, keeps)
       const isLast = at + PART_OPERATIONS >= operations.length
       if (!settled.ok || (at === 0 && isLast)) return settled
       for (const verdict of settled.value) verdicts.push(verdict)
       if (isLast) return ok(verdicts)
     }
   }
-  private async writePart(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+  private async writePart(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, keeps: KeepLimits | undefined): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const { body, heads } = encodeOperations(operations.slice(0, MESSAGE_OPERATIONS))
     const deletes = operations.some(({ kind }) => kind === "delete")
-    const answer = this.call<Result<ReadonlyArray<WriteVerdict>>>("write", [namespace, name, heads, returnDocuments, deletes], body, Math.max(0, Math.ceil(operations.length / MESSAGE_OPERATIONS) - 1))
+    const answer = this.call<Result<ReadonlyArray<WriteVerdict>>>("write", [namespace, name, heads, returnDocuments, deletes, keeps ?? null], body, Math.max(0, Math.ceil(operations.length / MESSAGE_OPERATIONS) - 1))
     const sent = this.sendRest(answer.id, operations)
     // A writer that is gone is told by the answer; messages to it are nobody's.
     const [settled] = await Promise.all([answer, sent])

@@ -4,7 +4,7 @@
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
-import type { SchemaChange } from "../engine.ts"
+import type { KeepLimits, SchemaChange } from "../engine.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { LmdbJournal } from "./lmdb-journal.ts"
@@ -56,13 +56,14 @@ const restOf = ({ id, parts }: WriterCall): MoreOperations | undefined => {
     return rest.come.shift()
   }
 }
+const keepsOf = (given: unknown): KeepLimits | undefined => given === null ? undefined : given as KeepLimits
 const run = async (call: WriterCall): Promise<unknown> => {
   const head = parseJson(call.head) as unknown[]
   switch (call.method) {
-    case "create": return writer.create(head[0] as string, head[1] as CollectionSchema, head[2] as number)
-    case "alter": return writer.alter(head[0] as string, head[1] as string, head[2] as SchemaChange)
+    case "create": return writer.create(head[0] as string, head[1] as CollectionSchema, head[2] as number, keepsOf(head[3]))
+    case "alter": return writer.alter(head[0] as string, head[1] as string, head[2] as SchemaChange, keepsOf(head[3]))
     case "drop": return writer.drop(head[0] as string, head[1] as string)
-    case "write": return writer.write(head[0] as string, head[1] as string, decodeOperations(head[2] as Parameters<typeof decodeOperations>[0], call.body), head[3] as boolean, restOf(call), head[4] as boolean)
+    case "write": return writer.write(head[0] as string, head[1] as string, decodeOperations(head[2] as Parameters<typeof decodeOperations>[0], call.body), head[3] as boolean, keepsOf(head[5]), restOf(call), head[4] as boolean)
     case "open": return writer.open(head[0] as number)
     case "release": return writer.release(head[0] as number)
     case "setDictionary": return writer.setDictionary(head[0] as string, head[1] as string, head[2] === null ? undefined : new Map(head[2] as Array<[string, string]>))

@@ -4,14 +4,15 @@
  */
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import { parseJson } from "../documents/mod.ts"
-import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
-import { conflict, fail, notFound, ok, type Result } from "../errors.ts"
+import type { KeepLimits, Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
+import { capReached, conflict, fail, notFound, ok, type Result } from "../errors.ts"
 import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
 import type { Publication } from "../index/reader.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { CollectionWriter, CommitFailed, countEqual, type MoreOperations, type PrepareSegment } from "./collection-writer.ts"
 import type { CollectionRecord, Journal } from "./journal.ts"
+import { exceeds, NamespaceUse } from "./namespace-use.ts"
 import { graphOptions, type GraphOptions } from "./vector-graphs.ts"
 import { warn } from "../warning.ts"
 
@@ -25,10 +26,10 @@ export type WriterEvent =
 
 /** What an engine asks of its writer, wherever that runs. */
 export interface WriterPort {
-  create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number): Promise<Result<CollectionInfo>>
-  alter(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>>
+  create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number, keeps?: KeepLimits): Promise<Result<CollectionInfo>>
+  alter(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>>
   drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>>
-  write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean): Promise<Result<ReadonlyArray<WriteVerdict>>>
+  write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, keeps?: KeepLimits): Promise<Result<ReadonlyArray<WriteVerdict>>>
   /** Loads the index of a collection and publishes it. */
   open(key: number): Promise<void>
   /** Snapshots and lets go of a collection's index; its documents stay. */
@@ -62,6 +63,7 @@ export class Writer implements WriterPort {
   private readonly releaseRegion: (region: Region) => void
   private readonly records = new Map<number, CollectionRecord>()
   private readonly byName = new Map<Namespace, Map<string, number>>()
+  /** What each namespace keeps: the caps of whoever writes are asked of it. */ private readonly uses = new Map<Namespace, NamespaceUse>()
   private readonly open_ = new Map<number, CollectionWriter>()
   private readonly opening = new Map<number, Promise<CollectionWriter>>()
   private readonly closing = new Map<number, Promise<void>>()
@@ -92,6 +94,7 @@ export class Writer implements WriterPort {
     for (const record of this.journal.collections()) {
       this.remember(record)
       this.nextKey = Math.max(this.nextKey, record.key + 1)
+      this.useOf(record.namespace).add(this.journal.documentCount(record.key), this.journal.documentBytes(record.key))
       this.emit({ kind: "collection", record, documents: this.journal.documentCount(record.key) })
     }
     this.snapshots = setInterval(() => this.snapshotQuiet(), SNAPSHOT_CHECK_ms)
@@ -123,6 +126,21 @@ export class Writer implements WriterPort {
     if (names === undefined) this.byName.set(record.namespace, names = new Map())
     names.set(record.schema.name, record.key)
   }
+  private useOf(namespace: Namespace): NamespaceUse {
+    let use = this.uses.get(namespace)
+    if (use === undefined) this.uses.set(namespace, use = new NamespaceUse())
+    return use
+  }
+  /** Counts anew what a failed commit left in doubt: what the journal has, and what open writers are about to store. O(collections). */
+  private recount(namespace: Namespace): void {
+    const use = this.useOf(namespace)
+    use.reset()
+    for (const key of this.byName.get(namespace)?.values() ?? []) {
+      use.add(this.journal.documentCount(key), this.journal.documentBytes(key))
+      const pending = this.open_.get(key)?.pendingUse
+      if (pending !== undefined) use.add(pending.documents, pending.bytes)
+    }
+  }
   private keyOf(namespace: Namespace, name: string): number | undefined { return this.byName.get(namespace)?.get(name) }
 
   private writerOf(key: number): Promise<CollectionWriter> | CollectionWriter {
@@ -149,7 +167,7 @@ export class Writer implements WriterPort {
       collection: (name: string): CollectionWriter | undefined => { const key = this.keyOf(namespace, name); return key === undefined ? undefined : this.open_.get(key) },
     }
     return new CollectionWriter(record, {
-      journal: this.journal, neighbours, allocate: this.allocate, release: this.releaseRegion, dictionaries: this.dictionariesOf(namespace), graphs: this.graphs,
+      journal: this.journal, use: this.useOf(namespace), neighbours, allocate: this.allocate, release: this.releaseRegion, dictionaries: this.dictionariesOf(namespace), graphs: this.graphs,
       broken: (error) => { this.recover(record.key, error) },
       prepare: prepare === undefined ? undefined : (...given) => prepare(record.key, ...given),
       publish: (publication) => {
@@ -168,8 +186,10 @@ export class Writer implements WriterPort {
     else own.set(name, words)
   }
 
-  async create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number): Promise<Result<CollectionInfo>> {
+  async create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number, keeps?: KeepLimits): Promise<Result<CollectionInfo>> {
     if (this.keyOf(namespace, schema.name) !== undefined) return fail(conflict(`A collection with name \`${schema.name}\` already exists.`))
+    if (keeps !== undefined && exceeds(keeps.collections, (this.byName.get(namespace)?.size ?? 0) + 1)) return fail(capReached("collections", keeps))
+    if (keeps !== undefined && exceeds(keeps.fields_per_collection, schema.fields.length)) return fail(capReached("fields_per_collection", keeps))
     const record: CollectionRecord = { key: this.nextKey++, namespace, schema, createdAt_s }
     this.remember(record)
     this.open_.set(record.key, this.makeWriter(record))
@@ -188,15 +208,15 @@ export class Writer implements WriterPort {
     return ok({ schema, num_documents: 0, created_at: createdAt_s })
   }
 
-  async alter(namespace: Namespace, name: string, change: SchemaChange): Promise<Result<CollectionInfo>> {
+  async alter(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>> {
     const key = this.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
     const writer = await this.writerOf(key)
     // No snapshot may run beside it: it would describe segments that are about to go.
     this.altering.add(key)
     await this.snapshotting
-    if (this.open_.get(key) !== writer) { this.altering.delete(key); return this.alter(namespace, name, change) }
-    const altered = await writer.alter(change).finally(() => { this.altering.delete(key) })
+    if (this.open_.get(key) !== writer) { this.altering.delete(key); return this.alter(namespace, name, change, keeps) }
+    const altered = await writer.alter(change, keeps).finally(() => { this.altering.delete(key) })
     this.noteWrites(key, writer.documentCount)
     if (!altered.ok) return altered
     return ok({ schema: altered.value.schema, num_documents: writer.documentCount, created_at: altered.value.createdAt_s })
@@ -216,6 +236,7 @@ export class Writer implements WriterPort {
     // None of its snapshots may end after it is gone.
     await this.snapshotting
     await this.closing.get(key)?.catch(() => {})
+    this.useOf(namespace).add(-this.journal.documentCount(key), -this.journal.documentBytes(key))
     await this.journal.dropCollection(key)
     await this.journal.flushed()
     for (const view of writer?.views ?? []) this.releaseRegion(view.segment.region)
@@ -223,7 +244,7 @@ export class Writer implements WriterPort {
   }
 
   /** `more`: operations that are still on their way; `deletes`: whether any of all deletes. */
-  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, more?: MoreOperations, deletes = operations.some(({ kind }) => kind === "delete")): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, keeps?: KeepLimits, more?: MoreOperations, deletes = operations.some(({ kind }) => kind === "delete")): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const key = this.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
     if (this.refused.has(key) && !await this.takesWrites(key)) return fail(NOT_STORED)
@@ -241,7 +262,7 @@ export class Writer implements WriterPort {
       return next
     }
     let verdicts: ReadonlyArray<WriteVerdict> | undefined
-    try { verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, rest) } catch (error) {
+    try { verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, keeps, rest) } catch (error) {
       if (!(error instanceof CommitFailed)) throw error
       // Answered when what was found early is no longer found.
       await this.closing.get(key)
@@ -249,7 +270,7 @@ export class Writer implements WriterPort {
     }
     // It was closed while this waited: once more, on the one that is open now, or the collection is gone.
     if (verdicts === undefined && this.open_.get(key) === writer) return fail({ kind: "Unavailable", message: "The engine is closed." })
-    if (verdicts === undefined) return this.write(namespace, name, operations, returnDocuments, more, deletes)
+    if (verdicts === undefined) return this.write(namespace, name, operations, returnDocuments, keeps, more, deletes)
     if (cascades.length === 0) return ok(verdicts)
     await this.cascade(namespace, writer, cascades, verdicts.flatMap(({ result }, i) => all[i].kind === "delete" && result.ok && result.value.document !== undefined ? [result.value.document] : []))
     return ok(returnDocuments ? verdicts : verdicts.map(({ id, result }) => ({ id, result: result.ok ? ok({ id: result.value.id, changed: result.value.changed }) : result })))
@@ -295,6 +316,7 @@ export class Writer implements WriterPort {
       await writer.close()
       await this.snapshotting
       this.journal.rollback(key)
+      this.recount(this.records.get(key)?.namespace ?? writer.record.namespace)
       this.emit({ kind: "closed", key })
       // Readers answer it, and until then the memory stays as it is.
       this.emit({ kind: "published", key, publication: { added: [], removed: writer.held.map(({ segment }) => segment.id), deletions: [] } })
