@@ -4,6 +4,7 @@
  */
 import type { Document } from "../schema.ts"
 import { parseJson } from "./json.ts"
+import { ownValue } from "./own-value.ts"
 
 export class StoredDocument {
   readonly #text: string
@@ -21,7 +22,7 @@ export class StoredDocument {
       if (picked !== undefined) return picked
     }
     const value = known ?? parseJson(this.#text) as Document
-    return names.map((name) => value[name])
+    return names.map((name) => ownValue(value, name))
   }
 }
 

@@ -1,5 +1,6 @@
 /** From an execution to what the wire shows: hits with their scores and highlights, groups, facets, the envelope (engine-contract 6.5). */
 import { parseJson, select, StoredDocument } from "../documents/mod.ts"
+import { ownValue, putAllOwn, putOwn } from "../documents/own-value.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { FacetCount, FieldValue, Filter, Hit, HitWindow, JoinInclude, SearchAnswer, SearchPlan, SortKey, TextMatchInfo, TextQuery, UnionAnswer, UnionPlan } from "../plan.ts"
 import { fieldNamed } from "../query/query-context.ts"
@@ -341,14 +342,14 @@ export class HitRenderer {
     const reference = relation.isOutgoing ? fieldNamed(reader.schema, relation.local) : fieldNamed(other.schema, relation.foreign)
     const isMany = reference?.type.endsWith("[]") === true && !(relation.isOutgoing && inner !== undefined)
     const isList = join.strategy === "nest_array" || isMany || documents.length > 1
-    if (join.relatedDocsCount !== undefined && isList) into[join.relatedDocsCount] = count
+    if (join.relatedDocsCount !== undefined && isList) putOwn(into, join.relatedDocsCount, count)
     if (documents.length === 0) return
     if (join.strategy === "merge") {
-      if (documents.length === 1 && !isMany) Object.assign(into, documents[0])
-      else for (const key of new Set(documents.flatMap((one) => Object.keys(one)))) into[key] = documents.map((one) => one[key])
+      if (documents.length === 1 && !isMany) putAllOwn(into, documents[0])
+      else for (const key of new Set(documents.flatMap((one) => Object.keys(one)))) putOwn(into, key, documents.map((one) => ownValue(one, key)))
       return
     }
-    into[name] = isList ? documents : documents[0]
+    putOwn(into, name, isList ? documents : documents[0])
   }
 }
 

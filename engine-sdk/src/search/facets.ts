@@ -3,6 +3,7 @@
  * value. The order in which values are shown lives here; which of them are shown is decided in `facet-cut.ts`.
  */
 import { analyzerOf } from "../analysis/analyzer.ts"
+import { ownValue } from "../documents/own-value.ts"
 import { andNotInto, bitsOf, countBits, fillBits, hasBit, type Bits } from "../index/bits.ts"
 import { compareUtf8, encodeUtf8 } from "../index/bytes.ts"
 import { floatText } from "../index/builders.ts"
@@ -496,12 +497,12 @@ const parentOf = (reader: CollectionReader, field: string, value: string, entry:
     if (typeof at !== "object" || at === null) return
     const record = at as Record<string, unknown>
     if (depth === path.length - 1) {
-      const own = record[path[depth]]
+      const own = ownValue(record, path[depth])
       const values = Array.isArray(own) ? own : [own]
       if (values.some((one) => (typeof one === "number" ? [String(one), floatText(one)] : [String(one)]).includes(value))) parents.push(at)
       return
     }
-    walk(record[path[depth]], depth + 1)
+    walk(ownValue(record, path[depth]), depth + 1)
   }
   walk(JSON.parse(text), 0)
   return parents.length > 0 ? { parent: parents[0] } : {}

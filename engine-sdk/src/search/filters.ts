@@ -401,8 +401,8 @@ const elementsAt = (value: unknown, path: ReadonlyArray<string>): unknown[] => {
   if (typeof value !== "object" || value === null) return []
   const record = value as Record<string, unknown>
   const joined = path.join(".")
-  if (path.length > 1 && joined in record) return elementsAt(record[joined], [])
-  return path[0] in record ? elementsAt(record[path[0]], path.slice(1)) : []
+  if (path.length > 1 && Object.hasOwn(record, joined)) return elementsAt(record[joined], [])
+  return Object.hasOwn(record, path[0]) ? elementsAt(record[path[0]], path.slice(1)) : []
 }
 const matchesElement = (schema: CollectionSchema, filter: Filter, element: unknown, path: string): boolean => {
   switch (filter.kind) {

@@ -1,6 +1,7 @@
 /** Highlights of one hit in both wire forms (engine-contract 10.3, 10.4), from the stored document. */
 import { analyzerOf, FewTokens, wantedTokens, type Analyzer, type WantedTokens } from "../analysis/analyzer.ts"
 import { isSelected, type StoredDocument } from "../documents/mod.ts"
+import { ownValue, putAllOwn, putOwn } from "../documents/own-value.ts"
 import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { TextColumn } from "../index/columns.ts"
@@ -139,7 +140,7 @@ const byScore = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<FieldMarks> =
   }
   return sorted
 }
-const putMarks = ({ field, texts }: FieldMarks, into: Json): void => { into[field.name] = isList(texts) ? texts.map(({ made }) => leafOf(made)) : leafOf(texts.made) }
+const putMarks = ({ field, texts }: FieldMarks, into: Json): void => putOwn(into, field.name, isList(texts) ? texts.map(({ made }) => leafOf(made)) : leafOf(texts.made))
 const flatMarks = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<Json> => byScore(fields).map((one) => {
   const { best, field, texts } = one
   if (!isList(texts)) return { field: field.name, ...leafOf(texts.made) }
@@ -329,7 +330,7 @@ export class Highlighter {
 
   /** An object with all its leaves, where any of its texts matches. */
   private whole(document: Json, path: ReadonlyArray<string>, into: Json): void {
-    if (path.length !== 1 || !(path[0] in document)) return
+    if (path.length !== 1 || !Object.hasOwn(document, path[0])) return
     let matched = false
     const { affixTokens, snippetThreshold, startTag, endTag, fullFields } = this.request
     const walk = (value: unknown, name: string): unknown => {
@@ -346,7 +347,7 @@ export class Highlighter {
       return leafOf(found.made)
     }
     const made = walk(document[path[0]], path[0])
-    if (matched) into[path[0]] = made
+    if (matched) putOwn(into, path[0], made)
   }
 
   /** Rebuilds the objects along the path with only this field in them. */
@@ -363,13 +364,13 @@ export class Highlighter {
     const walk = (value: unknown, depth: number, before: unknown): unknown => {
       if (depth === field.path.length) return leaf(value)
       if (Array.isArray(value)) return value.map((element, i) => walk(element, depth, Array.isArray(before) ? before[i] : undefined) ?? {})
-      if (typeof value !== "object" || value === null || !(field.path[depth] in value)) return before
+      if (typeof value !== "object" || value === null || !Object.hasOwn(value, field.path[depth])) return before
       const kept: Json = typeof before === "object" && before !== null ? { ...before as Json } : {}
-      kept[field.path[depth]] = walk((value as Json)[field.path[depth]], depth + 1, kept[field.path[depth]])
+      putOwn(kept, field.path[depth], walk((value as Json)[field.path[depth]], depth + 1, ownValue(kept, field.path[depth])))
       return kept
     }
     const made = walk(document, 0, into)
-    if (matched) Object.assign(into, made)
+    if (matched) putAllOwn(into, made as Json)
   }
 }
 const leafOf = ({ snippet, value, matchedTokens }: Snippet): Json => ({ matched_tokens: matchedTokens, snippet, ...(value === undefined ? {} : { value }) })
