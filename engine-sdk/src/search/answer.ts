@@ -7,6 +7,7 @@ import { fieldNamed } from "../query/query-context.ts"
 import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { lazyHit, partialHit, putPage, storedHit, type FoundHit } from "./answer-json.ts"
+import { Allowance, Cutoff, sortSpending, spend, unlessGivenUp, within } from "./cutoff.ts"
 import { Execution, fixedPlace, organicPlace, type Placed } from "./execution.ts"
 import { chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
@@ -22,17 +23,22 @@ import { sortRanked, type Ranked } from "./rank.ts"
 import { releaseMatches } from "./text-search.ts"
 
 type Json = Record<string, unknown>
-/** For counting what was found, when the time is over. */
-const FACETS_MIN_ms = 5
+/**
+ * For counting what was found, and for making hits of it, when the time is over. With what ordering has, the whole of a
+ * search is its `search_cutoff_ms` and fifteen milliseconds.
+ */
+const FACETS_MIN_ms = 5, HITS_MIN_ms = 5
+/** The same for a union: merging its lists and making hits. */
+const UNION_MIN_ms = 10
 
-/** NotFound for an unknown collection. Runs to the end on the calling thread. */
-export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<SearchAnswer> => {
+/** NotFound for an unknown collection. Runs to the end on the calling thread, unless the allowance has a quantum: then it may throw `GIVE_WAY`. `left_ms`: of what the request may take, if that is less than the plan says. */
+export const executeSearch = (scope: SearchScope, plan: SearchPlan, allowance = new Allowance(), left_ms = Infinity): Result<SearchAnswer> => {
   const started = performance.now()
   const reader = scope.collection(plan.collection)
   if (reader === undefined) return fail(notFound("Collection not found"))
   if (plan.vector?.likeId !== undefined && reader.locate(plan.vector.likeId) === undefined) return fail({ kind: "Invalid", message: "Document id referenced in vector query is not found.", parameter: "vector_query" })
   const from = plan.offset, end = Math.min(plan.offset + plan.limit, plan.hits_max)
-  const execution = new Execution(scope, reader, plan, Math.max(from, end))
+  const execution = new Execution(scope, reader, plan, Math.max(from, end), cutoffOf(allowance, plan, left_ms))
   const render = new HitRenderer(execution)
   const facetSets = (): FacetedSet[] => execution.facetedSets
   let answer: SearchAnswer
@@ -43,17 +49,27 @@ export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<Sear
     answer.window = new RenderedWindow(plan.window.fields, organic.map((placed) => ({ placed, render })), fixed.map((placed) => ({ placed, render, position: placed.position })))
   } else if (execution.grouping === undefined) {
     const placed = execution.page(from, end)
-    const found = render.page(placed)
-    const hits = found === undefined ? placed.flatMap((one) => render.hit(one) ?? []) : []
+    const { found, hits } = rendering(execution, () => {
+      const found = render.page(placed)
+      return { found, hits: found === undefined ? placed.flatMap((one) => render.hit(one) ?? []) : [] }
+    })
     answer = envelope(execution, execution.foundDocuments, started, { page: found, hits, facet_counts: facetsOf(execution, facetSets(), placed) })
   } else {
     const { groups, total } = execution.groupPage(from, end)
-    const grouped = groups.map(({ members, found }) => ({ group_key: render.groupKey(members[0]), hits: members.flatMap((one) => render.hit(one) ?? []), found }))
+    const grouped = rendering(execution, () => groups.map(({ members, found }) => ({ group_key: render.groupKey(members[0]), hits: members.flatMap((one) => render.hit(one) ?? []), found })))
     answer = envelope(execution, total, started, { found_docs: execution.foundDocuments, grouped_hits: grouped, facet_counts: facetsOf(execution, facetSets(), groups.flatMap(({ members }) => members)) })
   }
   if (plan.injected !== undefined) answer.organic = execution.organicDocuments
   releaseMatches(execution.matches)
   return ok(answer)
+}
+
+const cutoffOf = (allowance: Allowance, plan: SearchPlan, left_ms: number): Cutoff => new Cutoff(allowance, Math.min(allowance.used_ms() + plan.cutoff_ms, left_ms))
+const rendering = <A>(execution: Execution, run: () => A): A => {
+  const cutoff = execution.cutoff.atLeast(HITS_MIN_ms)
+  const made = within(cutoff, run)
+  execution.isCutOff ||= cutoff.isPast
+  return made
 }
 
 /** `page`: hits that nobody may ever read, in the place of `hits`. Members are put one by one: that is several times cheaper than spreading what is there. */
@@ -79,8 +95,12 @@ const facetsOf = (execution: Execution, sets: FacetedSet[], shown: ReadonlyArray
   const { plan, reader, scope } = execution
   if (plan.facets.length === 0) return []
   const cutoff = execution.cutoff.atLeast(FACETS_MIN_ms)
-  const own = countFacets(reader, { ...plan, facets: plan.facets.filter(({ topK, collection }) => !topK && collection === undefined) }, sets, cutoff)
+  const counted = within(cutoff, () => countedFacets(scope, reader, plan, sets, shown))
   execution.isCutOff ||= cutoff.isPast
+  return counted
+}
+const countedFacets = (scope: SearchScope, reader: CollectionReader, plan: SearchPlan, sets: FacetedSet[], shown: ReadonlyArray<Placed>): FacetCount[] => {
+  const own = countFacets(reader, { ...plan, facets: plan.facets.filter(({ topK, collection }) => !topK && collection === undefined) }, sets)
   const topSets = plan.facets.some(({ topK }) => topK) ? sets.map(({ view, groupOf }, s) => {
     const bits = bitsOf(view.segment.docs)
     for (const one of shown) if (one.s === s) setBit(bits, one.doc)
@@ -101,6 +121,7 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
     const allowed = joinFilterBits(scope, other, plan.filter, request.collection!)
     for (const { view, bits } of sets) for (let doc = 0; doc < view.segment.docs; doc++) {
       if (!hasBit(bits, doc)) continue
+      if (spend(8)) break
       for (const target of relatedDocs(reader, view, doc, other, relation)) {
         const set = allowed?.get(target.view)
         if (set !== undefined && !hasBit(set, target.doc)) continue
@@ -116,7 +137,7 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
   }
   const numberOf = other === undefined ? undefined : numberOfValue(other, request.field)
   const shown = other === undefined || numberOf === undefined ? [] : cutByCount([...counts], plan.facetValuesMax, ([, count]) => count, chooseByNumber(other, request.field, ([value]) => value, ([value]) => numberOf(value)))
-  shown.sort((a, b) => compareCounts(a[0], a[1], b[0], b[1]))
+  sortSpending(shown, (a, b) => compareCounts(a[0], a[1], b[0], b[1]))
   return {
     field_name: `${request.collection}(${request.field})`, sampled: false,
     counts: shown.map(([value, count]) => ({ value, highlighted: value, count, facet_filter: `$${request.collection}(${request.field}: \`${value}\`)` })),
@@ -128,7 +149,7 @@ const joinFilterBits = (scope: SearchScope, other: CollectionReader, filter: Fil
   const inner = innerFilter(filter, collection)
   if (inner === undefined) return undefined
   const evaluation = new FilterEvaluation(scope, other)
-  return new Map(other.views.map((view) => [view, evaluation.bits(inner, view)]))
+  return new Map(other.views.map((view) => [view, evaluation.complete(inner, view)]))
 }
 const innerFilter = (filter: Filter | undefined, collection: string): Filter | undefined => {
   if (filter === undefined) return undefined
@@ -226,6 +247,7 @@ export class HitRenderer {
   stored(placed: Placed): StoredDocument | undefined {
     const { reader } = this.execution
     const text = reader.documents.text(this.views[placed.s].segment.seqs[placed.doc])
+    if (text !== undefined) spend(text.length >>> 3)
     return text === undefined ? undefined : new StoredDocument(text)
   }
   /** The same hit for a window: document and highlights are made when they are read, everything else is taken now. */
@@ -333,7 +355,7 @@ export class HitRenderer {
     if (join.limit !== undefined && join.limit > 0) related = related.slice(0, join.limit)
     const documents = related.flatMap((one) => {
       const text = other.documents.text(one.view.segment.seqs[one.doc])
-      if (text === undefined) return []
+      if (text === undefined || spend(text.length)) return []
       const shown: Json = { ...select(parseJson(text) as Json, { include: join.fields, exclude: join.exclude ?? [] }) }
       for (const deeper of join.joins) this.addJoined(shown, other, one.view, one.doc, deeper, inner)
       return [shown]
@@ -380,7 +402,8 @@ const sortRelated = (scope: SearchScope, other: CollectionReader, related: Array
     for (const column of columns[s]) { column.write(doc, keys, at); at += column.width }
     return { s, doc, seq: view.segment.seqs[doc], keys }
   })
-  return sortRanked(ranked, sort, columns).map((entry) => related.find(({ view, doc }) => view === other.views[entry.s] && doc === entry.doc)!)
+  const byPlace = new Map(related.map((one) => [`${other.views.indexOf(one.view)} ${one.doc}`, one]))
+  return sortRanked(ranked, sort, columns).map((entry) => byPlace.get(`${entry.s} ${entry.doc}`)!)
 }
 
 // ---- union (6.10) --------------------------------------------------------------------------------------------------
@@ -388,16 +411,26 @@ const sortRelated = (scope: SearchScope, other: CollectionReader, related: Array
 /** Hits among which a union looks for repetitions, at least. */
 const UNION_WINDOW = 250
 
-/** One ranked list over several plans; ties go by plan, then newest first. */
-export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => {
+/** One ranked list over several plans; ties go by plan, then newest first. As `executeSearch` for the rest; the time is the longest that one of the plans says. */
+export const executeUnion = (scope: SearchScope, union: UnionPlan, allowance = new Allowance(), left_ms = Infinity): Result<UnionAnswer> => {
+  const most_ms = union.plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0)
   const started = performance.now()
   const end = Math.min(union.offset + union.limit, union.hits_max)
   const executions: Execution[] = []
+  const begun_ms = allowance.used_ms()
   for (const plan of union.plans) {
     const reader = scope.collection(plan.collection)
     if (reader === undefined) return fail(notFound(`\`${plan.collection}\` collection not found.`))
-    executions.push(new Execution(scope, reader, plan, Infinity, started))
+    executions.push(new Execution(scope, reader, plan, Infinity, cutoffOf(allowance, plan, Math.min(left_ms, most_ms + begun_ms))))
   }
+  // All lists are there: what is made of them has its few milliseconds in any case.
+  const cutoff = new Cutoff(allowance, Math.min(begun_ms + most_ms, left_ms)).atLeast(UNION_MIN_ms)
+  const answer = within(cutoff, () => mergedUnion(executions, union, end, started))
+  if (cutoff.isPast) answer.search_cutoff = true
+  for (const { matches } of executions) releaseMatches(matches)
+  return ok(answer)
+}
+const mergedUnion = (executions: ReadonlyArray<Execution>, union: UnionPlan, end: number, started: number): UnionAnswer => {
   const grouped = executions.every(({ grouping }) => grouping !== undefined)
   const renderers = executions.map((execution) => new HitRenderer(execution))
   const reach = Math.max(end, union.window?.size ?? 0)
@@ -414,6 +447,7 @@ export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<Union
   let removed = repeated
   const unique = mergeLists(executions, lists).filter((one) => {
     if (!union.removeDuplicates || grouped) return true
+    spend(16)
     const key = keyOf(one)
     if (seen.has(key)) {
       // Decision: `found` shrinks only by repetitions of the best hits, as recorded.
@@ -450,6 +484,7 @@ export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<Union
   if (grouped) {
     const groups = new Map<string, { key: unknown[]; members: Array<{ at: number; placed: Placed }>; found: number }>()
     for (const one of interleave(unique, fixed, Infinity)) {
+      spend(64)
       const key = renderers[one.at].groupKey(one.placed)
       const text = JSON.stringify(key)
       let group = groups.get(text)
@@ -460,8 +495,7 @@ export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<Union
     answer.found = groups.size
     answer.grouped_hits = [...groups.values()].slice(union.offset, end).map(({ key, members, found }) => ({ group_key: key, found, hits: members.flatMap(show) }))
   }
-  for (const { matches } of executions) releaseMatches(matches)
-  return ok(answer)
+  return answer
 }
 interface UnionPlaced { readonly at: number; readonly placed: Placed }
 /**
@@ -481,8 +515,8 @@ const mergeLists = (executions: ReadonlyArray<Execution>, lists: ReadonlyArray<R
   const all = lists.flat()
   const keysOf = executions.map(({ plan }) => plan.sort)
   const texts = new Map<Placed, Array<string | undefined>>()
-  for (const { at, placed } of all) texts.set(placed, executions[at].columns[placed.s].map((column) => column.text?.(placed.doc)))
-  return all.sort((a, b) => {
+  for (const { at, placed } of all) { spend(16); texts.set(placed, executions[at].columns[placed.s].map((column) => column.text?.(placed.doc))) }
+  return sortSpending(all, (a, b) => {
     const x = a.placed.ranked!, y = b.placed.ranked!
     let at = 0
     for (let k = 0; k < keysOf[a.at].length; k++) {

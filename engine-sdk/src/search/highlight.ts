@@ -6,11 +6,14 @@ import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { TextColumn } from "../index/columns.ts"
 import type { Segment } from "../index/segment.ts"
+import { isOver, spend } from "./cutoff.ts"
 import type { SearchScope } from "./scope.ts"
 import type { Combination, KnownTerms } from "./text-search.ts"
 import { bestWindow, isShownWhole, markWhole, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch, type WordFinder } from "./highlight-text.ts"
 
 const ARRAY_ELEMENTS_MAX = 5
+/** A text that is marked, beside its characters. */
+const MARKING_STEPS = 32
 type Json = Record<string, unknown>
 
 /** Words that took part in matching, then the words of the query itself where a document has them. */
@@ -270,6 +273,9 @@ export class Highlighter {
   /** Reads what is marked out of the document; nothing of the index is read any more when the forms are made. */
   marks(document: StoredDocument, segment: Segment, s: number, doc: number): HitMarks {
     const { plan } = this
+    // Nothing is marked in hits that the time was too short for.
+    if (isOver()) return NO_MARKS
+    spend((document.text?.length ?? 0) >>> 2)
     const fields: HighlightedField[] = [], asked: string[] = []
     for (let f = 0; f < plan.fields.length; f++) if (this.mayMatch(f, segment, s, doc)) { fields.push(plan.fields[f]); asked.push(plan.fields[f].name) }
     const values = document.pick(asked)
@@ -307,6 +313,7 @@ export class Highlighter {
   }
 
   private textOf(text: string, field: HighlightedField): MarkedText {
+    if (spend(MARKING_STEPS + text.length)) return unmarked(text, field.rules.isFull)
     if (text.length > REPEATED_TEXT_MAX) return this.marked(text, field)
     // Brands and categories repeat from hit to hit.
     let known = this.repeated.get(field)
@@ -336,6 +343,7 @@ export class Highlighter {
     const walk = (value: unknown, name: string): unknown => {
       if (Array.isArray(value)) return value.map((element) => walk(element, name))
       if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner, `${name}.${key}`)]))
+      spend(this.schema.fields.length)
       const field = this.schema.fields.find((candidate) => candidate.name === name)
       if (typeof value !== "string" || field === undefined) return { matched_tokens: [], snippet: String(value) }
       const found = this.textOf(value, {
