@@ -15,4 +15,4 @@ export const parseWeights = (text: string): Weights | string => {
   return weights
 }
 
-export const weightIn = (weights: Weights | undefined) => (organizationId: string): number => weights === undefined ? WEIGHT_DEFAULT : weights[organizationId] ?? WEIGHT_DEFAULT
+export const weightIn = (weights: Weights | undefined) => (organizationId: string): number => weights !== undefined && Object.hasOwn(weights, organizationId) ? weights[organizationId]! : WEIGHT_DEFAULT

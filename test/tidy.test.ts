@@ -5,6 +5,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import { describe, expect, it } from "vitest"
+import { readModule, unguardedLookups } from "./support/property-names.ts"
 
 const root = resolve(new URL("..", import.meta.url).pathname)
 const walk = (folder: string): ReadonlyArray<string> =>
@@ -66,6 +67,58 @@ describe("bounds", () => {
   })
   it("no test that is switched off in its text", () => {
     expect(files.filter((path) => /\.test\.ts$/.test(path) && !path.endsWith("tidy.test.ts") && /\b(it|test|describe)\.(only|todo)\b/.test(codeOf(path))).map(nameOf)).toEqual([])
+  })
+})
+
+describe("names from outside", () => {
+  /** Asked by names of ours alone, or of no consequence; each with its reason. */
+  const allowed = new Map([
+    ["engine-sdk/src/documents/merge.ts: document[OPERATIONS_KEY]", "a constant"],
+    ["engine-sdk/src/operations/import-export.ts: refusalOf[line]", "a symbolic verdict of ours, not a line's text"],
+    ["engine-sdk/src/schema/field-attributes.ts: raw[attribute]", "names of attributes, a constant list"],
+    ["src/analytics-rules/rule-input.ts: EVENT_TYPES[kind]", "a kind that the list of kinds holds"],
+    ["src/analytics-rules/rule-input.ts: PARAMS[kind]", "a kind that the list of kinds holds"],
+    ["src/analytics/rollups-repository.ts: views[asked.order]", "an order that the schema of the request allows"],
+    ["src/audit/record.ts: rowReaders[kind]", "kinds of subjects, of ours"],
+    ["src/console/attempts.ts: limits[kind]", "the two kinds of attempts"],
+    ["src/console/twins.ts: consoleRoles[twinId(operation.id)]", "ids of operations, when the program starts"],
+    ["src/events/accept-batch.ts: requirements[event.type]", "a type that the set of types holds"],
+    ["src/health/verdict.ts: sentences[name]", "names of counters, of ours"],
+    ["src/metering/wallet-repository.ts: statusOf[how]", "the two ends of a reservation"],
+    ["src/ports/kafka/record-batch.ts: ATTRIBUTES[compression]", "an option of the operator, checked at the start"],
+    ["src/ports/kafka/security.ts: env[name]", "names of variables, of ours"],
+    ["engine-sdk/src/search/answer-budget.ts: LOWER[part]", "the parts of an answer, of ours"],
+    ["engine-sdk/src/query/plan-templates.ts: PARAMETER_OWNERS[name]", "the table's own keys"],
+    ["src/access/narrower.ts: reaching[own.scope]", "the scope of a stored key"],
+    ["src/catalog/resources.ts: isList[kind]", "kinds of resources, of ours"],
+    ["src/metering/windowed-caps.ts: windows[feature]", "features that are counted by time, of ours"],
+    ["src/search/engine-caller.ts: parameters[parameter]", "names of parameters, of ours"],
+    ["src/wire/route.ts: parseRefusals[parsed]", "the refusals of the parser, of ours"],
+    ["src/search/engine-caller.ts: parameters[name]", "names of parameters, of ours"],
+    ["src/search/timely-engine.ts: refusals[reason]", "the reasons of ours"],
+    ["src/wire/render.ts: codes[status]", "a number"],
+    ["src/wire/render.ts: gatewayByStatus[status]", "a number"],
+    ["src/wire/render.ts: gatewayByTag[error._tag]", "tags of errors, of ours"],
+    ["src/wire/route.ts: consoleRoles[operation.id]", "ids of operations, when the program starts"],
+    ["src/wire/route.ts: raw[name]", "names in paths of operations, of ours"],
+    ["src/wire/zstd-frames.ts: HEADER_BYTES[part]", "the part that is being read, of ours"],
+    ["streams/erasure/linking.ts: entries[topic]", "names of topics, of ours"],
+    ["streams/replays/coordinator.ts: sum[prefix + name]", "names of counters, of ours"],
+  ])
+  it("are asked of maps, or behind `Object.hasOwn`", () => {
+    const modules = files.filter((path) => /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)) && path.endsWith(".ts")).map((path) => readModule(nameOf(path), text.get(path) ?? ""))
+    const found = unguardedLookups(modules, (from, written) => relative(root, resolve(root, dirname(from), written)))
+    expect(found.filter((lookup) => !allowed.has(lookup))).toEqual([])
+    expect([...allowed.keys()].filter((lookup) => !found.includes(lookup))).toEqual([])
+  })
+  it("are noticed: a table, an import of one, a JSON object, and not what is guarded", () => {
+    const modules = [
+      readModule("a.ts", "export const TABLE: Readonly<Record<string, string>> = { a: \"b\" } as const\nexport const f = (word: string) => TABLE[word] ?? (word in TABLE)"),
+      readModule("b.ts", "import { TABLE as T } from \"./a.ts\"\nexport const f = (word: string) => T[word]!"),
+      readModule("c.ts", "export const f = (document: { readonly [key: string]: unknown }, name: string) => { const own = document[name]; return own }"),
+      readModule("d.ts", "const OTHER = { a: 1 }\nexport const f = (word: string, list: string[], i: number) => [Object.hasOwn(OTHER, word) ? OTHER[word as \"a\"] : OTHER[\"a\"], list[i], new Map([[word, 1]]).get(word)]"),
+    ]
+    expect(unguardedLookups(modules, (_from, written) => written.slice(2))).toEqual(["a.ts: TABLE[word]", "b.ts: T[word]", "c.ts: document[name]", "d.ts: OTHER[word as \"a\"]"].slice(0, 3))
   })
 })
 

@@ -12,6 +12,12 @@ import type { Filter, SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPla
 import type { CollectionInfo, CollectionSchema, Document, Field } from "./schema.ts"
 
 export type Awaitable<A> = A | Promise<A>
+/** Time of the searching thread that one request may use, over all its calls. The engine adds what it used. */
+export interface SearchBudget {
+  readonly limit_ms: number
+  used_ms: number
+  /** Nobody waits for the answers any more: what has not begun need not begin. */ readonly isGivenUp?: () => boolean
+}
 export type Namespace = string
 
 /** A checked change of a live collection (engine-contract 2.6): drops happen before additions. */
@@ -77,9 +83,12 @@ export interface SearchEngine {
   describeCollection(namespace: Namespace, name: string): CollectionInfo | undefined
   /** One verdict per operation, in order. Durable and visible to the next search when the promise settles. */
   write(namespace: Namespace, collection: string, operations: ReadonlyArray<WriteOperation>, options?: WriteOptions): Promise<Result<ReadonlyArray<WriteVerdict>>>
-  /** One answer or one failure per plan, in order. */
-  search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Awaitable<ReadonlyArray<Result<SearchAnswer>>>
-  union(namespace: Namespace, plan: UnionPlan): Awaitable<Result<UnionAnswer>>
+  /**
+   * One answer or one failure per plan, in order. All plans of a call share the longest `cutoff_ms` among them, or what the
+   * budget leaves: a plan for which nothing is left is answered cut off.
+   */
+  search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget?: SearchBudget): Awaitable<ReadonlyArray<Result<SearchAnswer>>>
+  union(namespace: Namespace, plan: UnionPlan, budget?: SearchBudget): Awaitable<Result<UnionAnswer>>
   /** Documents in insertion order, page by page; a page is one consistent moment. */
   scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>>
   /** undefined where there is no such document. */

@@ -6,7 +6,7 @@ import { CollectionReader } from "../src/index/reader.ts"
 import { allocatePlain } from "../src/index/sections.ts"
 import { createEngine } from "../src/mod.ts"
 import type { Filter } from "../src/plan.ts"
-import { Cutoff } from "../src/search/cutoff.ts"
+import { Allowance, Cutoff, within } from "../src/search/cutoff.ts"
 import { allowedBits } from "../src/search/filters.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 import { randomOf, type Random } from "./random.ts"
@@ -14,7 +14,7 @@ import { randomOf, type Random } from "./random.ts"
 /** Past at the n-th look at the clock. */
 class Counted extends Cutoff {
   private left: number
-  constructor(looks: number) { super(Infinity); this.left = looks }
+  constructor(looks: number) { super(new Allowance(), Infinity); this.left = looks }
   override check(): boolean { return this.isPast ||= this.left-- <= 0 }
 }
 const geo = (lat: number, radius_m: number): Filter => ({ kind: "geo", field: "place", areas: [{ kind: "radius", lat, lng: 10, radius_m, exactFilterRadius_m: 0 }] })
@@ -43,8 +43,8 @@ const readerOf = (): CollectionReader => {
   }
   return reader
 }
-const passing = (reader: CollectionReader, filter: Filter, cutoff?: Cutoff): ReadonlyArray<string> =>
-  allowedBits({ collection: () => reader, names: () => [], dictionaries: () => undefined }, reader, filter, cutoff).flatMap((bits, s) =>
+const passing = (reader: CollectionReader, filter: Filter, cutoff = new Cutoff(new Allowance(), Infinity)): ReadonlyArray<string> =>
+  within(cutoff, () => allowedBits({ collection: () => reader, names: () => [], dictionaries: () => undefined }, reader, filter)).flatMap((bits, s) =>
     Array.from({ length: reader.views[s].segment.docs }, (_doc, doc) => doc).filter((doc) => bits === undefined || hasBit(bits, doc)).map((doc) => `${s}-${doc}`))
 
 describe("a filter for which the time was too short", () => {
@@ -53,7 +53,7 @@ describe("a filter for which the time was too short", () => {
     let given = 0
     for (let round = 0; round < 150; round++) {
       const reader = readerOfRound(round)
-      const filter = filterOf(random), cutoff = new Counted(random.below(12))
+      const filter = filterOf(random), cutoff = new Counted(random.below(6))
       const part = passing(reader, filter, cutoff), whole = new Set(passing(reader, filter))
       expect(part.filter((place) => !whole.has(place))).toEqual([])
       if (cutoff.isPast) given++

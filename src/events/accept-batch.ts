@@ -196,7 +196,7 @@ const read = (entry: unknown, now: number): { readonly event: BehaviouralEvent; 
         event.metadata = value
         break
       default:
-        (unknown ??= {})[key] = value
+        (unknown ??= Object.create(null) as Record<string, unknown>)[key] = value
         unknownKeys++
     }
   }

@@ -13,7 +13,7 @@ export const isFault = (value: object): value is Fault => "path" in value && "me
 
 /** `null` is a parameter that is not given. */
 export const parametersOf = (body: Body, path = ""): { readonly values: Parameters } | Fault => {
-  const values: Record<string, string> = {}
+  const values = Object.create(null) as Record<string, string>
   for (const [name, value] of Object.entries(body)) {
     if (value === null) continue
     if (typeof value !== "string" && typeof value !== "number" && typeof value !== "boolean") return { path: `${path}${name}`, message: "A text, a number or a boolean" }

@@ -85,7 +85,7 @@ export const guardEngine = (engine: SearchEngine, { change_ms = 900_000, now_ms 
     listCollections: (...given) => engine.listCollections(...given),
     describeCollection: (...given) => engine.describeCollection(...given),
     write: (...given) => write(write_ms, () => engine.write(...given)),
-    search: (namespace, plans) => reads.call(read_ms, (error) => plans.map(() => fail(error)), () => engine.search(namespace, plans)),
+    search: (namespace, plans, budget) => reads.call(read_ms, (error) => plans.map(() => fail(error)), () => engine.search(namespace, plans, budget)),
     union: (...given) => read(() => engine.union(...given)),
     scan: (...given) => read(() => engine.scan(...given)),
     get: (...given) => read(() => engine.get(...given)),

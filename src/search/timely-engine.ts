@@ -1,7 +1,7 @@
 /**
  * The engine as one search request has it: every search waits for its turn on this thread, is refused when the request's time
  * is over by then, and is cut off by the engine with what remains of that time. Where an engine searches on this thread,
- * several searches are asked one by one, so that others get their turn between them.
+ * several searches are asked one by one, so that others get their turn between them, and share one budget of its time.
  */
 import { type EngineError, fail, type SearchEngine, type SearchPlan } from "../../engine-sdk/src/mod.ts"
 import { delegatingEngine } from "../ports/delegating-engine.ts"
@@ -23,10 +23,16 @@ export const timelyEngine = (engine: SearchEngine, turns: Turns, turn: Turn): Se
     const own = engine.capabilities()
     return own.searchesOnCaller === true ? { ...own, limits: { ...own.limits, plans_per_trip_max: 1 } } : own
   }
+  // All searches of the request share the longest time that one of them asks for.
+  const budget = { limit_ms: 0, used_ms: 0, isGivenUp: () => turn.signal.aborted || performance.now() >= turn.until }
+  const timely = (plans: ReadonlyArray<SearchPlan>) => {
+    for (const { cutoff_ms } of plans) budget.limit_ms = Math.max(budget.limit_ms, cutoff_ms)
+    return plans.map((plan) => within(plan, turn.until))
+  }
   return {
     ...delegatingEngine(() => engine),
     capabilities,
-    search: (namespace, plans) => turns.take(turn, () => engine.search(namespace, plans.map((plan) => within(plan, turn.until))), (reason) => plans.map(() => refused(reason))),
-    union: (namespace, union) => turns.take(turn, () => engine.union(namespace, { ...union, plans: union.plans.map((plan) => within(plan, turn.until)) }), refused)
+    search: (namespace, plans) => turns.take(turn, () => engine.search(namespace, timely(plans), budget), (reason) => plans.map(() => refused(reason))),
+    union: (namespace, union) => turns.take(turn, () => engine.union(namespace, { ...union, plans: timely(union.plans) }, budget), refused)
   }
 }

@@ -9,7 +9,9 @@ const deviceOfAgent = (headers: IncomingHttpHeaders): Device | undefined => {
   const hint = headers["sec-ch-ua-mobile"]
   if (hint === "?1") return "mobile"
   const agent = headers["user-agent"] ?? ""
-  if (/iPad|Tablet|Android(?!.*Mobile)/.test(agent)) return "tablet"
+  // Looked for from the end: a pattern that looks ahead from every place would cost the square of the header.
+  const android = agent.lastIndexOf("Android")
+  if (/iPad|Tablet/.test(agent) || (android >= 0 && !agent.includes("Mobile", android))) return "tablet"
   if (/Mobi|iPhone|iPod/.test(agent)) return "mobile"
   return hint === "?0" || /Mozilla/.test(agent) ? "desktop" : undefined
 }

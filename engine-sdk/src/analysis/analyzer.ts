@@ -3,6 +3,7 @@
  * (engine-contract 4.1-4.3). Fields without a locale use the default tokenizer, others word segmentation of the runtime;
  * stemming and romanisation come last. Offsets serve highlighting and are in UTF-16 units of the original text.
  */
+import { BoundedMap } from "../bounded-map.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { type AsciiTokens, HASH_PRIME, HASH_SEED } from "./ascii-tokens.ts"
 import { caseFold, foldCharacter, foldKana, isCombiningMark, romanize } from "./transliterate.ts"
@@ -65,6 +66,8 @@ export interface AnalyzerOptions {
 }
 const DROP = 0, KEEP = 1, UPPER = 2, SPLIT = 3
 export const TRUNCATE_LENGTH = 100
+/** No language has longer words; stemmers keep the words they were asked. */
+const STEMMED_LENGTH_MAX = 256
 const sameToken = (token: string): string => token
 
 const characterClasses = (symbols: ReadonlyArray<string>, separators: ReadonlyArray<string>): Uint8Array => {
@@ -106,15 +109,16 @@ class DefaultAnalyzer implements Analyzer {
         const kind = classes[code]
         if (kind === KEEP) { if (from < 0) from = i; continue }
         if (kind === UPPER) { if (from < 0) from = i; upper = true; continue }
-        if (from >= 0) { pending = pending === "" ? text.slice(from, i) : pending + text.slice(from, i); from = -1 }
+        if (from >= 0) { pending = pending === "" ? text.slice(from, i) : this.#grown(pending, text.slice(from, i)); from = -1 }
         if (kind === SPLIT && pending !== "") { this.#emit(tokens, pending, upper); pending = ""; upper = false }
         continue
       }
-      if (from >= 0) { pending += text.slice(from, i); from = -1 }
-      if (code >= 0xd800 && code < 0xdc00 && i + 1 < length) { pending += foldCharacter(text.slice(i, i + 2)); i++; continue }
+      if (from >= 0) { pending = this.#grown(pending, text.slice(from, i)); from = -1 }
+      if (isPair(text, i, code)) { pending = this.#grown(pending, foldCharacter(text.slice(i, i + 2))); i++; continue }
+      if (pending.length > this.#truncate) continue
       pending = isCombiningMark(code) ? combine(pending, text[i]) : pending + foldCharacter(text[i])
     }
-    if (from >= 0) pending = pending === "" ? text.slice(from) : pending + text.slice(from)
+    if (from >= 0) pending = pending === "" ? text.slice(from) : this.#grown(pending, text.slice(from))
     if (pending !== "") this.#emit(tokens, pending, upper)
     return tokens
   }
@@ -205,7 +209,7 @@ class DefaultAnalyzer implements Analyzer {
           mayBeUpper = false
           continue
         }
-        if (from >= 0) { pending += text.slice(from, i); end = i; from = -1 }
+        if (from >= 0) { pending = this.#grown(pending, text.slice(from, i)); end = i; from = -1 }
         if (kind === SPLIT && pending !== "") {
           spans.push({ token: this.#finish(mayBeUpper ? pending.toLowerCase() : pending), start, end })
           pending = ""
@@ -213,30 +217,34 @@ class DefaultAnalyzer implements Analyzer {
         }
         continue
       }
-      if (from >= 0) { pending += text.slice(from, i); end = i; from = -1 }
+      if (from >= 0) { pending = this.#grown(pending, text.slice(from, i)); end = i; from = -1 }
       const at = i
       let piece = ""
-      if (code >= 0xd800 && code < 0xdc00 && i + 1 < length) { piece = foldCharacter(text.slice(i, i + 2)); i++ }
-      else if (isCombiningMark(code)) { if (pending !== "") { pending = combine(pending, text[i]); end = i + 1; mayBeUpper = true } continue }
+      if (isPair(text, i, code)) { piece = foldCharacter(text.slice(i, i + 2)); i++ }
+      else if (isCombiningMark(code)) { if (pending !== "") { if (pending.length <= this.#truncate) pending = combine(pending, text[i]); end = i + 1; mayBeUpper = true } continue }
       else piece = foldCharacter(text[i])
       if (piece === "") continue
       if (pending === "") start = at
-      pending += piece
+      pending = this.#grown(pending, piece)
       end = i + 1
       mayBeUpper = true
     }
-    if (from >= 0) { pending += text.slice(from); end = length }
+    if (from >= 0) { pending = this.#grown(pending, text.slice(from)); end = length }
     if (pending !== "") spans.push({ token: this.#finish(mayBeUpper ? pending.toLowerCase() : pending), start, end })
     return spans
   }
   stem(token: string): string { return this.#stem(token) }
   indexesSymbol(symbol: string): boolean { return symbol.charCodeAt(0) < 128 && this.#classes[symbol.charCodeAt(0)] === KEEP }
+  /** What stands behind the cut is not put on: reading the end of a long word that grows piece by piece would cost its square. */
+  #grown(pending: string, piece: string): string { return pending.length > this.#truncate ? pending : pending + piece }
   #emit(tokens: string[], token: string, upper: boolean): void { tokens.push(this.#finish(upper ? token.toLowerCase() : token)) }
   #finish(token: string): string {
     const cut = token.length > this.#truncate ? token.slice(0, this.#truncate) : token
-    return this.stems ? this.#stem(cut) : cut
+    return this.stems && cut.length <= STEMMED_LENGTH_MAX ? this.#stem(cut) : cut
   }
 }
+/** Whether both halves of a character beyond the first plane stand here; one half alone takes nothing with it. */
+const isPair = (text: string, i: number, code: number): boolean => code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00
 /** A separate combining mark: on a plain ASCII letter it vanishes as the composed letter's mark would. */
 const combine = (token: string, mark: string): string => {
   const last = token.charCodeAt(token.length - 1)
@@ -318,7 +326,7 @@ class LocaleAnalyzer implements Analyzer {
     if (locale === "zh") token = simplify(token)
     else if (locale === "ja") token = foldKana(token)
     else if (locale === "ko") token = token.normalize("NFKD")
-    if (this.stems) token = this.#options.stem(token)
+    if (this.stems && token.length <= STEMMED_LENGTH_MAX) token = this.#options.stem(token)
     if (ROMANIZED.has(locale)) token = romanize(token)
     return token.length > truncateLength ? token.slice(0, truncateLength) : token
   }
@@ -332,9 +340,10 @@ export const createAnalyzer = (options: Partial<AnalyzerOptions>): Analyzer => {
   return usesDefaultTokenizer(full.locale) ? new DefaultAnalyzer(full) : new LocaleAnalyzer(full)
 }
 
-const ANALYZERS_MAX = 1_000
-const analyzers = new Map<string, Analyzer>()
-const dictionaryAnalyzers = new WeakMap<ReadonlyMap<string, string>, Map<string, Analyzer>>()
+/** By settings, which tenants choose; one with a segmentation of its own is some 100 kB. What fields hold stays theirs. */
+const newAnalyzers = () => new BoundedMap<string, Analyzer>({ bytes_max: 32_000_000, bytesOf: (settings) => 100_000 + settings.length * 2 })
+const analyzers = newAnalyzers()
+const dictionaryAnalyzers = new WeakMap<ReadonlyMap<string, string>, BoundedMap<string, Analyzer>>()
 /**
  * The analyzer of a field: its own separator and symbol lists when non-empty, else the collection's. Cached by its
  * settings, so that equal fields share one; a dictionary that changed (another map) gives another analyzer.
@@ -359,14 +368,13 @@ const analyzerBySettings = (schema: CollectionSchema, field: Field, dictionaries
   if (known !== undefined) return known
   const stem = dictionary !== undefined ? (token: string): string => dictionary.get(token) ?? token : algorithmic ? stemmerOf(field.locale) : sameToken
   const built = createAnalyzer({ locale: field.locale, symbolsToIndex, tokenSeparators, truncateLength: field.truncate_len, stem, stems: stem !== sameToken })
-  if (cache.size >= ANALYZERS_MAX) cache.clear()
   cache.set(key, built)
   return built
 }
-const dictionaryCache = (dictionary: ReadonlyMap<string, string>): Map<string, Analyzer> => {
+const dictionaryCache = (dictionary: ReadonlyMap<string, string>): BoundedMap<string, Analyzer> => {
   const known = dictionaryAnalyzers.get(dictionary)
   if (known !== undefined) return known
-  const fresh = new Map<string, Analyzer>()
+  const fresh = newAnalyzers()
   dictionaryAnalyzers.set(dictionary, fresh)
   return fresh
 }
@@ -388,7 +396,7 @@ export const sortKeyOfString = (text: string): string => {
   for (let i = 0; i < text.length && out.length < SORT_KEY_LENGTH_MAX; i++) {
     const code = text.charCodeAt(i)
     if (code < 128) { if (code === 32 || (sortClasses[code] !== DROP && sortClasses[code] !== SPLIT)) out += text[i] }
-    else if (code >= 0xd800 && code < 0xdc00 && i + 1 < text.length) { out += sortable(foldCharacter(text.slice(i, i + 2))); i++ }
+    else if (isPair(text, i, code)) { out += sortable(foldCharacter(text.slice(i, i + 2))); i++ }
     else out = isCombiningMark(code) ? combine(out, text[i]) : out + sortable(foldCharacter(text[i]))
   }
   return out.toLowerCase().slice(0, SORT_KEY_LENGTH_MAX)

@@ -4,10 +4,10 @@
  * algorithm under the same name, which confuses "generous" with "generals".
  */
 
-const SPECIAL: Readonly<Record<string, string>> = {
+const SPECIAL: ReadonlyMap<string, string> = new Map(Object.entries({
   skis: "ski", skies: "sky", dying: "die", lying: "lie", tying: "tie", idly: "idl", gently: "gentl", ugly: "ugli", early: "earli", only: "onli", singly: "singl",
   sky: "sky", news: "news", howe: "howe", atlas: "atlas", cosmos: "cosmos", bias: "bias", andes: "andes",
-}
+}))
 const FINISHED_AFTER_PLURAL: ReadonlySet<string> = new Set(["inning", "outing", "canning", "herring", "earring", "proceed", "exceed", "succeed"])
 const isVowel = (character: string): boolean => character === "a" || character === "e" || character === "i" || character === "o" || character === "u" || character === "y"
 const hasVowel = (word: string): boolean => { for (const character of word) if (isVowel(character)) return true; return false }
@@ -56,7 +56,7 @@ const LI_ENDING = /[cdeghkmnrt]$/
 /** The root of a lower-case word. O(word). */
 export const stemEnglish = (text: string): string => {
   if (text.length <= 2) return text
-  const special = SPECIAL[text]
+  const special = SPECIAL.get(text)
   if (special !== undefined) return special
   let word = markConsonantY(text)
   const r1 = firstRegion(word)

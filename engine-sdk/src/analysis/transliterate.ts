@@ -5,14 +5,14 @@
  */
 
 /** Latin letters and symbols that compatibility decomposition does not reduce to ASCII, in lower case. */
-const LATIN: Readonly<Record<string, string>> = {
+const LATIN: ReadonlyMap<string, string> = new Map(Object.entries({
   ß: "ss", ẞ: "ss", æ: "ae", Æ: "ae", œ: "oe", Œ: "oe", ø: "o", Ø: "o", đ: "d", Đ: "d", ð: "d", Ð: "d", þ: "th", Þ: "th",
   ł: "l", Ł: "l", ħ: "h", Ħ: "h", ı: "i", ŧ: "t", Ŧ: "t", ŋ: "n", Ŋ: "n", ĸ: "q", ə: "e", Ə: "e", ƒ: "f", "€": "eur",
   "©": "c", "®": "r", "°": "0", "×": "x", "¢": "c", "£": "gbp", "¥": "yen", "µ": "u", "•": "o",
-}
+}))
 
 const asciiOf = (character: string): string | undefined => {
-  const special = LATIN[character]
+  const special = LATIN.get(character)
   if (special !== undefined) return special
   const decomposed = character.normalize("NFKD")
   let plain = ""
@@ -20,7 +20,7 @@ const asciiOf = (character: string): string | undefined => {
     const code = decomposed.charCodeAt(i)
     if (code < 128) { if (isAlphanumeric(code)) plain += decomposed[i]; continue }
     if (isCombiningMark(code) || isTypographic(code)) continue
-    const inner = LATIN[decomposed[i]]
+    const inner = LATIN.get(decomposed[i])
     if (inner === undefined) return undefined
     plain += inner
   }
@@ -56,24 +56,24 @@ export const caseFold = (text: string): string => {
   return /[ßς\u0307]/.test(lower) ? lower.replaceAll("ß", "ss").replaceAll("ς", "σ").replaceAll("i\u0307", "i") : lower
 }
 
-const CYRILLIC: Readonly<Record<string, string>> = {
+const CYRILLIC: ReadonlyMap<string, string> = new Map(Object.entries({
   а: "a", б: "b", в: "v", г: "g", ґ: "g", д: "d", ђ: "dj", ѓ: "g", е: "e", ё: "e", є: "ye", ж: "zh", з: "z", ѕ: "z", и: "i", і: "i", ї: "yi", й: "y", ј: "j",
   к: "k", ќ: "k", л: "l", љ: "lj", м: "m", н: "n", њ: "nj", о: "o", п: "p", р: "r", с: "s", т: "t", ћ: "c", у: "u", ў: "u", ф: "f", х: "kh", ц: "ts", ч: "ch",
   џ: "dz", ш: "sh", щ: "shch", ъ: "", ы: "y", ь: "", э: "e", ю: "yu", я: "ya",
-}
-const GREEK: Readonly<Record<string, string>> = {
+}))
+const GREEK: ReadonlyMap<string, string> = new Map(Object.entries({
   α: "a", β: "v", γ: "g", δ: "d", ε: "e", ζ: "z", η: "i", θ: "th", ι: "i", κ: "k", λ: "l", μ: "m", ν: "n", ξ: "x", ο: "o", π: "p", ρ: "r", σ: "s", ς: "s", τ: "t",
   υ: "y", φ: "f", χ: "ch", ψ: "ps", ω: "o",
-}
+}))
 
 /** Cyrillic and Greek letters of a token in Latin letters, accents dropped. Other characters stay. */
 export const romanize = (token: string): string => {
   let out = ""
   for (const character of token.normalize("NFC")) {
-    const letter = CYRILLIC[character] ?? GREEK[character]
+    const letter = CYRILLIC.get(character) ?? GREEK.get(character)
     if (letter !== undefined) { out += letter; continue }
     const base = character.normalize("NFD")
-    if (base.length > 1) { for (const part of base) if (!isCombiningMark(part.charCodeAt(0))) out += CYRILLIC[part] ?? GREEK[part] ?? part; continue }
+    if (base.length > 1) { for (const part of base) if (!isCombiningMark(part.charCodeAt(0))) out += CYRILLIC.get(part) ?? GREEK.get(part) ?? part; continue }
     out += character
   }
   return out

@@ -159,7 +159,7 @@ class EngineSearch implements Search<Document> {
     const { popular, rerankers } = this.#options
     return {
       engine, namespace: this.#namespace, now_us: monotonic_us, explain, signal,
-      reranker: (model) => rerankers?.[model], ...(popular === undefined ? {} : { popular: (_collection, limit) => popular(limit) }),
+      reranker: (model) => rerankers !== undefined && Object.hasOwn(rerankers, model) ? rerankers[model] : undefined, ...(popular === undefined ? {} : { popular: (_collection, limit) => popular(limit) }),
     }
   }
   #parseFilter(engine: SearchEngine, collection: CollectionInfo): ParseRuleFilter {

@@ -2,7 +2,7 @@
 import { TextCache } from "../analysis/text-cache.ts"
 import { queryWords } from "../rules/condition-index.ts"
 
-const CACHED_CHARACTERS = 2_000_000
+const CACHED_bytes = 16_000_000
 
 /** Each shingle once, ascending. A text of n words has at most n + 1, one without words none. Different shingles share a hash once in 2³² pairs. */
 const shinglesOf = (text: string): Int32Array => {
@@ -15,7 +15,7 @@ const shinglesOf = (text: string): Int32Array => {
   }
   return Int32Array.from(found).sort()
 }
-const cached = new TextCache(shinglesOf, CACHED_CHARACTERS)
+const cached = new TextCache(shinglesOf, { bytes_max: CACHED_bytes, bytesOf: (shingles) => shingles.byteLength })
 export const hashedShingles = (text: string): Int32Array => cached.get(text)
 
 /** FNV-1a over the UTF-16 units, mixed once more; never 0, which marks the ends of a text. */

@@ -2,6 +2,7 @@
  * What a schema asks of every document, computed once per schema object: which fields are read where, which names are
  * patterns, and the type a newly seen value gets (engine-contract 2.5). Holds no document.
  */
+import { BoundedMap } from "../bounded-map.ts"
 import { isNamePattern, namePattern, type NamePattern } from "../schema/name-pattern.ts"
 import type { CollectionSchema, DirtyValues, Field, FieldType } from "../schema.ts"
 
@@ -19,8 +20,9 @@ export interface DocumentPlan {
   readonly defaultMode: DirtyValues
   readonly nestedEnabled: boolean
 }
-const NAMES_MATCHED_MAX = 10_000
-const matched = new WeakMap<DocumentPlan, Map<string, Field | null>>()
+/** Of one schema; as long as the schema is used. */
+const NAMES_MATCHED_bytes_MAX = 2_000_000
+const matched = new WeakMap<DocumentPlan, BoundedMap<string, Field | null>>()
 const plans = new WeakMap<CollectionSchema, DocumentPlan>()
 
 /** A definition that waits for values: pattern names, `auto`, `string*`. */
@@ -62,11 +64,11 @@ export const documentPlanOf = (schema: CollectionSchema): DocumentPlan => {
 export const dynamicFieldFor = (plan: DocumentPlan, name: string): Field | undefined => {
   if (plan.dynamic.length === 0 || isNamePattern(name)) return undefined
   let names = matched.get(plan)
-  if (names === undefined) matched.set(plan, names = new Map())
+  if (names === undefined) matched.set(plan, names = new BoundedMap({ bytes_max: NAMES_MATCHED_bytes_MAX, bytesOf: (matchedName) => matchedName.length * 2 }))
   const known = names.get(name)
   if (known !== undefined) return known ?? undefined
   const found = plan.dynamic.find((entry) => entry.pattern === undefined ? entry.field.name === name : entry.all || entry.pattern.matches(name))?.field
-  if (names.size < NAMES_MATCHED_MAX) names.set(name, found ?? null)
+  names.set(name, found ?? null)
   return found
 }
 

@@ -4,6 +4,7 @@
  */
 import type { CollectionSchema, Document } from "../schema.ts"
 import { isObject } from "./json.ts"
+import { ownValue, putOwn } from "./own-value.ts"
 
 export const OPERATIONS_KEY = "$operations"
 
@@ -13,8 +14,8 @@ export const mergeDocument = (stored: Document, patch: Document): { [key: string
   for (const key of Object.keys(patch)) {
     const value = patch[key]
     if (value === null) delete out[key]
-    else if (isObject(value)) out[key] = mergeDocument(isObject(out[key]) ? out[key] : {}, value)
-    else out[key] = Array.isArray(value) ? withoutNulls(value) : value
+    else if (isObject(value)) { const known = ownValue(out, key); putOwn(out, key, mergeDocument(isObject(known) ? known : {}, value)) }
+    else putOwn(out, key, Array.isArray(value) ? withoutNulls(value) : value)
   }
   return out
 }
@@ -26,7 +27,7 @@ export const sameJson = (a: unknown, b: unknown): boolean => {
   if (Array.isArray(a)) return Array.isArray(b) && a.length === b.length && a.every((item, i) => sameJson(item, b[i]))
   if (!isObject(a) || !isObject(b)) return false
   const keys = Object.keys(a)
-  return keys.length === Object.keys(b).length && keys.every((key) => key in b && sameJson(a[key], b[key]))
+  return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
 }
 
 /** The document without `$operations`, its increments applied on `base` values (absent counts as 0). Only integer fields take part. */
@@ -39,7 +40,8 @@ export const applyOperations = (schema: CollectionSchema, document: Document, ba
   for (const [name, by] of Object.entries(increments)) {
     const field = schema.fields.find((candidate) => candidate.name === name && (candidate.type === "int32" || candidate.type === "int64"))
     if (field === undefined || !isInteger(by)) continue
-    rest[name] = add(isInteger(base?.[name]) ? base[name] : 0, by)
+    const before = base === undefined ? undefined : ownValue(base, name)
+    putOwn(rest, name, add(isInteger(before) ? before : 0, by))
   }
   return rest
 }

@@ -3,6 +3,7 @@
  * object field. A key that literally holds the dotted name wins over the path (engine-contract 2.5).
  */
 import { isObject } from "./json.ts"
+import { ownValue, putOwn } from "./own-value.ts"
 
 const DEPTH_MAX = 64
 export interface PathValue { readonly value: unknown; /** The path went through an array of objects. */ readonly throughArray: boolean; readonly found: boolean }
@@ -10,7 +11,7 @@ const ABSENT: PathValue = { value: undefined, throughArray: false, found: false 
 
 /** The value at a path; below an array the elements' values as one flat array. Nulls are absent. O(elements). */
 export const valueAt = (document: { readonly [key: string]: unknown }, name: string, path: ReadonlyArray<string>): PathValue => {
-  const literal = document[name]
+  const literal = ownValue(document, name)
   if (literal !== undefined && literal !== null) return { value: literal, throughArray: false, found: true }
   let current: unknown = document
   for (let depth = 0; depth < path.length; depth++) {
@@ -20,7 +21,7 @@ export const valueAt = (document: { readonly [key: string]: unknown }, name: str
       return { value: out, throughArray: true, found: found || out.length > 0 }
     }
     if (!isObject(current)) return ABSENT
-    current = current[path[depth]]
+    current = ownValue(current, path[depth])
   }
   return current === undefined || current === null ? ABSENT : { value: current, throughArray: false, found: true }
 }
@@ -31,7 +32,7 @@ const collect = (values: ReadonlyArray<unknown>, path: ReadonlyArray<string>, de
     if (!isObject(item)) continue
     let current: unknown = item
     let at = depth
-    while (at < path.length && isObject(current)) current = current[path[at++]]
+    while (at < path.length && isObject(current)) current = ownValue(current, path[at++])
     if (Array.isArray(current) && at < path.length) { found = collect(current, path, at, out) || found; continue }
     if (at < path.length || current === undefined || current === null) continue
     found = true
@@ -57,10 +58,12 @@ export const leavesOf = (prefix: string, value: unknown, throughArray: boolean, 
 export const withValueAt = (document: { [key: string]: unknown }, path: ReadonlyArray<string>, value: unknown): void => {
   let current = document
   for (let i = 0; i < path.length - 1; i++) {
-    const next = current[path[i]]
+    const next = ownValue(current, path[i])
     if (!isObject(next)) return
-    current = current[path[i]] = { ...next }
+    const copy = { ...next }
+    putOwn(current, path[i], copy)
+    current = copy
   }
   if (value === undefined) delete current[path[path.length - 1]]
-  else current[path[path.length - 1]] = value
+  else putOwn(current, path[path.length - 1], value)
 }

@@ -10,6 +10,7 @@ import { detectedField, documentPlanOf, dynamicFieldFor, resolveType, typeOfValu
 import { isObject, parseDocument } from "./json.ts"
 import { applyOperations, mergeDocument, sameJson } from "./merge.ts"
 import { leavesOf, valueAt, withValueAt } from "./nested.ts"
+import { ownValue, putOwn } from "./own-value.ts"
 
 export interface Prepared {
   readonly id: string
@@ -94,7 +95,7 @@ const refusalOf = (operation: PutOperation, id: string | undefined, previous: Do
 }
 /** A merge that sets a required field to null. */
 const clearedRequired = (plan: DocumentPlan, patch: Document): string | undefined => {
-  for (const field of plan.plain) if (patch[field.name] === null && !field.optional) return nullRefusal(field)
+  for (const field of plan.plain) if (ownValue(patch, field.name) === null && !field.optional) return nullRefusal(field)
   return undefined
 }
 const nullRefusal = (field: Field): string => {
@@ -105,9 +106,9 @@ const nullRefusal = (field: Field): string => {
 /** An upsert keeps generated embeddings whose sources did not change. */
 const keepEmbeddings = (plan: DocumentPlan, document: { [key: string]: unknown }, previous: Document): void => {
   for (const field of plan.plain) {
-    if (field.embed === undefined || document[field.name] !== undefined || previous[field.name] === undefined) continue
+    if (field.embed === undefined || ownValue(document, field.name) !== undefined || ownValue(previous, field.name) === undefined) continue
     const from = Array.isArray(field.embed.from) ? field.embed.from as string[] : []
-    if (from.every((name) => sameJson(document[name], previous[name]))) document[field.name] = previous[field.name]
+    if (from.every((name) => sameJson(ownValue(document, name), ownValue(previous, name)))) putOwn(document, field.name, ownValue(previous, field.name))
   }
 }
 
@@ -115,7 +116,7 @@ interface Checked { readonly values: Map<string, IndexValue>; readonly detected:
 /** `partial` skips presence of required fields; `lenient` leaves out what does not fit instead of failing. Changes `document`. */
 const checkDocument = (plan: DocumentPlan, document: { [key: string]: unknown }, mode: DirtyValues, partial: boolean, lenient = false): Result<Checked> => {
   const sortField = plan.schema.default_sorting_field
-  if (!partial && sortField !== "" && document[sortField] === undefined && !sortField.includes(".")) {
+  if (!partial && sortField !== "" && ownValue(document, sortField) === undefined && !sortField.includes(".")) {
     return fail(invalid(`Field \`${sortField}\` has been declared as a default sorting field, but is not found in the document.`))
   }
   const values = new Map<string, IndexValue>()
@@ -139,17 +140,18 @@ const checkDocument = (plan: DocumentPlan, document: { [key: string]: unknown },
     const error = field.nested === true ? checkNested({ field, path: field.name.split(".") }, document, mode, partial, values) : checkPlain(field, document, mode, partial, values)
     if (error !== undefined && !lenient) return fail(error)
   }
-  if (typeof document[sortField] === "number" && (document[sortField] as number) > 2_147_483_647 && plan.byName.get(sortField)?.type === "int32" && !lenient) {
+  const sorted = sortField === "" ? undefined : ownValue(document, sortField)
+  if (typeof sorted === "number" && sorted > 2_147_483_647 && plan.byName.get(sortField)?.type === "int32" && !lenient) {
     return fail(invalid(`Field \`${sortField}\` exceeds maximum value of int32.`))
   }
-  for (const name of plan.unstored) if (document[name] !== undefined) delete document[name]
+  for (const name of plan.unstored) if (Object.hasOwn(document, name)) delete document[name]
   return ok({ values, detected, stored: document })
 }
 
 const checkPlain = (field: Field, document: { [key: string]: unknown }, mode: DirtyValues, partial: boolean, values: Map<string, IndexValue>): EngineError | undefined => {
   const { name } = field
   if (name === "id") return undefined
-  const value = document[name]
+  const value = ownValue(document, name)
   if (value === undefined) return partial || field.optional || field.embed !== undefined ? undefined : missing(field)
   if (value === null) {
     if (!field.optional) return invalid(nullRefusal(field))
@@ -161,7 +163,7 @@ const checkPlain = (field: Field, document: { [key: string]: unknown }, mode: Di
   const coerced = coerceValue(field, value, mode)
   if (coerced.error !== undefined) return invalid(coerced.error)
   if (coerced.dropped) { delete document[name]; return undefined }
-  if (coerced.value !== value) document[name] = coerced.value
+  if (coerced.value !== value) putOwn(document, name, coerced.value)
   index(field, coerced.value, values)
   return undefined
 }
@@ -190,7 +192,7 @@ const checkObjects = (plan: DocumentPlan, document: { [key: string]: unknown }, 
   for (const [name, field] of plan.objects) {
     const read = valueAt(document, name, name.split("."))
     if (!read.found) {
-      if (document[name] === null && field.optional) delete document[name]
+      if (ownValue(document, name) === null && field.optional) delete document[name]
       if (field.optional || partial || field.nested === true) continue
       return notFound(`Field \`${name}\` not found.`)
     }
@@ -260,7 +262,7 @@ const detect = (plan: DocumentPlan, document: { [key: string]: unknown }, mode: 
     const read = valueAt(document, name, name.split("."))
     if (read.found) detectChildren(plan, name, field, read.value, read.throughArray, add)
   }
-  for (const parent of parents) detectChildren(plan, parent.name, parent, document[parent.name], false, add)
+  for (const parent of parents) detectChildren(plan, parent.name, parent, ownValue(document, parent.name), false, add)
   if (plan.dynamic.some((entry) => entry.field.name.includes("."))) detectByPath(plan, document, found, add)
   return undefined
 }

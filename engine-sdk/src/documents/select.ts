@@ -4,6 +4,7 @@
  */
 import type { Document } from "../schema.ts"
 import { isObject } from "./json.ts"
+import { putOwn } from "./own-value.ts"
 
 type Verdict = "all" | "some" | "none"
 interface Rules { readonly exact: ReadonlySet<string>; readonly prefixes: ReadonlyArray<string>; readonly parents: ReadonlySet<string> }
@@ -62,15 +63,15 @@ const prune = (value: Document, prefix: string, included: boolean, include: Rule
     if (isExcluded(exclude, path)) {
       // Elements of an array of objects excluded by its name stay as empty objects, as recorded.
       const elements = exclude.exact.has(path) && Array.isArray(value[key]) && (included || includeVerdict(include, path) === "all") ? (value[key] as unknown[]).filter(isObject) : []
-      if (elements.length > 0) out[key] = elements.map(() => ({}))
+      if (elements.length > 0) putOwn(out, key, elements.map(() => ({})))
       continue
     }
     const verdict = included ? "all" : includeVerdict(include, path)
     if (verdict === "none") continue
     const child = value[key]
-    if (verdict === "all" && !hasInside(exclude, path)) { out[key] = child; continue }
+    if (verdict === "all" && !hasInside(exclude, path)) { putOwn(out, key, child); continue }
     const kept = pruneValue(child, path, verdict === "all", include, exclude)
-    if (kept !== undefined) out[key] = kept
+    if (kept !== undefined) putOwn(out, key, kept)
   }
   return out
 }

@@ -2,8 +2,10 @@
  * A stored document as a hit shows it. Its JSON text goes to the wire as it is and highlighting picks single fields out
  * of it, so most documents of a page are never parsed; whoever asks for the value gets it, parsed once.
  */
+import { BoundedMap } from "../bounded-map.ts"
 import type { Document } from "../schema.ts"
 import { parseJson } from "./json.ts"
+import { ownValue } from "./own-value.ts"
 
 export class StoredDocument {
   readonly #text: string
@@ -21,7 +23,7 @@ export class StoredDocument {
       if (picked !== undefined) return picked
     }
     const value = known ?? parseJson(this.#text) as Document
-    return names.map((name) => value[name])
+    return names.map((name) => ownValue(value, name))
   }
 }
 
@@ -56,14 +58,13 @@ const pickFlat = (text: string, names: ReadonlyArray<string>): Array<unknown> | 
   }
   return values
 }
-const KEYS_MAX = 1_000
-const keys = new Map<string, string | undefined>()
+const keys = new BoundedMap<string, string | null>({ bytes_max: 1_000_000, bytesOf: (name, key) => 2 * (name.length + (key?.length ?? 0)) })
 /** `,"name":`, flat and made once; undefined where a name is never written like that. */
 const keyOf = (name: string): string | undefined => {
-  if (keys.has(name)) return keys.get(name)
-  if (keys.size >= KEYS_MAX) keys.clear()
+  const known = keys.get(name)
+  if (known !== undefined) return known ?? undefined
   const key = JSON.stringify(name) === `"${name}"` ? [",\"", name, "\":"].join("") : undefined
-  keys.set(name, key)
+  keys.set(name, key ?? null)
   return key
 }
 const pickWalking = (text: string, names: ReadonlyArray<string>, hasEscapes: boolean): Array<unknown> | undefined => {

@@ -2,6 +2,7 @@
  * Words of a vocabulary within an edit distance of a typed one. The vocabulary is sorted, so neighbours share prefixes
  * and with them rows of the distance matrix; a prefix that is already too far away skips all words behind it.
  */
+import { spend } from "../search/cutoff.ts"
 import type { TextColumn } from "./columns.ts"
 
 const FAR = 99
@@ -13,13 +14,14 @@ let nearest = new Uint8Array(256)
  * Calls `visit` with every term whose distance to `token` is exactly `cost`, in term order. An adjacent transposition
  * counts one, except of the first two letters (as recorded). With `prefix` the nearest prefix of a term counts, of those not shorter than the token. Costs of 0
  * are plain look-ups.
+ * Ends early when the time of the search is over.
  * Cost: O(terms with a near prefix · (2·cost + 1)) plus one byte read per skipped term.
  */
 export const expandTerm = (column: Pick<TextColumn, "terms" | "shared">, token: Uint8Array, cost: number, prefix: boolean, visit: (term: number) => void): void => {
   const { terms, shared } = column
   if (cost === 0) {
     const from = terms.lowerBound(token)
-    if (prefix) for (let term = from, end = terms.prefixEnd(token, from); term < end; term++) visit(term)
+    if (prefix) for (let term = from, end = terms.prefixEnd(token, from); term < end; term++) { if (spend(2)) return; visit(term) }
     else if (terms.find(token) >= 0) visit(from)
     return
   }
@@ -39,6 +41,7 @@ export const expandTerm = (column: Pick<TextColumn, "terms" | "shared">, token: 
     const most = Math.min(length, depthMost)
     let depth = Math.min(valid, term === 0 ? 0 : shared[term], most)
     let dead = 0
+    if (spend(8 + (most - depth) * 4)) return
     for (; depth < most; depth++) {
       const d = depth + 1, byte = bytes[start + depth]
       const here = d * width, above = here - width
@@ -69,7 +72,7 @@ export const expandTerm = (column: Pick<TextColumn, "terms" | "shared">, token: 
       valid = dead - 1
       // Nothing behind this prefix gets nearer, so all its words share what was nearest before.
       const isNear = prefix && near[dead - 1] === cost
-      do { if (isNear) visit(term); term++ } while (term < size && shared[term] >= dead)
+      do { if (isNear) visit(term); term++; if (spend(1)) return } while (term < size && shared[term] >= dead)
       continue
     }
     valid = most

@@ -32,7 +32,7 @@ export interface GraphRecord {
   /** Share of the true ten nearest that were among them, measured when the graph was built. */ readonly recall: number
   /** Of the file in the journal's folder; "" where nothing is kept on disk. */ readonly name: string
 }
-export interface VectorGraph { readonly record: GraphRecord; /** undefined where only the record is needed (the writer's side) or there is none to use. */ readonly index: NativeIndex | undefined; readonly failure?: string | undefined }
+export interface VectorGraph { readonly record: GraphRecord; /** undefined where only the record is needed (the writer's side) or there is none to use. */ readonly index: NativeIndex | undefined; readonly failure?: string | undefined; /** Where other threads find it. */ readonly file?: string }
 
 let loaded: { readonly library: Library | undefined; readonly reason: string } | undefined
 /** The library, loaded when first asked for. Without it searches stay exact and `reason` says why. */
@@ -70,7 +70,7 @@ export const openGraph = (record: GraphRecord, file: string): VectorGraph => {
   try {
     const index = newIndex(library, record)
     index.view(file)
-    return { record, index }
+    return { record, index, file }
   } catch (error) {
     return { record, index: undefined, failure: `A vector graph cannot be read: ${error instanceof Error ? error.message : String(error)}` }
   }

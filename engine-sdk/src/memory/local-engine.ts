@@ -5,16 +5,20 @@
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import type { Capabilities } from "../capabilities.ts"
 import { parseJson, select } from "../documents/mod.ts"
-import type { Awaitable, CollectionUsage, KeepLimits, Namespace, ScanPage, ScanRequest, SchemaChange, SearchEngine, WriteOptions, WriteVerdict } from "../engine.ts"
+import type { Awaitable, CollectionUsage, KeepLimits, Namespace, ScanPage, ScanRequest, SchemaChange, SearchBudget, SearchEngine, WriteOptions, WriteVerdict } from "../engine.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
-import { hasBit } from "../index/bits.ts"
 import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../index/reader.ts"
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
 import { prepareRelevance } from "../relevance/prepare.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
+import { SharedViews } from "../lane/shared-views.ts"
+import type { LaneDone, SearchLane } from "../lane/search-lane.ts"
+import type { Work } from "../lane/messages.ts"
+import { unpacked } from "../lane/portable.ts"
 import { executeSearch, executeUnion } from "../search/answer.ts"
-import { allowedBits } from "../search/filters.ts"
+import { Allowance, Cutoff, GIVE_WAY, within } from "../search/cutoff.ts"
+import { scanPage } from "../search/scan.ts"
 import { relationOf } from "../search/joins.ts"
 import { facetsToPrepare, prepareOpened, prepareSuccessor } from "../search/prepare-segment.ts"
 import type { SearchScope } from "../search/scope.ts"
@@ -24,7 +28,7 @@ import { inSlices, pause } from "../store/turns.ts"
 import type { WriterEvent, WriterPort } from "../store/writer.ts"
 import { warn } from "../warning.ts"
 
-interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined; isMapping: boolean }
+interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined; isMapping: boolean; /** Searches elsewhere that read it. */ pins: number }
 
 export interface DocumentReads {
   text(key: number, seq: number): string | undefined
@@ -33,6 +37,7 @@ export interface DocumentReads {
   /** Texts that the disk does not have yet. */ keep?(key: number, texts: EarlyTexts): void
   /** It has those up to this batch. */ readable?(key: number, batch: number): void
   forget?(key: number): void
+  /** Those that it keeps. */ earlyTexts?(key: number): EarlyTexts["texts"]
 }
 
 const EXACT: Capabilities["grades"] = {
@@ -44,8 +49,26 @@ const APPROXIMATE: Capabilities["grades"] = { ...EXACT, vector_index: "approxima
 const MEBIBYTE = 1_048_576
 /** Of work between searches. */
 const SLICE_ms = 0.5
+/**
+ * Of this thread, for one search; for one of a namespace that has just had one which took longer, so long. A usual search
+ * takes a hundredth of it. And the whole of a search that can run nowhere else.
+ */
+const QUANTUM_ms = 20, QUANTUM_AGAIN_ms = 10, SLOW_ms = 30_000, FRONT_MAX_ms = 100
+const SLOW_MAX = 10_000
+/** Documents up to which another thread makes a relevance index of its own. */
+const RELEVANCE_DOCS_MAX = 250_000
+/** For one page of a list by a filter. */
+const SCAN_ms = 10_000
+/** Plans of one call share the longest time among them. */
+const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({ limit_ms: plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0), used_ms: 0 })
 /** New segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
+
+const plansOf = (work: Work): ReadonlyArray<SearchPlan> => work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
+const unbudgeted = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan
+/** The request's account stays in its thread. */
+const withoutBudget = (work: Work): Work =>
+  work.kind === "search" ? { ...work, plans: work.plans.map(unbudgeted) } : work.kind === "union" ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(unbudgeted) } } : work
 
 export class LocalEngine implements SearchEngine {
   private readonly kind: string
@@ -60,7 +83,11 @@ export class LocalEngine implements SearchEngine {
   private isClosed = false
   private failure: string | undefined
   private afterClose: (() => Promise<void>) | undefined
-  constructor(kind: string, reads: DocumentReads, budget_bytes: number, approximateFrom = Infinity) {
+  private readonly lane: SearchLane | undefined
+  /** Namespaces with a search that used up its quantum lately, and when. */ private readonly slow = new Map<Namespace, number>()
+  /** `lane`: where searches go on that take long; without one they run to their end here. */
+  constructor(kind: string, reads: DocumentReads, budget_bytes: number, approximateFrom = Infinity, lane?: SearchLane) {
+    this.lane = lane
     this.kind = kind
     this.reads = reads
     this.budget_bytes = budget_bytes
@@ -81,7 +108,7 @@ export class LocalEngine implements SearchEngine {
     switch (event.kind) {
       case "collection": {
         const { record } = event
-        this.entries.set(record.key, { record, reader: undefined, staged: undefined, isClosing: false, documents: event.documents, lastUse: 0, opening: undefined, isMapping: false })
+        this.entries.set(record.key, { record, reader: undefined, staged: undefined, isClosing: false, documents: event.documents, lastUse: 0, opening: undefined, isMapping: false, pins: 0 })
         let names = this.byName.get(record.namespace)
         if (names === undefined) this.byName.set(record.namespace, names = new Map())
         names.set(record.schema.name, record.key)
@@ -195,42 +222,79 @@ export class LocalEngine implements SearchEngine {
     this.makeRoom(entry.record.key)
     return answer
   }
-  search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
-    return this.whenIndexed(namespace, plans, () => { const scope = this.scopeOf(namespace); return plans.map((plan) => executeSearch(scope, plan)) })
+  search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget = budgetOf(plans)): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
+    return this.whenIndexed(namespace, plans, () => this.searched(namespace, plans, budget))
   }
-  union(namespace: Namespace, plan: UnionPlan): Awaitable<Result<UnionAnswer>> {
-    return this.whenIndexed(namespace, plan.plans, () => executeUnion(this.scopeOf(namespace), plan))
+  private searched(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
+    const scope = this.scopeOf(namespace), left_ms = budget.limit_ms - budget.used_ms
+    const answers: Array<Result<SearchAnswer>> = []
+    const allowance = this.allowanceOf(namespace, plans)
+    try {
+      for (const plan of plans) answers.push(executeSearch(scope, plan, allowance, Math.min(left_ms, this.mostOf(namespace, [plan]))))
+    } catch (error) {
+      if (error !== GIVE_WAY) throw error
+      // What waits must not look at the index any more.
+      for (const answer of answers) if (answer.ok) answer.value.window?.keep()
+      return this.elsewhere(namespace, { kind: "search", plans: plans.slice(answers.length) }, budget).then((laned): ReadonlyArray<Result<SearchAnswer>> => {
+        if (!laned.ok) return plans.map((_plan, i) => answers[i] ?? laned)
+        return laned.value.done.kind === "search" ? [...answers, ...laned.value.done.answers.map(unpacked)] : answers
+      })
+    } finally { budget.used_ms += allowance.used_ms() }
+    return answers
   }
-  scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>> {
-    return this.whenOpen(namespace, [request.collection], () => {
-      const reader = this.entryOf(namespace, request.collection)?.reader
-      return reader === undefined ? fail(notFound("Collection not found")) : ok(this.scanPage(namespace, reader, request))
+  union(namespace: Namespace, plan: UnionPlan, budget: SearchBudget = budgetOf(plan.plans)): Awaitable<Result<UnionAnswer>> {
+    return this.whenIndexed(namespace, plan.plans, (): Awaitable<Result<UnionAnswer>> => {
+      const allowance = this.allowanceOf(namespace, plan.plans)
+      try {
+        return executeUnion(this.scopeOf(namespace), plan, allowance, Math.min(budget.limit_ms - budget.used_ms, this.mostOf(namespace, plan.plans)))
+      } catch (error) {
+        if (error !== GIVE_WAY) throw error
+        return this.elsewhere(namespace, { kind: "union", plan }, budget).then((laned): Result<UnionAnswer> => laned.ok && laned.value.done.kind === "union" ? unpacked(laned.value.done.answer) : laned as Result<never>)
+      } finally { budget.used_ms += allowance.used_ms() }
     })
   }
-  private scanPage(namespace: Namespace, reader: CollectionReader, request: ScanRequest): ScanPage {
-    const allowed = allowedBits(this.scopeOf(namespace), reader, request.filter)
-    const after = request.after ?? -1
-    // One cursor per segment over its insertion order; the smallest goes next.
-    const cursors = reader.views.map(({ segment }) => ({ order: segment.insertionOrder, seqs: segment.seqs, at: firstAfter(segment.insertionOrder, segment.seqs, after) }))
-    const documents: Document[] = [], ids: string[] = []
-    let last: number | undefined
-    for (;;) {
-      let best = -1, seq = Infinity
-      for (let c = 0; c < cursors.length; c++) {
-        const cursor = cursors[c], set = allowed[c]
-        while (cursor.at < cursor.order.length && set !== undefined && !hasBit(set, cursor.order[cursor.at])) cursor.at++
-        if (cursor.at < cursor.order.length && cursor.seqs[cursor.order[cursor.at]] < seq) { best = c; seq = cursor.seqs[cursor.order[cursor.at]] }
+  scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>> {
+    return this.whenOpen(namespace, [request.collection], (): Awaitable<Result<ScanPage>> => {
+      const reader = this.entryOf(namespace, request.collection)?.reader
+      if (reader === undefined) return fail(notFound("Collection not found"))
+      try {
+        return ok(within(new Cutoff(this.allowanceOf(namespace, []), Infinity), () => scanPage(this.scopeOf(namespace), reader, request)))
+      } catch (error) {
+        if (error !== GIVE_WAY) throw error
+        return this.elsewhere(namespace, { kind: "scan", request }, { limit_ms: SCAN_ms, used_ms: 0 }).then((laned): Result<ScanPage> => laned.ok && laned.value.done.kind === "scan" ? laned.value.done.answer : laned as Result<never>)
       }
-      if (best < 0) return { documents, ids, next: undefined }
-      if (documents.length === request.limit) return { documents, ids, next: last }
-      const doc = cursors[best].order[cursors[best].at++]
-      last = seq
-      const text = reader.documents.text(seq)
-      if (text === undefined) continue
-      const document = parseJson(text) as Document
-      documents.push(request.selection === undefined ? document : select(document, request.selection))
-      ids.push(reader.views[best].segment.idOf(doc))
-    }
+    })
+  }
+
+  // ---- searches that take long ---------------------------------------------------------------------------------------
+
+  /** A quantum of this thread, a small one where the namespace's searches take long at the moment anyway; none where there is no other thread, or no use in it. */
+  private allowanceOf(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Allowance {
+    if (this.lane === undefined || this.isTooLarge(namespace, plans)) return new Allowance()
+    if (this.slow.size === 0) return new Allowance(QUANTUM_ms)
+    const since = this.slow.get(namespace)
+    if (since === undefined) return new Allowance(QUANTUM_ms)
+    if (performance.now() - since < SLOW_ms) return new Allowance(QUANTUM_AGAIN_ms)
+    this.slow.delete(namespace)
+    return new Allowance(QUANTUM_ms)
+  }
+  private mostOf(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): number { return this.lane !== undefined && this.isTooLarge(namespace, plans) ? FRONT_MAX_ms : Infinity }
+  /** Of a large collection no other thread makes a relevance index of its own: it takes long, and twice the memory. */
+  private isTooLarge(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): boolean {
+    for (const { collection, text } of plans) if (text?.relevance !== undefined && (this.entryOf(namespace, collection)?.documents ?? 0) > RELEVANCE_DOCS_MAX) return true
+    return false
+  }
+  private async elsewhere(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone>> {
+    if (this.slow.size >= SLOW_MAX) this.slow.clear()
+    this.slow.set(namespace, performance.now())
+    const shared = new SharedViews(namespace, work, (name) => this.entryOf(namespace, name), (key) => this.reads.earlyTexts?.(key) ?? [], this.dictionaries.get(namespace))
+    const entries = shared.names.flatMap((name) => this.entryOf(namespace, name) ?? [])
+    for (const entry of entries) entry.pins++
+    try {
+      const laned = await this.lane!.run({ namespace, work: withoutBudget(work), answer: plansOf(work)[0]?.budget, left_ms: () => budget.limit_ms - budget.used_ms, isGivenUp: () => budget.isGivenUp?.() === true, shared: (known) => shared.forThread(known) })
+      if (laned.ok) budget.used_ms += laned.value.used_ms
+      return laned
+    } finally { for (const entry of entries) entry.pins-- }
   }
   get(namespace: Namespace, collection: string, ids: ReadonlyArray<string>, selection?: Selection): Awaitable<Result<ReadonlyArray<Document | undefined>>> {
     return this.whenOpen(namespace, [collection], () => {
@@ -292,7 +356,7 @@ export class LocalEngine implements SearchEngine {
   private touch(entry: Entry): void { entry.lastUse = ++this.clock }
 
   /** Runs at once when everything it may read is open, else after opening it. */
-  private whenOpen<A>(namespace: Namespace, names: ReadonlyArray<string>, run: () => A): Awaitable<A> {
+  private whenOpen<A>(namespace: Namespace, names: ReadonlyArray<string>, run: () => Awaitable<A>): Awaitable<A> {
     const closed: Entry[] = []
     for (const name of names) {
       const entry = this.entryOf(namespace, name)
@@ -305,13 +369,13 @@ export class LocalEngine implements SearchEngine {
     if (closed.length === 0) return run()
     return (async () => {
       for (const entry of closed) await this.open(entry)
-      const answer = run()
+      const answer = await run()
       for (const entry of closed) this.makeRoom(entry.record.key)
       return answer
     })()
   }
   /** When open, and when what named rankings read beside the index is there too: the first such search of a collection waits for it. */
-  private whenIndexed<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, run: () => A): Awaitable<A> {
+  private whenIndexed<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, run: () => Awaitable<A>): Awaitable<A> {
     const names = plans.map(({ collection }) => collection)
     if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenMapped(namespace, plans, names, run)
     const work = (): Promise<void> | undefined => prepareRelevance(plans, (name) => this.entryOf(namespace, name)?.reader)
@@ -325,7 +389,7 @@ export class LocalEngine implements SearchEngine {
     })()
   }
   /** When open, and when values of its facets have numbers: who asks first for a facet of many values waits, others go on. */
-  private whenMapped<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, names: ReadonlyArray<string>, run: () => A): Awaitable<A> {
+  private whenMapped<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, names: ReadonlyArray<string>, run: () => Awaitable<A>): Awaitable<A> {
     if (!plans.some(({ facets }) => facets.length > 0)) return this.whenOpen(namespace, names, run)
     const ready = this.whenOpen(namespace, names, () => {
       const waits: Promise<boolean>[] = []
@@ -360,7 +424,7 @@ export class LocalEngine implements SearchEngine {
     let total = 0
     for (const { reader } of this.entries.values()) total += reader?.indexBytes ?? 0
     if (total <= this.budget_bytes) return
-    const candidates = [...this.entries.values()].filter(({ reader, record }) => reader !== undefined && record.key !== keep).sort((a, b) => a.lastUse - b.lastUse)
+    const candidates = [...this.entries.values()].filter(({ pins, reader, record }) => reader !== undefined && pins === 0 && record.key !== keep).sort((a, b) => a.lastUse - b.lastUse)
     for (const entry of candidates) {
       if (total <= this.budget_bytes) return
       total -= entry.reader!.indexBytes
@@ -372,8 +436,3 @@ export class LocalEngine implements SearchEngine {
 }
 
 const infoOf = (entry: Entry): CollectionInfo => ({ schema: entry.record.schema, num_documents: entry.documents, created_at: entry.record.createdAt_s })
-const firstAfter = (order: Uint32Array, seqs: Uint32Array, after: number): number => {
-  let low = 0, high = order.length
-  while (low < high) { const middle = (low + high) >>> 1; if (seqs[order[middle]] <= after) low = middle + 1; else high = middle }
-  return low
-}

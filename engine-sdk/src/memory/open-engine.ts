@@ -1,4 +1,5 @@
 /** The durable engine: documents and schemas survive; searches run on the calling thread over memory. */
+import { SearchLane } from "../lane/search-lane.ts"
 import { EarlyReads } from "../store/early-reads.ts"
 import { LmdbJournal, LmdbReads } from "../store/lmdb-journal.ts"
 import { RemoteWriter } from "../store/remote-writer.ts"
@@ -8,7 +9,7 @@ import { LocalEngine } from "./local-engine.ts"
 
 export interface OpenEngineOptions {
   /** A folder that belongs to this engine alone; created where missing. */ readonly path: string
-  /** Builds the index in a worker thread, so that searches never wait for an import. */ readonly worker?: boolean
+  /** Builds the index in a worker thread, so that searches never wait for an import; searches that take long run in threads of their own. */ readonly worker?: boolean
   /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */ readonly memoryBudgetBytes?: number
   /** Vectors of a field in one segment from which an approximate index is built; `Infinity` = always exact. Default: 10,000. */ readonly approximateFrom?: number
 }
@@ -27,12 +28,13 @@ export const openEngine = async ({ path, worker = false, memoryBudgetBytes = Inf
   let apply = (event: (typeof early)[number]): void => { early.push(event) }
   let lost = (_message: string): void => {}
   let prepare: LocalEngine["prepare"] = async () => {}
-  const writer = await RemoteWriter.start(path, { emit: (event) => apply(event), lost: (message) => lost(message), prepare: (...given) => prepare(...given) }, approximateFrom)
+  const lane = new SearchLane(path)
+  const writer = await RemoteWriter.start(path, { emit: (event) => apply(event), lost: (message) => lost(message), prepare: (...given) => prepare(...given), unread: () => lane.unread() }, approximateFrom)
   // The folder exists only once the writer has made it.
   const reads = await LmdbReads.open(path)
-  const engine = new LocalEngine("embedded", new EarlyReads(reads), memoryBudgetBytes, approximateFrom)
+  const engine = new LocalEngine("embedded", new EarlyReads(reads), memoryBudgetBytes, approximateFrom, lane)
   engine.attach(writer)
-  engine.onClose(() => reads.close())
+  engine.onClose(async () => { await lane.close(); await reads.close() })
   lost = (message) => engine.failed(message)
   prepare = (...given) => engine.prepare(...given)
   for (const event of early) engine.apply(event)

@@ -22,6 +22,8 @@ const MULTI_SEARCHES_MAX = 50
 /** What a scoped key may raise the limit to. */
 const MULTI_SEARCHES_CEILING = 1_000
 const PLACEHOLDER_ROUNDS_MAX = 16
+/** Questions that placeholders of curation rules put to the engine, of one search. */
+const LOOKUPS_MAX = 64
 
 
 /**
@@ -108,6 +110,8 @@ class Lookups {
     const key = stringifyJson(asked)
     const known = this.#known.get(key)
     if (known !== undefined) return known
+    // What is not asked any more matches nothing.
+    if (this.#known.size + this.#open.length >= LOOKUPS_MAX) return false
     const page = this.#context.engine.scan(this.#context.namespace, { collection: this.#collection.schema.name, filter, limit: 1 })
     if (page instanceof Promise) {
       this.#open.push(page.then((settled) => { this.#known.set(key, settled.ok && settled.value.ids.length > 0) }))

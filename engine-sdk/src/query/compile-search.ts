@@ -12,7 +12,7 @@ import { applyCurations, type CurationOutcome } from "./curation.ts"
 import { covers, limitSelection, namesAllowed, notAllowed, visibleCollection } from "./field-list.ts"
 import { parseFacetQuery, parseFacets, parseFacetStrategies } from "./facet-parser.ts"
 import { allOf, parseFilter } from "./filter-parser.ts"
-import { applyPreset, booleanOf, decimalOf, listParameter, readIntegers, textParameters, type Integers, type Parameters } from "./parameters.ts"
+import { applyPreset, booleanOf, checkLists, decimalOf, listParameter, readIntegers, textParameters, type Integers, type Parameters } from "./parameters.ts"
 import { DEFAULT_LIMITS, fieldContextOf, fieldNamed, type FieldContext, type QueryLimits, type SearchContext, type StopwordSet, type SynonymSet } from "./query-context.ts"
 import { askedText, rankingOf, relevanceQuery } from "./relevance-query.ts"
 import { readFieldSettings, resolveQueryFields, type QueryFields } from "./query-fields.ts"
@@ -96,6 +96,8 @@ class Compilation {
       return fail(invalid("Voice query is not enabled. Please set `voice_query_model` for this collection.", "voice_query"))
     }
     if (p.q === undefined) return fail(invalid("Parameter `q` is required.", "q"))
+    const lists = checkLists(p, this.#limits.list_items_max)
+    if (!lists.ok) return lists
     const stopwords = this.#stopwords()
     if (!stopwords.ok) return stopwords
     const integers = readIntegers(p)
@@ -199,7 +201,7 @@ class Compilation {
       hits_max: this.#integers.limit_hits,
       selection,
       highlight: this.#highlight(found.queryFields, selection),
-      cutoff_ms: this.#integers.search_cutoff_ms,
+      cutoff_ms: this.#cutoff_ms(),
       ...(outcome.metadata === undefined || Object.keys(outcome.metadata).length === 0 ? {} : { metadata: outcome.metadata }),
       echo: { q: p.q ?? "", per_page: paging.limit, ...(paging.page === undefined ? {} : { page: paging.page }), ...(paging.echoOffset === undefined ? {} : { offset: paging.echoOffset }), excludeOutOf, excludeSearchTime },
     }
@@ -207,6 +209,10 @@ class Compilation {
     return ok(plan)
   }
 
+  #cutoff_ms(): number {
+    const { search_cutoff_ms } = this.#integers, { cutoff_ms_default, cutoff_ms_max } = this.#limits
+    return Math.min(cutoff_ms_max, search_cutoff_ms < 0 ? cutoff_ms_default : search_cutoff_ms)
+  }
   /** A name that is not there: for a caller with a list of fields that is a refusal of the parameter, whether the field exists or not. */
   #named<A>(parameter: string, result: Checked<A>): Checked<A> {
     return result.ok || this.#context.fields === undefined || result.error.kind !== "NotFound" ? result : fail(invalid(`Parameter \`${parameter}\`: ${result.error.message}`, parameter))
@@ -332,13 +338,14 @@ class Compilation {
       analyzer, locale: top.locale, stopwords: found.stopwords, preSegmented: booleanOf(p, "pre_segmented_query", false),
       symbolsToIndex: top.symbols_to_index.length > 0 ? top.symbols_to_index : this.#schema.symbols_to_index,
       tokenSeparators: top.token_separators.length > 0 ? top.token_separators : this.#schema.token_separators,
+      words_max: this.#limits.query_words_max,
     })
     if (parsed.onlyStopwords || parsed.phrases.some((phrase) => phrase.length === 0)) return nothing
     const prefix = booleanOf(p, "synonym_prefix", false)
     const variants = parsed.phrases.length > 0 && parsed.words.length === 0 ? [] : expandSynonyms(parsed.words, parts.synonymSets, { locale: top.locale, prefix, numTypos: this.#integers.synonym_num_typos })
     const query = this.#textQuery(found.queryFields, parsed, variants, parts, (token) => analyzer.stem(token), prefix, known)
     if (rankingOf(p) === undefined) return { nothing: false, query }
-    const asked = outcome.words === undefined ? askedText(q, found.stopwords) : outcome.words.join(" ")
+    const asked = outcome.words === undefined ? askedText(q, found.stopwords, this.#limits.query_words_max) : outcome.words.join(" ")
     const relevance = relevanceQuery(p, this.#schema, asked, variants, this.#integers.drop_tokens_threshold, this.#visible)
     return { nothing: false, query: relevance === undefined ? query : { ...query, relevance } }
   }

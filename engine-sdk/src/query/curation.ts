@@ -25,6 +25,26 @@ export interface CurationInput {
   readonly isSortable: (text: string) => boolean
   readonly matchesAny: (filter: Filter) => boolean
 }
+/**
+ * What the items of a search may cost together before it begins: one for which nothing is left does not act, as one that
+ * cannot be applied. Some ten milliseconds; ten thousand items with plain words need a tenth of it.
+ */
+const STEPS_MAX = 500_000, CAPTURE_STEPS = 100
+const spent = new WeakMap<CurationInput, { steps: number; variants: Map<ReadonlyArray<string>, ReadonlyArray<ReadonlyArray<string>>> }>()
+const accountOf = (input: CurationInput): NonNullable<ReturnType<typeof spent.get>> => {
+  let account = spent.get(input)
+  if (account === undefined) spent.set(input, account = { steps: 0, variants: new Map() })
+  return account
+}
+const isWorth = (input: CurationInput, steps: number): boolean => (accountOf(input).steps += steps) <= STEPS_MAX
+/** The same for all items, as long as none changes the words. */
+const synonymsOf = (words: ReadonlyArray<string>, input: CurationInput): ReadonlyArray<ReadonlyArray<string>> => {
+  const { variants } = accountOf(input)
+  let known = variants.get(words)
+  if (known === undefined) variants.set(words, known = isWorth(input, EXPANSION_STEPS) ? expandSynonyms(words, input.synonymSets, { locale: "", prefix: false, numTypos: 0 }) : [])
+  return known
+}
+const EXPANSION_STEPS = 20_000
 export interface CurationOutcome {
   /** The query to run. */ readonly q: string
   /** Words left after filters took some; undefined when none did. Empty = every document. */ readonly words: ReadonlyArray<string> | undefined
@@ -104,13 +124,23 @@ const firesAsWritten = (item: CurationItem, draft: Draft, input: CurationInput, 
   if (rule.query === undefined) return rule.filter_by !== undefined || (rule.tags ?? []).length > 0
   return wordsMatch(item, draft.words, input, normalizer)
 }
+/** Words of rules by the item, as long as it lasts: there may be thousands of items for a search to look at. */
+const ruleWords = new WeakMap<CurationItem, { readonly normalizer: string; readonly words: ReadonlyArray<string> }>()
+const wordsOfRule = (item: CurationItem, query: string, input: CurationInput, normalizer: Analyzer): ReadonlyArray<string> => {
+  const name = `${input.symbolsToIndex.join("")} ${input.tokenSeparators.join("")}`, known = ruleWords.get(item)
+  if (known?.normalizer === name) return known.words
+  const words = normalizer.tokenize(query)
+  ruleWords.set(item, { normalizer: name, words })
+  return words
+}
 const wordsMatch = (item: CurationItem, words: ReadonlyArray<string>, input: CurationInput, normalizer: Analyzer): boolean => {
   const rule = item.rule
   if (rule?.query === undefined) return false
-  const wanted = normalizer.tokenize(rule.query)
-  if (wanted.length === 0) return false
+  const wanted = wordsOfRule(item, rule.query, input, normalizer)
+  if (wanted.length === 0 || !isWorth(input, words.length + wanted.length)) return false
   const spellings: Array<ReadonlyArray<string>> = [words]
-  if (rule.synonyms === true) spellings.push(...expandSynonyms(words, input.synonymSets, { locale: "", prefix: false, numTypos: 0 }))
+  if (rule.synonyms === true) spellings.push(...synonymsOf(words, input))
+  if (!isWorth(input, spellings.length * (words.length + wanted.length))) return false
   const root = rootOf(rule, input)
   return spellings.some((spelling) => runOf(spelling.map(root), wanted.map(root), rule.match === "exact") >= 0)
 }
@@ -212,6 +242,7 @@ const captureParts = (parts: ReadonlyArray<Part>, part: number, words: ReadonlyA
   const current = parts[part]
   if ("word" in current) return words[at] === current.word ? captureParts(parts, part + 1, words, at + 1, exact, values, input) : -1
   for (let length = Math.min(RUN_LENGTH_MAX, words.length - at); length > 0; length--) {
+    if (!isWorth(input, CAPTURE_STEPS)) return -1
     const value = words.slice(at, at + length).join(" ")
     const filter = input.parse(`${current.field}:=\`${value}\``)
     if (filter === undefined || !input.matchesAny(filter)) continue

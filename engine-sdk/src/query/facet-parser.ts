@@ -5,7 +5,7 @@
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { FacetQuery, FacetRequest, SortOrder } from "../plan.ts"
 import type { Field } from "../schema.ts"
-import { areRelated, fieldNamed, searchableFields, type FieldContext } from "./query-context.ts"
+import { areRelated, DEFAULT_LIMITS, fieldNamed, searchableFields, type FieldContext } from "./query-context.ts"
 import { closingOf, isDecimal, listOf, splitOutside } from "./text-scanner.ts"
 import { splitOption } from "./filter-parser.ts"
 
@@ -72,6 +72,7 @@ const withParameters = (field: Field, text: string, context: FieldContext): Resu
     if (value.startsWith("[")) {
       const range = rangeOf(field, key, value)
       if (!range.ok) return range
+      if (ranges.length >= (context.listItemsMax ?? DEFAULT_LIMITS.list_items_max)) return refuse(`Parameter \`facet_by\`: \`${field.name}\` has too many ranges, at most ${context.listItemsMax ?? DEFAULT_LIMITS.list_items_max} are allowed.`)
       ranges.push(range.value)
     } else if (key === "sort_by") {
       const order = orderOf(field, value, context)

@@ -5,7 +5,7 @@
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { Filter, GeoArea, NumberFilter, StringFilter } from "../plan.ts"
 import type { Field } from "../schema.ts"
-import { areRelated, fieldNamed, type FieldContext } from "./query-context.ts"
+import { areRelated, DEFAULT_LIMITS, fieldNamed, type FieldContext } from "./query-context.ts"
 import { closingsOf, isDecimal, isInteger, splitOutside } from "./text-scanner.ts"
 
 const JOIN_DEPTH_MAX = 8
@@ -19,13 +19,24 @@ type Token = { readonly kind: "(" | ")" | "&&" | "||" } | { readonly kind: "clau
  */
 export const parseFilter = (text: string, context: FieldContext, depth = 0): Result<Filter | undefined> => {
   if (text.trim() === "") return ok(undefined)
+  if (context.filterValues === undefined) return parseFilter(text, { ...context, filterValues: { count: 0 } }, depth)
   const tokens = tokenize(text)
   if (!tokens.ok) return tokens
-  const operations = tokens.value.reduce((count, token) => count + (token.kind === "(" || token.kind === ")" ? 0 : 1), 0)
-  if (operations > context.filterOperationsMax) {
-    return fail(invalid(`\`filter_by\` has too many operations. Maximum allowed: ${context.filterOperationsMax}. Use \`--filter-by-max-ops\` command line argument to customize this value.`, "filter_by"))
-  }
+  const operations = checkOperations(tokens.value, context)
+  if (!operations.ok) return operations
   return assemble(tokens.value, (clause) => parseClause(clause, context, depth))
+}
+
+const checkOperations = (tokens: ReadonlyArray<Token>, context: FieldContext): Result<undefined> => {
+  const operations = tokens.reduce((count, token) => count + (token.kind === "(" || token.kind === ")" ? 0 : 1), 0)
+  if (operations <= context.filterOperationsMax) return ok(undefined)
+  return fail(invalid(`\`filter_by\` has too many operations. Maximum allowed: ${context.filterOperationsMax}. Use \`--filter-by-max-ops\` command line argument to customize this value.`, "filter_by"))
+}
+/** Before anything is made of the values. A place of a polygon is one. */
+const checkValues = (count: number, context: FieldContext): Result<undefined> => {
+  const counted = context.filterValues, most = context.filterValuesMax ?? DEFAULT_LIMITS.filter_values_max
+  if (counted !== undefined) counted.count += count
+  return (counted?.count ?? count) <= most ? ok(undefined) : fail(invalid(`\`filter_by\` has too many values. Maximum allowed: ${most}.`, "filter_by"))
 }
 
 const tokenize = (text: string): Result<Token[]> => {
@@ -166,6 +177,9 @@ const parseClause = (text: string, context: FieldContext, depth: number): Result
   if (colon < 0) return fail(invalid("Could not parse the filter query.", "filter_by"))
   const name = text.slice(0, colon).trim()
   const raw = text.slice(colon + 1).trim()
+  // Counted by their commas, one within a quoted value too.
+  const values = checkValues(1 + commasOf(raw), context)
+  if (!values.ok) return values
   if (name === "id" && (context.hidesIds !== true || raw === "*")) return parseIds(raw)
   const field = fieldNamed(context.schema, name)
   if (field === undefined) return context.validateFieldNames ? fail(invalid(`Could not find a filter field named \`${name}\` in the schema.`, "filter_by")) : ok({ kind: "none" })
@@ -181,6 +195,7 @@ const parseClause = (text: string, context: FieldContext, depth: number): Result
     default: return fail(invalid("Unidentified field data type, see docs for supported data types.", "filter_by"))
   }
 }
+const commasOf = (text: string): number => { let count = 0; for (let at = text.indexOf(","); at >= 0; at = text.indexOf(",", at + 1)) count++; return count }
 const wrong = (name: string, detail: string): Result<never> => fail(invalid(`Error with filter field \`${name}\`: ${detail}`, "filter_by"))
 const negate = (filter: Filter, negated: boolean): Filter => negated ? { kind: "not", filter } : filter
 
@@ -206,6 +221,8 @@ const parseElement = (text: string, brace: number, context: FieldContext, depth:
   if (body.includes(".{")) return fail(invalid("Nested object filters are not supported.", "filter_by"))
   const tokens = tokenize(body)
   if (!tokens.ok) return tokens
+  const operations = checkOperations(tokens.value, context)
+  if (!operations.ok) return operations
   const filter = assemble(tokens.value, (clause) => clause.startsWith("$") || clause.startsWith("!$")
     ? fail(invalid("Could not parse the filter query.", "filter_by"))
     : parseClause(`${path}.${clause}`, context, depth))

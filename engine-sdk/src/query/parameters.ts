@@ -3,8 +3,8 @@
  * and the order in which a request, its entry, a scoped key and a preset are merged. The table at the end says which
  * parameter is read where. `facet_sample_percent`, `facet_sample_threshold`, `facet_sample_slope` and `group_max_candidates` are
  * checked and have no effect: they trade exactness for time, and here every count of facets and groups is exact (`sampled` is
- * always false), which is what the contract's strictest reading of them allows (9.2, 9.6). `search_cutoff_ms` is looked at
- * between word combinations, and between the stages of `ranking=relevance`.
+ * always false), which is what the contract's strictest reading of them allows (9.2, 9.6). What `search_cutoff_ms` is where
+ * nobody says it, and how much it may be, is the limits' to say.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import { joinFilterTexts } from "./filter-parser.ts"
@@ -65,12 +65,37 @@ export const booleanOf = (parameters: Parameters, name: string, fallback: boolea
   const text = parameters[name]
   return text === undefined ? fallback : text === "true"
 }
+/** Parameters that are lists, whose entries a search goes through. */
+const LISTS = [
+  "include_fields", "exclude_fields", "highlight_fields", "highlight_full_fields", "facet_by", "facet_strategy", "facet_return_parent", "group_by", "sort_by", "synonym_sets", "stopwords", "curation_tags",
+  "pinned_hits", "hidden_hits", "query_by_weights", "num_typos", "prefix", "infix",
+] as const
+/** Entries with a `*` stand for many fields each. */
+const PATTERNS_MAX = 100
+/** Commas bound the entries from above, nested ones included, and counting them costs nothing beside reading them. */
+const countOf = (text: string, character: string, most: number): number => {
+  let count = 0
+  for (let at = text.indexOf(character); at >= 0 && count <= most; at = text.indexOf(character, at + 1)) count++
+  return count
+}
+/** Invalid for the first list that has more entries than `items_max`, or more patterns than a search may spread. */
+export const checkLists = (parameters: Parameters, items_max: number): Result<undefined> => {
+  for (const name of LISTS) {
+    const text = parameters[name]
+    if (text === undefined || text.length < PATTERNS_MAX) continue
+    // A range of a facet has two commas of its own; how many ranges there may be, the facet's grammar says.
+    const most = name === "facet_by" ? items_max * 3 : items_max
+    if (text.length >= most && countOf(text, ",", most) >= most) return fail(invalid(`Parameter \`${name}\` has too many entries: at most ${items_max} are allowed.`, name))
+    if (countOf(text, "*", PATTERNS_MAX) > PATTERNS_MAX) return fail(invalid(`Parameter \`${name}\` has too many patterns: at most ${PATTERNS_MAX} are allowed.`, name))
+  }
+  return ok(undefined)
+}
 export const listParameter = (parameters: Parameters, name: string): ReadonlyArray<string> => listOf(parameters[name] ?? "")
 
 const INTEGERS = {
   min_len_1typo: 4, min_len_2typo: 7, typo_tokens_threshold: 1, drop_tokens_threshold: 1, max_candidates: -1, max_extra_prefix: 32_767, max_extra_suffix: 32_767,
   max_facet_values: 10, facet_query_num_typos: 2, facet_sample_percent: 100, facet_sample_threshold: 0, facet_sample_slope: 0, page: -1, per_page: -1, limit: -1, offset: -1,
-  limit_hits: 1_000_000, group_limit: 3, group_max_candidates: -1, highlight_affix_num_tokens: 4, snippet_threshold: 30, synonym_num_typos: 0, search_cutoff_ms: 30_000,
+  limit_hits: 1_000_000, group_limit: 3, group_max_candidates: -1, highlight_affix_num_tokens: 4, snippet_threshold: 30, synonym_num_typos: 0, search_cutoff_ms: -1,
   max_filter_by_candidates: 4, remote_embedding_timeout_ms: 30_000, remote_embedding_num_tries: 2, cache_ttl: 60, nl_query_prompt_cache_ttl: 86_400, rerank_top_k: -1,
 } as const
 export type IntegerParameter = keyof typeof INTEGERS

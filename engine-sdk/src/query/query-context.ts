@@ -77,6 +77,9 @@ export interface FieldContext {
   readonly analyzer: (schema: CollectionSchema, field: Field) => Analyzer
   readonly validateFieldNames: boolean
   readonly filterOperationsMax: number
+  /** As in `DEFAULT_LIMITS`, where they are not given. */ readonly filterValuesMax?: number
+  readonly listItemsMax?: number
+  /** Values of all comparisons of the expression that is being read, joins inside of it included. */ readonly filterValues?: { count: number }
   readonly prefixCandidates: number
   /** The caller may not name documents by their id. */ readonly hidesIds?: boolean
   /** The same of a joined collection. */ readonly hidesIdsOf?: (collection: string) => boolean
@@ -101,6 +104,8 @@ export const fieldContextOf = (collection: CollectionInfo, context: Pick<SearchC
   analyzer: (schema, field) => analyzerOf(schema, field, context.resources.stemmingDictionary),
   validateFieldNames,
   filterOperationsMax: context.limits?.filter_operations_max ?? DEFAULT_LIMITS.filter_operations_max,
+  filterValuesMax: context.limits?.filter_values_max,
+  listItemsMax: context.limits?.list_items_max,
   prefixCandidates,
   hidesIds: context.fields !== undefined && !covers(context.fields, "id"),
   ...(context.fields === undefined ? {} : { hidesIdsOf: hidesIdsOf(context.fields) }),

@@ -17,9 +17,9 @@ export interface QueryTextOptions {
   readonly tokenSeparators: ReadonlyArray<string>
   readonly stopwords: ReadonlySet<string>
   readonly preSegmented: boolean
+  /** What stands behind so many words is left out. */ readonly words_max: number
 }
 const WORD_LENGTH_MAX = 100
-const WORDS_MAX = 1_000
 
 const SYMBOLS = ["-", '"']
 /** By the lists of a schema, which last as long as it does. */
@@ -43,7 +43,7 @@ const chunksOf = (q: string, options: QueryTextOptions): string[] => {
 
 /** O(text). A minus that is an indexed symbol excludes nothing (20.3, rule 36). */
 export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWords => {
-  const all = chunksOf(q, options).slice(0, WORDS_MAX)
+  const all = chunksOf(q, options).slice(0, options.words_max)
   const chunks = options.stopwords.size === 0 ? all : withoutStopwords(all, options)
   if (chunks.length === 0) return { words: [], phrases: [], excluded: [], onlyStopwords: all.length > 0 }
   const excludes = !options.preSegmented && !options.symbolsToIndex.includes("-")
@@ -53,7 +53,9 @@ export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWord
   let phrase: string[] = []
   let inPhrase = false
   let excluding = false
+  let left = options.words_max
   for (let chunk of chunks) {
+    if (left <= 0) break
     if (excludes && !inPhrase) {
       if (chunk === "-") continue
       if (chunk.startsWith("-")) { excluding = true; chunk = chunk.slice(1) }
@@ -67,6 +69,8 @@ export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWord
     }
     const tokens = options.preSegmented ? [chunk.toLowerCase()].filter((token) => token !== "") : options.analyzer.unstemmed.tokenize(chunk)
     for (const token of tokens) {
+      // A script without spaces has many words in one chunk.
+      if (left-- <= 0) break
       const cut = token.length > WORD_LENGTH_MAX ? token.slice(0, WORD_LENGTH_MAX) : token
       if (inPhrase) phrase.push(cut)
       else if (excluding) excluded.push([cut])

@@ -60,9 +60,11 @@ export const relevanceUnits = (parameters: Parameters, schema: CollectionSchema,
 const isText = (type: string): boolean => type === "string" || type === "string[]"
 
 /** The query without exclusions (`-word`, `-"a phrase"`), quotation marks and stopwords. */
-export const askedText = (q: string, stopwords: ReadonlySet<string>): string => {
+export const askedText = (q: string, stopwords: ReadonlySet<string>, words_max = Infinity): string => {
   const without = q.replace(/(^|\s)-"[^"]*"/g, " ").replace(/(^|\s)-\S+/g, " ").replaceAll('"', " ")
-  return stopwords.size === 0 ? without : without.split(/\s+/).filter((word) => !stopwords.has(word.toLowerCase())).join(" ")
+  const words = stopwords.size === 0 ? undefined : without.split(/\s+/).filter((word) => !stopwords.has(word.toLowerCase()))
+  if (without.length <= words_max * 2) return words === undefined ? without : words.join(" ")
+  return (words ?? without.split(/\s+/)).slice(0, words_max).join(" ")
 }
 
 /** undefined unless a named ranking was asked and there is text to rank by. */

@@ -106,6 +106,7 @@ const resolveEval = (argument: string, order: SortOrder, context: SortContext): 
   const text = argument.trim()
   if (text === "" || text === "[]") return fail(invalid("The eval expression in sort_by is empty.", "sort_by"))
   const cases: Array<{ filter: Filter; score: number }> = []
+  const counting = { ...context, filterValues: { count: 0 } }
   if (!text.startsWith("[")) {
     const filter = parseFilter(text, context)
     if (!filter.ok && context.namesErrors === true) return fail(invalid(`Parameter \`sort_by\`: ${filter.error.message}`, "sort_by"))
@@ -117,7 +118,7 @@ const resolveEval = (argument: string, order: SortOrder, context: SortContext): 
     const close = part.startsWith("(") ? closingOf(part, 0) : -1
     const score = /^\s*:\s*(\d+)\s*$/.exec(part.slice(close + 1))
     if (close < 0 || score === null) return evalError()
-    const filter = parseFilter(part.slice(1, close), context)
+    const filter = parseFilter(part.slice(1, close), counting)
     if (!filter.ok && context.namesErrors === true) return fail(invalid(`Parameter \`sort_by\`: ${filter.error.message}`, "sort_by"))
     if (!filter.ok || filter.value === undefined) return evalError()
     cases.push({ filter: filter.value, score: Number(score[1]) })

@@ -7,7 +7,10 @@ import type { SynonymItem, SynonymSet } from "./query-context.ts"
 
 const VARIANTS_MAX = 200
 const STEPS_MAX = 20_000
-interface Entry { readonly from: ReadonlyArray<string>; readonly to: ReadonlyArray<ReadonlyArray<string>> }
+/** Words of a variant, and comparisons that look for near words. */
+const VARIANT_WORDS_MAX = 200, LOOSE_STEPS_MAX = 50_000
+/** `to` is every member but the one at `except`: a list for each would be the square of the item. */
+interface Entry { readonly from: ReadonlyArray<string>; readonly to: ReadonlyArray<ReadonlyArray<string>>; readonly except: number }
 interface Matcher { readonly byFirst: ReadonlyMap<string, ReadonlyArray<Entry>>; readonly entries: ReadonlyArray<Entry> }
 
 const defaultTokens = createAnalyzer({})
@@ -20,9 +23,9 @@ const entriesOf = (item: SynonymItem): Entry[] => {
   const members = item.synonyms.map((text) => entryTokens(text, item)).filter((tokens) => tokens.length > 0)
   if (item.root !== "") {
     const root = entryTokens(item.root, item)
-    return root.length === 0 || members.length === 0 ? [] : [{ from: root, to: members }]
+    return root.length === 0 || members.length === 0 ? [] : [{ from: root, to: members, except: -1 }]
   }
-  return members.map((from, at) => ({ from, to: members.filter((_, other) => other !== at) })).filter((entry) => entry.to.length > 0)
+  return members.length < 2 ? [] : members.map((from, at) => ({ from, to: members, except: at }))
 }
 const matchers = new WeakMap<SynonymSet, Map<string, Matcher>>()
 /** Entries of one set that count for a locale. Built once per set object. */
@@ -48,33 +51,42 @@ export interface SynonymOptions { readonly locale: string; readonly prefix: bool
 export const expandSynonyms = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymSet>, options: SynonymOptions): ReadonlyArray<ReadonlyArray<string>> => {
   if (tokens.length === 0 || sets.length === 0) return []
   const compiled = sets.map((set) => matcherOf(set, options.locale))
-  const runsAt = tokens.map((_, at) => runsFrom(tokens, at, compiled, options))
+  const left = { steps: LOOSE_STEPS_MAX }
+  const runsAt = tokens.map((_, at) => runsFrom(tokens, at, compiled, options, left))
   if (runsAt.every((runs) => runs.length === 0)) return []
   const original = tokens.join(" ")
   const variants = new Map<string, ReadonlyArray<string>>()
   let steps = 0
+  const isFull = (): boolean => variants.size >= VARIANTS_MAX || steps >= STEPS_MAX
   const walk = (at: number, prefix: ReadonlyArray<string>): void => {
-    if (variants.size >= VARIANTS_MAX || ++steps > STEPS_MAX) return
+    if (isFull() || prefix.length > VARIANT_WORDS_MAX) return
+    steps++
     if (at === tokens.length) {
       const key = prefix.join(" ")
       if (key !== original && !variants.has(key)) variants.set(key, prefix)
       return
     }
-    for (const run of runsAt[at]) for (const replacement of run.to) walk(at + run.length, [...prefix, ...replacement])
+    for (const run of runsAt[at]) for (let member = 0; member < run.to.length; member++) {
+      if (isFull()) return
+      if (member !== run.except && run.to[member].length <= VARIANT_WORDS_MAX) walk(at + run.length, [...prefix, ...run.to[member]])
+    }
     walk(at + 1, [...prefix, tokens[at]])
   }
   walk(0, [])
   return [...variants.values()]
 }
-interface Run { readonly length: number; readonly to: ReadonlyArray<ReadonlyArray<string>> }
-const runsFrom = (tokens: ReadonlyArray<string>, at: number, matchers: ReadonlyArray<Matcher>, options: SynonymOptions): Run[] => {
+interface Run { readonly length: number; readonly to: ReadonlyArray<ReadonlyArray<string>>; readonly except: number }
+const runsFrom = (tokens: ReadonlyArray<string>, at: number, matchers: ReadonlyArray<Matcher>, options: SynonymOptions, left: { steps: number }): Run[] => {
   const runs: Run[] = []
   for (const matcher of matchers) {
-    for (const entry of matcher.byFirst.get(tokens[at]) ?? []) if (matches(tokens, at, entry, (a, b) => a === b)) runs.push({ length: entry.from.length, to: entry.to })
+    for (const entry of matcher.byFirst.get(tokens[at]) ?? []) if (matches(tokens, at, entry, (a, b) => a === b)) runs.push({ length: entry.from.length, to: entry.to, except: entry.except })
   }
   if (runs.length > 0 || (!options.prefix && options.numTypos === 0)) return runs
   const loose = (typed: string, word: string): boolean => (options.prefix && word.startsWith(typed)) || (options.numTypos > 0 && withinTypos(typed, word, options.numTypos))
-  for (const matcher of matchers) for (const entry of matcher.entries) if (matches(tokens, at, entry, loose)) runs.push({ length: entry.from.length, to: entry.to })
+  for (const matcher of matchers) for (const entry of matcher.entries) {
+    if (--left.steps < 0) return runs
+    if (matches(tokens, at, entry, loose)) runs.push({ length: entry.from.length, to: entry.to, except: entry.except })
+  }
   return runs
 }
 const matches = (tokens: ReadonlyArray<string>, at: number, entry: Entry, same: (typed: string, word: string) => boolean): boolean => {

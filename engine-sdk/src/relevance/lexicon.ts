@@ -5,6 +5,7 @@
  */
 import { encodeUtf8 } from "../index/bytes.ts"
 import { expandTerm } from "../index/expand.ts"
+import { spend } from "../search/cutoff.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { RelevanceUnit } from "../plan.ts"
 import { frequenciesOf } from "./frequency-table.ts"
@@ -87,6 +88,7 @@ export const countPairs = (unit: UnitIndex, doc: number, a: number, b: number): 
   adjacent = 0
   near = 0
   const { stream } = unit
+  spend(unit.streamStarts[doc + 1] - unit.streamStarts[doc])
   const first = a + FIRST_TERM, second = b + FIRST_TERM
   let lastA = -NEAR, lastB = -NEAR
   for (let i = unit.streamStarts[doc], end = unit.streamStarts[doc + 1]; i < end; i++) {

@@ -3,6 +3,7 @@
  * near each other in any order (sequential dependence, Metzler and Croft 2005). Only the best documents gain; how rare a
  * pair is gets counted over all documents that have both words, or over an even sample of them.
  */
+import { isOver } from "../search/cutoff.ts"
 import { adjacent, countPairs, near, type Lexicon } from "./lexicon.ts"
 import type { QueryTerm } from "./query-terms.ts"
 import type { Candidate, TermDocs } from "./relevance-search.ts"
@@ -37,6 +38,7 @@ interface Weighted { readonly following: number; readonly nearby: number }
 const NONE: Weighted = { following: 0, nearby: 0 }
 /** Counts by the weight of the names they stand in. */
 const weightedPairs = (lexicon: Lexicon, a: QueryTerm, b: QueryTerm, s: number, doc: number): Weighted => {
+  if (isOver()) return NONE
   const width = lexicon.units.length
   let following = 0, nearby = 0
   for (let u = 0; u < width; u++) {

@@ -7,6 +7,7 @@ import { hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { RelevanceQuery, TextMatchInfo } from "../plan.ts"
 import type { MarkedWord } from "../search/highlight-text.ts"
+import { isOver, spend } from "../search/cutoff.ts"
 import type { SegmentMatches } from "../search/text-search.ts"
 import { diffuse } from "./diffusion.ts"
 import { Lexicon } from "./lexicon.ts"
@@ -25,10 +26,13 @@ import { idfOf, perOccurrence, saturated, type FieldNorm } from "./weighting.ts"
  */
 const FOUND_MIN = 500
 const SHARE_BINS = 512
+/** What a spelling of the query costs before any document is looked at. */
+const VARIANT_STEPS = 256
 /** Documents that are looked at word by word. */
 const CLOSE_LOOK_DOCS = 300
 const DIFFUSION_DOCS = 200
 const DIFFUSION_SHARE = 0.5
+const DIFFUSION_WORD_STEPS = 4
 const TITLE_SHARE = 0.15
 const COORDINATED_TERMS_MAX = 3
 /** Scores on the wire are whole numbers of millionths. */
@@ -48,11 +52,7 @@ export class RelevanceSearch {
   private readonly lexicon: Lexicon
   private readonly norm: FieldNorm
   /** `ordersByScore` false: another key comes first, so the costly last steps are left out. */ private readonly ordersByScore: boolean
-  private readonly deadline: number
-  /** True when the time ran out: variants of the query, or the close look at the best, are missing. */ isCutOff = false
-  /** `deadline` in `performance.now()`. */
-  constructor(reader: CollectionReader, query: RelevanceQuery, matches: ReadonlyArray<SegmentMatches>, ordersByScore: boolean, deadline: number) {
-    this.deadline = deadline
+  constructor(reader: CollectionReader, query: RelevanceQuery, matches: ReadonlyArray<SegmentMatches>, ordersByScore: boolean) {
     this.query = query
     this.matches = matches
     this.ordersByScore = ordersByScore
@@ -66,16 +66,15 @@ export class RelevanceSearch {
   /** Fills the matches. False when the text holds nothing but stop words: then it is not for this ranking. */
   run(): boolean {
     const resolver = new TermResolver(this.lexicon, this.query)
-    const asked = [this.query.text, ...this.query.variants].flatMap((text) => resolver.resolve(text) ?? [])
+    const asked = [this.query.text, ...this.query.variants].flatMap((text, i) => i > 0 && spend(VARIANT_STEPS) ? [] : resolver.resolve(text) ?? [])
     if (asked.length === 0) return false
     this.asked = asked
     for (const terms of asked) {
-      if (this.isLate()) break
+      if (spend(VARIANT_STEPS)) break
       if (terms.terms.length > 0) this.search(terms)
     }
     return true
   }
-  private isLate(): boolean { return this.isCutOff ||= performance.now() > this.deadline }
 
   /** What highlighting marks. */
   marker(): (written: string) => MarkedWord | undefined { return markerOf(this.asked, this.query.units[0].locale) }
@@ -85,6 +84,7 @@ export class RelevanceSearch {
     const { terms } = this.asked[0]
     const matched = units.map((_unit, u) => terms.filter((term) => {
       const wanted = streamNumbers(term, s, u, units.length), { stream, streamStarts } = segments[s][u]
+      if (spend((streamStarts[doc + 1] - streamStarts[doc]) * wanted.length)) return false
       return wanted.length > 0 && stream.subarray(streamStarts[doc], streamStarts[doc + 1]).some((number) => wanted.includes(number))
     }))
     const tokens = new Set(matched.flat())
@@ -101,6 +101,7 @@ export class RelevanceSearch {
     const total = terms.reduce((sum, term, t) => sum + idfs[t] * term.count, 0)
     const scored = this.matches.map(({ view }, s) => {
       const cells = borrow(view.segment.docs)
+      spend(view.segment.docs >>> 3)
       terms.forEach((term, t) => { add(cells, found[t].segments[s], idfs[t] * term.count, term.factor, t) })
       for (const { a, b, joined } of compounds) addCompound(cells, [found[a].segments[s], found[b].segments[s]], this.docsIn(joined, s), [idfs[a], idfs[b]], joined.factor, (1 << a) | (1 << b))
       return cells
@@ -124,7 +125,7 @@ export class RelevanceSearch {
       }
       cells.count = kept
     })
-    if (!isBaseline && this.ordersByScore && !this.isLate()) {
+    if (!isBaseline && this.ordersByScore && !isOver()) {
       const best = top.take()
       if (terms.length > 1) addPairs(this.lexicon, terms, order, found, best)
       this.weighTitles(terms, best)
@@ -133,6 +134,7 @@ export class RelevanceSearch {
       for (const { s, doc, score } of best) scored[s].scores[doc] = score
     }
     scored.forEach((cells, s) => {
+      spend(cells.count * 4)
       for (let i = 0; i < cells.count; i++) this.record(s, cells.touched[i], cells.scores[cells.touched[i]])
       giveBack(cells)
     })
@@ -163,8 +165,10 @@ export class RelevanceSearch {
         }
       }
     }
+    // Only here, where no cell of the room holds anything that it must not: a search may be broken off at any account.
     const docs = touched.slice(0, n), kept = new Float32Array(n)
     for (let i = 0; i < n; i++) { kept[i] = tfs[docs[i]]; tfs[docs[i]] = 0 }
+    spend(n * 4)
     return { docs, tfs: kept }
   }
 
@@ -196,6 +200,7 @@ export class RelevanceSearch {
       titles.forEach((u, k) => {
         const unit = segments[candidate.s][u]
         words += unit.lengths[candidate.doc]
+        if (spend(unit.lengths[candidate.doc] * wanted[candidate.s][k].length)) return
         for (let p = unit.streamStarts[candidate.doc], end = unit.streamStarts[candidate.doc + 1]; p < end && unit.stream[p] !== PARTS; p++) if (wanted[candidate.s][k].includes(unit.stream[p])) matched++
       })
       if (words > 0) candidate.score *= 1 + TITLE_SHARE * Math.min(1, matched / words)
@@ -207,6 +212,9 @@ export class RelevanceSearch {
     const gate = Math.min(1, Math.max(0, (terms - 2) / 2))
     if (gate === 0 || best.length < 3) return
     const window = best.slice(0, DIFFUSION_DOCS)
+    const words = window.reduce((sum, { s, doc }) => sum + this.lexicon.segments[s].reduce((own, { streamStarts }) => own + streamStarts[doc + 1] - streamStarts[doc], 0), 0)
+    // In one piece: while it runs it says nothing.
+    if (spend(words * DIFFUSION_WORD_STEPS)) return
     const scores = diffuse(this.lexicon, this.norm, window, DIFFUSION_SHARE * gate)
     const next = best.length > DIFFUSION_DOCS ? best[DIFFUSION_DOCS].score : 0
     const lift = Math.max(0, next - scores.reduce((least, score) => Math.min(least, score), Infinity))

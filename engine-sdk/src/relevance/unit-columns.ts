@@ -3,6 +3,7 @@
  * much to read. Units are kept with the segment and counted in its bytes; the least recently used goes when there are
  * too many. What a merge or an upsert replaces is derived again from the new segment.
  */
+import { spend } from "../search/cutoff.ts"
 import { parseJson } from "../documents/json.ts"
 import { leavesOf, valueAt } from "../documents/nested.ts"
 import { hasBit } from "../index/bits.ts"
@@ -77,10 +78,12 @@ const columnsOf = (segment: Segment): UnitColumns => {
   return columns
 }
 
+/** Reading the words of a document. */
+const DOCUMENT_STEPS = 1_024
 /** Indexes of units, in their order; what is missing is built at once. */
 export const unitsOf = (reader: CollectionReader, view: SegmentView, units: ReadonlyArray<RelevanceUnit>): UnitIndex[] => {
   const work = buildMissing(reader, view, units)
-  while (work.next().done !== true);
+  while (work.next().done !== true) spend(DOCUMENT_STEPS)
   const columns = columnsOf(view.segment)
   return units.map(({ name }) => columns.get(name)!)
 }

@@ -3,6 +3,7 @@
  * and a number with its unit as one word. Documents and queries both pass through here; the engine-compatible analyzer
  * (`analysis/`) keeps serving everything else.
  */
+import { BoundedMap } from "../bounded-map.ts"
 import { createAnalyzer } from "../analysis/analyzer.ts"
 import { hasStemmer, stemmerMissing, stemmerOf, type Stem } from "../analysis/stemmer.ts"
 import { caseFold, foldCharacter } from "../analysis/transliterate.ts"
@@ -41,15 +42,15 @@ CLASSES[46] = POINT
 CLASSES[44] = COMMA
 CLASSES[39] = APOSTROPHE
 
-const wordCodes = new Map<number, boolean>()
+/** Whether a unit of UTF-16 belongs to a word: 0 not looked at, 1 no, 2 yes. */
+const wordCodes = new Uint8Array(65_536)
 const classOf = (code: number): number => {
   if (code < 128) return CLASSES[code]
   if (code === 0x2019) return APOSTROPHE
   // Halves of a pair always belong to a word: what they spell is a letter of a rare script or an emoji.
   if (code >= 0xd800 && code < 0xe000) return LETTER
-  let isWord = wordCodes.get(code)
-  if (isWord === undefined) wordCodes.set(code, isWord = /[\p{L}\p{N}\p{M}]/u.test(String.fromCharCode(code)))
-  return isWord ? LETTER : SPLIT
+  if (wordCodes[code] === 0) wordCodes[code] = /[\p{L}\p{N}\p{M}]/u.test(String.fromCharCode(code)) ? 2 : 1
+  return wordCodes[code] === 2 ? LETTER : SPLIT
 }
 const hasWide = (text: string): boolean => { for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return true; return false }
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
@@ -123,7 +124,8 @@ const joinUnits = (surfaces: ReadonlyArray<string>, stops: ReadonlySet<string>):
 
 const hasDigit = (word: string): boolean => { for (let i = 0; i < word.length; i++) if (isDigit(word.charCodeAt(i))) return true; return false }
 
-const analyzers = new Map<string, WordAnalyzer>()
+/** By locale, which tenants choose; one with a segmentation of its own is some 100 kB. */
+const analyzers = new BoundedMap<string, WordAnalyzer>({ bytes_max: 16_000_000, bytesOf: () => 100_000 })
 /**
  * The analyzer of a field's locale. Decision: fields without a locale are read as English, as the demo and most catalogues
  * are; other locales use their own segmentation and roots and have no stop words. Without the optional library of

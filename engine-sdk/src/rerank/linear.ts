@@ -23,8 +23,9 @@ export const linearReranker = (model: LinearModel = untrainedModel): Reranker =>
 export const weightsOf = ({ weights }: LinearModel, names: ReadonlyArray<string>): ReadonlyArray<number> => {
   const kindOf = (name: string): string => `${name.slice(0, name.indexOf(":"))}:*`
   const sharing = new Map<string, number>()
-  for (const name of names) if (weights[name] === undefined) sharing.set(kindOf(name), (sharing.get(kindOf(name)) ?? 0) + 1)
-  return names.map((name) => weights[name] ?? (weights[kindOf(name)] ?? 0) / sharing.get(kindOf(name))!)
+  const own = (name: string): number | undefined => Object.hasOwn(weights, name) ? weights[name] : undefined
+  for (const name of names) if (own(name) === undefined) sharing.set(kindOf(name), (sharing.get(kindOf(name)) ?? 0) + 1)
+  return names.map((name) => own(name) ?? (own(kindOf(name)) ?? 0) / sharing.get(kindOf(name))!)
 }
 const sumInto = (scores: Float64Array, { names, values, rows }: FeatureTable, weights: ReadonlyArray<number>): void => {
   for (let i = 0, at = 0; i < rows; i++) {

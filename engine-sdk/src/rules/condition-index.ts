@@ -9,8 +9,8 @@ import type { QueryMatch } from "./rule-set.ts"
 const normalizer = createAnalyzer({ symbolsToIndex: ["*"] })
 /** Words as the engine compares queries: lower case, without accents and punctuation (engine-contract 11.3). */
 export const queryWords = (q: string): ReadonlyArray<string> => normalizer.tokenize(q)
-const CACHED_CHARACTERS = 2_000_000
-const cached = new TextCache(queryWords, CACHED_CHARACTERS)
+const CACHED_bytes = 16_000_000
+const cached = new TextCache(queryWords, { bytes_max: CACHED_bytes, bytesOf: (words) => words.reduce((sum, word) => sum + 32 + word.length * 2, 0) })
 /** The same for texts of documents, which come again. */
 export const textWords = (text: string): ReadonlyArray<string> => cached.get(text)
 

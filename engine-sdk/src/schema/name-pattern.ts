@@ -2,6 +2,7 @@
  * Names with wildcards (`score_.*`, `(a|b)_\d+`), matched as a whole in time proportional to name × pattern. A small
  * state machine is simulated instead of the runtime's backtracking expressions, because patterns come from tenants.
  */
+import { BoundedMap } from "../bounded-map.ts"
 
 const PATTERN_LENGTH_MAX = 512
 const DEPTH_MAX = 16
@@ -13,14 +14,16 @@ type Test = (code: number) => boolean
 interface State { test?: Test; next: number; other: number }
 export interface NamePattern { matches(name: string): boolean }
 
-const cache = new Map<string, NamePattern | undefined>()
-const CACHE_MAX = 2_000
+/** States of a pattern are about as many as its characters. */
+const STATE_bytes = 80
+const patterns = new BoundedMap<string, NamePattern | null>({ bytes_max: 8_000_000, bytesOf: (pattern) => pattern.length * STATE_bytes })
 /** The compiled pattern, or undefined when it is too long or not of the supported subset (literals, `.`, classes, groups, `|`, `*`, `+`, `?`). Cached. */
 export const namePattern = (pattern: string): NamePattern | undefined => {
-  if (cache.has(pattern)) return cache.get(pattern)
-  const compiled = pattern.length > PATTERN_LENGTH_MAX ? undefined : new Compiler(pattern).compile()
-  if (cache.size >= CACHE_MAX) cache.clear()
-  cache.set(pattern, compiled)
+  if (pattern.length > PATTERN_LENGTH_MAX) return undefined
+  const known = patterns.get(pattern)
+  if (known !== undefined) return known ?? undefined
+  const compiled = new Compiler(pattern).compile()
+  patterns.set(pattern, compiled ?? null)
   return compiled
 }
 

@@ -47,12 +47,22 @@ export class AnswerBudget {
     this.#reserve = reserve
   }
   get written(): number { return this.#written }
+  get held(): number { return this.#held }
 
   /** Bytes that were read or made on the way to the answer. */
   hold(bytes: number, part: AnswerPart): void {
     this.#held += bytes
     if (this.#held > this.bytes_max * HELD_PER_ANSWER) throw this.refuse(answerTooLarge(this.bytes_max, part))
     if (this.#held + this.#written > this.#reserved) this.#more()
+  }
+  /** As it was before something that came to nothing. */
+  holdAgain(held: number): void {
+    this.#held = held
+  }
+  /** What a part of the request that ran in another thread came to there. */
+  settle(held: number, refusal: EngineError | undefined): void {
+    if (refusal !== undefined) throw this.refuse(new AnswerRefused(refusal))
+    this.hold(Math.max(0, held - this.#held), "answer")
   }
   /** Whether so many bytes more may be written. */
   room(bytes: number, part: AnswerPart): void {

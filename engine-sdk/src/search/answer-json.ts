@@ -35,6 +35,8 @@ export const partialHit = (stored: StoredDocument, document: Hit["document"], hi
   Source.put(hit, stored, false)
   return hit
 }
+/** The text of the document, where the hit shows it whole and nobody has had it in hand. */
+export const wholeTextOf = (hit: Hit): string | undefined => Source.wholeOf(hit)?.text
 /** Also where the answer does not show the id. */
 export const idOfHit = (hit: Hit): string => {
   const source = Source.wholeOf(hit) === undefined ? Source.of(hit) : undefined

@@ -1,5 +1,6 @@
 /** From an execution to what the wire shows: hits with their scores and highlights, groups, facets, the envelope (engine-contract 6.5). */
 import { parseJson, select, StoredDocument } from "../documents/mod.ts"
+import { ownValue, putAllOwn, putOwn } from "../documents/own-value.ts"
 import { fail, notFound, ok, type Result } from "../errors.ts"
 import type { FacetCount, FieldValue, Filter, Hit, HitWindow, JoinInclude, SearchAnswer, SearchPlan, SortKey, TextMatchInfo, TextQuery, UnionAnswer, UnionPlan } from "../plan.ts"
 import { fieldNamed } from "../query/query-context.ts"
@@ -7,6 +8,7 @@ import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { AnswerRefused } from "./answer-budget.ts"
 import { lazyHit, partialHit, putPage, storedHit, type FoundHit } from "./answer-json.ts"
+import { Allowance, Cutoff, sortSpending, spend, unlessGivenUp, within } from "./cutoff.ts"
 import { Execution, fixedPlace, organicPlace, type Placed } from "./execution.ts"
 import { chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
@@ -22,28 +24,41 @@ import { sortRanked, type Ranked } from "./rank.ts"
 import { releaseMatches } from "./text-search.ts"
 
 type Json = Record<string, unknown>
-/** For counting what was found, when the time is over. */
-const FACETS_MIN_ms = 5
+/**
+ * For counting what was found, and for making hits of it, when the time is over. With what ordering has, the whole of a
+ * search is its `search_cutoff_ms` and fifteen milliseconds.
+ */
+const FACETS_MIN_ms = 5, HITS_MIN_ms = 5
+/** The same for a union: merging its lists and making hits. */
+const UNION_MIN_ms = 10
 
 /** What was refused on the way is a failure like any other; a defect stays one. */
 const withinBudget = <A>(plans: ReadonlyArray<SearchPlan>, run: () => Result<A>): Result<A> => {
   const budget = plans[0]?.budget
   if (budget?.refusal !== undefined) return fail(budget.refusal)
+  const held = budget?.held ?? 0
   try { return run() } catch (error) {
-    if (!(error instanceof AnswerRefused)) throw error
+    if (!(error instanceof AnswerRefused)) {
+      // Given up, and begun anew elsewhere: what it held is held no more.
+      budget?.holdAgain(held)
+      throw error
+    }
     budget?.refuse(error)
     return fail(error.error)
   }
 }
-/** NotFound for an unknown collection; Invalid or Overloaded where the answer becomes too large. Runs to the end on the calling thread. */
-export const executeSearch = (scope: SearchScope, plan: SearchPlan): Result<SearchAnswer> => withinBudget([plan], () => answerOf(scope, plan))
-const answerOf = (scope: SearchScope, plan: SearchPlan): Result<SearchAnswer> => {
+/**
+ * NotFound for an unknown collection; Invalid or Overloaded where the answer becomes too large. Runs to the end on the calling
+ * thread, unless the allowance has a quantum: then it may throw `GIVE_WAY`. `left_ms`: of what the request may take, if that is less than the plan says.
+ */
+export const executeSearch = (scope: SearchScope, plan: SearchPlan, allowance = new Allowance(), left_ms = Infinity): Result<SearchAnswer> => withinBudget([plan], () => answerOf(scope, plan, allowance, left_ms))
+const answerOf = (scope: SearchScope, plan: SearchPlan, allowance: Allowance, left_ms: number): Result<SearchAnswer> => {
   const started = performance.now()
   const reader = scope.collection(plan.collection)
   if (reader === undefined) return fail(notFound("Collection not found"))
   if (plan.vector?.likeId !== undefined && reader.locate(plan.vector.likeId) === undefined) return fail({ kind: "Invalid", message: "Document id referenced in vector query is not found.", parameter: "vector_query" })
   const from = plan.offset, end = Math.min(plan.offset + plan.limit, plan.hits_max)
-  const execution = new Execution(scope, reader, plan, Math.max(from, end))
+  const execution = new Execution(scope, reader, plan, Math.max(from, end), cutoffOf(allowance, plan, left_ms))
   const render = new HitRenderer(execution)
   const facetSets = (): FacetedSet[] => execution.facetedSets
   let answer: SearchAnswer
@@ -54,17 +69,27 @@ const answerOf = (scope: SearchScope, plan: SearchPlan): Result<SearchAnswer> =>
     answer.window = new RenderedWindow(plan.window.fields, organic.map((placed) => ({ placed, render })), fixed.map((placed) => ({ placed, render, position: placed.position })))
   } else if (execution.grouping === undefined) {
     const placed = execution.page(from, end)
-    const found = render.page(placed)
-    const hits = found === undefined ? placed.flatMap((one) => render.hit(one) ?? []) : []
+    const { found, hits } = rendering(execution, () => {
+      const found = render.page(placed)
+      return { found, hits: found === undefined ? placed.flatMap((one) => render.hit(one) ?? []) : [] }
+    })
     answer = envelope(execution, execution.foundDocuments, started, { page: found, hits, facet_counts: facetsOf(execution, facetSets(), placed) })
   } else {
     const { groups, total } = execution.groupPage(from, end)
-    const grouped = groups.map(({ members, found }) => ({ group_key: render.groupKey(members[0]), hits: members.flatMap((one) => render.hit(one) ?? []), found }))
+    const grouped = rendering(execution, () => groups.map(({ members, found }) => ({ group_key: render.groupKey(members[0]), hits: members.flatMap((one) => render.hit(one) ?? []), found })))
     answer = envelope(execution, total, started, { found_docs: execution.foundDocuments, grouped_hits: grouped, facet_counts: facetsOf(execution, facetSets(), groups.flatMap(({ members }) => members)) })
   }
   if (plan.injected !== undefined) answer.organic = execution.organicDocuments
   releaseMatches(execution.matches)
   return ok(answer)
+}
+
+const cutoffOf = (allowance: Allowance, plan: SearchPlan, left_ms: number): Cutoff => new Cutoff(allowance, Math.min(allowance.used_ms() + plan.cutoff_ms, left_ms))
+const rendering = <A>(execution: Execution, run: () => A): A => {
+  const cutoff = execution.cutoff.atLeast(HITS_MIN_ms)
+  const made = within(cutoff, run)
+  execution.isCutOff ||= cutoff.isPast
+  return made
 }
 
 /** `page`: hits that nobody may ever read, in the place of `hits`. Members are put one by one: that is several times cheaper than spreading what is there. */
@@ -90,8 +115,12 @@ const facetsOf = (execution: Execution, sets: FacetedSet[], shown: ReadonlyArray
   const { plan, reader, scope } = execution
   if (plan.facets.length === 0) return []
   const cutoff = execution.cutoff.atLeast(FACETS_MIN_ms)
-  const own = countFacets(reader, { ...plan, facets: plan.facets.filter(({ topK, collection }) => !topK && collection === undefined) }, sets, cutoff)
+  const counted = within(cutoff, () => countedFacets(scope, reader, plan, sets, shown))
   execution.isCutOff ||= cutoff.isPast
+  return counted
+}
+const countedFacets = (scope: SearchScope, reader: CollectionReader, plan: SearchPlan, sets: FacetedSet[], shown: ReadonlyArray<Placed>): FacetCount[] => {
+  const own = countFacets(reader, { ...plan, facets: plan.facets.filter(({ topK, collection }) => !topK && collection === undefined) }, sets)
   const topSets = plan.facets.some(({ topK }) => topK) ? sets.map(({ view, groupOf }, s) => {
     const bits = bitsOf(view.segment.docs)
     for (const one of shown) if (one.s === s) setBit(bits, one.doc)
@@ -112,6 +141,7 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
     const allowed = joinFilterBits(scope, other, plan.filter, request.collection!)
     for (const { view, bits } of sets) for (let doc = 0; doc < view.segment.docs; doc++) {
       if (!hasBit(bits, doc)) continue
+      if (spend(8)) break
       for (const target of relatedDocs(reader, view, doc, other, relation)) {
         const set = allowed?.get(target.view)
         if (set !== undefined && !hasBit(set, target.doc)) continue
@@ -127,7 +157,7 @@ const joinedFacet = (scope: SearchScope, reader: CollectionReader, plan: SearchP
   }
   const numberOf = other === undefined ? undefined : numberOfValue(other, request.field)
   const shown = other === undefined || numberOf === undefined ? [] : cutByCount([...counts], plan.facetValuesMax, ([, count]) => count, chooseByNumber(other, request.field, ([value]) => value, ([value]) => numberOf(value)))
-  shown.sort((a, b) => compareCounts(a[0], a[1], b[0], b[1]))
+  sortSpending(shown, (a, b) => compareCounts(a[0], a[1], b[0], b[1]))
   return {
     field_name: `${request.collection}(${request.field})`, sampled: false,
     counts: shown.map(([value, count]) => ({ value, highlighted: value, count, facet_filter: `$${request.collection}(${request.field}: \`${value}\`)` })),
@@ -139,7 +169,7 @@ const joinFilterBits = (scope: SearchScope, other: CollectionReader, filter: Fil
   const inner = innerFilter(filter, collection)
   if (inner === undefined) return undefined
   const evaluation = new FilterEvaluation(scope, other)
-  return new Map(other.views.map((view) => [view, evaluation.bits(inner, view)]))
+  return new Map(other.views.map((view) => [view, evaluation.complete(inner, view)]))
 }
 const innerFilter = (filter: Filter | undefined, collection: string): Filter | undefined => {
   if (filter === undefined) return undefined
@@ -238,6 +268,7 @@ export class HitRenderer {
     const { reader } = this.execution
     const text = reader.documents.text(this.views[placed.s].segment.seqs[placed.doc])
     if (text === undefined) return undefined
+    spend(text.length >>> 3)
     this.execution.plan.budget?.hold(text.length, "documents")
     return new StoredDocument(text)
   }
@@ -346,7 +377,7 @@ export class HitRenderer {
     if (join.limit !== undefined && join.limit > 0) related = related.slice(0, join.limit)
     const documents = related.flatMap((one) => {
       const text = other.documents.text(one.view.segment.seqs[one.doc])
-      if (text === undefined) return []
+      if (text === undefined || spend(text.length)) return []
       this.execution.plan.budget?.hold(text.length, "joins")
       const shown: Json = { ...select(parseJson(text) as Json, { include: join.fields, exclude: join.exclude ?? [] }) }
       for (const deeper of join.joins) this.addJoined(shown, other, one.view, one.doc, deeper, inner)
@@ -356,14 +387,14 @@ export class HitRenderer {
     const reference = relation.isOutgoing ? fieldNamed(reader.schema, relation.local) : fieldNamed(other.schema, relation.foreign)
     const isMany = reference?.type.endsWith("[]") === true && !(relation.isOutgoing && inner !== undefined)
     const isList = join.strategy === "nest_array" || isMany || documents.length > 1
-    if (join.relatedDocsCount !== undefined && isList) into[join.relatedDocsCount] = count
+    if (join.relatedDocsCount !== undefined && isList) putOwn(into, join.relatedDocsCount, count)
     if (documents.length === 0) return
     if (join.strategy === "merge") {
-      if (documents.length === 1 && !isMany) Object.assign(into, documents[0])
-      else for (const key of new Set(documents.flatMap((one) => Object.keys(one)))) into[key] = documents.map((one) => one[key])
+      if (documents.length === 1 && !isMany) putAllOwn(into, documents[0])
+      else for (const key of new Set(documents.flatMap((one) => Object.keys(one)))) putOwn(into, key, documents.map((one) => ownValue(one, key)))
       return
     }
-    into[name] = isList ? documents : documents[0]
+    putOwn(into, name, isList ? documents : documents[0])
   }
 }
 
@@ -394,7 +425,8 @@ const sortRelated = (scope: SearchScope, other: CollectionReader, related: Array
     for (const column of columns[s]) { column.write(doc, keys, at); at += column.width }
     return { s, doc, seq: view.segment.seqs[doc], keys }
   })
-  return sortRanked(ranked, sort, columns).map((entry) => related.find(({ view, doc }) => view === other.views[entry.s] && doc === entry.doc)!)
+  const byPlace = new Map(related.map((one) => [`${other.views.indexOf(one.view)} ${one.doc}`, one]))
+  return sortRanked(ranked, sort, columns).map((entry) => byPlace.get(`${entry.s} ${entry.doc}`)!)
 }
 
 // ---- union (6.10) --------------------------------------------------------------------------------------------------
@@ -402,17 +434,27 @@ const sortRelated = (scope: SearchScope, other: CollectionReader, related: Array
 /** Hits among which a union looks for repetitions, at least. */
 const UNION_WINDOW = 250
 
-/** One ranked list over several plans; ties go by plan, then newest first. */
-export const executeUnion = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => withinBudget(union.plans, () => unionOf(scope, union))
-const unionOf = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => {
+/** One ranked list over several plans; ties go by plan, then newest first. As `executeSearch` for the rest; the time is the longest that one of the plans says. */
+export const executeUnion = (scope: SearchScope, union: UnionPlan, allowance = new Allowance(), left_ms = Infinity): Result<UnionAnswer> => withinBudget(union.plans, () => unionOf(scope, union, allowance, left_ms))
+const unionOf = (scope: SearchScope, union: UnionPlan, allowance: Allowance, left_ms: number): Result<UnionAnswer> => {
+  const most_ms = union.plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0)
   const started = performance.now()
   const end = Math.min(union.offset + union.limit, union.hits_max)
   const executions: Execution[] = []
+  const begun_ms = allowance.used_ms()
   for (const plan of union.plans) {
     const reader = scope.collection(plan.collection)
     if (reader === undefined) return fail(notFound(`\`${plan.collection}\` collection not found.`))
-    executions.push(new Execution(scope, reader, plan, Infinity, started))
+    executions.push(new Execution(scope, reader, plan, Infinity, cutoffOf(allowance, plan, Math.min(left_ms, most_ms + begun_ms))))
   }
+  // All lists are there: what is made of them has its few milliseconds in any case.
+  const cutoff = new Cutoff(allowance, Math.min(begun_ms + most_ms, left_ms)).atLeast(UNION_MIN_ms)
+  const answer = within(cutoff, () => mergedUnion(executions, union, end, started))
+  if (cutoff.isPast) answer.search_cutoff = true
+  for (const { matches } of executions) releaseMatches(matches)
+  return ok(answer)
+}
+const mergedUnion = (executions: ReadonlyArray<Execution>, union: UnionPlan, end: number, started: number): UnionAnswer => {
   const grouped = executions.every(({ grouping }) => grouping !== undefined)
   const renderers = executions.map((execution) => new HitRenderer(execution))
   const reach = Math.max(end, union.window?.size ?? 0)
@@ -429,6 +471,7 @@ const unionOf = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => {
   let removed = repeated
   const unique = mergeLists(executions, lists).filter((one) => {
     if (!union.removeDuplicates || grouped) return true
+    spend(16)
     const key = keyOf(one)
     if (seen.has(key)) {
       // Decision: `found` shrinks only by repetitions of the best hits, as recorded.
@@ -465,6 +508,7 @@ const unionOf = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => {
   if (grouped) {
     const groups = new Map<string, { key: unknown[]; members: Array<{ at: number; placed: Placed }>; found: number }>()
     for (const one of interleave(unique, fixed, Infinity)) {
+      spend(64)
       const key = renderers[one.at].groupKey(one.placed)
       const text = JSON.stringify(key)
       let group = groups.get(text)
@@ -475,8 +519,7 @@ const unionOf = (scope: SearchScope, union: UnionPlan): Result<UnionAnswer> => {
     answer.found = groups.size
     answer.grouped_hits = [...groups.values()].slice(union.offset, end).map(({ key, members, found }) => ({ group_key: key, found, hits: members.flatMap(show) }))
   }
-  for (const { matches } of executions) releaseMatches(matches)
-  return ok(answer)
+  return answer
 }
 interface UnionPlaced { readonly at: number; readonly placed: Placed }
 /**
@@ -496,8 +539,8 @@ const mergeLists = (executions: ReadonlyArray<Execution>, lists: ReadonlyArray<R
   const all = lists.flat()
   const keysOf = executions.map(({ plan }) => plan.sort)
   const texts = new Map<Placed, Array<string | undefined>>()
-  for (const { at, placed } of all) texts.set(placed, executions[at].columns[placed.s].map((column) => column.text?.(placed.doc)))
-  return all.sort((a, b) => {
+  for (const { at, placed } of all) { spend(16); texts.set(placed, executions[at].columns[placed.s].map((column) => column.text?.(placed.doc))) }
+  return sortSpending(all, (a, b) => {
     const x = a.placed.ranked!, y = b.placed.ranked!
     let at = 0
     for (let k = 0; k < keysOf[a.at].length; k++) {

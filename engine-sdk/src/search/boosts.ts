@@ -6,6 +6,7 @@ import type { Bits } from "../index/bits.ts"
 import type { SegmentView } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
 import type { Filter, SortKey } from "../plan.ts"
+import { spendInFilter } from "./cutoff.ts"
 import type { FilterEvaluation } from "./filters.ts"
 
 type Cases = Extract<SortKey, { readonly kind: "boosts" }>["cases"]
@@ -30,7 +31,7 @@ const sumsOf = (cases: Cases, evaluation: FilterEvaluation, view: SegmentView): 
   return sums
 }
 const addWhere = (sums: Float64Array, bits: Bits, score: number): void => {
-  for (let w = 0; w < bits.length; w++) for (let word = bits[w]; word !== 0; word &= word - 1) sums[(w << 5) + 31 - Math.clz32(word & -word)] += score
+  for (let w = 0; w < bits.length; w++) { spendInFilter(8); for (let word = bits[w]; word !== 0; word &= word - 1) sums[(w << 5) + 31 - Math.clz32(word & -word)] += score }
 }
 const joins = (filter: Filter): boolean => {
   switch (filter.kind) {

@@ -8,7 +8,7 @@ import { andInto, andNotInto, bitsOf, clearBit, countBits, fillBits, hasBit, set
 import type { CollectionReader } from "../index/reader.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
 import { diversify } from "../diversity/mmr.ts"
-import { Cutoff } from "./cutoff.ts"
+import { Allowance, Cutoff, isOver, sortSpending, spend, within } from "./cutoff.ts"
 import { eachOrdinal, type FacetedSet } from "./facets.ts"
 import { allowedBits } from "./filters.ts"
 import { Grouping } from "./groups.ts"
@@ -29,6 +29,8 @@ const WINDOW_MIN = 250
 const MATCH_ALL_SCORE = 100
 /** Beyond this many positions every match is scored. */
 const WANTED_MAX = 1_000
+/** Looking an id up in a segment, and finding the group of a document. */
+const LOOK_UP_STEPS = 16, GROUP_STEPS = 16
 /** For ordering what was found, when the time is over. */
 const RANK_MIN_ms = 5
 
@@ -40,8 +42,8 @@ export class Execution {
   readonly scope: SearchScope
   readonly reader: CollectionReader
   readonly plan: SearchPlan
-  readonly matches: SegmentMatches[]
-  /** Pinned and injected documents, ascending by position. */ readonly pinned: ReadonlyArray<FixedDocument>
+  matches: SegmentMatches[]
+  /** Pinned and injected documents, ascending by position. */ pinned: ReadonlyArray<FixedDocument>
   combinations: ReadonlyArray<Combination> = []
   knownTerms: KnownTerms | undefined
   /** Set when the words were matched and scored by a named ranking. */ relevance: RelevanceSearch | undefined
@@ -50,33 +52,45 @@ export class Execution {
   hybrid: HybridScores | undefined
   readonly grouping: Grouping | undefined
   columns: KeyColumn[][] = []
-  private readonly deadline: number
   readonly cutoff: Cutoff
   private readonly rankedMax: number
   private groupSizes: Map<number, number> | undefined
 
-  /** `rankedMax`: positions that will be asked for; what cannot be among them need not be scored. `started`: when the whole answer was begun, which the plan's time counts from. */
-  constructor(scope: SearchScope, reader: CollectionReader, plan: SearchPlan, rankedMax = Infinity, started = performance.now()) {
+  /** `rankedMax`: positions that will be asked for; what cannot be among them need not be scored. */
+  constructor(scope: SearchScope, reader: CollectionReader, plan: SearchPlan, rankedMax = Infinity, cutoff = new Cutoff(new Allowance(), plan.cutoff_ms)) {
     this.rankedMax = rankedMax
     this.scope = scope
     this.reader = reader
     this.plan = plan
-    this.deadline = started + plan.cutoff_ms
-    this.cutoff = new Cutoff(this.deadline)
+    this.cutoff = cutoff
     this.grouping = plan.group === undefined ? undefined : new Grouping(plan.group, reader.views)
-    const filtered = allowedBits(scope, reader, plan.filter, this.cutoff)
+    this.matches = []
+    this.pinned = []
+    within(cutoff, () => this.find())
+    this.isCutOff = cutoff.isPast
+  }
+  private find(): void {
+    const { plan, reader, scope } = this
+    const filtered = allowedBits(scope, reader, plan.filter)
     const hidden = new Set(plan.hidden)
     // What restricts a key holds for pins whatever the request says about filters.
-    const pinnable = plan.filterCuratedHits ? filtered : allowedBits(scope, reader, plan.pinnedFilter, this.cutoff)
+    const pinnable = plan.filterCuratedHits ? filtered : allowedBits(scope, reader, plan.pinnedFilter)
+    // Of several pins at one position, or of one document, the first.
+    const positions = new Set<number>(), documents = new Set<string>()
     const existing = plan.pinned.flatMap(({ id, position }) => {
+      spend(LOOK_UP_STEPS)
       const place = hidden.has(id) ? undefined : reader.locate(id)
-      return place === undefined ? [] : [{ s: place.at, doc: place.doc, position }]
-    }).filter((pin, i, all) => all.findIndex((other) => other.position === pin.position || (other.s === pin.s && other.doc === pin.doc)) === i)
+      if (place === undefined) return []
+      const key = `${place.at} ${place.doc}`
+      const isFirst = !positions.has(position) && !documents.has(key)
+      positions.add(position)
+      documents.add(key)
+      return isFirst ? [{ s: place.at, doc: place.doc, position }] : []
+    })
     // Those that are filtered out give their positions to the ones behind them.
     const curated = existing.filter(({ s, doc }) => pinnable[s] === undefined || hasBit(pinnable[s]!, doc)).map((pin, i) => ({ ...pin, position: existing[i].position }))
     const injecting = plan.injected === undefined || plan.injected.length === 0 ? undefined : new Injecting(this, filtered)
     this.pinned = injecting === undefined ? curated : injecting.documents(curated)
-    this.isCutOff = this.cutoff.isPast
     this.matches = reader.views.map((view, s) => newMatches(view, this.narrowed(filtered[s], s)))
     this.collect()
     // A slot for the best match is known once there are matches.
@@ -91,7 +105,7 @@ export class Execution {
     // What passes the filter may be remembered by the segment: a change needs a copy.
     let changed: Bits | undefined
     const own = (): Bits => changed ??= filtered?.slice() ?? fillBits(bitsOf(segment.docs), segment.docs)
-    for (const id of plan.hidden) for (const doc of segment.docsOfId(id)) clearBit(own(), doc)
+    for (const id of plan.hidden) { spend(LOOK_UP_STEPS); for (const doc of segment.docsOfId(id)) clearBit(own(), doc) }
     if (plan.text !== undefined) {
       for (const phrase of plan.text.excluded) {
         const tokens = phrase.map(encodeUtf8)
@@ -100,6 +114,8 @@ export class Execution {
       }
       if (plan.text.phrases.length > 0) andInto(own(), TextSearch.phraseMatches(reader, plan.text, view))
     }
+    // What an exclusion did not get to would be let through.
+    if (changed !== undefined && isOver()) changed.fill(0)
     return changed ?? filtered
   }
 
@@ -113,12 +129,11 @@ export class Execution {
         if (vector !== undefined) this.fuse()
         return
       }
-      const search = new TextSearch(this.reader, text, this.matches, () => this.resultCount(), this.deadline, this.wanted())
+      const search = new TextSearch(this.reader, text, this.matches, () => this.resultCount(), this.wanted())
       if (text.tokens.length > 0) search.run()
       else search.phrasesOnly()
       this.combinations = search.combinations
       this.knownTerms = search.knownTerms
-      this.isCutOff ||= search.isCutOff
       if (vector !== undefined) this.fuse()
     } else if (vector !== undefined) this.nearest()
     else for (const match of this.matches) {
@@ -131,9 +146,8 @@ export class Execution {
 
   /** False when there is no word to rank by (only stop words): the engine-compatible search has an answer to those. */
   private rankByRelevance(query: RelevanceQuery): boolean {
-    const search = new RelevanceSearch(this.reader, query, this.matches, this.plan.sort.length === 0 || this.plan.sort[0].kind === "text_match" || this.plan.vector !== undefined, this.deadline)
+    const search = new RelevanceSearch(this.reader, query, this.matches, this.plan.sort.length === 0 || this.plan.sort[0].kind === "text_match" || this.plan.vector !== undefined)
     if (!search.run()) return false
-    this.isCutOff ||= search.isCutOff
     this.relevance = search
     return true
   }
@@ -155,7 +169,9 @@ export class Execution {
   private resultCount(): number {
     if (this.grouping === undefined) return this.matches.reduce((total, { count }) => total + count, 0)
     const groups = new Set<number>()
-    this.matches.forEach((match, s) => { if (match.count > 0) for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(match.found, doc)) groups.add(this.grouping!.groupOf(s, doc)) })
+    this.matches.forEach((match, s) => {
+      if (match.count > 0) for (let doc = 0; doc < match.view.segment.docs && !spend(1); doc++) if (hasBit(match.found, doc)) { spend(GROUP_STEPS); groups.add(this.grouping!.groupOf(s, doc)) }
+    })
     return groups.size
   }
 
@@ -191,8 +207,9 @@ export class Execution {
     const distances = this.matches.map(({ view }) => new Float64Array(view.segment.docs).fill(NaN))
     const texts: Array<{ s: number; doc: number; high: number; low: number; seq: number }> = []
     const add = (s: number, doc: number): void => { const match = this.matches[s]; texts.push({ s, doc, high: match.high[doc], low: match.low[doc], seq: match.view.segment.seqs[doc] }) }
-    this.matches.forEach((match, s) => { for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(match.found, doc)) add(s, doc) })
+    this.matches.forEach((match, s) => { for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(match.found, doc)) { spend(8); add(s, doc) } })
     for (const { s, doc, distance } of near) {
+      spend(8)
       distances[s][doc] = distance
       const match = this.matches[s]
       if (hasBit(match.found, doc)) continue
@@ -202,7 +219,7 @@ export class Execution {
       match.low[doc] = 0
       if (vector.rerankHybridMatches) add(s, doc)
     }
-    texts.sort((a, b) => b.high - a.high || b.low - a.low || b.seq - a.seq)
+    sortSpending(texts, (a, b) => b.high - a.high || b.low - a.low || b.seq - a.seq)
     let rank = 0
     for (let i = 0; i < texts.length; i++) {
       // Equal scores share a rank, except when every match is ranked anew.
@@ -210,11 +227,11 @@ export class Execution {
       fused[texts[i].s][texts[i].doc] = (1 - alpha) / rank
     }
     const distanceOf = vector.rerankHybridMatches ? distanceIn(this.reader, vector) : undefined
-    const ordered = distanceOf === undefined ? near : texts.flatMap(({ s, doc }) => {
+    const ordered = distanceOf === undefined ? near : sortSpending(texts.flatMap(({ s, doc }) => {
       // A match without a vector ranks before every distance, as recorded.
       const distance = distances[s][doc] = distanceOf(s, doc)
       return [{ s, doc, distance: Number.isNaN(distance) ? -1 : distance }]
-    }).sort((a, b) => a.distance - b.distance)
+    }), (a, b) => a.distance - b.distance)
     ordered.forEach(({ s, doc }, i) => { fused[s][doc] = Math.fround(fused[s][doc] + alpha / (i + 1)) })
     this.hybrid = { fused: fused.map((table) => table.map(Math.fround)), distances }
     this.distances = distances
@@ -263,6 +280,7 @@ export class Execution {
       while (word !== 0) {
         const low = word & -word
         word ^= low
+        if (spend(GROUP_STEPS)) return this.groupSizes = sizes
         const group = this.grouping!.groupOf(s, (w << 5) + 31 - Math.clz32(low))
         sizes.set(group, (sizes.get(group) ?? 0) + 1)
       }
@@ -271,7 +289,15 @@ export class Execution {
   }
 
   /** The first `end` organic documents in order, pinned ones left out. */
-  rank(end: number): Ranked[] {
+  rank(end: number): Ranked[] { return this.ordering(() => this.ranked(end)) }
+  /** With a few milliseconds in any case. */
+  private ordering<A>(run: () => A): A {
+    const cutoff = this.cutoff.atLeast(RANK_MIN_ms)
+    const answer = within(cutoff, run)
+    this.isCutOff ||= cutoff.isPast
+    return answer
+  }
+  private ranked(end: number): Ranked[] {
     this.prepareColumns()
     const { plan } = this
     const without = this.pinned.length === 0 ? undefined : this.matches.map(({ view }, s) => {
@@ -281,9 +307,7 @@ export class Execution {
       for (const { doc } of pins) setBit(bits, doc)
       return bits
     })
-    const cutoff = this.cutoff.atLeast(RANK_MIN_ms)
-    let ranked = rankMatches(this.matches, plan.sort, this.columns, this.windowOf(end), without, cutoff)
-    this.isCutOff ||= cutoff.isPast
+    let ranked = rankMatches(this.matches, plan.sort, this.columns, this.windowOf(end), without)
     for (let k = 0; k < plan.sort.length; k++) if (isBucketed(plan.sort[k])) ranked = this.bucket(ranked, k)
     if (plan.diversity !== undefined && this.grouping === undefined) ranked = this.diversified(ranked)
     return ranked
@@ -311,7 +335,7 @@ export class Execution {
     const size = key.buckets !== undefined && key.buckets > 0 ? (n < key.buckets ? 0 : Math.ceil(n / key.buckets)) : key.bucketSize !== undefined && key.bucketSize > 0 && n >= key.bucketSize ? key.bucketSize : 0
     if (size === 0) return ranked
     const at = keyOffsets(this.columns[ranked[0].s])[k], { width } = this.columns[ranked[0].s][k]
-    const byKey = [...ranked].sort((a, b) => { for (let i = at; i < at + width; i++) if (a.keys[i] !== b.keys[i]) return b.keys[i] - a.keys[i]; return 0 })
+    const byKey = sortSpending([...ranked], (a, b) => { for (let i = at; i < at + width; i++) if (a.keys[i] !== b.keys[i]) return b.keys[i] - a.keys[i]; return 0 })
     byKey.forEach((entry, i) => { entry.keys[at] = -Math.floor(i / size); if (width === 2) entry.keys[at + 1] = 0 })
     return sortRanked(ranked, this.plan.sort, this.columns)
   }
@@ -344,9 +368,11 @@ export class Execution {
       similarity: (i, j) => {
         let sum = 0
         metrics.forEach(({ method, weight }, m) => {
-          if (method === "vector_distance") { const a = vectorsOf[m]![i], b = vectorsOf[m]![j]; sum += weight * (a === undefined || b === undefined ? 0 : cosine(a, b)); return }
+          if (spend(4)) return
+          if (method === "vector_distance") { const a = vectorsOf[m]![i], b = vectorsOf[m]![j]; spend(a?.length ?? 0); sum += weight * (a === undefined || b === undefined ? 0 : cosine(a, b)); return }
           const a = valuesOf[m][i], b = valuesOf[m][j]
           let common = 0
+          if (spend(a.size * 4)) return
           for (const value of a) if (b.has(value)) common++
           if (method === "equality") sum += weight * (common > 0 && common === a.size && common === b.size ? 1 : 0)
           else sum += weight * (a.size + b.size === 0 ? 0 : common / (a.size + b.size - common))
@@ -364,15 +390,17 @@ export class Execution {
   }
 
   /** Groups of positions [from, end), and how many there are. */
-  groupPage(from: number, end: number): { groups: RankedGroup[]; total: number } {
+  groupPage(from: number, end: number): { groups: RankedGroup[]; total: number } { return this.ordering(() => this.grouped(from, end)) }
+  private grouped(from: number, end: number): { groups: RankedGroup[]; total: number } {
     const grouping = this.grouping!
     const limit = this.plan.group!.limit
-    const all = this.rank(Math.max(1, this.foundDocuments))
+    const all = this.ranked(Math.max(1, this.foundDocuments))
     const placed = placeAmong(all, this.pinned, Infinity)
     const sizes = this.sizesOfGroups()
     const order: Array<{ group: number; members: Placed[] }> = []
     const known = new Map<number, { group: number; members: Placed[] }>()
     for (const one of placed) {
+      spend(GROUP_STEPS)
       const group = grouping.groupOf(one.s, one.doc)
       let entry = known.get(group)
       if (entry === undefined) { entry = { group, members: [] }; known.set(group, entry); order.push(entry) }

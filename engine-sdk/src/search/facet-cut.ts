@@ -14,6 +14,7 @@
 import { encodeUtf8 } from "../index/bytes.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { wyhash } from "../index/wyhash.ts"
+import { sortSpending, spend } from "./cutoff.ts"
 import { pickByAge, type Age } from "./value-age.ts"
 
 /** Bytes of a value that the reference keeps. */
@@ -28,7 +29,7 @@ export type Choose<A> = (tied: ReadonlyArray<A>, wanted: number) => ReadonlyArra
  */
 export const cutByCount = <A>(items: A[], most: number, countOf: (item: A) => number, choose: Choose<A>): A[] => {
   if (items.length <= most || most === 0) return items.slice(0, most)
-  items.sort((a, b) => countOf(b) - countOf(a))
+  sortSpending(items, (a, b) => countOf(b) - countOf(a))
   const edge = countOf(items[most - 1])
   if (countOf(items[most]) !== edge) return items.slice(0, most)
   let from = most - 1, end = most + 1
@@ -70,7 +71,7 @@ export const chooseByAge = <A>(reader: CollectionReader, field: string, valueOf:
 }
 
 const largest = <A, K extends number | bigint>(items: ReadonlyArray<A>, wanted: number, keyOf: (item: A) => K): A[] =>
-  items.map((item) => ({ item, key: keyOf(item) })).sort((a, b) => a.key < b.key ? 1 : a.key > b.key ? -1 : 0).slice(0, wanted).map(({ item }) => item)
+  sortSpending(items.map((item) => { spend(32); return { item, key: keyOf(item) } }), (a, b) => a.key < b.key ? 1 : a.key > b.key ? -1 : 0).slice(0, wanted).map(({ item }) => item)
 
 const cell = new DataView(new ArrayBuffer(4))
 /** The 32 bits of a number or a boolean, as a number without sign. */

@@ -3,13 +3,14 @@
  * value. The order in which values are shown lives here; which of them are shown is decided in `facet-cut.ts`.
  */
 import { analyzerOf, type TokenSpan } from "../analysis/analyzer.ts"
+import { ownValue } from "../documents/own-value.ts"
 import { andNotInto, bitsOf, countBits, fillBits, hasBit, type Bits } from "../index/bits.ts"
 import { compareUtf8, encodeUtf8 } from "../index/bytes.ts"
 import { floatText } from "../index/builders.ts"
 import type { ValueColumn } from "../index/columns.ts"
 import { ORDERED_DOCS_MIN } from "../index/document-order.ts"
 import type { Ordinals } from "../index/sections.ts"
-import { CUTOFF_STEP_MASK, type Cutoff } from "./cutoff.ts"
+import { isOver, sortSpending, spend } from "./cutoff.ts"
 import { listOf } from "./candidates.ts"
 import type { FieldDictionary } from "../index/field-dictionary.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
@@ -26,12 +27,18 @@ export interface FacetedSet { readonly view: SegmentView; readonly bits: Bits; r
 interface Counted { count: number; /** The value's number in the dictionary of the field, where it was counted by that. */ readonly value?: number; /** One document that has it: where a parent object is read from. */ view: SegmentView; doc: number; /** Best sibling value, for `sort_by: field`. */ sibling?: number }
 
 /** One entry per request, in order; fields that the time was too short for have no values. */
-export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, cutoff?: Cutoff): FacetCount[] => {
+export const countFacets = (reader: CollectionReader, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount[] => {
   listRoom = undefined
-  return plan.facets.filter((request) => request.collection === undefined).map((request) => cutoff?.check() === true ? { field_name: request.field, sampled: false, counts: [], stats: { total_values: 0 } } : facetOf(reader, request, plan, sets, cutoff))
+  return plan.facets.filter((request) => request.collection === undefined).map((request) => spend(FACET_STEPS) ? { field_name: request.field, sampled: false, counts: [], stats: { total_values: 0 } } : facetOf(reader, request, plan, sets))
 }
 
 const LARGE_RESULT = 1_000
+/** What a facet costs before anything is counted. */
+const FACET_STEPS = 256
+/** Shown values up to which the best are kept in order while all are looked at; more are sorted. */
+const KEPT_IN_ORDER_MAX = 256
+/** Values of a document up to which a repeated one is looked for among those before it. */
+const REPEATS_LOOKED_FOR_MAX = 64
 const FEW_VALUES = 250
 /** `found`: what a facet query found in the value; marked only where it is shown. */
 interface Row { readonly value: string; readonly counted: Counted; readonly found?: { readonly spans: ReadonlyArray<TokenSpan>; readonly matcher: TokenMatcher } }
@@ -42,7 +49,7 @@ const valueOfRow = (reader: CollectionReader, field: string): ((row: Row) => num
   return (row) => row.counted.value ?? numberOf(row.value)
 }
 
-const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>, cutoff: Cutoff | undefined): FacetCount => {
+const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPlan, sets: ReadonlyArray<FacetedSet>): FacetCount => {
   const field = reader.schema.fields.find(({ name }) => name === request.field)
   const isNumeric = field !== undefined && /^(int|float)/.test(field.type)
   const isMatchAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined
@@ -50,7 +57,7 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   if (isPlain(request, plan, sets, field?.type ?? "")) return byTopValues && !isMatchAll ? topFacet(reader, request, plan, sets) : plainFacet(reader, request, plan, sets, byTopValues)
   let rows = request.ranges.length > 0 && !byTopValues ? rowsOf(countRanges(request, sets)) : rowsOf(countValues(reader, request, sets, request.order.kind === "field" ? request.order.field : undefined))
   const { facetQuery } = plan
-  if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery, cutoff)
+  if (facetQuery?.field === request.field && facetQuery.tokens.length > 0) rows = matchingRows(reader.schema, request.field, rows, facetQuery)
   let stats = isNumeric ? numericStats(request.field, sets) : undefined
   if (byTopValues) {
     rows = topValues(reader, request, rows, isMatchAll ? plan.facetValuesMax : plan.facetValuesMax * 2, isMatchAll)
@@ -59,13 +66,13 @@ const facetOf = (reader: CollectionReader, request: FacetRequest, plan: SearchPl
   }
   const total_values = rows.length
   const picked = request.ranges.length > 0 ? rows : cutByCount(rows, plan.facetValuesMax, countOfRow, byTopValues ? chooseByHash(textOfRow) : chooseByNumber(reader, request.field, textOfRow, valueOfRow(reader, request.field)))
-  picked.sort((a, b) => compareCounts(a.value, a.counted.count, b.value, b.counted.count))
+  sortSpending(picked, (a, b) => compareCounts(a.value, a.counted.count, b.value, b.counted.count))
   picked.splice(plan.facetValuesMax)
   const { order } = request
-  if (order.kind === "alpha") picked.sort((a, b) => order.order === "asc" ? compareUtf8(a.value, b.value) : compareUtf8(b.value, a.value))
+  if (order.kind === "alpha") sortSpending(picked, (a, b) => order.order === "asc" ? compareUtf8(a.value, b.value) : compareUtf8(b.value, a.value))
   else if (order.kind === "field") {
     const sign = order.order === "asc" ? 1 : -1
-    picked.sort((a, b) => sign * ((a.counted.sibling ?? 0) - (b.counted.sibling ?? 0)))
+    sortSpending(picked, (a, b) => sign * ((a.counted.sibling ?? 0) - (b.counted.sibling ?? 0)))
   }
   return {
     field_name: request.field,
@@ -88,10 +95,13 @@ const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: Searc
   const most = plan.facetValuesMax
   const best: number[] = []
   let total = 0, highestLeft = 0
+  const keepsOrder = most <= KEPT_IN_ORDER_MAX
   for (let value = 0; value < counts.length; value++) {
     const count = counts[value]
     if (count === 0) continue
+    if (spend(1)) break
     total++
+    if (!keepsOrder) { best.push(value); continue }
     if (best.length === most) {
       if (most === 0) continue
       if (count <= counts[best[most - 1]]) { if (count > highestLeft) highestLeft = count; continue }
@@ -101,9 +111,15 @@ const plainFacet = (reader: CollectionReader, request: FacetRequest, plan: Searc
     while (at > 0 && count > counts[best[at - 1]]) at--
     best.splice(at, 0, value)
   }
+  if (!keepsOrder) {
+    sortSpending(best, (a, b) => counts[b] - counts[a])
+    if (best.length > most) highestLeft = counts[best[most]]
+    best.length = Math.min(best.length, most)
+  }
   if (most > 0 && highestLeft > 0 && highestLeft === counts[best[most - 1]]) {
     const above = best.filter((value) => counts[value] > highestLeft)
     const tied: number[] = []
+    spend(counts.length)
     for (let value = 0; value < counts.length; value++) if (counts[value] === highestLeft) tied.push(value)
     const choose = isMatchAll ? chooseByAge<number>(reader, request.field, identity, "changed") : chooseByNumber<number>(reader, request.field, (value) => dictionary.text(value), identity)
     best.splice(0, most, ...above, ...choose(tied, most - above.length))
@@ -118,7 +134,7 @@ const topFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchP
   const { order, totals } = largestFirst(reader, request.field)
   const most = plan.facetValuesMax * 2
   const found: number[] = []
-  for (let at = 0; at < order.length && found.length < most;) {
+  for (let at = 0; at < order.length && found.length < most && !spend(2);) {
     const equals: number[] = [], total = totals[order[at]]
     for (; at < order.length && totals[order[at]] === total; at++) if (counts[order[at]] > 0) equals.push(order[at])
     const room = most - found.length
@@ -130,10 +146,11 @@ const topFacet = (reader: CollectionReader, request: FacetRequest, plan: SearchP
 }
 /** As they are shown; a text is read once. */
 const inOrder = ({ counts, dictionary }: DictionaryCounts, values: ReadonlyArray<number>): number[] =>
-  values.map((value) => ({ value, text: dictionary.text(value) })).sort((a, b) => compareCounts(a.text, counts[a.value], b.text, counts[b.value])).map(({ value }) => value)
+  sortSpending(values.map((value) => { spend(16); return { value, text: dictionary.text(value) } }), (a, b) => compareCounts(a.text, counts[a.value], b.text, counts[b.value])).map(({ value }) => value)
 const countOf = (reader: CollectionReader, plan: SearchPlan, request: FacetRequest, sets: ReadonlyArray<FacetedSet>, { dictionary, counts, seen }: DictionaryCounts, values: ReadonlyArray<number>, total: number): FacetCount => ({
   field_name: request.field, sampled: false,
   counts: values.map((value) => {
+    spend(32)
     const text = dictionary.text(value)
     plan.budget?.hold(text.length * 2, "facets")
     return { value: text, highlighted: text, count: counts[value], ...(request.returnParent ? parentOf(reader, plan, request.field, text, { count: counts[value], view: sets[seen![value * 2]].view, doc: seen![value * 2 + 1] }) : {}) }
@@ -157,7 +174,7 @@ const usesTopValues = (reader: CollectionReader, request: FacetRequest, plan: Se
 const topValues = (reader: CollectionReader, request: FacetRequest, rows: Row[], most: number, isMatchAll: boolean): Row[] => {
   if (rows.length <= most) return rows
   const { order } = request
-  if (order.kind === "alpha") return rows.sort((a, b) => order.order === "asc" ? compareUtf8(a.value, b.value) : compareUtf8(b.value, a.value)).slice(0, most)
+  if (order.kind === "alpha") return sortSpending(rows, (a, b) => order.order === "asc" ? compareUtf8(a.value, b.value) : compareUtf8(b.value, a.value)).slice(0, most)
   const valueOf = valueOfRow(reader, request.field)
   const totals = isMatchAll ? undefined : largestFirst(reader, request.field).totals
   return cutByCount(rows, most, totals === undefined ? countOfRow : (row) => totals[valueOf(row)], chooseByAge(reader, request.field, valueOf, "changed"))
@@ -176,7 +193,9 @@ const largestFirst = (reader: CollectionReader, field: string): Largest => {
   const { counts: totals } = countByDictionary(reader, field, liveSets(reader), true, (size) => new Uint32Array(size))
   const values: number[] = []
   for (let value = 0; value < totals.length; value++) if (totals[value] > 0) values.push(value)
-  const largest = { version: reader.version, order: Uint32Array.from(values.sort((a, b) => totals[b] - totals[a])), totals }
+  // Half an order is nobody's.
+  if (isOver()) return { version: -1, order: Uint32Array.from(values), totals }
+  const largest = { version: reader.version, order: Uint32Array.from(sortSpending(values, (a, b) => totals[b] - totals[a])), totals }
   orders.set(reader.dictionary(field), largest)
   return largest
 }
@@ -191,8 +210,8 @@ const sumOf = (rows: ReadonlyArray<Row>): { sum: number; avg: number } => {
 const inRanges = (request: FacetRequest, rows: ReadonlyArray<Row>): Row[] => {
   const merged = new Map<string, Counted>()
   for (const { value, counted } of rows) {
-    const number = Number(value)
-    const range = request.ranges.find(({ from, to }) => number >= from && number < to)
+    spend(8)
+    const range = rangeAround(request.ranges, Number(value))
     if (range === undefined) continue
     const known = merged.get(range.label)
     if (known === undefined) merged.set(range.label, { ...counted })
@@ -218,6 +237,7 @@ const countValues = (reader: CollectionReader, request: FacetRequest, sets: Read
     const { dictionary, counts, seen } = countByDictionary(reader, request.field, sets)
     for (let value = 0; value < counts.length; value++) {
       if (counts[value] === 0) continue
+      if (spend(16)) break
       const from = sets[seen![value * 2]]
       merged.set(dictionary.text(value), { count: counts[value], value, view: from.view, doc: seen![value * 2 + 1] })
     }
@@ -255,12 +275,14 @@ const countByDictionary = (reader: CollectionReader, field: string, sets: Readon
     const { bits, isAll, view } = sets[s]
     if (numbersOnly && isAll === true) {
       const totals = segmentTotals(view, field, column)
+      spend(totals.length)
       for (let ordinal = 0; ordinal < totals.length; ordinal++) counts[map[ordinal]] += totals[ordinal]
     } else if (seen !== undefined) countSeen(column, bits, view.segment.seqs, map, counts, seen, s)
     else {
       // Cell 0 takes the documents without a value.
       const own = spareOwn.zeros(column.table.size + 1)
       for (const docs of sets[s].docs ??= [listed(sets, bits)]) {
+        if (spend(docs.length)) break
         if (column.single !== undefined) countSingles(column.single, docs, own)
         else countLists(column, docs, own)
       }
@@ -281,7 +303,9 @@ const countLongs = (single: Uint32Array, docs: Uint32Array, into: Uint32Array): 
 const countLists = (column: ValueColumn, docs: Uint32Array, into: Uint32Array): void => {
   const starts = column.starts!, ordinals = column.ordinals!, { hasRepeats } = column
   for (let d = 0; d < docs.length; d++) {
-    const start = starts[docs[d]]
+    const start = starts[docs[d]], count = starts[docs[d] + 1] - start
+    if (spend(count)) return
+    if (hasRepeats && count > REPEATS_LOOKED_FOR_MAX) { for (const ordinal of new Set(ordinals.subarray(start, start + count))) into[ordinal + 1]++; continue }
     for (let i = start, end = starts[docs[d] + 1]; i < end; i++) {
       // A value repeated within a document counts once.
       let isRepeated = false
@@ -304,12 +328,15 @@ const countSeen = (column: ValueColumn, bits: Bits, seqs: Uint32Array, map: Uint
       const low = word & -word
       word ^= low
       const doc = (w << 5) + 31 - Math.clz32(low)
+      if (spend(4)) return
       if (single !== undefined) {
         const ordinal = single[doc]
         if (ordinal !== 0) meet(map[ordinal - 1], doc)
         continue
       }
-      const start = starts![doc]
+      const start = starts![doc], count = starts![doc + 1] - start
+      spend(count)
+      if (hasRepeats && count > REPEATS_LOOKED_FOR_MAX) { for (const ordinal of new Set(ordinals!.subarray(start, start + count))) meet(map[ordinal], doc); continue }
       for (let i = start, end = starts![doc + 1]; i < end; i++) {
         const ordinal = ordinals![i]
         let isRepeated = false
@@ -319,6 +346,8 @@ const countSeen = (column: ValueColumn, bits: Bits, seqs: Uint32Array, map: Uint
     }
   }
 }
+/** Documents between two chances to give way. */
+const TOTALS_STEP_DOCS = 8_192
 /** Live documents per ordinal of a segment, and which deletions it knows of. */
 interface Totals { readonly live: Uint32Array; gone: Bits | undefined; goneCount: number }
 const totalsName = (field: string): string => `totals:${field}`
@@ -326,7 +355,7 @@ const totalsName = (field: string): string => `totals:${field}`
 const segmentTotals = (view: SegmentView, field: string, column: ValueColumn): Uint32Array => {
   const work = totalling(view, field, column)
   let step = work.next()
-  while (step.done !== true) step = work.next()
+  while (step.done !== true) { spend(TOTALS_STEP_DOCS); step = work.next() }
   const totals = step.value
   if (view.deleted !== undefined && totals.goneCount !== view.deletedCount) {
     const gone = totals.gone ??= bitsOf(view.segment.docs)
@@ -344,7 +373,7 @@ function* totalling({ segment }: SegmentView, field: string, column: ValueColumn
   const live = new Uint32Array(column.table.size)
   for (let doc = 0; doc < segment.docs; doc++) {
     addDocument(column, doc, live, 1)
-    if ((doc & 8_191) === 8_191) yield
+    if ((doc & (TOTALS_STEP_DOCS - 1)) === TOTALS_STEP_DOCS - 1) yield
   }
   const totals: Totals = { live, gone: undefined, goneCount: 0 }
   segment.derived.set(totalsName(field), totals)
@@ -360,6 +389,7 @@ export function* preparingCounts(view: SegmentView, field: string, replaced?: Re
 const addDocument = (column: ValueColumn, doc: number, counts: Uint32Array, step: number): void => {
   if (column.single !== undefined) { if (column.single[doc] !== 0) counts[column.single[doc] - 1] += step; return }
   const { starts, ordinals } = column
+  if (starts![doc + 1] - starts![doc] > REPEATS_LOOKED_FOR_MAX) { for (const ordinal of new Set(ordinals!.subarray(starts![doc], starts![doc + 1]))) counts[ordinal] += step; return }
   for (let i = starts![doc]; i < starts![doc + 1]; i++) {
     let isRepeated = false
     for (let j = starts![doc]; j < i && !isRepeated; j++) isRepeated = ordinals![j] === ordinals![i]
@@ -369,7 +399,9 @@ const addDocument = (column: ValueColumn, doc: number, counts: Uint32Array, step
 const countGroups = (column: ValueColumn, bits: Bits, groupOf: (doc: number) => number, groups: Map<string, Set<number>>, merged: Map<string, Counted>, view: SegmentView): void => {
   for (let doc = 0; doc < view.segment.docs; doc++) {
     if (!hasBit(bits, doc)) continue
+    if (spend(16)) return
     eachOrdinal(column, doc, (ordinal) => {
+      spend(16)
       const value = column.table.text(ordinal)
       let seen = groups.get(value)
       if (seen === undefined) { groups.set(value, seen = new Set()); merged.set(value, { count: 0, view, doc }) }
@@ -388,12 +420,20 @@ const addSiblings = (field: string, sibling: string, sets: ReadonlyArray<Faceted
     if (column === undefined || numbers === undefined) continue
     for (let doc = 0; doc < view.segment.docs; doc++) {
       if (!hasBit(bits, doc)) continue
+      if (spend(16)) return
       const value = numbers.first(doc)
-      if (value !== undefined) eachOrdinal(column, doc, (ordinal) => { const entry = merged.get(column.table.text(ordinal)); if (entry !== undefined) entry.sibling = value })
+      if (value !== undefined) eachOrdinal(column, doc, (ordinal) => { spend(16); const entry = merged.get(column.table.text(ordinal)); if (entry !== undefined) entry.sibling = value })
     }
   }
 }
 
+/** They follow each other without a gap, so the last one that begins in time is the only one that can hold the value. */
+const rangeAround = (ranges: FacetRequest["ranges"], value: number): FacetRequest["ranges"][number] | undefined => {
+  let low = 0, high = ranges.length
+  while (low < high) { const middle = (low + high) >>> 1; if (ranges[middle].from <= value) low = middle + 1; else high = middle }
+  const range = ranges[low - 1]
+  return range !== undefined && value >= range.from && value < range.to ? range : ranges.find(({ from, to }) => value >= from && value < to)
+}
 const countRanges = (request: FacetRequest, sets: ReadonlyArray<FacetedSet>): Map<string, Counted> => {
   const merged = new Map<string, Counted>()
   const groups = new Map<string, Set<number>>()
@@ -402,12 +442,13 @@ const countRanges = (request: FacetRequest, sets: ReadonlyArray<FacetedSet>): Ma
     if (column === undefined) continue
     for (let doc = 0; doc < view.segment.docs; doc++) {
       if (!hasBit(bits, doc)) continue
+      if (spend(8)) return merged
       const from = column.starts === undefined ? doc : column.starts[doc]
       const end = column.starts === undefined ? (hasBit(column.has!, doc) ? doc + 1 : doc) : column.starts[doc + 1]
       const seen = new Set<string>()
       for (let i = from; i < end; i++) {
-        const value = column.values[i]
-        const range = request.ranges.find((candidate) => value >= candidate.from && value < candidate.to)
+        spend(8)
+        const range = rangeAround(request.ranges, column.values[i])
         if (range === undefined || seen.has(range.label)) continue
         seen.add(range.label)
         const known = merged.get(range.label)
@@ -437,11 +478,13 @@ const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): { min: nu
     const { values, starts, has } = column
     for (let w = 0; w < bits.length; w++) {
       let word = bits[w]
+      if (word !== 0 && spend(32)) break
       while (word !== 0) {
         const low = word & -word
         word ^= low
         const doc = (w << 5) + 31 - Math.clz32(low)
         if (starts === undefined && !hasBit(has!, doc)) continue
+        if (starts !== undefined) spend(starts[doc + 1] - starts[doc])
         for (let i = starts === undefined ? doc : starts[doc], end = starts === undefined ? doc + 1 : starts[doc + 1]; i < end; i++) {
           const value = values[i]
           if (value < min) min = value
@@ -457,19 +500,22 @@ const numericStats = (field: string, sets: ReadonlyArray<FacetedSet>): { min: nu
   return n === 0 ? undefined : { min, max, sum: sum + rest, avg: (sum + rest) / n }
 }
 
+/** A text that is tokenized, beside its characters; and comparing two words by their edits. */
+const TOKENIZING_STEPS = 64, EDITS_STEPS = 32
 // ---- facet query and parents ---------------------------------------------------------------------------------------
 
 /** Rows whose value holds every word of the query: without typos if there are any, else with the fewest that find some. */
-const matchingRows = (schema: CollectionSchema, name: string, rows: ReadonlyArray<Row>, query: FacetQuery, cutoff: Cutoff | undefined): Row[] => {
+const matchingRows = (schema: CollectionSchema, name: string, rows: ReadonlyArray<Row>, query: FacetQuery): Row[] => {
   const field = schema.fields.find((candidate) => candidate.name === name)
   if (field === undefined) return []
   const analyzer = analyzerOf(schema, field)
   // Values that the time was too short for match nothing.
-  const spans = rows.map(({ value }, i) => (i & CUTOFF_STEP_MASK) === CUTOFF_STEP_MASK && cutoff?.check() === true || cutoff?.isPast === true ? [] : analyzer.tokenizeWithOffsets(value))
+  const spans = rows.map(({ value }) => spend(TOKENIZING_STEPS + value.length) ? [] : analyzer.tokenizeWithOffsets(value))
   for (let typos = 0; typos <= query.numTypos; typos++) {
     const matcher = facetMatcher(query, typos)
     const found = rows.flatMap((row, i): Row[] => {
       const words = new Set<number>()
+      if (spend(4 + spans[i].length * query.tokens.length * (typos === 0 ? 1 : EDITS_STEPS))) return []
       for (const { token } of spans[i]) { const match = matcher(token); if (match !== undefined) words.add(match.wanted) }
       return words.size < query.tokens.length ? [] : [{ ...row, found: { spans: spans[i], matcher } }]
     })
@@ -491,7 +537,7 @@ const facetMatcher = (query: FacetQuery, typos: number): TokenMatcher => (token)
 
 const parentOf = (reader: CollectionReader, plan: SearchPlan, field: string, value: string, entry: Counted): { parent?: unknown } => {
   const text = reader.documents.text(entry.view.segment.seqs[entry.doc])
-  if (text === undefined) return {}
+  if (text === undefined || spend(text.length)) return {}
   plan.budget?.hold(text.length, "facets")
   const path = field.split(".")
   const parents: unknown[] = []
@@ -500,12 +546,12 @@ const parentOf = (reader: CollectionReader, plan: SearchPlan, field: string, val
     if (typeof at !== "object" || at === null) return
     const record = at as Record<string, unknown>
     if (depth === path.length - 1) {
-      const own = record[path[depth]]
+      const own = ownValue(record, path[depth])
       const values = Array.isArray(own) ? own : [own]
       if (values.some((one) => (typeof one === "number" ? [String(one), floatText(one)] : [String(one)]).includes(value))) parents.push(at)
       return
     }
-    walk(record[path[depth]], depth + 1)
+    walk(ownValue(record, path[depth]), depth + 1)
   }
   walk(JSON.parse(text), 0)
   return parents.length > 0 ? { parent: parents[0] } : {}

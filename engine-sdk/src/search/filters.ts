@@ -10,37 +10,36 @@ import { compareBytes, encodeUtf8 } from "../index/bytes.ts"
 import type { NumberColumn, TextColumn } from "../index/columns.ts"
 import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
+import { BoundedMap } from "../bounded-map.ts"
 import type { Segment } from "../index/segment.ts"
 import { nextTurn } from "../store/turns.ts"
-import { FILTER_GIVEN_UP, type Cutoff } from "./cutoff.ts"
+import { spendInFilter, unlessGivenUp } from "./cutoff.ts"
 import type { SearchScope } from "./scope.ts"
 import { distance_m, SphericalPolygon } from "./geo.ts"
 import { joinBits } from "./joins.ts"
 import { hasPlace, intersectTerms, isPhraseAt } from "./places.ts"
 import { WALKED, walkOrder } from "./walk-order.ts"
 
-/** 20 bytes a document at most. */
-const CACHED_LEAVES_MAX = 160
-/** Documents between two looks at the clock, less one, where each costs more than a comparison: an angle, or a text to parse. */
-const GEO_STEP_MASK = 1_023, ELEMENT_STEP_MASK = 63
-const giveUpWhenPast = (cutoff: Cutoff | undefined): void => { if (cutoff?.check() === true) throw FILTER_GIVEN_UP }
-/** Keys of sets that were asked for once, and how long one may be: 256 kB a segment at most, in practice a tenth. */
-const ASKED_MAX = 256, ASKED_LENGTH_MAX = 1_024
+/** Sets of a segment: some hundred and sixty of them, and their texts. */
+const SETS_bytes_A_DOCUMENT = 20, SETS_bytes_MIN = 200_000
+/** Steps of what costs more than a comparison: an angle, looking an id up, and a character of a text that is parsed. */
+const ANGLE_STEPS = 8, ID_STEPS = 16, CHARACTERS_PER_STEP = 4
+/** Documents of a column that are compared between two accounts of it. */
+const BLOCK_DOCS = 8_192
+/** Values of one comparison whose set may be remembered. */
+const KEPT_VALUES_MAX = 64
+/** Keys of sets that were asked for once, and how long one may be; in practice a tenth of the bound. */
+const ASKED_bytes_MAX = 500_000, ASKED_LENGTH_MAX = 1_024
 
 /** Live documents of each view that pass, to be read only; undefined = every live document and nothing is deleted. None of a view for which the time was too short. */
-export const allowedBits = (scope: SearchScope, reader: CollectionReader, filter: Filter | undefined, cutoff?: Cutoff): Array<ReadonlyBits | undefined> => {
-  const evaluation = new FilterEvaluation(scope, reader, cutoff)
+export const allowedBits = (scope: SearchScope, reader: CollectionReader, filter: Filter | undefined): Array<ReadonlyBits | undefined> => {
+  const evaluation = new FilterEvaluation(scope, reader)
   const passing = (view: SegmentView): ReadonlyBits | undefined => {
     if (filter === undefined && view.deleted === undefined) return undefined
     if (view.deleted === undefined) return evaluation.shared(filter!, view)
     return andNotInto(filter === undefined ? fillBits(bitsOf(view.segment.docs), view.segment.docs) : evaluation.bits(filter, view), view.deleted)
   }
-  return reader.views.map((view) => {
-    try { return passing(view) } catch (error) {
-      if (error !== FILTER_GIVEN_UP) throw error
-      return bitsOf(view.segment.docs)
-    }
-  })
+  return reader.views.map((view) => unlessGivenUp(() => passing(view), undefined) ?? (filter === undefined && view.deleted === undefined ? undefined : bitsOf(view.segment.docs)))
 }
 
 export class FilterEvaluation {
@@ -48,27 +47,31 @@ export class FilterEvaluation {
   private readonly reader: CollectionReader
   /** Completions of a prefix value are chosen over all segments, once. */
   private readonly completions = new Map<string, ReadonlyArray<Uint8Array>>()
-  private readonly cutoff: Cutoff | undefined
-  constructor(scope: SearchScope, reader: CollectionReader, cutoff?: Cutoff) { this.scope = scope; this.reader = reader; this.cutoff = cutoff }
+  /** Values of the other collection that a join lets through: the same for every segment of this one. */
+  private readonly joined = new Map<Filter, ReadonlySet<string>>()
+  constructor(scope: SearchScope, reader: CollectionReader) { this.scope = scope; this.reader = reader }
+  /** The bits of a filter; none where the time was too short for it. */
+  complete(filter: Filter, view: SegmentView): Bits { return unlessGivenUp(() => this.bits(filter, view), undefined) ?? bitsOf(view.segment.docs) }
 
   /** A set that may be remembered and is only to be read. Deleted documents may be in it. */
   shared(filter: Filter, view: SegmentView): ReadonlyBits {
     const { segment } = view
     switch (filter.kind) {
-      case "string": return filter.values.some((value) => value.prefix) ? this.stringBits(filter, segment) : cachedLeaf(segment, filter, () => { giveUpWhenPast(this.cutoff); return this.stringBits(filter, segment) })
+      case "string": return filter.values.some((value) => value.prefix) ? this.stringBits(filter, segment) : cachedLeaf(segment, filter, () => this.stringBits(filter, segment))
       case "number": {
-        const compute = (): Bits => { giveUpWhenPast(this.cutoff); return numberBits(filter, segment) }
+        const compute = (): Bits => numberBits(filter, segment)
         // A key says of an end only that it is infinite.
         return filter.ranges.some(({ max, min }) => min === Infinity || max === -Infinity) ? compute() : cachedLeaf(segment, filter, compute)
       }
       case "bool": return cachedLeaf(segment, filter, () => boolBits(filter.field, filter.values, segment))
-      case "geo": return cachedLeaf(segment, filter, () => geoBits(filter, segment, this.cutoff))
+      case "geo": return cachedLeaf(segment, filter, () => geoBits(filter, segment))
       default: return this.bits(filter, view)
     }
   }
   /** A fresh set the caller may change. Deleted documents may be in it. */
   bits(filter: Filter, view: SegmentView): Bits {
     const { segment } = view
+    spendInFilter(segment.docs >>> 5)
     switch (filter.kind) {
       case "and": return andInto(this.bits(filter.left, view), this.shared(filter.right, view))
       case "or": return orInto(this.bits(filter.left, view), this.shared(filter.right, view))
@@ -77,7 +80,7 @@ export class FilterEvaluation {
       case "none": return bitsOf(segment.docs)
       case "ids": {
         const bits = bitsOf(segment.docs)
-        for (const id of filter.ids) for (const doc of segment.docsOfId(id)) setBit(bits, doc)
+        for (const id of filter.ids) { spendInFilter(ID_STEPS); for (const doc of segment.docsOfId(id)) setBit(bits, doc) }
         return bits
       }
       case "string": case "number": case "bool": case "geo": return this.shared(filter, view).slice()
@@ -85,7 +88,7 @@ export class FilterEvaluation {
         const bits = bitsOf(segment.docs), column = segment.geo(filter.field)
         if (column === undefined) return bits
         for (let doc = 0; doc < segment.docs; doc++) {
-          if ((doc & GEO_STEP_MASK) === 0) giveUpWhenPast(this.cutoff)
+          spendInFilter(ANGLE_STEPS + (column.starts[doc + 1] - column.starts[doc]) * ANGLE_STEPS)
           const points: Array<[number, number]> = []
           for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) points.push([column.coordinates[p * 2], column.coordinates[p * 2 + 1]])
           if (points.length > 2 && new SphericalPolygon(points).contains(filter.lat, filter.lng)) setBit(bits, doc)
@@ -94,8 +97,7 @@ export class FilterEvaluation {
       }
       case "element": return this.elementBits(filter.path, filter.filter, view)
       case "join":
-        giveUpWhenPast(this.cutoff)
-        return joinBits(this.scope, this.reader, filter.collection, filter.filter, view)
+        return joinBits(this.scope, this.reader, filter, view, this.joined)
     }
   }
 
@@ -104,6 +106,7 @@ export class FilterEvaluation {
     const column = segment.text(filter.field)
     if (column === undefined) return bits
     for (const value of filter.values) {
+      spendInFilter(ID_STEPS + value.tokens.length)
       if (value.tokens.length === 0) continue
       const tokens = value.tokens.map(encodeUtf8)
       if (!value.prefix) { matchTokens(column, tokens, value.match, bits); continue }
@@ -122,7 +125,7 @@ export class FilterEvaluation {
     const words = new Map<string, number>()
     for (const { segment } of this.reader.views) {
       const column = segment.text(field)
-      if (column !== undefined) expandTerm(column, token, 0, true, (term) => { const word = column.terms.text(term); words.set(word, (words.get(word) ?? 0) + column.frequency(term)) })
+      if (column !== undefined) expandTerm(column, token, 0, true, (term) => { spendInFilter(ID_STEPS); const word = column.terms.text(term); words.set(word, (words.get(word) ?? 0) + column.frequency(term)) })
     }
     const ordered = [...words].map(([word, worth]) => ({ bytes: encodeUtf8(word), worth })).sort((a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
     // Of equals those that the reference meets first, where it meets them all; else those first in the alphabet.
@@ -139,10 +142,10 @@ export class FilterEvaluation {
     const possible = this.bits(withoutNegations(inner), view)
     if (view.deleted !== undefined) andNotInto(possible, view.deleted)
     const { segment } = view
-    let looked = 0
+    const checks = checksOf(inner)
     eachBit(possible.slice(), (doc) => {
-      if ((looked++ & ELEMENT_STEP_MASK) === 0) giveUpWhenPast(this.cutoff)
       const text = this.reader.documents.text(segment.seqs[doc])
+      spendInFilter(ID_STEPS + ((text?.length ?? 0) / CHARACTERS_PER_STEP | 0) * checks)
       const isMatch = text !== undefined && elementsAt(JSON.parse(text), path.split(".")).some((element) => matchesElement(this.reader.schema, inner, element, path))
       if (!isMatch) clearBit(possible, doc)
     })
@@ -151,29 +154,30 @@ export class FilterEvaluation {
 }
 
 /** Sets of a segment, least recently used first, and what was asked once: a range that never comes again must not push out a category. */
-interface LeafCache { readonly sets: Map<string, Bits>; readonly asked: Set<string> }
+interface LeafCache { readonly sets: BoundedMap<string, Bits>; readonly asked: BoundedMap<string, true> }
 const cachedLeaf = (segment: Segment, filter: Filter, compute: () => Bits): ReadonlyBits => {
-  if (segment.docs < 256) return compute()
+  if (segment.docs < 256 || isLong(filter)) return compute()
   let cache = segment.derived.get("filters") as LeafCache | undefined
-  if (cache === undefined) segment.derived.set("filters", cache = { sets: new Map(), asked: new Set() })
+  if (cache === undefined) segment.derived.set("filters", cache = {
+    sets: new BoundedMap({ bytes_max: Math.max(SETS_bytes_MIN, segment.docs * SETS_bytes_A_DOCUMENT), bytesOf: (key, bits) => key.length * 2 + bits.byteLength }),
+    asked: new BoundedMap({ bytes_max: ASKED_bytes_MAX, bytesOf: (key) => key.length * 2 }),
+  })
   const { asked, sets } = cache
   const key = keyOf(filter)
   const known = sets.get(key)
   if (known !== undefined) {
-    sets.delete(key)
-    sets.set(key, known)
+    sets.renew(key)
     return known
   }
   const bits = compute()
-  if (asked.delete(key)) {
-    if (sets.size >= CACHED_LEAVES_MAX) sets.delete(sets.keys().next().value!)
+  if (asked.has(key)) {
+    asked.delete(key)
     sets.set(key, bits)
-  } else if (key.length <= ASKED_LENGTH_MAX) {
-    if (asked.size >= ASKED_MAX) asked.delete(asked.keys().next().value!)
-    asked.add(key)
-  }
+  } else if (key.length <= ASKED_LENGTH_MAX) asked.set(key, true)
   return bits
 }
+/** A list that nobody sends twice, and whose key would cost more than it saves. */
+const isLong = (filter: Filter): boolean => (filter.kind === "string" && filter.values.length > KEPT_VALUES_MAX) || (filter.kind === "number" && filter.ranges.length > KEPT_VALUES_MAX) || (filter.kind === "geo" && filter.areas.length > KEPT_VALUES_MAX)
 /** The plain writer is several times faster; it only refuses 64-bit integers, which are rare. */
 const keyOf = (filter: Filter): string => {
   try { return JSON.stringify(filter) } catch { return JSON.stringify(filter, (_name, value) => typeof value === "bigint" ? `${value}n` : value) }
@@ -182,10 +186,11 @@ const keyOf = (filter: Filter): string => {
 const matchTokens = (column: TextColumn, tokens: ReadonlyArray<Uint8Array>, match: "contains" | "equals" | "phrase" | "starts", into: Bits): void => {
   const terms = tokens.map((token) => column.terms.find(token))
   if (terms.includes(-1)) return
-  if (match === "contains") return intersectTerms(column, terms, undefined, into)
-  if (match === "phrase") return intersectTerms(column, terms, (_doc, postings) => isPhraseAt(column, postings), into)
+  const all = (test: Parameters<typeof intersectTerms>[2]): void => { intersectTerms(column, terms, test, into); spendInFilter(0) }
+  if (match === "contains") return all(undefined)
+  if (match === "phrase") return all((_doc, postings) => isPhraseAt(column, postings))
   const isStart = match === "starts"
-  intersectTerms(column, terms, (doc, postings) => {
+  all((doc, postings) => {
     const elements = column.elementStarts === undefined ? 1 : column.elementStarts[doc + 1] - column.elementStarts[doc]
     for (let element = 0; element < elements; element++) {
       if (!isStart && column.lengthOf(doc, element) !== terms.length) continue
@@ -194,7 +199,7 @@ const matchTokens = (column: TextColumn, tokens: ReadonlyArray<Uint8Array>, matc
       if (all) return true
     }
     return false
-  }, into)
+  })
 }
 
 const numberBits = (filter: NumberFilter, segment: Segment): Bits => {
@@ -202,6 +207,7 @@ const numberBits = (filter: NumberFilter, segment: Segment): Bits => {
   const column = segment.numbers(filter.field)
   if (column === undefined) return bits
   for (const range of filter.ranges) {
+    spendInFilter(ID_STEPS)
     if (column.big !== undefined || typeof range.min === "bigint" || typeof range.max === "bigint") bigRange(column, range, segment.docs, bits)
     else {
       const isFloat = filter.type === "float"
@@ -218,6 +224,7 @@ const plainRange = (column: NumberColumn, min: number, max: number, minOpen: boo
   if (starts === undefined) {
     // A word of 32 documents at a time; what has no value is masked afterwards.
     for (let w = 0, doc = 0; w < into.length; w++) {
+      if ((doc & (BLOCK_DOCS - 1)) === 0) spendInFilter(BLOCK_DOCS)
       let word = 0
       for (let bit = 0, end = Math.min(32, docs - (w << 5)); bit < end; bit++, doc++) {
         const v = values[doc]
@@ -231,6 +238,7 @@ const plainRange = (column: NumberColumn, min: number, max: number, minOpen: boo
     return
   }
   for (let doc = 0; doc < docs; doc++) for (let i = starts[doc]; i < starts[doc + 1]; i++) {
+    spendInFilter(1)
     const v = values[i]
     if (v >= min && v <= max && !(minOpen && v === min) && !(maxOpen && v === max)) { setBit(into, doc); break }
   }
@@ -339,6 +347,7 @@ const steppedRange = ({ below, bounds, members, starts }: Steps, values: ArrayLi
   const isInside = (value: number): boolean => value >= min && value <= max && !(minOpen && value === min) && !(maxOpen && value === max)
   const add = (bucket: number): void => {
     const end = starts[bucket + 1]
+    spendInFilter(end - starts[bucket])
     if (bucket === first || bucket === last) { for (let i = starts[bucket]; i < end; i++) if (isInside(values[members[i]])) setBit(into, members[i]) }
     else for (let i = starts[bucket]; i < end; i++) { const doc = members[i]; into[doc >>> 5] |= 1 << (doc & 31) }
   }
@@ -349,6 +358,7 @@ const steppedRange = ({ below, bounds, members, starts }: Steps, values: ArrayLi
     return
   }
   const over = below[from], under = below[to]
+  spendInFilter(into.length)
   for (let w = 0; w < into.length; w++) into[w] |= under[w] & ~over[w]
   for (let bucket = first; bucket <= from * FINER; bucket++) add(bucket)
   for (let bucket = to * FINER + 1; bucket <= last; bucket++) add(bucket)
@@ -358,6 +368,7 @@ const bigRange = (column: NumberColumn, range: NumberFilter["ranges"][number], d
   const inside = (v: bigint | number): boolean => (range.minOpen === true ? v > range.min : v >= range.min) && (range.maxOpen === true ? v < range.max : v <= range.max)
   const valueAt = (i: number): bigint | number => column.big === undefined ? column.values[i] : column.big[i]
   for (let doc = 0; doc < docs; doc++) {
+    spendInFilter(column.starts === undefined ? 4 : 4 + (column.starts[doc + 1] - column.starts[doc]) * 4)
     if (column.starts === undefined) { if (hasBit(column.has!, doc) && inside(valueAt(doc))) setBit(into, doc) }
     else for (let i = column.starts[doc]; i < column.starts[doc + 1]; i++) if (inside(valueAt(i))) { setBit(into, doc); break }
   }
@@ -367,7 +378,7 @@ const boolBits = (field: string, wanted: ReadonlyArray<boolean>, segment: Segmen
   if (column !== undefined) for (const value of wanted) plainRange(column, Number(value), Number(value), false, false, segment.docs, bits)
   return bits
 }
-const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segment, cutoff: Cutoff | undefined): Bits => {
+const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segment): Bits => {
   const bits = bitsOf(segment.docs), column = segment.geo(filter.field)
   if (column === undefined) return bits
   const tests = filter.areas.map((area) => {
@@ -375,8 +386,10 @@ const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segment, cut
     const polygon = new SphericalPolygon(area.points)
     return (lat: number, lng: number): boolean => polygon.contains(lat, lng)
   })
+  // A polygon costs an angle for each of its corners.
+  const corners = filter.areas.reduce((sum, area) => sum + (area.kind === "radius" ? 1 : area.points.length), 0)
   for (let doc = 0; doc < segment.docs; doc++) {
-    if ((doc & GEO_STEP_MASK) === 0) giveUpWhenPast(cutoff)
+    spendInFilter(1 + (column.starts[doc + 1] - column.starts[doc]) * corners * ANGLE_STEPS)
     for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) {
       const lat = column.coordinates[p * 2], lng = column.coordinates[p * 2 + 1]
       if (tests.some((test) => test(lat, lng))) { setBit(bits, doc); break }
@@ -387,6 +400,16 @@ const geoBits = (filter: Extract<Filter, { kind: "geo" }>, segment: Segment, cut
 
 // ---- conditions on one element -------------------------------------------------------------------------------------
 
+/** Comparisons of one element. */
+const checksOf = (filter: Filter): number => {
+  switch (filter.kind) {
+    case "and": case "or": return checksOf(filter.left) + checksOf(filter.right)
+    case "not": return checksOf(filter.filter)
+    case "string": return filter.values.length
+    case "number": return filter.ranges.length
+    default: return 1
+  }
+}
 /** A necessary condition that columns can answer: negated parts say nothing about other elements. */
 const withoutNegations = (filter: Filter): Filter => {
   switch (filter.kind) {
@@ -401,8 +424,8 @@ const elementsAt = (value: unknown, path: ReadonlyArray<string>): unknown[] => {
   if (typeof value !== "object" || value === null) return []
   const record = value as Record<string, unknown>
   const joined = path.join(".")
-  if (path.length > 1 && joined in record) return elementsAt(record[joined], [])
-  return path[0] in record ? elementsAt(record[path[0]], path.slice(1)) : []
+  if (path.length > 1 && Object.hasOwn(record, joined)) return elementsAt(record[joined], [])
+  return Object.hasOwn(record, path[0]) ? elementsAt(record[path[0]], path.slice(1)) : []
 }
 const matchesElement = (schema: CollectionSchema, filter: Filter, element: unknown, path: string): boolean => {
   switch (filter.kind) {

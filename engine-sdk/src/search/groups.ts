@@ -1,6 +1,7 @@
 /** Group numbers of documents by the values of their group fields (engine-contract 9.6). */
 import type { GroupRequest } from "../plan.ts"
 import type { SegmentView } from "../index/reader.ts"
+import { spend } from "./cutoff.ts"
 import { eachOrdinal } from "./facets.ts"
 
 /** Numbers groups across segments: documents with the same values share one. */
@@ -32,7 +33,7 @@ export class Grouping {
     for (const field of this.request.fields) {
       const column = segment.values(field)
       let values = 0
-      if (column !== undefined) eachOrdinal(column, doc, (ordinal) => { const text = column.table.text(ordinal); key += `${text.length}:${text}`; values++ })
+      if (column !== undefined) eachOrdinal(column, doc, (ordinal) => { spend(16); const text = column.table.text(ordinal); key += `${text.length}:${text}`; values++ })
       if (values === 0) lacks = true
       key += "|"
     }

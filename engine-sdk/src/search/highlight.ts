@@ -1,16 +1,21 @@
 /** Highlights of one hit in both wire forms (engine-contract 10.3, 10.4), from the stored document. */
 import { analyzerOf, FewTokens, wantedTokens, type Analyzer, type WantedTokens } from "../analysis/analyzer.ts"
 import { isSelected, type StoredDocument } from "../documents/mod.ts"
+import { ownValue, putAllOwn, putOwn } from "../documents/own-value.ts"
 import type { HighlightRequest, Selection, TextQuery } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import type { TextColumn } from "../index/columns.ts"
 import type { Segment } from "../index/segment.ts"
+import { BoundedMap } from "../bounded-map.ts"
 import type { AnswerBudget } from "./answer-budget.ts"
+import { isOver, spend } from "./cutoff.ts"
 import type { SearchScope } from "./scope.ts"
 import type { Combination, KnownTerms } from "./text-search.ts"
 import { bestWindow, isShownWhole, markWhole, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch, type WordFinder } from "./highlight-text.ts"
 
 const ARRAY_ELEMENTS_MAX = 5
+/** A text that is marked, beside its characters. */
+const MARKING_STEPS = 32
 type Json = Record<string, unknown>
 
 /** Words that took part in matching, then the words of the query itself where a document has them. */
@@ -142,7 +147,7 @@ const byScore = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<FieldMarks> =
   }
   return sorted
 }
-const putMarks = ({ field, texts }: FieldMarks, into: Json): void => { into[field.name] = isList(texts) ? texts.map(({ made }) => leafOf(made)) : leafOf(texts.made) }
+const putMarks = ({ field, texts }: FieldMarks, into: Json): void => putOwn(into, field.name, isList(texts) ? texts.map(({ made }) => leafOf(made)) : leafOf(texts.made))
 const flatMarks = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<Json> => byScore(fields).map((one) => {
   const { best, field, texts } = one
   if (!isList(texts)) return { field: field.name, ...leafOf(texts.made) }
@@ -162,13 +167,11 @@ class ObjectMarks implements HitMarks {
 }
 export const NO_MARKS: HitMarks = new PlainMarks([])
 
-const NAMES_MAX = 1_000
-const names = new Map<string, string>()
+const names = new BoundedMap<string, string>({ bytes_max: 1_000_000, bytesOf: (name, made) => 2 * (name.length + made.length) })
 const nameJson = (name: string): string => {
   const known = names.get(name)
   if (known !== undefined) return known
   const made = JSON.stringify(name)
-  if (names.size >= NAMES_MAX) names.clear()
   names.set(name, made)
   return made
 }
@@ -274,6 +277,9 @@ export class Highlighter {
   /** Reads what is marked out of the document; nothing of the index is read any more when the forms are made. */
   marks(document: StoredDocument, segment: Segment, s: number, doc: number): HitMarks {
     const { plan } = this
+    // Nothing is marked in hits that the time was too short for.
+    if (isOver()) return NO_MARKS
+    spend((document.text?.length ?? 0) >>> 2)
     const fields: HighlightedField[] = [], asked: string[] = []
     for (let f = 0; f < plan.fields.length; f++) if (this.mayMatch(f, segment, s, doc)) { fields.push(plan.fields[f]); asked.push(plan.fields[f].name) }
     const values = document.pick(asked)
@@ -311,6 +317,7 @@ export class Highlighter {
   }
 
   private textOf(text: string, field: HighlightedField): MarkedText {
+    if (spend(MARKING_STEPS + text.length)) return unmarked(text, field.rules.isFull)
     if (text.length > REPEATED_TEXT_MAX) return this.marked(text, field)
     // Brands and categories repeat from hit to hit.
     let known = this.repeated.get(field)
@@ -339,12 +346,13 @@ export class Highlighter {
 
   /** An object with all its leaves, where any of its texts matches. */
   private whole(document: Json, path: ReadonlyArray<string>, into: Json): void {
-    if (path.length !== 1 || !(path[0] in document)) return
+    if (path.length !== 1 || !Object.hasOwn(document, path[0])) return
     let matched = false
     const { affixTokens, bytes_max, snippetThreshold, startTag, endTag, fullFields } = this.request
     const walk = (value: unknown, name: string): unknown => {
       if (Array.isArray(value)) return value.map((element) => walk(element, name))
       if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner, `${name}.${key}`)]))
+      spend(this.schema.fields.length)
       const field = this.schema.fields.find((candidate) => candidate.name === name)
       if (typeof value !== "string" || field === undefined) return { matched_tokens: [], snippet: String(value) }
       const found = this.textOf(value, {
@@ -356,7 +364,7 @@ export class Highlighter {
       return leafOf(found.made)
     }
     const made = walk(document[path[0]], path[0])
-    if (matched) into[path[0]] = made
+    if (matched) putOwn(into, path[0], made)
   }
 
   /** Rebuilds the objects along the path with only this field in them. */
@@ -373,13 +381,13 @@ export class Highlighter {
     const walk = (value: unknown, depth: number, before: unknown): unknown => {
       if (depth === field.path.length) return leaf(value)
       if (Array.isArray(value)) return value.map((element, i) => walk(element, depth, Array.isArray(before) ? before[i] : undefined) ?? {})
-      if (typeof value !== "object" || value === null || !(field.path[depth] in value)) return before
+      if (typeof value !== "object" || value === null || !Object.hasOwn(value, field.path[depth])) return before
       const kept: Json = typeof before === "object" && before !== null ? { ...before as Json } : {}
-      kept[field.path[depth]] = walk((value as Json)[field.path[depth]], depth + 1, kept[field.path[depth]])
+      putOwn(kept, field.path[depth], walk((value as Json)[field.path[depth]], depth + 1, ownValue(kept, field.path[depth])))
       return kept
     }
     const made = walk(document, 0, into)
-    if (matched) Object.assign(into, made)
+    if (matched) putAllOwn(into, made as Json)
   }
 }
 const leafOf = ({ snippet, value, matchedTokens }: Snippet): Json => ({ matched_tokens: matchedTokens, snippet, ...(value === undefined ? {} : { value }) })

@@ -8,6 +8,7 @@ import { bitsOf, hasBit, setBit, type Bits } from "../index/bits.ts"
 import { SPILLED } from "../index/columns.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
+import { spend, spendInFilter, unlessGivenUp } from "./cutoff.ts"
 import { FilterEvaluation } from "./filters.ts"
 import type { SearchScope } from "./scope.ts"
 
@@ -42,6 +43,7 @@ const collectKeys = (docs: number, visit: (emit: (doc: number, text: string) => 
   const at = new Map<string, number>(), texts: string[] = [], pairs: number[] = []
   const starts = new Uint32Array(docs + 1)
   visit((doc, text) => {
+    spendInFilter(8)
     let index = at.get(text)
     if (index === undefined) { at.set(text, index = texts.length); texts.push(text) }
     pairs.push(doc, index)
@@ -72,10 +74,11 @@ const textKeys = (segment: Segment, field: string): JoinKeys => collectKeys(segm
   }
   for (let term = 0; term < column.terms.size; term++) {
     const token = column.terms.text(term)
+    spendInFilter(8 + column.frequency(term) * 4)
     for (let p = column.starts[term]; p < column.starts[term + 1]; p++) {
       const loc = column.locs[p]
       if (loc < SPILLED) place(column.docs[p], loc, token)
-      else for (let i = 1, at = loc - SPILLED, n = column.spill[at]; i <= n; i++) place(column.docs[p], column.spill[at + i], token)
+      else for (let i = 1, at = loc - SPILLED, n = column.spill[at]; i <= n; i++) { spendInFilter(2); place(column.docs[p], column.spill[at + i], token) }
     }
   }
   for (let doc = 0; doc < segment.docs; doc++) for (const element of values[doc] ?? []) if (element !== undefined) emit(doc, element.join("\u0000"))
@@ -89,36 +92,46 @@ const keysMatching = (scope: SearchScope, reader: CollectionReader, filter: Filt
     const bits = evaluation.bits(filter, view)
     const keys = joinKeys(view.segment, field)
     for (let doc = 0; doc < view.segment.docs; doc++) {
+      spendInFilter(1)
       if (!hasBit(bits, doc) || (view.deleted !== undefined && hasBit(view.deleted, doc))) continue
+      spendInFilter((keys.starts[doc + 1] - keys.starts[doc]) * 8)
       for (let i = keys.starts[doc]; i < keys.starts[doc + 1]; i++) found.add(keys.texts[keys.entries[i]])
     }
   }
   return found
 }
 
-/** Documents of the view that are related to a document of `collection` matching `filter`. */
-export const joinBits = (scope: SearchScope, reader: CollectionReader, collection: string, filter: Filter, view: SegmentView): Bits => {
+/** Documents of the view that are related to a document which the join's filter lets through; `known`: what it lets through, of other views of the reader. */
+export const joinBits = (scope: SearchScope, reader: CollectionReader, join: Filter & { readonly kind: "join" }, view: SegmentView, known: Map<Filter, ReadonlySet<string>>): Bits => {
   const bits = bitsOf(view.segment.docs)
-  const other = scope.collection(collection)
+  const other = scope.collection(join.collection)
   const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
   if (other === undefined || relation === undefined) return bits
-  const wanted = keysMatching(scope, other, filter, relation.foreign)
+  const wanted = known.get(join) ?? keysMatching(scope, other, join.filter, relation.foreign)
+  known.set(join, wanted)
   const keys = joinKeys(view.segment, relation.local)
+  spendInFilter(keys.texts.length * 8)
   const isWanted = keys.texts.map((text) => wanted.has(text))
+  spendInFilter(view.segment.docs * 2 + keys.entries.length)
   for (let doc = 0; doc < view.segment.docs; doc++) for (let i = keys.starts[doc]; i < keys.starts[doc + 1]; i++) if (isWanted[keys.entries[i]]) { setBit(bits, doc); break }
   return bits
 }
 
-/** Where a document's key values lead: live documents of the other collection, in insertion order. */
-export const relatedDocs = (reader: CollectionReader, view: SegmentView, doc: number, other: CollectionReader, relation: Relation): Array<{ view: SegmentView; doc: number; key: string }> => {
+interface Related { view: SegmentView; doc: number; key: string }
+/** Where a document's key values lead: live documents of the other collection, in insertion order. None when the time is over. */
+export const relatedDocs = (reader: CollectionReader, view: SegmentView, doc: number, other: CollectionReader, relation: Relation): Related[] => unlessGivenUp(() => related(view, doc, other, relation), [])
+const related = (view: SegmentView, doc: number, other: CollectionReader, relation: Relation): Related[] => {
   const keys = joinKeys(view.segment, relation.local)
-  const found: Array<{ view: SegmentView; doc: number; key: string }> = []
+  const found: Related[] = []
   for (let i = keys.starts[doc]; i < keys.starts[doc + 1]; i++) {
     const key = keys.texts[keys.entries[i]]
     for (const there of other.views) {
-      for (const target of docsWithKey(there.segment, relation.foreign, key)) if (there.deleted === undefined || !hasBit(there.deleted, target)) found.push({ view: there, doc: target, key })
+      const targets = docsWithKey(there.segment, relation.foreign, key)
+      spendInFilter(8 + targets.length * 4)
+      for (const target of targets) if (there.deleted === undefined || !hasBit(there.deleted, target)) found.push({ view: there, doc: target, key })
     }
   }
+  spend(found.length * 8)
   return found.sort((a, b) => a.view.segment.seqs[a.doc] - b.view.segment.seqs[b.doc])
 }
 const docsWithKey = (segment: Segment, field: string, key: string): ReadonlyArray<number> => {
@@ -128,6 +141,7 @@ const docsWithKey = (segment: Segment, field: string, key: string): ReadonlyArra
     index = new Map()
     const keys = joinKeys(segment, field)
     for (let doc = 0; doc < segment.docs; doc++) for (let i = keys.starts[doc]; i < keys.starts[doc + 1]; i++) {
+      spendInFilter(8)
       const text = keys.texts[keys.entries[i]]
       const list = index.get(text)
       if (list === undefined) index.set(text, [doc])

@@ -5,6 +5,7 @@
  */
 import { countBits, hasBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
 import type { VectorColumn } from "../index/columns.ts"
+import { sortSpending, spend } from "./cutoff.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
 import { distanceTo, graphOf, normOf, rescoredOf, type NativeIndex, type VectorGraph } from "../index/vector-graph.ts"
@@ -80,7 +81,12 @@ class NearestSearch {
   }
   /** O(documents · dimensions). */
   exact(s: number, column: VectorColumn, segment: Segment): void {
-    for (let doc = 0; doc < segment.docs; doc++) if (this.counts(s, column, doc)) this.take(s, column, doc)
+    for (let doc = 0; doc < segment.docs; doc++) {
+      if (spend(1)) return
+      if (!this.counts(s, column, doc)) continue
+      spend(column.dimensions)
+      this.take(s, column, doc)
+    }
   }
   /** False when the graph is of no use here: nothing was taken then. */
   approximate(s: number, column: VectorColumn, { index, record }: VectorGraph, passing: number): boolean {
@@ -99,13 +105,15 @@ class NearestSearch {
   }
   private candidates(s: number, column: VectorColumn, index: NativeIndex, width: number, most: number): number[] {
     const docs: number[] = []
+    // The library says nothing while it searches.
+    spend(width * CANDIDATE_COST * column.dimensions)
     const { keys } = index.search(this.vector instanceof Float32Array ? this.vector : Float32Array.from(this.vector), width, 1)
     for (let i = 0; i < keys.length && docs.length < most; i++) { const doc = Number(keys[i]); if (this.counts(s, column, doc)) docs.push(doc) }
     return docs
   }
   best(most: number): Neighbour[] {
     const seqOf = ({ s, doc }: Neighbour): number => this.reader.views[s].segment.seqs[doc]
-    const sorted = this.found.sort((a, b) => a.distance - b.distance || seqOf(b) - seqOf(a))
+    const sorted = sortSpending(this.found, (a, b) => a.distance - b.distance || seqOf(b) - seqOf(a))
     return sorted.length > most ? sorted.slice(0, most) : sorted
   }
 }

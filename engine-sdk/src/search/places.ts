@@ -1,13 +1,15 @@
 /** Where tokens stand in a document: places are `element << 16 | position`, read from postings without allocation. */
 import { bitsOf, setBit, type Bits } from "../index/bits.ts"
 import { SPILLED, type TextColumn } from "../index/columns.ts"
+import { spend } from "./cutoff.ts"
 
 /** True when the posting has this place. */
 export const hasPlace = (column: TextColumn, posting: number, place: number): boolean => {
   const loc = column.locs[posting]
   if (loc < SPILLED) return loc === place
-  const at = loc - SPILLED
-  for (let i = 1, n = column.spill[at]; i <= n; i++) if (column.spill[at + i] === place) return true
+  const at = loc - SPILLED, n = column.spill[at]
+  for (let i = 1; i <= n; i++) if (column.spill[at + i] === place) { spend(i >>> 2); return true }
+  spend(n >>> 2)
   return false
 }
 /** Calls `visit` per place of a posting, in order; stops when it answers true, and answers whether it did. */
@@ -21,12 +23,13 @@ export const somePlace = (column: TextColumn, posting: number, visit: (place: nu
 
 /**
  * Documents that hold all of `terms` in one column and satisfy `test`, which gets the postings in term order.
- * Cost: O(rarest postings · terms · log postings).
+ * Cost: O(rarest postings · terms · log postings). Stops when the time is over: what is missing then is the caller's to say.
  */
 export const intersectTerms = (column: TextColumn, terms: ReadonlyArray<number>, test: ((doc: number, postings: ReadonlyArray<number>) => boolean) | undefined, into: Bits): void => {
   if (terms.length === 0) return
   if (terms.length === 1 && test === undefined) {
     const { docs, starts } = column
+    if (spend(column.frequency(terms[0]))) return
     for (let p = starts[terms[0]], end = starts[terms[0] + 1]; p < end; p++) setBit(into, docs[p])
     return
   }
@@ -35,6 +38,7 @@ export const intersectTerms = (column: TextColumn, terms: ReadonlyArray<number>,
   const postings = new Array<number>(terms.length)
   for (let p = column.starts[terms[lead]], end = column.starts[terms[lead] + 1]; p < end; p++) {
     const doc = column.docs[p]
+    if (spend(terms.length * 8)) return
     let all = true
     for (let i = 0; i < terms.length; i++) {
       const posting = i === lead ? p : column.posting(terms[i], doc)

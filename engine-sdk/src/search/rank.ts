@@ -6,7 +6,7 @@ import type { SortKey } from "../plan.ts"
 import { compareUtf8 } from "../index/bytes.ts"
 import { hasBit, type Bits } from "../index/bits.ts"
 import type { KeyColumn } from "./sort-keys.ts"
-import { CUTOFF_STEP_MASK, type Cutoff } from "./cutoff.ts"
+import { sortSpending, spend } from "./cutoff.ts"
 import type { SegmentMatches } from "./text-search.ts"
 
 /** A ranked document: segment position, number in it, and its key cells. */
@@ -76,9 +76,8 @@ class TopRows {
 
 const widthOf = (columns: ReadonlyArray<KeyColumn>): number => { let width = 1; for (const column of columns) width += column.width; return width }
 
-const CUTOFF_WORDS_MASK = CUTOFF_STEP_MASK >>> 5
 /** The best `capacity` documents of `matches` (of those looked at in time), best first. `without` is left out per segment. O(found · log capacity). */
-export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: ReadonlyArray<SortKey>, columns: ReadonlyArray<ReadonlyArray<KeyColumn>>, capacity: number, without?: ReadonlyArray<Bits | undefined>, cutoff?: Cutoff): Ranked[] => {
+export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: ReadonlyArray<SortKey>, columns: ReadonlyArray<ReadonlyArray<KeyColumn>>, capacity: number, without?: ReadonlyArray<Bits | undefined>): Ranked[] => {
   let total = 0
   for (const { count } of matches) total += count
   const size = Math.min(capacity, total)
@@ -92,21 +91,25 @@ export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: Readon
     const width = widthOf(own)
     const top = isShared ? shared ??= new TopRows(size, width) : new TopRows(Math.min(capacity, match.count), width)
     if (tops[tops.length - 1] !== top) tops.push(top)
-    offerAll(top, s, match, own, without?.[s], new Float64Array(width), cutoff)
+    offerAll(top, s, match, own, without?.[s], new Float64Array(width))
   }
   const ranked: Ranked[] = []
   for (const top of tops) {
     const width = top.size === 0 ? 0 : top.rows.length / top.docs.length
     for (let i = 0; i < top.size; i++) {
+      spend(8)
       const s = top.segments[i]
       ranked.push({ s, doc: top.docs[i], seq: matches[s].view.segment.seqs[top.docs[i]], keys: top.rows.slice(i * width, (i + 1) * width) })
     }
   }
   return sortRanked(ranked, keys, columns).slice(0, capacity)
 }
-const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyArray<KeyColumn>, excluded: Bits | undefined, row: Float64Array, cutoff: Cutoff | undefined): void => {
+/** Writing the keys of a document and finding its place. */
+const OFFER_STEPS = 8
+const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyArray<KeyColumn>, excluded: Bits | undefined, row: Float64Array): void => {
   const { seqs } = match.view.segment
   const offer = (doc: number): void => {
+    spend(OFFER_STEPS)
     let at = 0
     for (let k = 0; k < own.length; k++) { own[k].write(doc, row, at); at += own[k].width }
     row[at] = seqs[doc]
@@ -119,6 +122,7 @@ const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyA
   if (scoredDocs !== undefined) {
     for (let i = 0; i < scoredDocs.length; i++) {
       const doc = scoredDocs[i]
+      if (spend(1)) return
       if (excluded !== undefined && hasBit(excluded, doc)) continue
       if (arrays !== undefined && has === undefined && top.isFull) {
         const first = arrays.sign * arrays.first[doc]
@@ -130,7 +134,7 @@ const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyA
   }
   for (let w = 0; w < scored.length; w++) {
     let word = scored[w]
-    if ((w & CUTOFF_WORDS_MASK) === CUTOFF_WORDS_MASK && cutoff?.check() === true) return
+    if (spend(4)) return
     if (word === 0) continue
     if (excluded !== undefined) word &= ~excluded[w]
     while (word !== 0) {
@@ -151,9 +155,9 @@ const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyA
 export const sortRanked = (ranked: Ranked[], keys: ReadonlyArray<SortKey>, columns: ReadonlyArray<ReadonlyArray<KeyColumn>>): Ranked[] => {
   const texts = keys.flatMap((_key, k) => columns.some((own) => own[k].text !== undefined) ? [k] : [])
   const segments = new Set(ranked.map(({ s }) => s))
-  if (texts.length === 0 || segments.size < 2) return ranked.sort(compareRows)
-  for (const entry of ranked) entry.texts = keys.map((_key, k) => columns[entry.s][k].text?.(entry.doc))
-  return ranked.sort((a, b) => {
+  if (texts.length === 0 || segments.size < 2) return sortSpending(ranked, compareRows)
+  for (const entry of ranked) { spend(16 * texts.length); entry.texts = keys.map((_key, k) => columns[entry.s][k].text?.(entry.doc)) }
+  return sortSpending(ranked, (a, b) => {
     let at = 0
     for (let k = 0; k < keys.length; k++) {
       const { width } = columns[a.s][k]

@@ -8,6 +8,7 @@ import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
 import { pause } from "../store/turns.ts"
 import { boostSums } from "./boosts.ts"
+import { spend, unlessGivenUp } from "./cutoff.ts"
 import { FilterEvaluation } from "./filters.ts"
 import { distance_m } from "./geo.ts"
 import { relatedDocs, relationOf } from "./joins.ts"
@@ -62,11 +63,11 @@ const keyColumn = (inputs: SortInputs, evaluation: FilterEvaluation, key: SortKe
     }
     case "geo": return single((doc) => sign * geoKey(segment, key, doc))
     case "eval": {
-      const cases: Array<{ bits: Bits; score: number }> = key.cases.map(({ filter, score }) => ({ bits: evaluation.bits(filter, match.view), score }))
-      return single((doc) => { for (const { bits, score } of cases) if (hasBit(bits, doc)) return sign * score; return 0 })
+      const cases: Array<{ bits: Bits; score: number }> = key.cases.map(({ filter, score }) => ({ bits: evaluation.complete(filter, match.view), score }))
+      return single((doc) => { spend(cases.length); for (const { bits, score } of cases) if (hasBit(bits, doc)) return sign * score; return 0 })
     }
     case "boosts": {
-      const sums = boostSums(key.cases, evaluation, match.view)
+      const sums = unlessGivenUp(() => boostSums(key.cases, evaluation, match.view), undefined) ?? new Float64Array(segment.docs)
       return { width: 1, arrays: { sign, first: sums, absent: 0 }, write: (doc, into, at) => { into[at] = sign * sums[doc] } }
     }
     case "listed": return listedKey(segment, key.ids, sign)
@@ -79,7 +80,7 @@ const single = (value: (doc: number) => number): KeyColumn => ({ width: 1, write
 /** Earlier in the list is higher; 0 = not in it. */
 const listedKey = (segment: Segment, ids: ReadonlyArray<string>, sign: number): KeyColumn => {
   const places = new Map<number, number>()
-  ids.forEach((id, i) => { for (const doc of segment.docsOfId(id)) places.set(doc, ids.length - i) })
+  ids.forEach((id, i) => { spend(16); for (const doc of segment.docsOfId(id)) places.set(doc, ids.length - i) })
   return single((doc) => sign * (places.get(doc) ?? 0))
 }
 
@@ -185,6 +186,7 @@ const decayed = ({ func, origin, scale, offset, decay }: Decay, value: number): 
 const pointDistance_m = (segment: Segment, field: string, lat: number, lng: number, doc: number): number => {
   const column = segment.geo(field)
   let nearest = NOWHERE_m
+  if (column !== undefined) spend((column.starts[doc + 1] - column.starts[doc]) * 8)
   if (column !== undefined) for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) nearest = Math.min(nearest, distance_m(lat, lng, column.coordinates[p * 2], column.coordinates[p * 2 + 1]))
   return nearest
 }

@@ -12,6 +12,7 @@ import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import type { StringTable } from "../index/string-table.ts"
 import { composeMaxScore, composeMaxWeight, composeSumScore, scoreHigh, scoreLow, scoreMany, scoreSingle, type ScoreRules } from "./field-score.ts"
+import { isOver, spend } from "./cutoff.ts"
 import { isPhraseAt, intersectTerms, phraseBits } from "./places.ts"
 import { WALKED, walkOrder } from "./walk-order.ts"
 import { addDocs, addFirstDocs, matchingDocs, type MarkedList } from "./candidates.ts"
@@ -28,6 +29,10 @@ const INFIX_SCORE = 100
 const SUMMED_TERMS = 256
 const PROBE_STEP = 61
 const PHRASE_SCORE = 100_000
+/** What making a combination of words costs before any document is looked at, and a word of the vocabulary that is read. */
+const COMBINATION_STEPS = 256, WORD_STEPS = 8
+/** Documents that are looked at between two accounts of them. */
+const BLOCK_DOCS = 4_096, BLOCK_MASK = BLOCK_DOCS - 1
 
 /** A word that was looked up, and how it relates to what was typed. */
 export interface MatchedWord { readonly word: string; readonly typed: string; readonly cost: number; readonly isPrefix: boolean }
@@ -85,7 +90,6 @@ export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => 
 
 export class TextSearch {
   readonly combinations: Combination[] = []
-  /** True when the time ran out before everything was looked at. */ isCutOff = false
   private readonly reader: CollectionReader
   private readonly query: TextQuery
   private readonly matches: ReadonlyArray<SegmentMatches>
@@ -95,20 +99,17 @@ export class TextSearch {
   private readonly byBestValue: boolean
   private readonly termCache = new Map<string, Int32Array>()
   private readonly countResults: () => number
-  private readonly deadline: number
   private readonly wanted: Wanted | undefined
   private readonly pending: Pending[] = []
 
   /**
-   * `countResults` is what thresholds compare: documents, or groups when grouping. `deadline` in `performance.now()`
-   * milliseconds. `wanted`: the order is by text score and only the best are looked at; undefined = score everything.
+   * `countResults` is what thresholds compare: documents, or groups when grouping. `wanted`: the order is by text score and only the best are looked at; undefined = score everything.
    */
-  constructor(reader: CollectionReader, query: TextQuery, matches: ReadonlyArray<SegmentMatches>, countResults: () => number, deadline: number, wanted?: Wanted) {
+  constructor(reader: CollectionReader, query: TextQuery, matches: ReadonlyArray<SegmentMatches>, countResults: () => number, wanted?: Wanted) {
     this.reader = reader
     this.query = query
     this.matches = matches
     this.countResults = countResults
-    this.deadline = deadline
     this.wanted = query.textMatchType === "max_score" ? wanted : undefined
     if (this.wanted !== undefined) for (const match of matches) { match.scored = emptyBits(match.view.segment.docs); match.scoredDocs = [] }
     this.fields = query.fields.map(({ field }) => fieldOf(reader.schema, field))
@@ -129,7 +130,7 @@ export class TextSearch {
         const respelled = this.respell(query.tokens)
         if (respelled !== undefined) this.searchTokens(respelled.map((text) => ({ text, bytes: encodeUtf8(text), isLast: false })), [], this.rulesFor(respelled.length, undefined, longest), false)
       }
-      for (const variant of variants) this.searchTokens(queryTokens(variant), [], this.rulesFor(variant.length, tokens.length, longest), true)
+      for (const variant of variants) if (!isOver()) this.searchTokens(queryTokens(variant), [], this.rulesFor(variant.length, tokens.length, longest), true)
       this.dropTokens([tokens, ...variants.map(queryTokens)])
       this.scorePending()
       this.infix()
@@ -171,6 +172,7 @@ export class TextSearch {
           bits = bits === undefined ? here : andInto(bits, here)
         }
         if (bits === undefined) continue
+        spend(match.view.segment.docs)
         for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(bits, doc) && (match.allowed === undefined || hasBit(match.allowed, doc))) record(match, doc, 0, PHRASE_SCORE + weight)
       }
     }
@@ -202,7 +204,7 @@ export class TextSearch {
     const limit = query.exhaustive ? COMBINATIONS_EXHAUSTIVE : COMBINATIONS
     let size = combinationCount(costs)
     for (let n = 0; n < size && n < limit; n++) {
-      if (performance.now() > this.deadline) { this.isCutOff = true; return }
+      if (spend(COMBINATION_STEPS)) return
       const chosen = new Array<number>(costs.length)
       for (let i = costs.length - 1, rest = n; i >= 0; i--) { chosen[i] = costs[i][rest % costs[i].length]; rest = Math.floor(rest / costs[i].length) }
       const candidates: Candidates[] = []
@@ -381,8 +383,12 @@ export class TextSearch {
     if (allowed === undefined && before === undefined) return true
     const { docs } = column, from = column.starts[term], end = column.starts[term + 1]
     // Documents that are alike lie together, so a few from everywhere mostly answer it.
+    spend(4)
     for (let p = from; p < end; p += PROBE_STEP) if (passes(docs[p], allowed, before)) return true
-    for (let p = from; p < end; p++) if (passes(docs[p], allowed, before)) return true
+    for (let p = from; p < end; p++) {
+      if ((p & BLOCK_MASK) === 0 && spend(BLOCK_DOCS)) return false
+      if (passes(docs[p], allowed, before)) return true
+    }
     return false
   }
   private readonly documentCache = new Map<string, ReadonlyBits>()
@@ -407,7 +413,10 @@ export class TextSearch {
       const bytes = encodeUtf8(word)
       const width = this.fields.length
       terms = new Int32Array(this.matches.length * width)
-      for (let s = 0; s < this.matches.length; s++) for (let f = 0; f < width; f++) terms[s * width + f] = this.columns[s][f]?.terms.find(bytes) ?? -1
+      for (let s = 0; s < this.matches.length; s++) {
+        spend(width * WORD_STEPS)
+        for (let f = 0; f < width; f++) terms[s * width + f] = this.columns[s][f]?.terms.find(bytes) ?? -1
+      }
       this.termCache.set(word, terms)
     }
     return terms
@@ -419,6 +428,7 @@ export class TextSearch {
     const total = candidates.length > TYPO_TOKENS_MAX ? 1 : candidates.reduce((n, { words }) => n * words.length, 1)
     const limit = this.query.exhaustive ? COMBINATIONS_EXHAUSTIVE : Math.max(COMBINATIONS, this.candidatesMax)
     for (let n = 0; n < total && n < limit; n++) {
+      if (spend(COMBINATION_STEPS)) return
       const words: MatchedWord[] = []
       let rest = n
       for (const { token, cost, words: choices } of candidates) {
@@ -502,6 +512,9 @@ export class TextSearch {
     for (let d = 0; d < termsOfDropped.length; d++) for (let f = 0; f < width; f++) { const term = termsOfDropped[d][s * width + f]; if (term >= 0) lists.push({ word: words.length + d, field: f, column: this.columns[s][f]!, term }) }
     if (lists.length > MARKS_MAX) return undefined
     const match = this.matches[s]
+    let postings = match.view.segment.docs >>> 5
+    for (const { column, term } of lists) postings += column.frequency(term) >>> 2
+    if (spend(postings)) return false
     const docs = matchingDocs(lists, words.length, match.allowed, match.view.segment.docs)
     if (docs === undefined) return false
     // Combinations that found everything so far have the lists that facets count over.
@@ -542,6 +555,7 @@ export class TextSearch {
     let known = -1, high = 0, low = 0
     let hasMatches = false
     for (let posting = at; posting < end; posting++) {
+      if ((posting & BLOCK_MASK) === 0 && spend(BLOCK_DOCS * 4)) return hasMatches
       const doc = column.docs[posting]
       if (allowed !== undefined && (allowed[doc >>> 5] & (1 << (doc & 31))) === 0) continue
       hasMatches = true
@@ -570,7 +584,7 @@ export class TextSearch {
     for (;;) {
       let doc = heads[0]
       for (let i = 1; i < n; i++) if (heads[i] < doc) doc = heads[i]
-      if (doc === Infinity) return hasMatches
+      if (doc === Infinity || spend(n * 4)) return hasMatches
       const isAllowed = allowed === undefined || (allowed[doc >>> 5] & (1 << (doc & 31))) !== 0
       let best = 0, bestWeight = 0, heaviest = -1, heaviestScore = 0, sum = 0, found = 0
       for (let i = 0; i < n; i++) {
@@ -618,7 +632,7 @@ export class TextSearch {
     for (;;) {
       let doc = -1
       for (const list of leading) if (list.at < list.end) { const d = list.column.docs[list.at]; if (doc < 0 || d < doc) doc = d }
-      if (doc < 0) return hasMatches
+      if (doc < 0 || spend(lists.length * 4 + leading.length)) return hasMatches
       let isMatch = allowed === undefined || hasBit(allowed, doc)
       if (isMatch) for (let t = 0; t < lists.length && isMatch; t++) if (t !== lead) isMatch = advance(lists[t], doc)
       if (isMatch) {
@@ -707,6 +721,7 @@ export class TextSearch {
       let fromRight = mode.kind !== "left_to_right"
       let droppedCount = 0, directionsDone = 0
       while (wantsMore() || bothSides) {
+        if (isOver()) return
         if (droppedCount >= tokens.length - 1) { fromRight = !fromRight; droppedCount = 0; directionsDone++ }
         if (tokens.length < 2 || directionsDone >= 2) break
         const kept = fromRight ? tokens.slice(0, tokens.length - droppedCount - 1) : tokens.slice(droppedCount + 1)
@@ -731,6 +746,7 @@ export class TextSearch {
         if (column === undefined) continue
         const match = this.matches[s]
         for (let term = 0; term < column.terms.size; term++) {
+          if (spend(WORD_STEPS + column.frequency(term))) return
           const word = column.terms.text(term)
           const at = word.indexOf(wanted)
           if (at < 0 || at > query.maxExtraPrefix || word.length - at - wanted.length > query.maxExtraSuffix) continue

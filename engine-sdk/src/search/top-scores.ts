@@ -6,6 +6,7 @@
 import type { Bits } from "../index/bits.ts"
 import { SPILLED } from "../index/columns.ts"
 import type { MarkedList } from "./candidates.ts"
+import { spend } from "./cutoff.ts"
 import { composeMaxScore, fieldScoreBound, scoreHigh, scoreLow, scoreOnce, WINDOW, type ScoreRules } from "./field-score.ts"
 import { marks, PostingRows, postingRows } from "./posting-rows.ts"
 
@@ -14,6 +15,8 @@ export interface TieColumn { readonly sign: number; readonly first: ArrayLike<nu
 /** How many documents must be scored exactly, and per segment what decides ties (undefined: something that is not looked at here). */
 export interface Wanted { readonly most: number; readonly ties: ReadonlyArray<TieColumn | undefined> }
 
+/** Documents between two accounts of them, less one. */
+const LOOK_MASK = 4_095
 /** Bits a document's mark may have: word and field pairs of one combination. */
 export const MARKS_MAX = 16
 /** Matches of one combination of words in one segment, not scored yet. */
@@ -199,6 +202,7 @@ class Contest {
     const { classes, one: { docs } } = this
     const own = marks
     for (let i = docs.length - 1; i >= 0; i--) {
+      if ((i & LOOK_MASK) === 0 && spend(LOOK_MASK)) return
       const mark = own[i], chance = chances[mark]
       // Most documents of a large result lose by their mark and a glance at what decides ties.
       if (chance === LOSES || isTop[mark] !== top) continue
@@ -210,6 +214,7 @@ class Contest {
   runAlike(mark: number): void {
     const { classes, one: { docs } } = this
     for (let i = docs.length - 1; i >= 0; i--) {
+      if ((i & LOOK_MASK) === 0 && spend(LOOK_MASK)) return
       const chance = chances[mark]
       if (chance === LOSES) return
       if (chance === TIES && classes !== undefined) {
@@ -230,6 +235,7 @@ class Contest {
       const plain = plainChances[mark]
       if (plain !== WINS && (plain === LOSES || this.valueOf(doc) < this.worstTie) && !this.mayBeatWhole(mark, doc)) return
     }
+    spend(16)
     const bits = richest[mark]
     this.rows.fill(i, bits === 0 ? mark : bits)
     const inRichest = bits === 0 ? -1 : scoreRichest(one, i, bits)

@@ -17,6 +17,7 @@ import type { ValueColumn } from "../index/columns.ts"
 import type { FieldDictionary } from "../index/field-dictionary.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { BATCH_docs, batchOrder } from "./batch-order.ts"
+import { sortSpending, spend } from "./cutoff.ts"
 import { SpareNumbers } from "./spare.ts"
 
 /** `born`: the batch that brought a value; `changed`: the last one that added to it. */
@@ -91,7 +92,8 @@ const begunAges = (view: SegmentView, field: string, column: ValueColumn): Segme
 }
 const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
   const ages = begunAges(view, field, column)
-  ages.look()
+  // What was looked at stays so, should the search be broken off.
+  while (!ages.look(STEP_docs)) spend(STEP_docs * 4)
   return ages
 }
 /** What the first tie at a cut would ask of a segment, in steps. A search that comes meanwhile does the rest. */
@@ -125,7 +127,7 @@ export const pickByAge = (reader: CollectionReader, field: string, tied: ArrayLi
   }
   if (room === 0) return picked
   const places = placesIn(reader, field, edge)
-  for (const i of atEdge.sort((a, b) => step * (places.get(tied[a])! - places.get(tied[b])!)).slice(0, room)) picked.push(i)
+  for (const i of sortSpending(atEdge, (a, b) => step * (places.get(tied[a])! - places.get(tied[b])!)).slice(0, room)) picked.push(i)
   return picked
 }
 const spareIndexes = new SpareNumbers()
@@ -138,6 +140,7 @@ const batchesOf = (reader: CollectionReader, field: string, tied: ArrayLike<numb
     if (map === undefined || column === undefined) continue
     const ages = agesOf(view, field, column)
     for (let ordinal = 0; ordinal < map.length; ordinal++) {
+      spend(4)
       const i = indexOf[map[ordinal]] - 1
       if (i < 0) continue
       const batch = ages.batchOf(ordinal, age)

@@ -4,6 +4,7 @@ import { hasBit } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import type { Segment } from "../index/segment.ts"
 import { distanceTo, normOf } from "../index/vector-graph.ts"
+import { spend } from "./cutoff.ts"
 
 /** Distance per document; NaN or nothing where a document has none. */
 export interface DistanceTable { readonly [doc: number]: number | undefined }
@@ -19,14 +20,17 @@ export const queryVector = (query: VectorQuery, reader: CollectionReader): Reado
 }
 export const isCosineField = (reader: CollectionReader, field: string): boolean => (reader.schema.fields.find(({ name }) => name === field)?.vec_dist ?? "cosine") === "cosine"
 
-/** O(documents · dimensions). */
+/** O(documents · dimensions). Documents that the time was too short for have none. */
 export const vectorDistances = (segment: Segment, query: VectorQuery, reader: CollectionReader): Float64Array => {
   const table = new Float64Array(segment.docs).fill(NaN)
   const vector = queryVector(query, reader)
   const column = segment.vectors(query.field)
   if (vector === undefined || column === undefined) return table
   const isCosine = isCosineField(reader, query.field), norm = normOf(vector)
-  for (let doc = 0; doc < segment.docs; doc++) if (hasBit(column.has, doc)) table[doc] = distanceTo(vector, norm, column, doc, isCosine)
+  for (let doc = 0; doc < segment.docs; doc++) if (hasBit(column.has, doc)) {
+    if (spend(column.dimensions)) break
+    table[doc] = distanceTo(vector, norm, column, doc, isCosine)
+  }
   return table
 }
 /** Distances of single documents to one query; NaN where there is none. */
@@ -34,5 +38,5 @@ export const distanceIn = (reader: CollectionReader, query: VectorQuery): (s: nu
   const vector = queryVector(query, reader)
   const isCosine = isCosineField(reader, query.field), norm = vector === undefined ? 0 : normOf(vector)
   const columns = reader.views.map(({ segment }) => segment.vectors(query.field))
-  return (s, doc) => { const column = columns[s]; return vector === undefined || column === undefined || !hasBit(column.has, doc) ? NaN : distanceTo(vector, norm, column, doc, isCosine) }
+  return (s, doc) => { const column = columns[s]; spend(vector?.length ?? 0); return vector === undefined || column === undefined || !hasBit(column.has, doc) ? NaN : distanceTo(vector, norm, column, doc, isCosine) }
 }

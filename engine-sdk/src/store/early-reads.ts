@@ -23,4 +23,5 @@ export class EarlyReads implements DocumentReads {
     if (own !== undefined) for (const [seq, kept] of own) if (kept.batch <= batch) own.delete(seq)
   }
   forget(key: number): void { this.early.delete(key) }
+  earlyTexts(key: number): EarlyTexts["texts"] { return [...this.early.get(key) ?? []].map(([seq, { text }]) => [seq, text] as const) }
 }

@@ -16,7 +16,7 @@ const PART_OPERATIONS = 1_024
 const MESSAGE_OPERATIONS = 128
 
 /** What the searching thread does with what the writer tells it. */
-export interface SearchingSide { readonly emit: (event: WriterEvent) => void; readonly lost: (message: string) => void; readonly prepare: NonNullable<WriterMemory["prepare"]> }
+export interface SearchingSide { readonly emit: (event: WriterEvent) => void; readonly lost: (message: string) => void; readonly prepare: NonNullable<WriterMemory["prepare"]>; /** When no other thread reads any more what was published until now; undefined = none does. */ readonly unread?: () => Promise<void> | undefined }
 
 export class RemoteWriter implements WriterPort {
   private readonly worker: Worker
@@ -24,16 +24,18 @@ export class RemoteWriter implements WriterPort {
   private readonly emit: (event: WriterEvent) => void
   private readonly lost: (message: string) => void
   private readonly prepare: NonNullable<WriterMemory["prepare"]>
+  private readonly unread: SearchingSide["unread"]
   private readonly waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
   private nextCall = 1
   private ready: { resolve: () => void; reject: (error: Error) => void } | undefined
   private isClosing = false
   private isGone = false
   private exited: Promise<void>
-  private constructor(path: string, { emit, lost, prepare }: SearchingSide, approximateFrom: number | undefined) {
+  private constructor(path: string, { emit, lost, prepare, unread }: SearchingSide, approximateFrom: number | undefined) {
     this.emit = emit
     this.lost = lost
     this.prepare = prepare
+    this.unread = unread
     this.worker = new Worker(new URL("./writer-worker.ts", import.meta.url), { workerData: { path, approximateFrom, posted: this.posted.buffer }, resourceLimits: { maxOldGenerationSizeMb: 2_048 } })
     this.worker.on("message", (message: FromWriter) => this.receive(message))
     this.worker.on("error", (error) => this.gone(error instanceof Error ? error.message : String(error)))
@@ -52,7 +54,7 @@ export class RemoteWriter implements WriterPort {
       case "event": this.emit(JSON.parse(message.text) as WriterEvent); return
       case "published":
         this.emit({ kind: "published", key: message.key, publication: decodePublication(message) })
-        if (message.removed.length > 0 || message.added.length > 0) this.post({ kind: "seen", publication: message.number })
+        if (message.removed.length > 0 || message.added.length > 0) this.seen(message.number)
         return
       case "prepare":
         // Answered even where it fails: the merge must not wait for ever. What failed is a defect and is thrown.
@@ -82,6 +84,12 @@ export class RemoteWriter implements WriterPort {
     if (!this.isClosing) this.lost(message)
     for (const { reject } of this.waiting.values()) reject(error)
     this.waiting.clear()
+  }
+  /** Memory of segments that are gone may be used again. */
+  private seen(publication: number): void {
+    const unread = this.unread?.()
+    if (unread === undefined) this.post({ kind: "seen", publication })
+    else void unread.then(() => this.post({ kind: "seen", publication }))
   }
   private post(message: ToWriter): void { this.worker.postMessage(message) }
   private call<A>(method: WriterCall["method"], args: ReadonlyArray<unknown>, body = "", parts = 0): Promise<A> & { readonly id: number } {

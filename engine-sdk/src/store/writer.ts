@@ -4,6 +4,7 @@
  */
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import { parseJson } from "../documents/mod.ts"
+import { ownValue } from "../documents/own-value.ts"
 import type { KeepLimits, Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
 import { capReached, conflict, fail, notFound, ok, type Result } from "../errors.ts"
 import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
@@ -285,7 +286,7 @@ export class Writer implements WriterPort {
   private async cascade(namespace: Namespace, target: CollectionWriter, references: ReadonlyArray<{ key: number; field: string; target: string }>, deleted: ReadonlyArray<Document>): Promise<void> {
     for (const reference of references) {
       const writer = await this.writerOf(reference.key)
-      const gone = new Set(deleted.flatMap((document) => { const value = document[reference.target]; return value === undefined ? [] : Array.isArray(value) ? value.map(String) : [String(value)] }))
+      const gone = new Set(deleted.flatMap((document) => { const value = ownValue(document, reference.target); return value === undefined ? [] : Array.isArray(value) ? value.map(String) : [String(value)] }))
       if (gone.size === 0) continue
       const ids: string[] = []
       for (const { segment, deleted: dead } of writer.views) for (let doc = 0; doc < segment.docs; doc++) {

@@ -63,10 +63,10 @@ const countQueries = (rollups: Rollups, rule: Rule, counted: Counted): void => {
     bump(counted, [rule.organization_id, rule.name, q!, has("filter_by") ? filter_by! : "", has("analytics_tag") ? tag! : ""], sum)
   })
 }
-const PRODUCT_SLOTS: Readonly<Record<string, (typeof PRODUCT_MEASURES)[number]>> = { visit: "views", view: "views", click: "clicks", add_to_cart: "add_to_carts", purchase: "purchases" }
+const PRODUCT_SLOTS: ReadonlyMap<string, (typeof PRODUCT_MEASURES)[number]> = new Map([["visit", "views"], ["view", "views"], ["click", "clicks"], ["add_to_cart", "add_to_carts"], ["purchase", "purchases"]])
 /** Rows `[rule, document]`. */
 const countDocuments = (rollups: Rollups, rule: Rule, counted: Counted): void => {
-  const measure = PRODUCT_SLOTS[rule.event_type]
+  const measure = PRODUCT_SLOTS.get(rule.event_type)
   if (measure === undefined) {
     return eachOf(rollups.others, 0, rule, ([, , type, document], count) => { if (type === rule.event_type) bump(counted, [rule.organization_id, rule.name, document!], count) })
   }
@@ -91,7 +91,7 @@ const upsert = (table: string, columns: ReadonlyArray<string>, measure: string, 
     }
   })
 
-const TYPES: Readonly<Record<string, string>> = { visit: "view" }
+const TYPES: ReadonlyMap<string, string> = new Map([["visit", "view"]])
 /** As a reader of the rule's events finds it (reference contract 17.2). */
 const shownEvent = (name: string, event_type: string, { collection, document_id, document_ids, metadata, q, timestamp, type: _type, ...sent }: BehaviouralEvent) => ({
   ...metadata, ...sent, name, event_type, collection, timestamp,
@@ -102,7 +102,7 @@ const keepEvents = (logged: ReadonlyArray<LoggedEvent>, rules: ReadonlyArray<Rul
     const rows: Array<object> = []
     for (const { event, organizationId } of logged) {
       for (const rule of rules) {
-        if (rule.type !== "log" || rule.organization_id !== organizationId || (TYPES[rule.event_type] ?? rule.event_type) !== event.type || !rule.names.includes(event.collection) || event.timestamp < rule.created_at) continue
+        if (rule.type !== "log" || rule.organization_id !== organizationId || (TYPES.get(rule.event_type) ?? rule.event_type) !== event.type || !rule.names.includes(event.collection) || event.timestamp < rule.created_at) continue
         rows.push({ organization_id: organizationId, rule: rule.name, user_id: event.user_id ?? event.anonymous_id ?? event.session_id ?? "", occurred_at: event.timestamp, event: shownEvent(rule.name, rule.event_type, event) })
       }
     }
