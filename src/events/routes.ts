@@ -2,9 +2,11 @@
 import { Effect, Schedule } from "effect"
 import type { Readable } from "node:stream"
 import type { Caller } from "../access/caller.ts"
-import { reachesCollection, reachesEverything } from "../access/decision.ts"
+import { reachesEverything } from "../access/decision.ts"
 import { parseDateRange } from "../analytics/date-range.ts"
 import { storable } from "../analytics/normalize-query.ts"
+import { makeContexts } from "../catalog/engine-plane.ts"
+import { reachesNamed } from "../catalog/reached.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { parseBounded } from "../wire/body.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
@@ -18,9 +20,7 @@ import { Replays } from "./replays.ts"
 import { BATCH_BYTES_MAX, EVENT_TYPES, EVENTS_PER_BATCH_MAX, FAILED_PAGE_MAX, IDENTIFIER_BYTES_MAX, REJECTIONS_LISTED_MAX, RETRIES_MAX, type Rejection } from "./schema.ts"
 import { Events, type EventsShape } from "./service.ts"
 
-/** What the key may write; undefined for a key without a limit, so that the common case costs nothing. */
-const reachOf = (caller: Caller): ((collection: string) => boolean) | undefined =>
-  reachesEverything(caller) ? undefined : (collection) => reachesCollection(caller, collection)
+type Reach = ((collection: string) => boolean) | undefined
 
 const entriesOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
   const events = typeof payload === "object" && payload !== null ? (payload as { readonly events?: unknown }).events : undefined
@@ -38,8 +38,7 @@ const parseLine = (line: string | undefined): { readonly entry: unknown } | { re
   return typeof parsed === "object" ? { entry: parsed.value } : { reason: parsed === "invalid" ? "the line is not valid JSON" : "the line nests too deeply" }
 }
 
-const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Caller, stream: Readable, held: HeldMemory) {
-  const reaches = reachOf(caller)
+const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Caller, reaches: Reach, stream: Readable, held: HeldMemory) {
   const totals = { accepted: 0, deduplicated: 0 }
   const rejected: Array<Rejection> = []
   let rejectedTotal = 0
@@ -74,8 +73,7 @@ const ingestLines = Effect.fnUntraced(function*(events: EventsShape, caller: Cal
 })
 
 /** A key that reaches some collections sees what was meant for one of those. */
-const checkReach = (caller: Caller, collection: string | undefined) => {
-  const reaches = reachOf(caller)
+const checkReach = (reaches: Reach, collection: string | undefined) => {
   if (reaches === undefined) return Effect.void
   if (collection === undefined) return Effect.fail(new RestrictionNotApplicable({ message: "This key reaches only some collections; name one of them in `collection`." }))
   return reaches(collection) ? Effect.void : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
@@ -93,9 +91,16 @@ export const routes = Effect.gen(function*() {
   const replays = yield* Replays
   const entitlements = yield* Entitlements
   const failed = yield* FailedEvents
+  const contextOf = yield* makeContexts
+  /** What the key may write; undefined for a key without a limit, so that the common case costs nothing. */
+  const reachOf = (caller: Caller): Reach => {
+    if (reachesEverything(caller) && Object.keys(caller.key.filter_by).length === 0) return undefined
+    const context = contextOf(caller.organizationId)
+    return (collection) => reachesNamed(context, caller, collection)
+  }
   return [
     implement(contract.ingestEvents, Effect.fnUntraced(function*({ caller, headers, held, payload, stream }) {
-      if ((headers["content-type"] ?? "").toLowerCase().startsWith("application/x-ndjson")) return yield* ingestLines(events, caller, yield* stream, held())
+      if ((headers["content-type"] ?? "").toLowerCase().startsWith("application/x-ndjson")) return yield* ingestLines(events, caller, reachOf(caller), yield* stream, held())
       const entries = entriesOf(yield* payload)
       if (entries === undefined) return yield* inputInvalid("events", "`events` must be a list of events")
       if (entries.length > EVENTS_PER_BATCH_MAX) return yield* inputInvalid("events", `A batch has at most ${EVENTS_PER_BATCH_MAX} events`)
@@ -105,14 +110,14 @@ export const routes = Effect.gen(function*() {
       const { collection, cursor, limit: text = "50" } = yield* query
       const limit = Number(text)
       if (!/^\d{1,3}$/.test(text) || limit < 1 || limit > FAILED_PAGE_MAX) return yield* inputInvalid("limit", `A whole number from 1 to ${FAILED_PAGE_MAX}`)
-      yield* checkReach(caller, given(collection))
+      yield* checkReach(reachOf(caller), given(collection))
       const data = yield* failed.list(caller.organizationId, { collection: given(collection), cursor: given(cursor), limit: limit + 1 })
       return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
     })),
     implement(contract.retryFailedEvents, Effect.fnUntraced(function*({ caller, payload }) {
       const { collection, cursor, ids, set } = yield* payload
       if (ids !== undefined && (ids.length === 0 || ids.length > RETRIES_MAX)) return yield* inputInvalid("ids", `1 to ${RETRIES_MAX} ids`)
-      yield* checkReach(caller, given(collection))
+      yield* checkReach(reachOf(caller), given(collection))
       return yield* failed.retry(caller.organizationId, { collection: given(collection), cursor: given(cursor), ids: ids?.map(storable), set, limit: RETRIES_MAX, reaches: reachOf(caller) })
     })),
     implement(contract.replayEvents, Effect.fnUntraced(function*({ caller, payload }) {

@@ -8,10 +8,12 @@ import { type Answered, type AnsweredSearch, type Merchandising, multiSearch, mu
 import { Clock, Context, Effect, Exit, Layer } from "effect"
 import { type Weights, weightIn } from "../../streams/weights.ts"
 import { Access } from "../access/access.ts"
+import { collectionClosed } from "../access/decision.ts"
 import { originOf } from "../access/origins.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Caller } from "../access/caller.ts"
 import { makeContexts, replyOf } from "../catalog/engine-plane.ts"
+import { reachesNamed } from "../catalog/reached.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
@@ -200,7 +202,8 @@ export class Search extends Context.Service<Search, {
       settle((refuse, signal) => answered(request, charge, signal, undefined, body, (context) => multiSearch(context, body, request.shared, engineCallerOf(context, request.caller, refuse))))
 
     return Search.of({
-      searchCollection: (request, collection) => Effect.suspend(() => {
+      searchCollection: (request, collection) => Effect.suspend((): Effect.Effect<Reply, DeclaredError> => {
+        if (!reachesNamed(contextOf(request.caller.organizationId), request.caller, collection)) return Effect.fail(collectionClosed())
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
           return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
         }
