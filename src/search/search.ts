@@ -6,9 +6,11 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { type Answered, type AnsweredSearch, type Merchandising, multiSearch, multiSearchesLimit, type OperationContext, search } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Context, Effect, Exit, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
+import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
 import { type Weights, weightIn } from "../../streams/weights.ts"
 import { Access } from "../access/access.ts"
-import { collectionClosed } from "../access/decision.ts"
+import { collectionClosed, reachesCollection } from "../access/decision.ts"
 import { originOf } from "../access/origins.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Caller } from "../access/caller.ts"
@@ -20,7 +22,10 @@ import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { Quota, type QuotaRefusal, type Unit } from "../metering/quota.ts"
+import { narrowKey, shortPrint } from "../ports/fingerprint.ts"
+import { networkOf } from "../ports/network-address.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
+import { seesWhole } from "../suggestions/bounds.ts"
 import { facetRefinements, queryRefinements, type Refinement } from "../suggestions/refinements.ts"
 import { EngineRefusal } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
@@ -69,7 +74,7 @@ export class Search extends Context.Service<Search, {
   readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<Reply, DeclaredError>
   readonly multiSearch: (request: SearchRequest, body: string) => Effect.Effect<Reply, DeclaredError>
 }>()("dowser/search/Search") {
-  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
+  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed | SqlClient.SqlClient> => Layer.effect(Search, Effect.gen(function*() {
     const contextOf = yield* makeContexts
     const access = yield* Access
     const quota = yield* Quota
@@ -80,12 +85,16 @@ export class Search extends Context.Service<Search, {
     const services = yield* Effect.context<never>()
     const mint = (organizationId: string, visitor: string | undefined) => Effect.runSyncWith(services)(served.mint(organizationId, visitor))
 
+    const fingerprintKey = yield* Effect.orDie(readFingerprintKey)
+    /** So that invented visitors of one network can be told from many; the address itself is kept nowhere. */
+    const networkPrint = (organizationId: string, address: string): number => shortPrint(narrowKey(fingerprintKey, organizationId), "network ", networkOf(address))
+
     const clock = yield* Clock.Clock
     const cache = makeAnswerCache()
     const turns = makeTurns({ weightOf: weightIn(weights) })
 
     /** Mints the query_id of one answered search and reports it. `named` is how the caller named the collection. */
-    const accountOf = ({ caller, headers }: SearchRequest, named: string | undefined) => ({ asked, collection, found, parameters }: AccountedSearch): string => {
+    const accountOf = ({ address, caller, headers }: SearchRequest, named: string | undefined) => ({ asked, collection, found, parameters }: AccountedSearch): string => {
       const { anonymous_id, country, device, session_id, surface, user_id } = visitorOf(parameters, headers, caller.sessionId, countryHeader)
       const query_id = mint(caller.organizationId, session_id ?? user_id ?? anonymous_id)
       served.record({
@@ -104,17 +113,18 @@ export class Search extends Context.Service<Search, {
         ...(device === undefined ? {} : { device }),
         ...(country === undefined ? {} : { country }),
         ...(surface === undefined ? {} : { surface }),
+        network: networkPrint(caller.organizationId, address),
         isCounted: parameters.enable_analytics !== "false"
       })
       return query_id
     }
 
     /** An array in every answer, empty where there is nothing to narrow by. From memory: some microseconds. */
-    const refinementsOf = (organizationId: string, named: string | undefined, { asked, collection, facet_counts, found, parameters }: AnsweredSearch): ReadonlyArray<Refinement> => {
+    const refinementsOf = (caller: Caller, named: string | undefined, { asked, collection, facet_counts, found, parameters }: AnsweredSearch): ReadonlyArray<Refinement> => {
       if (!asked) return []
       const names = new Set([collection.schema.name, named ?? parameters.collection ?? collection.schema.name])
-      const popular = [...names].map((name) => popularQueries.known(organizationId, name)).filter((index) => index !== undefined)
-      return [...queryRefinements(parameters.q ?? "", popular), ...found === 0 ? [] : facetRefinements(collection, found, facet_counts)]
+      const popular = [...names].filter((name) => reachesCollection(caller, name)).map((name) => popularQueries.known(caller.organizationId, name)).filter((index) => index !== undefined)
+      return [...seesWhole(caller) ? queryRefinements(parameters.q ?? "", popular) : [], ...found === 0 ? [] : facetRefinements(collection, found, facet_counts)]
     }
 
     /** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for keys signed with one. */
@@ -163,7 +173,7 @@ export class Search extends Context.Service<Search, {
           const query_id = account(search)
           charge.isUsed ||= search.asked
           searches.push({ search, query_id })
-          const refined = search.parameters.refinements === "off" ? {} : { refinements: refinementsOf(caller.organizationId, named, { ...search, facet_counts }) }
+          const refined = search.parameters.refinements === "off" ? {} : { refinements: refinementsOf(caller, named, { ...search, facet_counts }) }
           return trace !== undefined && isOn(search.parameters, "debug") && mayExplain(caller) ? { query_id, ...refined, explain: { ...trace, ignored: ignoredOf(search.parameters) } } : { query_id, ...refined }
         }
       }
