@@ -10,6 +10,10 @@ import type { Caller } from "../access/caller.ts"
 import { reachesCollection, reachesEverything } from "../access/decision.ts"
 import { referredBy } from "../access/reach.ts"
 import { CollectionNotAllowed } from "../wire/errors.ts"
+import { filtersReach } from "./forced-filters.ts"
+
+/** Whether a key reaches a collection by this name, by its list of collections and by its filters; the same whether it is there. */
+export const reachesNamed = (context: OperationContext, caller: Caller, name: string): boolean => reachesCollection(caller, name) && filtersReach(context, caller.key.filter_by, name)
 
 /** An alias shows its target: both are to be reached. */
 export const reachesAlias = (caller: Caller, { collection_name, name }: Alias): boolean => reachesCollection(caller, name) && reachesCollection(caller, collection_name)

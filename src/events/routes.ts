@@ -1,9 +1,11 @@
 /** Handlers of `POST /events`, in both its forms, of what it refused, and of what was made of it: replayed or erased. */
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
-import { reachesCollection, reachesEverything } from "../access/decision.ts"
+import { reachesEverything } from "../access/decision.ts"
 import { parseDateRange } from "../analytics/date-range.ts"
 import { storable } from "../analytics/normalize-query.ts"
+import { makeContexts } from "../catalog/engine-plane.ts"
+import { reachesNamed } from "../catalog/reached.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { WindowedCaps } from "../metering/windowed-caps.ts"
 import { invalidFields } from "../wire/checks.ts"
@@ -16,9 +18,7 @@ import { Replays } from "./replays.ts"
 import { EVENT_TYPES, EVENTS_PER_BATCH_MAX, FAILED_PAGE_MAX, IDENTIFIER_BYTES_MAX, RETRIES_MAX } from "./schema.ts"
 import { Events } from "./service.ts"
 
-/** What the key may write; undefined for a key without a limit, so that the common case costs nothing. */
-const reachOf = (caller: Caller): ((collection: string) => boolean) | undefined =>
-  reachesEverything(caller) ? undefined : (collection) => reachesCollection(caller, collection)
+type Reach = ((collection: string) => boolean) | undefined
 
 const entriesOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
   const events = typeof payload === "object" && payload !== null ? (payload as { readonly events?: unknown }).events : undefined
@@ -26,8 +26,7 @@ const entriesOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
 }
 
 /** A key that reaches some collections sees what was meant for one of those. */
-const checkReach = (caller: Caller, collection: string | undefined) => {
-  const reaches = reachOf(caller)
+const checkReach = (reaches: Reach, collection: string | undefined) => {
   if (reaches === undefined) return Effect.void
   if (collection === undefined) return Effect.fail(new RestrictionNotApplicable({ message: "This key reaches only some collections; name one of them in `collection`." }))
   return reaches(collection) ? Effect.void : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
@@ -46,6 +45,13 @@ export const routes = Effect.gen(function*() {
   const entitlements = yield* Entitlements
   const failed = yield* FailedEvents
   const { event_bytes_per_day } = yield* WindowedCaps
+  const contextOf = yield* makeContexts
+  /** What the key may write; undefined for a key without a limit, so that the common case costs nothing. */
+  const reachOf = (caller: Caller): Reach => {
+    if (reachesEverything(caller) && Object.keys(caller.key.filter_by).length === 0) return undefined
+    const context = contextOf(caller.organizationId)
+    return (collection) => reachesNamed(context, caller, collection)
+  }
   return [
     implement(contract.ingestEvents, Effect.fnUntraced(function*(input) {
       const { bytes, caller, headers, payload } = input
@@ -58,13 +64,13 @@ export const routes = Effect.gen(function*() {
     implement(contract.listFailedEvents, Effect.fnUntraced(function*({ caller, query }) {
       const { collection, cursor, limit: text = 50 } = yield* query
       const limit = Number(text)
-      yield* checkReach(caller, given(collection))
+      yield* checkReach(reachOf(caller), given(collection))
       const data = yield* failed.list(caller.organizationId, { collection: given(collection), cursor: given(cursor), limit: limit + 1 })
       return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
     })),
     implement(contract.retryFailedEvents, Effect.fnUntraced(function*({ caller, payload }) {
       const { collection, cursor, ids, set } = yield* payload
-      yield* checkReach(caller, given(collection))
+      yield* checkReach(reachOf(caller), given(collection))
       return yield* failed.retry(caller.organizationId, { collection: given(collection), cursor: given(cursor), ids: ids?.map(storable), set, limit: RETRIES_MAX, reaches: reachOf(caller) })
     })),
     implement(contract.replayEvents, Effect.fnUntraced(function*({ caller, payload }) {

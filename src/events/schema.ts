@@ -75,6 +75,7 @@ export interface ServedSearch {
   readonly device?: string
   readonly country?: string
   readonly surface?: string
+  /** Keyed fingerprint of the network that asked, of 53 bits; records of before do not have it. */ readonly network?: number
   /** Unix milliseconds. */
   readonly at: number
   /** `enable_analytics` of the request. */

@@ -7,9 +7,8 @@ import { type CollectionInfo, statusOf } from "../../engine-sdk/src/mod.ts"
 import { ParsedBody, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
-import { reachesCollection } from "../access/decision.ts"
 import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"
-import { deletable, writable } from "../catalog/reached.ts"
+import { deletable, reachesNamed, writable } from "../catalog/reached.ts"
 import { version } from "../config.ts"
 import { Quota } from "../metering/quota.ts"
 import { Engine } from "../ports/engine.ts"
@@ -58,7 +57,8 @@ export const routes = Effect.gen(function*() {
 
   const mismatch = new CollectionNotAllowed({ message: "This key's organization has no such index, or the key does not reach it." })
   const indexOf = (caller: Caller, name: string): Effect.Effect<CollectionInfo, CollectionNotAllowed> => Effect.suspend(() => {
-    const collection = reachesCollection(caller, name) ? resolveCollection(contextOf(caller.organizationId), name) : undefined
+    const context = contextOf(caller.organizationId)
+    const collection = reachesNamed(context, caller, name) ? resolveCollection(context, name) : undefined
     return collection === undefined ? Effect.fail(mismatch) : Effect.succeed(collection)
   })
   /** Before anything else of a request is looked at. */

@@ -32,6 +32,7 @@ import counterExchanges from "./0034_counter_exchanges.ts"
 import eventColumns from "./0035_event_columns.ts"
 import visitsAsBytes from "./0036_visits_as_bytes.ts"
 import namedResources from "./0037_named_resources.ts"
+import makerNetworks from "./0038_maker_networks.ts"
 
 const migrations = {
   "0001_organizations": organizations,
@@ -61,7 +62,8 @@ const migrations = {
   "0034_counter_exchanges": counterExchanges,
   "0035_event_columns": eventColumns,
   "0036_visits_as_bytes": visitsAsBytes,
-  "0037_named_resources": namedResources
+  "0037_named_resources": namedResources,
+  "0038_maker_networks": makerNetworks
 }
 
 export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))

@@ -72,6 +72,13 @@ const mixInto = (key: FingerprintKey, length: number, out: Uint32Array, at: numb
   out[at + 3] = d + a
 }
 
+const short = new Uint32Array(FINGERPRINT_WORDS)
+/** 53 bits of a fingerprint as a number, never 0; two that fall together are taken for one. */
+export const shortPrint = (key: FingerprintKey, kind: string, text: string): number => {
+  fingerprintInto(key, text, short, 0, kind)
+  return short[0]! * 0x20_0000 + (short[1]! >>> 11) || 1
+}
+
 /** The key of one organization: equal ids of two organizations have unrelated fingerprints. */
 export const narrowKey = (key: FingerprintKey, organizationId: string): FingerprintKey => {
   const words = new Uint32Array(FINGERPRINT_WORDS)

@@ -54,7 +54,10 @@ export const isInCidrs = (address: string, cidrs: ReadonlyArray<string>): boolea
  * address, because its holder has all of them. What is no address is one network together: somebody wrote it.
  */
 export const networkOf = (address: string): string => {
+  // As sockets write nearly all of them.
+  const plain = address.startsWith("::ffff:") ? address.slice(7) : address
+  if (isIP(plain) === 4) return plain
   const bits = addressBits(address)
   if (bits === undefined) return "?"
-  return bits >> 32n === 0xffffn ? (bits & 0xffffffffn).toString(16) : `${(bits >> 64n).toString(16)}:`
+  return bits >> 32n === 0xffffn ? [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 255n).join(".") : `${(bits >> 64n).toString(16)}:`
 }

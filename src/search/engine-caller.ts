@@ -9,8 +9,10 @@ import { fieldContextOf } from "../../engine-sdk/src/query/query-context.ts"
 import { allOf, parseFilter } from "../../engine-sdk/src/query/filter-parser.ts"
 import type { Filter } from "../../engine-sdk/src/plan.ts"
 import type { Caller } from "../access/caller.ts"
-import { collectionClosed, collectionMatches, reachesCollection } from "../access/decision.ts"
+import { collectionClosed } from "../access/decision.ts"
 import { forcedFilterParameter } from "../catalog/engine-plane.ts"
+import { forcedTextsOf } from "../catalog/forced-filters.ts"
+import { reachesNamed } from "../catalog/reached.ts"
 import { RestrictionNotApplicable, SessionRequired } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import { seenFieldsOf } from "./seen-fields.ts"
@@ -18,15 +20,6 @@ import { seenFieldsOf } from "./seen-fields.ts"
 /** Parameters that make a search an AI operation (contract part 1). */
 const isAiSearch = (parameters: Readonly<Record<string, string>>): boolean =>
   ["nl_query", "conversation"].some((name) => parameters[name] === "true" || parameters[name] === "1") || (parameters.voice_query ?? "") !== ""
-
-/**
- * The forced filters of a collection as the key's owner wrote them. An entry names a collection, an alias of it or a
- * pattern; all that fit hold together, and `*` holds where none does.
- */
-export const forcedTextsOf = (filter_by: Caller["key"]["filter_by"], name: string, realNameOf: (name: string) => string | undefined): ReadonlyArray<string> => {
-  const fitting = Object.entries(filter_by).filter(([entry]) => entry !== "*" && (collectionMatches(name, [entry]) || realNameOf(entry) === name)).map(([, text]) => text)
-  return fitting.length > 0 || !Object.hasOwn(filter_by, "*") ? fitting : [filter_by["*"]]
-}
 
 /** Parameters in which a text may join collections. */
 const JOINING = ["filter_by", "include_fields", "exclude_fields", "sort_by", "facet_by", "facet_query"] as const
@@ -42,9 +35,19 @@ type Bounds = Pick<EngineCaller, "fields" | "mayJoin">
 export const engineCallerOf = (context: OperationContext, caller: Caller, refuse: (error: DeclaredError) => void): EngineCaller => {
   const { key } = caller
   const realNameOf = (name: string) => resolveCollection(context, name)?.schema.name
-  const forcedOf = (name: string) => forcedTextsOf(key.filter_by, name, realNameOf)
+  const reaches = (name: string) => reachesNamed(context, caller, name)
+  const forcedOf = (name: string) => forcedTextsOf(context, key.filter_by, name)
   const { filter_by: signed, ...embedded } = caller.embedded ?? {}
   const isRestricted = signed !== undefined || Object.keys(key.filter_by).length > 0
+  /** Forced filters that let everything through: the owner has said that the collection is open. */
+  const isOpen = (collection: CollectionInfo): boolean => forcedOf(collection.schema.name).every((text) => {
+    const filter = textParsed(text, collection, {})
+    return filter.ok && filter.value?.kind === "all"
+  })
+  const isFiltered = (name: string): boolean => {
+    const collection = Object.keys(key.filter_by).length === 0 ? undefined : resolveCollection(context, name)
+    return collection !== undefined && !isOpen(collection)
+  }
   const signedFits = (name: string): boolean => {
     const collection = typeof signed === "string" ? resolveCollection(context, name) : undefined
     return collection !== undefined && textParsed(String(signed), collection, {}).ok
@@ -63,9 +66,9 @@ export const engineCallerOf = (context: OperationContext, caller: Caller, refuse
     // A joined collection under a filter of its own would be shown unfiltered: it cannot be joined. A signed filter is one of
     // every collection that it fits, the searched one among them, to which a second join may lead back.
     mayJoin: (name: string) => {
-      const isClosed = !reachesCollection(caller, name) || !reachesCollection(caller, realNameOf(name) ?? name)
+      const isClosed = !reaches(name) || !reaches(realNameOf(name) ?? name)
       if (isClosed && (searched === undefined || joins(searched, name))) refuse(collectionClosed())
-      return !isClosed && forcedOf(name).length === 0 && !signedFits(name)
+      return !isClosed && !isFiltered(name) && !signedFits(name)
     },
     ...(key.fields.length === 0 ? {} : { fields: key.fields })
   } satisfies Bounds
@@ -80,7 +83,7 @@ export const engineCallerOf = (context: OperationContext, caller: Caller, refuse
     ...(seen.fields === undefined ? {} : { fields: seen.fields }),
     ...(caller.embedded === undefined ? {} : { embedded }),
     refusalOf: (name) => {
-      if (reachesCollection(caller, name)) return undefined
+      if (reaches(name)) return undefined
       refuse(collectionClosed())
       return notFound("Collection not found")
     },
@@ -95,7 +98,10 @@ export const engineCallerOf = (context: OperationContext, caller: Caller, refuse
       onUnfiltered: () => refuse(new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this collection." })),
       forcedFilter: (collection) => {
         let forced: Filter | undefined
-        for (const text of forcedOf(collection.schema.name)) {
+        const texts = forcedOf(collection.schema.name)
+        // Refused before, where a caller names it; what comes here by itself is refused too.
+        if (texts.length === 0 && Object.keys(key.filter_by).length > 0) return fail(invalid("The key's filter does not reach the collection.", forcedFilterParameter))
+        for (const text of texts) {
           const own = parsed(text, collection, {})
           if (!own.ok) return own
           forced = allOf(forced, own.value)

@@ -6,19 +6,26 @@
 import type { IncomingHttpHeaders } from "node:http"
 import { AnswerBudget, AnswerRefused, type Answered, type AnsweredSearch, type Body, type Merchandising, type MultiSearch, multiSearchesLimit, type OperationContext, readMultiSearch, search, searchMany } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Context, Effect, Exit, Layer } from "effect"
+import type { SqlClient } from "effect/sql"
+import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
 import { type Weights, weightIn } from "../../streams/weights.ts"
 import { Access } from "../access/access.ts"
+import { collectionClosed, reachesCollection } from "../access/decision.ts"
 import { originOf } from "../access/origins.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Caller } from "../access/caller.ts"
 import { declaredOf, makeContexts, replyOf } from "../catalog/engine-plane.ts"
+import { reachesNamed } from "../catalog/reached.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine.ts"
 import { SearchRules } from "../rules/search-rules.ts"
 import { Quota, type QuotaRefusal, type Unit } from "../metering/quota.ts"
+import { narrowKey, shortPrint } from "../ports/fingerprint.ts"
+import { networkOf } from "../ports/network-address.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
+import { seesWhole } from "../suggestions/bounds.ts"
 import { facetRefinements, queryRefinements, type Refinement } from "../suggestions/refinements.ts"
 import { EngineRefusal } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
@@ -70,7 +77,7 @@ export class Search extends Context.Service<Search, {
   /** One token of a key's rate for each entry. */
   readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<Reply, DeclaredError>
 }>()("dowser/search/Search") {
-  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
+  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed | SqlClient.SqlClient> => Layer.effect(Search, Effect.gen(function*() {
     const contextOf = yield* makeContexts
     const access = yield* Access
     const quota = yield* Quota
@@ -81,12 +88,16 @@ export class Search extends Context.Service<Search, {
     const services = yield* Effect.context<never>()
     const mint = (organizationId: string, visitor: string | undefined) => Effect.runSyncWith(services)(served.mint(organizationId, visitor))
 
+    const fingerprintKey = yield* Effect.orDie(readFingerprintKey)
+    /** So that invented visitors of one network can be told from many; the address itself is kept nowhere. */
+    const networkPrint = (organizationId: string, address: string): number => shortPrint(narrowKey(fingerprintKey, organizationId), "network ", networkOf(address))
+
     const clock = yield* Clock.Clock
     const cache = makeAnswerCache()
     const turns = makeTurns({ weightOf: weightIn(weights) })
 
     /** Mints the query_id of one answered search and reports it. `named` is how the caller named the collection. */
-    const accountOf = ({ caller, headers }: SearchRequest, named: string | undefined) => ({ asked, collection, found, parameters }: AccountedSearch): string => {
+    const accountOf = ({ address, caller, headers }: SearchRequest, named: string | undefined) => ({ asked, collection, found, parameters }: AccountedSearch): string => {
       const { anonymous_id, country, device, session_id, surface, user_id } = visitorOf(parameters, headers, caller.sessionId, countryHeader)
       const query_id = mint(caller.organizationId, session_id ?? user_id ?? anonymous_id)
       served.record({
@@ -105,17 +116,18 @@ export class Search extends Context.Service<Search, {
         ...(device === undefined ? {} : { device }),
         ...(country === undefined ? {} : { country }),
         ...(surface === undefined ? {} : { surface }),
+        network: networkPrint(caller.organizationId, address),
         isCounted: parameters.enable_analytics !== "false"
       })
       return query_id
     }
 
     /** An array in every answer, empty where there is nothing to narrow by. From memory: some microseconds. */
-    const refinementsOf = (organizationId: string, named: string | undefined, { asked, collection, facet_counts, found, parameters }: AnsweredSearch): ReadonlyArray<Refinement> => {
+    const refinementsOf = (caller: Caller, named: string | undefined, { asked, collection, facet_counts, found, parameters }: AnsweredSearch): ReadonlyArray<Refinement> => {
       if (!asked) return []
       const names = new Set([collection.schema.name, named ?? parameters.collection ?? collection.schema.name])
-      const popular = [...names].map((name) => popularQueries.known(organizationId, name)).filter((index) => index !== undefined)
-      return [...queryRefinements(parameters.q ?? "", popular), ...found === 0 ? [] : facetRefinements(collection, found, facet_counts)]
+      const popular = [...names].filter((name) => reachesCollection(caller, name)).map((name) => popularQueries.known(caller.organizationId, name)).filter((index) => index !== undefined)
+      return [...seesWhole(caller) ? queryRefinements(parameters.q ?? "", popular) : [], ...found === 0 ? [] : facetRefinements(collection, found, facet_counts)]
     }
 
     /** Explanations tell of rules and scores: they are for the owner, so neither for search keys nor for keys signed with one. */
@@ -168,7 +180,7 @@ export class Search extends Context.Service<Search, {
           const query_id = account(search)
           charge.isUsed ||= search.asked
           searches.push({ search, query_id })
-          const refined = search.parameters.refinements === "off" ? {} : { refinements: refinementsOf(caller.organizationId, named, { ...search, facet_counts }) }
+          const refined = search.parameters.refinements === "off" ? {} : { refinements: refinementsOf(caller, named, { ...search, facet_counts }) }
           return trace !== undefined && isOn(search.parameters, "debug") && mayExplain(caller) ? { query_id, ...refined, explain: { ...trace, ignored: ignoredOf(search.parameters) } } : { query_id, ...refined }
         }
       }
@@ -208,7 +220,8 @@ export class Search extends Context.Service<Search, {
       settle((refuse, signal) => answered(request, charge, signal, undefined, searches, (context) => searchMany(context, searches, request.shared, engineCallerOf(context, request.caller, refuse))))
 
     return Search.of({
-      searchCollection: (request, collection) => Effect.suspend(() => {
+      searchCollection: (request, collection) => Effect.suspend((): Effect.Effect<Reply, DeclaredError> => {
+        if (!reachesNamed(contextOf(request.caller.organizationId), request.caller, collection)) return Effect.fail(collectionClosed())
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
           return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
         }

@@ -14,6 +14,7 @@ import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"
 import { engineCallerOf } from "../search/engine-caller.ts"
 import { mayName, seenFieldsOf } from "../search/seen-fields.ts"
 import type { DeclaredError } from "../wire/render.ts"
+import { seesWhole } from "./bounds.ts"
 import { valueFilter } from "./filter-text.ts"
 import { inSlices } from "./sliced.ts"
 import { type Completable, foldText, Typeahead } from "./typeahead.ts"
@@ -40,7 +41,6 @@ export const fieldsOf = ({ schema }: CollectionInfo, caller: Parameters<typeof s
   const seen = seenFieldsOf(caller, (name) => name)
   return schema.fields.filter(isFacetText).map(({ name }) => name).filter((name) => mayName(seen, name)).slice(0, FIELDS_MAX)
 }
-const seesAll = ({ embedded, key }: Caller): boolean => embedded === undefined && key.fields.length === 0 && Object.keys(key.filter_by).length === 0
 
 interface Held { readonly created_at: number; index: Typeahead<FacetValue>; read_at: number; isBusy: boolean }
 
@@ -102,7 +102,7 @@ export const makeFacetValues = Effect.gen(function*() {
   return {
     /** Values that begin, or have a word that begins, with what was typed; the most frequent ones when that is nothing. */
     complete: (caller: Caller, collection: CollectionInfo, typed: string, limit: number): Effect.Effect<ReadonlyArray<FacetValue>, DeclaredError> => {
-      if (seesAll(caller)) return Effect.map(indexOf(caller, collection), (index) => index.complete(typed, limit).map(({ item }) => item))
+      if (seesWhole(caller)) return Effect.map(indexOf(caller, collection), (index) => index.complete(typed, limit).map(({ item }) => item))
       const text = foldText(typed)
       return Effect.map(read(caller, collection, RESTRICTED_VALUES_MAX), (values) => {
         if (text === "") return values.slice(0, limit)

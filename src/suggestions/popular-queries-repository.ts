@@ -1,7 +1,7 @@
 /** Reads of what the attribution processor keeps about queries (streams/processors/attribution/popularity.ts). */
 import { Effect, Stream } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { QUERIES_PER_COLLECTION_MAX, VISITORS_MIN } from "./bounds.ts"
+import { isCandidate, QUERIES_PER_COLLECTION_MAX, VISITORS_MIN } from "./bounds.ts"
 import type { Completable } from "./typeahead.ts"
 
 interface Row { readonly q: string; readonly searches: number; readonly score: number }
@@ -26,7 +26,8 @@ export const makePopularQueriesRepository = Effect.gen(function*() {
             WHERE organization_id = $1 AND collection = $2 AND is_known AND ${SCORE} > 0 ORDER BY score DESC, q LIMIT ${QUERIES_PER_COLLECTION_MAX}`,
           [organizationId, collection]
         ).stream),
-        (rows) => rows.map(itemOf)
+        // Rows of before may hold what is no candidate any more.
+        (rows) => rows.filter(({ q }) => isCandidate(q)).map(itemOf)
       ),
     /** Queries that changed since, those that must not be shown any more with score 0. */
     changed: (organizationId: string, collection: string, horizon: string): Effect.Effect<ReadonlyArray<Completable>, SqlError.SqlError> =>
@@ -35,7 +36,7 @@ export const makePopularQueriesRepository = Effect.gen(function*() {
           `SELECT q, searches::float8 AS searches, ${SCORE} AS score FROM query_popularity WHERE organization_id = $1 AND collection = $2 AND is_known AND changed >= $3::text::int8`,
           [organizationId, collection, horizon]
         ),
-        (rows) => rows.map(itemOf)
+        (rows) => rows.filter(({ q }) => isCandidate(q)).map(itemOf)
       )
   }
 })

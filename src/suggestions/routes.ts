@@ -1,9 +1,13 @@
 /** Handlers of suggestions and prompts. The collection is looked for before the parameters are read. */
+import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
 import { resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
+import type { Caller } from "../access/caller.ts"
+import { collectionClosed } from "../access/decision.ts"
 import { makeContexts } from "../catalog/engine-plane.ts"
+import { reachesNamed } from "../catalog/reached.ts"
 import { Quota } from "../metering/quota.ts"
-import { NotFound } from "../wire/errors.ts"
+import { type CollectionNotAllowed, NotFound } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { limitOf } from "./limit.ts"
@@ -14,19 +18,21 @@ export const routes = Effect.gen(function*() {
   const contextOf = yield* makeContexts
   const suggestions = yield* Suggestions
   const quota = yield* Quota
-  const collectionOf = (organizationId: string, name: string) => Effect.suspend(() => {
-    const collection = resolveCollection(contextOf(organizationId), name)
+  const collectionOf = (caller: Caller, name: string) => Effect.suspend((): Effect.Effect<CollectionInfo, CollectionNotAllowed | NotFound> => {
+    const context = contextOf(caller.organizationId)
+    if (!reachesNamed(context, caller, name)) return Effect.fail(collectionClosed())
+    const collection = resolveCollection(context, name)
     return collection === undefined ? Effect.fail(new NotFound({ message: "Collection not found" })) : Effect.succeed(collection)
   })
   return [
     implement(contract.getSuggestions, Effect.fnUntraced(function*({ caller, params, query }) {
-      const collection = yield* collectionOf(caller.organizationId, params.collectionName)
+      const collection = yield* collectionOf(caller, params.collectionName)
       const { limit: text, q } = yield* query
       const limit = yield* limitOf(text)
       return { data: yield* quota.counted(caller.organizationId, suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit)) }
     })),
     implement(contract.getPrompts, Effect.fnUntraced(function*({ caller, params, query }) {
-      const collection = yield* collectionOf(caller.organizationId, params.collectionName)
+      const collection = yield* collectionOf(caller, params.collectionName)
       const { limit: text } = yield* query
       const limit = yield* limitOf(text)
       return { data: yield* quota.counted(caller.organizationId, suggestions.suggest(caller, collection, "", limit)) }

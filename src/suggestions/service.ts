@@ -8,10 +8,12 @@
 import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
 import { Context, Effect, Layer } from "effect"
 import type { Caller } from "../access/caller.ts"
+import { reachesCollection } from "../access/decision.ts"
 import { CatalogResources } from "../catalog/resources.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine.ts"
 import type { DeclaredError } from "../wire/render.ts"
+import { seesWhole } from "./bounds.ts"
 import { makeFacetValues } from "./facet-values.ts"
 import { PopularQueries } from "./popular-queries.ts"
 import type { Suggestion } from "./schema.ts"
@@ -49,7 +51,9 @@ export class Suggestions extends Context.Service<Suggestions, {
     return Suggestions.of({
       suggest: Effect.fnUntraced(function*(caller, collection, typed, limit) {
         const { organizationId } = caller
-        const indexes = yield* Effect.forEach(namesOf(organizationId, collection.schema.name), (name) => popular.index(organizationId, name), { concurrency: "unbounded" })
+        // What others searched, under the names that the key reaches; nothing of it where the key does not see all that they may have found.
+        const names = seesWhole(caller) ? namesOf(organizationId, collection.schema.name).filter((name) => reachesCollection(caller, name)) : []
+        const indexes = yield* Effect.forEach(names, (name) => popular.index(organizationId, name), { concurrency: "unbounded" })
         const queries = merged(indexes.map((index) => index.complete(typed, limit))).slice(0, limit)
         const values = yield* facets.complete(caller, collection, typed, facetRoom(limit, queries.length))
         return [

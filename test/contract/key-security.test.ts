@@ -91,6 +91,51 @@ describe("secured keys", () => {
   })
 })
 
+describe("filters of a key", () => {
+  const at = (path: string) => `/v1/collections/${path}`
+  it("reach the collections that they list and no others, which they do not tell from ones that are not there", async () => {
+    const own = (method: string, path: string, body?: unknown) => program.request(method, path, { key: tenant.full_key, body })
+    const fields = [{ name: "title", type: "string" }, { name: "shop", type: "string", facet: true }]
+    for (const name of ["wares_1", "wares_2", "ledger"]) {
+      await own("POST", "/v1/collections", { name, fields })
+      for (const shop of ["a", "b"]) await own("POST", at(`${name}/documents`), { id: `${name}-${shop}`, title: name, shop })
+    }
+    await own("PUT", "/v1/aliases/wares", { collection_name: "wares_1" })
+    await own("PUT", "/v1/aliases/ledger_alias", { collection_name: "ledger" })
+    const key = await valueOf({ filter_by: { wares: "shop:=a" } })
+    const found = async (by: string, name: string) => {
+      const { body, status } = await program.request("GET", at(`${name}/documents/search?q=*`), { key: by })
+      return status === 200 ? body.hits.map(({ document }: { document: { id: string } }) => document.id).join() : status
+    }
+    expect([await found(key, "wares"), await found(key, "wares_1"), await found(key, "wares_2"), await found(key, "ledger"), await found(key, "ledger_alias"), await found(key, "absent")]).toEqual(["wares_1-a", "wares_1-a", 403, 403, 403, 403])
+    // Moved while the key is used: what it leads to now is what the filter is about.
+    await own("PUT", "/v1/aliases/wares", { collection_name: "wares_2" })
+    expect([await found(key, "wares"), await found(key, "wares_1"), await found(key, "wares_2")]).toEqual(["wares_2-a", 403, "wares_2-a"])
+    for (const path of ["suggestions?q=a", "prompts"]) expect([path, (await program.request("GET", at(`ledger/${path}`), { key })).status]).toEqual([path, 403])
+    for (const union of [false, true]) for (const name of ["ledger", "absent"]) expect((await program.request("POST", "/v1/multi_search", { key, body: { union, searches: [{ collection: "wares", q: "*" }, { collection: name, q: "*" }] } })).status).toBe(403)
+    expect((await program.request("POST", "/v1/events", { key, body: { events: ["wares", "ledger"].map((collection) => ({ type: "search", q: "x", collection, session_id: "s" })) } })).body).toMatchObject({ accepted: 1, rejected: [{ index: 1 }] })
+    // The rest is said; and what more than one entry is about is under all of them.
+    const rest = await valueOf({ filter_by: { wares: "shop:=a", "*": "shop:=b" } })
+    expect([await found(rest, "wares_2"), await found(rest, "ledger"), await found(rest, "absent")]).toEqual(["wares_2-a", "ledger-b", 404])
+    const several = await valueOf({ filter_by: { "war.*": "shop:=b", wares: "shop:=a" } })
+    expect([await found(several, "wares"), await found(several, "wares_1")]).toEqual(["", "wares_1-b"])
+    const browser = (await mint({ filter_by: { wares: "shop:=a" } })).body.key
+    expect([await found(browser, "wares"), await found(browser, "ledger")]).toEqual(["wares_2-a", 403])
+    const gateway = await valueOf({ gateway: true, filter_by: { wares: "shop:=a" } })
+    const through = async (index: string) => (await program.request("POST", `/api/v1/indexes/${index}/search`, { headers: { authorization: `Bearer ${gateway}` }, body: { q: "*" } })).status
+    expect([await through("wares"), await through("ledger"), await through("absent")]).toEqual([200, 403, 403])
+  })
+  it("leave a collection open to joins where they say so", async () => {
+    const own = (method: string, path: string, body?: unknown) => program.request(method, path, { key: tenant.full_key, body })
+    await own("POST", "/v1/collections", { name: "authors", fields: [{ name: "name", type: "string" }] })
+    await own("POST", "/v1/collections", { name: "books", fields: [{ name: "title", type: "string" }, { name: "author", type: "string", reference: "authors.id" }] })
+    await own("POST", at("authors/documents"), { id: "1", name: "Ann" })
+    await own("POST", at("books/documents"), { id: "1", title: "Oak", author: "1" })
+    const joined = async (filter_by: Record<string, string>) => (await program.request("GET", at(`books/documents/search?q=*&include_fields=${encodeURIComponent("$authors(name)")}`), { key: await valueOf({ filter_by }) })).status
+    expect([await joined({ books: "title:oak" }), await joined({ books: "title:oak", authors: "id:*" }), await joined({ books: "title:oak", authors: "name:Ann" }), await joined({ books: "title:oak", "*": "id:*" })]).toEqual([403, 200, 400, 200])
+  })
+})
+
 describe("fields of a key", () => {
   it("hold in searches, unions, suggestions and cached answers", async () => {
     const narrow = await valueOf({ fields: ["id", "title"] }), plain = tenant.search_key

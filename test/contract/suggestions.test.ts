@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 import { eventually } from "../support/receiver.ts"
+import { securedKey } from "../support/secured.ts"
 
 let program: Program
 let tenant: Tenant
@@ -29,10 +30,12 @@ const fill = async (owner: Tenant, name: string) => {
   expect(imported.text).not.toContain('"success":false')
 }
 interface Told { readonly q: string; readonly user_id?: string; readonly anonymous_id?: string; readonly session_id?: string; readonly results_found?: number; readonly collection?: string; readonly timestamp?: number }
-const tell = async (searches: ReadonlyArray<Told>, owner: Tenant = tenant) => {
-  const { body } = await send("POST", "/events", { events: searches.map((search) => ({ type: "search", collection: "products", results_found: 3, ...search })) }, owner.search_key)
-  expect(body).toMatchObject({ accepted: searches.length, rejected: [] })
-}
+let told = 0
+/** Searches that were answered, each to a network of its own. */
+const tell = (searches: ReadonlyArray<Told>, owner: Tenant = tenant) => program.answered(searches.map(({ collection = "products", q, results_found = 3, timestamp = Date.now(), ...who }) => {
+  const n = ++told
+  return { organization_id: owner.organization_id, query_id: `qry_0${String(n).padStart(26, "0")}`, collection, q, found: results_found, at: timestamp, isCounted: true, network: n, ...who }
+}))
 const by = (visitors: ReadonlyArray<string>, q: string, over: Partial<Told> = {}) => visitors.map((user_id) => ({ q, user_id, ...over }))
 const ask = async (q: string, more = "", owner: Tenant = tenant) => (await send("GET", `/collections/products/suggestions?q=${encodeURIComponent(q)}${more}`, undefined, owner.search_key)).body.data as ReadonlyArray<{ q: string; type: string; filter_by?: string; count?: number }>
 const queries = async (q: string, owner: Tenant = tenant) => (await ask(q, "&limit=20", owner)).filter(({ type }) => type === "query").map((suggestion) => suggestion.q)
@@ -154,5 +157,43 @@ describe("refinements", () => {
     expect(await search("q=iphone&refinements=off")).not.toHaveProperty("refinements")
     const many = await send("POST", "/multi_search", { searches: [{ collection: "products", q: "iphone", query_by: "title" }] }, tenant.search_key)
     expect(many.body.results[0].refinements.map(({ q }: any) => q).sort()).toEqual(["iphone case", "iphone secret"])
+  })
+})
+
+describe("what others searched", () => {
+  it("is not shown to a key that a filter, a list of fields or its signature restricts, and under no name beyond its collections", async () => {
+    await tell([...by(["a", "b", "c"], "iphone of north"), ...by(["a", "b", "c"], "iphone back door", { collection: "products_back" })])
+    await send("PUT", "/aliases/products_back", { collection_name: "products" })
+    await comes("iphone of north")
+    await comes("iphone back door")
+    const make = async (more: object) => (await send("POST", "/keys", { description: "r", scope: "search", ...more })).body.value as string
+    const seen = async (key: string) => {
+      const answers = [await send("GET", "/collections/products/suggestions?q=iphone&limit=50", undefined, key), await send("GET", "/collections/products/prompts?limit=50", undefined, key), await send("GET", "/collections/products/documents/search?q=iphone&query_by=title&per_page=0", undefined, key)]
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 200])
+      return [...new Set(answers.flatMap(({ text }) => [...text.matchAll(/iphone (?:of north|back door)/g)].map(([q]) => q)))].sort()
+    }
+    expect(await seen(tenant.search_key)).toEqual(["iphone back door", "iphone of north"])
+    expect(await seen(await make({ collections: ["products"] }))).toEqual(["iphone of north"])
+    const signed = (parameters: Record<string, unknown>) => securedKey(tenant.search_key, parameters)
+    for (const key of [await make({ filter_by: { products: "shop:=south" } }), await make({ fields: ["title", "brand"] }), signed({ filter_by: "shop:=south" }), signed({ include_fields: "title" }), signed({ exclude_fields: "shop" })]) expect(await seen(key)).toEqual([])
+  })
+  it("is nothing that leads elsewhere or to a person", async () => {
+    const bad = ["<b>iphone</b>", "iphone visit evil.example/x", "iphone www.evil", "iphone https://x", "iphone javascript:alert(1)", "iphone shop.com", "iphone a@b", "iphone +49 170 123 45 67", "iphone 0170-1234567", "iphone\u202egpj", "iphone\u0007"]
+    const good = ["iphone 15 pro 256", "iphone 4.7 inch", "iphone dr. case", "iphone & co", "iphone \u200cfa"]
+    await tell([...bad, ...good].flatMap((q) => by(["a", "b", "c"], q)))
+    for (const q of good) await comes(q)
+    const shown = await queries("iphone")
+    expect(shown).toEqual(expect.arrayContaining(good))
+    expect(shown.filter((q) => /evil|http|javascript|shop|@|49|0170|gpj|<|\u0007/.test(q))).toEqual([])
+  })
+  it("is planted by nobody who invents visitors", async () => {
+    const planted = async (user_id: string, key: string, q: string) => send("GET", `/collections/products/documents/search?q=${encodeURIComponent(q)}&query_by=title&x_user_id=${user_id}`, undefined, key)
+    for (const user_id of ["i1", "i2", "i3", "i4"]) {
+      expect((await planted(user_id, tenant.search_key, "iphone searched by one")).status).toBe(200)
+      expect((await send("POST", "/events", { events: [{ type: "search", collection: "products", q: "iphone told by one", user_id, results_found: 9 }] }, tenant.search_key)).body.accepted).toBe(1)
+    }
+    await tell(by(["a", "b", "c"], "iphone behind it"))
+    await comes("iphone behind it")
+    expect((await queries("iphone")).filter((q) => q.includes("by one"))).toEqual([])
   })
 })

@@ -23,8 +23,8 @@ describe("stored visits and query ids", () => {
   })
   it("come back with all that a search has: who searched and on what, where that changes and where not, filters, money, any script", async () => {
     const store = memoryStore(), state = new AttributionState(store, options)
-    const said: SearchFacts = { at: AT + 0.5, q: "läuferschuhe 鞋 🎿", collection: "c", hasNoResults: true, visitor: "v", device: "mobile", country: "DE", surface: "", who: [0, 2 ** 53 - 1, 2 ** 31], uses: undefined, filter: "", tag: "", isExplicit: true, row: undefined, asked: undefined }
-    const elsewhere: SearchFacts = { ...said, q: "", hasNoResults: false, device: "\u0000", who: [1, 2, 3], uses: [["filter", "brand", "!=é"], ["facet", "size", ""]], filter: "brand:!=é", tag: "t" }
+    const said: SearchFacts = { at: AT + 0.5, q: "läuferschuhe 鞋 🎿", collection: "c", hasNoResults: true, visitor: "v", device: "mobile", country: "DE", surface: "", who: [0, 2 ** 53 - 1, 2 ** 31, 0], uses: undefined, filter: "", tag: "", isExplicit: true, row: undefined, asked: undefined }
+    const elsewhere: SearchFacts = { ...said, q: "", hasNoResults: false, device: "\u0000", who: [1, 2, 3, 2 ** 53 - 2], uses: [["filter", "brand", "!=é"], ["facet", "size", ""]], filter: "brand:!=é", tag: "t" }
     const searches = [
       newSearch("@8589934592.499", undefined, said), newSearch("a", undefined, { ...said, q: "x".repeat(300_000) }), newSearch("b", { ...elsewhere, isExplicit: false }, { ...elsewhere }),
       { ...newSearch("c", { ...said, isExplicit: false }, undefined), named: [click, { ...cart, offset: 2 ** 40, money: { units: -3, micros: 999_999 } }], hadClick: true, hadPurchase: true }
@@ -46,7 +46,7 @@ describe("stored visits and query ids", () => {
     ], {})
     const state = new AttributionState(store, options)
     expect(state.visits.get("o|1|v|c", AT)?.loose).toEqual([click, cart])
-    const hat: SearchFacts = { at: AT, q: "hat", collection: "c", hasNoResults: true, visitor: "w", device: "mobile", country: "DE", surface: "", who: [1, 2, 3], uses: undefined, filter: "f", tag: "t", isExplicit: true, row: undefined, asked: undefined }
+    const hat: SearchFacts = { at: AT, q: "hat", collection: "c", hasNoResults: true, visitor: "w", device: "mobile", country: "DE", surface: "", who: [1, 2, 3, 0], uses: undefined, filter: "f", tag: "t", isExplicit: true, row: undefined, asked: undefined }
     expect(state.visits.get("o|1|w|c", AT)?.searches).toEqual([{ ...newSearch("@7.0", undefined, hat), named: [cart], hadClick: true }])
     expect(state.queries.get("o|q", AT)?.pending).toEqual([{ interaction: click, visit: "o|1|v|c" }, { interaction: cart, visit: undefined }])
   })

@@ -53,7 +53,7 @@ describe("a tombstone", () => {
   plainIt("knows its person in text that is no JSON, and the number under which queries remember him", () => {
     assert.deepStrictEqual(subjectOfText(`{"user_id":42,"q":"a\\"b","session_id" : "s\\u00e9", "x":[{"user_id":"u"}], "anonymous_id": "cut off`), { users: ["42", "u"], sessions: ["sé"], anonymous: [], queries: [], makes: undefined, at: undefined })
     const state = new AttributionState(memoryStore(), { fingerprintKey: KEY })
-    assert.deepStrictEqual(state.who("o", { user_id: "u", anonymous_id: "a", session_id: "s" }), [makerOf(print("user", "u")), makerOf(print("anonymous", "a")), makerOf(print("session", "s"))])
+    assert.deepStrictEqual(state.who("o", { user_id: "u", anonymous_id: "a", session_id: "s" }, 7), [makerOf(print("user", "u")), makerOf(print("anonymous", "a")), makerOf(print("session", "s")), 7])
     assert.deepStrictEqual(unpackPrints(packPrints([print("user", "u"), print("query", "q")])), [print("user", "u"), print("query", "q")])
   })
   plainIt("leaves the places of other entries alone when a record is rewritten, dead letters included", () => {

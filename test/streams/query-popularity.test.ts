@@ -21,8 +21,14 @@ const keptStore = () => {
 }
 const told = (organizationId: string, events: ReadonlyArray<BehaviouralEvent>, partition = 0) =>
   ({ topic: BEHAVIOUR_EVENTS.name, partition, value: encodeRecord({ schema_version: EVENTS_SCHEMA_VERSION, organization_id: organizationId, occurred_at: START, payload: { events } }) })
-const answered = (served: ReadonlyArray<ServedSearch>) =>
-  ({ topic: SEARCH_SERVED.name, partition: 0, value: encodeRecord({ schema_version: SERVED_SCHEMA_VERSION, organization_id: "", occurred_at: START, payload: { served } }) })
+const answered = (served: ReadonlyArray<ServedSearch>, partition = 0) =>
+  ({ topic: SEARCH_SERVED.name, partition, value: encodeRecord({ schema_version: SERVED_SCHEMA_VERSION, organization_id: "", occurred_at: START, payload: { served } }) })
+let answers = 0
+/** Searches that were answered, each to a network of its own where none is said. */
+const asked = (organization_id: string, searches: ReadonlyArray<readonly [q: string, at: number, who: Partial<ServedSearch>]>, partition = 0) => answered(searches.map(([q, at, who]): ServedSearch => {
+  const n = ++answers
+  return { organization_id, query_id: `qry_0${String(n).padStart(26, "0")}`, collection: "c", q, found: 3, at: START + at, isCounted: true, network: n, ...who }
+}), partition)
 const search = (q: string, at: number, who: Partial<BehaviouralEvent>): BehaviouralEvent => ({ type: "search", collection: "c", q, timestamp: START + at, results_found: 3, ...who })
 
 class Crash extends Data.TaggedError("Crash")<Record<never, never>> {}
@@ -47,8 +53,8 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
   const visitorsOf = (organizationId: string) => Effect.map(rowsOf(organizationId), (rows) => Object.fromEntries(rows.filter(({ searches }) => searches !== 0).map(({ q, visitors }) => [q, visitors])))
   const expected = (input: OracleInput) => {
     const makers = new Map<string, Set<string>>()
-    const rows = oracleRows(input, (key, visitor) => {
-      if (visitor !== "") makers.set(key, (makers.get(key) ?? new Set()).add(visitor))
+    const rows = oracleRows(input, (key, visitor, isAnswered) => {
+      if (visitor !== "" && isAnswered) makers.set(key, (makers.get(key) ?? new Set()).add(visitor))
     })
     const unit = weightOf(START)
     return [...rows].map(([key, row]) => {
@@ -95,10 +101,10 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
       const log = yield* EventLog
       const openStore = keptStore()
       const sessions = ["s1", "s2", "s3"]
-      yield* log.append(sessions.map((session_id, i) => told("org_keys", [search("ip", i * 10_000, { session_id })])))
+      yield* log.append(sessions.map((session_id, i) => asked("org_keys", [["ip", i * 10_000, { session_id }]])))
       yield* runUntilCaughtUp("keys", openStore)
       assert.deepStrictEqual(yield* visitorsOf("org_keys"), { ip: 3 })
-      yield* log.append(sessions.map((session_id, i) => told("org_keys", [search("ipad", i * 10_000 + 900, { session_id })])))
+      yield* log.append(sessions.map((session_id, i) => asked("org_keys", [["ipad", i * 10_000 + 900, { session_id }]])))
       yield* runUntilCaughtUp("keys", openStore)
       assert.deepStrictEqual(yield* visitorsOf("org_keys"), { ipad: 3 })
       // What had been shown is found by readers of changes, so that they stop showing it.
@@ -109,14 +115,36 @@ layer(layerTestSql, { timeout: 60_000, excludeTestServices: true })("the popular
   it.effect("keeps no more than eight visitors of a query, and counts those of several partitions together", () =>
     withLog(Effect.gen(function*() {
       const log = yield* EventLog
-      for (const partition of [0, 1]) yield* log.append([told("org_parts", [search("both", 0, { user_id: `u${partition}` })], partition)])
-      yield* log.append([told("org_parts", [search("both", 0, { user_id: "u2" }), ...Array.from({ length: 40 }, (_, i) => search("many", i, { user_id: `m${i}` }))], 1)])
+      for (const partition of [0, 1]) yield* log.append([asked("org_parts", [["both", 0, { user_id: `u${partition}` }]], partition)])
+      yield* log.append([asked("org_parts", [["both", 0, { user_id: "u2" }], ...Array.from({ length: 40 }, (_, i) => ["many", i, { user_id: `m${i}` }] as const)], 1)])
       for (const partition of [0, 1]) yield* runUntilCaughtUp("parts", keptStore(), { partition })
-      yield* log.append([told("org_parts", Array.from({ length: 40 }, (_, i) => search("many", i, { user_id: `n${i}` })), 1)])
+      yield* log.append([asked("org_parts", Array.from({ length: 40 }, (_, i) => ["many", i, { user_id: `n${i}` }] as const), 1)])
       yield* runUntilCaughtUp("parts", keptStore(), { partition: 1 })
       assert.deepStrictEqual(yield* visitorsOf("org_parts"), { both: 3, many: 8 })
       const sql = yield* SqlClient.SqlClient
       const kept = yield* sql<{ n: number }>`SELECT count(*)::int4 AS n FROM query_makers WHERE organization_id = 'org_parts' AND q = 'many'`
       assert.strictEqual(kept[0]!.n, 8)
+    })))
+
+  it.effect("counts no invented visitors: neither told of by events, nor of one network, nor so many that they keep others out", () =>
+    withLog(Effect.gen(function*() {
+      const log = yield* EventLog
+      const three = ["i1", "i2", "i3"]
+      yield* log.append([
+        told("org_planted", three.map((user_id) => search("told", 0, { user_id }))),
+        asked("org_planted", three.map((user_id) => ["one network", 0, { user_id, network: 77 }] as const)),
+        asked("org_planted", three.map((user_id, network) => ["three networks", 0, { user_id, network: network + 1 }] as const)),
+        // Answered once, and three people say that they were it.
+        asked("org_planted", [["claimed", 0, { query_id: "qry_0claimed", network: 5 }]]), told("org_planted", three.map((user_id) => search("claimed", 0, { user_id, query_id: "qry_0claimed" }))),
+        // What was answered before answers told their network: each visitor stands for himself.
+        asked("org_planted", three.map((user_id) => ["of before", 0, { user_id, network: undefined as unknown as number }] as const)),
+        asked("org_planted", Array.from({ length: 50 }, (_, i) => ["crowded", 0, { user_id: `c${i}`, network: 9 }] as const))
+      ])
+      yield* runUntilCaughtUp("planted", keptStore())
+      const planted = { "told": 0, "one network": 1, "three networks": 3, "claimed": 1, "of before": 3 }
+      assert.deepStrictEqual(yield* visitorsOf("org_planted"), { ...planted, crowded: 1 })
+      yield* log.append([asked("org_planted", [["crowded", 1, { user_id: "x", network: 10 }], ["crowded", 1, { user_id: "y", network: 11 }]])])
+      yield* runUntilCaughtUp("planted", keptStore())
+      assert.deepStrictEqual(yield* visitorsOf("org_planted"), { ...planted, crowded: 3 })
     })))
 })

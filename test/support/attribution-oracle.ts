@@ -21,17 +21,17 @@ export const seeded = (seed: number) => () => {
 
 const normal = (q: string) => q.trim().toLowerCase().replace(/\s+/g, " ")
 
-interface OracleSearch { id: string; at: number; q: string; collection: string; visitor: string; zero: boolean; events: Array<BehaviouralEvent> }
+interface OracleSearch { id: string; /** By us, who know that there was somebody. */ isAnswered: boolean; at: number; q: string; collection: string; visitor: string; zero: boolean; events: Array<BehaviouralEvent> }
 
 /** Rows by `collection|q`, over all time. `counted` hears of each search that counts. */
-export const oracleRows = ({ events, served }: OracleInput, counted: (key: string, visitor: string) => void = () => {}): Map<string, OracleRow> => {
+export const oracleRows = ({ events, served }: OracleInput, counted: (key: string, visitor: string, isAnswered: boolean) => void = () => {}): Map<string, OracleRow> => {
   const seen = new Set<string>()
   const unique = events.filter(({ event_id }) => event_id === undefined || (!seen.has(event_id) && seen.add(event_id) !== undefined))
   const searches: Array<OracleSearch> = []
   const byId = new Map<string, OracleSearch>()
   for (const s of served) {
     if (byId.has(s.query_id)) continue
-    const search = { id: s.query_id, at: s.at, q: normal(s.q), collection: s.collection, visitor: s.session_id || s.user_id || "", zero: s.found === 0, events: [] }
+    const search = { id: s.query_id, isAnswered: true, at: s.at, q: normal(s.q), collection: s.collection, visitor: s.session_id || s.user_id || "", zero: s.found === 0, events: [] }
     byId.set(s.query_id, search)
     searches.push(search)
   }
@@ -42,7 +42,7 @@ export const oracleRows = ({ events, served }: OracleInput, counted: (key: strin
       known.visitor ||= visitor
       continue
     }
-    const search = { id: e.query_id ?? e.event_id ?? "", at: e.timestamp, q: normal(e.q!), collection: e.collection, visitor, zero: e.results_found === 0, events: [] }
+    const search = { id: e.query_id ?? e.event_id ?? "", isAnswered: false, at: e.timestamp, q: normal(e.q!), collection: e.collection, visitor, zero: e.results_found === 0, events: [] }
     if (e.query_id !== undefined) byId.set(e.query_id, search)
     searches.push(search)
   }
@@ -70,7 +70,7 @@ export const oracleRows = ({ events, served }: OracleInput, counted: (key: strin
       const key = `${search.collection}|${search.q}`
       const row = rows.get(key) ?? { searches: 0, zero_results: 0, searches_with_click: 0, searches_with_purchase: 0, clicks: 0, add_to_carts: 0, purchases: 0, revenue: 0 }
       rows.set(key, row)
-      counted(key, search.visitor)
+      counted(key, search.visitor, search.isAnswered)
       row.searches++
       if (search.zero) row.zero_results++
       if (carried.some(({ type }) => type === "click")) row.searches_with_click++
@@ -109,7 +109,7 @@ export const generate = (seed: number, size: number, start: number): OracleInput
     if (kind < 0.35) {
       const query_id = `q${i}`
       queryIds.push(query_id)
-      served.push({ organization_id: organizationId, query_id, collection, q: pick(random, words), found: random() < 0.2 ? 0 : 7, at, isCounted: true, ...session })
+      served.push({ organization_id: organizationId, query_id, network: served.length + 1, collection, q: pick(random, words), found: random() < 0.2 ? 0 : 7, at, isCounted: true, ...session })
       if (random() < 0.3) events.push({ type: "search", collection, q: pick(random, words), timestamp: at + 5, query_id, results_found: 3, event_id: `m${i}`, ...session })
     } else if (kind < 0.5) {
       // A foreign query id is used by one event only: of two with the same id the earlier speaks, and both would need one visitor.

@@ -9,7 +9,11 @@ import { join } from "node:path"
 import { Context, Effect, Exit, Layer, Scope } from "effect"
 import { openEngine, type SearchEngine } from "../../engine-sdk/src/mod.ts"
 import { Access } from "../../src/access/access.ts"
+import { encodeRecord } from "../../streams/record.ts"
+import { SEARCH_SERVED } from "../../streams/topics.ts"
 import { Demo } from "../../src/demo/demo.ts"
+import { SERVED_SCHEMA_VERSION, type ServedSearch } from "../../src/events/schema.ts"
+import { EventLog } from "../../src/ports/event-log.ts"
 import { seedDemo } from "../../src/demo/seed.ts"
 import { dataVersion } from "../../src/migrations/index.ts"
 import { createWithKeys } from "../../src/organizations/routes.ts"
@@ -30,6 +34,8 @@ export interface Program {
   /** A JSON request; a string or bytes body goes as it stands. */
   readonly request: (method: string, path: string, options?: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }) => Promise<Answer>
   readonly run: <A, E>(effect: Effect.Effect<A, E, Access>) => Promise<A>
+  /** Reports of answered searches as the search room writes them, for times and networks that a test cannot search from. */
+  readonly answered: (served: ReadonlyArray<ServedSearch>) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
@@ -70,6 +76,10 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
     base,
     operatorToken: folder.operatorToken,
     demo,
+    answered: (served) => {
+      const log = Context.get(context as unknown as Context.Context<EventLog>, EventLog)
+      return Effect.runPromise(Effect.asVoid(log.append(served.map((one) => ({ topic: SEARCH_SERVED.name, partition: 0, value: encodeRecord({ schema_version: SERVED_SCHEMA_VERSION, organization_id: "", occurred_at: one.at, payload: { served: [one] } }) })))))
+    },
     run: (effect) => Effect.runPromise(Effect.provideService(effect, Access, access)),
     tenant: (name) => Effect.runPromise(Effect.provideService(createWithKeys(name, "unlimited", 0), Access, access)),
     request: async (method, address, { body, headers, key } = {}) => {

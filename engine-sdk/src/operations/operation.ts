@@ -60,7 +60,7 @@ export interface Caller {
 export const answer = (status: number, body: unknown): Answered => ok({ status, body })
 export const COLLECTION_NOT_FOUND = notFound("Collection not found")
 /** A collection by its name, else by an alias. */
-export const resolveCollection = (context: OperationContext, name: string): CollectionInfo | undefined => {
+export const resolveCollection = (context: Pick<OperationContext, "engine" | "namespace" | "resources">, name: string): CollectionInfo | undefined => {
   const direct = context.engine.describeCollection(context.namespace, name)
   if (direct !== undefined) return direct
   const alias = context.resources.get(context.namespace, "alias", name)

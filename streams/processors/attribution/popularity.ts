@@ -6,7 +6,8 @@
  * decode every record and keep that state again. So it costs nothing for an event that is no search, what is taken back
  * is taken back here too, and visitors of several partitions meet in one place.
  *
- * Fewer than three visitors are never called three: a row of `query_makers` stands for a visitor with at least one counted
+ * One visitor of a network is kept: with more, one who invents visitors would be all of the eight. Fewer than three visitors
+ * are never called three: a row of `query_makers` stands for a visitor with at least one counted
  * search. When one of the eight that are kept takes his search back, a ninth who was not kept is missed until he comes again.
  */
 import { Effect } from "effect"
@@ -30,6 +31,7 @@ export interface MakerRow extends Pick<PopularityRow, "organizationId" | "collec
   person: number
   anonymous: number
   session: number
+  network: number
   searches: number
 }
 
@@ -86,7 +88,7 @@ const netMakers = ({ makers, queries }: Pick<Rollups, "queries" | "makers">, isA
     if (one !== undefined) one.searches += sign
     else {
       const key = queries.keyAt(row)
-      persons.set(person, { organizationId: key[ORGANIZATION]!, collection: key[COLLECTION]!, q: key[QUERY]!, person, anonymous: who[1], session: who[2], searches: sign })
+      persons.set(person, { organizationId: key[ORGANIZATION]!, collection: key[COLLECTION]!, q: key[QUERY]!, person, anonymous: who[1], session: who[2], network: who[3], searches: sign })
     }
   })
   return net
@@ -142,16 +144,18 @@ const UPSERT = `INSERT INTO query_popularity (organization_id, collection, q, se
   ON CONFLICT (organization_id, collection, q) DO UPDATE SET searches = query_popularity.searches + EXCLUDED.searches, weight = query_popularity.weight + EXCLUDED.weight,
     zero_weight = query_popularity.zero_weight + EXCLUDED.zero_weight, click_weight = query_popularity.click_weight + EXCLUDED.click_weight, changed = EXCLUDED.changed
   RETURNING organization_id, collection, q, makers`
-const GIVEN = `given AS (SELECT * FROM unnest(${KEYS}, $4::text::int8[], $5::text::int8[], $6::text::int8[], $7::text::int8[]) AS t (organization_id, collection, q, person, anonymous, session, searches))`
+const GIVEN = `given AS (SELECT * FROM unnest(${KEYS}, $4::text::int8[], $5::text::int8[], $6::text::int8[], $7::text::int8[], $8::text::int8[]) AS t (organization_id, collection, q, person, anonymous, session, network, searches))`
 const MAKE = `WITH ${GIVEN}, known AS (
     UPDATE query_makers m SET searches = m.searches + g.searches FROM given g WHERE ${SAME_QUERY("m", "g")} AND m.person = g.person
-  ), fresh AS (
-    SELECT g.*, p.makers, row_number() OVER (PARTITION BY g.organization_id, g.collection, g.q ORDER BY g.person) AS place
+  ), unknown AS (
+    SELECT g.*, p.makers, row_number() OVER (PARTITION BY g.organization_id, g.collection, g.q, g.network ORDER BY g.person) AS of_network
     FROM given g JOIN query_popularity p ON ${SAME_QUERY("p", "g")}
-    WHERE g.searches > 0 AND NOT EXISTS (SELECT 1 FROM query_makers m WHERE ${SAME_QUERY("m", "g")} AND m.person = g.person)
+    WHERE g.searches > 0 AND NOT EXISTS (SELECT 1 FROM query_makers m WHERE ${SAME_QUERY("m", "g")} AND (m.person = g.person OR m.network = g.network))
+  ), fresh AS (
+    SELECT *, row_number() OVER (PARTITION BY organization_id, collection, q ORDER BY person) AS place FROM unknown WHERE of_network = 1
   )
-  INSERT INTO query_makers (organization_id, collection, q, person, anonymous, session, searches)
-  SELECT organization_id, collection, q, person, anonymous, session, searches FROM fresh WHERE makers + place <= ${MAKERS_MAX}`
+  INSERT INTO query_makers (organization_id, collection, q, person, anonymous, session, network, searches)
+  SELECT organization_id, collection, q, person, anonymous, session, network, searches FROM fresh WHERE makers + place <= ${MAKERS_MAX}`
 const UNMAKE = `DELETE FROM query_makers m USING unnest(${KEYS}, $4::text::int8[]) AS g (organization_id, collection, q, person) WHERE ${SAME_QUERY("m", "g")} AND m.person = g.person AND m.searches <= 0`
 const COUNT = `UPDATE query_popularity p SET makers = c.makers, visitors = c.visitors, is_known = p.is_known OR c.visitors >= ${VISITORS_MIN}, changed = pg_current_xact_id()::text::int8
   FROM (SELECT d.organization_id, d.collection, d.q, count(m.person)::int4 AS makers,
@@ -185,7 +189,7 @@ export const writePopularity = (rollups: Rollups): Effect.Effect<void, SqlError.
     for (let from = 0; from < made.length; from += ROWS_PER_STATEMENT) {
       const part = made.slice(from, from + ROWS_PER_STATEMENT)
       const keys = keyLiterals(part)
-      yield* sql.unsafe(MAKE, [...keys, ...(["person", "anonymous", "session", "searches"] as const).map((name) => numbersLiteral(part.map((row) => row[name])))])
+      yield* sql.unsafe(MAKE, [...keys, ...(["person", "anonymous", "session", "network", "searches"] as const).map((name) => numbersLiteral(part.map((row) => row[name])))])
       const fewer = part.filter(({ searches }) => searches < 0)
       if (fewer.length > 0) yield* sql.unsafe(UNMAKE, [...keyLiterals(fewer), numbersLiteral(fewer.map(({ person }) => person))])
       yield* sql.unsafe(COUNT, keys)

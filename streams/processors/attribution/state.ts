@@ -3,7 +3,7 @@
  * event ids of 30 days. All of it is derived from the log; see `../../state.ts` for how it is kept.
  */
 import { DEDUPE_WINDOW_HOURS } from "../../../src/ports/dedupe-window.ts"
-import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "../../../src/ports/fingerprint.ts"
+import { FINGERPRINT_WORDS, fingerprintInto, shortPrint, type FingerprintKey, narrowKey } from "../../../src/ports/fingerprint.ts"
 import { FingerprintTable } from "../../../src/ports/fingerprint-table.ts"
 import type { BehaviouralEvent } from "../../../src/events/schema.ts"
 import { eventIdInto } from "../../columns/decode.ts"
@@ -76,7 +76,7 @@ export class AttributionState {
   readonly keys = newKeys()
   readonly #ids: FingerprintTable
   /** Searches of a visit come together. */
-  readonly #lastWho: { organizationId: string; anonymous_id: string | undefined; session_id: string | undefined; user_id: string | undefined; who: Who } = { organizationId: "", anonymous_id: undefined, session_id: undefined, user_id: undefined, who: NOBODY }
+  readonly #lastWho: { organizationId: string; anonymous_id: string | undefined; session_id: string | undefined; user_id: string | undefined; network: number | undefined; who: Who } = { organizationId: "", anonymous_id: undefined, session_id: undefined, user_id: undefined, network: 0, who: NOBODY }
   readonly #word = new Uint32Array(FINGERPRINT_WORDS)
   /** What `ahead` was told of. */
   readonly #next: { event: unknown; from: number; to: number; readonly words: Uint32Array; readonly hasId: Uint8Array } = { event: undefined, from: 0, to: 0, words: new Uint32Array(TURN_MAX * FINGERPRINT_WORDS), hasId: new Uint8Array(TURN_MAX) }
@@ -120,22 +120,24 @@ export class AttributionState {
     return key
   }
 
-  /** Keyed fingerprints of whoever searched; 53 bits, and two that fell together would only be one visitor fewer. */
-  who(organizationId: string, { anonymous_id, session_id, user_id }: { readonly user_id?: string; readonly anonymous_id?: string; readonly session_id?: string }): Who {
+  /**
+   * Keyed fingerprints of whoever searched; 53 bits, and two that fell together would only be one visitor fewer. `network`: of
+   * an answer; undefined for one of before answers told it, where every visitor counts as one; 0 for what was not answered.
+   */
+  who(organizationId: string, { anonymous_id, session_id, user_id }: { readonly user_id?: string; readonly anonymous_id?: string; readonly session_id?: string }, network: number | undefined): Who {
     const last = this.#lastWho
-    if (session_id === last.session_id && anonymous_id === last.anonymous_id && user_id === last.user_id && organizationId === last.organizationId) return last.who
+    if (network === last.network && session_id === last.session_id && anonymous_id === last.anonymous_id && user_id === last.user_id && organizationId === last.organizationId) return last.who
     const key = this.#keyOf(organizationId)
     last.organizationId = organizationId
     last.anonymous_id = anonymous_id
     last.session_id = session_id
     last.user_id = user_id
-    return last.who = [this.#print(key, "user ", user_id), this.#print(key, "anonymous ", anonymous_id), this.#print(key, "session ", session_id)]
+    last.network = network
+    const user = this.#print(key, "user ", user_id), anonymous = this.#print(key, "anonymous ", anonymous_id), session = this.#print(key, "session ", session_id)
+    return last.who = [user, anonymous, session, network ?? (user || anonymous || session)]
   }
   #print(key: FingerprintKey, kind: string, id: string | undefined): number {
-    if (id === undefined || id === "") return 0
-    const word = this.#word
-    fingerprintInto(key, id, word, 0, kind)
-    return word[0]! * 0x20_0000 + (word[1]! >>> 11) || 1
+    return id === undefined || id === "" ? 0 : shortPrint(key, kind, id)
   }
 
   /** More in memory than a snapshot would leave there, by much. */

@@ -146,7 +146,7 @@ const stepServed = (state: AttributionState, served: ServedSearch, place: Place,
   const outcome = stepSearch(state, served.organization_id, served.query_id, "served", {
     at: served.at, q: normalFormOf(served.q), collection: cutBytes(storable(served.collection), NAME_BYTES_MAX), hasNoResults: served.found === 0 && served.isRedirected !== true,
     visitor: visitorOf(served), device: deviceOf(served.device ?? ""), country: countryOf(served.country ?? ""), surface: surfaceOf(served.surface ?? ""),
-    who: state.who(served.organization_id, served), uses: usesOf(served.filter_by, served.facet_by), filter: asText(served.filter_by), tag: asText(served.analytics_tag),
+    who: state.who(served.organization_id, served, served.network), uses: usesOf(served.filter_by, served.facet_by), filter: asText(served.filter_by), tag: asText(served.analytics_tag),
     isExplicit: false, row: undefined, asked: undefined
   }, now, rollups)
   if (outcome.kind === "ok" && mayLog(rollups, served.organization_id)) rollups.logged.push({ organizationId: served.organization_id, event: eventOf(served) })
@@ -161,7 +161,7 @@ const stepSearchEvent = (state: AttributionState, organizationId: string, event:
   const said: SearchFacts = {
     at: event.timestamp, q: normalFormOf(event.q ?? ""), collection: collectionOf(event.collection), hasNoResults: event.results_found === 0,
     visitor: visitorOf(event), device: deviceOf(event.device ?? ""), country: countryOf(event.country ?? ""), surface: surfaceOf(event.surface ?? ""),
-    who: state.who(organizationId, event), uses: usesOf(event.filter_by, undefined), filter: asText(event.filter_by), tag: asText(event.metadata?.analytics_tag),
+    who: state.who(organizationId, event, 0), uses: usesOf(event.filter_by, undefined), filter: asText(event.filter_by), tag: asText(event.metadata?.analytics_tag),
     isExplicit: true, row: undefined, asked: undefined
   }
   if (event.query_id !== undefined) return stepSearch(state, organizationId, event.query_id, "event", said, place.appendedAt, rollups)
@@ -174,7 +174,7 @@ const stepSearchEvent = (state: AttributionState, organizationId: string, event:
 /** Whether a log rule may want an event of it whole. */
 const mayLog = (rollups: Rollups, organizationId: string): boolean => rollups.logged.length < LOGGED_MAX && rollups.knowledge.mayLog(organizationId)
 /** An answer as the event that would tell of it. */
-const eventOf = ({ at, found, isCounted: _counted, isRedirected: _redirected, organization_id: _organization, ...said }: ServedSearch): BehaviouralEvent => ({ ...said, type: "search", timestamp: at, results_found: found })
+const eventOf = ({ at, found, isCounted: _counted, isRedirected: _redirected, network: _network, organization_id: _organization, ...said }: ServedSearch): BehaviouralEvent => ({ ...said, type: "search", timestamp: at, results_found: found })
 /** An answer was kept when it was served. */
 const namesAnswer = ({ query_id, type }: BehaviouralEvent): boolean => type === "search" && query_id?.startsWith("qry_") === true
 

@@ -15,14 +15,16 @@ const KINDS = ["click", "add_to_cart", "purchase"] as const satisfies ReadonlyAr
 const USE_TYPES = ["filter", "facet"] as const satisfies ReadonlyArray<FilterUse[0]>
 
 // Bits of facts.
-const NO_RESULTS = 1, SAME_SEARCHER = 2, USES = 4, ASKED_SO = 8
+const NO_RESULTS = 1, SAME_SEARCHER = 2, USES = 4, ASKED_SO = 8, NETWORK = 16
+/** Of `Who`, without the network: programs before did not know it, and nobody's has none. */
+const PERSONS = 3
 const hasOneSearcher = (a: SearchFacts, b: SearchFacts): boolean =>
   a.visitor === b.visitor && a.collection === b.collection && a.device === b.device && a.country === b.country && a.surface === b.surface &&
-  (a.who === b.who || (a.who[0] === b.who[0] && a.who[1] === b.who[1] && a.who[2] === b.who[2]))
+  (a.who === b.who || (a.who[0] === b.who[0] && a.who[1] === b.who[1] && a.who[2] === b.who[2] && a.who[3] === b.who[3]))
 
 const writeFacts = (to: PageWriter, f: SearchFacts, before: SearchFacts | undefined): void => {
   const isSame = before !== undefined && hasOneSearcher(f, before), isAskedSo = f.filter !== "" || f.tag !== ""
-  to.byte((f.hasNoResults ? NO_RESULTS : 0) | (isSame ? SAME_SEARCHER : 0) | (f.uses === undefined ? 0 : USES) | (isAskedSo ? ASKED_SO : 0))
+  to.byte((f.hasNoResults ? NO_RESULTS : 0) | (isSame ? SAME_SEARCHER : 0) | (f.uses === undefined ? 0 : USES) | (isAskedSo ? ASKED_SO : 0) | (!isSame && f.who[3] !== 0 ? NETWORK : 0))
   to.double(f.at)
   to.text(f.q)
   if (!isSame) {
@@ -31,7 +33,8 @@ const writeFacts = (to: PageWriter, f: SearchFacts, before: SearchFacts | undefi
     to.text(f.device)
     to.text(f.country)
     to.text(f.surface)
-    for (let i = 0; i < f.who.length; i++) to.whole(f.who[i]!)
+    for (let i = 0; i < PERSONS; i++) to.whole(f.who[i]!)
+    if (f.who[3] !== 0) to.whole(f.who[3])
   }
   if (f.uses !== undefined) {
     to.whole(f.uses.length)
@@ -49,7 +52,7 @@ const readFacts = (from: ByteReader, isExplicit: boolean, before: SearchFacts | 
   const bits = from.byte(), isSame = (bits & SAME_SEARCHER) !== 0, at = from.double(), q = from.text()
   const collection = isSame ? before!.collection : from.text(), visitor = isSame ? before!.visitor : from.text()
   const device = isSame ? before!.device : from.text(), country = isSame ? before!.country : from.text(), surface = isSame ? before!.surface : from.text()
-  const who = isSame ? before!.who : [from.whole(), from.whole(), from.whole()] as const
+  const who = isSame ? before!.who : [from.whole(), from.whole(), from.whole(), (bits & NETWORK) === 0 ? 0 : from.whole()] as const
   const uses = (bits & USES) === 0 ? undefined : Array.from({ length: from.whole() }, (): FilterUse => [USE_TYPES[from.byte()]!, from.text(), from.text()])
   const isAskedSo = (bits & ASKED_SO) !== 0
   return {
@@ -122,9 +125,9 @@ type StoredPending = readonly [interaction: StoredInteraction, visit: string | u
 const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: boolean): SearchFacts | undefined => {
   if (stored === undefined) return undefined
   // Programs of before did not know all of them.
-  if (!isPositional(stored)) return { ...stored, who: stored.who ?? NOBODY, filter: stored.filter ?? "", tag: stored.tag ?? "", uses: stored.uses, isExplicit, row: undefined, asked: undefined }
+  if (!isPositional(stored)) return { ...stored, who: stored.who === undefined ? NOBODY : [stored.who[0], stored.who[1], stored.who[2], 0], filter: stored.filter ?? "", tag: stored.tag ?? "", uses: stored.uses, isExplicit, row: undefined, asked: undefined }
   const [at, q, collection, hasNoResults, visitor, device, country, surface, user, anonymous, session, uses, filter, tag] = stored
-  return { at, q, collection, hasNoResults, visitor, device, country, surface, who: [user, anonymous, session], uses, filter, tag, isExplicit, row: undefined, asked: undefined }
+  return { at, q, collection, hasNoResults, visitor, device, country, surface, who: [user, anonymous, session, 0], uses, filter, tag, isExplicit, row: undefined, asked: undefined }
 }
 const isPositional = <A extends ReadonlyArray<unknown>>(stored: A | object): stored is A => Array.isArray(stored)
 
