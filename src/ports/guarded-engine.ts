@@ -75,7 +75,7 @@ export const guardEngine = (engine: SearchEngine, { change_ms = 900_000, now_ms 
   const read = <A>(run: () => Awaitable<Result<A>>) => reads.call<Result<A>>(read_ms, failing, run)
   /** What changes something answers later in any case. */
   const write = async <A>(limit_ms: number, run: () => Promise<Result<A>>) => writes.call<Result<A>>(limit_ms, failing, run)
-  const { setDictionary } = engine
+  const { damaged, setDictionary } = engine
 
   return {
     capabilities: () => engine.capabilities(),
@@ -97,6 +97,7 @@ export const guardEngine = (engine: SearchEngine, { change_ms = 900_000, now_ms 
         if (!told.ok) throw new Error(told.error.message)
       }
     }),
+    ...(damaged === undefined ? {} : { damaged: () => damaged.call(engine) }),
     // Not held up by a circuit: it is how one hears whether it is worth trying.
     health: () => {
       const health = engine.health()

@@ -16,7 +16,7 @@ import type { CatalogResources } from "../catalog/resources.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine.ts"
-import { SearchRules } from "../rules/search-rules.ts"
+import { RulesDamaged, SearchRules } from "../rules/search-rules.ts"
 import { Quota, type QuotaRefusal, type Unit } from "../metering/quota.ts"
 import { PopularQueries } from "../suggestions/popular-queries.ts"
 import { facetRefinements, queryRefinements, type Refinement } from "../suggestions/refinements.ts"
@@ -190,7 +190,7 @@ export class Search extends Context.Service<Search, {
       return Effect.flatMap(
         Effect.catch(
           Effect.tryPromise({ try: (signal) => run((error) => { refused ??= error }, signal), catch: (error) => error }),
-          (error): Effect.Effect<never, DeclaredError> => error instanceof QuotaRefused ? Effect.fail(refused ?? error.refusal) : Effect.die(error)
+          (error): Effect.Effect<never, DeclaredError> => error instanceof QuotaRefused ? Effect.fail(refused ?? error.refusal) : error instanceof RulesDamaged ? Effect.fail(error.refusal) : Effect.die(error)
         ),
         (answered) => refused === undefined ? replyOf(answered) : Effect.fail(refused)
       )
