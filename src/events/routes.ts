@@ -6,6 +6,7 @@ import { parseDateRange } from "../analytics/date-range.ts"
 import { storable } from "../analytics/normalize-query.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { WindowedCaps } from "../metering/windowed-caps.ts"
+import { Search } from "../search/search.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
@@ -47,6 +48,7 @@ export const routes = Effect.gen(function*() {
   const replays = yield* Replays
   const entitlements = yield* Entitlements
   const failed = yield* FailedEvents
+  const search = yield* Search
   const { event_bytes_per_day } = yield* WindowedCaps
   return [
     implement(contract.ingestEvents, Effect.fnUntraced(function*(input) {
@@ -83,7 +85,10 @@ export const routes = Effect.gen(function*() {
     })),
     implement(contract.eraseSubject, Effect.fnUntraced(function*({ caller, params }) {
       yield* checkWhole(caller)
-      return yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
+      const job = yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
+      // Suggested refinements of kept answers are queries that people made.
+      search.forgetAnswers(caller.organizationId)
+      return job
     }))
   ]
 })

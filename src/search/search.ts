@@ -13,6 +13,7 @@ import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Caller } from "../access/caller.ts"
 import { makeContexts, replyOf } from "../catalog/engine-plane.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
+import type { Configuration } from "../configuration/configuration.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine.ts"
@@ -23,7 +24,8 @@ import { facetRefinements, queryRefinements, type Refinement } from "../suggesti
 import { EngineRefusal } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import type { Reply } from "../wire/reply.ts"
-import { type AccountedSearch, type CachedSearch, cacheTtlDefault_s, makeAnswerCache, replayed } from "./answer-cache.ts"
+import { type AccountedSearch, type CachedSearch, cacheTtlOf, makeAnswerCache, replayed } from "./answer-cache.ts"
+import { makeAnswerEpoch } from "./answer-epoch.ts"
 import { engineCallerOf } from "./engine-caller.ts"
 import { environmentOf, isOn, ignoredOf, searchMerchandise } from "./search-merchandise.ts"
 import { withinTime, withoutLimit } from "./time-limit.ts"
@@ -65,9 +67,11 @@ export interface SearchLayerOptions {
 export class Search extends Context.Service<Search, {
   /** Cost: one engine call; a reply is JSON text written once. */
   readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<Reply, DeclaredError>
+  /** No answer of the organization that is kept until now is given again. */
+  readonly forgetAnswers: (organizationId: string) => void
   readonly multiSearch: (request: SearchRequest, body: string) => Effect.Effect<Reply, DeclaredError>
 }>()("dowser/search/Search") {
-  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
+  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Configuration | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed> => Layer.effect(Search, Effect.gen(function*() {
     const contextOf = yield* makeContexts
     const access = yield* Access
     const quota = yield* Quota
@@ -80,6 +84,7 @@ export class Search extends Context.Service<Search, {
 
     const clock = yield* Clock.Clock
     const cache = makeAnswerCache()
+    const epoch = yield* makeAnswerEpoch
     const turns = makeTurns({ weightOf: weightIn(weights) })
 
     /** Mints the query_id of one answered search and reports it. `named` is how the caller named the collection. */
@@ -169,7 +174,7 @@ export class Search extends Context.Service<Search, {
       const { use_cache: _flag, ...parameters } = shared
       const now_ms = clock.currentTimeMillisUnsafe()
       const ruled = rules.answerKey(caller.organizationId, visitorOf(shared, request.headers, caller.sessionId, countryHeader), now_ms)
-      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, caller.index ?? null, caller.sessionId !== undefined, distanceField ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body, ruled])
+      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, caller.index ?? null, caller.sessionId !== undefined, distanceField ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), body, ruled, epoch.of(caller.organizationId)])
       const kept = cache.get(key, now_ms)
       if (kept !== undefined) {
         if (charge.unit.refusal !== undefined) throw new QuotaRefused(charge.unit.refusal)
@@ -177,8 +182,7 @@ export class Search extends Context.Service<Search, {
         return { ok: true, value: { status: 200, text: replayed(kept, account) } }
       }
       const fresh = await run(context)
-      const ttl = caller.embedded?.cache_ttl ?? shared.cache_ttl
-      const ttl_s = ttl === undefined ? cacheTtlDefault_s : Number(ttl)
+      const ttl_s = cacheTtlOf(caller.embedded?.cache_ttl ?? shared.cache_ttl)
       // Only a whole success is kept; an entry of a multi-search that failed has no account.
       if (fresh.ok && fresh.value.status === 200 && fresh.value.text !== undefined && ttl_s > 0 && !fresh.value.text.includes('"error":')) cache.put(key, { text: fresh.value.text, searches, expiresAt: now_ms + ttl_s * 1000 })
       return fresh
@@ -200,6 +204,7 @@ export class Search extends Context.Service<Search, {
       settle((refuse, signal) => answered(request, charge, signal, undefined, body, (context) => multiSearch(context, body, request.shared, engineCallerOf(context, request.caller, refuse))))
 
     return Search.of({
+      forgetAnswers: epoch.forget,
       searchCollection: (request, collection) => Effect.suspend(() => {
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
           return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
