@@ -7,6 +7,9 @@ import { Command } from "effect/cli"
 import { command } from "./cli/command.ts"
 import { version } from "./config.ts"
 import { StartRefused } from "./runtime/data-folder.ts"
+import { keepPrivate } from "./runtime/private-files.ts"
+
+keepPrivate()
 
 // The launcher may be killed without a word: then our parent changes and we stop as if asked to.
 const parent = Number(process.env.DOWSER_PARENT_PID ?? 0)

@@ -40,6 +40,8 @@ export interface KeepLimits {
   readonly documents?: number
   /** Of documents as they are stored. */ readonly stored_bytes?: number
 }
+/** `collection` is absent where even its name cannot be read, `namespace` is empty where not even that can. */
+export interface StoredDamage { readonly namespace: Namespace; readonly collection?: string; readonly message: string }
 export type KeptThing = Exclude<keyof KeepLimits, "plan">
 export interface WriteOptions { readonly returnDocuments?: boolean; readonly keeps?: KeepLimits | undefined }
 
@@ -101,6 +103,8 @@ export interface SearchEngine {
    * before the first use of a collection whose fields name it.
    */
   setDictionary?(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
+  /** What cannot be read of what is stored, as far as it was looked at. */
+  damaged?(): ReadonlyArray<StoredDamage>
   health(): Awaitable<Result<{ readonly ok: true }, EngineError>>
   close(): Promise<void>
 }

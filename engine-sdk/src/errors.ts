@@ -2,7 +2,7 @@
  * Every failure an engine can answer, as one closed union. An engine never throws these: it returns them,
  * one per plan or per write, so that one bad item does not disturb its neighbours. Anything thrown is a defect.
  */
-export type EngineError = Invalid | NotFound | Conflict | CapReached | CapabilityMissing | Overloaded | Unavailable | TimedOut
+export type EngineError = Invalid | NotFound | Conflict | CapReached | Damaged | CapabilityMissing | Overloaded | Unavailable | TimedOut
 
 /** The request is wrong. `message` is what the caller reads; `parameter` names what to change. */
 export interface Invalid { readonly kind: "Invalid"; readonly message: string; readonly parameter?: string }
@@ -10,6 +10,8 @@ export interface NotFound { readonly kind: "NotFound"; readonly message: string 
 export interface Conflict { readonly kind: "Conflict"; readonly message: string }
 /** The namespace keeps as much as it may (`KeepLimits`): `limit` of `cap`, as `plan` has it. */
 export interface CapReached { readonly kind: "CapReached"; readonly message: string; readonly cap: KeptThing; readonly limit: number; readonly plan: string }
+/** What is stored of a collection cannot be read; others are not concerned. */
+export interface Damaged { readonly kind: "Damaged"; readonly message: string }
 /** The engine in use cannot do this exactly; refused instead of ignored (components-distributed-engine part 7). */
 export interface CapabilityMissing { readonly kind: "CapabilityMissing"; readonly message: string; readonly capability: Capability; readonly parameter: string }
 export interface Overloaded { readonly kind: "Overloaded"; readonly message: string; readonly retryAfterSeconds: number }
@@ -37,7 +39,7 @@ export const statusOf = (error: EngineError): number => {
     case "CapReached": return 403
     case "NotFound": return 404
     case "Conflict": return 409
-    case "Overloaded": return 503
+    case "Overloaded": case "Damaged": return 503
     case "Unavailable": return 502
     case "TimedOut": return 504
   }

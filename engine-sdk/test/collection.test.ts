@@ -161,7 +161,7 @@ describe("failures", () => {
   it("are one closed union", async () => {
     const text = (failure: SearchFailure): string => {
       switch (failure.kind) {
-        case "Invalid": case "NotFound": case "Conflict": case "CapReached": case "CapabilityMissing": case "Overloaded": case "Unavailable": case "TimedOut": return failure.message
+        case "Invalid": case "NotFound": case "Conflict": case "CapReached": case "Damaged": case "CapabilityMissing": case "Overloaded": case "Unavailable": case "TimedOut": return failure.message
         case "RulesRefused": return failure.issues.map(({ path }) => path).join()
         case "DocumentsRefused": return failure.refused.map(({ error }) => error.message).join()
         case "OptionalPackageMissing": return failure.package

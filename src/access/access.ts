@@ -131,10 +131,19 @@ export class Access extends Context.Service<Access, {
     })
     const signingKeys = new Map<string, Uint8Array>()
     yield* configuration.keep("organization", (subjects) => Effect.map(Effect.all([repository.organizations(subjects), repository.signingKeys(subjects)]), ([rows, sealed]) => {
+      configuration.damages.forget("organization", subjects)
       if (subjects === "all") organizations.clear()
       for (const organization of rows) organizations.set(organization.id, organization)
       // Made once, never changed.
-      for (const { organization_id, sealed_key } of sealed) if (!signingKeys.has(organization_id)) signingKeys.set(organization_id, seal.open(sealed_key))
+      for (const { organization_id, sealed_key } of sealed) {
+        if (signingKeys.has(organization_id)) continue
+        try {
+          signingKeys.set(organization_id, seal.open(sealed_key))
+        } catch (error) {
+          configuration.damages.note("organization", { organizationId: organization_id, id: organization_id }, "Its signing key does not open: it is damaged, or sealed with another operator's key.")
+          Effect.runSyncWith(services)(Effect.logError(`The signing key of ${organization_id} cannot be opened; the organization is refused`, error))
+        }
+      }
     }))
     // Rows of keys stay for audit, so none has to be forgotten by its absence.
     yield* configuration.keep("api_key", Effect.fnUntraced(function*(subjects) {
@@ -232,6 +241,7 @@ export class Access extends Context.Service<Access, {
         const refusal = decide({
           key,
           organization,
+          damage: configuration.damages.of(key.organization_id),
           serviceDomain,
           index,
           isSecured: embedded !== undefined,

@@ -3,7 +3,7 @@
  * (resource, session, body, plan) needs the resource and belongs to the use case.
  */
 import { isInCidrs } from "../ports/network-address.ts"
-import { AddressNotAllowed, CollectionNotAllowed, OrganizationPaused, OriginNotAllowed, RestrictionNotApplicable, ScopeDenied, Throttled } from "../wire/errors.ts"
+import { AddressNotAllowed, CollectionNotAllowed, OrganizationPaused, organizationUnavailable, type OrganizationUnavailable, OriginNotAllowed, RestrictionNotApplicable, ScopeDenied, Throttled } from "../wire/errors.ts"
 import type { Scope } from "../wire/operation.ts"
 import type { KeyRecord } from "./key-record.ts"
 import { isOwnSubdomain, originMatches } from "./origins.ts"
@@ -11,6 +11,7 @@ import { isOwnSubdomain, originMatches } from "./origins.ts"
 export interface DecisionInput {
   readonly key: KeyRecord
   readonly organization: { readonly status: "active" | "paused"; readonly paused_reason: "payment" | "manual" | undefined; readonly plan: string }
+  /** What of the organization could not be read; undefined for one that is well. */ readonly damage?: string | undefined
   /** Whose subdomains a free organization may list. */ readonly serviceDomain: string | undefined
   /** The one collection that a scoped token reaches. */ readonly index: string | undefined
   readonly isSecured: boolean
@@ -23,7 +24,7 @@ export interface DecisionInput {
   readonly takeRateToken: () => { readonly isAllowed: boolean; readonly resets_in_s: number }
 }
 
-export type Refusal = OrganizationPaused | AddressNotAllowed | OriginNotAllowed | ScopeDenied | Throttled | CollectionNotAllowed | RestrictionNotApplicable
+export type Refusal = OrganizationPaused | OrganizationUnavailable | AddressNotAllowed | OriginNotAllowed | ScopeDenied | Throttled | CollectionNotAllowed | RestrictionNotApplicable
 
 /** Whole-name match of names, `*` and patterns with `.*`; linear in the name, so no pattern can be made to hang. */
 export const collectionMatches = (name: string, patterns: ReadonlyArray<string>): boolean =>
@@ -75,6 +76,7 @@ export const tooFast = ({ rate_limit_per_minute }: Pick<KeyRecord, "rate_limit_p
 export const decide = (input: DecisionInput): Refusal | undefined => {
   const { key, organization } = input
   if (organization.status === "paused") return new OrganizationPaused({ message: "The organization is paused.", reason: organization.paused_reason ?? "manual" })
+  if (input.damage !== undefined) return organizationUnavailable(input.damage)
   if (key.cidrs.length > 0 && !isInCidrs(input.address, key.cidrs)) return new AddressNotAllowed({ message: "This key is not allowed from this address." })
   if (key.origins.length > 0 && (input.origin === undefined || !originMatches(input.origin, countingOrigins(input)))) return new OriginNotAllowed({ message: "This key is not allowed from this origin." })
   if (!scopeReaches(key, input.scope) || (input.isSecured && input.scope !== "search")) return new ScopeDenied({ message: "The scope of this key does not reach the operation." })

@@ -13,7 +13,7 @@ import { Entitlements } from "../metering/entitlements.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
 import { capOf, type Feature, type Plan, plans } from "../metering/plans.ts"
 import { Engine } from "../ports/engine.ts"
-import { EngineOverloaded, EngineRefusal, EngineUnavailable, RestrictionNotApplicable, SearchTimedOut } from "../wire/errors.ts"
+import { EngineOverloaded, EngineRefusal, EngineUnavailable, organizationUnavailable, RestrictionNotApplicable, SearchTimedOut } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import { Reply } from "../wire/reply.ts"
 import type { HeldMemory } from "../wire/request-memory.ts"
@@ -32,6 +32,7 @@ export const declaredOf = (error: EngineError): DeclaredError => {
     case "CapReached": return new FeatureNotInPlan({ message: error.message, feature: error.cap, plan: error.plan, limit: error.limit })
     case "NotFound": return new EngineRefusal({ message: error.message, status: 404 })
     case "Conflict": return new EngineRefusal({ message: error.message, status: 409 })
+    case "Damaged": return organizationUnavailable(error.message)
     case "Overloaded": return new EngineOverloaded({ message: error.message, retry_after_s: error.retryAfterSeconds })
     case "Unavailable": return new EngineUnavailable({ message: error.message })
     case "TimedOut": return new SearchTimedOut({ message: error.message })

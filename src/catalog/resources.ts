@@ -7,10 +7,12 @@ import { memoryResources, type ResourceKind, type ResourceKinds, type Resources 
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { CurrentOrigin, type Origin, systemOrigin } from "../audit/origin.ts"
+import type { Subject } from "../configuration/change.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import { bytesOf, LIST_BYTES_MAX, makeNamedResources, VALUE_BYTES_MAX } from "../metering/named-resources.ts"
 import { EngineRefusal } from "../wire/errors.ts"
+import { isShaped } from "./resource-shape.ts"
 
 /** What a row holds: only stemming dictionaries are not JSON as they stand. */
 const toRow = (kind: ResourceKind, value: unknown): unknown => kind === "stemming_dictionary" ? { ...value as ResourceKinds["stemming_dictionary"], words: [...(value as ResourceKinds["stemming_dictionary"]).words] } : value
@@ -27,7 +29,31 @@ const tooLarge = (kind: ResourceKind, row: unknown): EngineRefusal | undefined =
   return item === undefined ? undefined : refused(`The item \`${item.id.slice(0, 80)}\``, VALUE_BYTES_MAX)
 }
 
+/** `value` is null where it is too big to be read. */
 interface Row { readonly organization_id: string; readonly kind: ResourceKind; readonly name: string; readonly value: unknown }
+
+/**
+ * Beyond them nothing is read: what one organization stored, by whatever way it came there, must not end the process that reads it.
+ * Both are more than any plan lets in (`src/metering/plans.ts`). Organizations are read together up to as many bytes.
+ */
+const VALUE_READ_BYTES_MAX = 16_000_000
+const ORGANIZATION_READ_BYTES_MAX = 512_000_000
+const READ_TOGETHER_BYTES = 32_000_000
+interface Size { readonly organization_id: string; readonly bytes: number }
+/** Organizations in groups that are read in one go. */
+export const readTogether = (sizes: ReadonlyArray<Size>): ReadonlyArray<ReadonlyArray<string>> => {
+  const groups: Array<Array<string>> = []
+  let room = 0
+  for (const { bytes, organization_id } of sizes) {
+    if (groups.length === 0 || bytes > room) {
+      groups.push([])
+      room = READ_TOGETHER_BYTES
+    }
+    groups[groups.length - 1]!.push(organization_id)
+    room -= bytes
+  }
+  return groups
+}
 
 /** The subject of a change: kinds have no slash. */
 const subjectOf = (kind: ResourceKind, name: string): string => `${kind}/${name}`
@@ -49,26 +75,41 @@ export class CatalogResources extends Context.Service<CatalogResources, CatalogR
     let seen = memoryResources()
     const organizations = new Set<string>()
 
-    /** Memory's own puts take effect when called; that they settle says nothing more. */
-    const remember = (rows: ReadonlyArray<Row>) => {
-      for (const { kind, name, organization_id, value } of rows) {
-        organizations.add(organization_id)
-        void seen.put(organization_id, kind, name, fromRow(kind, value) as ResourceKinds[ResourceKind])
+    interface Fault { readonly subject: Subject; readonly reason: string }
+    /** Memory's own puts take effect when called; that they settle says nothing more. Answers what is not as it should be. */
+    const remember = (memory: typeof seen, rows: ReadonlyArray<Row>): ReadonlyArray<Fault> => rows.flatMap(({ kind, name, organization_id: organizationId, value }) => {
+      organizations.add(organizationId)
+      if (!isShaped(kind, value)) return [{ subject: { organizationId, id: subjectOf(kind, name) }, reason: `The stored ${kind.replace("_", " ")} \`${name.slice(0, 80)}\` is ${value === null ? "too big or empty" : "not what it should be"}.` }]
+      void memory.put(organizationId, kind, name, fromRow(kind, value) as ResourceKinds[ResourceKind])
+      return []
+    })
+    const found = (subjects: ReadonlyArray<Subject> | "all", faults: ReadonlyArray<Fault>) => Effect.suspend(() => {
+      configuration.damages.forget("engine_resource", subjects)
+      for (const { reason, subject } of faults) configuration.damages.note("engine_resource", subject, reason)
+      return Effect.forEach(faults, ({ reason, subject }) => Effect.logError(`${subject.organizationId} is refused: ${reason}`), { discard: true })
+    })
+    const readValue = sql`CASE WHEN r.bytes > ${VALUE_READ_BYTES_MAX}::int4 THEN NULL ELSE r.value END AS value`
+    const readAll = Effect.gen(function*() {
+      const memory = memoryResources()
+      const sizes = yield* sql<Size>`SELECT organization_id, sum(bytes)::float8 AS bytes FROM engine_resources GROUP BY organization_id ORDER BY organization_id`
+      const faults: Array<Fault> = sizes.filter(({ bytes }) => bytes > ORGANIZATION_READ_BYTES_MAX)
+        .map(({ bytes, organization_id }) => ({ subject: { organizationId: organization_id, id: "" }, reason: `Its named resources have ${bytes} bytes, which are too many to be read.` }))
+      for (const group of readTogether(sizes.filter(({ bytes }) => bytes <= ORGANIZATION_READ_BYTES_MAX))) {
+        faults.push(...remember(memory, yield* sql<Row>`SELECT r.organization_id, r.kind, r.name, ${readValue} FROM engine_resources r WHERE r.organization_id = ANY(${group}::text[])`))
       }
-    }
+      seen = memory
+      yield* found("all", faults)
+    })
     yield* configuration.keep("engine_resource", (subjects) => {
-      if (subjects === "all") return Effect.map(sql<Row>`SELECT organization_id, kind, name, value FROM engine_resources`, (rows) => {
-        seen = memoryResources()
-        remember(rows)
-      })
+      if (subjects === "all") return readAll
       const changed = subjects.map(({ id, organizationId }) => [organizationId, ...resourceOf(id)] as const)
-      return Effect.map(sql<Row>`SELECT r.organization_id, r.kind, r.name, r.value FROM engine_resources r
+      return Effect.flatMap(sql<Row>`SELECT r.organization_id, r.kind, r.name, ${readValue} FROM engine_resources r
         JOIN unnest(${changed.map(([organizationId]) => organizationId)}::text[], ${changed.map(([, kind]) => kind)}::text[], ${changed.map(([, , name]) => name)}::text[]) AS t (organization_id, kind, name)
-          ON r.organization_id = t.organization_id AND r.kind = t.kind AND r.name = t.name`, (rows) => {
+          ON r.organization_id = t.organization_id AND r.kind = t.kind AND r.name = t.name`, (rows) => Effect.suspend(() => {
         const there = new Set(rows.map(({ kind, name, organization_id }) => JSON.stringify([organization_id, kind, name])))
         for (const [organizationId, kind, name] of changed) if (!there.has(JSON.stringify([organizationId, kind, name]))) void seen.remove(organizationId, kind, name)
-        remember(rows)
-      })
+        return found(subjects, remember(seen, rows))
+      }))
     })
 
     const context = yield* Effect.context<never>()

@@ -1,11 +1,12 @@
 /** `dowser import` and `dowser export`: JSON Lines, plain or gzip, streamed both ways with progress. */
-import { createReadStream, createWriteStream, statSync } from "node:fs"
+import { chmodSync, createReadStream, createWriteStream, statSync } from "node:fs"
 import { request as httpRequest } from "node:http"
 import { createInterface } from "node:readline"
 import { pipeline } from "node:stream/promises"
 import { createGunzip, createGzip } from "node:zlib"
 import { Effect } from "effect"
 import { StartRefused } from "../runtime/data-folder.ts"
+import { keepPrivate } from "../runtime/private-files.ts"
 import { makeProgress } from "./progress.ts"
 import { resolveTarget, type TargetFlags } from "./target.ts"
 
@@ -59,7 +60,8 @@ export const exportFile = Effect.fn("cli.export")(function*(flags: ExportFlags) 
           response.resume()
           return reject(new StartRefused(`HTTP ${response.statusCode} from the export of ${flags.collection}.`))
         }
-        const sink = createWriteStream(flags.file)
+        // A file of the person's own.
+        const sink = createWriteStream(flags.file, { mode: 0o600 }).once("open", () => chmodSync(flags.file, 0o666 & ~keepPrivate()))
         ;(flags.file.endsWith(".gz") ? pipeline(response, createGzip(), sink) : pipeline(response, sink)).then(settle, reject)
       })
       outgoing.on("error", reject)

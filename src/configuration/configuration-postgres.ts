@@ -217,6 +217,7 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
   }))
   for (const loop of [reader, listening, renewing]) yield* Effect.forkIn(loop, scope)
   return Configuration.of({
+    damages: rooms.damages,
     isCurrent: () => now() < validUntil,
     current: Effect.suspend(() => {
       if (now() < validUntil) return Effect.void

@@ -8,6 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
 import type { Identifiers } from "../ports/identifiers.ts"
 import type { Change, ConfigurationKind } from "./change.ts"
+import { Damages } from "./damages.ts"
 import { ConfigurationUnavailable } from "./errors.ts"
 import { type Load, makeRooms } from "./rooms.ts"
 
@@ -26,6 +27,8 @@ export interface ConfigurationShape {
   readonly isCurrent: () => boolean
   /** Settles when memory has every write that was answered before the call: asks Postgres where `isCurrent` does not hold. */
   readonly current: Effect.Effect<void, ConfigurationUnavailable>
+  /** Rows that a `load` could not take in: it notes them here and goes on, so that they are their organization's matter alone. */
+  readonly damages: Damages
   /** From here on `load` is called for what changes; once before this settles, for all rows. Never from two fibers at a time. */
   readonly keep: (kind: ConfigurationKind, load: Load) => Effect.Effect<void>
   /**
@@ -56,6 +59,7 @@ export class Configuration extends Context.Service<Configuration, ConfigurationS
       })
     }))
     return Configuration.of({
+      damages: rooms.damages,
       isCurrent: () => doubtfulSince === undefined,
       current: Effect.suspend(() => doubtfulSince === undefined ? Effect.void : Effect.flatMap(load("all"), () =>
         doubtfulSince === undefined || performance.now() - doubtfulSince < SERVED_WITHOUT_POSTGRES_MS ? Effect.void : Effect.fail(unreadable()))),

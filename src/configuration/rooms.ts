@@ -2,6 +2,7 @@
 import { Effect } from "effect"
 import type { SqlError } from "effect/sql"
 import { type Change, type ConfigurationKind, type Subject, subjectsByKind } from "./change.ts"
+import { Damages } from "./damages.ts"
 
 /** Reads rows into memory, those named or all there are, and forgets those that are gone. Memory changes at once, after the reading. */
 export type Load = (subjects: ReadonlyArray<Subject> | "all") => Effect.Effect<void, SqlError.SqlError>
@@ -9,7 +10,9 @@ export type Load = (subjects: ReadonlyArray<Subject> | "all") => Effect.Effect<v
 /** Not for use from several fibers at a time: a reading that began earlier must not end later. */
 export const makeRooms = () => {
   const loads = new Map<ConfigurationKind, Array<Load>>()
+  const damages = new Damages()
   return {
+    damages,
     keep: (kind: ConfigurationKind, load: Load) => Effect.suspend(() => {
       loads.set(kind, [...loads.get(kind) ?? [], load])
       return load("all")

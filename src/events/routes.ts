@@ -8,6 +8,7 @@ import { makeContexts } from "../catalog/engine-plane.ts"
 import { reachesNamed } from "../catalog/reached.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { WindowedCaps } from "../metering/windowed-caps.ts"
+import { Search } from "../search/search.ts"
 import { invalidFields } from "../wire/checks.ts"
 import { CollectionNotAllowed, inputInvalid, RestrictionNotApplicable } from "../wire/errors.ts"
 import { implement } from "../wire/route.ts"
@@ -44,6 +45,7 @@ export const routes = Effect.gen(function*() {
   const replays = yield* Replays
   const entitlements = yield* Entitlements
   const failed = yield* FailedEvents
+  const search = yield* Search
   const { event_bytes_per_day } = yield* WindowedCaps
   const contextOf = yield* makeContexts
   /** What the key may write; undefined for a key without a limit, so that the common case costs nothing. */
@@ -81,7 +83,10 @@ export const routes = Effect.gen(function*() {
       return yield* replays.replay(caller.organizationId, parsed.range)
     })),
     implement(contract.eraseSubject, Effect.fnUntraced(function*({ caller, params }) {
-      return yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
+      const job = yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
+      // Suggested refinements of kept answers are queries that people made.
+      search.forgetAnswers(caller.organizationId)
+      return job
     }))
   ]
 })

@@ -7,6 +7,7 @@ import { Clock, Context, Effect, Exit, Fiber, Layer } from "effect"
 import { SqlClient } from "effect/sql"
 import { StreamWorker } from "../../streams/host.ts"
 import type { Progress } from "../../streams/runner.ts"
+import { Configuration } from "../configuration/configuration.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import { CurrentCircuits, Engine, type EngineCircuits } from "../ports/engine.ts"
 import { EventLog } from "../ports/event-log.ts"
@@ -43,6 +44,7 @@ const LAG_MAX_MS = 60_000
 /** Losses come in bursts: at most one line in this time. */
 const LOSSES_TOLD_EVERY_MS = 30_000
 const FIGURES_EVERY_MS = 10_000
+const DAMAGED_TOLD_MAX = 10
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
 const sumOf = (partitions: ReadonlyArray<Progress>, count: (progress: Progress) => number): number => partitions.reduce((sum, progress) => sum + count(progress), 0)
@@ -50,6 +52,7 @@ const sumOf = (partitions: ReadonlyArray<Progress>, count: (progress: Progress) 
 const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_MAX_MS, probe_ms = PROBE_MS }: HealthOptions) {
   const clock = yield* Clock.Clock
   const engine = yield* Engine
+  const { damages } = yield* Configuration
   const circuits = yield* CurrentCircuits
   const log = yield* EventLog
   const streams = yield* StreamWorker
@@ -88,6 +91,14 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
   const streamsProbe = Effect.flatMap(streams.lag_ms, (lag_ms) =>
     lag_ms <= lagMax_ms ? Effect.succeed(`${seconds(lag_ms)} behind`) : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` }))
 
+  /** What of single organizations could not be read, told up to a length. */
+  const organizationsProbe = Effect.suspend(() => {
+    const damaged = [...damages.list(), ...(engine.damaged?.() ?? []).filter(({ collection, namespace }) => collection !== undefined || namespace === "").map(({ message, namespace }) => ({ organizationId: namespace === "" ? "an organization that cannot be told" : namespace, reason: message }))]
+    if (damaged.length === 0) return Effect.succeed("all are read")
+    const told = damaged.slice(0, DAMAGED_TOLD_MAX).map(({ organizationId, reason }) => `${organizationId}: ${reason}`).join(" ")
+    return Effect.fail({ message: `${new Set(damaged.map(({ organizationId }) => organizationId)).size} cannot be read and are refused. ${told}${damaged.length > DAMAGED_TOLD_MAX ? " …" : ""}` })
+  })
+
   let webhooks: WebhookFigures | undefined
   // Beside the looks: it may be slow, and nobody waits for it.
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(
@@ -114,7 +125,8 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
       look("engine", engineProbe),
       look("event_log", Effect.as(log.health, "takes records")),
       look("streams", streamsProbe),
-      look("postgres", Effect.as(sql`SELECT 1`, "answers"))
+      look("postgres", Effect.as(sql`SELECT 1`, "answers")),
+      look("organizations", organizationsProbe)
     ], { concurrency: "unbounded" })
     const partitions = yield* streams.progress
     const report: HealthReport = {
@@ -177,5 +189,5 @@ export class Health extends Context.Service<Health, {
   readonly latest: Effect.Effect<HealthReport>
 }>()("dowser/health/Health") {
   /** Built after a first look, which takes at most `probe_ms`. */
-  static readonly layer = (options: HealthOptions = {}): Layer.Layer<Health, never, Engine | EventLog | SearchServed | SqlClient.SqlClient | StreamWorker> => Layer.effect(Health, make(options))
+  static readonly layer = (options: HealthOptions = {}): Layer.Layer<Health, never, Configuration | Engine | EventLog | SearchServed | SqlClient.SqlClient | StreamWorker> => Layer.effect(Health, make(options))
 }

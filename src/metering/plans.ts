@@ -5,7 +5,8 @@
  * or lower what was asked for. `GET /v1/entitlement` shows the use of each that is kept.
  *
  * Decision: the free plan is for trying out, the standard plan for a shop with millions of documents; nothing is without a
- * bound but what the operator gave away with `unlimited`, where one request still is.
+ * bound but what the operator gave away with `unlimited`, where one request still is, and what every process keeps in memory
+ * (`named_resource_bytes`).
  */
 export const planIds = ["free", "standard", "unlimited"] as const
 export type PlanId = typeof planIds[number]
@@ -50,7 +51,7 @@ export const plans: Readonly<Record<PlanId, Plan>> = {
     id: "unlimited", quotaUnits: undefined,
     features: {
       api_keys: true, webhooks: true, rate_limit_per_minute: true, profiles_per_collection: true, custom_origins: true, event_replays: true, ai_units_per_session_hour: true,
-      collections: true, fields_per_collection: 10_000, documents: true, stored_bytes: true, named_resources: true, named_resource_bytes: true, members: true,
+      collections: true, fields_per_collection: 10_000, documents: true, stored_bytes: true, named_resources: true, named_resource_bytes: 256 * MEGABYTE, members: true,
       browser_keys_per_hour: true, event_bytes_per_day: true, answer_bytes: 64 * MEGABYTE, search_cutoff_ms: 10_000, searches_per_request: 50
     }
   }

@@ -12,3 +12,5 @@ export const EngineAbsence = Context.Reference<string | undefined>("dowser/ports
 export interface EngineCircuits { readonly reads: CircuitState; readonly writes: CircuitState }
 /** Read for the operator's status; both closed where an engine has none. */
 export const CurrentCircuits = Context.Reference<() => EngineCircuits>("dowser/ports/CurrentCircuits", { defaultValue: () => () => ({ reads: "closed", writes: "closed" }) })
+/** How often something was taken out of an organization's collections since the start: documents deleted, a collection dropped. 0 where an engine does not count. */
+export const CurrentRemovals = Context.Reference<(organizationId: string) => number>("dowser/ports/CurrentRemovals", { defaultValue: () => () => 0 })

@@ -34,6 +34,7 @@ const refusal: EngineError = { kind: "Overloaded", message: "The search engine d
 
 export interface GuardedEngine extends SearchEngine {
   readonly circuits: () => EngineCircuits
+  /** Calls that took something away, whatever came of them, of a namespace. */ readonly removals: (namespace: string) => number
 }
 
 export const guardEngine = (engine: SearchEngine, { change_ms = 900_000, now_ms = () => performance.now(), onChange, read_ms = 35_000, write_ms = 120_000, ...options }: GuardOptions = {}): GuardedEngine => {
@@ -75,16 +76,19 @@ export const guardEngine = (engine: SearchEngine, { change_ms = 900_000, now_ms 
   const read = <A>(run: () => Awaitable<Result<A>>) => reads.call<Result<A>>(read_ms, failing, run)
   /** What changes something answers later in any case. */
   const write = async <A>(limit_ms: number, run: () => Promise<Result<A>>) => writes.call<Result<A>>(limit_ms, failing, run)
-  const { setDictionary } = engine
+  const removals = new Map<string, number>()
+  /** Counted when it is over, also where it failed: a part of it may have happened. */
+  const removing = <A>(namespace: string, run: () => Promise<A>): Promise<A> => run().finally(() => { removals.set(namespace, (removals.get(namespace) ?? 0) + 1) })
+  const { damaged, setDictionary } = engine
 
   return {
     capabilities: () => engine.capabilities(),
     createCollection: (...given) => write(change_ms, () => engine.createCollection(...given)),
     alterCollection: (...given) => write(change_ms, () => engine.alterCollection(...given)),
-    dropCollection: (...given) => write(change_ms, () => engine.dropCollection(...given)),
+    dropCollection: (...given) => removing(given[0], () => write(change_ms, () => engine.dropCollection(...given))),
     listCollections: (...given) => engine.listCollections(...given),
     describeCollection: (...given) => engine.describeCollection(...given),
-    write: (...given) => write(write_ms, () => engine.write(...given)),
+    write: (...given) => given[2].some(({ kind }) => kind === "delete") ? removing(given[0], () => write(write_ms, () => engine.write(...given))) : write(write_ms, () => engine.write(...given)),
     search: (namespace, plans, budget) => reads.call(read_ms, (error) => plans.map(() => fail(error)), () => engine.search(namespace, plans, budget)),
     union: (...given) => read(() => engine.union(...given)),
     scan: (...given) => read(() => engine.scan(...given)),
@@ -97,13 +101,15 @@ export const guardEngine = (engine: SearchEngine, { change_ms = 900_000, now_ms 
         if (!told.ok) throw new Error(told.error.message)
       }
     }),
+    ...(damaged === undefined ? {} : { damaged: () => damaged.call(engine) }),
     // Not held up by a circuit: it is how one hears whether it is worth trying.
     health: () => {
       const health = engine.health()
       return health instanceof Promise ? within<Result<{ readonly ok: true }>>(read_ms, health, failing) : health
     },
     close: () => engine.close(),
-    circuits: () => ({ reads: reads.state(), writes: writes.state() })
+    circuits: () => ({ reads: reads.state(), writes: writes.state() }),
+    removals: (namespace) => removals.get(namespace) ?? 0
   }
 }
 

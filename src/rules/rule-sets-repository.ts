@@ -11,18 +11,20 @@ export interface StoredRuleSet {
   readonly ruleSet: RuleSet
   /** Unix milliseconds. */ readonly updated_at: number
 }
-interface Row { readonly organization_id: string; readonly collection: string; readonly collection_created_at: number; readonly rule_set: Partial<RuleSet>; readonly updated_at: number }
+/** More than a set may have (`LIST_BYTES_MAX`), and than one that an older program took in. */
+const READ_BYTES_MAX = 16_000_000
+/** As it rests; what is too big to be read comes as null. */
+export type RuleSetRow = Omit<StoredRuleSet, "ruleSet"> & { readonly rule_set: unknown }
+/** A set that an older program stored lacks the fields that came later. */
+export const ruleSetOf = (stored: Partial<RuleSet>): RuleSet => ({ ...emptyRuleSet, ...stored })
 
 export const makeRuleSetsRepository = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   return {
     /** `id` of a subject: the collection. */
-    read: (subjects: ReadonlyArray<Subject> | "all") => Effect.map(
-      sql<Row>`SELECT organization_id, collection, collection_created_at::float8 AS collection_created_at, rule_set, updated_at::float8 AS updated_at FROM search_rule_sets
+    read: (subjects: ReadonlyArray<Subject> | "all") =>
+      sql<RuleSetRow>`SELECT organization_id, collection, collection_created_at::float8 AS collection_created_at, CASE WHEN bytes > ${READ_BYTES_MAX}::int4 THEN NULL ELSE rule_set END AS rule_set, updated_at::float8 AS updated_at FROM search_rule_sets
         WHERE ${subjects === "all" ? sql`true` : sql`(organization_id, collection) IN (SELECT * FROM unnest(${subjects.map(({ organizationId }) => organizationId)}::text[], ${subjects.map(({ id }) => id)}::text[]))`}`,
-      // A set that an older program stored lacks the fields that came later.
-      (rows) => rows.map(({ rule_set, ...row }): StoredRuleSet => ({ ...row, ruleSet: { ...emptyRuleSet, ...rule_set } }))
-    ),
     /** Until the transaction ends nobody else stores or removes the rules of the collection. */
     lock: (organizationId: string, collection: string) => sql`SELECT pg_advisory_xact_lock(hashtextextended(${`search rules of ${organizationId}/${collection}`}, 0))`,
     upsert: (stored: StoredRuleSet) =>

@@ -22,11 +22,20 @@ import type { Entitlements } from "../metering/entitlements.ts"
 import type { FeatureNotInPlan } from "../metering/errors.ts"
 import { bytesOf, LIST_BYTES_MAX, makeNamedResources } from "../metering/named-resources.ts"
 import { Engine } from "../ports/engine.ts"
-import { type CollectionNotAllowed, InputInvalid, inputInvalid, NotFound } from "../wire/errors.ts"
+import { type CollectionNotAllowed, InputInvalid, inputInvalid, NotFound, organizationUnavailable, type OrganizationUnavailable } from "../wire/errors.ts"
 import { type AnswerGates, gatePart, gatesOf, type GateVisitor } from "./answer-gates.ts"
 import { type CompiledFor, compileFor, isCurrent, ruleFields } from "./compiled-for.ts"
 import { fieldTypeIssues } from "./field-types.ts"
-import { makeRuleSetsRepository, type StoredRuleSet } from "./rule-sets-repository.ts"
+import { makeRuleSetsRepository, type RuleSetRow, ruleSetOf, type StoredRuleSet } from "./rule-sets-repository.ts"
+
+/** Thrown within a search, whose handler answers the refusal. */
+export class RulesDamaged extends Error {
+  readonly refusal: OrganizationUnavailable
+  constructor(refusal: OrganizationUnavailable) {
+    super(refusal.message)
+    this.refusal = refusal
+  }
+}
 
 interface Entry { readonly stored: StoredRuleSet; compiled: CompiledFor | undefined }
 interface OrganizationRules { readonly entries: Map<string, Entry>; gates: AnswerGates; /** Differs after every write. */ version: number }
@@ -39,6 +48,12 @@ const asWritten = (body: unknown): unknown => {
 }
 const isOf = ({ stored }: Entry, collection: CollectionInfo): boolean => stored.collection_created_at === collection.created_at
 
+/** A set as it was stored, or undefined for what is none: fields that a filter names may have gone since, which is no damage. */
+const readRuleSet = ({ rule_set }: RuleSetRow): RuleSet | undefined => {
+  const checked = checkRuleSet(rule_set, { parseFilter: () => ({ ok: true, value: undefined }), fallbacks: ["none", "drop_filters", "popular", "recommendations", "semantic"] })
+  return checked.ok ? ruleSetOf(rule_set as Partial<RuleSet>) : undefined
+}
+
 export class SearchRules extends Context.Service<SearchRules, {
   readonly get: (organizationId: string, collection: CollectionInfo) => StoredRuleSet | undefined
   /** A body as a complete set, or one issue for each of its problems (at most 100). A filter joins only what `reaches`, by its name. */
@@ -47,7 +62,7 @@ export class SearchRules extends Context.Service<SearchRules, {
   readonly replace: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => Effect.Effect<StoredRuleSet, InputInvalid | FeatureNotInPlan | NotFound | ConfigurationUnavailable>
   /** Also for a collection that is gone, and where there was nothing. */
   readonly remove: (organizationId: string, collection: string) => Effect.Effect<void, ConfigurationUnavailable>
-  /** Ready to match; undefined where the collection has none. O(1), and O(rules) after the set or a schema changed. */
+  /** Ready to match; undefined where the collection has none. O(1), and O(rules) after the set or a schema changed. Throws RulesDamaged for a set that does not compile. */
   readonly compiled: (organizationId: string, collection: CollectionInfo) => CompiledRules | undefined
   /** A set that is not stored, under the schema of now. O(rules). */
   readonly compile: (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet) => CompiledRules
@@ -73,12 +88,28 @@ export class SearchRules extends Context.Service<SearchRules, {
       own.version = ++changes
       own.gates = gatesOf([...own.entries.values()].map(({ stored }) => stored.ruleSet))
     }
+    const services = yield* Effect.context<never>()
+    /** Searches without rules could show what the rules hide: the organization is refused instead. */
+    const refuse = ({ collection, organization_id: organizationId }: Pick<StoredRuleSet, "collection" | "organization_id">, how: string, error?: unknown): string => {
+      const reason = `The stored search rules of \`${collection.slice(0, 80)}\` ${how}.`
+      configuration.damages.note("search_rule_set", { organizationId, id: collection }, reason)
+      Effect.runSyncWith(services)(Effect.logError(`${organizationId} is refused: ${reason}`, ...error === undefined ? [] : [error]))
+      return reason
+    }
     const compile = (organizationId: string, collection: CollectionInfo, ruleSet: RuleSet): CompiledFor => {
       // Known before somebody finds nothing: a search does not wait for it.
       if (ruleSet.zero_hits_fallback === "popular") popular.ids(organizationId, collection.schema.name)
       return compileFor(contextOf(organizationId), collection, ruleSet)
     }
+    const compiledOf = (organizationId: string, collection: CollectionInfo, stored: StoredRuleSet): CompiledFor => {
+      try {
+        return compile(organizationId, collection, stored.ruleSet)
+      } catch (error) {
+        throw new RulesDamaged(organizationUnavailable(refuse(stored, "do not compile", error)))
+      }
+    }
     yield* configuration.keep("search_rule_set", (subjects) => Effect.map(repository.read(subjects), (rows) => {
+      configuration.damages.forget("search_rule_set", subjects)
       const touched = new Set<OrganizationRules>()
       const forget = (own: OrganizationRules, forgotten: (entries: Map<string, Entry>) => void) => {
         forgotten(own.entries)
@@ -86,9 +117,15 @@ export class SearchRules extends Context.Service<SearchRules, {
       }
       if (subjects === "all") for (const own of organizations.values()) forget(own, (entries) => entries.clear())
       else for (const { id, organizationId } of subjects) forget(rulesOf(organizationId), (entries) => entries.delete(id))
-      for (const stored of rows) {
-        const own = rulesOf(stored.organization_id)
-        own.entries.set(stored.collection, { stored, compiled: undefined })
+      for (const row of rows) {
+        const ruleSet = readRuleSet(row)
+        if (ruleSet === undefined) {
+          refuse(row, "are not what they should be")
+          continue
+        }
+        const { rule_set: _, ...rest } = row
+        const own = rulesOf(row.organization_id)
+        own.entries.set(row.collection, { stored: { ...rest, ruleSet }, compiled: undefined })
         touched.add(own)
       }
       for (const own of touched) changed(own)
@@ -126,7 +163,7 @@ export class SearchRules extends Context.Service<SearchRules, {
       compiled: (organizationId, collection) => {
         const entry = organizations.get(organizationId)?.entries.get(collection.schema.name)
         if (entry === undefined || !isOf(entry, collection)) return undefined
-        if (entry.compiled === undefined || !isCurrent(entry.compiled, () => contextOf(organizationId), collection)) entry.compiled = compile(organizationId, collection, entry.stored.ruleSet)
+        if (entry.compiled === undefined || !isCurrent(entry.compiled, () => contextOf(organizationId), collection)) entry.compiled = compiledOf(organizationId, collection, entry.stored)
         return entry.compiled.rules
       },
       compile: (organizationId, collection, ruleSet) => compile(organizationId, collection, ruleSet).rules,

@@ -15,6 +15,7 @@ import { PopularDocuments } from "../analytics/popular-documents.ts"
 import { Analytics } from "../analytics/service.ts"
 import { Console } from "../console/console.ts"
 import { layerDictionaries } from "../catalog/dictionaries.ts"
+import { layerEngineDamages } from "../catalog/engine-damages.ts"
 import { CatalogNames } from "../catalog/names.ts"
 import { CatalogResources } from "../catalog/resources.ts"
 import type { Configuration } from "../configuration/configuration.ts"
@@ -79,7 +80,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration
   const events = Layer.mergeAll(Layer.provideMerge(accepting, streams), Replays.layer({ visitorPartitions }), SearchServed.layer({ visitorPartitions }), Analytics.layer)
   const metering = Layer.provideMerge(Layer.mergeAll(Quota.layer, AiAllowance.layer, WindowedCaps.layer), Layer.mergeAll(Entitlements.layer, Wallet.layer))
   return Layer.mergeAll(Search.layer({ ...searching, weights }), Layer.provideMerge(Jobs.layer, Ingest.layer), Demo.layer, Suggestions.layer, layerRulesPublisher(), Health.layer(), layerHousekeeping(), layerKeyExpiry, Webhooks.layer, layerDispatcher({ isAlone })).pipe(
-    Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, SearchRules.layer)),
+    Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, layerEngineDamages, SearchRules.layer)),
     Layer.provideMerge(Layer.mergeAll(PopularDocuments.layer, PopularQueries.layer)),
     Layer.provideMerge(Layer.mergeAll(events, CatalogResources.layer, Access.layerWith({ serviceDomain }), Console.layer)),
     Layer.provideMerge(metering),

@@ -5,6 +5,7 @@
 import { randomBytes } from "node:crypto"
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
+import { keepPrivate, makePrivate } from "./private-files.ts"
 
 /** Said to the person as it stands; everything else is a defect. */
 export class StartRefused extends Error {
@@ -23,6 +24,7 @@ export interface DataFolder {
   readonly release: () => void
 }
 
+const POSTGRES_FOLDERS: ReadonlySet<string> = new Set(["postgres", "postgres.new"])
 /** There while a restore fills the folder. */
 export const restoringMark = "restoring"
 
@@ -75,7 +77,8 @@ export interface GivenSecrets { readonly operatorKey: string | undefined; readon
 export const openDataFolder = (given: string, dataVersion: number, secrets?: GivenSecrets): DataFolder => {
   const path = resolve(given)
   try {
-    mkdirSync(path, { recursive: true })
+    keepPrivate()
+    mkdirSync(path, { recursive: true, mode: 0o700 })
     const probe = join(path, ".writable")
     writeFileSync(probe, "")
     rmSync(probe)
@@ -92,6 +95,8 @@ export const openDataFolder = (given: string, dataVersion: number, secrets?: Giv
   if (owner !== undefined) throw new StartRefused(`The data folder ${path} is in use by a running Dowser (process ${owner.pid}${owner.url === "" ? "" : `, ${owner.url}`}).`)
   writeWhole(versionFile, JSON.stringify({ data_version: dataVersion }))
   if (secrets?.operatorKey !== undefined && !/^[0-9a-f]{64}$/i.test(secrets.operatorKey)) throw new StartRefused("DOWSER_OPERATOR_KEY must be 64 hexadecimal digits: the content of another process's operator.key.")
+  // Folders of Postgres are its own user's, which insists on modes itself.
+  makePrivate(path, POSTGRES_FOLDERS)
   const operatorKey = Buffer.from(secrets?.operatorKey ?? secret(path, "operator.key", () => randomBytes(32).toString("hex")), "hex")
   const operatorToken = secrets?.operatorToken ?? secret(path, "operator.token", () => randomBytes(24).toString("hex"))
   const announce = (url: string) => writeWhole(runningFile(path), JSON.stringify({ pid: process.pid, url, operator_token: operatorToken } satisfies RunningProgram))

@@ -5,13 +5,14 @@
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { accessSync, chmodSync, chownSync, constants, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import { accessSync, chmodSync, chownSync, constants, existsSync, lchownSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { connect } from "node:net"
 import { tmpdir } from "node:os"
 import { dirname, join, resolve } from "node:path"
 import { BACKGROUND } from "../ports/background.ts"
 import { freePort } from "./free-port.ts"
+import { letPass } from "./private-files.ts"
 
 export interface PostgresServer {
   readonly host: string
@@ -50,10 +51,13 @@ const platformPackage = (): string => {
 
 type Runner = { readonly kind: "plain" } | { readonly kind: "uid" } | { readonly kind: "unshare" }
 
-/** Can `nobody` walk into this folder? Every ancestor needs the x bit for others. */
+/** Can `nobody` walk into this folder? Every ancestor needs the x bit for others, or for its group. */
 const isTraversable = (folder: string): boolean => {
   for (let path = resolve(folder); ; path = dirname(path)) {
-    if (existsSync(path) && (statSync(path).mode & 0o001) === 0 && statSync(path).uid !== nobody) return false
+    if (existsSync(path)) {
+      const { gid, mode, uid } = statSync(path)
+      if ((mode & 0o001) === 0 && uid !== nobody && !(gid === nobody && (mode & 0o010) !== 0)) return false
+    }
     if (dirname(path) === path) return true
   }
 }
@@ -75,6 +79,16 @@ const command = (runner: Runner, program: string, args: ReadonlyArray<string>): 
 const identity = (runner: Runner) => runner.kind === "uid" ? { uid: nobody, gid: nobody } : {}
 
 const own = (runner: Runner, path: string): void => { if (runner.kind === "uid") chownSync(path, nobody, nobody) }
+
+/** A folder that was filled while nobody else could enter it, by a server that only believed to be another user. */
+const ownAll = (folder: string): void => {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) ownAll(path)
+    else lchownSync(path, nobody, nobody)
+  }
+  chownSync(folder, nobody, nobody)
+}
 
 /** initdb into a sibling folder, renamed when done: a killed initdb must not look finished. */
 const initialize = (runner: Runner, native: string, folder: string, password: string): void => {
@@ -149,8 +163,12 @@ const accepts = (port: number): Promise<boolean> =>
  */
 export const startEmbeddedPostgres = async (folder: string, at?: number): Promise<PostgresServer> => {
   const native = join(platformPackage(), "native")
+  mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
+  const above = dirname(resolve(folder))
+  // A private folder of root's own; one that everybody may enter is not ours to close.
+  if (process.getuid?.() === 0 && statSync(above).uid === 0 && (statSync(above).mode & 0o077) === 0) letPass(above, nobody)
   const runner = chooseRunner(folder, native)
-  mkdirSync(dirname(folder), { recursive: true })
+  if (runner.kind === "uid" && existsSync(folder) && statSync(folder).uid !== nobody) ownAll(folder)
   const secretFile = `${folder}.password`
   if (!existsSync(folder) || readdirSync(folder).length === 0) {
     writeFileSync(secretFile, randomBytes(24).toString("hex"), { mode: 0o600 })

@@ -7,7 +7,7 @@ import type { SearchEngine } from "../../engine-sdk/src/mod.ts"
 import { StreamWorker } from "../../streams/host.ts"
 import { isDeadLetters, VISITOR_PARTITIONS_EMBEDDED } from "../../streams/topics.ts"
 import { Configuration } from "../configuration/configuration.ts"
-import { CurrentCircuits, Engine } from "../ports/engine.ts"
+import { CurrentCircuits, CurrentRemovals, Engine } from "../ports/engine.ts"
 import { type GuardOptions, guardEngine } from "../ports/guarded-engine.ts"
 import { layerEmbedded as layerEmbeddedLog } from "../ports/event-log-lmdb.ts"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
@@ -40,7 +40,7 @@ export const layerEngine = (path: string) => Layer.unwrap(Effect.gen(function*()
 /** An engine with its circuit breakers, and their states for the status. */
 export const layerGuarded = (engine: SearchEngine, options: GuardOptions = {}): Layer.Layer<Engine> => {
   const guarded = guardEngine(engine, options)
-  return Layer.mergeAll(Layer.succeed(Engine, guarded), Layer.succeed(CurrentCircuits, guarded.circuits))
+  return Layer.mergeAll(Layer.succeed(Engine, guarded), Layer.succeed(CurrentCircuits, guarded.circuits), Layer.succeed(CurrentRemovals, guarded.removals))
 }
 
 export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) => Layer.unwrap(Effect.gen(function*() {

@@ -62,6 +62,7 @@ export const superviseEngine = async ({ checkEvery_ms = checkEveryDefault_ms, on
       dictionaries.set(JSON.stringify([namespace, name]), (engine) => engine.setDictionary?.(namespace, name, words))
       await current.setDictionary?.(namespace, name, words)
     },
+    damaged: () => current.damaged?.() ?? [],
     close: async () => {
       isClosed = true
       clearInterval(timer)

@@ -1,6 +1,7 @@
 /**
  * `use_cache` (reference contract 6.11): whole successful answers, least recently used first out, each for `cache_ttl`
- * seconds. Writes of documents do not invalidate, as callers of this parameter expect; writes of rules do. What is kept is
+ * seconds, at most an hour. Writes of documents do not invalidate, as callers of this parameter expect; writes of rules do, and so
+ * does what takes something away: deletes, drops, changes of aliases, erasures (`answer-epoch.ts`). What is kept is
  * keyed by organization, key and embedded parameters, so that no restriction is ever answered from another key's entry, and
  * by whatever rules tell requests apart; a hit still gets its own query_id.
  */
@@ -10,6 +11,10 @@ export const cacheEntriesMax = 1_000
 /** Bytes of all entries together: many large answers leave earlier than many small ones. */
 export const cacheBytesMax = 64 * 1024 * 1024
 export const cacheTtlDefault_s = 60
+/** Decision: a longer time is lowered, not refused: what a shop changed shows within the hour everywhere. */
+export const cacheTtlMax_s = 3_600
+/** `cache_ttl` as it was asked for, a checked number or its text. */
+export const cacheTtlOf = (asked: unknown): number => asked === undefined ? cacheTtlDefault_s : Math.min(Number(asked), cacheTtlMax_s)
 
 /** Without what the answer holds anyway. */
 export type AccountedSearch = Omit<AnsweredSearch, "facet_counts" | "trace">

@@ -17,10 +17,11 @@ import type { Caller } from "../access/caller.ts"
 import { declaredOf, makeContexts, replyOf } from "../catalog/engine-plane.ts"
 import { reachesNamed } from "../catalog/reached.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
+import type { Configuration } from "../configuration/configuration.ts"
 import { SearchServed } from "../events/serve-log.ts"
 import type { Entitlements } from "../metering/entitlements.ts"
 import type { Engine } from "../ports/engine.ts"
-import { SearchRules } from "../rules/search-rules.ts"
+import { RulesDamaged, SearchRules } from "../rules/search-rules.ts"
 import { Quota, type QuotaRefusal, type Unit } from "../metering/quota.ts"
 import { narrowKey, shortPrint } from "../ports/fingerprint.ts"
 import { networkOf } from "../ports/network-address.ts"
@@ -31,7 +32,8 @@ import { EngineRefusal } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import type { Reply } from "../wire/reply.ts"
 import type { HeldMemory } from "../wire/request-memory.ts"
-import { type AccountedSearch, type CachedSearch, cacheTtlDefault_s, makeAnswerCache, replayed } from "./answer-cache.ts"
+import { type AccountedSearch, type CachedSearch, cacheTtlOf, makeAnswerCache, replayed } from "./answer-cache.ts"
+import { makeAnswerEpoch } from "./answer-epoch.ts"
 import { engineCallerOf } from "./engine-caller.ts"
 import { environmentOf, isOn, ignoredOf, searchMerchandise } from "./search-merchandise.ts"
 import { withinTime, withoutLimit } from "./time-limit.ts"
@@ -74,10 +76,12 @@ export interface SearchLayerOptions {
 export class Search extends Context.Service<Search, {
   /** Cost: one engine call; a reply is JSON text written once. */
   readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<Reply, DeclaredError>
+  /** No answer of the organization that is kept until now is given again. */
+  readonly forgetAnswers: (organizationId: string) => void
   /** One token of a key's rate for each entry. */
   readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<Reply, DeclaredError>
 }>()("dowser/search/Search") {
-  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed | SqlClient.SqlClient> => Layer.effect(Search, Effect.gen(function*() {
+  static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Configuration | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed | SqlClient.SqlClient> => Layer.effect(Search, Effect.gen(function*() {
     const contextOf = yield* makeContexts
     const access = yield* Access
     const quota = yield* Quota
@@ -94,6 +98,7 @@ export class Search extends Context.Service<Search, {
 
     const clock = yield* Clock.Clock
     const cache = makeAnswerCache()
+    const epoch = yield* makeAnswerEpoch
     const turns = makeTurns({ weightOf: weightIn(weights) })
 
     /** Mints the query_id of one answered search and reports it. `named` is how the caller named the collection. */
@@ -188,7 +193,7 @@ export class Search extends Context.Service<Search, {
       const { use_cache: _flag, ...parameters } = shared
       const now_ms = clock.currentTimeMillisUnsafe()
       const ruled = rules.answerKey(caller.organizationId, visitorOf(shared, request.headers, caller.sessionId, countryHeader), now_ms)
-      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, caller.index ?? null, caller.sessionId !== undefined, distanceField ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), searched ?? null, ruled])
+      const key = JSON.stringify([caller.organizationId, caller.key.id, caller.embedded ?? null, caller.index ?? null, caller.sessionId !== undefined, distanceField ?? null, named ?? null, Object.entries(parameters).sort(([a], [b]) => a < b ? -1 : 1), searched ?? null, ruled, epoch.of(caller.organizationId)])
       const kept = cache.get(key, now_ms)
       if (kept !== undefined) {
         if (charge.unit.refusal !== undefined) throw new QuotaRefused(charge.unit.refusal)
@@ -197,8 +202,7 @@ export class Search extends Context.Service<Search, {
         return { ok: true, value: { status: 200, text: replayed(kept, account) } }
       }
       const fresh = await run(context)
-      const ttl = caller.embedded?.cache_ttl ?? shared.cache_ttl
-      const ttl_s = ttl === undefined ? cacheTtlDefault_s : Number(ttl)
+      const ttl_s = cacheTtlOf(caller.embedded?.cache_ttl ?? shared.cache_ttl)
       // Only a whole success is kept; an entry of a multi-search that failed has no account.
       if (fresh.ok && fresh.value.status === 200 && fresh.value.text !== undefined && ttl_s > 0 && !fresh.value.text.includes('"error":')) cache.put(key, { text: fresh.value.text, searches, expiresAt: now_ms + ttl_s * 1000 })
       return fresh
@@ -210,7 +214,7 @@ export class Search extends Context.Service<Search, {
       return Effect.flatMap(
         Effect.catch(
           Effect.tryPromise({ try: (signal) => run((error) => { refused ??= error }, signal), catch: (error) => error }),
-          (error): Effect.Effect<never, DeclaredError> => error instanceof QuotaRefused ? Effect.fail(refused ?? error.refusal) : error instanceof AnswerRefused ? Effect.fail(declaredOf(error.error)) : Effect.die(error)
+          (error): Effect.Effect<never, DeclaredError> => error instanceof QuotaRefused ? Effect.fail(refused ?? error.refusal) : error instanceof AnswerRefused ? Effect.fail(declaredOf(error.error)) : error instanceof RulesDamaged ? Effect.fail(error.refusal) : Effect.die(error)
         ),
         (answered) => refused === undefined ? replyOf(answered) : Effect.fail(refused)
       )
@@ -220,6 +224,7 @@ export class Search extends Context.Service<Search, {
       settle((refuse, signal) => answered(request, charge, signal, undefined, searches, (context) => searchMany(context, searches, request.shared, engineCallerOf(context, request.caller, refuse))))
 
     return Search.of({
+      forgetAnswers: epoch.forget,
       searchCollection: (request, collection) => Effect.suspend((): Effect.Effect<Reply, DeclaredError> => {
         if (!reachesNamed(contextOf(request.caller.organizationId), request.caller, collection)) return Effect.fail(collectionClosed())
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {

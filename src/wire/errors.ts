@@ -16,6 +16,13 @@ export class OrganizationPaused extends Schema.TaggedError<OrganizationPaused>()
   reason: Schema.Literals(["payment", "manual"])
 }, { httpApiStatus: 402 }) {}
 
+/** What is stored of the organization cannot be read; it alone is refused. `reason` says what, for whoever mends it. */
+export class OrganizationUnavailable extends Schema.TaggedError<OrganizationUnavailable>()("OrganizationUnavailable", { message: Schema.String, reason: Schema.String, retry_after_s: Schema.Int }, { httpApiStatus: 503 }) {}
+/** It is read again with the next start, or when it is written. */
+const DAMAGED_AGAIN_S = 60
+export const organizationUnavailable = (reason: string) =>
+  new OrganizationUnavailable({ message: "What is stored of this organization cannot be read; the operator of this service sees why.", reason, retry_after_s: DAMAGED_AGAIN_S })
+
 export class AddressNotAllowed extends Schema.TaggedError<AddressNotAllowed>()("AddressNotAllowed", { message: Schema.String }, { httpApiStatus: 403 }) {}
 export class OriginNotAllowed extends Schema.TaggedError<OriginNotAllowed>()("OriginNotAllowed", { message: Schema.String }, { httpApiStatus: 403 }) {}
 export class ScopeDenied extends Schema.TaggedError<ScopeDenied>()("ScopeDenied", { message: Schema.String }, { httpApiStatus: 403 }) {}

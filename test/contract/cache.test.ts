@@ -1,5 +1,6 @@
 /** `use_cache`: the same answer for its time, a new query_id and an account of every hit, and no answer across keys or organizations. */
 import { afterAll, beforeAll, expect, it } from "vitest"
+import { cacheTtlOf } from "../../src/search/answer-cache.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 let program: Program
@@ -33,12 +34,15 @@ it("keeps multi-search answers by the query string only, and none that failed", 
   const body = { searches: [{ collection: "goods", q: "oak", query_by: "title" }, { collection: "goods", q: "*" }] }
   const ask = (query: string) => program.request("POST", `/v1/multi_search${query}`, { key: tenant.search_key, body })
   const first = await ask("?use_cache=1")
-  await program.request("DELETE", "/v1/collections/goods/documents/2", { key: tenant.full_key })
+  await program.request("POST", "/v1/collections/goods/documents", { key: tenant.full_key, body: { id: "4", title: "oak", shop: "c" } })
   const ids = (answer: typeof first) => answer.body.results.map((result: { query_id: string }) => result.query_id)
   const again = await ask("?use_cache=1")
   expect(again.body.results.map((result: { found: number }) => result.found)).toEqual([2, 2])
   expect(new Set([...ids(first), ...ids(again)]).size).toBe(4)
-  expect((await ask("")).body.results.map((result: { found: number }) => result.found)).toEqual([1, 1])
+  expect((await ask("")).body.results.map((result: { found: number }) => result.found)).toEqual([3, 3])
+  // What is taken away is not answered again.
+  for (const id of ["2", "4"]) await program.request("DELETE", `/v1/collections/goods/documents/${id}`, { key: tenant.full_key })
+  expect((await ask("?use_cache=1")).body.results.map((result: { found: number }) => result.found)).toEqual([1, 1])
   const failing = () => program.request("POST", "/v1/multi_search?use_cache=1", { key: tenant.search_key, body: { searches: [{ collection: "later", q: "*" }] } })
   expect((await failing()).body.results[0].code).toBe(404)
   await program.request("POST", "/v1/collections", { key: tenant.full_key, body: { name: "later", fields: [{ name: "t", type: "string" }] } })
@@ -58,4 +62,43 @@ it("forgets after cache_ttl", async () => {
   expect((await ask()).body.found).toBe(1)
   await new Promise((settle) => setTimeout(settle, 1100))
   expect((await ask()).body.found).toBe(2)
+})
+
+it("never answers again what a delete, a drop, an alias or an erasure took away; another organization's answers stay", async () => {
+  const [one, other] = [await program.tenant("Removals"), await program.tenant("Other removals")]
+  const call = (of: Tenant, method: string, path: string, body?: unknown) => program.request(method, `/v1/${path}`, { key: of.full_key, ...(body === undefined ? {} : { body }) })
+  const make = async (of: Tenant, name: string, count: number) => {
+    expect((await call(of, "POST", "collections", { name, fields: [{ name: "title", type: "string" }] })).status).toBe(201)
+    await call(of, "POST", `collections/${name}/documents/import`, Array.from({ length: count }, (_, i) => JSON.stringify({ id: `${i}`, title: "oak" })).join("\n"))
+  }
+  for (const of of [one, other]) { await make(of, "goods", 10); await make(of, "few", 3); expect((await call(of, "PUT", "aliases/shop", { collection_name: "goods" })).status).toBe(200) }
+  const ask = async (of: Tenant, name = "shop") => (await program.request("GET", `/v1/collections/${name}/documents/search?q=oak&query_by=title&use_cache=true`, { key: of.search_key })).body.found as number | undefined
+  expect([await ask(one), await ask(other)]).toEqual([10, 10])
+  // Of the other organization an answer is kept all the while, which a document that came shows.
+  await call(other, "POST", "collections/goods/documents", { title: "oak" })
+  const untouched = async () => { expect(await ask(other)).toBe(10) }
+  await call(one, "DELETE", "collections/goods/documents/0")
+  expect(await ask(one)).toBe(9)
+  await untouched()
+  await call(one, "DELETE", "collections/goods/documents?filter_by=id:[1,2]")
+  expect(await ask(one)).toBe(7)
+  await untouched()
+  await call(one, "PUT", "aliases/shop", { collection_name: "few" })
+  expect(await ask(one)).toBe(3)
+  await untouched()
+  await call(one, "POST", "collections/few/documents", { title: "oak" })
+  expect(await ask(one)).toBe(3)
+  expect((await call(one, "DELETE", "events/subjects/somebody")).status).toBe(202)
+  expect(await ask(one)).toBe(4)
+  await untouched()
+  await call(one, "DELETE", "collections/few")
+  expect(await ask(one)).toBeUndefined()
+  await call(one, "DELETE", "aliases/shop")
+  await make(one, "shop", 1)
+  expect(await ask(one)).toBe(1)
+  await untouched()
+})
+it("keeps nothing for more than an hour, and lowers a longer time", async () => {
+  expect([undefined, "1", 3_600, "3601", "100000000", 86_400].map(cacheTtlOf)).toEqual([60, 1, 3_600, 3_600, 3_600, 3_600])
+  expect((await search(tenant.search_key, "&use_cache=true&cache_ttl=100000000&page=1&per_page=7")).status).toBe(200)
 })

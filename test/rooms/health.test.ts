@@ -5,6 +5,7 @@ import { SqlClient } from "effect/sql"
 import { join } from "node:path"
 import { describe, expect, it as plain } from "vitest"
 import { createEngine, type SearchEngine } from "../../engine-sdk/src/mod.ts"
+import { Configuration } from "../../src/configuration/configuration.ts"
 import { SearchServed } from "../../src/events/serve-log.ts"
 import { Health } from "../../src/health/health.ts"
 import { changesOf, type Finding, growthOf, verdictOf } from "../../src/health/verdict.ts"
@@ -62,7 +63,7 @@ const partsOver = (server: PostgresServer, folder: string, options: { readonly e
     StreamWorker.layer({ logPath, statePath: join(folder, "streams"), sql: { host, port, username, password, database }, visitorPartitions: 1 }),
     SearchServed.layer({ visitorPartitions: 1, ...(options.reportsMax === undefined ? {} : { reportsMax: options.reportsMax }) }).pipe(Layer.provide(Identifiers.layer)),
     Layer.succeed(Engine, options.engine)
-  ).pipe(Layer.provideMerge(layerLog({ path: logPath, ...(options.open === undefined ? {} : { open: options.open }) })), Layer.provideMerge(Layer.provideMerge(layerMigrations, layerSql(server))))
+  ).pipe(Layer.provideMerge(layerLog({ path: logPath, ...(options.open === undefined ? {} : { open: options.open }) })), Layer.provideMerge(Layer.provide(Configuration.layerEmbedded, Identifiers.layer)), Layer.provideMerge(Layer.provideMerge(layerMigrations, layerSql(server))))
 }
 
 it.live("health does not wait for a database that neither answers nor ends", () =>

@@ -40,6 +40,7 @@ export interface Program {
 }
 
 export interface ProgramOptions {
+  /** A data folder that is there before and stays; else a fresh one, which goes with the program. */ readonly dataFolder?: string
   /** Fills a demo shop of that size. */ readonly demoProducts?: number
   readonly trustedProxies?: ReadonlyArray<string>
   readonly serviceDomain?: string
@@ -56,8 +57,8 @@ const layerWrapped = (wrap: (engine: SearchEngine) => SearchEngine, guard?: Guar
 ))
 
 export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {
-  const path = mkdtempSync(join(tmpdir(), "dowser-test-"))
-  const folder = openDataFolder(join(path, "data"), dataVersion)
+  const path = options.dataFolder === undefined ? mkdtempSync(join(tmpdir(), "dowser-test-")) : undefined
+  const folder = openDataFolder(options.dataFolder ?? join(path!, "data"), dataVersion)
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
   const gateway = options.gateway === undefined ? Layer.empty : Layer.succeed(GatewaySettings, options.gateway)
@@ -100,7 +101,8 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
     },
     stop: async () => {
       await Effect.runPromise(Scope.close(scope, Exit.void))
-      rmSync(path, { recursive: true, force: true })
+      folder.release()
+      if (path !== undefined) rmSync(path, { recursive: true, force: true })
     }
   }
 }

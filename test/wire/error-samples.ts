@@ -16,6 +16,7 @@ export const samples: ReadonlyArray<readonly [name: string, error: { readonly _t
   ["Unauthorized, scoped token", new wire.Unauthorized({ message: "The token has expired.", reason: "scoped_token" })],
   ["OrganizationPaused, payment", new wire.OrganizationPaused({ message: "The organization is paused.", reason: "payment" })],
   ["OrganizationPaused, manual", new wire.OrganizationPaused({ message: "The organization is paused.", reason: "manual" })],
+  ["OrganizationUnavailable", new wire.OrganizationUnavailable({ message: "What is stored of this organization cannot be read.", reason: "The preset `sale` is none.", retry_after_s: 60 })],
   ["AddressNotAllowed", new wire.AddressNotAllowed({ message: "Not from this address." })],
   ["OriginNotAllowed", new wire.OriginNotAllowed({ message: "Not from this origin." })],
   ["ScopeDenied", new wire.ScopeDenied({ message: "The scope does not reach it." })],

@@ -5,8 +5,8 @@
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import type { Capabilities } from "../capabilities.ts"
 import { parseJson, select } from "../documents/mod.ts"
-import type { Awaitable, CollectionUsage, KeepLimits, Namespace, ScanPage, ScanRequest, SchemaChange, SearchBudget, SearchEngine, WriteOptions, WriteVerdict } from "../engine.ts"
-import { fail, notFound, ok, type Result } from "../errors.ts"
+import type { Awaitable, CollectionUsage, KeepLimits, Namespace, ScanPage, ScanRequest, SchemaChange, SearchBudget, SearchEngine, StoredDamage, WriteOptions, WriteVerdict } from "../engine.ts"
+import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
 import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../index/reader.ts"
 import { hasVectorLibrary, vectorLibrary } from "../index/vector-graph.ts"
 import type { SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "../plan.ts"
@@ -28,7 +28,15 @@ import { inSlices, pause } from "../store/turns.ts"
 import type { WriterEvent, WriterPort } from "../store/writer.ts"
 import { warn } from "../warning.ts"
 
-interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined; isMapping: boolean; /** Searches elsewhere that read it. */ pins: number }
+interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined; isMapping: boolean; /** Why it could not be opened. */ damage: string | undefined; /** Searches elsewhere that read it. */ pins: number }
+/** A collection that could not be opened; becomes the answer of whoever asked for it. */
+class NotOpened extends Error {
+  readonly failure: EngineError
+  constructor(failure: EngineError) {
+    super(failure.message)
+    this.failure = failure
+  }
+}
 
 export interface DocumentReads {
   text(key: number, seq: number): string | undefined
@@ -78,6 +86,7 @@ export class LocalEngine implements SearchEngine {
   private readonly reads: DocumentReads
   private readonly budget_bytes: number
   private readonly isApproximate: boolean
+  private readonly unreadable: StoredDamage[] = []
   private port: WriterPort | undefined
   private clock = 0
   private isClosed = false
@@ -108,7 +117,7 @@ export class LocalEngine implements SearchEngine {
     switch (event.kind) {
       case "collection": {
         const { record } = event
-        this.entries.set(record.key, { record, reader: undefined, staged: undefined, isClosing: false, documents: event.documents, lastUse: 0, opening: undefined, isMapping: false, pins: 0 })
+        this.entries.set(record.key, { record, reader: undefined, staged: undefined, isClosing: false, documents: event.documents, lastUse: 0, opening: undefined, isMapping: false, damage: undefined, pins: 0 })
         let names = this.byName.get(record.namespace)
         if (names === undefined) this.byName.set(record.namespace, names = new Map())
         names.set(record.schema.name, record.key)
@@ -116,6 +125,7 @@ export class LocalEngine implements SearchEngine {
         if (this.isApproximate && record.schema.fields.some(({ num_dim }) => num_dim > 0)) vectorLibrary()
         return
       }
+      case "unreadable": this.unreadable.push({ namespace: event.record.namespace, message: event.record.message }); return
       case "dropped": {
         const entry = this.entries.get(event.key)
         if (entry === undefined) return
@@ -223,7 +233,7 @@ export class LocalEngine implements SearchEngine {
     return answer
   }
   search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget = budgetOf(plans)): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
-    return this.whenIndexed(namespace, plans, () => this.searched(namespace, plans, budget))
+    return answering((error) => plans.map(() => fail(error)), () => this.whenIndexed(namespace, plans, () => this.searched(namespace, plans, budget)))
   }
   private searched(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
     const scope = this.scopeOf(namespace), left_ms = budget.limit_ms - budget.used_ms
@@ -243,7 +253,7 @@ export class LocalEngine implements SearchEngine {
     return answers
   }
   union(namespace: Namespace, plan: UnionPlan, budget: SearchBudget = budgetOf(plan.plans)): Awaitable<Result<UnionAnswer>> {
-    return this.whenIndexed(namespace, plan.plans, (): Awaitable<Result<UnionAnswer>> => {
+    return answering<Result<UnionAnswer>>(fail, () => this.whenIndexed(namespace, plan.plans, (): Awaitable<Result<UnionAnswer>> => {
       const allowance = this.allowanceOf(namespace, plan.plans)
       try {
         return executeUnion(this.scopeOf(namespace), plan, allowance, Math.min(budget.limit_ms - budget.used_ms, this.mostOf(namespace, plan.plans)))
@@ -251,10 +261,10 @@ export class LocalEngine implements SearchEngine {
         if (error !== GIVE_WAY) throw error
         return this.elsewhere(namespace, { kind: "union", plan }, budget).then((laned): Result<UnionAnswer> => laned.ok && laned.value.done.kind === "union" ? unpacked(laned.value.done.answer) : laned as Result<never>)
       } finally { budget.used_ms += allowance.used_ms() }
-    })
+    }))
   }
   scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>> {
-    return this.whenOpen(namespace, [request.collection], (): Awaitable<Result<ScanPage>> => {
+    return answering<Result<ScanPage>>(fail, () => this.whenOpen(namespace, [request.collection], (): Awaitable<Result<ScanPage>> => {
       const reader = this.entryOf(namespace, request.collection)?.reader
       if (reader === undefined) return fail(notFound("Collection not found"))
       try {
@@ -263,7 +273,7 @@ export class LocalEngine implements SearchEngine {
         if (error !== GIVE_WAY) throw error
         return this.elsewhere(namespace, { kind: "scan", request }, { limit_ms: SCAN_ms, used_ms: 0 }).then((laned): Result<ScanPage> => laned.ok && laned.value.done.kind === "scan" ? laned.value.done.answer : laned as Result<never>)
       }
-    })
+    }))
   }
 
   // ---- searches that take long ---------------------------------------------------------------------------------------
@@ -297,7 +307,7 @@ export class LocalEngine implements SearchEngine {
     } finally { for (const entry of entries) entry.pins-- }
   }
   get(namespace: Namespace, collection: string, ids: ReadonlyArray<string>, selection?: Selection): Awaitable<Result<ReadonlyArray<Document | undefined>>> {
-    return this.whenOpen(namespace, [collection], () => {
+    return answering<Result<ReadonlyArray<Document | undefined>>>(fail, () => this.whenOpen(namespace, [collection], () => {
       const reader = this.entryOf(namespace, collection)?.reader
       if (reader === undefined) return fail(notFound("Collection not found"))
       return ok(ids.map((id) => {
@@ -307,12 +317,15 @@ export class LocalEngine implements SearchEngine {
         const document = parseJson(text) as Document
         return selection === undefined ? document : select(document, selection)
       }))
-    })
+    }))
   }
   usage(namespace: Namespace, name: string): CollectionUsage | undefined {
     const entry = this.entryOf(namespace, name)
     if (entry === undefined) return undefined
     return { documents: entry.documents, segments: entry.reader?.views.length ?? 0, index_bytes: entry.reader?.indexBytes ?? 0, document_bytes: this.reads.bytes(entry.record.key), open: entry.reader !== undefined, ...(entry.reader === undefined ? {} : vectorUsage(entry.reader, this.isApproximate ? vectorLibrary().reason : "")) }
+  }
+  damaged(): ReadonlyArray<StoredDamage> {
+    return [...this.unreadable, ...[...this.entries.values()].flatMap(({ damage, record }) => damage === undefined ? [] : [{ namespace: record.namespace, collection: record.schema.name, message: damage }])]
   }
   health(): Result<{ readonly ok: true }> { return this.failure === undefined && !this.isClosed ? ok({ ok: true }) : fail({ kind: "Unavailable", message: this.failure ?? "The engine is closed." }) }
   /**
@@ -417,7 +430,11 @@ export class LocalEngine implements SearchEngine {
     })
   }
   private open(entry: Entry): Promise<void> {
-    return entry.opening ??= this.writer.open(entry.record.key).finally(() => { entry.opening = undefined })
+    return entry.opening ??= this.writer.open(entry.record.key).then(() => { entry.damage = undefined }, (error: unknown) => {
+      if (this.failure !== undefined || this.isClosed) throw new NotOpened({ kind: "Unavailable", message: this.failure ?? "The engine is closed." })
+      if (!(error instanceof Error) || error.name !== "CollectionDamaged") throw error
+      throw new NotOpened({ kind: "Damaged", message: entry.damage = error.message })
+    }).finally(() => { entry.opening = undefined })
   }
   /** Closes collections by least recent use until the open ones fit the budget. The one just used stays. */
   private makeRoom(keep: number): void {
@@ -435,4 +452,12 @@ export class LocalEngine implements SearchEngine {
   }
 }
 
+/** Runs; what could not be opened is answered instead of thrown. */
+const answering = <A>(failed: (error: EngineError) => A, run: () => Awaitable<A>): Awaitable<A> => {
+  const answer = run()
+  return answer instanceof Promise ? answer.catch((error: unknown) => {
+    if (error instanceof NotOpened) return failed(error.failure)
+    throw error
+  }) : answer
+}
 const infoOf = (entry: Entry): CollectionInfo => ({ schema: entry.record.schema, num_documents: entry.documents, created_at: entry.record.createdAt_s })

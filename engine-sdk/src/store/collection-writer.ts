@@ -79,6 +79,7 @@ export class CollectionWriter {
   private nextSegment = 1
   /** Never rejects: a commit that failed breaks the whole writer off. */ private published: Promise<void> = Promise.resolve()
   private readonly broken: (error: Error) => void
+  private readonly defective: (error: Error) => void
   private failure: CommitFailed | undefined
   private pendingPublications = 0
   private earlyBatches = 0
@@ -98,7 +99,7 @@ export class CollectionWriter {
   constructor(record: CollectionRecord, options: {
     readonly journal: Journal; /** Of the namespace. */ readonly use: NamespaceUse; readonly neighbours: WriterNeighbours; readonly allocate: Allocate; readonly release: (region: Region) => void
     readonly publish: (publication: Publication) => void
-    /** A commit failed: this writer and its readers hold what the disk does not have. */ readonly broken: (error: Error) => void; readonly prepare?: PrepareSegment | undefined; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
+    /** A commit failed: this writer and its readers hold what the disk does not have. */ readonly broken: (error: Error) => void; /** Work behind the writes failed, for another reason than the disk. */ readonly defective: (error: Error) => void; readonly prepare?: PrepareSegment | undefined; readonly dictionaries?: Dictionaries; readonly graphs: GraphOptions
   }) {
     this.key = record.key
     this.schema = this.savedSchema = record.schema
@@ -112,6 +113,7 @@ export class CollectionWriter {
     this.publish = options.publish
     this.prepare = options.prepare
     this.broken = options.broken
+    this.defective = options.defective
     this.dictionaries = options.dictionaries
     this.nextSeq = options.journal.nextSeq(record.key)
     this.graphs = new VectorGraphs(this.key, options.graphs, options.journal.graphFolder, {
@@ -353,7 +355,7 @@ export class CollectionWriter {
   private learning: Promise<void> | undefined
   private learnIds(): void {
     const next = this.nextIds = new IdFilters(this.documentCount)
-    this.learning = inSlices(this.addIds(next), MERGE_SLICE_ms).then(() => { this.ids = next; this.nextIds = undefined; this.learning = undefined })
+    this.learning = this.behind(inSlices(this.addIds(next), MERGE_SLICE_ms).then(() => { this.ids = next; this.nextIds = undefined; this.learning = undefined }))
   }
   /** Segments that a merge takes away are left: their documents are in another one, which has its turn. */
   private *addIds(filter: IdFilters): Generator<void, void> {
@@ -452,11 +454,15 @@ export class CollectionWriter {
 
   // ---- merging -------------------------------------------------------------------------------------------------------
 
+  /** Nobody waits for it: what fails ends this collection's writer, not the thread that writes for all. */
+  private behind(work: Promise<void>): Promise<void> {
+    return work.catch((error: unknown) => { this.failure ??= new CommitFailed(error); this.defective(error instanceof Error ? error : new Error(String(error))) })
+  }
   private scheduleMerges(): void {
-    if (this.merging !== undefined || this.isClosed) return
+    if (this.merging !== undefined || this.isClosed || this.failure !== undefined) return
     const chosen = this.mergeable()
     if (chosen === undefined) { this.compactWhenQuiet(); this.graphs.schedule(); return }
-    this.merging = this.merge(chosen, this.isImporting).finally(() => { this.merging = undefined; this.scheduleMerges() })
+    this.merging = this.behind(this.merge(chosen, this.isImporting)).finally(() => { this.merging = undefined; this.scheduleMerges() })
   }
   /** After a while without writes everything becomes one segment, provided that enough is new to be worth it. */
   private compactWhenQuiet(): void {
@@ -466,7 +472,7 @@ export class CollectionWriter {
       if (this.isClosed || this.merging !== undefined || this.activeWrites > 0) return
       // Too little is new for one segment of everything: the import is over, and its segments merge by the narrower levels of single writes.
       if (!this.isWorthCompacting()) { this.importedAt = Number.NEGATIVE_INFINITY; this.scheduleMerges(); return }
-      this.merging = this.merge([...this.views]).finally(() => { this.merging = undefined; this.scheduleMerges() })
+      this.merging = this.behind(this.merge([...this.views])).finally(() => { this.merging = undefined; this.scheduleMerges() })
     }, QUIET_ms)
     // A pending compaction must not keep the process alive.
     ;(this.quiet as { unref?: () => void }).unref?.()

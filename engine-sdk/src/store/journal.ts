@@ -8,6 +8,8 @@ import type { GraphRecord } from "../index/vector-graph.ts"
 
 /** A collection by its number; names never become part of a key. */
 export interface CollectionRecord { readonly key: number; readonly namespace: string; readonly schema: CollectionSchema; readonly createdAt_s: number }
+/** `namespace` is empty where it cannot be told. */
+export interface UnreadableRecord { readonly key: number; readonly namespace: string; readonly message: string }
 export interface StoredDocument { readonly seq: number; readonly text: string; readonly unstored?: string }
 export interface JournalBatch {
   /** `unstored`: values of `store: false` fields as a JSON object, kept beside the document so that an index can be rebuilt. */
@@ -23,6 +25,8 @@ export interface Journal {
   /** Where files of vector graphs belong; undefined where nothing survives anyway. Files of segments that no snapshot names are removed with the next snapshot. */
   readonly graphFolder: string | undefined
   collections(): ReadonlyArray<CollectionRecord>
+  /** Collections whose records cannot be read; what is stored of them stays as it is. */
+  unreadable(): ReadonlyArray<UnreadableRecord>
   nextSeq(key: number): number
   saveCollection(record: CollectionRecord): Promise<void>
   dropCollection(key: number): Promise<void>
@@ -60,6 +64,7 @@ export class MemoryJournal implements Journal {
   private readonly bytes = new Map<number, number>()
   private readonly unstored = new Map<number, Map<number, string>>()
   collections(): ReadonlyArray<CollectionRecord> { return [...this.records.values()] }
+  unreadable(): ReadonlyArray<UnreadableRecord> { return [] }
   nextSeq(key: number): number { return this.counters.get(key) ?? 0 }
   async saveCollection(record: CollectionRecord): Promise<void> {
     this.records.set(record.key, record)

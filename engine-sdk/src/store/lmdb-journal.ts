@@ -3,6 +3,7 @@
  * the segments of index snapshots. A snapshot may be lost or old: the change log says what to index again, and without a
  * snapshot everything can be rebuilt from the documents.
  */
+import { createHash } from "node:crypto"
 import { mkdir, open as openFile, readdir, readFile, rename, rm, stat } from "node:fs/promises"
 import { join } from "node:path"
 import type { Database, RootDatabase } from "lmdb"
@@ -10,7 +11,9 @@ import { documentPlanOf, stringifyJson } from "../documents/mod.ts"
 import type { Allocate, SegmentMeta } from "../index/sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
 import { missingPackage } from "../optional-package.ts"
-import type { CollectionRecord, Journal, JournalBatch, StoredDocument, StoredIndex, StoredSegment } from "./journal.ts"
+import { warn } from "../warning.ts"
+import { nextTurn } from "./turns.ts"
+import type { CollectionRecord, Journal, JournalBatch, StoredDocument, StoredIndex, StoredSegment, UnreadableRecord } from "./journal.ts"
 
 /** Layout of keys and segments; a folder of another version is refused. */
 const FORMAT = 1
@@ -19,7 +22,7 @@ const PAGE_DOCUMENTS = 512
 const PROBE = "probe".repeat(2_000)
 
 interface Counters { nextSeq: number; position: number; documents: number; bytes: number }
-interface Manifest { readonly position: number; readonly segments: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; readonly deleted: string; readonly graphs?: ReadonlyArray<GraphRecord> }> }
+interface Manifest { readonly position: number; readonly segments: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; /** SHA-1 of its file; absent in older snapshots. */ readonly hash?: string; readonly deleted: string; readonly graphs?: ReadonlyArray<GraphRecord> }> }
 interface Databases {
   readonly env: RootDatabase<Buffer, Buffer>
   readonly documents: Database<Buffer, Buffer>
@@ -74,7 +77,9 @@ export class LmdbJournal implements Journal {
   private readonly counters = new Map<number, Counters>()
   private readonly keyBytes = Buffer.alloc(10)
   /** Segment files whose bytes are known to be right: read or written by this journal. A file left by a crash may carry the number of a later segment. */
-  private readonly sound = new Set<string>()
+  private readonly sound = new Map<string, string | undefined>()
+  private readonly unreadable_ = new Map<number, UnreadableRecord>()
+  /** Counters that were made anew: what was written of the index may not go with them. */ private readonly recounted = new Set<number>()
   /** Batches that are handed over and not readable yet, by collection and insertion number: at most what writes that wait for their answer brought. */
   private readonly inFlight = new Map<number, Map<number, { readonly text: string | undefined; readonly unstored: string | undefined; readonly bytes: number; readonly position: number }>>()
   /** Who waits for a flush. */ private readonly flushing = new Set<(error: unknown) => void>()
@@ -92,15 +97,36 @@ export class LmdbJournal implements Journal {
     else if (Number(textOf(format)) !== FORMAT) { await databases.env.close(); throw new Error(`data folder has format ${textOf(format)}, this version reads ${FORMAT}`) }
     const journal = new LmdbJournal(path, databases)
     journal.readRecords()
+    for (const key of journal.recounted) await journal.dropIndex(key)
     await journal.sweep()
     return journal
   }
   private readRecords(): void {
     for (const { key, value } of this.databases.records.getRange({ start: Buffer.from("c"), end: Buffer.from("d") })) {
-      const record = JSON.parse(textOf(value)) as CollectionRecord
-      this.records.set(key.readUInt32BE(1), record)
+      const record = readRecord(key.readUInt32BE(1), textOf(value))
+      if ("message" in record) this.unreadable_.set(record.key, record)
+      else this.records.set(record.key, record)
     }
-    for (const { key, value } of this.databases.records.getRange({ start: Buffer.from("n"), end: Buffer.from("o") })) this.counters.set(key.readUInt32BE(1), JSON.parse(textOf(value)) as Counters)
+    for (const { key, value } of this.databases.records.getRange({ start: Buffer.from("n"), end: Buffer.from("o") })) {
+      const number = key.readUInt32BE(1)
+      const counters = readCounters(textOf(value))
+      if (counters === undefined) this.recounted.add(number)
+      this.counters.set(number, counters ?? this.countAnew(number))
+    }
+  }
+  /** From the documents and the change log. O(documents). */
+  private countAnew(key: number): Counters {
+    warn(`the counters of collection ${key} cannot be read and are made anew`, "they are not what was written")
+    const range = { start: entryKey(key, 0), end: entryKey(key + 1, 0) }
+    const counters = { nextSeq: 0, position: 0, documents: 0, bytes: 0 }
+    for (const { key: at, value } of this.databases.documents.getRange(range)) {
+      counters.documents++
+      counters.bytes += value.length
+      counters.nextSeq = at.readUIntBE(4, 6) + 1
+    }
+    for (const { value } of this.databases.unstored.getRange(range)) counters.bytes += value.length
+    for (const at of this.databases.changes.getKeys(range)) counters.position = at.readUIntBE(4, 6)
+    return counters
   }
   /** Finishes drops that a crash cut short: numbers of collections are given again after a start, and nothing of an old owner may be there then. */
   private async sweep(): Promise<void> {
@@ -117,7 +143,7 @@ export class LmdbJournal implements Journal {
       }
     }
     for (const folder of [join(this.path, "segments"), this.graphFolder]) for (const name of await readdir(folder)) orphans.add(Number.parseInt(name, 10))
-    for (const key of orphans) if (Number.isSafeInteger(key) && !this.records.has(key)) await this.dropCollection(key)
+    for (const key of orphans) if (Number.isSafeInteger(key) && !this.records.has(key) && !this.unreadable_.has(key)) await this.dropCollection(key)
   }
   private named(kind: "c" | "n" | "s", key: number): Buffer { return Buffer.concat([Buffer.from(kind), collectionKey(key)]) }
   private countersOf(key: number): Counters {
@@ -127,6 +153,7 @@ export class LmdbJournal implements Journal {
   }
 
   collections(): ReadonlyArray<CollectionRecord> { return [...this.records.values()].sort((a, b) => a.key - b.key) }
+  unreadable(): ReadonlyArray<UnreadableRecord> { return [...this.unreadable_.values()] }
   nextSeq(key: number): number { return this.countersOf(key).nextSeq }
   position(key: number): number { return this.countersOf(key).position }
   documentBytes(key: number): number { return this.countersOf(key).bytes }
@@ -308,22 +335,24 @@ export class LmdbJournal implements Journal {
   }
 
   async loadIndex(key: number, allocate: Allocate): Promise<StoredIndex | undefined> {
-    for (const name of this.sound) if (name.startsWith(`${key}-`)) this.sound.delete(name)
+    for (const name of this.sound.keys()) if (name.startsWith(`${key}-`)) this.sound.delete(name)
     const found = this.databases.records.getBinary(this.named("s", key))
     if (found === undefined) return undefined
-    const manifest = JSON.parse(textOf(found)) as Manifest
+    const manifest = readManifest(textOf(found))
+    // What cannot be read of a snapshot costs a rebuild, never an answer.
+    if (manifest === undefined) { warn(`the snapshot of collection ${key} cannot be read and is made anew`, "it is not what was written"); await this.dropIndex(key); return undefined }
     const segments: StoredSegment[] = []
-    for (const { id, meta, deleted, graphs } of manifest.segments) {
+    for (const { id, meta, deleted, graphs, hash } of manifest.segments) {
       const bytes = await readIfThere(this.fileOf(key, id))
-      // A segment that is missing or short costs a rebuild, never an answer.
-      if (bytes === undefined || bytes.length !== meta.bytes) { await this.dropIndex(key); return undefined }
+      // So does a segment that is missing, short, or not what was written.
+      if (bytes === undefined || bytes.length !== meta.bytes || (hash !== undefined && await hashOf(bytes) !== hash)) { await this.dropIndex(key); return undefined }
       const region = allocate(Math.max(8, meta.bytes))
       new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
       const list = Buffer.from(deleted, "base64")
       const whole: GraphRecord[] = []
       // A graph that is missing or short is built again; until then its segment is searched exactly.
       for (const graph of graphs ?? []) if (graph.ef === 0 || await sizeIfThere(join(this.graphFolder, graph.name)) === graph.bytes) whole.push(graph)
-      this.sound.add(`${key}-${id}.seg`)
+      this.sound.set(`${key}-${id}.seg`, hash)
       segments.push({ id, meta, region, deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)), graphs: whole })
     }
     const changed: number[] = []
@@ -341,18 +370,21 @@ export class LmdbJournal implements Journal {
       if (this.sound.has(`${key}-${id}.seg`)) continue
       const file = this.fileOf(key, id)
       const handle = await openFile(`${file}.new`, "w")
+      let hash: string
       try {
         // The copy keeps shared memory out of the file system calls.
-        await handle.writeFile(new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).slice())
+        const copy = new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).slice()
+        await handle.writeFile(copy)
         await handle.sync()
+        hash = await hashOf(copy)
       } finally { await handle.close() }
       await rename(`${file}.new`, file)
-      this.sound.add(`${key}-${id}.seg`)
+      this.sound.set(`${key}-${id}.seg`, hash)
     }
     const folder = await openFile(join(this.path, "segments"), "r")
     await folder.sync()
     await folder.close()
-    const manifest: Manifest = { position, segments: segments.map(({ id, meta, deleted, graphs }) => { const list = Buffer.alloc(deleted.length * 4); deleted.forEach((doc, i) => list.writeUInt32LE(doc, i * 4)); return { id, meta, deleted: list.toString("base64"), graphs } }) }
+    const manifest: Manifest = { position, segments: segments.map(({ id, meta, deleted, graphs }) => { const list = Buffer.alloc(deleted.length * 4); deleted.forEach((doc, i) => list.writeUInt32LE(doc, i * 4)); const hash = this.sound.get(`${key}-${id}.seg`); return { id, meta, ...(hash === undefined ? {} : { hash }), deleted: list.toString("base64"), graphs } }) }
     const covered = [...changes.getKeys({ start: entryKey(key, 0), end: entryKey(key, position + 1) })].map((found) => Buffer.from(found))
     await this.written(env.batch(() => {
       inBatch(records.put(this.named("s", key), json(manifest)))
@@ -370,6 +402,39 @@ export class LmdbJournal implements Journal {
     if (!this.isRefused) await this.flushed().catch(() => {})
     await this.databases.env.close()
   }
+}
+
+const parsed = (text: string): unknown => {
+  try { return JSON.parse(text) } catch (error) {
+    if (error instanceof SyntaxError) return undefined
+    throw error
+  }
+}
+const isObject = (value: unknown): value is { readonly [key: string]: unknown } => typeof value === "object" && value !== null && !Array.isArray(value)
+const readRecord = (key: number, text: string): CollectionRecord | UnreadableRecord => {
+  const record = parsed(text)
+  if (isObject(record) && record.key === key && typeof record.namespace === "string" && isObject(record.schema) && typeof record.schema.name === "string" && Array.isArray(record.schema.fields) && record.schema.fields.every(isObject)) return record as unknown as CollectionRecord
+  const namespace = isObject(record) ? record.namespace : parsed(/"namespace":("(?:[^"\\]|\\.)*")/.exec(text)?.[1] ?? "")
+  return { key, namespace: typeof namespace === "string" ? namespace : "", message: `The record of collection ${key} cannot be read.` }
+}
+const readCounters = (text: string): Counters | undefined => {
+  const counters = parsed(text)
+  return isObject(counters) && ["nextSeq", "position", "documents", "bytes"].every((name) => Number.isSafeInteger(counters[name])) ? counters as unknown as Counters : undefined
+}
+const readManifest = (text: string): Manifest | undefined => {
+  const manifest = parsed(text)
+  const isSegment = (segment: unknown): boolean => isObject(segment) && Number.isSafeInteger(segment.id) && isObject(segment.meta) && Number.isSafeInteger(segment.meta.bytes) && typeof segment.deleted === "string"
+  return isObject(manifest) && Number.isSafeInteger(manifest.position) && Array.isArray(manifest.segments) && manifest.segments.every(isSegment) ? manifest as unknown as Manifest : undefined
+}
+/** In slices: the thread that writes has other collections too. */
+const HASHED_AT_ONCE = 1_048_576
+const hashOf = async (bytes: Uint8Array): Promise<string> => {
+  const hash = createHash("sha1")
+  for (let at = 0; at < bytes.length; at += HASHED_AT_ONCE) {
+    if (at > 0) await nextTurn()
+    hash.update(bytes.subarray(at, at + HASHED_AT_ONCE))
+  }
+  return hash.digest("base64")
 }
 
 const readIfThere = async (path: string): Promise<Buffer | undefined> => {

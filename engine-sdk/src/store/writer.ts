@@ -6,19 +6,20 @@ import type { Dictionaries } from "../analysis/analyzer.ts"
 import { parseJson } from "../documents/mod.ts"
 import { ownValue } from "../documents/own-value.ts"
 import type { KeepLimits, Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
-import { capReached, conflict, fail, notFound, ok, type Result } from "../errors.ts"
+import { capReached, conflict, type Damaged, fail, notFound, ok, type Result } from "../errors.ts"
 import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
 import type { Publication } from "../index/reader.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
 import { CollectionWriter, CommitFailed, countEqual, type MoreOperations, type PrepareSegment } from "./collection-writer.ts"
-import type { CollectionRecord, Journal } from "./journal.ts"
+import type { CollectionRecord, Journal, UnreadableRecord } from "./journal.ts"
 import { exceeds, NamespaceUse } from "./namespace-use.ts"
 import { graphOptions, type GraphOptions } from "./vector-graphs.ts"
 import { warn } from "../warning.ts"
 
 export type WriterEvent =
   | { readonly kind: "collection"; readonly record: CollectionRecord; readonly documents: number }
+  | { readonly kind: "unreadable"; readonly record: UnreadableRecord }
   | { readonly kind: "dropped"; readonly key: number }
   | { readonly kind: "published"; readonly key: number; readonly publication: Publication }
   /** What was published so far is a whole index; before it, readers wait. */
@@ -55,7 +56,17 @@ const SNAPSHOT_REST_ms = 1_500
 const SNAPSHOT_CHANGES = 50_000
 /** Between two questions to a disk that refused a write. */
 const PROBE_EVERY_ms = 100
+/** A collection that could not be opened is not tried again for so long: an attempt reads all that is stored of it. */
+const DAMAGED_ms = 5_000
+/** Of one collection: work behind its writes that failed for another reason than the disk. Each costs a rebuild; one more, and it is not opened again. */
+const DEFECTS_MAX = 3
 const NOT_STORED = { kind: "Unavailable", message: "The write could not be stored; whether a part of it is, is not known." } as const
+
+/** What is stored of a collection cannot be read. */
+export class CollectionDamaged extends Error {
+  override readonly name = "CollectionDamaged"
+  get failure(): Damaged { return { kind: "Damaged", message: this.message } }
+}
 
 export class Writer implements WriterPort {
   private readonly journal: Journal
@@ -78,6 +89,8 @@ export class Writer implements WriterPort {
   private readonly altering = new Set<number>()
   /** Collections whose last commit failed, and when the disk was last asked whether it takes writes again. */
   private readonly refused = new Map<number, { asked_ms: number; asking: Promise<boolean> | undefined }>()
+  /** Collections that could not be opened, and until when they are not tried. */ private readonly damaged = new Map<number, { readonly message: string; readonly until_ms: number }>()
+  private readonly defects = new Map<number, number>()
   private nextKey = 1
   private isStopped = false
   private readonly graphs: GraphOptions
@@ -97,6 +110,10 @@ export class Writer implements WriterPort {
       this.nextKey = Math.max(this.nextKey, record.key + 1)
       this.useOf(record.namespace).add(this.journal.documentCount(record.key), this.journal.documentBytes(record.key))
       this.emit({ kind: "collection", record, documents: this.journal.documentCount(record.key) })
+    }
+    for (const record of this.journal.unreadable()) {
+      this.nextKey = Math.max(this.nextKey, record.key + 1)
+      this.emit({ kind: "unreadable", record })
     }
     this.snapshots = setInterval(() => this.snapshotQuiet(), SNAPSHOT_CHECK_ms)
     // A waiting snapshot must not keep the process alive.
@@ -149,17 +166,29 @@ export class Writer implements WriterPort {
     if (known !== undefined) return known
     const record = this.records.get(key)
     if (record === undefined) throw new Error(`collection ${key} is not in the journal`)
+    const damage = this.damaged.get(key)
+    if (damage !== undefined && performance.now() < damage.until_ms) return Promise.reject(new CollectionDamaged(damage.message))
     const opening = (async () => {
       // Whoever let go of it sees a failure; its documents are all there.
       await this.closing.get(key)?.catch(() => {})
       const writer = this.makeWriter(record)
-      await writer.open()
+      await writer.open().catch((error: unknown) => { throw this.cannotOpen(record, error) })
+      this.damaged.delete(key)
       this.open_.set(key, writer)
       this.emit({ kind: "opened", key })
       return writer
     })().finally(() => { this.opening.delete(key) })
     this.opening.set(key, opening)
     return opening
+  }
+  /** What is stored of it does not make an index: a matter of this collection alone. */
+  private cannotOpen({ key, schema }: CollectionRecord, error: unknown): CollectionDamaged {
+    warn(`collection ${key} cannot be opened`, error)
+    const damaged = new CollectionDamaged(`The collection \`${schema.name}\` cannot be read from the disk.`)
+    this.damaged.set(key, { message: damaged.message, until_ms: performance.now() + DAMAGED_ms })
+    // Whatever readers were told of it is no index.
+    this.emit({ kind: "closed", key })
+    return damaged
   }
   private makeWriter(record: CollectionRecord): CollectionWriter {
     const { namespace } = record
@@ -170,6 +199,7 @@ export class Writer implements WriterPort {
     return new CollectionWriter(record, {
       journal: this.journal, use: this.useOf(namespace), neighbours, allocate: this.allocate, release: this.releaseRegion, dictionaries: this.dictionariesOf(namespace), graphs: this.graphs,
       broken: (error) => { this.recover(record.key, error) },
+      defective: (error) => { this.recover(record.key, error, true) },
       prepare: prepare === undefined ? undefined : (...given) => prepare(record.key, ...given),
       publish: (publication) => {
         if (publication.schema !== undefined) this.remember({ ...record, schema: publication.schema })
@@ -178,6 +208,13 @@ export class Writer implements WriterPort {
         this.emit({ kind: "published", key: record.key, publication })
       },
     })
+  }
+  /** As `writerOf`, its damage as a value. */
+  private async opened(key: number): Promise<CollectionWriter | CollectionDamaged> {
+    try { return await this.writerOf(key) } catch (error) {
+      if (error instanceof CollectionDamaged) return error
+      throw error
+    }
   }
   private dictionariesOf(namespace: Namespace): Dictionaries { return (name) => this.dictionaries.get(namespace)?.get(name) }
   async setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> {
@@ -212,7 +249,8 @@ export class Writer implements WriterPort {
   async alter(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>> {
     const key = this.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
-    const writer = await this.writerOf(key)
+    const writer = await (this.open_.get(key) ?? this.opened(key))
+    if (writer instanceof CollectionDamaged) return fail(writer.failure)
     // No snapshot may run beside it: it would describe segments that are about to go.
     this.altering.add(key)
     await this.snapshotting
@@ -227,7 +265,9 @@ export class Writer implements WriterPort {
     const key = this.keyOf(namespace, name)
     const record = key === undefined ? undefined : this.records.get(key)
     if (key === undefined || record === undefined) return fail(notFound(`No collection with name \`${name}\` found.`))
-    const writer = this.open_.get(key) ?? await this.opening.get(key)
+    const writer = this.open_.get(key) ?? await this.opening.get(key)?.catch(() => undefined)
+    this.damaged.delete(key)
+    this.defects.delete(key)
     const documents = writer?.documentCount ?? this.journal.documentCount(key)
     this.byName.get(namespace)?.delete(name)
     this.records.delete(key)
@@ -249,10 +289,12 @@ export class Writer implements WriterPort {
     const key = this.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
     if (this.refused.has(key) && !await this.takesWrites(key)) return fail(NOT_STORED)
-    const writer = await this.writerOf(key)
+    const writer = await (this.open_.get(key) ?? this.opened(key))
+    if (writer instanceof CollectionDamaged) return fail(writer.failure)
     for (const field of writer.schema.fields) {
       const other = field.reference === "" || field.async_reference ? undefined : this.keyOf(namespace, field.reference.slice(0, field.reference.indexOf(".")))
-      if (other !== undefined) await this.writerOf(other)
+      const related = other === undefined ? undefined : await (this.open_.get(other) ?? this.opened(other))
+      if (related instanceof CollectionDamaged) return fail(related.failure)
     }
     const cascades = deletes ? this.referencesTo(namespace, name) : []
     this.noteWrites(key, operations.length)
@@ -285,7 +327,9 @@ export class Writer implements WriterPort {
   /** Deletes documents whose references all vanished (3.7). */
   private async cascade(namespace: Namespace, target: CollectionWriter, references: ReadonlyArray<{ key: number; field: string; target: string }>, deleted: ReadonlyArray<Document>): Promise<void> {
     for (const reference of references) {
-      const writer = await this.writerOf(reference.key)
+      const writer = await this.opened(reference.key)
+      // Its documents stay: what refers to nothing is told when it can be read again.
+      if (writer instanceof CollectionDamaged) continue
       const gone = new Set(deleted.flatMap((document) => { const value = ownValue(document, reference.target); return value === undefined ? [] : Array.isArray(value) ? value.map(String) : [String(value)] }))
       if (gone.size === 0) continue
       const ids: string[] = []
@@ -306,16 +350,22 @@ export class Writer implements WriterPort {
    * Lets go of a collection whose commit failed, without a snapshot: whoever reads or writes it next opens what the disk
    * has. What was found early and never acknowledged is gone then.
    */
-  private recover(key: number, error: Error): void {
+  private recover(key: number, error: Error, isDefect = false): void {
     const writer = this.open_.get(key)
     if (writer === undefined) return
     warn(`collection ${key} is opened again`, error)
-    this.refused.set(key, { asked_ms: -Infinity, asking: undefined })
+    if (isDefect) {
+      const defects = (this.defects.get(key) ?? 0) + 1
+      this.defects.set(key, defects)
+      if (defects > DEFECTS_MAX) this.damaged.set(key, { message: `The collection \`${writer.schema.name}\` failed ${defects} times.`, until_ms: Infinity })
+    } else this.refused.set(key, { asked_ms: -Infinity, asking: undefined })
     this.dirty.delete(key)
     this.open_.delete(key)
     const closing = (async () => {
       await writer.close()
       await this.snapshotting
+      // What failed was made of the index, so it is made anew of the documents.
+      if (isDefect) await this.journal.dropIndex(key)
       this.journal.rollback(key)
       this.recount(this.records.get(key)?.namespace ?? writer.record.namespace)
       this.emit({ kind: "closed", key })

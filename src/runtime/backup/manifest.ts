@@ -10,8 +10,8 @@
  * Not in it, because it is made again: indexes, stream states (from the log up to the offsets in the rows), the dedupe window.
  */
 import { createHash } from "node:crypto"
-import { createReadStream, existsSync, readFileSync, statSync } from "node:fs"
-import { join, normalize, sep } from "node:path"
+import { createReadStream, existsSync, lstatSync, readFileSync, statSync } from "node:fs"
+import { join } from "node:path"
 import { Schema } from "effect"
 import { StartRefused } from "../data-folder.ts"
 
@@ -66,14 +66,49 @@ export const digestOf = async (file: string, onBytes: (bytes: number) => void): 
   return { sha256: hash.digest("hex"), bytes, lines }
 }
 
+/**
+ * Why a manifest's parts cannot be those of a backup; undefined where nothing stands against them. Names become files of the folder that
+ * is restored: none may lead out of it, be another's, or be one that the restore itself writes.
+ */
+export const partFault = ({ parts, tables }: Pick<Manifest, "parts" | "tables">): string | undefined => {
+  const seen = new Set<string>()
+  for (const { path } of parts) {
+    const steps = path.split("/")
+    if (steps.some((step) => step === "" || step === "." || step === ".." || /[\\\0:]/.test(step))) return `it names a part outside of itself: ${JSON.stringify(path)}`
+    if (steps.length < 2 || !PART_KINDS.has(steps[0]!) || (steps[0] !== "files" && steps.length > 2)) return `it names a part that no backup has: ${JSON.stringify(path)}`
+    if (steps[0] === "files" && NOT_OF_FILES.has(steps[1]!)) return `it names a part that no backup has: ${JSON.stringify(path)}`
+    // Where case does not count, two names would be one file.
+    const name = path.toLowerCase().normalize("NFC")
+    if (seen.has(name)) return `it names a part twice: ${JSON.stringify(path)}`
+    seen.add(name)
+  }
+  const table = tables.find(({ name }, i) => !seen.has(`postgres/${name}`.toLowerCase().normalize("NFC")) || tables.findIndex((other) => other.name === name) !== i)
+  return table === undefined ? undefined : `its table ${JSON.stringify(table.name)} has no part of its own`
+}
+const PART_KINDS: ReadonlySet<string> = new Set(["postgres", "log", "engine", "files"])
+/** Folders that are restored by other means, and what the restore writes itself. */
+const NOT_OF_FILES: ReadonlySet<string> = new Set(["postgres", "postgres.password", "postgres.new", "log", "engine", "streams", "dedupe", "running.json", "version.json", "restoring"])
+
+/** A file of the backup itself: neither it nor a folder on the way to it is a link, which could lead anywhere. */
+const isPlainFile = (folder: string, path: string): boolean => {
+  const steps = path.split("/")
+  return steps.every((_, i) => {
+    const found = lstatSync(join(folder, ...steps.slice(0, i + 1)), { throwIfNoEntry: false })
+    return i === steps.length - 1 ? found?.isFile() === true : found?.isDirectory() === true
+  })
+}
+
 /** Every part there, of its length and content; throws `StartRefused` naming the first that is not. */
-export const verifyParts = async (folder: string, { parts }: Manifest, onBytes: (done: number, total: number) => void): Promise<void> => {
+export const verifyParts = async (folder: string, manifest: Manifest, onBytes: (done: number, total: number) => void): Promise<void> => {
+  const { parts } = manifest
+  const fault = partFault(manifest)
+  if (fault !== undefined) throw new StartRefused(`The backup cannot be restored: ${fault}.`)
   const total = parts.reduce((sum, { bytes }) => sum + bytes, 0)
   let done = 0
   for (const { bytes, path, sha256 } of parts) {
-    if (normalize(path).startsWith("..") || path.startsWith(sep)) throw new StartRefused(`The backup names a part outside of itself: ${path}.`)
     const file = join(folder, path)
-    if (!existsSync(file)) throw new StartRefused(`The backup is not whole: ${path} is missing.`)
+    if (lstatSync(file, { throwIfNoEntry: false }) === undefined) throw new StartRefused(`The backup is not whole: ${path} is missing.`)
+    if (!isPlainFile(folder, path)) throw new StartRefused(`The backup cannot be restored: ${path} is no file of its own, but a link or a folder.`)
     const found = statSync(file).size
     if (found !== bytes) throw new StartRefused(`The backup is damaged: ${path} has ${found} bytes instead of ${bytes}.`)
     if ((await digestOf(file, (count) => onBytes(done += count, total))).sha256 !== sha256) throw new StartRefused(`The backup is damaged: the content of ${path} is not what was written.`)

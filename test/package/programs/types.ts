@@ -21,7 +21,7 @@ await products.add({ name: "Kettle", price: "40", tags: [] })
 
 export const sentenceOf = (failure: SearchFailure): string => {
   switch (failure.kind) {
-    case "Invalid": case "NotFound": case "Conflict": case "CapReached": case "CapabilityMissing": case "Overloaded": case "Unavailable": case "TimedOut": return failure.message
+    case "Invalid": case "NotFound": case "Conflict": case "CapReached": case "Damaged": case "CapabilityMissing": case "Overloaded": case "Unavailable": case "TimedOut": return failure.message
     case "RulesRefused": return failure.issues.map(({ path }) => path).join()
     case "DocumentsRefused": return `${failure.refused.length} refused`
     case "OptionalPackageMissing": return `install ${failure.package}`

@@ -1,0 +1,53 @@
+/** What a started program writes is nobody else's: modes of every file and folder, also of one that an older version left open. */
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
+import { afterAll, expect, it } from "vitest"
+import { launch, type Launched } from "../support/launched.ts"
+
+const folder = mkdtempSync(join(tmpdir(), "dowser-private-"))
+// Passable, as a place for data folders is.
+chmodSync(folder, 0o755)
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const isRoot = process.getuid?.() === 0
+const open = (path: string): ReadonlyArray<string> => readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
+  const at = join(path, entry.name)
+  const mode = lstatSync(at).mode & 0o777
+  return [...(mode & 0o077) === 0 || entry.isSymbolicLink() ? [] : [`${at.slice(folder.length)} ${mode.toString(8)}`], ...entry.isDirectory() ? open(at) : []]
+})
+const send = async ({ port, ready }: Launched, method: string, path: string, body?: unknown) =>
+  (await fetch(`http://127.0.0.1:${port}/v1/${path}`, { method, headers: { "x-svc-api-key": ready.full_key! }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })).status
+const statusOf = (pid: number, field: string): string => new RegExp(`^${field}:\\s*(.*)$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]!
+
+it("every file below the data folder is its owner's alone, after a start over an open one too", async () => {
+  const data = join(folder, "data")
+  const once = async (mask: number) => {
+    const before = process.umask(mask)
+    const program = await launch(data).finally(() => process.umask(before))
+    if (program.ready.full_key !== undefined) {
+      expect(await send(program, "POST", "collections", { name: `c${mask}`, fields: [{ name: "title", type: "string" }] })).toBe(201)
+      expect(await send(program, "POST", `collections/c${mask}/documents`, { title: "x" })).toBe(201)
+      expect(await send(program, "POST", "events", { events: [{ type: "view", collection: "c", document_id: "d" }] })).toBe(200)
+    }
+    expect(statusOf(program.pid(), "Umask")).toBe("0077")
+    expect(open(data)).toEqual([])
+    // Root lets the server's own user pass, and see nothing.
+    expect((lstatSync(data).mode & 0o777).toString(8)).toBe(isRoot ? "710" : "700")
+    program.signal("SIGTERM")
+    expect(await program.exited).toBe(0)
+  }
+  await once(0o000)
+  const opened = (path: string) => {
+    for (const entry of readdirSync(path, { withFileTypes: true })) {
+      if (entry.name === "postgres") continue
+      if (entry.isDirectory()) opened(join(path, entry.name))
+      else chmodSync(join(path, entry.name), 0o666)
+    }
+    chmodSync(path, 0o777)
+  }
+  opened(data)
+  mkdirSync(join(data, "log", "more"), { mode: 0o755 })
+  writeFileSync(join(data, "log", "more", "file"), "x", { mode: 0o644 })
+  await once(0o022)
+}, 60_000)
