@@ -41,6 +41,8 @@ export interface NewMember { readonly email: string; readonly name: string; read
 export interface MemberChange { readonly name?: string; readonly role?: Role; readonly password?: string }
 
 const SWEEP_EVERY_MS = 60_000
+/** Attempts to sign in that wait at once, of accounts that are tried from many networks. */
+const SLOWED_MAX = 200
 /** Letters and digits: 130 bits. */
 const SALT_CHARACTERS = 22
 const TOKEN_CHARACTERS = 43
@@ -130,14 +132,21 @@ export class Console extends Context.Service<Console, {
       )
       return { session, member, token }
     })
+    let slowed = 0
+    /** Holds nothing but its request; beyond `SLOWED_MAX` at once one is sent away for as long as it would have waited. */
+    const slowly = (delay_ms: number) => Effect.suspend((): Effect.Effect<void, Throttled> => {
+      if (slowed >= SLOWED_MAX) return Effect.fail(new Throttled({ message: "Too many attempts to sign in; wait before the next one.", kind: "rate", retry_after_s: Math.ceil(delay_ms / 1000) }))
+      slowed++
+      return Effect.ensuring(Effect.sleep(delay_ms), Effect.sync(() => { slowed-- }))
+    })
     /** The password of an account, counted against who tries it. */
     const proven = Effect.fnUntraced(function*(account: string, address: string, password: string, member: MemberRecord | undefined) {
-      const wait_ms = (yield* attempts.take("address", address)) || (yield* attempts.take("account", account))
+      const { delay_ms, wait_ms } = yield* attempts.take(account, address)
       if (wait_ms > 0) return yield* new Throttled({ message: "Too many attempts to sign in; wait before the next one.", kind: "rate", retry_after_s: Math.ceil(wait_ms / 1000) })
+      if (delay_ms > 0) yield* slowly(delay_ms)
       // Longer ones are nobody's: their hash would only cost.
       if (!(yield* passwords.isRight(password.slice(0, PASSWORD_CHARACTERS_MAX + 1), member?.password_hash))) return yield* new SignInRefused({ message: "Wrong address or password. A member of several organizations names one as `organization_id`." })
-      yield* attempts.giveBack("account", account)
-      yield* attempts.giveBack("address", address)
+      yield* attempts.succeed(account, address)
     })
 
     /** A change of the organization's members with all of them locked; refused where no owner would be left. */

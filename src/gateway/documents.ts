@@ -1,5 +1,6 @@
 /** What a connector's key may do: store and delete documents of one index, each with a verdict of its own. */
 import { type EngineError, type Result, statusOf, type WriteOperation, type WriteVerdict } from "../../engine-sdk/src/mod.ts"
+import { boundedText } from "../../engine-sdk/src/error-text.ts"
 import { CONTAINERS_MAX, parseBounded, parseJson } from "../../engine-sdk/src/documents/json.ts"
 import { DOCUMENTS_MAX } from "./limits.ts"
 import { type Fault, isObject } from "./search-body.ts"
@@ -49,4 +50,4 @@ export const verdictsOf = (operations: ReadonlyArray<WriteOperation>, verdicts: 
   const succeeded = results.filter(({ ok }) => ok).length
   return { succeeded, failed: results.length - succeeded, results }
 }
-const refusalOf = ({ error }: Extract<Result<unknown, EngineError>, { readonly ok: false }>) => ({ status: statusOf(error), error: error.message })
+const refusalOf = ({ error }: Extract<Result<unknown, EngineError>, { readonly ok: false }>) => ({ status: statusOf(error), error: boundedText(error.message) })

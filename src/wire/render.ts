@@ -3,6 +3,7 @@
  * `{message, …extras}`, shape B `{defined, code, status, message, data, …extras}`, gateway `{error, …extras}`
  * (spec part 7, contract part 0). A new error needs no entry here unless it has a gateway code or a header of its own.
  */
+import { boundedText } from "../../engine-sdk/src/error-text.ts"
 import type { Plane } from "./plane.ts"
 
 /** What every declared failure has: a tag, a sentence, and a status as data on its schema. */
@@ -58,7 +59,7 @@ const extrasOf = (error: DeclaredError): Record<string, unknown> => {
 interface Issue { readonly path: string; readonly message: string }
 const issuesOf = (error: DeclaredError): ReadonlyArray<Issue> | undefined => {
   const issues = (error as { readonly issues?: unknown }).issues
-  return Array.isArray(issues) ? issues as ReadonlyArray<Issue> : undefined
+  return Array.isArray(issues) ? (issues as ReadonlyArray<Issue>).map(({ message, path }) => ({ path: boundedText(path), message: boundedText(message) })) : undefined
 }
 const sentence = (issue: Issue): string => issue.path === "" ? issue.message : `\`${issue.path}\`: ${issue.message}`
 
@@ -69,13 +70,15 @@ export const render = (error: DeclaredError, plane: Plane): Rendered => {
   const retryAfter_s = facts.retry_after_s
   if (typeof retryAfter_s === "number") headers["retry-after"] = String(Math.max(1, Math.ceil(retryAfter_s)))
   const issues = issuesOf(error)
+  // What a caller wrote is told back in part: a body of megabytes is no message.
+  const message = boundedText(error.message)
   const extras = extrasOf(error)
   switch (plane) {
     case "engine":
-      return { status, headers, body: { message: issues === undefined ? error.message : issues.map(sentence).join("; "), ...extras } }
+      return { status, headers, body: { message: issues === undefined ? message : issues.map(sentence).join("; "), ...extras } }
     case "control": {
       const data: Record<string, unknown> = issues === undefined ? extras : { ...extras, issues }
-      return { status, headers, body: { defined: status < 500, code: codeOf(status), status, message: error.message, data, ...extras } }
+      return { status, headers, body: { defined: status < 500, code: codeOf(status), status, message, data, ...extras } }
     }
     case "gateway": {
       // The quota of the gateway is a payment matter (contract part 7): 402 with resetAt.
@@ -88,7 +91,7 @@ export const render = (error: DeclaredError, plane: Plane): Rendered => {
         headers,
         body: {
           error: code,
-          ...(issues === undefined ? (status === 400 ? { message: error.message } : {}) : { message: issues.map(sentence).join("; "), issues }),
+          ...(issues === undefined ? (status === 400 ? { message } : {}) : { message: issues.map(sentence).join("; "), issues }),
           ...rest,
           ...(typeof resets_at === "number" ? { resetAt: new Date(resets_at).toISOString() } : {}),
           ...(isQuota ? { topUpUrl: "/console" } : {}),

@@ -90,15 +90,18 @@ describe("sessions", () => {
     expect((await write({ origin: "https://console.example", "x-forwarded-host": "console.example" })).status).toBe(200)
     expect((await signIn("owner@first.example", {}, { origin: "https://evil.example" })).status).toBe(403)
   })
-  it("are not guessed: ten wrong passwords of an account, and it waits, also with the right one", async () => {
+  it("are not guessed: ten wrong passwords of an account, and the network waits, also with the right one; its owner elsewhere does not", async () => {
     await add(first, "guessed@first.example", "member")
+    const stranger = { "x-forwarded-for": "198.51.100.7" }
     let wrong = 0
-    while (wrong < 30 && (await signIn("guessed@first.example", { password: `wrong password ${wrong}` })).status === 401) wrong++
+    while (wrong < 30 && (await signIn("guessed@first.example", { password: `wrong password ${wrong}` }, stranger)).status === 401) wrong++
     // Twice as many where the quarter of an hour turned meanwhile.
     expect(wrong >= 10 && wrong <= 20, `${wrong} wrong ones`).toBe(true)
-    const { body, headers, status } = await signIn("guessed@first.example")
+    const { body, headers, status } = await signIn("guessed@first.example", {}, stranger)
+    expect((await signIn("guessed@first.example")).status).toBe(201)
+    expect((await signIn("guessed@first.example", {}, { "x-forwarded-for": "2001:db8::1" })).status).toBe(201)
     expect([status, body.code, Number(headers.get("retry-after")) > 0 && Number(headers.get("retry-after")) <= 900]).toEqual([429, "TOO_MANY_REQUESTS", true])
-    expect((await signIn("owner@first.example")).status).toBe(201)
+    expect((await signIn("owner@first.example", {}, stranger)).status).toBe(201)
   })
 })
 

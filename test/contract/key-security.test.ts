@@ -357,3 +357,17 @@ describe("what is stored", () => {
     expect([revoked.id, await check(made.value)]).toEqual([made.key.id, "Unauthorized"])
   })
 })
+
+describe("messages", () => {
+  it("tell a caller's own text back at 200 characters, on every plane and within answers of 200", async () => {
+    const long = "y".repeat(3_000), key = tenant.full_key
+    const answers = await Promise.all([
+      program.request("GET", `/v1/collections/goods/documents/${long}`, { key }), search(tenant.search_key, `q=*&filter_by=${long}:=1`), search(tenant.search_key, `q=*&sort_by=${long}:asc`), program.request("POST", "/v1/keys", { key, body: { [long]: 1, description: "x" } }),
+      ...[false, true].map((union) => program.request("POST", "/v1/multi_search", { key, body: { union, searches: [{ collection: "goods", q: "*", filter_by: `${long}:=1` }, { collection: "goods", q: "x", query_by: long }] } })),
+      program.request("POST", "/v1/collections/goods/documents/import", { key, body: `{"id":"1","title":["${long}"],"${long}":1}\n{"title":"${long}` }), program.request("POST", "/api/v1/indexes/goods/documents", { headers: { authorization: `Bearer ${key}` }, body: { documents: [{ id: long, title: 1 }], [long]: 1 } }),
+      program.request("GET", `/v1/jobs/${long}`, { key }), program.request("GET", `/v1/analytics/rules/${long}`, { key })
+    ])
+    for (const { status, text } of answers) expect([status, text.length < 2_000, /y{201}/.test(text)], text.slice(0, 300)).toEqual([status, true, false])
+    expect(answers.filter(({ status }) => status >= 400).length).toBeGreaterThan(5)
+  })
+})

@@ -8,6 +8,7 @@ import { Schema } from "effect"
 import { describe, expect, it } from "vitest"
 import { errorSchemaOf } from "../../src/wire/error-schemas.ts"
 import { type DeclaredError, render } from "../../src/wire/render.ts"
+import { EngineRefusal, InputInvalid } from "../../src/wire/errors.ts"
 import { samples } from "./error-samples.ts"
 
 const source = new URL("../../src", import.meta.url).pathname
@@ -42,6 +43,20 @@ describe("wire errors", () => {
         expect(() => Schema.decodeUnknownSync(errorSchemaOf(plane) as Schema.Codec<unknown>, { onExcessProperty: "error" })(body), `${name} on ${plane}`).not.toThrow()
       }
     }
+  })
+  it("tells a caller's own text back at 200 characters, wherever it stands", () => {
+    const long = "x".repeat(5_000), spaced = "x y ".repeat(5_000)
+    const errors = [
+      new EngineRefusal({ message: `Could not find a field named \`${long}\` in the schema.`, status: 404 }), new EngineRefusal({ message: `Could not find a document with id: ${long}`, status: 404 }), new EngineRefusal({ message: `Could not parse \`${spaced}\`: \`${long}\`.`, status: 400 }),
+      new EngineRefusal({ message: `Not found: ${spaced}`, status: 404 }), new InputInvalid({ message: "Input validation failed", issues: [{ path: long, message: `\`${long}\` is none` }, { path: "a", message: spaced }] })
+    ]
+    for (const error of errors) for (const plane of ["engine", "control", "gateway"] as const) {
+      const text = JSON.stringify(render(error, plane).body)
+      expect([text.length < 4_000, /x{201}/.test(text), (text.match(/`[^`]*`/g) ?? []).every((quoted) => quoted.length <= 203)], text).toEqual([true, false, true])
+    }
+    const plain = "Parameter `q` is required."
+    expect(render(new EngineRefusal({ message: plain, status: 400 }), "engine").body.message).toBe(plain)
+    expect(render(errors[0]!, "engine").body.message).toBe(`Could not find a field named \`${"x".repeat(200)}…\` in the schema.`)
   })
   it("never answers 422 or 415", () => {
     for (const planes of Object.values(rendered())) for (const answer of Object.values(planes)) expect([415, 422]).not.toContain(answer.status)

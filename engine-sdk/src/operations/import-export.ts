@@ -3,6 +3,7 @@
  * to the engine in batches, and one result line per input line comes back in order.
  */
 import { isObject, parseBounded, stringifyJson } from "../documents/json.ts"
+import { boundedText } from "../error-text.ts"
 import { fail, ok, statusOf, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { WriteVerdict } from "../engine.ts"
@@ -160,7 +161,7 @@ const resultLine = (verdict: WriteVerdict, line: string, settings: ImportSetting
   return `{${document}${settings.returnId ? `"id":${JSON.stringify(result.value.id)},` : ""}"success":true}`
 }
 const failureLine = (code: number, error: string, document: string | undefined, id: string | undefined): string =>
-  JSON.stringify({ code, ...(document === undefined ? {} : { document }), error, ...(id === undefined ? {} : { id }), success: false })
+  JSON.stringify({ code, ...(document === undefined ? {} : { document }), error: boundedText(error), ...(id === undefined ? {} : { id }), success: false })
 /** The id of a refused line, where it has one that can be read. */
 const idOf = (line: string): string | undefined => {
   const parsed = parseBounded(line)

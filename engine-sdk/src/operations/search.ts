@@ -3,6 +3,7 @@
  * and several plans go to the engine in one call.
  */
 import { isObject, stringifyJson } from "../documents/json.ts"
+import { boundedText } from "../error-text.ts"
 import { fail, invalid, notFound, ok, statusOf, type EngineError, type Result } from "../errors.ts"
 import type { Filter, SearchPlan, UnionAnswer } from "../plan.ts"
 import { compileParameters } from "../query/compile-search.ts"
@@ -248,7 +249,7 @@ export const searchMany = (context: OperationContext, request: MultiSearch, shar
 })
 /** The engine's trouble, not the request's. */
 const isAway = ({ kind }: EngineError): boolean => kind === "Unavailable" || kind === "Overloaded" || kind === "TimedOut"
-const failureText = (error: EngineError): string => JSON.stringify({ code: statusOf(error), error: error.message })
+const failureText = (error: EngineError): string => JSON.stringify({ code: statusOf(error), error: boundedText(error.message) })
 const separateSearches = async (context: OperationContext, entries: ReadonlyArray<Entry>, caller: Caller): Promise<Answered> => {
   const budget = budgetOf(context)
   const plans = await Promise.all(entries.map((entry) => planEntry(context, entry, caller, COLLECTION_NOT_FOUND, budget)))

@@ -33,7 +33,7 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
   const operate = (method: string, path: string, body?: unknown) => raw(method, `/console/v1/organizations${path}`, [["authorization", `Bearer ${operatorToken}`]], body)
   const make = async (name: string): Promise<Organization> => {
     const made = await must(operate("POST", "", { name, plan: "unlimited" })) as Organization
-    return fill(name, made.organization_id, made.full_key)
+    return fill(name, made.organization_id)
   }
   /** Everything of a list is deleted, under the name that it has there. */
   const empty = async (key: string, list: string) => {
@@ -49,17 +49,15 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
     await must(operate("POST", `/${organization_id}/plan`, { plan: "unlimited" }))
     const { value } = await must(operate("POST", `/${organization_id}/keys`, { description: "again", scope: "full", rate_limit_per_minute: 0 })) as { readonly value: string }
     for (const list of ["/v1/analytics/rules", "/v1/webhooks", "/v1/aliases", "/v1/collections", "/v1/presets", "/v1/stopwords", "/v1/synonym_sets", "/v1/curation_sets", "/v1/stemming/dictionaries", "/v1/keys"]) await empty(value, list)
-    // The key that did this went with the others.
-    const again = await must(operate("POST", `/${organization_id}/keys`, { description: "again", scope: "full", rate_limit_per_minute: 0 })) as { readonly value: string }
-    const organization = await fill(name, organization_id, again.value)
+    const organization = await fill(name, organization_id)
     // The new owner is there before the old one goes: no organization is without.
     const members = await must(operate("GET", `/${organization_id}/members`)) as { readonly data: ReadonlyArray<{ readonly id: string }> }
     for (const { id } of members.data) if (!organization.ids.memberId!.includes(id)) await operate("DELETE", `/${organization_id}/members/${id}`)
     return organization
   }
   let filled = 0
-  const fill = async (name: string, organizationId: string, firstKey: string): Promise<Organization> => {
-    const unlimited = async (scope: string) => (await must(send("POST", "/v1/keys", firstKey, { description: scope, scope, rate_limit_per_minute: 0 }))).value as string
+  const fill = async (name: string, organizationId: string): Promise<Organization> => {
+    const unlimited = async (scope: string) => (await must(operate("POST", `/${organizationId}/keys`, { description: scope, scope, rate_limit_per_minute: 0 }))).value as string
     const organization = { ids: {} as Record<string, ReadonlyArray<string>>, organization_id: organizationId, full_key: await unlimited("full"), search_key: await unlimited("search") }
     const put = (method: string, path: string, body: unknown) => must(send(method, path, organization.full_key, body))
     await put("POST", "/v1/collections", { name: "makers", fields: [{ name: "code", type: "string" }, { name: "name", type: "string" }] })
