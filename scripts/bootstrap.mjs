@@ -6,6 +6,7 @@ import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { denoFlags } from "./deno-flags.mjs"
+import { runAs } from "./run-as.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const at = (...parts) => join(root, ...parts)
@@ -69,9 +70,12 @@ const memory = { MALLOC_MMAP_THRESHOLD_: "1048576", MALLOC_TRIM_THRESHOLD_: "104
 /** Runs one child with our streams; resolves to its exit code. Signals are passed on; if our own parent dies the child is told to stop. */
 function run(script, args, environment = {}) {
   const { binary, flags } = runtime()
+  const cwd = process.env.INIT_CWD ?? process.cwd()
+  const user = script === at("src", "main.ts") ? runAs(args[0], args.slice(1), process.env, cwd, [binary, script, at("node_modules", "effect", "package.json")]) : undefined
+  if (typeof user === "string") fail(user)
   const child = spawn(binary, [...flags, script, ...args], {
-    cwd: process.env.INIT_CWD ?? process.cwd(),
-    env: { ...memory, ...process.env, ...environment, DENO_NO_UPDATE_CHECK: "1", NO_UPDATE_NOTIFIER: "1" },
+    cwd, ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+    env: { ...memory, ...process.env, ...environment, ...user?.env, DENO_NO_UPDATE_CHECK: "1", NO_UPDATE_NOTIFIER: "1" },
     stdio: "inherit"
   })
   const stop = (signal) => child.kill(signal)

@@ -3,7 +3,7 @@ import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, it } from "vitest"
-import { launch, type Launched } from "../support/launched.ts"
+import { launch, type Launched, processesNaming } from "../support/launched.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "dowser-private-"))
 // Passable, as a place for data folders is.
@@ -50,4 +50,26 @@ it("every file below the data folder is its owner's alone, after a start over an
   mkdirSync(join(data, "log", "more"), { mode: 0o755 })
   writeFileSync(join(data, "log", "more", "file"), "x", { mode: 0o644 })
   await once(0o022)
+}, 60_000)
+
+it.skipIf(!isRoot)("started as root for another user, the program, its workers and Postgres are that user's, and so is the folder", async () => {
+  const data = join(folder, "handed-over")
+  // Made by root first: what is there is handed over.
+  const first = await launch(data)
+  first.signal("SIGTERM")
+  expect(await first.exited).toBe(0)
+  const program = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "nobody" })
+  expect(statusOf(program.pid(), "Uid")).toBe("65534\t65534\t65534\t65534")
+  const servers = processesNaming(join(data, "postgres"))
+  expect(servers.length).toBeGreaterThan(0)
+  for (const pid of servers) expect(statusOf(pid, "Uid").startsWith("65534")).toBe(true)
+  expect((lstatSync(data).mode & 0o777).toString(8)).toBe("700")
+  const owners = (path: string): ReadonlyArray<number> => readdirSync(path, { withFileTypes: true }).flatMap((entry) => [lstatSync(join(path, entry.name)).uid, ...entry.isDirectory() ? owners(join(path, entry.name)) : []])
+  expect([...new Set([lstatSync(data).uid, ...owners(data)])]).toEqual([65_534])
+  expect(open(data)).toEqual([])
+  expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
+  program.signal("SIGTERM")
+  expect(await program.exited).toBe(0)
+  const refused = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "not-there" }).catch((error: Error) => error.message)
+  expect(refused).toContain("DOWSER_RUN_AS names not-there, which /etc/passwd does not have.")
 }, 60_000)

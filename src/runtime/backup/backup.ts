@@ -31,7 +31,7 @@ export interface Report { readonly step: (label: string, done: number, total?: n
 /** A round of analytics rules that is under way may take so long. */
 const ROUND_WAIT_MS = 60_000
 /** Copied by other means, made again, or of the process that runs. */
-const NOT_FILES: ReadonlySet<string> = new Set(["postgres", "postgres.password", "postgres.new", "log", "engine", "streams", "dedupe", "running.json", "version.json", "kafka", ".writable"])
+const NOT_FILES: ReadonlySet<string> = new Set(["postgres", "postgres.password", "postgres.new", "log", "engine", "streams", "dedupe", "running.json", "version.json", "kafka", ".deno", ".writable"])
 const SECRET_MODE = 0o600
 
 export const emptyFolder = (path: string): boolean => !existsSync(path) || (statSync(path).isDirectory() && readdirSync(path).length === 0)

@@ -1,0 +1,51 @@
+// Started as root with DOWSER_RUN_AS=name or uid:gid, the program runs as that user: its data folder is handed over, and
+// the launcher keeps root for nothing but passing signals. Postgres, which it starts, runs as the same user then, so the
+// data folder is that user's alone. Refusals are sentences that name what to change.
+import { spawnSync } from "node:child_process"
+import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
+import { join, resolve } from "node:path"
+import { fileURLToPath } from "node:url"
+
+/** `passwd` as text; Postgres asks for the name of its user, so a number without a line there is refused. */
+const userOf = (wanted, passwd) => {
+  const users = passwd.split("\n").map((line) => line.split(":")).filter(({ length }) => length > 3).map(([name, , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }))
+  const [first, group] = wanted.split(":")
+  const user = users.find(({ name, uid }) => name === first || String(uid) === first)
+  if (user === undefined) return `DOWSER_RUN_AS names ${wanted}, which /etc/passwd does not have.`
+  if (user.uid === 0) return "DOWSER_RUN_AS names root: leave it out to run as root."
+  if (group !== undefined && !/^\d+$/.test(group)) return "DOWSER_RUN_AS is a user's name, or uid:gid in numbers."
+  return { uid: user.uid, gid: group === undefined ? user.gid : Number(group) }
+}
+
+/** What `--data-dir`, DOWSER_DATA_DIR or the default name, as the program itself reads them. */
+const dataFolderDefault = fileURLToPath(new URL("../.dowser", import.meta.url))
+const dataFolderOf = (args, environment, cwd) => {
+  const at = args.findIndex((arg) => arg === "--data-dir" || arg.startsWith("--data-dir="))
+  const given = at < 0 ? undefined : args[at].includes("=") ? args[at].slice(args[at].indexOf("=") + 1) : args[at + 1]
+  return resolve(cwd, given ?? environment.DOWSER_DATA_DIR ?? dataFolderDefault)
+}
+
+const handOver = (folder, { gid, uid }) => {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name)
+    if (entry.isDirectory()) handOver(path, { gid, uid })
+    else if (lstatSync(path).uid !== uid) lchownSync(path, uid, gid)
+  }
+  if (lstatSync(folder).uid !== uid) lchownSync(folder, uid, gid)
+}
+
+/** What to spawn the program with; undefined where nothing is asked for, a sentence where it cannot be done. `files` must be readable. */
+export const runAs = (command, args, environment, cwd, files) => {
+  const wanted = environment.DOWSER_RUN_AS
+  if (wanted === undefined || wanted === "" || process.getuid?.() !== 0 || (command !== "start" && command !== "streams")) return undefined
+  const user = userOf(wanted, readFileSync("/etc/passwd", "utf8"))
+  if (typeof user === "string") return user
+  const folder = dataFolderOf(args, environment, cwd)
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  handOver(folder, user)
+  chmodSync(folder, 0o700)
+  for (const [mode, path] of [["-w", folder], ...files.map((file) => ["-r", file])]) {
+    if (spawnSync("/bin/sh", ["-c", "test $0 \"$1\"", mode, path], { ...user, cwd: "/" }).status !== 0) return `The user of DOWSER_RUN_AS cannot ${mode === "-w" ? "write to" : "read"} ${path}: a folder above it is closed to others.`
+  }
+  return { ...user, env: { HOME: folder, DENO_DIR: join(folder, ".deno") } }
+}
