@@ -23,6 +23,6 @@ describe("health", () => {
     expect((await program.request("GET", "/console/v1/status", { key: full_key, headers: { authorization: `Bearer ${full_key}` } })).status).toBe(401)
     const { body, status } = await program.request("GET", "/console/v1/status", { headers: { authorization: `Bearer ${program.operatorToken}` } })
     expect([status, body.status]).toEqual([200, "ok"])
-    expect(body.parts.map(({ name, ok }: { name: string; ok: boolean }) => [name, ok])).toEqual([["engine", true], ["event_log", true], ["streams", true], ["postgres", true]])
+    expect(body.parts.map(({ name, ok }: { name: string; ok: boolean }) => [name, ok])).toEqual([["engine", true], ["event_log", true], ["streams", true], ["postgres", true], ["organizations", true]])
   })
 })
