@@ -4,6 +4,7 @@
  * after a start is not known yet, and the caller has another order for that.
  */
 import { Clock, Context, Effect, FiberSet, Layer } from "effect"
+import { BoundedMap } from "../../engine-sdk/src/bounded-map.ts"
 import { SqlClient } from "effect/sql"
 import { CatalogResources } from "../catalog/resources.ts"
 import { DAY_MS, GRAINS } from "./grain.ts"
@@ -12,8 +13,8 @@ import { DAY_MS, GRAINS } from "./grain.ts"
 const IDS_MAX = 250
 const DAYS = 30
 const FRESH_MS = 60_000
-/** Collections remembered; the one that was not asked for longest leaves. */
-const COLLECTIONS_MAX = 1_000
+/** Of all collections together; the one that was read longest ago leaves. */
+const BYTES_MAX = 32_000_000
 
 interface Known { readonly ids: ReadonlyArray<string>; readonly asked_at: number }
 
@@ -28,16 +29,8 @@ export class PopularDocuments extends Context.Service<PopularDocuments, {
     const resources = yield* CatalogResources
     const clock = yield* Clock.Clock
     const fork = yield* FiberSet.makeRuntime<never>()
-    const known = new Map<string, Known>()
+    const known = new BoundedMap<string, Known>({ bytes_max: BYTES_MAX, bytesOf: (key, { ids }) => ids.reduce((sum, id) => sum + 32 + 2 * id.length, 2 * key.length) })
     const keyOf = (organizationId: string, collection: string) => `${organizationId}\n${collection}`
-    const remember = (key: string, value: Known) => {
-      known.delete(key)
-      known.set(key, value)
-      for (const oldest of known.keys()) {
-        if (known.size <= COLLECTIONS_MAX) break
-        known.delete(oldest)
-      }
-    }
 
     /**
      * Decision: over the last thirty days a view counts one, a click two, a cart five, a purchase ten: what was bought
@@ -52,10 +45,10 @@ export class PopularDocuments extends Context.Service<PopularDocuments, {
     const refresh = (organizationId: string, collection: string): Effect.Effect<void> => Effect.suspend(() => {
       const asked_at = clock.currentTimeMillisUnsafe(), key = keyOf(organizationId, collection)
       // Remembered at once, so that searches of the meantime do not ask again.
-      remember(key, { ids: known.get(key)?.ids ?? [], asked_at })
+      known.set(key, { ids: known.get(key)?.ids ?? [], asked_at })
       return Effect.matchEffect(read(organizationId, collection, asked_at), {
         onFailure: (error) => Effect.logError("The popular documents of a collection could not be read; asked again in a minute", error),
-        onSuccess: (rows) => Effect.sync(() => remember(key, { ids: rows.map(({ document_id }) => document_id), asked_at }))
+        onSuccess: (rows) => Effect.sync(() => known.set(key, { ids: rows.map(({ document_id }) => document_id), asked_at }))
       })
     })
     return PopularDocuments.of({

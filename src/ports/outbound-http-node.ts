@@ -8,6 +8,7 @@ import { Agent as HttpsAgent, request as requestHttps } from "node:https"
 import { lookup } from "node:dns/promises"
 import { isIP } from "node:net"
 import { Effect, Layer } from "effect"
+import { BoundedMap } from "../../engine-sdk/src/bounded-map.ts"
 import { OutboundFailure, OutboundHttp, type OutboundRequest, type OutboundResponse } from "./outbound-http.ts"
 import { isPublicAddress } from "./public-address.ts"
 
@@ -20,7 +21,7 @@ const FREE_SOCKETS_MAX = 64
 const FREE_SOCKET_MS = 4_000
 /** One look-up serves everybody for that long: a thousand deliveries to one name are one question. */
 const NAME_KEPT_MS = 5_000
-const NAMES_MAX = 10_000
+const NAMES_BYTES_MAX = 8_000_000, ADDRESSES_BYTES = 500
 /** Addresses of one name that are tried in turn. */
 const ADDRESSES_MAX = 3
 
@@ -36,12 +37,11 @@ const refusedAddress = (host: string, address: string) =>
     : `${host} is at ${address}, a private or reserved address; calls go to public addresses only` })
 
 const makeNames = () => {
-  const known = new Map<string, { readonly until: number; readonly addresses: Promise<ReadonlyArray<string>> }>()
+  const known = new BoundedMap<string, { readonly until: number; readonly addresses: Promise<ReadonlyArray<string>> }>({ bytes_max: NAMES_BYTES_MAX, bytesOf: (host) => ADDRESSES_BYTES + 2 * host.length })
   return (host: string): Promise<ReadonlyArray<string>> => {
     const now = performance.now()
     const found = known.get(host)
     if (found !== undefined && found.until > now) return found.addresses
-    if (known.size >= NAMES_MAX) known.clear()
     const addresses = lookup(host, { all: true }).then((all) => all.map(({ address }) => address))
     known.set(host, { until: now + NAME_KEPT_MS, addresses })
     // A failure is not kept: the next attempt asks again.

@@ -5,11 +5,12 @@
  * keyed by organization, key and embedded parameters, so that no restriction is ever answered from another key's entry, and
  * by whatever rules tell requests apart; a hit still gets its own query_id.
  */
+import { createHash } from "node:crypto"
+import { BoundedMap } from "../../engine-sdk/src/bounded-map.ts"
 import type { AnsweredSearch } from "../../engine-sdk/src/operations/mod.ts"
 
-export const cacheEntriesMax = 1_000
 /** Bytes of all entries together: many large answers leave earlier than many small ones. */
-export const cacheBytesMax = 64 * 1024 * 1024
+export const cacheBytesMax = 64_000_000
 export const cacheTtlDefault_s = 60
 /** Decision: a longer time is lowered, not refused: what a shop changed shows within the hour everywhere. */
 export const cacheTtlMax_s = 3_600
@@ -23,41 +24,46 @@ export interface CachedSearch { readonly search: AccountedSearch; readonly query
 export interface CachedAnswer { readonly text: string; readonly searches: ReadonlyArray<CachedSearch>; readonly expiresAt: number }
 
 export interface AnswerCache {
-  /** undefined when there is none or its time is over. O(1). */ readonly get: (key: string, now_ms: number) => CachedAnswer | undefined
+  /** undefined when there is none or its time is over. O(key). */ readonly get: (key: string, now_ms: number) => KeptAnswer | undefined
   readonly put: (key: string, answer: CachedAnswer) => void
 }
+/** A text between its query ids, so that each hit puts in its own without looking for them again. */
+export interface KeptAnswer { readonly parts: ReadonlyArray<string>; readonly length: number; readonly searches: ReadonlyArray<AccountedSearch>; readonly expiresAt: number }
+
+const kept = ({ expiresAt, searches, text }: CachedAnswer): KeptAnswer => {
+  const parts: Array<string> = [], accounted: Array<AccountedSearch> = []
+  let from = 0
+  // They stand in the text in the order in which they were given.
+  for (const { query_id, search } of searches) {
+    const at = text.indexOf(`"query_id":"${query_id}"`, from)
+    if (at < 0) continue
+    const end = at + `"query_id":"`.length
+    parts.push(text.slice(from, end))
+    accounted.push(search)
+    from = end + query_id.length
+  }
+  parts.push(text.slice(from))
+  return { parts, length: text.length, searches: accounted, expiresAt }
+}
+const bytesOf = (_key: string, { length, searches }: KeptAnswer): number =>
+  2 * length + searches.reduce((sum, { parameters }) => Object.keys(parameters).reduce((own, name) => own + 2 * (name.length + parameters[name]!.length), sum + 500), 0)
 
 export const makeAnswerCache = (): AnswerCache => {
-  // A Map keeps insertion order: a hit is moved to the end, the first is the least recently used.
-  const entries = new Map<string, CachedAnswer>()
-  let bytes = 0
-  const sizeOf = (key: string, { text }: CachedAnswer) => 2 * (key.length + text.length)
-  const remove = (key: string, answer: CachedAnswer) => {
-    entries.delete(key)
-    bytes -= sizeOf(key, answer)
-  }
+  const entries = new BoundedMap<string, KeptAnswer>({ bytes_max: cacheBytesMax, bytesOf })
+  // What an entry is found by may be a body of megabytes.
+  const shortOf = (key: string) => createHash("sha256").update(key).digest("base64")
   return {
     get: (key, now_ms) => {
-      const found = entries.get(key)
+      const short = shortOf(key), found = entries.get(short)
       if (found === undefined) return undefined
-      if (found.expiresAt <= now_ms) return void remove(key, found)
-      entries.delete(key)
-      entries.set(key, found)
+      if (found.expiresAt <= now_ms) return void entries.delete(short)
+      entries.renew(short)
       return found
     },
-    put: (key, answer) => {
-      const old = entries.get(key)
-      if (old !== undefined) remove(key, old)
-      entries.set(key, answer)
-      bytes += sizeOf(key, answer)
-      for (const [oldest, value] of entries) {
-        if (entries.size <= cacheEntriesMax && bytes <= cacheBytesMax) break
-        remove(oldest, value)
-      }
-    }
+    put: (key, answer) => entries.set(shortOf(key), kept(answer))
   }
 }
 
 /** The answer with fresh query ids: `fresh` accounts each search again and answers its new id. */
-export const replayed = ({ searches, text }: CachedAnswer, fresh: (search: AccountedSearch) => string): string =>
-  searches.reduce((answer, { query_id, search }) => answer.replace(`"query_id":"${query_id}"`, `"query_id":"${fresh(search)}"`), text)
+export const replayed = ({ parts, searches }: KeptAnswer, fresh: (search: AccountedSearch) => string): string =>
+  searches.reduce((answer, search, i) => answer + fresh(search) + parts[i + 1], parts[0]!)

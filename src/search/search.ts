@@ -197,8 +197,8 @@ export class Search extends Context.Service<Search, {
       const kept = cache.get(key, now_ms)
       if (kept !== undefined) {
         if (charge.unit.refusal !== undefined) throw new QuotaRefused(charge.unit.refusal)
-        charge.budget.wrote(kept.text.length)
-        charge.isUsed ||= kept.searches.some(({ search }) => search.asked)
+        charge.budget.wrote(kept.length)
+        charge.isUsed ||= kept.searches.some(({ asked }) => asked)
         return { ok: true, value: { status: 200, text: replayed(kept, account) } }
       }
       const fresh = await run(context)

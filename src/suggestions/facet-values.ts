@@ -6,6 +6,7 @@
  * document the values are kept for half a minute and completed with typing errors; what a restricted key may see is asked
  * of the engine each time, because a document may leave its filter at any moment.
  */
+import { BoundedMap } from "../../engine-sdk/src/bounded-map.ts"
 import type { CollectionInfo, Field } from "../../engine-sdk/src/mod.ts"
 import { search } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Effect } from "effect"
@@ -31,8 +32,8 @@ const VALUES_MAX = 1_000
 const RESTRICTED_VALUES_MAX = 250
 const VALUE_CHARACTERS_MAX = 100
 const FRESH_MS = 30_000
-/** Collections remembered, at most about 1 MB each. */
-const COLLECTIONS_MAX = 100
+/** Of all collections together; what a collection takes beside its values. */
+const BYTES_MAX = 64_000_000, COLLECTION_BYTES = 1_000
 
 const isFacetText = ({ facet, index, name, type }: Field): boolean => facet && index && (type === "string" || type === "string[]") && !name.includes("*")
 
@@ -48,7 +49,7 @@ export const makeFacetValues = Effect.gen(function*() {
   const contextOf = yield* makeContexts
   const clock = yield* Clock.Clock
   const scope = yield* Effect.scope
-  const held = new Map<string, Held>()
+  const held = new BoundedMap<string, Held>({ bytes_max: BYTES_MAX, bytesOf: (_key, { index }) => COLLECTION_BYTES + index.bytes })
 
   /** Values with the documents that have them, most first. One engine call over every document that the caller sees. */
   const read = (caller: Caller, collection: CollectionInfo, values_max: number): Effect.Effect<ReadonlyArray<FacetValue>, DeclaredError> => {
@@ -82,12 +83,7 @@ export const makeFacetValues = Effect.gen(function*() {
     const index = yield* inSlices(Typeahead.build(yield* read(caller, collection, VALUES_MAX)))
     const key = `${caller.organizationId}\n${collection.schema.name}`
     const fresh: Held = { created_at: collection.created_at, index, read_at: clock.currentTimeMillisUnsafe(), isBusy: false }
-    held.delete(key)
     held.set(key, fresh)
-    for (const oldest of held.keys()) {
-      if (held.size <= COLLECTIONS_MAX) break
-      held.delete(oldest)
-    }
     return fresh.index
   }).pipe(Effect.ensuring(Effect.sync(() => { if (known !== undefined) known.isBusy = false })))
 

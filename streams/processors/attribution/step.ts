@@ -3,6 +3,7 @@
  * Clicks, carts and purchases belong to the query of their query id, else to the visitor's last search of that collection
  * within 30 minutes, else to no query; products count them in any case (contract part 3).
  */
+import { BoundedMap } from "../../../engine-sdk/src/bounded-map.ts"
 import { usesOf } from "../../../src/analytics/filter-uses.ts"
 import { cutBytes, normalizeQuery, storable } from "../../../src/analytics/normalize-query.ts"
 import type { BehaviouralEvent, ServedSearch } from "../../../src/events/schema.ts"
@@ -43,16 +44,12 @@ const deviceOf = remembering(cutDimension), countryOf = remembering(cutDimension
 const collectionOf = remembering((name) => name), visitorAs = remembering((id) => id)
 
 /** Normal forms of queries that were asked lately. A form costs more than finding it, and shops ask the same again and again. */
-const NORMALIZED_MAX = 4_096
 const NORMALIZED_LENGTH_MAX = 64
-const normalized = new Map<string, string>()
+const normalized = new BoundedMap<string, string>({ bytes_max: 2_000_000, bytesOf: (q, form) => 2 * (q.length + form.length) })
 const normalFormOf = (q: string): string => {
   if (q.length > NORMALIZED_LENGTH_MAX) return normalizeQuery(q)
   let form = normalized.get(q)
-  if (form === undefined) {
-    if (normalized.size >= NORMALIZED_MAX) normalized.clear()
-    normalized.set(q, form = normalizeQuery(q))
-  }
+  if (form === undefined) normalized.set(q, form = normalizeQuery(q))
   return form
 }
 /** Without a session or user nothing is merged and nothing is attributed by session (contract part 3). */

@@ -1,0 +1,87 @@
+/**
+ * Everything that the program remembers of outside text, with its bound in bytes. A new cache is a `BoundedMap`, or something
+ * that counts its own bytes, and has a line here; a `Map` of a module that functions write to is neither, unless it says why.
+ */
+import { readdirSync, readFileSync, statSync } from "node:fs"
+import { join, relative } from "node:path"
+import { describe, expect, it } from "vitest"
+import { BoundedMap } from "../engine-sdk/src/bounded-map.ts"
+import { TEMPLATE_BYTES_MAX } from "../engine-sdk/src/query/plan-templates.ts"
+import { cacheBytesMax } from "../src/search/answer-cache.ts"
+
+const root = new URL("..", import.meta.url).pathname
+const walk = (folder: string): ReadonlyArray<string> => readdirSync(folder).flatMap((entry) => {
+  const path = join(folder, entry)
+  return entry === "node_modules" || entry === "dist" ? [] : statSync(path).isDirectory() ? walk(path) : path.endsWith(".ts") ? [path] : []
+})
+const sources = new Map(["src", "streams", "engine-sdk/src"].flatMap((folder) => walk(join(root, folder))).map((path) => [relative(root, path), readFileSync(path, "utf8")] as const))
+
+/** Of the process, unless it says "of each". */
+const MEGABYTE = 1_000_000
+const caches: ReadonlyMap<string, { readonly bytes: number; readonly each?: string }> = new Map([
+  ["engine-sdk/src/analysis/analyzer.ts", { bytes: 32 * MEGABYTE, each: "and of each stemming dictionary" }],
+  ["engine-sdk/src/diversity/shingles.ts", { bytes: 16 * MEGABYTE }],
+  ["engine-sdk/src/documents/document-plan.ts", { bytes: 2 * MEGABYTE, each: "of each schema with dynamic fields" }],
+  ["engine-sdk/src/documents/stored-document.ts", { bytes: MEGABYTE }],
+  ["engine-sdk/src/relevance/words.ts", { bytes: 16 * MEGABYTE }],
+  ["engine-sdk/src/rules/condition-index.ts", { bytes: 16 * MEGABYTE }],
+  ["engine-sdk/src/schema/name-pattern.ts", { bytes: 8 * MEGABYTE }],
+  ["engine-sdk/src/search/filters.ts", { bytes: MEGABYTE, each: "of each segment, or 20 bytes a document of it" }],
+  ["engine-sdk/src/search/highlight.ts", { bytes: MEGABYTE }],
+  ["src/analytics/popular-documents.ts", { bytes: 32 * MEGABYTE }],
+  ["src/ports/outbound-http-node.ts", { bytes: 8 * MEGABYTE }],
+  ["src/search/answer-cache.ts", { bytes: 64 * MEGABYTE }],
+  ["src/search/seen-fields.ts", { bytes: 16 * MEGABYTE }],
+  ["src/suggestions/facet-values.ts", { bytes: 64 * MEGABYTE }],
+  ["streams/processors/attribution/step.ts", { bytes: 2 * MEGABYTE }]
+])
+/** Maps that functions write to and that no outside text makes larger. */
+const unbounded: ReadonlyMap<string, string> = new Map([
+  ["engine-sdk/src/optional-package.ts: installed", "names of packages, ours"],
+  ["engine-sdk/src/search/text-search.ts: spareBits", "rooms that are lent, 16 of each size"],
+  ["engine-sdk/src/analysis/stemmer.ts: loaded", "languages that the library has"],
+  ["engine-sdk/src/analysis/simplified-chinese.ts: SIMPLIFIED", "a table of ours"],
+  ["engine-sdk/src/store/writer-worker.ts: preparing", "requests on their way"],
+  ["engine-sdk/src/store/writer-worker.ts: arriving", "requests on their way"],
+  ["engine-sdk/src/lane/search-worker.ts: kept", "collections that the thread was told to keep, eight"],
+  ["engine-sdk/src/lane/search-worker.ts: dictionaries", "dictionaries of those collections"],
+  ["streams/worker.ts: listeners", "parts of the program that listen"],
+  ["src/wire/body.ts: endings", "bodies on their way"]
+])
+
+describe("caches", () => {
+  it("of outside text declare their bound in bytes, all of them here", () => {
+    const found = [...sources].filter(([name, text]) => /new (BoundedMap|TextCache)\b/.test(text) && !/(bounded-map|text-cache)\.ts$/.test(name)).map(([name]) => name).sort()
+    expect(found).toEqual([...caches.keys()].sort())
+  })
+  it("of a process come to less than half a gigabyte together", () => {
+    const all = [...caches.values()].reduce((sum, { bytes }) => sum + bytes, TEMPLATE_BYTES_MAX)
+    expect(all).toBeLessThan(500 * MEGABYTE)
+    expect([TEMPLATE_BYTES_MAX, cacheBytesMax]).toEqual([16_000_000, 64_000_000])
+  })
+  it("are no plain maps of a module", () => {
+    const maps = [...sources].flatMap(([name, text]) => [...text.matchAll(/^(?:export )?(?:const|let) (\w+)[^=\n]*= new (?:Map|Set)\b/gm)].map(([, variable]) => [name, variable!, text] as const))
+    const written = maps.filter(([, variable, text]) => new RegExp(`\\b${variable}\\.(?:set|add)\\(`).test(text)).map(([name, variable]) => `${name}: ${variable}`)
+    expect(written.filter((each) => !unbounded.has(each))).toEqual([])
+    expect([...unbounded.keys()].filter((each) => !written.includes(each))).toEqual([])
+  })
+})
+
+describe("a bounded map", () => {
+  it("never holds more than its bytes, forgets what came first, and gives back what it forgets", () => {
+    const map = new BoundedMap<string, string>({ bytes_max: 10_000, bytesOf: (key, value) => 2 * (key.length + value.length) })
+    for (let i = 0; i < 1_000; i++) {
+      map.set(`k${i}`, "x".repeat(i % 700))
+      expect(map.bytes).toBeLessThanOrEqual(10_000)
+    }
+    expect([map.has("k0"), map.has("k999")]).toEqual([false, true])
+    map.set("large", "x".repeat(10_000))
+    expect([map.has("large"), map.has("k999")]).toEqual([false, true])
+    map.renew("k998")
+    const before = map.size
+    map.set("k998", "")
+    expect(map.size).toBe(before)
+    for (let i = 0; i < 1_000; i++) map.delete(`k${i}`)
+    expect([map.bytes, map.size]).toEqual([0, 0])
+  })
+})
