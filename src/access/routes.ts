@@ -11,7 +11,7 @@ import { browserKeyTtl_s } from "./browser-key.ts"
 import * as contract from "./contract.ts"
 import type { KeyRecord } from "./key-record.ts"
 import { rateWithin, withinCollections } from "./narrower.ts"
-import { checkRestrictions, checkWidth, newKeyOf } from "./new-key.ts"
+import { checkWidth, newKeyOf, restrictionsOf } from "./new-key.ts"
 import { signedTextLengthMax } from "./signed-text.ts"
 
 /** A key as answers show it: never its value. */
@@ -60,8 +60,7 @@ export const routes = Effect.gen(function*() {
     implement(contract.createBrowserKey, Effect.fnUntraced(function*({ caller, payload }) {
       const request = yield* payload
       const ttl_s = request.ttl_seconds ?? browserKeyTtl_s.default
-      if (ttl_s < browserKeyTtl_s.min || ttl_s > browserKeyTtl_s.max) return yield* inputInvalid("ttl_seconds", `${browserKeyTtl_s.min} to ${browserKeyTtl_s.max}`)
-      const restrictions = yield* checkRestrictions(request, caller.key)
+      const restrictions = restrictionsOf(request, caller.key)
       // What it cannot say of itself it has of its minter (`recordOfBrowserKey`).
       const { cidrs, expires_at: expiry, fields, rate_limit_per_minute } = caller.key
       yield* checkWidth({ ...restrictions, scope: "search", cidrs, fields, rate_limit_per_minute: rateWithin(rate_limit_per_minute), expires_at: expiry }, caller.key)

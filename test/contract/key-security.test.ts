@@ -158,7 +158,7 @@ describe("fields of a key", () => {
     const made = await makeKey({ fields: ["title"] })
     expect(made.body.fields).toEqual(["title"])
     expect((await program.request("GET", `/v1/keys/${made.body.id}`, { key: tenant.full_key })).body.fields).toEqual(["title"])
-    for (const [field, body] of [["fields", { scope: "full", fields: ["title"] }], ["filter_by", { scope: "full", filter_by: { goods: "shop:=a" } }], ["fields", { scope: "connector_write", fields: ["title"] }], ["fields", { fields: [] }], ["fields", { fields: ["ti*"] }], ["filter_by.goods", { filter_by: { goods: " " } }], ["filter_by", { filter_by: { "goods[": "a:=1" } }], ["origins", { origins: ["https://a.example/path"] }], ["cidrs", { cidrs: ["10.0.0.0/33"] }], ["value", { value: "brk_0123456789abcdef" }], ["value", { value: "with a space inside" }], ["scope", { scope: "installation" }]] as const) {
+    for (const [field, body] of [["fields", { scope: "full", fields: ["title"] }], ["filter_by", { scope: "full", filter_by: { goods: "shop:=a" } }], ["fields", { scope: "connector_write", fields: ["title"] }], ["fields", { fields: [] }], ["fields[0]", { fields: ["ti*"] }], ["filter_by.goods", { filter_by: { goods: " " } }], ["filter_by", { filter_by: { "goods[": "a:=1" } }], ["origins[0]", { origins: ["https://a.example/path"] }], ["cidrs[0]", { cidrs: ["10.0.0.0/33"] }], ["value", { value: "brk_0123456789abcdef" }], ["value", { value: "with a space inside" }], ["scope", { scope: "installation" }]] as const) {
       const { body: answer, status } = await makeKey(body)
       expect([field, status, answer.data?.issues?.[0]?.path]).toEqual([field, 400, field])
     }
