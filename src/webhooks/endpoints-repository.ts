@@ -27,6 +27,12 @@ const endpointOf = (row: EndpointRow): StoredEndpoint => ({
   failing_since: row.failing_since ?? undefined, disabled_at: row.disabled_at ?? undefined, disabled_reason: row.disabled_reason ?? undefined
 })
 
+/** Rows of several organizations: one that nobody can read gets nothing, and is told, instead of holding up everybody's. */
+const readable = (rows: ReadonlyArray<EndpointRow>) => Effect.map(Effect.forEach(rows, (row) => Effect.catch(
+  Effect.map(Effect.try({ try: () => endpointOf(row), catch: (error) => error }), (endpoint): ReadonlyArray<StoredEndpoint> => [endpoint]),
+  (error) => Effect.as(Effect.logError(`The webhook endpoint ${row.id} of ${row.organization_id} cannot be read; it gets no deliveries until its row is mended`, error), [])
+)), (endpoints) => endpoints.flat())
+
 export const makeEndpointsRepository = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const columns = sql.literal(`id, organization_id, name, url, events, enabled, secrets, failing_since::float8 AS failing_since, disabled_at::float8 AS disabled_at, disabled_reason,
@@ -41,7 +47,7 @@ export const makeEndpointsRepository = Effect.gen(function*() {
     lock: (organizationId: string, id: string) => one(sql<EndpointRow>`SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ${organizationId} AND id = ${id} FOR UPDATE`),
     /** Enabled endpoints of some organizations, which nobody disables or deletes until the transaction ends. */
     enabledOf: (organizationIds: ReadonlyArray<string>) =>
-      many(sql<EndpointRow>`SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ANY(${[...organizationIds]}::text[]) AND enabled ORDER BY id FOR SHARE`),
+      Effect.flatMap(sql<EndpointRow>`SELECT ${columns} FROM webhook_endpoints WHERE organization_id = ANY(${[...organizationIds]}::text[]) AND enabled ORDER BY id FOR SHARE`, readable),
     /** False when the organization has `countMax` endpoints. The organization's row is locked, so that two creations cannot both be the last. */
     insert: (endpoint: StoredEndpoint, countMax: number) => Effect.gen(function*() {
       yield* sql`SELECT 1 FROM organizations WHERE id = ${endpoint.organization_id} FOR UPDATE`

@@ -286,3 +286,15 @@ it.live("housekeeping keeps the 100 newest of each endpoint, all that waits, and
     expect(left.filter(({ endpoint_id }) => endpoint_id === one.id).map(({ id }) => Number(id.slice(4)))).toEqual([40, 41, ...Array.from({ length: 100 }, (_, i) => 43 + i)])
     expect(left.filter(({ endpoint_id }) => endpoint_id === two.id).length).toBe(60)
   }).pipe(Effect.scoped, Effect.provide(stack(true))))
+
+it.live("an endpoint whose row nobody can read gets nothing, and holds up nobody else's", () =>
+  Effect.gen(function*() {
+    const { dispatcher, emit, endpoint, sql, when } = yield* lab
+    const target = yield* receiver()
+    const broken = yield* endpoint(target.url)
+    const { id } = yield* endpoint(target.url)
+    yield* sql`UPDATE webhook_endpoints SET events = '{"no": "list"}'::jsonb WHERE id = ${broken.id}`
+    yield* dispatcher()
+    yield* emit("alert.fired", { alert_id: "alr_1" })
+    yield* when("the other's delivery", id, ([one]) => one?.status === "success")
+  }).pipe(Effect.scoped, Effect.provide(stack(true))), 60_000)
