@@ -77,6 +77,7 @@ describe("costly searches", () => {
     const from = performance.now()
     await Promise.all(Array.from({ length: AT_ONCE }, worker)).finally(() => beside.stop())
     const { failures, waits_ms } = beside
+    appendFileSync('/tmp/eh/blocks.txt', program.stderr())
     for (const t of trace.sort((a, b) => b[0] - a[0]).slice(0, 14)) console.log(t[0].toFixed(0), t[1].toFixed(0), ...t.slice(2))
     console.log('BY WALL'); for (const t of trace.sort((a, b) => b[1] - a[1]).slice(0, 8)) console.log(t[0].toFixed(0), t[1].toFixed(0), ...t.slice(2))
     console.log(`${searches} costly searches in ${((performance.now() - from) / 1_000).toFixed(0)} s (${[...kinds].map(([kind, count]) => `${count} ${kind}`).join(", ")}; ${refused} refused); beside them ${waits_ms.length} small ones waited for ms of the thread: median ${percentile(waits_ms, 0.5).toFixed(1)}, p99 ${percentile(waits_ms, 0.99).toFixed(1)}, most ${Math.max(...waits_ms).toFixed(1)}; own pages, MB: ${memory.map((mb) => mb.toFixed(0)).join(" ")}`)
