@@ -61,10 +61,11 @@ describe("costly searches", () => {
       while (next < searches) {
         const number = next++, { body, kind, method, path } = costlyRequest(random)
         const w1 = beside.waits_ms.length, f0 = frontTime_ms(program.pid()), w0 = performance.now()
+        const e0 = program.stderr().length
         const { status, text } = await request(method, path, attackers[number % 2]!, body).catch(async (error: unknown) => {
           throw new Error(`${number} ${kind}: ${String(error)}\n  ${path.slice(0, 300)} ${JSON.stringify(body)?.replaceAll(/(.)\1{20,}/g, "$1…").slice(0, 1_500)}\n${program.stderr().slice(-3_000)}\nexit: ${String(await Promise.race([program.exited, new Promise((settle) => setTimeout(settle, 2_000))]))}`)
         })
-        await new Promise((r) => setTimeout(r, 250)); appendFileSync('/tmp/eh/trace.txt', `${Math.max(...beside.waits_ms.slice(w1)).toFixed(0)} ${(frontTime_ms(program.pid()) - f0).toFixed(0)} ${(performance.now() - w0).toFixed(0)} ${number} ${kind} ${status} ${text.length} ${path.slice(0, 400)} ${JSON.stringify(body)?.replaceAll(/(.)\1{20,}/g, '$1…').replaceAll(/(\w+[, ]+){30,}/g, (m: string) => m.slice(0, 40) + '…' + m.length).slice(0, 900)}\n`)
+        await new Promise((r) => setTimeout(r, 250)); appendFileSync('/tmp/eh/trace.txt', `${Math.max(...beside.waits_ms.slice(w1)).toFixed(0)} ${(frontTime_ms(program.pid()) - f0).toFixed(0)} ${(performance.now() - w0).toFixed(0)} ${number} ${kind} ${status} ${text.length} ${path.slice(0, 400)} ${JSON.stringify(body)?.replaceAll(/(.)\1{20,}/g, '$1…').replaceAll(/(\w+[, ]+){30,}/g, (m: string) => m.slice(0, 40) + '…' + m.length).slice(0, 500)}\n    ${program.stderr().slice(e0).split('\n').filter((l) => /BLOCK|GAP/.test(l)).slice(0, 30).join('; ')}\n`)
         trace.push([frontTime_ms(program.pid()) - f0, performance.now() - w0, number, kind, status, text.length, `${path.slice(0, 500)} ${JSON.stringify(body)?.replaceAll(/(.)\1{20,}/g, '$1…').replaceAll(/(\w+[, ]+){30,}/g, (m: string) => m.slice(0, 40) + '…' + m.length).slice(0, 900)}`])
         kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
         if (status >= 400) refused++

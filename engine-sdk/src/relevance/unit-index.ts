@@ -17,6 +17,8 @@ export const PARTS = 1
 export const FIRST_TERM = 2
 const NO_TERM = 0xffffffff
 const WORDS_MAX = 0x7fff
+/** Of one text that are read: more words than `WORDS_MAX` of usual length, in some ten milliseconds. */
+const CHARACTERS_MAX = 262_144
 const COUNT_MAX = 255
 
 export class UnitIndex {
@@ -80,7 +82,7 @@ export class UnitBuilder {
     const { analyzer, stream, parts } = this
     if (this.open) stream.push(GAP)
     this.open = true
-    for (const word of analyzer.words(text)) {
+    for (const word of analyzer.words(text.length > CHARACTERS_MAX ? text.slice(0, CHARACTERS_MAX) : text)) {
       if (this.length >= WORDS_MAX) return
       const term = this.termOf(word.surface)
       if (term >= 0) { stream.push(term + FIRST_TERM); this.length++ }
