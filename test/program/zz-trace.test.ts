@@ -37,7 +37,7 @@ const organization = async (name: string): Promise<string> => {
 const pagesMb = () => Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid()}/status`, "utf8"))?.[1]) / 1024
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dowser-costly-"))
-  program = await launch(join(folder, "data"), ["--no-demo"])
+  program = await launch(join(folder, "data"), ["--no-demo"], undefined, { DW_PROF: "1" })
 }, 60_000)
 afterAll(async () => {
   program.signal("SIGTERM")

@@ -23,7 +23,7 @@ export const givingWay = (): (() => Promise<void> | undefined) => {
   let since = performance.now()
   return () => {
     if (performance.now() - since < PIECES_ms) return undefined
-    return nextTurn().then(() => { since = performance.now() })
+    return pause().then(() => { since = performance.now() })
   }
 }
 
