@@ -50,7 +50,7 @@ const placesOf = (order: ReadonlyArray<number>): Int32Array => {
 export const mmrStage = ({ lambda, vector_field, text_fields, k }: Mmr): Stage => ({
   name: "mmr", budget_ms: diversityBudgets.mmr, fallback: "keep_order", fields: vector_field === "" ? text_fields : [vector_field],
   run: (candidates, context) => {
-    const similarity = vector_field === "" ? textSimilarity(candidates.map((candidate) => textOf(candidate, text_fields))) : vectorSimilarity(candidates.map((candidate) => vectorOf(candidate.value(vector_field))))
+    const similarity = vector_field === "" ? textSimilarity(candidates.map((candidate) => textOf(candidate, text_fields)), () => context.timeLeft_ms() <= 0) : vectorSimilarity(candidates.map((candidate) => vectorOf(candidate.value(vector_field))))
     const { order, picked } = greedyMmr({ size: candidates.length, lambda, picks: k, relevance: (i) => 1 / Math.log2(i + 2), similarity, isLate: () => context.timeLeft_ms() <= 0 })
     const wanted = Math.min(k, candidates.length)
     if (picked < wanted) context.note(`${picked} of ${wanted} were picked in time`)

@@ -3,7 +3,7 @@
  * off and runs again here, from the beginning and with all the time that it may have, in a thread of its own over the same
  * segments. Most searches never come here and pay nothing for it; one that does costs the others its quantum.
  *
- * Threads are started when first needed. A namespace has one place at a time, so that no tenant's slow searches hold up
+ * A namespace has one place at a time, so that no tenant's slow searches hold up
  * another's, and waits in its own line; namespaces take turns. A thread that does not come back in time is ended: its
  * search is answered as timed out, and the next one gets a new thread.
  */
@@ -22,6 +22,8 @@ const GRACE_ms = 20_000, GRACE_FACTOR = 4, BUILDING_ms = 120_000
 /** What a search can hold beside the index. Beyond, its thread ends instead of the program. */
 const HEAP_MB = 1_024
 const RETRY_AFTER_S = 10
+/** After the engine was opened. */
+const START_ms = 1_000
 
 /** What a job needs of its collections at the moment at which it begins, and for whom. */
 export interface LaneJob {
@@ -52,7 +54,11 @@ export class SearchLane {
   private waiting = 0
   private next = 1
   private isClosed = false
-  constructor(path: string) { this.path = path }
+  constructor(path: string) {
+    this.path = path
+    // Starting a thread takes this one some hundred milliseconds in one piece: not when somebody searches.
+    for (let n = 1; n <= THREADS; n++) (setTimeout(() => { if (!this.isClosed && this.threads.length < n) this.start() }, n * START_ms) as { readonly unref?: () => void }).unref?.()
+  }
 
   /** Never rejects, but for a defect. */
   run(job: LaneJob): Promise<Result<LaneDone>> {

@@ -13,6 +13,7 @@ import { applyPreset, fillGaps, textParameters, type Parameters } from "../query
 import { DEFAULT_LIMITS, fieldNamed, type SearchContext } from "../query/query-context.ts"
 import type { CollectionInfo } from "../schema.ts"
 import { AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"
+import { givingWay } from "../store/turns.ts"
 import { answerToJson } from "../search/answer-json.ts"
 import { documentFieldContext } from "./documents.ts"
 import { answersOf, unionAnswerOf, type FoundAnswer, type PlannedSearch } from "./merchandised.ts"
@@ -251,19 +252,27 @@ export const searchMany = (context: OperationContext, request: MultiSearch, shar
 const isAway = ({ kind }: EngineError): boolean => kind === "Unavailable" || kind === "Overloaded" || kind === "TimedOut"
 const failureText = (error: EngineError): string => JSON.stringify({ code: statusOf(error), error: boundedText(error.message) })
 const separateSearches = async (context: OperationContext, entries: ReadonlyArray<Entry>, caller: Caller): Promise<Answered> => {
+  // Fifty searches are a lot to compile, and to write: others get their turn in between.
   const budget = budgetOf(context)
-  const plans = await Promise.all(entries.map((entry) => planEntry(context, entry, caller, COLLECTION_NOT_FOUND, budget)))
+  const give = givingWay()
+  const plans: Array<Result<PlannedSearch>> = []
+  for (const entry of entries) {
+    plans.push(await planEntry(context, entry, caller, COLLECTION_NOT_FOUND, budget))
+    await give()
+  }
   const answers = await answersOf(context, plans.flatMap((plan) => plan.ok ? [plan.value] : []))
   if (budget.refusal !== undefined) return fail(budget.refusal)
   // An engine that answers none of them is no answer to the request.
   const [first] = answers
   if (first !== undefined && !first.ok && answers.every((answer) => !answer.ok && isAway(answer.error))) return first
   let at = 0
-  const results = plans.map((plan) => {
-    if (!plan.ok) return failureText(plan.error)
+  const results: string[] = []
+  for (const plan of plans) {
+    if (!plan.ok) { results.push(failureText(plan.error)); continue }
     const result = answers[at++]
-    return result.ok ? enveloped(context, plan.value, result.value) : failureText(result.error)
-  })
+    results.push(result.ok ? enveloped(context, plan.value, result.value) : failureText(result.error))
+    await give()
+  }
   return ok({ status: 200, text: `{"results":[${results.join(",")}]}` })
 }
 const planEntry = async (context: OperationContext, entry: Entry, caller: Caller, missing: EngineError, budget: AnswerBudget): Promise<Result<PlannedSearch>> => {
@@ -286,7 +295,9 @@ const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Ent
   const paging = unionPaging(shared, context.limits)
   if (!paging.ok) return failed(paging.error)
   const budget = budgetOf(context)
+  const give = givingWay()
   for (const entry of entries) {
+    await give()
     const plan = await planEntry(context, entry, caller, notFound(`\`${entry.collection}\` collection not found.`), budget)
     if (!plan.ok) return failed(plan.error)
     searches.push(plan.value)

@@ -8,7 +8,7 @@ import type { SynonymItem, SynonymSet } from "./query-context.ts"
 const VARIANTS_MAX = 200
 const STEPS_MAX = 20_000
 /** Words of a variant, and comparisons that look for near words. */
-const VARIANT_WORDS_MAX = 200, LOOSE_STEPS_MAX = 50_000
+const VARIANT_WORDS_MAX = 200, LOOSE_STEPS_MAX = 8_000
 /** `to` is every member but the one at `except`: a list for each would be the square of the item. */
 interface Entry { readonly from: ReadonlyArray<string>; readonly to: ReadonlyArray<ReadonlyArray<string>>; readonly except: number }
 interface Matcher { readonly byFirst: ReadonlyMap<string, ReadonlyArray<Entry>>; readonly entries: ReadonlyArray<Entry> }
@@ -58,21 +58,29 @@ export const expandSynonyms = (tokens: ReadonlyArray<string>, sets: ReadonlyArra
   const variants = new Map<string, ReadonlyArray<string>>()
   let steps = 0
   const isFull = (): boolean => variants.size >= VARIANTS_MAX || steps >= STEPS_MAX
-  const walk = (at: number, prefix: ReadonlyArray<string>): void => {
+  /** Words of the variant that is being made. */
+  const prefix: string[] = []
+  const walk = (at: number): void => {
     if (isFull() || prefix.length > VARIANT_WORDS_MAX) return
     steps++
     if (at === tokens.length) {
       const key = prefix.join(" ")
-      if (key !== original && !variants.has(key)) variants.set(key, prefix)
+      if (key !== original && !variants.has(key)) variants.set(key, [...prefix])
       return
     }
     for (const run of runsAt[at]) for (let member = 0; member < run.to.length; member++) {
       if (isFull()) return
-      if (member !== run.except && run.to[member].length <= VARIANT_WORDS_MAX) walk(at + run.length, [...prefix, ...run.to[member]])
+      if (member !== run.except && run.to[member].length <= VARIANT_WORDS_MAX) follow(run.to[member], at + run.length)
     }
-    walk(at + 1, [...prefix, tokens[at]])
+    follow([tokens[at]], at + 1)
   }
-  walk(0, [])
+  const follow = (words: ReadonlyArray<string>, next: number): void => {
+    const before = prefix.length
+    for (const word of words) prefix.push(word)
+    walk(next)
+    prefix.length = before
+  }
+  walk(0)
   return [...variants.values()]
 }
 interface Run { readonly length: number; readonly to: ReadonlyArray<ReadonlyArray<string>>; readonly except: number }

@@ -126,7 +126,7 @@ export function* buildMissing(reader: CollectionReader, view: SegmentView, units
     }
     if (doc % STEP_DOCS === STEP_DOCS - 1) yield
   }
-  for (const { name, builder } of builds) { columns.set(name, builder.finish()); yield }
+  for (const { name, builder } of builds) { columns.set(name, yield* builder.finishing()); yield }
   columns.retired = undefined
 }
 

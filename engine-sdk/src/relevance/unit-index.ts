@@ -4,8 +4,8 @@
  * beside them, for pairs of words and for vectors of documents. Immutable like the segment, derived from stored
  * documents on first use and gone with the segment.
  */
-import { ByteLog, encodeUtf8, hashBytes, sortUtf8, WordLog } from "../index/bytes.ts"
-import { sharedPrefixes } from "../index/builders.ts"
+import { ByteLog, encodeUtf8, hashBytes, sortingUtf8, WordLog } from "../index/bytes.ts"
+import { sharing as sharingPrefixes } from "../index/builders.ts"
 import { StringTable } from "../index/string-table.ts"
 import type { WordAnalyzer } from "./words.ts"
 
@@ -17,6 +17,8 @@ export const PARTS = 1
 export const FIRST_TERM = 2
 const NO_TERM = 0xffffffff
 const WORDS_MAX = 0x7fff
+/** Of one text that are read: more words than `WORDS_MAX` of usual length, in some ten milliseconds. */
+const CHARACTERS_MAX = 262_144
 const COUNT_MAX = 255
 
 export class UnitIndex {
@@ -53,10 +55,12 @@ export class UnitIndex {
   frequency(term: number): number { return this.starts[term + 1] - this.starts[term] }
 }
 
-const tableOf = (sorted: ReadonlyArray<string>): StringTable => {
+/** Words between two chances to give way, less one. */
+const STEP_MASK = 8_191
+function* tabling(sorted: ReadonlyArray<string>): Generator<void, StringTable> {
   const log = new ByteLog()
   const offsets = new Uint32Array(sorted.length + 1)
-  for (let i = 0; i < sorted.length; i++) offsets[i + 1] = log.text(sorted[i])
+  for (let i = 0; i < sorted.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; offsets[i + 1] = log.text(sorted[i]) }
   return new StringTable(log.done().slice(), offsets)
 }
 
@@ -80,7 +84,7 @@ export class UnitBuilder {
     const { analyzer, stream, parts } = this
     if (this.open) stream.push(GAP)
     this.open = true
-    for (const word of analyzer.words(text)) {
+    for (const word of analyzer.words(text.length > CHARACTERS_MAX ? text.slice(0, CHARACTERS_MAX) : text)) {
       if (this.length >= WORDS_MAX) return
       const term = this.termOf(word.surface)
       if (term >= 0) { stream.push(term + FIRST_TERM); this.length++ }
@@ -134,21 +138,26 @@ export class UnitBuilder {
     this.surfaceTerm.push(term)
     return term
   }
-  finish(): UnitIndex {
+  /** In steps. */
+  *finishing(): Generator<void, UnitIndex> {
     const docs = this.lengths.length
     const words = this.stream.done()
     // An adopted vocabulary may hold words whose documents are gone.
     const isUsed = new Uint8Array(this.termIds.size)
-    for (let i = 0; i < words.length; i++) if (words[i] >= FIRST_TERM) isUsed[words[i] - FIRST_TERM] = 1
-    const stems = sortUtf8([...this.termIds].flatMap(([stem, id]) => isUsed[id] === 1 ? [stem] : []))
+    for (let i = 0; i < words.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; if (words[i] >= FIRST_TERM) isUsed[words[i] - FIRST_TERM] = 1 }
+    const used: string[] = []
+    for (const [stem, id] of this.termIds) if (isUsed[id] === 1) used.push(stem)
+    yield
+    const stems = yield* sortingUtf8(used)
     const rank = new Uint32Array(this.termIds.size)
-    stems.forEach((stem, i) => { rank[this.termIds.get(stem)!] = i })
+    for (let i = 0; i < stems.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; rank[this.termIds.get(stems[i])!] = i }
     const stream = stems.length + FIRST_TERM <= 0x10000 ? new Uint16Array(words.length) : new Uint32Array(words.length)
-    for (let i = 0; i < words.length; i++) stream[i] = words[i] < FIRST_TERM ? words[i] : rank[words[i] - FIRST_TERM] + FIRST_TERM
+    for (let i = 0; i < words.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; stream[i] = words[i] < FIRST_TERM ? words[i] : rank[words[i] - FIRST_TERM] + FIRST_TERM }
     const streamStarts = this.starts.done().slice()
     // Documents per term, then their postings in document order.
     const starts = new Uint32Array(stems.length + 1), last = new Uint32Array(stems.length).fill(NO_TERM)
     for (let doc = 0; doc < docs; doc++) for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
       const term = stream[i] - FIRST_TERM
       if (term >= 0 && last[term] !== doc) { last[term] = doc; starts[term + 1]++ }
     }
@@ -156,21 +165,26 @@ export class UnitBuilder {
     const postingDocs = new Uint32Array(starts[stems.length]), counts = new Uint8Array(starts[stems.length]), next = starts.slice()
     last.fill(NO_TERM)
     for (let doc = 0; doc < docs; doc++) for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
       const term = stream[i] - FIRST_TERM
       if (term < 0) continue
       if (last[term] !== doc) { last[term] = doc; postingDocs[next[term]] = doc; counts[next[term]++] = 1 }
       else if (counts[next[term] - 1] < COUNT_MAX) counts[next[term] - 1]++
     }
-    const surfaces = sortUtf8([...this.surfaceIds].flatMap(([surface, id]) => id < 0 || isUsed[this.surfaceTerm.words[id]] === 0 ? [] : [surface]))
-    const surfaceTable = tableOf(surfaces)
-    const termOf = Uint32Array.from(surfaces, (surface) => rank[this.surfaceTerm.words[this.surfaceIds.get(surface)!]])
+    const written: string[] = []
+    for (const [surface, id] of this.surfaceIds) if (id >= 0 && isUsed[this.surfaceTerm.words[id]] !== 0) written.push(surface)
+    yield
+    const surfaces = yield* sortingUtf8(written)
+    const surfaceTable = yield* tabling(surfaces)
+    const termOf = new Uint32Array(surfaces.length)
+    for (let i = 0; i < surfaces.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; termOf[i] = rank[this.surfaceTerm.words[this.surfaceIds.get(surfaces[i])!]] }
     let lengthTotal = 0, docsWith = 0
     const lengths = Uint16Array.from(this.lengths.done())
     for (let doc = 0; doc < docs; doc++) { lengthTotal += lengths[doc]; if (lengths[doc] > 0) docsWith++ }
-    return new UnitIndex({
-      docs, terms: tableOf(stems), starts, postingDocs, counts, streamStarts, stream, lengths, lengthTotal, docsWith,
-      hashes: Uint32Array.from(stems, (stem) => { const bytes = encodeUtf8(stem); return hashBytes(bytes, 0, bytes.length) }),
-      surfaces: { terms: surfaceTable, shared: sharedPrefixes(surfaceTable.bytes, surfaceTable.offsets), termOf },
-    })
+    yield
+    const shared = yield* sharingPrefixes(surfaceTable.bytes, surfaceTable.offsets)
+    const terms = yield* tabling(stems), hashes = new Uint32Array(stems.length)
+    for (let i = 0; i < stems.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; const bytes = encodeUtf8(stems[i]); hashes[i] = hashBytes(bytes, 0, bytes.length) }
+    return new UnitIndex({ docs, terms, starts, postingDocs, counts, streamStarts, stream, lengths, lengthTotal, docsWith, hashes, surfaces: { terms: surfaceTable, shared, termOf } })
   }
 }

@@ -88,9 +88,9 @@ export const isOver = (): boolean => isPast
 /** Runs synchronous work under a limit; work inside of it may have another one. */
 export const within = <A>(cutoff: Cutoff, run: () => A): A => {
   const before = current, wasPast = isPast
-  current = cutoff
-  isPast = cutoff.check()
   try {
+    current = cutoff
+    isPast = cutoff.check()
     return run()
   } finally {
     current = before

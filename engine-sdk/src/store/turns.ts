@@ -16,6 +16,17 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => {
 /** A turn of at least a millisecond, for the searching thread: messages and searches that wait all come first. */
 export const pause = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, 0) })
 
+/** Time of this thread that work in pieces takes before it gives way, as far as nothing waited meanwhile. */
+const PIECES_ms = 8
+/** For work in pieces: resolves in a later turn once the pieces since the last one have taken long, and is nothing to wait for until then. */
+export const givingWay = (): (() => Promise<void> | undefined) => {
+  let since = performance.now()
+  return () => {
+    if (performance.now() - since < PIECES_ms) return undefined
+    return pause().then(() => { since = performance.now() })
+  }
+}
+
 /** Drives a generator in slices of at most about `slice_ms`; a function is asked before each. */
 export const inSlices = async <A>(work: Generator<void, A>, slice_ms: number | (() => number), turn: () => Promise<void> = nextTurn): Promise<A> => {
   for (;;) {
