@@ -1,7 +1,7 @@
 /**
  * Searches that are built to be slow, against a running program, while another tenant searches: its small searches wait for
  * at most 50 ms of the searching thread (99 of 100), nothing is answered with 500, and memory is flat.
- * `DOWSER_COSTLY_SEARCHES=2000` is the whole run, `DOWSER_COSTLY_SEED` another one.
+ * Here a share of them; `DOWSER_COSTLY_SEARCHES=2000 npm test -- program/costly` is the whole, `DOWSER_COSTLY_SEED` another one.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -14,7 +14,7 @@ import { costlyRequest } from "../support/costly/searches.ts"
 import { launch, type Launched } from "../support/launched.ts"
 
 const seed = process.env.DOWSER_COSTLY_SEED ?? "dowser"
-const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 300)
+const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 80)
 /** Of the searching thread, between a small search and its answer. */
 const WAIT_MS = 50
 /** At once, of two organizations. */

@@ -32,9 +32,12 @@ export const maxMinStage = ({ field, max, min, from }: DiversityRule): Stage => 
   run: (candidates, context) => {
     const values = candidates.map((candidate) => valuesOf(candidate, field))
     const capped = max === undefined ? values.map((_own, i) => i) : capPerValue(values, max, from)
-    const kept = min === undefined ? capped : ensureValues(capped.map((i) => values[i]), min, from, context.request.firstPage).map((i) => capped[i])
+    const { firstPage, pageEnds = [firstPage] } = context.request
+    let kept = capped, start = 0
+    if (min !== undefined) for (const end of pageEnds) { kept = ensureValues(kept.map((i) => values[i]), min, Math.max(from, start + 1), end).map((i) => kept[i]); start = end }
+    const last = pageEnds.at(-1) ?? firstPage
     const place = placesOf(capped)
-    return reordered(candidates, kept, context, (i, to) => place[i] > i ? `over ${max} of ${values[i].join(", ")}` : to < place[i] && place[i] >= context.request.firstPage ? `brings ${values[i].join(", ")} to the first page` : undefined)
+    return reordered(candidates, kept, context, (i, to) => place[i] > i ? `over ${max} of ${values[i].join(", ")}` : to < place[i] && place[i] >= (pageEnds.find((end) => to < end) ?? last) ? `brings ${values[i].join(", ")} to ${pageEnds.findIndex((end) => to < end) < 1 ? "the first page" : "its page"}` : undefined)
   },
 })
 const placesOf = (order: ReadonlyArray<number>): Int32Array => {

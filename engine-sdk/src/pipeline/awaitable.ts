@@ -18,6 +18,7 @@ export const all = <A>(values: ReadonlyArray<Awaitable<A>>): Awaitable<ReadonlyA
  * turn in between: `first` runs before that. What waits for something else does not hold up the next.
  */
 export const oneByOne = <A, B>(items: ReadonlyArray<A>, run: (item: A) => Awaitable<B>, first: () => void): Awaitable<ReadonlyArray<B>> => {
+  if (items.length === 1) return all([run(items[0])])
   const begun: Array<Awaitable<B>> = [], give = givingWay()
   const from = (at: number): Awaitable<ReadonlyArray<B>> => {
     for (let i = at; i < items.length; i++) {

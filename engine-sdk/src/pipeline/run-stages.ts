@@ -32,7 +32,7 @@ const GRACE_ms = 20
 export const runStages = (candidates: ReadonlyArray<Candidate>, stages: ReadonlyArray<Stage>, environment: StageEnvironment): Awaitable<StageRun> => {
   const scores = new Map<string, Record<string, number>>()
   const traces: StageTrace[] = []
-  const give = givingWay()
+  const give = stages.length < 2 ? () => undefined : givingWay()
   const step = (at: number, current: ReadonlyArray<Candidate>): Awaitable<StageRun> => {
     if (environment.signal?.aborted === true) return { candidates: current, stages: traces, scores, failure: GIVEN_UP }
     if (at === stages.length) return { candidates: current, stages: traces, scores }

@@ -19,7 +19,7 @@ export const searchBeside = (pid: number, search: () => Promise<{ readonly statu
       if (status === 0) { failures.push(text); return }
       waits_ms.push(frontTime_ms(pid) - before)
       if (status !== 200 || !isRight(text)) failures.push(`${status}: ${text.slice(0, 200)}`)
-      await new Promise((settle) => setTimeout(settle, 30))
+      await new Promise((settle) => setTimeout(settle, 110))
     }
   })()
   return { waits_ms, failures, stop: async () => { isStopped = true; await running } }

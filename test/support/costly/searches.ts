@@ -45,7 +45,7 @@ const shows: ReadonlyArray<(random: Random) => Parameters> = [
   () => ({ highlight_full_fields: "*", highlight_fields: "*", snippet_threshold: 1_000_000, per_page: 50 }), () => ({ highlight_full_fields: "body,title,tags", per_page: 100 }), () => ({ include_fields: `${list(99, (i) => `p_${i}*`)},$makers(*, strategy: nest_array, sort_by: name:desc)` }), () => ({ exclude_fields: `${list(900, (i) => `f${i}.a.b`)},body`, per_page: 250 }),
   () => ({ include_fields: "id,$makers($goods(id,title, limit: 100),name)", per_page: 100 }), (random) => ({ pinned_hits: list(1_000, (i) => `d${i * 3}:${1 + random.below(500)}`), per_page: 250 }), () => ({ hidden_hits: list(1_000, (i) => `d${i}`) }), () => ({ stopwords: list(900, () => "some") })
 ]
-const cutoffOf = (random: Random): Parameters => random.chance(0.02) ? { search_cutoff_ms: 60_000 } : { search_cutoff_ms: random.pick([20, 40, 80]) }
+const cutoffOf = (random: Random): Parameters => random.chance(0.02) ? { search_cutoff_ms: random.pick([2_000, 60_000]) } : { search_cutoff_ms: random.pick([20, 40, 80]) }
 /** One costly query, or something else that is costly, or several together. */
 export const costlySearch = (random: Random): Parameters => {
   const parts: Parameters[] = [random.pick(queries)(random)]
