@@ -1,9 +1,10 @@
-// Started as root with DOWSER_RUN_AS=name or uid:gid, the program runs as that user: its data folder is handed over, and
-// the launcher keeps root for nothing but passing signals. Postgres, which it starts, runs as the same user then, so the
-// data folder is that user's alone. Refusals are sentences that name what to change.
+// Started as root, the program runs as DOWSER_RUN_AS (a name, or uid:gid), by itself as `nobody`: its data folder is handed
+// over, and the launcher keeps root for nothing but passing signals. Postgres, which it starts, runs as the same user then,
+// so the data folder is that user's alone. Where `nobody` cannot read the clone or write the folder the program goes on as
+// root and says so; a user who was named is refused instead. Sentences name what to change.
 import { spawnSync } from "node:child_process"
 import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
-import { join, resolve } from "node:path"
+import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /** `passwd` as text; Postgres asks for the name of its user, so a number without a line there is refused. */
@@ -12,7 +13,6 @@ const userOf = (wanted, passwd) => {
   const [first, group] = wanted.split(":")
   const user = users.find(({ name, uid }) => name === first || String(uid) === first)
   if (user === undefined) return `DOWSER_RUN_AS names ${wanted}, which /etc/passwd does not have.`
-  if (user.uid === 0) return "DOWSER_RUN_AS names root: leave it out to run as root."
   if (group !== undefined && !/^\d+$/.test(group)) return "DOWSER_RUN_AS is a user's name, or uid:gid in numbers."
   return { uid: user.uid, gid: group === undefined ? user.gid : Number(group) }
 }
@@ -34,18 +34,29 @@ const handOver = (folder, { gid, uid }) => {
   if (lstatSync(folder).uid !== uid) lchownSync(folder, uid, gid)
 }
 
-/** What to spawn the program with; undefined where nothing is asked for, a sentence where it cannot be done. `files` must be readable. */
+/** What is closed to `user` of what the program needs, if anything. */
+const closedTo = (user, folder, files) => {
+  for (const [mode, path] of [["-x", dirname(folder)], ...files.map((file) => ["-r", file])]) {
+    if (spawnSync("/bin/sh", ["-c", "test $0 \"$1\"", mode, path], { ...user, cwd: "/" }).status !== 0) return `cannot ${mode === "-x" ? "pass" : "read"} ${path}: it, or a folder above it, is closed to others.`
+  }
+}
+
+/** What to spawn the program with; undefined where it stays as it is, a sentence where it cannot be done. `files` must be readable. */
 export const runAs = (command, args, environment, cwd, files) => {
-  const wanted = environment.DOWSER_RUN_AS
-  if (wanted === undefined || wanted === "" || process.getuid?.() !== 0 || (command !== "start" && command !== "streams")) return undefined
-  const user = userOf(wanted, readFileSync("/etc/passwd", "utf8"))
-  if (typeof user === "string") return user
+  if (process.getuid?.() !== 0 || (command !== "start" && command !== "streams")) return undefined
+  const isNamed = (environment.DOWSER_RUN_AS ?? "") !== ""
+  const user = userOf(isNamed ? environment.DOWSER_RUN_AS : "nobody", readFileSync("/etc/passwd", "utf8"))
+  if (typeof user === "string") return isNamed ? user : undefined
   const folder = dataFolderOf(args, environment, cwd)
+  mkdirSync(dirname(folder), { recursive: true })
+  const closed = closedTo(user, folder, files)
+  if (closed !== undefined) {
+    if (isNamed) return `The user of DOWSER_RUN_AS ${closed}`
+    process.stderr.write(`Runs as root: the user nobody ${closed}\n`)
+    return undefined
+  }
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   handOver(folder, user)
   chmodSync(folder, 0o700)
-  for (const [mode, path] of [["-w", folder], ...files.map((file) => ["-r", file])]) {
-    if (spawnSync("/bin/sh", ["-c", "test $0 \"$1\"", mode, path], { ...user, cwd: "/" }).status !== 0) return `The user of DOWSER_RUN_AS cannot ${mode === "-w" ? "write to" : "read"} ${path}: a folder above it is closed to others.`
-  }
-  return { ...user, env: { HOME: folder, DENO_DIR: join(folder, ".deno") } }
+  return user.uid === 0 ? undefined : { ...user, env: { HOME: folder, DENO_DIR: join(folder, ".deno") } }
 }

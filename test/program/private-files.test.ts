@@ -32,8 +32,7 @@ it("every file below the data folder is its owner's alone, after a start over an
     }
     expect(statusOf(program.pid(), "Umask")).toBe("0077")
     expect(open(data)).toEqual([])
-    // Root lets the server's own user pass, and see nothing.
-    expect((lstatSync(data).mode & 0o777).toString(8)).toBe(isRoot ? "710" : "700")
+    expect((lstatSync(data).mode & 0o777).toString(8)).toBe("700")
     program.signal("SIGTERM")
     expect(await program.exited).toBe(0)
   }
@@ -52,13 +51,16 @@ it("every file below the data folder is its owner's alone, after a start over an
   await once(0o022)
 }, 60_000)
 
-it.skipIf(!isRoot)("started as root for another user, the program, its workers and Postgres are that user's, and so is the folder", async () => {
+it.skipIf(!isRoot)("started as root, the program, its workers and Postgres are nobody's, and so is the folder", async () => {
   const data = join(folder, "handed-over")
   // Made by root first: what is there is handed over.
-  const first = await launch(data)
+  const first = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
+  expect(statusOf(first.pid(), "Uid").startsWith("0\t")).toBe(true)
+  // Root lets the server's own user pass, and see nothing.
+  expect((lstatSync(data).mode & 0o777).toString(8)).toBe("710")
   first.signal("SIGTERM")
   expect(await first.exited).toBe(0)
-  const program = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "nobody" })
+  const program = await launch(data)
   expect(statusOf(program.pid(), "Uid")).toBe("65534\t65534\t65534\t65534")
   const servers = processesNaming(join(data, "postgres"))
   expect(servers.length).toBeGreaterThan(0)
@@ -70,6 +72,20 @@ it.skipIf(!isRoot)("started as root for another user, the program, its workers a
   expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
   program.signal("SIGTERM")
   expect(await program.exited).toBe(0)
+  const again = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
+  expect((await fetch(`http://127.0.0.1:${again.port}/health`)).status).toBe(200)
+  again.signal("SIGTERM")
+  expect(await again.exited).toBe(0)
   const refused = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "not-there" }).catch((error: Error) => error.message)
   expect(refused).toContain("DOWSER_RUN_AS names not-there, which /etc/passwd does not have.")
+}, 60_000)
+
+it.skipIf(!isRoot)("a data folder that nobody else can reach is run as root, and that is said", async () => {
+  const closed = join(folder, "closed")
+  mkdirSync(closed, { mode: 0o700 })
+  const program = await launch(join(closed, "data"))
+  expect(statusOf(program.pid(), "Uid").startsWith("0\t")).toBe(true)
+  expect(program.stderr()).toContain(`Runs as root: the user nobody cannot pass ${closed}: it, or a folder above it, is closed to others.`)
+  program.signal("SIGTERM")
+  expect(await program.exited).toBe(0)
 }, 60_000)
