@@ -73,11 +73,30 @@ export class RequestMemory {
     holder.answers.delete(held)
     for (const oldest of holder.answers) {
       if (holder.bytes <= this.#bytesMax - this.#bytes) break
-      this.#onCutOff(held.holder)
-      oldest.cutOff()
-      oldest.close()
+      this.#end(oldest)
     }
     if (held.answerBytes > 0) holder.answers.add(held)
+  }
+
+  /** For an answer that is being made: those of its holder that nobody reads give way to it, if that is enough. */
+  makeRoom(held: HeldMemory, bytes: number): boolean {
+    const holder = this.#holders.get(held.holder)
+    if (holder === undefined) return false
+    const others = [...holder.answers].filter((answer) => answer !== held)
+    // What is given back counts twice: as much less is held, and as much more is free.
+    const missing = () => (holder.bytes + bytes - (this.#bytesMax - this.#bytes - bytes)) / 2
+    if (others.reduce((sum, { answerBytes }) => sum + Math.max(0, answerBytes - FREE_BYTES), 0) < missing()) return false
+    for (const oldest of others) {
+      if (missing() <= 0) break
+      this.#end(oldest)
+    }
+    return missing() <= 0
+  }
+
+  #end(answer: HeldMemory): void {
+    this.#onCutOff(answer.holder)
+    answer.cutOff()
+    answer.close()
   }
 
   wait(held: HeldMemory, bytes: number): Promise<boolean> {
@@ -131,9 +150,10 @@ export class HeldMemory {
   holdDecoder(bytes: number): boolean {
     return this.#set(this.#body, bytes, this.#writing, this.#answer, bytes <= this.#decoder)
   }
-  /** As `hold`, for an answer that is being made. */
+  /** As `hold`, for an answer that is being made; answers of this holder that nobody reads give way to it. */
   holdWriting(bytes: number): boolean {
-    return this.#set(this.#body, this.#decoder, bytes, this.#answer, bytes <= this.#writing)
+    const isHeld = () => this.#set(this.#body, this.#decoder, bytes, this.#answer, bytes <= this.#writing)
+    return isHeld() || this.#memory.makeRoom(this, bytes - this.#writing) && isHeld()
   }
   /** An answer that is made has to go somewhere: `bytes` of it wait to be read. */
   owe(bytes: number): void {

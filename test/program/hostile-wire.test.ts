@@ -252,8 +252,9 @@ describe("bombs", () => {
 })
 
 describe("senders that never finish", () => {
-  it("hold nothing that others need: a thousand open heads and bodies, and the rest is answered", async () => {
-    const sockets = Array.from({ length: 1_000 }, (_, i) => {
+  it("hold nothing that others need: nine hundred open heads and bodies, and the rest is answered", async () => {
+    // One address may have a thousand.
+    const sockets = Array.from({ length: 900 }, (_, i) => {
       const socket = connect(program.port, "127.0.0.1")
       socket.on("error", () => {})
       socket.write(i % 2 === 0 ? "GET /v1/collections HTTP/1.1\r\nhost: a\r\nx-a: " : `${head("POST /v1/keys", "content-length: 1000")}{"descr`)

@@ -2,6 +2,7 @@
  * What requests hold in memory together, in a program that may hold little: one organization that takes all it gets leaves the
  * others as they were, its own small requests too, and everything is given back.
  */
+import { randomBytes } from "node:crypto"
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { connect, type Socket } from "node:net"
 import { tmpdir } from "node:os"
@@ -16,10 +17,10 @@ let folder: string
 let program: Launched
 let greedy: string, other: string
 const sockets: Array<Socket> = []
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "dowser-request-memory-"))
-  program = await launch(join(folder, "data"), ["--no-demo", "--request-megabytes-max", String(BOUND_MB)])
-  const operator = readFileSync(join(folder, "data", "operator.token"), "utf8").trim()
+const start = async (name: string, bound_mb: number) => {
+  const data = join(folder, name)
+  program = await launch(data, ["--no-demo", "--request-megabytes-max", String(bound_mb)])
+  const operator = readFileSync(join(data, "operator.token"), "utf8").trim()
   const organization = async (name: string) => {
     const made = await fetch(`http://127.0.0.1:${program.port}/console/v1/organizations`, { method: "POST", headers: { authorization: `Bearer ${operator}` }, body: JSON.stringify({ name, plan: "unlimited" }) })
     const { full_key } = await made.json() as { readonly full_key: string }
@@ -28,11 +29,18 @@ beforeAll(async () => {
   }
   greedy = await organization("Greedy")
   other = await organization("Other")
-}, 60_000)
-afterAll(async () => {
-  for (const socket of sockets) socket.destroy()
+}
+const stop = async () => {
+  for (const socket of sockets.splice(0)) socket.destroy()
   program.signal("SIGTERM")
   await program.exited
+}
+beforeAll(async () => {
+  folder = mkdtempSync(join(tmpdir(), "dowser-request-memory-"))
+  await start("data", BOUND_MB)
+}, 60_000)
+afterAll(async () => {
+  await stop()
   rmSync(folder, { recursive: true, force: true })
 })
 
@@ -78,8 +86,9 @@ describe("bodies that never end", () => {
     await until(async () => (await upsert(greedy, document("large", 3 * MEGABYTE))).status === 201)
   }, 60_000)
   it("of a compressed kind count what their decoders keep", async () => {
-    // 40 MB of blanks in some bytes, each: nothing but the decoder's window is held of it.
-    const body = brotliCompressSync(Buffer.concat([Buffer.alloc(40 * MEGABYTE, "\n"), Buffer.from("{\"id\":\"after\",\"title\":\"a\"}\n")]), { params: { 1: 1 } })
+    // 40 MB of blanks behind as much noise as a sender has to pay for them, each: nothing but the decoder's window is held of it.
+    const noise = document("noise", 0).replace("\"\"", `"${randomBytes(0.4 * MEGABYTE).toString("base64")}"`)
+    const body = brotliCompressSync(Buffer.concat([Buffer.from(`${noise}\n`), Buffer.alloc(40 * MEGABYTE, "\n"), Buffer.from("{\"id\":\"after\",\"title\":\"a\"}\n")]), { params: { 1: 1 } })
     const answers = await Promise.all(Array.from({ length: 6 }, () => send(greedy, "POST", "/collections/goods/documents/import", body, { "content-encoding": "br" })))
     const told = answers.map(({ text }) => text)
     // The window of one is 16 MB at most, more than the share of 8.
@@ -89,6 +98,11 @@ describe("bodies that never end", () => {
 })
 
 describe("answers that nobody reads", () => {
+  beforeAll(async () => {
+    await stop()
+    // An answer that no socket swallows, and the documents that it is made of, are half of a half.
+    await start("answers", 4 * BOUND_MB)
+  }, 60_000)
   it("are cut off, oldest first, and who reads gets all of every answer", async () => {
     for (let i = 0; i < 3; i++) expect((await upsert(greedy, document(`answer-${i}`, 4 * MEGABYTE))).status).toBe(201)
     const path = "/collections/goods/documents/search?q=a&query_by=title&filter_by=id:[answer-0,answer-1,answer-2]"

@@ -72,6 +72,19 @@ describe("what requests hold together", () => {
     other.close()
     expect(memory.bytes).toBe(0)
   })
+  it("lets one that is made take the place of those that nobody reads, and cuts off none where that is not enough", () => {
+    const cut: Array<string> = []
+    const memory = new RequestMemory({ bytesMax: MAX })
+    const answer = (holder: string, name: string) => memory.open(holder, () => cut.push(name))
+    const [first, second, third] = [answer("a", "first"), answer("a", "second"), answer("a", "third")], other = answer("b", "other")
+    first.owe(more(200_000))
+    second.owe(more(200_000))
+    other.owe(more(100_000))
+    expect(third.holdWriting(more(900_000))).toBe(false)
+    expect([cut, memory.bytes]).toEqual([[], 500_000])
+    expect(third.holdWriting(more(200_000))).toBe(true)
+    expect([cut, memory.bytes]).toEqual([["first"], 500_000])
+  })
   it("stays within its bound and adds up, whatever is asked of it", () => {
     for (let seed = 1; seed <= 50; seed++) {
       let state = seed * 2654435761
