@@ -15,6 +15,8 @@ export const REQUEST_MEMORY_DEFAULT = 256 * 1024 * 1024
 /** Who waits for room has this long: two that wait for each other's would have for ever, and a sender that is gone is noticed only by who reads on. */
 const WAIT_MS = 2_000
 
+const counted = (bytes: number): number => Math.max(0, bytes - FREE_BYTES)
+
 interface Holder { bytes: number; /** With answers that wait to be read; who waits longest comes first. */ readonly answers: Set<HeldMemory> }
 interface Waiter { readonly held: HeldMemory; readonly bytes: number; readonly settle: (isGranted: boolean) => void }
 
@@ -85,7 +87,7 @@ export class RequestMemory {
     const others = [...holder.answers].filter((answer) => answer !== held)
     // What is given back counts twice: as much less is held, and as much more is free.
     const missing = () => (holder.bytes + bytes - (this.#bytesMax - this.#bytes - bytes)) / 2
-    if (others.reduce((sum, { answerBytes }) => sum + Math.max(0, answerBytes - FREE_BYTES), 0) < missing()) return false
+    if (others.reduce((sum, { answerBytes }) => sum + counted(answerBytes), 0) < missing()) return false
     for (const oldest of others) {
       if (missing() <= 0) break
       this.#end(oldest)
@@ -153,7 +155,7 @@ export class HeldMemory {
   /** As `hold`, for an answer that is being made; answers of this holder that nobody reads give way to it. */
   holdWriting(bytes: number): boolean {
     const isHeld = () => this.#set(this.#body, this.#decoder, bytes, this.#answer, bytes <= this.#writing)
-    return isHeld() || this.#memory.makeRoom(this, bytes - this.#writing) && isHeld()
+    return isHeld() || this.#memory.makeRoom(this, counted(this.#body + this.#decoder + bytes + this.#answer) - this.#counted) && isHeld()
   }
   /** An answer that is made has to go somewhere: `bytes` of it wait to be read. */
   owe(bytes: number): void {
@@ -170,15 +172,15 @@ export class HeldMemory {
     if (this.#isClosed) return true
     const before = this.#answer
     this.#answer = answer
-    const counted = Math.max(0, body + decoder + writing + answer - FREE_BYTES)
-    if ((counted !== this.#counted || before !== answer) && !this.#memory.change(this, counted - this.#counted, isForced)) {
+    const bytes = counted(body + decoder + writing + answer)
+    if ((bytes !== this.#counted || before !== answer) && !this.#memory.change(this, bytes - this.#counted, isForced)) {
       this.#answer = before
       return false
     }
     this.#body = body
     this.#decoder = decoder
     this.#writing = writing
-    this.#counted = counted
+    this.#counted = bytes
     return true
   }
 }
