@@ -17,8 +17,8 @@ const seed = process.env.DOWSER_COSTLY_SEED ?? "dowser"
 const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 80)
 /** Of the searching thread, between a small search and its answer. */
 const WAIT_MS = 50
-/** At once, of two organizations. */
-const AT_ONCE = 8
+/** At once, one of each organization. */
+const AT_ONCE = 2
 /** Own pages of the program: the index of the catalogue, what two threads derive from it, heaps that are collected when they like. */
 const GROWTH_MB_MAX = 600
 

@@ -61,7 +61,7 @@ const SLICE_ms = 0.5
  * Of this thread, for one search; for one of a namespace that has just had one which took longer, so long. A usual search
  * takes a hundredth of it. And the whole of a search that can run nowhere else.
  */
-const QUANTUM_ms = 20, QUANTUM_AGAIN_ms = 5, SLOW_ms = 30_000, FRONT_MAX_ms = 100
+const QUANTUM_ms = 15, QUANTUM_AGAIN_ms = 3, SLOW_ms = 30_000, FRONT_MAX_ms = 100
 const SLOW_MAX = 10_000
 /** Documents up to which another thread makes a relevance index of its own. */
 const RELEVANCE_DOCS_MAX = 250_000

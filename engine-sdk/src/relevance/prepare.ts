@@ -9,7 +9,7 @@ import { buildMissing, missingDocs } from "./unit-columns.ts"
 
 /** Documents that a search may read on its own: about ten milliseconds. */
 const INLINE_DOCS = 500
-const SLICE_ms = 2
+const SLICE_ms = 1
 /** A collection that changes faster than it can be read is searched with what is there; the search reads the rest itself. */
 const ROUNDS_MAX = 4
 

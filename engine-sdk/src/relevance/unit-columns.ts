@@ -121,6 +121,7 @@ export function* buildMissing(reader: CollectionReader, view: SegmentView, units
           document = text === undefined ? {} : parseJson(text) as { readonly [key: string]: unknown }
         }
         read(document, doc, builder)
+        while (builder.addRest()) yield
       }
       builder.closeDocument()
     }

@@ -17,8 +17,10 @@ export const PARTS = 1
 export const FIRST_TERM = 2
 const NO_TERM = 0xffffffff
 const WORDS_MAX = 0x7fff
-/** Of one text that are read: more words than `WORDS_MAX` of usual length, in some ten milliseconds. */
+/** Of one text that are read: more words than `WORDS_MAX` of usual length, in a hundred milliseconds. */
 const CHARACTERS_MAX = 262_144
+/** Of a text that are read between two chances to give way. */
+const PIECE_CHARACTERS = 8_192
 const COUNT_MAX = 255
 
 export class UnitIndex {
@@ -76,15 +78,33 @@ export class UnitBuilder {
   private readonly parts: number[] = []
   private length = 0
   private open = false
+  private readonly rest: Array<{ readonly text: string; readonly isBegun: boolean }> = []
   constructor(analyzer: WordAnalyzer) {
     this.analyzer = analyzer
     this.starts.push(0)
   }
+  /** A value of the document; what is left of a long one is for `addRest`. */
   add(text: string): void {
+    if (text.length > PIECE_CHARACTERS || this.rest.length > 0) this.rest.push({ text: text.slice(0, CHARACTERS_MAX), isBegun: false })
+    else this.addPiece(text, false)
+  }
+  /** A piece of what is left; false when there is none. To be called until then, before the document is closed. */
+  addRest(): boolean {
+    const first = this.rest[0]
+    if (first === undefined) return false
+    const { isBegun, text } = first
+    // Between two words, where there are any.
+    const space = text.length <= PIECE_CHARACTERS ? -1 : text.lastIndexOf(" ", PIECE_CHARACTERS), end = text.length <= PIECE_CHARACTERS ? text.length : space > 0 ? space : PIECE_CHARACTERS
+    this.addPiece(text.slice(0, end), isBegun)
+    if (end === text.length || this.length >= WORDS_MAX) this.rest.shift()
+    else this.rest[0] = { text: text.slice(end), isBegun: true }
+    return true
+  }
+  private addPiece(text: string, isBegun: boolean): void {
     const { analyzer, stream, parts } = this
-    if (this.open) stream.push(GAP)
+    if (this.open && !isBegun) stream.push(GAP)
     this.open = true
-    for (const word of analyzer.words(text.length > CHARACTERS_MAX ? text.slice(0, CHARACTERS_MAX) : text)) {
+    for (const word of analyzer.words(text)) {
       if (this.length >= WORDS_MAX) return
       const term = this.termOf(word.surface)
       if (term >= 0) { stream.push(term + FIRST_TERM); this.length++ }

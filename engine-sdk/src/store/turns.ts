@@ -17,7 +17,7 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => {
 export const pause = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, 0) })
 
 /** Time of this thread that work in pieces takes in one turn of the event loop, all of it together. */
-const PIECES_ms = 8
+const PIECES_ms = 2
 const waiting: Array<() => void> = []
 let turnBegan = -Infinity
 let isTurnComing = false
