@@ -47,8 +47,11 @@ const matcherOf = (set: SynonymSet, locale: string): Matcher => {
 }
 
 export interface SynonymOptions { readonly locale: string; readonly prefix: boolean; readonly numTypos: number }
-/** The last ones: searches of one request, and rules of one search, often ask the same. Sets are replaced, never changed. */
-const EXPANDED_MAX = 32, EXPANDED_WORDS_MIN = 3
+/**
+ * The last ones, up to about a megabyte: searches of one request, and rules of one search, often ask the same. Sets are replaced,
+ * never changed, so one that is known is the same for whoever has it.
+ */
+const EXPANDED_MAX = 32, EXPANDED_WORDS_MIN = 3, EXPANDED_WORDS_MAX = 2_000
 const expanded: Array<{ readonly key: string; readonly sets: ReadonlyArray<SynonymSet>; readonly variants: ReadonlyArray<ReadonlyArray<string>> }> = []
 export const expandSynonyms = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymSet>, options: SynonymOptions): ReadonlyArray<ReadonlyArray<string>> => {
   if (tokens.length === 0 || sets.length === 0) return []
@@ -57,8 +60,10 @@ export const expandSynonyms = (tokens: ReadonlyArray<string>, sets: ReadonlyArra
   const known = expanded.find((one) => one.key === key && one.sets.length === sets.length && one.sets.every((set, i) => set === sets[i]))
   if (known !== undefined) return known.variants
   const variants = expansionOf(tokens, sets, options)
-  if (expanded.length >= EXPANDED_MAX) expanded.shift()
-  expanded.push({ key, sets, variants })
+  if (key.length + variants.reduce((sum, { length }) => sum + length, 0) <= EXPANDED_WORDS_MAX) {
+    if (expanded.length >= EXPANDED_MAX) expanded.shift()
+    expanded.push({ key, sets, variants })
+  }
   return variants
 }
 /** Variants without the original, in a stable order. O(words × entries with that first word × variants). */
