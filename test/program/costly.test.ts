@@ -14,7 +14,7 @@ import { costlyRequest } from "../support/costly/searches.ts"
 import { launch, type Launched } from "../support/launched.ts"
 
 const seed = process.env.DOWSER_COSTLY_SEED ?? "dowser"
-const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 80)
+const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 60)
 /** Of the searching thread, between a small search and its answer. */
 const WAIT_MS = 50
 /** At once, one of each organization. */
@@ -31,7 +31,7 @@ const request = async (method: string, path: string, key: string, body?: unknown
   return { status: response.status, text: await response.text() }
 }
 const organization = async (name: string): Promise<string> => {
-  const answer = await fetch(`http://127.0.0.1:${program.port}/console/v1/organizations`, { method: "POST", headers: { authorization: `Bearer ${readFileSync(join(folder, "data", "operator.token"), "utf8").trim()}` }, body: JSON.stringify({ name, plan: "unlimited" }) })
+  const answer = await fetch(`http://127.0.0.1:${program.port}/console/v1/organizations`, { method: "POST", headers: { authorization: `Bearer ${readFileSync(join(folder, "data", "operator.token"), "utf8").trim()}` }, body: JSON.stringify({ name, plan: "standard" }) })
   return ((await answer.json()) as { readonly full_key: string }).full_key
 }
 const pagesMb = () => Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid()}/status`, "utf8"))?.[1]) / 1024

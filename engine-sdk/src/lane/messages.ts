@@ -36,6 +36,7 @@ export interface ToLane {
   readonly work: Work
   /** Of the thread's time, for all of it. */ readonly left_ms: number
   /** What the answer may weigh, and what the request holds already. */ readonly answer?: { readonly bytes_max: number; readonly held: number }
+  /** 1 once nobody waits for it any more. */ readonly givenUp: SharedArrayBuffer
 }
 export type Done =
   | { readonly kind: "search"; readonly answers: ReadonlyArray<PortableResult<SearchAnswer>> }

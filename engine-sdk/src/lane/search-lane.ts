@@ -22,6 +22,8 @@ const GRACE_ms = 20_000, GRACE_FACTOR = 4, BUILDING_ms = 120_000
 /** What a search can hold beside the index. Beyond, its thread ends instead of the program. */
 const HEAP_MB = 1_024
 const RETRY_AFTER_S = 10
+/** Between two looks at whether somebody still waits for what is running. */
+const WATCH_ms = 20
 /** After the engine was opened. */
 const START_ms = 1_000
 
@@ -41,7 +43,7 @@ export interface Known {
 }
 export interface LaneDone { readonly done: Done; readonly used_ms: number }
 interface Waiting { readonly job: LaneJob; readonly resolve: (done: Result<LaneDone>) => void; readonly reject: (defect: Error) => void }
-interface Thread { readonly worker: Worker; readonly known: Known; running: { readonly id: number; readonly waiting: Waiting; readonly timer: ReturnType<typeof setTimeout>; readonly ended: Promise<void>; readonly end: () => void } | undefined; isGone: boolean }
+interface Thread { readonly worker: Worker; readonly known: Known; running: { readonly id: number; readonly waiting: Waiting; readonly timer: ReturnType<typeof setTimeout>; readonly watch: ReturnType<typeof setInterval>; readonly ended: Promise<void>; readonly end: () => void } | undefined; isGone: boolean }
 
 /** Not "timed out": that would speak of an engine that is away, and this one is there for everybody else. */
 const timedOut: EngineError = { kind: "Overloaded", message: "The search took longer than it may.", retryAfterSeconds: 10 }
@@ -109,10 +111,13 @@ export class SearchLane {
     const builds = job.work.kind !== "scan" && (job.work.kind === "search" ? job.work.plans : job.work.plan.plans).some(({ text }) => text?.relevance !== undefined)
     const timer = setTimeout(() => this.lost(thread, timedOut), left_ms * GRACE_FACTOR + GRACE_ms + (builds ? BUILDING_ms : 0))
     timer.unref?.()
-    thread.running = { id, waiting, timer, ended, end }
+    const givenUp = new Int32Array(new SharedArrayBuffer(4))
+    const watch = setInterval(() => { if (job.isGivenUp()) Atomics.store(givenUp, 0, 1) }, WATCH_ms)
+    watch.unref?.()
+    thread.running = { id, waiting, timer, watch, ended, end }
     thread.worker.ref()
     const shared = job.shared(thread.known)
-    if (shared.ok) { thread.worker.postMessage({ kind: "work", id, namespace: job.namespace, ...shared.value, work: job.work, left_ms, ...(job.answer === undefined ? {} : { answer: { bytes_max: job.answer.bytes_max, held: job.answer.held } }) } satisfies ToLane); return }
+    if (shared.ok) { thread.worker.postMessage({ kind: "work", id, namespace: job.namespace, ...shared.value, work: job.work, left_ms, givenUp: givenUp.buffer, ...(job.answer === undefined ? {} : { answer: { bytes_max: job.answer.bytes_max, held: job.answer.held } }) } satisfies ToLane); return }
     this.settle(thread)
     resolve(shared)
   }
@@ -144,7 +149,7 @@ export class SearchLane {
     }
   }
   private settle(thread: Thread): void {
-    if (thread.running !== undefined) { clearTimeout(thread.running.timer); thread.running.end(); if (!thread.isGone) thread.worker.unref() }
+    if (thread.running !== undefined) { clearTimeout(thread.running.timer); clearInterval(thread.running.watch); thread.running.end(); if (!thread.isGone) thread.worker.unref() }
     thread.running = undefined
   }
   private lost(thread: Thread, error: EngineError): void {
