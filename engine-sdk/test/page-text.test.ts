@@ -30,7 +30,7 @@ const world = async (seed: number) => {
     query_by: pick(["title", "title,brand,tags", "tags,title", "brand,2024", "note \"7\",tags", "title,maker.name", "parts.name,title", "parts.tags,tags", "title,2024,tags,brand"]),
     ...maybe("highlight_full_fields", ["title", "tags", "title,tags,maker"]), ...maybe("highlight_fields", ["tags", "title,2024", "maker", "parts", "tags,maker.name"]), ...maybe("enable_highlight_v1", ["false"]),
     ...maybe("snippet_threshold", ["0", "2"]), ...maybe("highlight_affix_num_tokens", ["0", "1"]), ...maybe("highlight_start_tag", ["<\"b\">"]), ...maybe("sort_by", ["price:desc", "_text_match:desc,price:asc", "place(0.5,0.5):asc"]),
-    ...maybe("infix", ["always"]), ...maybe("num_typos", ["0"]), ...maybe("prefix", ["false"]), ...maybe("include_fields", ["title", "id,tags"]), ...maybe("pinned_hits", ["d3:1"]), ...maybe("group_by", ["brand"]), ...maybe("per_page", ["0", "3"]), ...maybe("ranking", ["relevance"]),
+    ...maybe("infix", ["fallback"]), ...maybe("num_typos", ["0"]), ...maybe("prefix", ["false"]), ...maybe("include_fields", ["title", "id,tags"]), ...maybe("pinned_hits", ["d3:1"]), ...maybe("group_by", ["brand"]), ...maybe("per_page", ["0", "3"]), ...maybe("ranking", ["relevance"]),
   })
   const find = async (asked: Record<string, string>): Promise<SearchAnswer> => {
     const merged = mergeSearchParameters(context, [asked], {})

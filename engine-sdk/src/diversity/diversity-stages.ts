@@ -32,9 +32,12 @@ export const maxMinStage = ({ field, max, min, from }: DiversityRule): Stage => 
   run: (candidates, context) => {
     const values = candidates.map((candidate) => valuesOf(candidate, field))
     const capped = max === undefined ? values.map((_own, i) => i) : capPerValue(values, max, from)
-    const kept = min === undefined ? capped : ensureValues(capped.map((i) => values[i]), min, from, context.request.firstPage).map((i) => capped[i])
+    const { firstPage, pageEnds = [firstPage] } = context.request
+    let kept = capped, start = 0
+    if (min !== undefined) for (const end of pageEnds) { kept = ensureValues(kept.map((i) => values[i]), min, Math.max(from, start + 1), end).map((i) => kept[i]); start = end }
+    const last = pageEnds.at(-1) ?? firstPage
     const place = placesOf(capped)
-    return reordered(candidates, kept, context, (i, to) => place[i] > i ? `over ${max} of ${values[i].join(", ")}` : to < place[i] && place[i] >= context.request.firstPage ? `brings ${values[i].join(", ")} to the first page` : undefined)
+    return reordered(candidates, kept, context, (i, to) => place[i] > i ? `over ${max} of ${values[i].join(", ")}` : to < place[i] && place[i] >= (pageEnds.find((end) => to < end) ?? last) ? `brings ${values[i].join(", ")} to ${pageEnds.findIndex((end) => to < end) < 1 ? "the first page" : "its page"}` : undefined)
   },
 })
 const placesOf = (order: ReadonlyArray<number>): Int32Array => {
@@ -50,7 +53,7 @@ const placesOf = (order: ReadonlyArray<number>): Int32Array => {
 export const mmrStage = ({ lambda, vector_field, text_fields, k }: Mmr): Stage => ({
   name: "mmr", budget_ms: diversityBudgets.mmr, fallback: "keep_order", fields: vector_field === "" ? text_fields : [vector_field],
   run: (candidates, context) => {
-    const similarity = vector_field === "" ? textSimilarity(candidates.map((candidate) => textOf(candidate, text_fields))) : vectorSimilarity(candidates.map((candidate) => vectorOf(candidate.value(vector_field))))
+    const similarity = vector_field === "" ? textSimilarity(candidates.map((candidate) => textOf(candidate, text_fields)), () => context.timeLeft_ms() <= 0) : vectorSimilarity(candidates.map((candidate) => vectorOf(candidate.value(vector_field))))
     const { order, picked } = greedyMmr({ size: candidates.length, lambda, picks: k, relevance: (i) => 1 / Math.log2(i + 2), similarity, isLate: () => context.timeLeft_ms() <= 0 })
     const wanted = Math.min(k, candidates.length)
     if (picked < wanted) context.note(`${picked} of ${wanted} were picked in time`)

@@ -23,7 +23,7 @@ export const pageOfWindow = (environment: MerchandiseEnvironment, prepared: Prep
   const { now_us } = prepared
   const candidates = window.organic.slice(0, WINDOW).map((hit, rank): Candidate => ({ id: window.ids[rank], rank, hit, value: (field) => window.value(rank, field) }))
   const firstPage = Math.max(0, paging.limit - window.injected.filter(({ position }) => position <= paging.limit).length)
-  const run = runStages(candidates, stages, { request: { q: prepared.search.request.q, words: prepared.words, firstPage }, now_us, signal: environment.signal, explain: environment.explain, tape: prepared.tape })
+  const run = runStages(candidates, stages, { request: { q: prepared.search.request.q, words: prepared.words, firstPage, pageEnds: pageEndsOf(window, paging) }, now_us, signal: environment.signal, explain: environment.explain, tape: prepared.tape })
   return after(beforeWaiting(run, () => window.keep()), ({ candidates: ordered, stages: traces, scores, failure }) => {
     prepared.lines.push(...traces)
     if (failure !== undefined) return { hits: [], failure }
@@ -36,6 +36,12 @@ export const pageOfWindow = (environment: MerchandiseEnvironment, prepared: Prep
     prepared.lines.push(line("place", now_us() - started, { moved: environment.explain === true ? movesOf(hits, paging.offset) : [] }))
     return { hits }
   })
+}
+/** Every page decides as it did when it was asked for itself, so that no hit is on two of them or on none. */
+const pageEndsOf = ({ injected }: HitWindow, { limit, offset }: Paging): ReadonlyArray<number> => {
+  const ends: number[] = []
+  for (let end = offset + limit; end > 0 && limit > 0; end -= limit) ends.unshift(end - injected.filter(({ position }) => position <= end).length)
+  return ends
 }
 const movesOf = (hits: ReadonlyArray<PageHit>, offset: number): Move[] =>
   hits.flatMap(({ id, hit }, i) => hit.pinned === true ? [{ id, from: -1, to: offset + i, why: "pin" }] : hit.sponsored === undefined ? [] : [{ id, from: -1, to: offset + i, why: `sponsored ${hit.sponsored.campaign_id}`.trimEnd() }])

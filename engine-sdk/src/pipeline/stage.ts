@@ -18,6 +18,7 @@ export interface StageRequest {
   readonly q: string
   /** Words of `q` as the engine compares them. */ readonly words: ReadonlyArray<string>
   /** Organic hits of the first page: its size without what rules put there. */ readonly firstPage: number
+  /** Organic hits up to the end of each page, up to the one that was asked for; without it that is the first. */ readonly pageEnds?: ReadonlyArray<number>
 }
 export interface StageContext {
   readonly request: StageRequest

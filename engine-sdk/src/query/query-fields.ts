@@ -53,6 +53,7 @@ export const resolveQueryFields = (names: ReadonlyArray<string>, settings: Setti
         embedding = field
         continue
       }
+      if (at(settings.infix, i) === "always" && !field.infix) return fail(invalid(`Could not find \`${field.name}\` in the infix index. Make sure to enable infix search by specifying \`infix: true\` in the schema.`, "infix"))
       drafts.push({ field: field.name, weight: settings.weights[i] ?? Math.max(0, WEIGHT_MAX - i), order: drafts.length, from: i })
     }
     highlighted.push(...expanded.value.highlighted)
