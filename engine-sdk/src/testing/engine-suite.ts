@@ -183,6 +183,25 @@ export const engineSuite = (framework: SuiteFramework, name: string, make: () =>
       const results = await engine.search("a", [suitePlan("products"), suitePlan("nope"), suitePlan("products", { matchesNothing: true })])
       expect(results.map((result) => result.ok ? result.value.found : result.error.kind)).toEqual([5, "NotFound", 0])
     }))
+    it("takes a plan of thousands of values, and says of one without time that it is cut off", using(async (engine) => {
+      await filled(engine)
+      const many = Array.from({ length: 9_000 }, (_value, i) => i)
+      expect(await ids(engine, suitePlan("products", { filter: { kind: "ids", ids: many.map((i) => String(i * 2)) } }))).toEqual(order("4", "2"))
+      expect(await ids(engine, suitePlan("products", { filter: { kind: "not", filter: { kind: "number", field: "stock", type: "int32", ranges: many.map((i) => ({ min: i + 1, max: i + 1 })) } } }))).toEqual(order("4", "2"))
+      const late = await answer(engine, suitePlan("products", { filter: { kind: "not", filter: { kind: "ids", ids: ["1"] } }, cutoff_ms: 0 }))
+      // Either it was done in no time, or nothing came through half a filter.
+      expect(late.search_cutoff || late.found === 4).toBe(true)
+      expect((late.hits ?? []).some(({ document }) => document.id === "1")).toBe(false)
+    }))
+    it("counts the time of one request over its calls, and answers what is left of it cut off", using(async (engine) => {
+      await filled(engine)
+      const budget = { limit_ms: 1_000, used_ms: 0 }
+      const results = await engine.search("a", [suitePlan("products"), suitePlan("products")], budget)
+      expect(results.map((result) => result.ok && result.value.found)).toEqual([5, 5])
+      expect(budget.used_ms >= 0).toBe(true)
+      const late = await engine.search("a", [suitePlan("products", { filter: contains("brand", "berg") })], { limit_ms: 10, used_ms: 10 })
+      expect(late.map((result) => result.ok && (result.value.search_cutoff || result.value.found === 2))).toEqual([true])
+    }))
     if (grade === "exact") it("scores and highlights as the contract says", using(async (engine) => {
       await filled(engine)
       const found = await answer(engine, suitePlan("products", { text: suiteText(["copper"], ["name"]) }))
