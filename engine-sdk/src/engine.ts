@@ -16,6 +16,7 @@ export type Awaitable<A> = A | Promise<A>
 export interface SearchBudget {
   readonly limit_ms: number
   used_ms: number
+  /** A search of the request took long: the others need not be tried on the thread of all. */ isSlow?: boolean
   /** Nobody waits for the answers any more: what has not begun need not begin. */ readonly isGivenUp?: () => boolean
 }
 export type Namespace = string

@@ -3,7 +3,7 @@
  * twenty of them, every typo and every dropped word. Such a search ends by its cut-off alone.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest"
-import type { SearchEngine, SearchPlan } from "../../engine-sdk/src/mod.ts"
+import type { SearchBudget, SearchEngine, SearchPlan } from "../../engine-sdk/src/mod.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 const LIMIT_MS = 500
@@ -14,13 +14,13 @@ const tenants: Record<"heavy" | "quick", Tenant & { readonly gateway: string }> 
 let ran: Array<string> = []
 const counting = (engine: SearchEngine): SearchEngine => new Proxy(engine, {
   get: (target, name: keyof SearchEngine) => {
-    if (name === "search") return (namespace: string, plans: ReadonlyArray<SearchPlan>) => {
+    if (name === "search") return (namespace: string, plans: ReadonlyArray<SearchPlan>, budget?: SearchBudget) => {
       for (const _ of plans) ran.push(namespace)
-      return target.search(namespace, plans)
+      return target.search(namespace, plans, budget)
     }
-    if (name === "union") return (namespace: string, plan: Parameters<SearchEngine["union"]>[1]) => {
+    if (name === "union") return (namespace: string, plan: Parameters<SearchEngine["union"]>[1], budget?: SearchBudget) => {
       ran.push(namespace)
-      return target.union(namespace, plan)
+      return target.union(namespace, plan, budget)
     }
     const value: unknown = target[name]
     return typeof value === "function" ? value.bind(target) : value
@@ -56,13 +56,12 @@ it("ends a search by what remains of its request's time, with a 504", async () =
   expect(await search("heavy", endless())).toEqual({ status: 504, answer: { error: "search_timed_out" } })
   expect((await search("heavy", { ...endless(), search_cutoff_ms: 50 })).answer.search_cutoff).toBe(true)
 })
-it("refuses requests whose time was over while they waited, without asking the engine", async () => {
+it("refuses requests whose time was over while they waited, and runs none of them on", async () => {
   const answers = await Promise.all(Array.from({ length: 30 }, () => search("heavy", endless())))
   expect(new Set(answers.map(({ status }) => status)).has(504)).toBe(true)
-  // Those that were answered, and those in whose search the time ended: one, and one of each lot that was read behind it.
-  expect(ran.length).toBeLessThan(answers.filter(({ status }) => status === 200).length + 10)
-  expect(ran.length).toBeLessThan(25)
-  // Nothing of what was refused goes on.
+  // Each was tried for a moment and then waited in its tenant's line. Nothing of what was refused goes on there: thirty
+  // searches of half a second would not let this one come in time.
+  expect((await search("heavy", { ...endless(), search_cutoff_ms: 50 })).status).toBe(200)
   expect((await search("quick", { q: "*" })).status).toBe(200)
 }, 60_000)
 it.each([["/multi-search", "one after the other"], ["/federated-search", "as one list"]])("is one time for all searches of a request: %s, %s", async (path) => {
@@ -77,7 +76,7 @@ it("is not spent by another tenant's searches, nor is the time of everything els
     order.push(name)
     return settled
   }
-  // By the tenant API, which has no end: they hold the thread for seconds, each for as long as its cut-off.
+  // By the tenant API, which has no end: they take seconds together, each as long as its cut-off.
   const slow = () => program.request("POST", "/v1/multi_search", { key: tenants.heavy.full_key, body: { searches: [{ collection: "things", ...endless(), search_cutoff_ms: 20 }] } })
   const all = Array.from({ length: 100 }, () => told("heavy", slow()))
   await Promise.race(all)
@@ -91,6 +90,5 @@ it("is not spent by another tenant's searches, nor is the time of everything els
   const answers = await Promise.all(all)
   // They were all answered in between, not behind.
   expect(order.lastIndexOf("beside")).toBeLessThan(order.lastIndexOf("heavy"))
-  expect(ran.slice(ran.indexOf(tenants.quick.organization_id)).filter((organization) => organization === tenants.heavy.organization_id).length).toBeGreaterThan(0)
   expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
 }, 60_000)

@@ -10,7 +10,8 @@ export interface NearDuplicates {
 }
 export interface Likeness { readonly earlier: number; readonly similarity: number }
 /** Hits between two looks at the clock. */
-const LOOKS = 16
+const LOOKS = 4
+const NO_SHINGLES = new Int32Array(0)
 
 /**
  * A hit is compared with the earlier ones that were found different; hits without text are different from all.
@@ -19,8 +20,11 @@ const LOOKS = 16
 export const separateDuplicates = (texts: ReadonlyArray<string>, threshold: number, isLate: () => boolean = () => false): NearDuplicates => {
   const different: number[] = [], similar: number[] = []
   const like = new Map<number, Likeness>()
-  const held = new Prefixes(texts.map(hashedShingles), threshold)
   let isOver = false
+  const held = new Prefixes(texts.map((text, i) => {
+    isOver ||= i % LOOKS === 0 && isLate()
+    return isOver ? NO_SHINGLES : hashedShingles(text)
+  }), threshold)
   for (let i = 0; i < texts.length; i++) {
     isOver ||= i % LOOKS === 0 && isLate()
     const nearest = isOver ? undefined : held.nearest(i)

@@ -15,10 +15,11 @@ export const vectorSimilarity = (vectors: ReadonlyArray<Float32Array | undefined
   return (i, j) => Math.min(1, Math.max(0, product(i, j) * scales[i] * scales[j]))
 }
 
-/** Shared words of all words, each counted once; empty texts are like nothing. */
-export const textSimilarity = (texts: ReadonlyArray<string>): Similarity => {
+const NO_WORDS = new Int32Array(0)
+/** Shared words of all words, each counted once; empty texts are like nothing, and so are those for which it is too late. */
+export const textSimilarity = (texts: ReadonlyArray<string>, isLate: () => boolean = () => false): Similarity => {
   const numbers = new Map<string, number>()
-  const sets = texts.map((text) => Int32Array.from(new Set(textWords(text).map((word) => { let number = numbers.get(word); if (number === undefined) numbers.set(word, number = numbers.size); return number }))).sort())
+  const sets = texts.map((text) => isLate() ? NO_WORDS : Int32Array.from(new Set(textWords(text).map((word) => { let number = numbers.get(word); if (number === undefined) numbers.set(word, number = numbers.size); return number }))).sort())
   return (i, j) => {
     const a = sets[i], b = sets[j]
     let common = 0

@@ -23,7 +23,7 @@ interface ColumnBuilder {
 
 const SHARED_STEP = 8_192
 /** Bytes that a term shares with the one before it. Yields every few thousand. */
-function* sharing(bytes: Uint8Array, offsets: Uint32Array): Generator<void, Uint8Array> {
+export function* sharing(bytes: Uint8Array, offsets: Uint32Array): Generator<void, Uint8Array> {
   const shared = new Uint8Array(Math.max(0, offsets.length - 1))
   for (let term = 1; term < shared.length; term++) {
     const a = offsets[term - 1], b = offsets[term]

@@ -102,13 +102,19 @@ export class ValueColumn {
     if (this.repeats !== undefined) return this.repeats
     const { starts, ordinals } = this
     if (starts === undefined || ordinals === undefined) return this.repeats = false
-    for (let doc = 0; doc + 1 < starts.length; doc++) {
-      for (let i = starts[doc] + 1; i < starts[doc + 1]; i++) for (let j = starts[doc]; j < i; j++) if (ordinals[i] === ordinals[j]) return this.repeats = true
-      if ((doc & 8_191) === 8_191) yield
+    for (let doc = 0, looked = 0; doc + 1 < starts.length; doc++) {
+      const count = starts[doc + 1] - starts[doc]
+      // Of many values a set knows: looking among those before each would cost their square.
+      if (count > PAIRS_MAX) { if (new Set(ordinals.subarray(starts[doc], starts[doc + 1])).size < count) return this.repeats = true }
+      else for (let i = starts[doc] + 1; i < starts[doc + 1]; i++) for (let j = starts[doc]; j < i; j++) if (ordinals[i] === ordinals[j]) return this.repeats = true
+      if ((looked += 1 + count) >= LOOKED_MAX) { looked = 0; yield }
     }
     return this.repeats = false
   }
 }
+
+/** Values of a document that are compared pair by pair, and those that are looked at between two chances to give way. */
+const PAIRS_MAX = 32, LOOKED_MAX = 16_384
 
 export type NumberArray = Int32Array | Float32Array | Float64Array | Uint8Array
 /** Numbers and booleans (0/1). `big` is set instead of exact `values` where an int64 needs more than 53 bits. */

@@ -35,6 +35,7 @@ export interface ToLane {
   readonly dictionaries: ReadonlyArray<{ readonly name: string; readonly words: ReadonlyMap<string, string> | undefined }>
   readonly work: Work
   /** Of the thread's time, for all of it. */ readonly left_ms: number
+  /** 1 once nobody waits for it any more. */ readonly givenUp: SharedArrayBuffer
 }
 export type Done =
   | { readonly kind: "search"; readonly answers: ReadonlyArray<PortableResult<SearchAnswer>> }

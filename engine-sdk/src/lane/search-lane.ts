@@ -3,7 +3,7 @@
  * off and runs again here, from the beginning and with all the time that it may have, in a thread of its own over the same
  * segments. Most searches never come here and pay nothing for it; one that does costs the others its quantum.
  *
- * Threads are started when first needed. A namespace has one place at a time, so that no tenant's slow searches hold up
+ * A namespace has one place at a time, so that no tenant's slow searches hold up
  * another's, and waits in its own line; namespaces take turns. A thread that does not come back in time is ended: its
  * search is answered as timed out, and the next one gets a new thread.
  */
@@ -21,6 +21,10 @@ const GRACE_ms = 20_000, GRACE_FACTOR = 4, BUILDING_ms = 120_000
 /** What a search can hold beside the index. Beyond, its thread ends instead of the program. */
 const HEAP_MB = 1_024
 const RETRY_AFTER_S = 10
+/** Between two looks at whether somebody still waits for what is running. */
+const WATCH_ms = 20
+/** After the engine was opened. */
+const START_ms = 1_000
 
 /** What a job needs of its collections at the moment at which it begins, and for whom. */
 export interface LaneJob {
@@ -37,7 +41,7 @@ export interface Known {
 }
 export interface LaneDone { readonly done: Done; readonly used_ms: number }
 interface Waiting { readonly job: LaneJob; readonly resolve: (done: Result<LaneDone>) => void; readonly reject: (defect: Error) => void }
-interface Thread { readonly worker: Worker; readonly known: Known; running: { readonly id: number; readonly waiting: Waiting; readonly timer: ReturnType<typeof setTimeout>; readonly ended: Promise<void>; readonly end: () => void } | undefined; isGone: boolean }
+interface Thread { readonly worker: Worker; readonly known: Known; running: { readonly id: number; readonly waiting: Waiting; readonly timer: ReturnType<typeof setTimeout>; readonly watch: ReturnType<typeof setInterval>; readonly ended: Promise<void>; readonly end: () => void } | undefined; isGone: boolean }
 
 /** Not "timed out": that would speak of an engine that is away, and this one is there for everybody else. */
 const timedOut: EngineError = { kind: "Overloaded", message: "The search took longer than it may.", retryAfterSeconds: 10 }
@@ -50,7 +54,11 @@ export class SearchLane {
   private waiting = 0
   private next = 1
   private isClosed = false
-  constructor(path: string) { this.path = path }
+  constructor(path: string) {
+    this.path = path
+    // Starting a thread takes this one some hundred milliseconds in one piece: not when somebody searches.
+    for (let n = 1; n <= THREADS; n++) (setTimeout(() => { if (!this.isClosed && this.threads.length < n) this.start() }, n * START_ms) as { readonly unref?: () => void }).unref?.()
+  }
 
   /** Never rejects, but for a defect. */
   run(job: LaneJob): Promise<Result<LaneDone>> {
@@ -101,10 +109,13 @@ export class SearchLane {
     const builds = job.work.kind !== "scan" && (job.work.kind === "search" ? job.work.plans : job.work.plan.plans).some(({ text }) => text?.relevance !== undefined)
     const timer = setTimeout(() => this.lost(thread, timedOut), left_ms * GRACE_FACTOR + GRACE_ms + (builds ? BUILDING_ms : 0))
     timer.unref?.()
-    thread.running = { id, waiting, timer, ended, end }
+    const givenUp = new Int32Array(new SharedArrayBuffer(4))
+    const watch = setInterval(() => { if (job.isGivenUp()) Atomics.store(givenUp, 0, 1) }, WATCH_ms)
+    watch.unref?.()
+    thread.running = { id, waiting, timer, watch, ended, end }
     thread.worker.ref()
     const shared = job.shared(thread.known)
-    if (shared.ok) { thread.worker.postMessage({ kind: "work", id, namespace: job.namespace, ...shared.value, work: job.work, left_ms } satisfies ToLane); return }
+    if (shared.ok) { thread.worker.postMessage({ kind: "work", id, namespace: job.namespace, ...shared.value, work: job.work, left_ms, givenUp: givenUp.buffer } satisfies ToLane); return }
     this.settle(thread)
     resolve(shared)
   }
@@ -127,7 +138,7 @@ export class SearchLane {
     this.dispatch()
   }
   private settle(thread: Thread): void {
-    if (thread.running !== undefined) { clearTimeout(thread.running.timer); thread.running.end(); if (!thread.isGone) thread.worker.unref() }
+    if (thread.running !== undefined) { clearTimeout(thread.running.timer); clearInterval(thread.running.watch); thread.running.end(); if (!thread.isGone) thread.worker.unref() }
     thread.running = undefined
   }
   private lost(thread: Thread, error: EngineError): void {

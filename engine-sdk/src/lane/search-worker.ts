@@ -73,7 +73,8 @@ const run = async (message: ToLane): Promise<void> => {
   const plans = message.work.kind === "search" ? message.work.plans : message.work.kind === "union" ? message.work.plan.plans : []
   // What a named ranking reads is made once; the search does not pay for it.
   await prepareRelevance(plans, (name) => readers.get(name))
-  const allowance = new Allowance()
+  const givenUp = new Int32Array(message.givenUp)
+  const allowance = new Allowance(Infinity, () => Atomics.load(givenUp, 0) === 1)
   const done = doneOf(message, scope, allowance)
   post({ kind: "done", id: message.id, done, used_ms: allowance.used_ms() })
 }

@@ -53,7 +53,7 @@ const SLICE_ms = 0.5
  * Of this thread, for one search; for one of a namespace that has just had one which took longer, so long. A usual search
  * takes a hundredth of it. And the whole of a search that can run nowhere else.
  */
-const QUANTUM_ms = 20, QUANTUM_AGAIN_ms = 10, SLOW_ms = 30_000, FRONT_MAX_ms = 100
+const QUANTUM_ms = 15, QUANTUM_AGAIN_ms = 3, SLOW_ms = 30_000, FRONT_MAX_ms = 100
 const SLOW_MAX = 10_000
 /** Documents up to which another thread makes a relevance index of its own. */
 const RELEVANCE_DOCS_MAX = 250_000
@@ -224,6 +224,7 @@ export class LocalEngine implements SearchEngine {
     const answers: Array<Result<SearchAnswer>> = []
     const allowance = this.allowanceOf(namespace, plans)
     try {
+      if (budget.isSlow === true && allowance.hasQuantum) throw GIVE_WAY
       for (const plan of plans) answers.push(executeSearch(scope, plan, allowance, Math.min(left_ms, this.mostOf(namespace, [plan]))))
     } catch (error) {
       if (error !== GIVE_WAY) throw error
@@ -240,6 +241,7 @@ export class LocalEngine implements SearchEngine {
     return this.whenIndexed(namespace, plan.plans, (): Awaitable<Result<UnionAnswer>> => {
       const allowance = this.allowanceOf(namespace, plan.plans)
       try {
+        if (budget.isSlow === true && allowance.hasQuantum) throw GIVE_WAY
         return executeUnion(this.scopeOf(namespace), plan, allowance, Math.min(budget.limit_ms - budget.used_ms, this.mostOf(namespace, plan.plans)))
       } catch (error) {
         if (error !== GIVE_WAY) throw error
@@ -281,6 +283,7 @@ export class LocalEngine implements SearchEngine {
   private async elsewhere(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone>> {
     if (this.slow.size >= SLOW_MAX) this.slow.clear()
     this.slow.set(namespace, performance.now())
+    budget.isSlow = true
     const shared = new SharedViews(namespace, work, (name) => this.entryOf(namespace, name), (key) => this.reads.earlyTexts?.(key) ?? [], this.dictionaries.get(namespace))
     const entries = shared.names.flatMap((name) => this.entryOf(namespace, name) ?? [])
     for (const entry of entries) entry.pins++

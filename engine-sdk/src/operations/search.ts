@@ -11,6 +11,7 @@ import { allOf, parseFilter } from "../query/filter-parser.ts"
 import { applyPreset, fillGaps, textParameters, type Parameters } from "../query/parameters.ts"
 import { fieldNamed, type SearchContext } from "../query/query-context.ts"
 import type { CollectionInfo } from "../schema.ts"
+import { givingWay } from "../store/turns.ts"
 import { answerToJson } from "../search/answer-json.ts"
 import { documentFieldContext } from "./documents.ts"
 import { answersOf, unionAnswerOf, type FoundAnswer, type PlannedSearch } from "./merchandised.ts"
@@ -227,17 +228,25 @@ export const multiSearch = async (context: OperationContext, text: string, share
 const isAway = ({ kind }: EngineError): boolean => kind === "Unavailable" || kind === "Overloaded" || kind === "TimedOut"
 const failureText = (error: EngineError): string => JSON.stringify({ code: statusOf(error), error: error.message })
 const separateSearches = async (context: OperationContext, entries: ReadonlyArray<Entry>, caller: Caller): Promise<Answered> => {
-  const plans = await Promise.all(entries.map((entry) => planEntry(context, entry, caller, COLLECTION_NOT_FOUND)))
+  // Fifty searches are a lot to compile, and to write: others get their turn in between.
+  const give = givingWay()
+  const plans: Array<Result<PlannedSearch>> = []
+  for (const entry of entries) {
+    plans.push(await planEntry(context, entry, caller, COLLECTION_NOT_FOUND))
+    await give()
+  }
   const answers = await answersOf(context, plans.flatMap((plan) => plan.ok ? [plan.value] : []))
   // An engine that answers none of them is no answer to the request.
   const [first] = answers
   if (first !== undefined && !first.ok && answers.every((answer) => !answer.ok && isAway(answer.error))) return first
   let at = 0
-  const results = plans.map((plan) => {
-    if (!plan.ok) return failureText(plan.error)
+  const results: string[] = []
+  for (const plan of plans) {
+    if (!plan.ok) { results.push(failureText(plan.error)); continue }
     const result = answers[at++]
-    return result.ok ? enveloped(context, plan.value, result.value) : failureText(result.error)
-  })
+    results.push(result.ok ? enveloped(context, plan.value, result.value) : failureText(result.error))
+    await give()
+  }
   return ok({ status: 200, text: `{"results":[${results.join(",")}]}` })
 }
 const planEntry = async (context: OperationContext, entry: Entry, caller: Caller, missing: EngineError): Promise<Result<PlannedSearch>> => {
@@ -254,7 +263,9 @@ const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Ent
   }
   const paging = unionPaging(shared, context.limits)
   if (!paging.ok) return failed(paging.error)
+  const give = givingWay()
   for (const entry of entries) {
+    await give()
     const plan = await planEntry(context, entry, caller, notFound(`\`${entry.collection}\` collection not found.`))
     if (!plan.ok) return failed(plan.error)
     searches.push(plan.value)

@@ -6,7 +6,7 @@ import type { Awaitable } from "../engine.ts"
 import { fail, ok, type EngineError, type Result } from "../errors.ts"
 import type { SearchAnswer, SearchPlan } from "../plan.ts"
 import { extrasOf, hitTraces, ownFacets, pageOfEngine, pageOfWindow, shown, traceOf, type Page } from "./assemble.ts"
-import { after, all, beforeWaiting } from "./awaitable.ts"
+import { after, all, beforeWaiting, oneByOne } from "./awaitable.ts"
 import { fallbackOf, type Fallback } from "./fallback.ts"
 import type { Merchandise, Merchandised, MerchandiseEnvironment } from "./merchandising.ts"
 import { GIVEN_UP } from "./run-stages.ts"
@@ -19,7 +19,7 @@ export const merchandise: Merchandise = (environment, searches) => {
   return after(askEngine(environment, reaching, reaching.map(({ plan, stages }) => windowed(plan, stages)), "engine"), (answered) =>
     after(withFallbacks(environment, answered), (final) => {
       let next = 0
-      return all(prepared.map((one) => one.matched.redirect === undefined ? finish(environment, final[next++]) : ok(redirected(environment, one))))
+      return oneByOne(prepared, (one) => one.matched.redirect === undefined ? finish(environment, final[next++]) : ok(redirected(environment, one)), () => { for (const { answer } of final) if (answer.ok) answer.value.window?.keep() })
     }))
 }
 

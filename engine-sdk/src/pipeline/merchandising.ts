@@ -50,7 +50,7 @@ export interface Merchandised<Answer = SearchAnswer> {
   readonly trace: Trace
   /** False for a redirect: it uses no search unit. */ readonly asked: boolean
 }
-/** One answer or one failure per search, in order; one engine call for all that reach the engine. Synchronous when the engine and every stage are. */
+/** One answer or one failure per search, in order; one engine call for all that reach the engine. Synchronous when the engine and every stage are, and none takes long. */
 export type Merchandise = (environment: MerchandiseEnvironment, searches: ReadonlyArray<MerchandisedSearch>) => Awaitable<ReadonlyArray<Result<Merchandised>>>
 /** Paging of a union, as `compileUnion` takes it. */
 export interface UnionPage { readonly removeDuplicates: boolean; readonly offset: number; readonly limit: number; readonly hits_max: number; readonly page?: number; readonly echoOffset?: number }

@@ -2,6 +2,7 @@
  * Runs stages one after the other, each within its budget and with its fallback, and notes what they did. Stays
  * synchronous for as long as the stages do.
  */
+import { givingWay } from "../store/turns.ts"
 import type { Awaitable } from "../engine.ts"
 import type { EngineError } from "../errors.ts"
 import { after } from "./awaitable.ts"
@@ -31,6 +32,7 @@ const GRACE_ms = 20
 export const runStages = (candidates: ReadonlyArray<Candidate>, stages: ReadonlyArray<Stage>, environment: StageEnvironment): Awaitable<StageRun> => {
   const scores = new Map<string, Record<string, number>>()
   const traces: StageTrace[] = []
+  const give = stages.length < 2 ? () => undefined : givingWay()
   const step = (at: number, current: ReadonlyArray<Candidate>): Awaitable<StageRun> => {
     if (environment.signal?.aborted === true) return { candidates: current, stages: traces, scores, failure: GIVEN_UP }
     if (at === stages.length) return { candidates: current, stages: traces, scores }
@@ -42,7 +44,9 @@ export const runStages = (candidates: ReadonlyArray<Candidate>, stages: Readonly
         const message = `The stage \`${stages[at].name}\` ${outcome === "late" ? "took too long" : `failed: ${note ?? "no reason given"}`}.`
         return { candidates: current, stages: traces, scores, failure: { kind: "Unavailable", message } }
       }
-      return step(at + 1, ran.candidates)
+      // Each keeps to its budget, but a rule set may have several.
+      const turn = at + 1 < stages.length ? give() : undefined
+      return turn === undefined ? step(at + 1, ran.candidates) : turn.then(() => step(at + 1, ran.candidates))
     })
   }
   return step(0, candidates)

@@ -25,6 +25,8 @@ import { listOf } from "./text-scanner.ts"
 import { DEFAULT_ALPHA, DEFAULT_EF, parseVectorQuery, type VectorRequest } from "./vector-parser.ts"
 
 const HYBRID_NEIGHBOURS_MIN = 100
+/** Decision: a facet shows at most so many values, whatever is asked; a megabyte of values is for nobody to look at. */
+const FACET_VALUES_MAX = 10_000
 
 /**
  * `raw` is what the caller sent (numbers and booleans may be native). Fails with Invalid (400) or NotFound (404).
@@ -187,7 +189,7 @@ class Compilation {
       ...(parts.sort.length === 0 ? {} : { givenSortKeys: parts.sort.length }),
       facets: parts.facets,
       facetQuery: parts.facetQuery,
-      facetValuesMax: this.#integers.max_facet_values,
+      facetValuesMax: Math.min(FACET_VALUES_MAX, this.#integers.max_facet_values),
       facetSample: { percent: this.#integers.facet_sample_percent, threshold: this.#integers.facet_sample_threshold },
       group: found.group.request,
       pinned: placePins(outcome, parts.pins, excludes),

@@ -27,9 +27,9 @@ export interface CurationInput {
 }
 /**
  * What the items of a search may cost together before it begins: one for which nothing is left does not act, as one that
- * cannot be applied. Some ten milliseconds; ten thousand items with plain words need a tenth of it.
+ * cannot be applied. Some ten milliseconds; ten thousand items with plain words need a fraction of it.
  */
-const STEPS_MAX = 500_000, CAPTURE_STEPS = 100
+const STEPS_MAX = 30_000, CAPTURE_STEPS = 100
 const spent = new WeakMap<CurationInput, { steps: number; variants: Map<ReadonlyArray<string>, ReadonlyArray<ReadonlyArray<string>>> }>()
 const accountOf = (input: CurationInput): NonNullable<ReturnType<typeof spent.get>> => {
   let account = spent.get(input)

@@ -8,7 +8,7 @@ import type { SynonymItem, SynonymSet } from "./query-context.ts"
 const VARIANTS_MAX = 200
 const STEPS_MAX = 20_000
 /** Words of a variant, and comparisons that look for near words. */
-const VARIANT_WORDS_MAX = 200, LOOSE_STEPS_MAX = 50_000
+const VARIANT_WORDS_MAX = 200, LOOSE_STEPS_MAX = 4_000
 /** `to` is every member but the one at `except`: a list for each would be the square of the item. */
 interface Entry { readonly from: ReadonlyArray<string>; readonly to: ReadonlyArray<ReadonlyArray<string>>; readonly except: number }
 interface Matcher { readonly byFirst: ReadonlyMap<string, ReadonlyArray<Entry>>; readonly entries: ReadonlyArray<Entry> }
@@ -47,9 +47,22 @@ const matcherOf = (set: SynonymSet, locale: string): Matcher => {
 }
 
 export interface SynonymOptions { readonly locale: string; readonly prefix: boolean; readonly numTypos: number }
-/** Variants without the original, in a stable order. O(words × entries with that first word × variants). */
+/** The last ones: searches of one request, and rules of one search, often ask the same. Sets are replaced, never changed. */
+const EXPANDED_MAX = 32, EXPANDED_WORDS_MIN = 3
+const expanded: Array<{ readonly key: string; readonly sets: ReadonlyArray<SynonymSet>; readonly variants: ReadonlyArray<ReadonlyArray<string>> }> = []
 export const expandSynonyms = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymSet>, options: SynonymOptions): ReadonlyArray<ReadonlyArray<string>> => {
   if (tokens.length === 0 || sets.length === 0) return []
+  if (tokens.length < EXPANDED_WORDS_MIN && options.numTypos === 0 && !options.prefix) return expansionOf(tokens, sets, options)
+  const key = `${options.locale} ${options.prefix} ${options.numTypos} ${tokens.join(" ")}`
+  const known = expanded.find((one) => one.key === key && one.sets.length === sets.length && one.sets.every((set, i) => set === sets[i]))
+  if (known !== undefined) return known.variants
+  const variants = expansionOf(tokens, sets, options)
+  if (expanded.length >= EXPANDED_MAX) expanded.shift()
+  expanded.push({ key, sets, variants })
+  return variants
+}
+/** Variants without the original, in a stable order. O(words × entries with that first word × variants). */
+const expansionOf = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymSet>, options: SynonymOptions): ReadonlyArray<ReadonlyArray<string>> => {
   const compiled = sets.map((set) => matcherOf(set, options.locale))
   const left = { steps: LOOSE_STEPS_MAX }
   const runsAt = tokens.map((_, at) => runsFrom(tokens, at, compiled, options, left))
@@ -58,21 +71,29 @@ export const expandSynonyms = (tokens: ReadonlyArray<string>, sets: ReadonlyArra
   const variants = new Map<string, ReadonlyArray<string>>()
   let steps = 0
   const isFull = (): boolean => variants.size >= VARIANTS_MAX || steps >= STEPS_MAX
-  const walk = (at: number, prefix: ReadonlyArray<string>): void => {
+  /** Words of the variant that is being made. */
+  const prefix: string[] = []
+  const walk = (at: number): void => {
     if (isFull() || prefix.length > VARIANT_WORDS_MAX) return
     steps++
     if (at === tokens.length) {
       const key = prefix.join(" ")
-      if (key !== original && !variants.has(key)) variants.set(key, prefix)
+      if (key !== original && !variants.has(key)) variants.set(key, [...prefix])
       return
     }
     for (const run of runsAt[at]) for (let member = 0; member < run.to.length; member++) {
       if (isFull()) return
-      if (member !== run.except && run.to[member].length <= VARIANT_WORDS_MAX) walk(at + run.length, [...prefix, ...run.to[member]])
+      if (member !== run.except && run.to[member].length <= VARIANT_WORDS_MAX) follow(run.to[member], at + run.length)
     }
-    walk(at + 1, [...prefix, tokens[at]])
+    follow([tokens[at]], at + 1)
   }
-  walk(0, [])
+  const follow = (words: ReadonlyArray<string>, next: number): void => {
+    const before = prefix.length
+    for (const word of words) prefix.push(word)
+    walk(next)
+    prefix.length = before
+  }
+  walk(0)
   return [...variants.values()]
 }
 interface Run { readonly length: number; readonly to: ReadonlyArray<ReadonlyArray<string>>; readonly except: number }

@@ -4,12 +4,12 @@
  */
 import type { CollectionReader } from "../index/reader.ts"
 import type { RelevanceUnit, SearchPlan } from "../plan.ts"
-import { inSlices } from "../store/turns.ts"
+import { inSlices, pause } from "../store/turns.ts"
 import { buildMissing, missingDocs } from "./unit-columns.ts"
 
 /** Documents that a search may read on its own: about ten milliseconds. */
 const INLINE_DOCS = 500
-const SLICE_ms = 4
+const SLICE_ms = 1
 /** A collection that changes faster than it can be read is searched with what is there; the search reads the rest itself. */
 const ROUNDS_MAX = 4
 
@@ -36,7 +36,7 @@ const building = (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>)
 }
 const build = async (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>): Promise<void> => {
   for (let round = 0; round < ROUNDS_MAX; round++) {
-    for (const view of reader.views) await inSlices(buildMissing(reader, view, units), SLICE_ms)
+    for (const view of reader.views) await inSlices(buildMissing(reader, view, units), SLICE_ms, pause)
     // Segments that were published meanwhile are read in the next round.
     if (missingDocs(reader.views, units) <= INLINE_DOCS) return
   }

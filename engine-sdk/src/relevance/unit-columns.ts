@@ -121,12 +121,13 @@ export function* buildMissing(reader: CollectionReader, view: SegmentView, units
           document = text === undefined ? {} : parseJson(text) as { readonly [key: string]: unknown }
         }
         read(document, doc, builder)
+        while (builder.addRest()) yield
       }
       builder.closeDocument()
     }
     if (doc % STEP_DOCS === STEP_DOCS - 1) yield
   }
-  for (const { name, builder } of builds) { columns.set(name, builder.finish()); yield }
+  for (const { name, builder } of builds) { columns.set(name, yield* builder.finishing()); yield }
   columns.retired = undefined
 }
 

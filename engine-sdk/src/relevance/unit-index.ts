@@ -4,8 +4,8 @@
  * beside them, for pairs of words and for vectors of documents. Immutable like the segment, derived from stored
  * documents on first use and gone with the segment.
  */
-import { ByteLog, encodeUtf8, hashBytes, sortUtf8, WordLog } from "../index/bytes.ts"
-import { sharedPrefixes } from "../index/builders.ts"
+import { ByteLog, encodeUtf8, hashBytes, sortingUtf8, WordLog } from "../index/bytes.ts"
+import { sharing as sharingPrefixes } from "../index/builders.ts"
 import { StringTable } from "../index/string-table.ts"
 import type { WordAnalyzer } from "./words.ts"
 
@@ -17,6 +17,10 @@ export const PARTS = 1
 export const FIRST_TERM = 2
 const NO_TERM = 0xffffffff
 const WORDS_MAX = 0x7fff
+/** Of one text that are read: more words than `WORDS_MAX` of usual length, in a hundred milliseconds. */
+const CHARACTERS_MAX = 262_144
+/** Of a text that are read between two chances to give way. */
+const PIECE_CHARACTERS = 8_192
 const COUNT_MAX = 255
 
 export class UnitIndex {
@@ -53,10 +57,12 @@ export class UnitIndex {
   frequency(term: number): number { return this.starts[term + 1] - this.starts[term] }
 }
 
-const tableOf = (sorted: ReadonlyArray<string>): StringTable => {
+/** Words between two chances to give way, less one. */
+const STEP_MASK = 8_191
+function* tabling(sorted: ReadonlyArray<string>): Generator<void, StringTable> {
   const log = new ByteLog()
   const offsets = new Uint32Array(sorted.length + 1)
-  for (let i = 0; i < sorted.length; i++) offsets[i + 1] = log.text(sorted[i])
+  for (let i = 0; i < sorted.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; offsets[i + 1] = log.text(sorted[i]) }
   return new StringTable(log.done().slice(), offsets)
 }
 
@@ -72,13 +78,31 @@ export class UnitBuilder {
   private readonly parts: number[] = []
   private length = 0
   private open = false
+  private readonly rest: Array<{ readonly text: string; readonly isBegun: boolean }> = []
   constructor(analyzer: WordAnalyzer) {
     this.analyzer = analyzer
     this.starts.push(0)
   }
+  /** A value of the document; what is left of a long one is for `addRest`. */
   add(text: string): void {
+    if (text.length > PIECE_CHARACTERS || this.rest.length > 0) this.rest.push({ text: text.slice(0, CHARACTERS_MAX), isBegun: false })
+    else this.addPiece(text, false)
+  }
+  /** A piece of what is left; false when there is none. To be called until then, before the document is closed. */
+  addRest(): boolean {
+    const first = this.rest[0]
+    if (first === undefined) return false
+    const { isBegun, text } = first
+    // Between two words, where there are any.
+    const space = text.length <= PIECE_CHARACTERS ? -1 : text.lastIndexOf(" ", PIECE_CHARACTERS), end = text.length <= PIECE_CHARACTERS ? text.length : space > 0 ? space : PIECE_CHARACTERS
+    this.addPiece(text.slice(0, end), isBegun)
+    if (end === text.length || this.length >= WORDS_MAX) this.rest.shift()
+    else this.rest[0] = { text: text.slice(end), isBegun: true }
+    return true
+  }
+  private addPiece(text: string, isBegun: boolean): void {
     const { analyzer, stream, parts } = this
-    if (this.open) stream.push(GAP)
+    if (this.open && !isBegun) stream.push(GAP)
     this.open = true
     for (const word of analyzer.words(text)) {
       if (this.length >= WORDS_MAX) return
@@ -134,21 +158,26 @@ export class UnitBuilder {
     this.surfaceTerm.push(term)
     return term
   }
-  finish(): UnitIndex {
+  /** In steps. */
+  *finishing(): Generator<void, UnitIndex> {
     const docs = this.lengths.length
     const words = this.stream.done()
     // An adopted vocabulary may hold words whose documents are gone.
     const isUsed = new Uint8Array(this.termIds.size)
-    for (let i = 0; i < words.length; i++) if (words[i] >= FIRST_TERM) isUsed[words[i] - FIRST_TERM] = 1
-    const stems = sortUtf8([...this.termIds].flatMap(([stem, id]) => isUsed[id] === 1 ? [stem] : []))
+    for (let i = 0; i < words.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; if (words[i] >= FIRST_TERM) isUsed[words[i] - FIRST_TERM] = 1 }
+    const used: string[] = []
+    for (const [stem, id] of this.termIds) if (isUsed[id] === 1) used.push(stem)
+    yield
+    const stems = yield* sortingUtf8(used)
     const rank = new Uint32Array(this.termIds.size)
-    stems.forEach((stem, i) => { rank[this.termIds.get(stem)!] = i })
+    for (let i = 0; i < stems.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; rank[this.termIds.get(stems[i])!] = i }
     const stream = stems.length + FIRST_TERM <= 0x10000 ? new Uint16Array(words.length) : new Uint32Array(words.length)
-    for (let i = 0; i < words.length; i++) stream[i] = words[i] < FIRST_TERM ? words[i] : rank[words[i] - FIRST_TERM] + FIRST_TERM
+    for (let i = 0; i < words.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; stream[i] = words[i] < FIRST_TERM ? words[i] : rank[words[i] - FIRST_TERM] + FIRST_TERM }
     const streamStarts = this.starts.done().slice()
     // Documents per term, then their postings in document order.
     const starts = new Uint32Array(stems.length + 1), last = new Uint32Array(stems.length).fill(NO_TERM)
     for (let doc = 0; doc < docs; doc++) for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
       const term = stream[i] - FIRST_TERM
       if (term >= 0 && last[term] !== doc) { last[term] = doc; starts[term + 1]++ }
     }
@@ -156,21 +185,26 @@ export class UnitBuilder {
     const postingDocs = new Uint32Array(starts[stems.length]), counts = new Uint8Array(starts[stems.length]), next = starts.slice()
     last.fill(NO_TERM)
     for (let doc = 0; doc < docs; doc++) for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
       const term = stream[i] - FIRST_TERM
       if (term < 0) continue
       if (last[term] !== doc) { last[term] = doc; postingDocs[next[term]] = doc; counts[next[term]++] = 1 }
       else if (counts[next[term] - 1] < COUNT_MAX) counts[next[term] - 1]++
     }
-    const surfaces = sortUtf8([...this.surfaceIds].flatMap(([surface, id]) => id < 0 || isUsed[this.surfaceTerm.words[id]] === 0 ? [] : [surface]))
-    const surfaceTable = tableOf(surfaces)
-    const termOf = Uint32Array.from(surfaces, (surface) => rank[this.surfaceTerm.words[this.surfaceIds.get(surface)!]])
+    const written: string[] = []
+    for (const [surface, id] of this.surfaceIds) if (id >= 0 && isUsed[this.surfaceTerm.words[id]] !== 0) written.push(surface)
+    yield
+    const surfaces = yield* sortingUtf8(written)
+    const surfaceTable = yield* tabling(surfaces)
+    const termOf = new Uint32Array(surfaces.length)
+    for (let i = 0; i < surfaces.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; termOf[i] = rank[this.surfaceTerm.words[this.surfaceIds.get(surfaces[i])!]] }
     let lengthTotal = 0, docsWith = 0
     const lengths = Uint16Array.from(this.lengths.done())
     for (let doc = 0; doc < docs; doc++) { lengthTotal += lengths[doc]; if (lengths[doc] > 0) docsWith++ }
-    return new UnitIndex({
-      docs, terms: tableOf(stems), starts, postingDocs, counts, streamStarts, stream, lengths, lengthTotal, docsWith,
-      hashes: Uint32Array.from(stems, (stem) => { const bytes = encodeUtf8(stem); return hashBytes(bytes, 0, bytes.length) }),
-      surfaces: { terms: surfaceTable, shared: sharedPrefixes(surfaceTable.bytes, surfaceTable.offsets), termOf },
-    })
+    yield
+    const shared = yield* sharingPrefixes(surfaceTable.bytes, surfaceTable.offsets)
+    const terms = yield* tabling(stems), hashes = new Uint32Array(stems.length)
+    for (let i = 0; i < stems.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; const bytes = encodeUtf8(stems[i]); hashes[i] = hashBytes(bytes, 0, bytes.length) }
+    return new UnitIndex({ docs, terms, starts, postingDocs, counts, streamStarts, stream, lengths, lengthTotal, docsWith, hashes, surfaces: { terms: surfaceTable, shared, termOf } })
   }
 }

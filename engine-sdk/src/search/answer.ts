@@ -296,7 +296,7 @@ export class HitRenderer {
     const { reader } = this.execution
     let readers = this.fieldReaders.get(name)
     if (readers === undefined) this.fieldReaders.set(name, readers = [])
-    return (readers[placed.s] ??= fieldReader(this.views[placed.s].segment, name, fieldNamed(reader.schema, name)))(placed.doc, stored)
+    return shortened((readers[placed.s] ??= fieldReader(this.views[placed.s].segment, name, fieldNamed(reader.schema, name)))(placed.doc, stored))
   }
   private keyOf(ranked: Ranked, k: number): number {
     let at = 0
@@ -375,6 +375,10 @@ export class HitRenderer {
   }
 }
 
+/** Characters of a text, and elements of a list, that stages look at: a window has hundreds of hits. */
+const VALUE_CHARACTERS_MAX = 4_096, VALUE_ELEMENTS_MAX = 256
+const shortened = (value: FieldValue | undefined): FieldValue | undefined =>
+  typeof value === "string" ? value.slice(0, VALUE_CHARACTERS_MAX) : Array.isArray(value) && value.length > VALUE_ELEMENTS_MAX && typeof value[0] !== "number" ? value.slice(0, VALUE_ELEMENTS_MAX) : value
 const TWO_8 = 0x100, TWO_11 = 0x800, TWO_19 = 0x80000, TWO_21 = 0x200000, TWO_24 = 0x1000000, TWO_27 = 0x8000000, TWO_29 = 0x20000000
 /** The parts of a score (5.5), out of its upper and lower half; only a sum needs more than a double holds. */
 const textMatchInfo = (score: bigint, high: number, low: number, text: TextQuery | undefined): TextMatchInfo => {

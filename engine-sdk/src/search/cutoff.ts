@@ -41,15 +41,18 @@ class Used {
 export class Allowance {
   private readonly used: Used
   private readonly quantum_ms: number
-  constructor(quantum_ms = Infinity, begun = performance.now()) {
-    this.used = new Used(begun)
+  private readonly isGivenUp: (() => boolean) | undefined
+  /** `isGivenUp`: nobody waits any more, asked with the clock. */
+  constructor(quantum_ms = Infinity, isGivenUp?: () => boolean) {
+    this.used = new Used(performance.now())
     this.quantum_ms = quantum_ms
+    this.isGivenUp = isGivenUp
   }
   get hasQuantum(): boolean { return this.quantum_ms < Infinity }
   isOver(limit_ms: number): boolean {
     const now = performance.now()
     if (this.used.isOver(Math.min(limit_ms, this.quantum_ms), now) && this.used.isOver(this.quantum_ms, now)) throw GIVE_WAY
-    return this.used.isOver(limit_ms, now)
+    return this.isGivenUp?.() === true || this.used.isOver(limit_ms, now)
   }
   used_ms(): number { return this.used.used_ms(performance.now()) }
 }
@@ -88,9 +91,9 @@ export const isOver = (): boolean => isPast
 /** Runs synchronous work under a limit; work inside of it may have another one. */
 export const within = <A>(cutoff: Cutoff, run: () => A): A => {
   const before = current, wasPast = isPast
-  current = cutoff
-  isPast = cutoff.check()
   try {
+    current = cutoff
+    isPast = cutoff.check()
     return run()
   } finally {
     current = before

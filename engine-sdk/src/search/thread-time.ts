@@ -1,7 +1,7 @@
 /**
  * Processor time of this thread. A machine that is busy with something else takes time away from a search that the search
- * did not use: limits count what the thread has used. Asked only once a search has taken milliseconds; about two
- * microseconds a reading.
+ * did not use: limits count what the thread has used. The system's own file goes before what a runtime offers,
+ * which may count in ticks of ten milliseconds. Asked only once a search has taken milliseconds; about two microseconds a reading.
  */
 interface Files { openSync(path: string, flags: string): number; readSync(file: number, into: Uint8Array, offset: number, length: number, position: number): number }
 interface Runtime { readonly threadCpuUsage?: () => { readonly user: number; readonly system: number }; readonly getBuiltinModule?: (name: string) => unknown }
@@ -29,4 +29,4 @@ const fromRuntime = (): (() => number) | undefined => {
 }
 let clock: (() => number) | undefined
 /** Milliseconds since some moment; the wall's where the system does not tell. */
-export const threadTime_ms = (): number => (clock ??= fromRuntime() ?? fromSchedule() ?? (() => performance.now()))()
+export const threadTime_ms = (): number => (clock ??= fromSchedule() ?? fromRuntime() ?? (() => performance.now()))()

@@ -16,6 +16,39 @@ export const nextTurn = (): Promise<void> => new Promise((resolve) => {
 /** A turn of at least a millisecond, for the searching thread: messages and searches that wait all come first. */
 export const pause = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, 0) })
 
+/** Time of this thread that work in pieces takes in one turn of the event loop, all of it together. */
+const PIECES_ms = 2
+const waiting: Array<() => void> = []
+let turnBegan = -Infinity
+let isTurnComing = false
+const nextPiece = (): void => {
+  isTurnComing = false
+  turnBegan = performance.now()
+  waiting.shift()?.()
+  if (waiting.length > 0) comeBack()
+}
+const comeBack = (): void => {
+  if (isTurnComing) return
+  isTurnComing = true
+  setTimeout(nextPiece, 0)
+}
+/**
+ * For work in pieces: resolves in a later turn once such work has taken long in this one, and is nothing to wait for until
+ * then. Who waits goes on one after the other, a turn each, however many there are.
+ */
+export const givingWay = (): (() => Promise<void> | undefined) => {
+  const now = performance.now()
+  // Several requests of one turn share it.
+  if (!isTurnComing && waiting.length === 0) { turnBegan = now; comeBack() }
+  let since = now
+  return () => {
+    const now = performance.now()
+    if (now - since < PIECES_ms && now - turnBegan < PIECES_ms) return undefined
+    comeBack()
+    return new Promise<void>((resolve) => { waiting.push(() => { since = performance.now(); resolve() }) })
+  }
+}
+
 /** Drives a generator in slices of at most about `slice_ms`; a function is asked before each. */
 export const inSlices = async <A>(work: Generator<void, A>, slice_ms: number | (() => number), turn: () => Promise<void> = nextTurn): Promise<A> => {
   for (;;) {
