@@ -48,7 +48,12 @@ export const runAs = (command, args, environment, cwd, files) => {
   const user = userOf(isNamed ? environment.DOWSER_RUN_AS : "nobody", readFileSync("/etc/passwd", "utf8"))
   if (typeof user === "string") return isNamed ? user : undefined
   const folder = dataFolderOf(args, environment, cwd)
-  mkdirSync(dirname(folder), { recursive: true })
+  try {
+    mkdirSync(dirname(folder), { recursive: true })
+  } catch {
+    // The program says what is wrong with it, as it does to everybody.
+    return undefined
+  }
   const closed = closedTo(user, folder, files)
   if (closed !== undefined) {
     if (isNamed) return `The user of DOWSER_RUN_AS ${closed}`

@@ -107,7 +107,7 @@ describe("keys", () => {
     expect((await program.request("GET", "/v1/keys", { key: origin })).body.message).toContain("origin")
     const listed = await program.request("GET", "/v1/keys", { key: origin, headers: { origin: "https://www.shop.example" } })
     expect(listed.body.message).toContain("scope")
-    expect((await program.request("POST", "/v1/keys", { key: tenant.full_key, body: { description: "r", scope: "search", cidrs: ["10.0.0.0/99"] } })).body.data.issues[0].path).toBe("cidrs")
+    expect((await program.request("POST", "/v1/keys", { key: tenant.full_key, body: { description: "r", scope: "search", cidrs: ["10.0.0.0/99"] } })).body.data.issues[0].path).toBe("cidrs[0]")
   })
   it("answers 402 to every operation of a paused organization, until it is resumed", async () => {
     const paused = await program.tenant("Paused")

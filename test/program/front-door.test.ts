@@ -2,7 +2,7 @@
  * The program as a person runs it: what it prints, how it refuses, how it stops, that nothing stays behind, and that a
  * kill at any moment loses nothing that was acknowledged.
  */
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createServer } from "node:http"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,7 +12,11 @@ import { launch, type Launched, processesNaming } from "../support/launched.ts"
 import { freePort } from "../../src/runtime/free-port.ts"
 
 let folder: string
-beforeAll(() => { folder = mkdtempSync(join(tmpdir(), "dowser-front-")) })
+beforeAll(() => {
+  folder = mkdtempSync(join(tmpdir(), "dowser-front-"))
+  // Passable, as a place for data folders is: the program that root starts runs as nobody.
+  chmodSync(folder, 0o755)
+})
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const gone = async (text: string, within_ms: number) => {

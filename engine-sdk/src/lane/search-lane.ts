@@ -12,6 +12,7 @@ import type { Namespace } from "../engine.ts"
 import { fail, type EngineError, type Result } from "../errors.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { type AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"
+import { warn } from "../warning.ts"
 import type { Done, FromLane, ToLane, Work } from "./messages.ts"
 
 /** Searches at a time, of different namespaces. */
@@ -157,6 +158,7 @@ export class SearchLane {
     thread.isGone = true
     this.threads.splice(this.threads.indexOf(thread), 1)
     const waiting = thread.running?.waiting
+    if (!this.isClosed) warn("a thread for searches that take long ended", new Error(error.message))
     // Its memory is nobody's once it has ended.
     void thread.worker.terminate().finally(() => { this.settle(thread); waiting?.resolve(fail(error)); if (!this.isClosed) this.dispatch() })
   }

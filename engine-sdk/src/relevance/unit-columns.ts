@@ -19,6 +19,8 @@ import { wordAnalyzerOf } from "./words.ts"
 const UNITS_MAX = 128
 /** Documents between two offers to give way. */
 const STEP_DOCS = 32
+/** Of documents that are large: few of them make a step. */
+const STEP_CHARACTERS = 32_768
 const KEY = "relevance"
 
 class UnitColumns implements Retiring {
@@ -104,6 +106,7 @@ export function* buildMissing(reader: CollectionReader, view: SegmentView, units
   if (missing.length === 0) return
   const { retired } = columns
   const builds = missing.map((unit) => ({ name: unit.name, builder: new UnitBuilder(wordAnalyzerOf(unit.locale)), read: readerOf(unit, schema, segment), adopted: new Map<UnitIndex, Uint32Array>() }))
+  let readCharacters = 0
   for (let doc = 0; doc < segment.docs; doc++) {
     const isGone = deleted !== undefined && hasBit(deleted, doc)
     const place = isGone ? undefined : retired?.place(segment.seqs[doc])
@@ -118,6 +121,7 @@ export function* buildMissing(reader: CollectionReader, view: SegmentView, units
         // A replaced document keeps its number, so its text is that of its successor: the old one counts as empty.
         if (document === undefined) {
           const text = documents.text(segment.seqs[doc])
+          readCharacters += text?.length ?? 0
           document = text === undefined ? {} : parseJson(text) as { readonly [key: string]: unknown }
         }
         read(document, doc, builder)
@@ -125,7 +129,7 @@ export function* buildMissing(reader: CollectionReader, view: SegmentView, units
       }
       builder.closeDocument()
     }
-    if (doc % STEP_DOCS === STEP_DOCS - 1) yield
+    if (doc % STEP_DOCS === STEP_DOCS - 1 || readCharacters > STEP_CHARACTERS) { readCharacters = 0; yield }
   }
   for (const { name, builder } of builds) { columns.set(name, yield* builder.finishing()); yield }
   columns.retired = undefined

@@ -400,12 +400,13 @@ const countGroups = (column: ValueColumn, bits: Bits, groupOf: (doc: number) => 
   for (let doc = 0; doc < view.segment.docs; doc++) {
     if (!hasBit(bits, doc)) continue
     if (spend(16)) return
+    const group = groupOf(doc)
     eachOrdinal(column, doc, (ordinal) => {
       spend(16)
       const value = column.table.text(ordinal)
       let seen = groups.get(value)
       if (seen === undefined) { groups.set(value, seen = new Set()); merged.set(value, { count: 0, view, doc }) }
-      seen.add(groupOf(doc))
+      seen.add(group)
       merged.get(value)!.count = seen.size
     })
   }

@@ -9,6 +9,7 @@ export class Grouping {
   private readonly request: GroupRequest
   private readonly numbers = new Map<string, number>()
   private readonly byOrdinal: Array<Int32Array | undefined> = []
+  private readonly byDoc: Array<Int32Array | undefined> = []
   private next = 0
   private readonly views: ReadonlyArray<SegmentView>
   private readonly lone: Array<Map<number, number>> = []
@@ -29,6 +30,13 @@ export class Grouping {
         return known[ordinal - 1]
       }
     }
+    // A list of thousands is read once: the same document is asked for many times.
+    const byDoc = this.byDoc[s] ??= new Int32Array(segment.docs).fill(-1)
+    if (byDoc[doc] < 0) byDoc[doc] = this.groupOfLists(s, doc)
+    return byDoc[doc]
+  }
+  private groupOfLists(s: number, doc: number): number {
+    const { segment } = this.views[s]
     let key = "", lacks = false
     for (const field of this.request.fields) {
       const column = segment.values(field)
