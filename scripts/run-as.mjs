@@ -25,13 +25,21 @@ const dataFolderOf = (args, environment, cwd) => {
   return resolve(cwd, given ?? environment.DOWSER_DATA_DIR ?? dataFolderDefault)
 }
 
+/** What is gone meanwhile is nobody's: a server that is ending still removes files. */
+const ifThere = (act) => {
+  try {
+    return act()
+  } catch (error) {
+    if (error.code !== "ENOENT") throw error
+  }
+}
 const handOver = (folder, { gid, uid }) => {
-  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+  for (const entry of ifThere(() => readdirSync(folder, { withFileTypes: true })) ?? []) {
     const path = join(folder, entry.name)
     if (entry.isDirectory()) handOver(path, { gid, uid })
-    else if (lstatSync(path).uid !== uid) lchownSync(path, uid, gid)
+    else ifThere(() => { if (lstatSync(path).uid !== uid) lchownSync(path, uid, gid) })
   }
-  if (lstatSync(folder).uid !== uid) lchownSync(folder, uid, gid)
+  ifThere(() => { if (lstatSync(folder).uid !== uid) lchownSync(folder, uid, gid) })
 }
 
 /** What is closed to `user` of what the program needs, if anything. */
