@@ -18,7 +18,7 @@ it("needs no module of a runtime before a folder is opened", () => {
 it("keeps the index out of what only parses, checks or analyses", () => {
   const engine = ["index/", "relevance/", "store/", "memory/"]
   for (const name of ["./documents", "./schema", "./analysis", "./diversity", "./rules", "./rerank", "./pipeline"]) expect([name, within(name, engine)]).toEqual([name, []])
-  for (const [name, kB_max] of [["./documents", 30], ["./schema", 30], ["./analysis", 30], ["./diversity", 25], ["./rules", 40], ["./rerank", 25], ["./pipeline", 60], ["./query", 120], ["{ createSearch }", 410]] as const) expect([name, sizes[name].minified_bytes < kB_max * 1000]).toEqual([name, true])
+  for (const [name, kB_max] of [["./documents", 30], ["./schema", 30], ["./analysis", 30], ["./diversity", 25], ["./rules", 40], ["./rerank", 25], ["./pipeline", 60], ["./query", 120], ["{ createSearch }", 450]] as const) expect([name, sizes[name].minified_bytes < kB_max * 1000]).toEqual([name, true])
 })
 it("shakes off what is not used", async () => {
   const { files, minified_bytes } = await sizeOf(`export { ok } from "./src/mod.ts"`)

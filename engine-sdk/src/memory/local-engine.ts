@@ -24,7 +24,7 @@ import { facetsToPrepare, prepareOpened, prepareSuccessor } from "../search/prep
 import type { SearchScope } from "../search/scope.ts"
 import { vectorUsage } from "../search/vector-usage.ts"
 import type { CollectionRecord } from "../store/journal.ts"
-import { inSlices, pause } from "../store/turns.ts"
+import { inSlices, pause } from "../turns.ts"
 import type { WriterEvent, WriterPort } from "../store/writer.ts"
 import { warn } from "../warning.ts"
 

@@ -13,7 +13,7 @@ import { applyPreset, fillGaps, textParameters, type Parameters } from "../query
 import { DEFAULT_LIMITS, fieldNamed, type SearchContext } from "../query/query-context.ts"
 import type { CollectionInfo } from "../schema.ts"
 import { AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"
-import { givingWay } from "../store/turns.ts"
+import { givingWay } from "../turns.ts"
 import { answerToJson } from "../search/answer-json.ts"
 import { documentFieldContext } from "./documents.ts"
 import { answersOf, unionAnswerOf, type FoundAnswer, type PlannedSearch } from "./merchandised.ts"

@@ -1,6 +1,6 @@
 /** Continuing after a value that may be there already: what is synchronous stays so, without a turn of the event loop. */
 import type { Awaitable } from "../engine.ts"
-import { givingWay } from "../store/turns.ts"
+import { givingWay } from "../turns.ts"
 
 export const after = <A, B>(value: Awaitable<A>, next: (value: A) => Awaitable<B>): Awaitable<B> => value instanceof Promise ? value.then(next) : next(value)
 

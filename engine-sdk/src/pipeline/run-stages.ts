@@ -2,7 +2,7 @@
  * Runs stages one after the other, each within its budget and with its fallback, and notes what they did. Stays
  * synchronous for as long as the stages do.
  */
-import { givingWay } from "../store/turns.ts"
+import { givingWay } from "../turns.ts"
 import type { Awaitable } from "../engine.ts"
 import type { EngineError } from "../errors.ts"
 import { after } from "./awaitable.ts"

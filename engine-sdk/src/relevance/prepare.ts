@@ -4,7 +4,7 @@
  */
 import type { CollectionReader } from "../index/reader.ts"
 import type { RelevanceUnit, SearchPlan } from "../plan.ts"
-import { inSlices, pause } from "../store/turns.ts"
+import { inSlices, pause } from "../turns.ts"
 import { buildMissing, missingDocs } from "./unit-columns.ts"
 
 /** Documents that a search may read on its own: about ten milliseconds. */

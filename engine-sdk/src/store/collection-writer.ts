@@ -22,7 +22,7 @@ import type { CollectionSchema, Document, Field } from "../schema.ts"
 import { IdFilters } from "./id-filter.ts"
 import type { CollectionRecord, Journal, StoredDocument, StoredSegment } from "./journal.ts"
 import { exceeds, type NamespaceUse } from "./namespace-use.ts"
-import { inSlices, nextTurn } from "./turns.ts"
+import { inSlices, nextTurn } from "../turns.ts"
 import { VectorGraphs, type GraphOptions } from "./vector-graphs.ts"
 
 /** Work between two turns of the event loop: what else waits (a single upsert, a search) waits for one slice. */

@@ -12,7 +12,7 @@ import type { Allocate, SegmentMeta } from "../index/sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
 import { missingPackage } from "../optional-package.ts"
 import { warn } from "../warning.ts"
-import { nextTurn } from "./turns.ts"
+import { nextTurn } from "../turns.ts"
 import type { CollectionRecord, Journal, JournalBatch, StoredDocument, StoredIndex, StoredSegment, UnreadableRecord } from "./journal.ts"
 
 /** Layout of keys and segments; a folder of another version is refused. */

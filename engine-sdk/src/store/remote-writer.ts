@@ -5,7 +5,7 @@ import type { KeepLimits, Namespace, SchemaChange, WriteVerdict } from "../engin
 import { ok, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"
-import { pause } from "./turns.ts"
+import { pause } from "../turns.ts"
 import type { WriterEvent, WriterMemory, WriterPort } from "./writer.ts"
 import { decodePublication, decodeSegment, encodeOperations, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
 

@@ -10,7 +10,7 @@ import type { PublishedGraph, SegmentView } from "../index/reader.ts"
 import { attachGraph, buildGraph, failedGraph, graphOf, vectorLibrary, type NativeIndex, type VectorGraph } from "../index/vector-graph.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import type { StoredSegment } from "./journal.ts"
-import { inSlices } from "./turns.ts"
+import { inSlices } from "../turns.ts"
 
 /** Below it, looking at every vector is as fast and exact. */
 export const APPROXIMATE_FROM = 10_000
