@@ -45,9 +45,10 @@ const unpackedWindow = ({ ids, injected, organic, values }: PortableWindow): Hit
 
 export const packed = <A extends Answer>(answer: Result<A>, { window }: Pick<SearchPlan | UnionPlan, "window">): PortableResult<A> => {
   if (!answer.ok) return answer
-  const { grouped_hits, hits, window: found, ...rest } = answer.value
+  const { grouped_hits, hits, window: found } = answer.value
+  // Members keep their places: an answer reads the same wherever it was found.
   return { ok: true, value: {
-    ...rest,
+    ...answer.value,
     ...(hits === undefined ? {} : { hits: hits.map(packedHit) }),
     ...(grouped_hits === undefined ? {} : { grouped_hits: grouped_hits.map((group) => ({ ...group, hits: group.hits.map(packedHit) })) }),
     ...(found === undefined ? {} : { window: packedWindow(found, window?.fields ?? []) })
@@ -55,9 +56,9 @@ export const packed = <A extends Answer>(answer: Result<A>, { window }: Pick<Sea
 }
 export const unpacked = <A extends Answer>(answer: PortableResult<A>): Result<A> => {
   if (!answer.ok) return answer
-  const { grouped_hits, hits, window, ...rest } = answer.value
+  const { grouped_hits, hits, window } = answer.value
   return { ok: true, value: {
-    ...rest,
+    ...answer.value,
     ...(hits === undefined ? {} : { hits: hits.map(unpackedHit) }),
     ...(grouped_hits === undefined ? {} : { grouped_hits: grouped_hits.map((group) => ({ ...group, hits: group.hits.map(unpackedHit) })) }),
     ...(window === undefined ? {} : { window: unpackedWindow(window) })
