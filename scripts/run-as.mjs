@@ -1,9 +1,11 @@
 // Started as root, the program runs as DOWSER_RUN_AS (a name, or uid:gid), by itself as `nobody`: its data folder is handed
 // over, and the launcher keeps root for nothing but passing signals. Postgres, which it starts, runs as the same user then,
-// so the data folder is that user's alone. Where `nobody` cannot read the clone or write the folder the program goes on as
+// so the data folder is that user's alone. Where `nobody` cannot read the clone or pass to the folder the program goes on as
 // root and says so; a user who was named is refused instead. Sentences name what to change.
+//
+// Root gives away only a folder that is new, empty, a data folder or that user's already.
 import { spawnSync } from "node:child_process"
-import { chmodSync, lchownSync, lstatSync, mkdirSync, readdirSync, readFileSync } from "node:fs"
+import { chmodSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
@@ -25,22 +27,13 @@ const dataFolderOf = (args, environment, cwd) => {
   return resolve(cwd, given ?? environment.DOWSER_DATA_DIR ?? dataFolderDefault)
 }
 
-/** What is gone meanwhile is nobody's: a server that is ending still removes files. */
-const ifThere = (act) => {
-  try {
-    return act()
-  } catch (error) {
-    if (error.code !== "ENOENT") throw error
-  }
-}
-const handOver = (folder, { gid, uid }) => {
-  for (const entry of ifThere(() => readdirSync(folder, { withFileTypes: true })) ?? []) {
-    const path = join(folder, entry.name)
-    if (entry.isDirectory()) handOver(path, { gid, uid })
-    else ifThere(() => { if (lstatSync(path).uid !== uid) lchownSync(path, uid, gid) })
-  }
-  ifThere(() => { if (lstatSync(folder).uid !== uid) lchownSync(folder, uid, gid) })
-}
+/**
+ * The system's own `chown` follows no link, also of one that is put in its way while it walks. Files that a server which is
+ * ending still removes are no matter; what it cannot change, the program meets and tells.
+ */
+const handOver = (folder, { gid, uid }) => { spawnSync("chown", ["-RhPf", `${uid}:${gid}`, folder]) }
+const isOf = (folder, { uid }) => lstatSync(folder).uid === uid
+const isDataFolder = (folder) => existsSync(join(folder, "version.json")) || readdirSync(folder).length === 0
 
 /** What is closed to `user` of what the program needs, if anything. */
 const closedTo = (user, folder, files) => {
@@ -55,20 +48,23 @@ export const runAs = (command, args, environment, cwd, files) => {
   const isNamed = (environment.DOWSER_RUN_AS ?? "") !== ""
   const user = userOf(isNamed ? environment.DOWSER_RUN_AS : "nobody", readFileSync("/etc/passwd", "utf8"))
   if (typeof user === "string") return isNamed ? user : undefined
-  const folder = dataFolderOf(args, environment, cwd)
+  const named = dataFolderOf(args, environment, cwd)
   try {
-    mkdirSync(dirname(folder), { recursive: true })
+    mkdirSync(dirname(named), { recursive: true })
+    mkdirSync(named, { recursive: true, mode: 0o700 })
   } catch {
     // The program says what is wrong with it, as it does to everybody.
     return undefined
   }
-  const closed = closedTo(user, folder, files)
-  if (closed !== undefined) {
-    if (isNamed) return `The user of DOWSER_RUN_AS ${closed}`
-    process.stderr.write(`Runs as root: the user nobody ${closed}\n`)
+  const folder = realpathSync(named)
+  const refused = closedTo(user, folder, files) ?? (isOf(folder, user) || isDataFolder(folder) ? undefined : `is not given ${folder}: it holds something else than Dowser's data.`)
+  if (refused !== undefined) {
+    if (isNamed) return `The user of DOWSER_RUN_AS ${refused}`
+    process.stderr.write(`Runs as root: the user nobody ${refused}\n`)
+    // What root writes now is handed over by a later start.
+    if (isOf(folder, user)) handOver(folder, { uid: 0, gid: 0 })
     return undefined
   }
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
   handOver(folder, user)
   chmodSync(folder, 0o700)
   return user.uid === 0 ? undefined : { ...user, env: { HOME: folder, DENO_DIR: join(folder, ".deno") } }

@@ -1,5 +1,5 @@
 /** What a started program writes is nobody else's: modes of every file and folder, also of one that an older version left open. */
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
+import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, it } from "vitest"
@@ -78,6 +78,28 @@ it.skipIf(!isRoot)("started as root, the program, its workers and Postgres are n
   expect(await again.exited).toBe(0)
   const refused = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "not-there" }).catch((error: Error) => error.message)
   expect(refused).toContain("DOWSER_RUN_AS names not-there, which /etc/passwd does not have.")
+}, 60_000)
+
+it.skipIf(!isRoot)("started as root, nothing of a folder is given away that holds something else, and links are not followed", async () => {
+  const mixed = join(folder, "mixed"), elsewhere = join(folder, "elsewhere"), linked = join(folder, "linked")
+  mkdirSync(mixed)
+  writeFileSync(join(mixed, "letter"), "x")
+  mkdirSync(elsewhere)
+  writeFileSync(join(elsewhere, "letter"), "x")
+  const program = await launch(mixed)
+  expect(statusOf(program.pid(), "Uid").startsWith("0\t")).toBe(true)
+  expect(program.stderr()).toContain(`Runs as root: the user nobody is not given ${mixed}: it holds something else than Dowser's data.`)
+  program.signal("SIGTERM")
+  expect(await program.exited).toBe(0)
+  expect(lstatSync(join(mixed, "letter")).uid).toBe(0)
+  mkdirSync(linked)
+  writeFileSync(join(linked, "version.json"), readFileSync(join(mixed, "version.json")))
+  symlinkSync(elsewhere, join(linked, "away"))
+  const other = await launch(linked)
+  expect(statusOf(other.pid(), "Uid").startsWith("65534\t")).toBe(true)
+  expect([lstatSync(elsewhere).uid, lstatSync(join(elsewhere, "letter")).uid]).toEqual([0, 0])
+  other.signal("SIGTERM")
+  expect(await other.exited).toBe(0)
 }, 60_000)
 
 it.skipIf(!isRoot)("a data folder that nobody else can reach is run as root, and that is said", async () => {
