@@ -64,7 +64,7 @@ describe("starting and stopping", () => {
     const port = await freePort()
     const blocker = createServer().listen(port, "127.0.0.1")
     await new Promise((settle) => blocker.once("listening", settle))
-    const refused = async (folderName: string, args: ReadonlyArray<string>, onPort?: number) => launch(folderName, args, onPort).then(() => "started", (error: Error) => error.message)
+    const refused = async (folderName: string, args: ReadonlyArray<string>, onPort?: number) => launch(folderName, args, onPort).then(() => "started", (error: Error) => error.message.replace(/Runs as root: .*\n/, ""))
     expect(await refused(data, ["--no-demo"], port)).toMatch(/^exit 1: Port \d+ on 127\.0\.0\.1 is taken; choose another with --port\.\n$/)
     blocker.close()
     const file = join(folder, "a-file")

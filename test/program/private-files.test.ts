@@ -1,4 +1,5 @@
 /** What a started program writes is nobody else's: modes of every file and folder, also of one that an older version left open. */
+import { spawnSync } from "node:child_process"
 import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,6 +12,9 @@ chmodSync(folder, 0o755)
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const isRoot = process.getuid?.() === 0
+/** A clone below a closed folder is run as root: there is nobody to hand over to. */
+const isOpenClone = isRoot && spawnSync("test", ["-r", new URL("../../src/main.ts", import.meta.url).pathname], { cwd: "/", uid: 65_534, gid: 65_534 }).status === 0
+if (isRoot && !isOpenClone) console.warn("SKIPPED: what the program hands over to the user nobody, who cannot read this clone")
 const open = (path: string): ReadonlyArray<string> => readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
   const at = join(path, entry.name)
   const mode = lstatSync(at).mode & 0o777
@@ -32,7 +36,8 @@ it("every file below the data folder is its owner's alone, after a start over an
     }
     expect(statusOf(program.pid(), "Umask")).toBe("0077")
     expect(open(data)).toEqual([])
-    expect((lstatSync(data).mode & 0o777).toString(8)).toBe("700")
+    // Root lets Postgres' own user pass, and see nothing.
+    expect((lstatSync(data).mode & 0o777).toString(8)).toBe(statusOf(program.pid(), "Uid").startsWith("0\t") ? "710" : "700")
     program.signal("SIGTERM")
     expect(await program.exited).toBe(0)
   }
@@ -51,7 +56,7 @@ it("every file below the data folder is its owner's alone, after a start over an
   await once(0o022)
 }, 60_000)
 
-it.skipIf(!isRoot)("started as root, the program, its workers and Postgres are nobody's, and so is the folder", async () => {
+it.skipIf(!isOpenClone)("started as root, the program, its workers and Postgres are nobody's, and so is the folder", async () => {
   const data = join(folder, "handed-over")
   // Made by root first: what is there is handed over.
   const first = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
@@ -80,7 +85,7 @@ it.skipIf(!isRoot)("started as root, the program, its workers and Postgres are n
   expect(refused).toContain("DOWSER_RUN_AS names not-there, which /etc/passwd does not have.")
 }, 60_000)
 
-it.skipIf(!isRoot)("started as root, nothing of a folder is given away that holds something else, and links are not followed", async () => {
+it.skipIf(!isOpenClone)("started as root, nothing of a folder is given away that holds something else, and links are not followed", async () => {
   const mixed = join(folder, "mixed"), elsewhere = join(folder, "elsewhere"), linked = join(folder, "linked")
   mkdirSync(mixed)
   writeFileSync(join(mixed, "letter"), "x")
@@ -102,7 +107,7 @@ it.skipIf(!isRoot)("started as root, nothing of a folder is given away that hold
   expect(await other.exited).toBe(0)
 }, 60_000)
 
-it.skipIf(!isRoot)("a data folder that nobody else can reach is run as root, and that is said", async () => {
+it.skipIf(!isOpenClone)("a data folder that nobody else can reach is run as root, and that is said", async () => {
   const closed = join(folder, "closed")
   mkdirSync(closed, { mode: 0o700 })
   const program = await launch(join(closed, "data"))
