@@ -246,6 +246,7 @@ export interface SearchPlan {
   readonly selection: Selection
   readonly highlight: HighlightRequest
   readonly cutoff_ms: number
+  /** Known to take long: an engine that has another place for such searches does not try it first where all are searched. */ readonly isLong?: boolean
   /** What the answer may weigh, one for all searches of a request; without it there is no bound. An engine elsewhere is asked for no more than what is left. */ readonly budget?: AnswerBudget
   /** `metadata` of the first matching curation. */ readonly metadata?: Record<string, unknown>
   /** What the answer repeats and how it says where it stands. */

@@ -4,6 +4,7 @@
  */
 import type { CollectionInfo, FacetCount } from "../../engine-sdk/src/mod.ts"
 import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
+import { leadingCounts } from "../../engine-sdk/src/search/written.ts"
 import { valueFilter } from "./filter-text.ts"
 import type { Completable, Typeahead } from "./typeahead.ts"
 
@@ -18,6 +19,8 @@ export interface Refinement {
 const QUERIES_MAX = 5
 const FACETS_MAX = 5
 const PER_FIELD_MAX = 3
+/** Of a field, from the front: a facet may have a million. */
+const LOOKED_AT_MAX = 1_000
 /** A value that nearly every hit has, or nearly none, splits nothing. */
 const SHARE_MIN = 0.05
 
@@ -30,11 +33,12 @@ export const queryRefinements = (q: string, popular: ReadonlyArray<Typeahead<Com
 /** The values nearest to one half of what was found, at most three of a field. */
 export const facetRefinements = (collection: CollectionInfo, found: number, facets: ReadonlyArray<FacetCount>): ReadonlyArray<Refinement> => {
   const candidates: Array<Refinement & { readonly balance: number }> = []
-  for (const { counts, field_name } of facets) {
+  for (const facet of facets) {
+    const { field_name } = facet
     const type = fieldNamed(collection.schema, field_name)?.type
     if (type !== "string" && type !== "string[]") continue
     const ofField: typeof candidates = []
-    for (const { count, value } of counts) {
+    for (const { count, value } of leadingCounts(facet, LOOKED_AT_MAX)) {
       const share = count / found
       const filter_by = valueFilter(field_name, value)
       if (share < SHARE_MIN || share > 1 - SHARE_MIN || filter_by === undefined) continue

@@ -27,6 +27,7 @@ import { type Plane, planeOfPath } from "./plane.ts"
 import { type DeclaredError, render } from "./render.ts"
 import { Reply } from "./reply.ts"
 import { FREE_BYTES, type HeldMemory, RequestMemory } from "./request-memory.ts"
+import { IN_PIECES_CHARS, textInPieces } from "./text-in-pieces.ts"
 import { decoderOf } from "./validation.ts"
 
 export interface Input<Q, B> {
@@ -123,14 +124,18 @@ const pageHeaders = {
   "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "referrer-policy": "same-origin"
 }
+interface TextOptions { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly contentType: string }
+const textResponse = (text: string, { contentType, headers, status }: TextOptions): HttpServerResponse.HttpServerResponse =>
+  text.length < IN_PIECES_CHARS ? HttpServerResponse.text(text, { status, headers, contentType })
+    : HttpServerResponse.raw(textInPieces(text), { status, headers: { ...headers, "content-type": contentType, "content-length": String(Buffer.byteLength(text)) } })
 const toResponse = (operation: Operation, answer: unknown, headers: Readonly<Record<string, string>>, held: () => HeldMemory): HttpServerResponse.HttpServerResponse => {
   const owing = <A extends string | Uint8Array>(body: A): A => {
     if (body.length > FREE_BYTES) held().owe(body.length)
     return body
   }
-  if (!(answer instanceof Reply)) return HttpServerResponse.text(owing(JSON.stringify(answer)), { status: operation.success.status, headers, contentType: "application/json" })
+  if (!(answer instanceof Reply)) return textResponse(owing(JSON.stringify(answer)), { status: operation.success.status, headers, contentType: "application/json" })
   const options = { status: answer.status, headers: { ...headers, ...answer.type.startsWith("text/html") ? pageHeaders : {}, ...answer.headers }, contentType: answer.type }
-  if (typeof answer.body === "string") return HttpServerResponse.text(owing(answer.body), options)
+  if (typeof answer.body === "string") return textResponse(owing(answer.body), options)
   if (answer.body instanceof Readable) return HttpServerResponse.raw(answer.body, { status: answer.status, headers: { ...headers, ...answer.headers, "content-type": answer.type } })
   return HttpServerResponse.uint8Array(owing(answer.body), options)
 }

@@ -72,6 +72,17 @@ const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({ limit_ms
 /** New segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
 
+const isLong = (plans: ReadonlyArray<SearchPlan>): boolean => plans.some((plan) => plan.isLong === true)
+/** How many of the first answers are kept for later; the next one takes too long for that here. */
+const keptOf = (answers: ReadonlyArray<Result<SearchAnswer>>): number => {
+  for (const [i, answer] of answers.entries()) {
+    try { if (answer.ok) answer.value.window?.keep() } catch (error) {
+      if (error !== GIVE_WAY) throw error
+      return i
+    }
+  }
+  return answers.length
+}
 const plansOf = (work: Work): ReadonlyArray<SearchPlan> => work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
 const unbudgeted = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan
 /** The request's account stays in its thread. */
@@ -240,12 +251,12 @@ export class LocalEngine implements SearchEngine {
     const answers: Array<Result<SearchAnswer>> = []
     const allowance = this.allowanceOf(namespace, plans)
     try {
-      if (budget.isSlow === true && allowance.hasQuantum) throw GIVE_WAY
+      if ((budget.isSlow === true || isLong(plans)) && allowance.hasQuantum) throw GIVE_WAY
       for (const plan of plans) answers.push(executeSearch(scope, plan, allowance, Math.min(left_ms, this.mostOf(namespace, [plan]))))
     } catch (error) {
       if (error !== GIVE_WAY) throw error
       // What waits must not look at the index any more.
-      for (const answer of answers) if (answer.ok) answer.value.window?.keep()
+      answers.length = keptOf(answers)
       return this.elsewhere(namespace, { kind: "search", plans: plans.slice(answers.length) }, budget).then((laned): ReadonlyArray<Result<SearchAnswer>> => {
         if (!laned.ok) return plans.map((_plan, i) => answers[i] ?? laned)
         return laned.value.done.kind === "search" ? [...answers, ...laned.value.done.answers.map(unpacked)] : answers
@@ -257,7 +268,7 @@ export class LocalEngine implements SearchEngine {
     return answering<Result<UnionAnswer>>(fail, () => this.whenIndexed(namespace, plan.plans, (): Awaitable<Result<UnionAnswer>> => {
       const allowance = this.allowanceOf(namespace, plan.plans)
       try {
-        if (budget.isSlow === true && allowance.hasQuantum) throw GIVE_WAY
+        if ((budget.isSlow === true || isLong(plan.plans)) && allowance.hasQuantum) throw GIVE_WAY
         return executeUnion(this.scopeOf(namespace), plan, allowance, Math.min(budget.limit_ms - budget.used_ms, this.mostOf(namespace, plan.plans)))
       } catch (error) {
         if (error !== GIVE_WAY) throw error

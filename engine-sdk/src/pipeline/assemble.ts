@@ -5,6 +5,7 @@ import type { FacetCount, Hit, HitWindow, SearchAnswer, SearchPlan } from "../pl
 import { sortKeyName } from "../query/compile-union.ts"
 import { idOfHit } from "../search/answer-json.ts"
 import { interleave } from "../search/placement.ts"
+import { countsLength, leadingCounts, writtenText } from "../search/written.ts"
 import type { MatchedRules } from "../rules/matched-rules.ts"
 import { after, beforeWaiting } from "./awaitable.ts"
 import type { MerchandiseEnvironment, SearchExtras } from "./merchandising.ts"
@@ -56,7 +57,7 @@ export const pageOfEngine = (environment: MerchandiseEnvironment, prepared: Prep
 /** Takes from hits what is not for the wire. They are read here: nobody knows when the caller looks at them (`HitWindow`). */
 export const shown = ({ lines, now_us }: Prepared, hits: ReadonlyArray<PageHit>): Hit[] => {
   const started = now_us()
-  const rendered = hits.map(({ hit }) => { void hit.highlight; delete hit.boosts; return hit })
+  const rendered = hits.map(({ hit }) => { if (writtenText(hit, "highlight") === undefined) void hit.highlight; delete hit.boosts; return hit })
   lines.push(line("render", now_us() - started))
   return rendered
 }
@@ -67,13 +68,13 @@ export const extrasOf = ({ banners, suggestions, facetSuggestions }: MatchedRule
   ...(facetSuggestions === undefined ? {} : {
     facet_suggestions: facetSuggestions.fields.flatMap((field) => {
       const at = plan.facets.findIndex((facet) => isPlainFacet(facet, field))
-      return counts[at] === undefined ? [] : [{ field, values: counts[at].counts.slice(0, facetSuggestions.limit).map(({ value, count }) => ({ value, count })) }]
+      return counts[at] === undefined ? [] : [{ field, values: leadingCounts(counts[at], facetSuggestions.limit).map(({ value, count }) => ({ value, count })) }]
     }),
   }),
 })
 /** The facets that the request itself asked for, as long as it asked. */
 export const ownFacets = (asked: SearchPlan, counts: SearchAnswer["facet_counts"]): SearchAnswer["facet_counts"] =>
-  counts.slice(0, asked.facets.length).map((facet) => facet.counts.length <= asked.facetValuesMax ? facet : { ...facet, counts: facet.counts.slice(0, asked.facetValuesMax) })
+  counts.slice(0, asked.facets.length).map((facet) => countsLength(facet) > asked.facetValuesMax ? { ...facet, counts: facet.counts.slice(0, asked.facetValuesMax) } : facet)
 
 /** What a search leaves behind. Score parts are collected before `shown` takes them off. */
 export const traceOf = (environment: MerchandiseEnvironment, prepared: Prepared, plan: SearchPlan | undefined, hits: ReadonlyArray<HitTrace>, fallback: Trace["fallback"]): Trace => {

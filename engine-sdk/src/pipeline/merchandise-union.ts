@@ -12,11 +12,13 @@ import { hitTraces, pageOfEngine, pageOfWindow, shown, traceOf, type Page } from
 import { after, all, beforeWaiting } from "./awaitable.ts"
 import { fallbackOf, type Fallback } from "./fallback.ts"
 import type { Merchandised, MerchandiseUnion, MerchandisedSearch, MerchandiseEnvironment, SearchExtras, UnionPage } from "./merchandising.ts"
+import { orLong } from "./or-long.ts"
 import { fieldsOf, line, prepare, stagesOf, windowSize, type Prepared } from "./prepare.ts"
 import type { Stage } from "./stage.ts"
 
 /** Invalid where the searches do not fit together (`compileUnion`); otherwise as `merchandise`. At most two engine calls. */
-export const merchandiseUnion: MerchandiseUnion = (environment, searches, page) => {
+export const merchandiseUnion: MerchandiseUnion = (environment, searches, page) => orLong(searches, (own) => unionOnce(environment, own, page))
+const unionOnce: MerchandiseUnion = (environment, searches, page) => {
   const compiled = compileUnion(searches.map(({ plan }) => plan), page, page.removeDuplicates)
   if (!compiled.ok) return compiled
   const prepared = compiled.value.plans.map((plan, i) => prepare(environment, { ...searches[i], plan }, i))

@@ -9,11 +9,13 @@ import { extrasOf, hitTraces, ownFacets, pageOfEngine, pageOfWindow, shown, trac
 import { after, all, beforeWaiting, oneByOne } from "./awaitable.ts"
 import { fallbackOf, type Fallback } from "./fallback.ts"
 import type { Merchandise, Merchandised, MerchandiseEnvironment } from "./merchandising.ts"
+import { orLong } from "./or-long.ts"
 import { GIVEN_UP } from "./run-stages.ts"
 import { line, prepare, windowed, type Prepared } from "./prepare.ts"
 
 /** The order of stages is fixed; what a search does not need costs it nothing. Failures are those of the engine, of a rerank with the fallback `error`, and TimedOut where the request was given up. */
-export const merchandise: Merchandise = (environment, searches) => {
+export const merchandise: Merchandise = (environment, searches) => orLong(searches, (own) => merchandiseOnce(environment, own))
+const merchandiseOnce: Merchandise = (environment, searches) => {
   const prepared = searches.map((search, i) => prepare(environment, search, i))
   const reaching = prepared.filter(({ matched }) => matched.redirect === undefined)
   return after(askEngine(environment, reaching, reaching.map(({ plan, stages }) => windowed(plan, stages)), "engine"), (answered) =>

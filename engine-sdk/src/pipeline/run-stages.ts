@@ -5,6 +5,7 @@
 import { givingWay } from "../turns.ts"
 import type { Awaitable } from "../engine.ts"
 import type { EngineError } from "../errors.ts"
+import { GIVE_WAY } from "../search/cutoff.ts"
 import { after } from "./awaitable.ts"
 import { permutationOf } from "./permutation.ts"
 import { StageLate, type Candidate, type Stage, type StageContext, type StageRequest } from "./stage.ts"
@@ -158,6 +159,8 @@ class Attempt implements StageContext {
     return order === undefined ? this.#fault(new Error("it answered other candidates than it was given")) : { outcome: "applied", order, ...facts }
   }
   #fault(error: unknown): StageResult {
+    // Not the stage's failure: its candidates take too long to make here.
+    if (error === GIVE_WAY) throw error
     return { outcome: error instanceof StageLate ? "late" : "failed", note: error instanceof Error ? error.message : String(error), moved: [], scores: [] }
   }
 }

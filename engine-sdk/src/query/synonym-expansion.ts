@@ -3,6 +3,7 @@
  * replaced by each other member; combinations over runs that do not overlap; never chained, at most 200.
  */
 import { createAnalyzer } from "../analysis/mod.ts"
+import { damerauWithin } from "../search/edit-distance.ts"
 import type { SynonymItem, SynonymSet } from "./query-context.ts"
 
 const VARIANTS_MAX = 200
@@ -108,7 +109,7 @@ const runsFrom = (tokens: ReadonlyArray<string>, at: number, matchers: ReadonlyA
     for (const entry of matcher.byFirst.get(tokens[at]) ?? []) if (matches(tokens, at, entry, (a, b) => a === b)) runs.push({ length: entry.from.length, to: entry.to, except: entry.except })
   }
   if (runs.length > 0 || (!options.prefix && options.numTypos === 0)) return runs
-  const loose = (typed: string, word: string): boolean => (options.prefix && word.startsWith(typed)) || (options.numTypos > 0 && withinTypos(typed, word, options.numTypos))
+  const loose = (typed: string, word: string): boolean => (options.prefix && word.startsWith(typed)) || (options.numTypos > 0 && damerauWithin(typed, word, options.numTypos))
   for (const matcher of matchers) for (const entry of matcher.entries) {
     if (--left.steps < 0) return runs
     if (matches(tokens, at, entry, loose)) runs.push({ length: entry.from.length, to: entry.to, except: entry.except })
@@ -119,24 +120,4 @@ const matches = (tokens: ReadonlyArray<string>, at: number, entry: Entry, same: 
   if (at + entry.from.length > tokens.length) return false
   for (let i = 0; i < entry.from.length; i++) if (!same(tokens[at + i], entry.from[i])) return false
   return true
-}
-/** Edit distance with neighbouring swaps, only whether it is within `max`. O(max × length). */
-const withinTypos = (a: string, b: string, max: number): boolean => {
-  if (Math.abs(a.length - b.length) > max) return false
-  let before: number[] = []
-  let previous = Array.from({ length: b.length + 1 }, (_, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    let best = i
-    for (let j = 1; j <= b.length; j++) {
-      let cost = Math.min(previous[j] + 1, row[j - 1] + 1, previous[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1))
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) cost = Math.min(cost, before[j - 2] + 1)
-      row.push(cost)
-      if (cost < best) best = cost
-    }
-    if (best > max) return false
-    before = previous
-    previous = row
-  }
-  return previous[b.length] <= max
 }

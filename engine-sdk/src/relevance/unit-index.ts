@@ -21,6 +21,8 @@ const WORDS_MAX = 0x7fff
 const CHARACTERS_MAX = 262_144
 /** Of a text that are read between two chances to give way. */
 const PIECE_CHARACTERS = 8_192
+/** What a value costs beside its characters, in characters. */
+const VALUE_CHARACTERS = 8
 const COUNT_MAX = 255
 
 export class UnitIndex {
@@ -78,27 +80,36 @@ export class UnitBuilder {
   private readonly parts: number[] = []
   private length = 0
   private open = false
-  private readonly rest: Array<{ readonly text: string; readonly isBegun: boolean }> = []
+  /** Values of the document that are still to be read, from the first one's `restAt` on. */ private readonly rest: string[] = []
+  private restFirst = 0
+  private restAt = 0
+  /** Characters of the document that were read in one piece. */ private taken = 0
   constructor(analyzer: WordAnalyzer) {
     this.analyzer = analyzer
     this.starts.push(0)
   }
-  /** A value of the document; what is left of a long one is for `addRest`. */
+  /** A value of the document. Long ones, and what comes when many have been read, are for `addRest`. */
   add(text: string): void {
-    if (text.length > PIECE_CHARACTERS || this.rest.length > 0) this.rest.push({ text: text.slice(0, CHARACTERS_MAX), isBegun: false })
-    else this.addPiece(text, false)
+    if (this.taken + text.length > PIECE_CHARACTERS || this.rest.length > 0) { this.rest.push(text.slice(0, CHARACTERS_MAX)); return }
+    this.taken += text.length + VALUE_CHARACTERS
+    this.addPiece(text, false)
   }
   /** A piece of what is left; false when there is none. To be called until then, before the document is closed. */
   addRest(): boolean {
-    const first = this.rest[0]
-    if (first === undefined) return false
-    const { isBegun, text } = first
-    // Between two words, where there are any.
-    const space = text.length <= PIECE_CHARACTERS ? -1 : text.lastIndexOf(" ", PIECE_CHARACTERS), end = text.length <= PIECE_CHARACTERS ? text.length : space > 0 ? space : PIECE_CHARACTERS
-    this.addPiece(text.slice(0, end), isBegun)
-    if (end === text.length || this.length >= WORDS_MAX) this.rest.shift()
-    else this.rest[0] = { text: text.slice(end), isBegun: true }
-    return true
+    const { rest } = this
+    for (this.taken = 0; this.restFirst < rest.length && this.taken < PIECE_CHARACTERS;) {
+      const text = rest[this.restFirst], from = this.restAt, most = PIECE_CHARACTERS - this.taken
+      // Between two words, where there are any.
+      const space = text.length - from <= most ? -1 : text.lastIndexOf(" ", from + most), end = text.length - from <= most ? text.length : space > from ? space : from + most
+      this.addPiece(text.slice(from, end), from > 0)
+      this.taken += end - from + VALUE_CHARACTERS
+      this.restAt = end
+      if (this.length >= WORDS_MAX) this.restFirst = rest.length
+      else if (end === text.length) { this.restFirst++; this.restAt = 0 }
+    }
+    const isLeft = rest.length > 0
+    if (this.restFirst >= rest.length) { rest.length = 0; this.restFirst = 0; this.restAt = 0 }
+    return isLeft
   }
   private addPiece(text: string, isBegun: boolean): void {
     const { analyzer, stream, parts } = this
@@ -145,6 +156,7 @@ export class UnitBuilder {
     this.starts.push(stream.length)
     this.lengths.push(this.length)
     this.length = 0
+    this.taken = 0
     this.open = false
   }
   private termOf(surface: string): number {

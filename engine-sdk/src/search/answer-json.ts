@@ -3,9 +3,9 @@ import { stringifyJson, type StoredDocument } from "../documents/mod.ts"
 import type { AnswerBudget } from "./answer-budget.ts"
 import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../plan.ts"
 import type { HitMarks } from "./highlight.ts"
+import { Given, writtenText } from "./written.ts"
 
 /** The stored document behind a hit, kept in a private field of the plain object: unlike a WeakMap it costs no collection, and a copy of the hit has none. */
-class Given { constructor(given: object) { return given } }
 class Source extends Given {
   readonly #stored: StoredDocument
   readonly #isWhole: boolean
@@ -131,12 +131,20 @@ export const answerToJson = (answer: SearchAnswer | UnionAnswer, budget?: Answer
       for (const { found, group_key, hits } of answer.grouped_hits ?? []) groups += `${groups === "" ? "" : ","}{"found":${found},"group_key":${plain(group_key)},"hits":${hitsToJson(hits, groups.length, budget)}}`
       out += `"grouped_hits":[${groups}]`
     }
+    else if ((key as string) === "facet_counts" && Array.isArray(value)) {
+      out += `"facet_counts":[${value.map(facetToJson).join(",")}]`
+      budget?.room(out.length, "facets")
+    }
     else {
       out += `${JSON.stringify(key)}:${plain(value)}`
       budget?.room(out.length, "facets")
     }
   }
   return `${out === "" ? "{" : out}}`
+}
+const facetToJson = (facet: object): string => {
+  if (writtenText(facet, "counts") === undefined) return plain(facet)
+  return `{${Object.keys(facet).map((key) => `${JSON.stringify(key)}:${writtenText(facet, key) ?? plain(facet[key as keyof typeof facet])}`).join(",")}}`
 }
 /** `before`: characters of the answer that are there already. */
 const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudget | undefined): string => {
@@ -148,6 +156,8 @@ const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudg
     let text = stored === undefined ? "" : `{"document":${stored}`
     for (const key of Object.keys(hit) as Array<keyof Hit>) {
       if (key === "document" && stored !== undefined) continue
+      const written = writtenText(hit, key)
+      if (written !== undefined) { text += `${text === "" ? "{" : ","}"${key}":${written}`; continue }
       const value = hit[key]
       if (value === undefined) continue
       // Hits of one score share the object.
@@ -160,7 +170,7 @@ const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudg
   return `${out}]`
 }
 /** A document may hold 64-bit integers; only then the exact writer is needed. */
-const plain = (value: unknown): string => {
+export const plain = (value: unknown): string => {
   try { return JSON.stringify(value) } catch (error) {
     if (error instanceof TypeError) return stringifyJson(value)
     throw error

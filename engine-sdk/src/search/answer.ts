@@ -8,7 +8,7 @@ import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { AnswerRefused } from "./answer-budget.ts"
 import { lazyHit, partialHit, putPage, storedHit, type FoundHit } from "./answer-json.ts"
-import { Allowance, Cutoff, sortSpending, spend, unlessGivenUp, within } from "./cutoff.ts"
+import { Allowance, Cutoff, LateQuantum, sortSpending, spend, unlessGivenUp, within } from "./cutoff.ts"
 import { Execution, fixedPlace, organicPlace, type Placed } from "./execution.ts"
 import { chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
@@ -66,7 +66,7 @@ const answerOf = (scope: SearchScope, plan: SearchPlan, allowance: Allowance, le
     const organic = execution.rank(plan.window.size).slice(0, plan.window.size).map(organicPlace)
     const fixed = execution.pinned.map((pin) => ({ ...fixedPlace(pin), position: pin.position }))
     answer = envelope(execution, execution.foundDocuments, started, { hits: [], facet_counts: facetsOf(execution, facetSets(), interleave(organic, fixed, end).slice(from)) })
-    answer.window = new RenderedWindow(plan.window.fields, organic.map((placed) => ({ placed, render })), fixed.map((placed) => ({ placed, render, position: placed.position })))
+    answer.window = new RenderedWindow(plan.window.fields, new LateQuantum(execution.cutoff), organic.map((placed) => ({ placed, render })), fixed.map((placed) => ({ placed, render, position: placed.position })))
   } else if (execution.grouping === undefined) {
     const placed = execution.page(from, end)
     const { found, hits } = rendering(execution, () => {
@@ -189,13 +189,15 @@ class RenderedWindow implements HitWindow {
   readonly ids: ReadonlyArray<string>
   readonly injected: HitWindow["injected"]
   readonly #fields: ReadonlyArray<string>
+  readonly #late: LateQuantum
   #kept: ReadonlyMap<string, ReadonlyArray<FieldValue | undefined>> | undefined
-  constructor(fields: ReadonlyArray<string>, organic: ReadonlyArray<WindowEntry>, injected: ReadonlyArray<WindowEntry & { readonly position: number }>) {
+  constructor(fields: ReadonlyArray<string>, late: LateQuantum, organic: ReadonlyArray<WindowEntry>, injected: ReadonlyArray<WindowEntry & { readonly position: number }>) {
     this.#fields = fields
+    this.#late = late
     this.#entries = withStored(organic)
-    this.organic = this.#entries.map(({ placed, render, stored, more = {} }) => render.lazyHit(placed, stored, more))
+    this.organic = this.#entries.map(({ placed, render, stored, more = {} }) => render.lazyHit(placed, stored, more, late))
     this.ids = this.#entries.map(({ placed, render }) => render.idOf(placed))
-    this.injected = withStored(injected).map(({ placed, position, render, stored, more = {} }) => ({ id: render.idOf(placed), hit: render.lazyHit(placed, stored, more), position }))
+    this.injected = withStored(injected).map(({ placed, position, render, stored, more = {} }) => ({ id: render.idOf(placed), hit: render.lazyHit(placed, stored, more, late), position }))
   }
   value(i: number, field: string): FieldValue | undefined {
     const { placed, render, stored } = this.#entries[i]
@@ -206,8 +208,10 @@ class RenderedWindow implements HitWindow {
     // Vectors are views into a segment.
     const lasting = (value: FieldValue | undefined): FieldValue | undefined => value instanceof Float32Array ? value.slice() : value
     const kept = new Map(this.#fields.map((field) => [field, this.#entries.map((_entry, i) => lasting(this.value(i, field)))]))
-    for (const hit of this.organic) void hit.highlight
-    for (const { hit } of this.injected) void hit.highlight
+    this.#late.run(() => {
+      for (const hit of this.organic) void hit.highlight
+      for (const { hit } of this.injected) void hit.highlight
+    })
     this.#kept = kept
   }
 }
@@ -273,8 +277,8 @@ export class HitRenderer {
     return new StoredDocument(text)
   }
   /** The same hit for a window: document and highlights are made when they are read, everything else is taken now. */
-  lazyHit(placed: Placed, stored: StoredDocument, more: Pick<Hit, "search_index" | "collection">): Hit {
-    const hit = lazyHit(this.isWhole ? stored : undefined, () => this.content(placed, stored))
+  lazyHit(placed: Placed, stored: StoredDocument, more: Pick<Hit, "search_index" | "collection">, late: LateQuantum): Hit {
+    const hit = lazyHit(this.isWhole ? stored : undefined, () => late.run(() => this.content(placed, stored)))
     return Object.assign(this.addFacts(hit, placed), more)
   }
 
@@ -507,7 +511,7 @@ const mergedUnion = (executions: ReadonlyArray<Execution>, union: UnionPlan, end
   if (executions.some(({ plan }) => plan.injected !== undefined)) answer.organic = executions.map((execution) => execution.organicDocuments)
   if (!grouped && union.window !== undefined) {
     const entryOf = ({ at, placed }: UnionPlaced): WindowEntry => ({ placed, render: renderers[at], more: moreOf(at) })
-    answer.window = new RenderedWindow(union.window.fields, unique.slice(0, union.window.size).map(entryOf), fixed.map((one) => ({ ...entryOf(one), position: one.position })))
+    answer.window = new RenderedWindow(union.window.fields, new LateQuantum(executions[0].cutoff), unique.slice(0, union.window.size).map(entryOf), fixed.map((one) => ({ ...entryOf(one), position: one.position })))
   }
   if (grouped) {
     const groups = new Map<string, { key: unknown[]; members: Array<{ at: number; placed: Placed }>; found: number }>()

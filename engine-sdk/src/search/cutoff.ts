@@ -16,6 +16,8 @@ export const GIVE_WAY = Symbol("the quantum of the thread is used")
 const LOOK_STEPS = 16_384
 /** What is known to take so many more steps in one piece is not begun on a thread that has a quantum. */
 const PIECE_STEPS_MAX = 400_000
+/** Of the thread of all, for what is made late of one answer. */
+const LATE_ms = 10
 /** From here on the thread's own time is asked too: until then all of the wall's time is taken for its. */
 const MEASURED_ms = 2
 
@@ -70,6 +72,25 @@ export class Cutoff {
   get hasQuantum(): boolean { return this.allowance.hasQuantum }
   /** For a later part of the search, which gets so much time in any case: what was found in time is worth ordering and counting. */
   atLeast(ms: number): Cutoff { return new Cutoff(this.allowance, Math.max(this.limit_ms, this.allowance.used_ms() + ms)) }
+}
+
+/**
+ * For parts of an answer that are made when the search itself is over, as highlights of a window's hits: all of them together
+ * have a quantum of the thread, where the search had one. Throws `GIVE_WAY` beyond it.
+ */
+export class LateQuantum {
+  private left_ms: number
+  private isRunning = false
+  constructor(search: Cutoff) { this.left_ms = search.hasQuantum ? LATE_ms : Infinity }
+  run<A>(make: () => A): A {
+    if (this.left_ms === Infinity || this.isRunning) return make()
+    const allowance = new Allowance(this.left_ms)
+    this.isRunning = true
+    try { return within(new Cutoff(allowance, Infinity), make) } finally {
+      this.isRunning = false
+      this.left_ms = Math.max(0, this.left_ms - allowance.used_ms())
+    }
+  }
 }
 
 let current: Cutoff | undefined

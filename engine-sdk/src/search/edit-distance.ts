@@ -1,22 +1,44 @@
-/** Edit distance of two short words, adjacent transposition counting one (optimal string alignment). */
+/** Edit distance of two words, adjacent transposition counting one (optimal string alignment). */
 export const damerauWithin = (a: string, b: string, most: number): boolean => editDistance(a, b, most) <= most
 
-/** The distance, or something above `most` once it is certain to exceed it. O(|a| · |b|). */
+/** Rows of the table, used again: the words of a query are compared with thousands. */
+let rows = [new Int32Array(64), new Int32Array(64), new Int32Array(64)]
+const rowsFor = (length: number): typeof rows => {
+  if (rows[0].length <= length) rows = rows.map(() => new Int32Array(2 * length))
+  return rows
+}
+/** Beyond, the rows are not kept. */
+const KEPT_MAX = 65_536
+
+/** The distance, or something above `most` once it is certain to exceed it. O(`most` · length): only cells near the diagonal can be within. */
 export const editDistance = (a: string, b: string, most: number): number => {
-  if (Math.abs(a.length - b.length) > most) return most + 1
-  let before: number[] = [], above: number[] = Array.from({ length: b.length + 1 }, (_cell, i) => i)
-  for (let i = 1; i <= a.length; i++) {
-    const row = [i]
-    let least = i
-    for (let j = 1; j <= b.length; j++) {
-      let value = Math.min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (a[i - 1] === b[j - 1] ? 0 : 1))
-      if (i > 1 && j > 1 && a[i - 1] === b[j - 2] && a[i - 2] === b[j - 1]) value = Math.min(value, before[j - 2] + 1)
-      row.push(value)
+  const n = a.length, m = b.length
+  if (Math.abs(n - m) > most) return most + 1
+  if (a === b) return 0
+  let [before, above, row] = rowsFor(m + 1)
+  for (let j = 0; j <= Math.min(m, most + 1); j++) above[j] = j
+  for (let i = 1; i <= n; i++) {
+    const from = Math.max(1, i - most), to = Math.min(m, i + most), own = a.charCodeAt(i - 1), last = i > 1 ? a.charCodeAt(i - 2) : -1
+    // On both sides of the band stands what is certainly too much.
+    row[from - 1] = from === 1 ? i : most + 1
+    if (to === i + most) above[to] = most + 1
+    let least = row[from - 1]
+    for (let j = from; j <= to; j++) {
+      const other = b.charCodeAt(j - 1)
+      let value = above[j - 1] + (own === other ? 0 : 1)
+      if (above[j] + 1 < value) value = above[j] + 1
+      if (row[j - 1] + 1 < value) value = row[j - 1] + 1
+      if (j > 1 && other === last && own === b.charCodeAt(j - 2) && before[j - 2] + 1 < value) value = before[j - 2] + 1
+      row[j] = value
       if (value < least) least = value
     }
     if (least > most) return most + 1
+    const spare = before
     before = above
     above = row
+    row = spare
   }
-  return above[b.length]
+  const distance = above[m]
+  if (rows[0].length > KEPT_MAX) rows = [new Int32Array(64), new Int32Array(64), new Int32Array(64)]
+  return distance
 }

@@ -16,6 +16,8 @@ import { bestWindow, isShownWhole, markWhole, snippetOf, type MarkedWord, type S
 const ARRAY_ELEMENTS_MAX = 5
 /** A text that is marked, beside its characters. */
 const MARKING_STEPS = 32
+/** A quarter of a microsecond a character: its words, and which of them are asked for. */
+const CHARACTER_STEPS = 4
 type Json = Record<string, unknown>
 
 /** Words that took part in matching, then the words of the query itself where a document has them. */
@@ -317,7 +319,7 @@ export class Highlighter {
   }
 
   private textOf(text: string, field: HighlightedField): MarkedText {
-    if (spend(MARKING_STEPS + text.length)) return unmarked(text, field.rules.isFull)
+    if (spend(MARKING_STEPS + text.length * CHARACTER_STEPS)) return unmarked(text, field.rules.isFull)
     if (text.length > REPEATED_TEXT_MAX) return this.marked(text, field)
     // Brands and categories repeat from hit to hit.
     let known = this.repeated.get(field)

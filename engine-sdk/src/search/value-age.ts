@@ -23,8 +23,8 @@ import { SpareNumbers } from "./spare.ts"
 /** `born`: the batch that brought a value; `changed`: the last one that added to it. */
 export type Age = "born" | "changed"
 
-/** Documents between two chances to give way. */
-const STEP_docs = 8_192
+/** Documents and values between two chances to give way. */
+const STEP = 16_384
 
 /** Of every value of a segment the first and last live document by insertion number. */
 class SegmentAges {
@@ -40,23 +40,24 @@ class SegmentAges {
     this.positions = { born, changed }
     this.bytes = born.byteLength + changed.byteLength
   }
-  /** O(documents of the segment), once; true when all are looked at. */
+  /** O(documents of the segment and their values), once; true when all are looked at. */
   look(most = Infinity): boolean {
     const { column, positions: { born, changed }, view: { deleted, segment } } = this
     const order = segment.insertionOrder
-    const end = Math.min(order.length, this.next + most)
-    for (let position = this.next; position < end; position++) {
+    let position = this.next
+    for (let left = most; position < order.length && left > 0; position++, left--) {
       const doc = order[position]
       if (deleted !== undefined && hasBit(deleted, doc)) continue
       const [start, end] = rangeOf(column, doc)
+      left -= end - start
       for (let i = start; i < end; i++) {
         const ordinal = ordinalAt(column, i)
         if (born[ordinal] < 0) born[ordinal] = position
         changed[ordinal] = position
       }
     }
-    this.next = end
-    return end === order.length
+    this.next = position
+    return position === order.length
   }
   /** Batch of that document, or -1 where no live one is left. A deletion since then costs a walk to the next document. */
   batchOf(ordinal: number, age: Age): number {
@@ -93,7 +94,7 @@ const begunAges = (view: SegmentView, field: string, column: ValueColumn): Segme
 const agesOf = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
   const ages = begunAges(view, field, column)
   // What was looked at stays so, should the search be broken off.
-  while (!ages.look(STEP_docs)) spend(STEP_docs * 4)
+  while (!ages.look(STEP)) spend(STEP * 4)
   return ages
 }
 /** What the first tie at a cut would ask of a segment, in steps. A search that comes meanwhile does the rest. */
@@ -102,7 +103,7 @@ export function* preparingAges(view: SegmentView, field: string): Generator<void
   if (column === undefined) return
   yield* view.segment.ordering()
   const ages = begunAges(view, field, column)
-  while (!ages.look(STEP_docs)) yield
+  while (!ages.look(STEP)) yield
 }
 
 /**

@@ -26,7 +26,7 @@ const makers = { name: "makers", fields: [{ name: "code", type: "string", facet:
 const documentOf = (random: Random, i: number): Record<string, unknown> => {
   const isLarge = i % 400 === 0
   return {
-    id: `d${i}`, title: sentence(random, 6), body: isLarge ? sentence(random, 15_000) : i % 100 === 1 ? "x".repeat(60_000) : sentence(random, 60), tags: Array.from({ length: isLarge ? 20_000 : 5 }, (_tag, k) => `tag ${isLarge ? k : random.below(5_000)}`),
+    id: `d${i}`, title: sentence(random, 6), body: isLarge ? sentence(random, 60_000) : i % 100 === 1 ? "x".repeat(60_000) : sentence(random, 60), tags: Array.from({ length: isLarge ? 20_000 : 5 }, (_tag, k) => `tag ${isLarge ? k : random.below(5_000)}`),
     n: i, price: random.below(100_000) / 100, numbers: Array.from({ length: isLarge ? 5_000 : 3 }, () => random.below(1_000_000)), place: [random.below(180) - 90, random.below(360) - 180],
     places: Array.from({ length: isLarge ? 2_000 : 2 }, () => [random.below(180) - 90, random.below(360) - 180]), vec: Array.from({ length: DIMENSIONS }, () => random.normal()), maker: `m${random.below(MAKERS)}`,
     parts: Array.from({ length: isLarge ? 2_000 : 3 }, () => ({ name: wordOf(random), n: random.below(100) })), unique: `${wordOf(random)} ${i}`, ...Object.fromEntries(Array.from({ length: 4 }, () => [`p_${random.below(PATTERN_FIELDS)}`, sentence(random, 3)]))
