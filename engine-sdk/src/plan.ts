@@ -321,6 +321,7 @@ export interface HitWindow {
   value(i: number, field: string): FieldValue | undefined
   /** Reads everything now that may be looked at later: all hits, and the fields that the plan's `window` names. */
   keep(): void
+  /** False where `keep` had no time for it: whoever reads a hit then gives way, and the search is made elsewhere. */ readonly isWhole?: boolean
 }
 
 /** Union (engine-contract 6.10): one ranked list over several plans with the same sort shape. */

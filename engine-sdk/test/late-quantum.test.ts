@@ -1,6 +1,12 @@
 /** What is made of hits after their search has a quantum of the thread too; beyond it the search is made elsewhere. */
+import { mkdtempSync, rmSync } from "node:fs"
+import { tmpdir } from "node:os"
+import { join } from "node:path"
 import { expect, it } from "vitest"
-import { orLong } from "../src/pipeline/or-long.ts"
+import { openEngine } from "../src/mod.ts"
+import { createCollection, memoryResources, multiSearch, type OperationContext } from "../src/operations/mod.ts"
+import { all } from "../src/pipeline/awaitable.ts"
+import { orLong, tellingTooLong } from "../src/pipeline/or-long.ts"
 import type { MerchandisedSearch } from "../src/pipeline/merchandising.ts"
 import { AnswerBudget } from "../src/search/answer-budget.ts"
 import { Allowance, Cutoff, GIVE_WAY, LateQuantum, spend } from "../src/search/cutoff.ts"
@@ -27,15 +33,41 @@ it("runs the searches once more as long ones, with the account as it was, now an
     const answer = await orLong(searches, (own) => {
       seen.push(own.every(({ plan }) => plan.isLong === true))
       budget.hold(100, "documents")
-      if (seen.length > 1) return budget.held
-      if (isLater) return Promise.reject(GIVE_WAY)
-      throw GIVE_WAY
-    })
-    expect([answer, seen]).toEqual([110, [false, true]])
+      return all([tellingTooLong<number>(() => {
+        if (seen.length > 1) return { ok: true, value: budget.held }
+        if (isLater) return Promise.reject(GIVE_WAY)
+        throw GIVE_WAY
+      })])
+    }, (results) => results)
+    expect([answer, seen]).toEqual([[{ ok: true, value: 110 }], [false, true]])
   }
 })
 it("passes every other failure on", async () => {
-  const searches = [{ plan: {} }] as unknown as ReadonlyArray<MerchandisedSearch>
-  expect(thrownBy(() => orLong(searches, () => { throw new Error("broken") }))).toEqual(new Error("broken"))
-  await expect(orLong(searches, () => Promise.reject(new Error("broken")))).rejects.toThrow("broken")
+  expect(thrownBy(() => tellingTooLong(() => { throw new Error("broken") }))).toEqual(new Error("broken"))
+  await expect(tellingTooLong(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken")
+})
+
+/** Of 30,000 words: marking one takes longer than what is left of a quantum. */
+it("makes hits that take long in the lane, of several searches too, and leaves no promise to nobody", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "dowser-late-"))
+  const engine = await openEngine({ path: folder, worker: true })
+  const rerank = { enabled: true, model: "linear", top_k: 200, fields: ["body"], timeout_ms: 1_000, min_hits: 1, fallback: "engine_order" as const }
+  // One by one, as a host asks, so that others have their turns in between.
+  const capabilities = () => { const own = engine.capabilities(); return { ...own, limits: { ...own.limits, plans_per_trip_max: 1 } } }
+  const context: OperationContext = { engine: Object.create(engine, { capabilities: { value: capabilities } }) as typeof engine, namespace: "a", resources: memoryResources(), now_s: 0, merchandising: {
+    environment: { now_us: () => performance.now() * 1_000 }, of: () => ({ rules: undefined, rerank, request: { now_ms: 0 }, explain: false })
+  } }
+  try {
+    expect((await createCollection(context, JSON.stringify({ name: "texts", fields: [{ name: "body", type: "string" }] }))).ok).toBe(true)
+    const body = (i: number): string => `needle ${Array.from({ length: 30_000 }, (_word, k) => `word${(i * 7 + k) % 500}`).join(" ")}`
+    const written = await engine.write("a", "texts", Array.from({ length: 3 }, (_document, i) => ({ kind: "put" as const, action: "create" as const, dirtyValues: undefined, document: JSON.stringify({ id: String(i), body: body(i) }) })))
+    if (!written.ok || !written.value.every(({ result }) => result.ok)) throw new Error(JSON.stringify(written))
+    const search = { collection: "texts", q: "needle", query_by: "body", highlight_full_fields: "body" }
+    const answer = await multiSearch(context, JSON.stringify({ searches: [search, search, search] }), {})
+    const { results } = JSON.parse(answer.ok ? answer.value.text! : "{}") as { readonly results: ReadonlyArray<{ readonly hits: ReadonlyArray<{ readonly highlight: { readonly body: { readonly value: string } } }> }> }
+    expect(results.map(({ hits }) => hits.map(({ highlight }) => highlight.body.value.startsWith("<mark>needle</mark> word")))).toEqual(Array.from({ length: 3 }, () => Array.from({ length: 3 }, () => true)))
+  } finally {
+    await engine.close()
+    rmSync(folder, { recursive: true, force: true })
+  }
 })

@@ -1,10 +1,10 @@
 /** Work in slices: generators that yield where they may be interrupted, and how they are driven beside requests. */
 import { Clock, Effect } from "effect"
 
-const CHUNK = 512
-const COMPARISONS_PER_SLICE = 1_024
+const CHUNK = 128
+const COMPARISONS_PER_SLICE = 256
 
-/** Sorts by merging, with a yield after every few thousand comparisons. O(n log n), the size of the input beside it. */
+/** Sorts by merging, with a yield after every few hundred comparisons. O(n log n), the size of the input beside it. */
 export function* sortSliced<A>(items: ReadonlyArray<A>, compare: (a: A, b: A) => number): Generator<void, ReadonlyArray<A>> {
   let from: Array<A> = []
   for (let at = 0; at < items.length; at += CHUNK) {

@@ -96,7 +96,7 @@ export class Typeahead<A extends Completable> {
         from += word.length + 1
         if (scoreOf(item) > (wordScores.get(word) ?? NEVER)) wordScores.set(word, scoreOf(item))
       }
-      if ((entry & 511) === 511) yield
+      if ((entry & 63) === 63) yield
     }
     const byText = (a: Place, b: Place) => {
       const [x, y] = [texts[a.entry]!.slice(a.from), texts[b.entry]!.slice(b.from)]
@@ -108,7 +108,7 @@ export class Typeahead<A extends Completable> {
     const words: Array<{ readonly bytes: Uint8Array; readonly best: number }> = []
     for (const [word, best] of wordScores) {
       words.push({ bytes: encodeUtf8(word), best })
-      if ((words.length & 2_047) === 0) yield
+      if ((words.length & 511) === 0) yield
     }
     const sorted = yield* sortSliced(words, (a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
     const offsets = new Uint32Array(sorted.length + 1)

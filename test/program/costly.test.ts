@@ -33,9 +33,14 @@ const request = async (method: string, path: string, key: string, body?: unknown
   })
   return { status: response.status, text: await response.text() }
 }
+/** A full key that is not held back by its rate: fifty entries of a multi-search take fifty tokens. */
 const organization = async (name: string): Promise<string> => {
-  const answer = await fetch(`http://127.0.0.1:${program.port}/console/v1/organizations`, { method: "POST", headers: { authorization: `Bearer ${readFileSync(join(folder, "data", "operator.token"), "utf8").trim()}` }, body: JSON.stringify({ name, plan: "unlimited" }) })
-  return ((await answer.json()) as { readonly full_key: string }).full_key
+  const operator = async (path: string, body: unknown) => {
+    const answer = await fetch(`http://127.0.0.1:${program.port}/console/v1/${path}`, { method: "POST", headers: { authorization: `Bearer ${readFileSync(join(folder, "data", "operator.token"), "utf8").trim()}` }, body: JSON.stringify(body) })
+    return (await answer.json()) as Readonly<Record<string, string>>
+  }
+  const { id, organization_id = id } = await operator("organizations", { name, plan: "standard" })
+  return (await operator(`organizations/${organization_id}/keys`, { description: "fast", scope: "full", rate_limit_per_minute: 1_000_000 })).value!
 }
 const pagesMb = () => Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid()}/status`, "utf8"))?.[1]) / 1024
 beforeAll(async () => {

@@ -73,15 +73,13 @@ const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({ limit_ms
 const MAPPED_DOCS_MIN = 128
 
 const isLong = (plans: ReadonlyArray<SearchPlan>): boolean => plans.some((plan) => plan.isLong === true)
-/** How many of the first answers are kept for later; the next one takes too long for that here. */
+/** How many of the first answers can be kept for later; the next one takes too long for that here. */
 const keptOf = (answers: ReadonlyArray<Result<SearchAnswer>>): number => {
-  for (const [i, answer] of answers.entries()) {
-    try { if (answer.ok) answer.value.window?.keep() } catch (error) {
-      if (error !== GIVE_WAY) throw error
-      return i
-    }
-  }
-  return answers.length
+  const first = answers.findIndex((answer) => {
+    if (answer.ok) answer.value.window?.keep()
+    return answer.ok && answer.value.window?.isWhole === false
+  })
+  return first < 0 ? answers.length : first
 }
 const plansOf = (work: Work): ReadonlyArray<SearchPlan> => work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
 const unbudgeted = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan

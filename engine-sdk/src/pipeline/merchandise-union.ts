@@ -12,12 +12,12 @@ import { hitTraces, pageOfEngine, pageOfWindow, shown, traceOf, type Page } from
 import { after, all, beforeWaiting } from "./awaitable.ts"
 import { fallbackOf, type Fallback } from "./fallback.ts"
 import type { Merchandised, MerchandiseUnion, MerchandisedSearch, MerchandiseEnvironment, SearchExtras, UnionPage } from "./merchandising.ts"
-import { orLong } from "./or-long.ts"
+import { orLong, tellingTooLong } from "./or-long.ts"
 import { fieldsOf, line, prepare, stagesOf, windowSize, type Prepared } from "./prepare.ts"
 import type { Stage } from "./stage.ts"
 
 /** Invalid where the searches do not fit together (`compileUnion`); otherwise as `merchandise`. At most two engine calls. */
-export const merchandiseUnion: MerchandiseUnion = (environment, searches, page) => orLong(searches, (own) => unionOnce(environment, own, page))
+export const merchandiseUnion: MerchandiseUnion = (environment, searches, page) => orLong(searches, (own) => unionOnce(environment, own, page), (result) => [result])
 const unionOnce: MerchandiseUnion = (environment, searches, page) => {
   const compiled = compileUnion(searches.map(({ plan }) => plan), page, page.removeDuplicates)
   if (!compiled.ok) return compiled
@@ -27,8 +27,8 @@ const unionOnce: MerchandiseUnion = (environment, searches, page) => {
   const stages = unionStages(environment, searches[0], prepared)
   const union = withWindow({ ...compiled.value, plans: aligned(prepared) }, stages)
   return after(ask(environment, prepared, union, "engine"), (answer) => after(beforeWaiting(again(environment, prepared, union, answer), () => { if (answer.ok) answer.value.window?.keep() }), (second) => {
-    if (second === undefined) return finish(environment, prepared, stages, union, answer, undefined)
-    return after(ask(environment, prepared, second.union, "fallback"), (answered) => finish(environment, prepared, stages, second.union, answered, second.kind))
+    if (second === undefined) return tellingTooLong(() => finish(environment, prepared, stages, union, answer, undefined))
+    return after(ask(environment, prepared, second.union, "fallback"), (answered) => tellingTooLong(() => finish(environment, prepared, stages, second.union, answered, second.kind)))
   }))
 }
 

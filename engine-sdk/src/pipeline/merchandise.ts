@@ -9,12 +9,12 @@ import { extrasOf, hitTraces, ownFacets, pageOfEngine, pageOfWindow, shown, trac
 import { after, all, beforeWaiting, oneByOne } from "./awaitable.ts"
 import { fallbackOf, type Fallback } from "./fallback.ts"
 import type { Merchandise, Merchandised, MerchandiseEnvironment } from "./merchandising.ts"
-import { orLong } from "./or-long.ts"
+import { orLong, tellingTooLong } from "./or-long.ts"
 import { GIVEN_UP } from "./run-stages.ts"
 import { line, prepare, windowed, type Prepared } from "./prepare.ts"
 
 /** The order of stages is fixed; what a search does not need costs it nothing. Failures are those of the engine, of a rerank with the fallback `error`, and TimedOut where the request was given up. */
-export const merchandise: Merchandise = (environment, searches) => orLong(searches, (own) => merchandiseOnce(environment, own))
+export const merchandise: Merchandise = (environment, searches) => orLong(searches, (own) => merchandiseOnce(environment, own), (results) => results)
 const merchandiseOnce: Merchandise = (environment, searches) => {
   const prepared = searches.map((search, i) => prepare(environment, search, i))
   const reaching = prepared.filter(({ matched }) => matched.redirect === undefined)
@@ -60,7 +60,8 @@ const withFallbacks = (environment: MerchandiseEnvironment, answered: ReadonlyAr
   })
 }
 
-const finish = (environment: MerchandiseEnvironment, { prepared, plan, answer, fallback }: Answered): Awaitable<Result<Merchandised>> => {
+const finish = (environment: MerchandiseEnvironment, answered: Answered): Awaitable<Result<Merchandised>> => tellingTooLong(() => finishHere(environment, answered))
+const finishHere = (environment: MerchandiseEnvironment, { prepared, plan, answer, fallback }: Answered): Awaitable<Result<Merchandised>> => {
   if (!answer.ok) return answer
   if (environment.signal?.aborted === true) return fail(GIVEN_UP)
   return after(pageOf(environment, prepared, plan, answer.value), (page): Result<Merchandised> => {

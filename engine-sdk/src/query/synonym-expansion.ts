@@ -8,6 +8,8 @@ import type { SynonymItem, SynonymSet } from "./query-context.ts"
 
 const VARIANTS_MAX = 200
 const STEPS_MAX = 20_000
+/** Of all variants together: each word is stemmed, and looked for in every field. */
+const WORDS_MAX = 4_000
 /** Words of a variant, and comparisons that look for near words. */
 const VARIANT_WORDS_MAX = 200, LOOSE_STEPS_MAX = 4_000
 /** `to` is every member but the one at `except`: a list for each would be the square of the item. */
@@ -75,8 +77,8 @@ const expansionOf = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymS
   if (runsAt.every((runs) => runs.length === 0)) return []
   const original = tokens.join(" ")
   const variants = new Map<string, ReadonlyArray<string>>()
-  let steps = 0
-  const isFull = (): boolean => variants.size >= VARIANTS_MAX || steps >= STEPS_MAX
+  let steps = 0, words = 0
+  const isFull = (): boolean => variants.size >= VARIANTS_MAX || words >= WORDS_MAX || steps >= STEPS_MAX
   /** Words of the variant that is being made. */
   const prefix: string[] = []
   const walk = (at: number): void => {
@@ -84,7 +86,10 @@ const expansionOf = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymS
     steps++
     if (at === tokens.length) {
       const key = prefix.join(" ")
-      if (key !== original && !variants.has(key)) variants.set(key, [...prefix])
+      if (key !== original && !variants.has(key)) {
+        variants.set(key, [...prefix])
+        words += prefix.length
+      }
       return
     }
     for (const run of runsAt[at]) for (let member = 0; member < run.to.length; member++) {

@@ -122,7 +122,10 @@ export function* buildMissing(reader: CollectionReader, view: SegmentView, units
         if (document === undefined) {
           const text = documents.text(segment.seqs[doc])
           readCharacters += text?.length ?? 0
+          // A large document is read, parsed and taken apart in a turn each.
+          if (readCharacters > STEP_CHARACTERS) yield
           document = text === undefined ? {} : parseJson(text) as { readonly [key: string]: unknown }
+          if (readCharacters > STEP_CHARACTERS) yield
         }
         read(document, doc, builder)
         while (builder.addRest()) yield

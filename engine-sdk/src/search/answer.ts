@@ -8,7 +8,7 @@ import { bitsOf, hasBit, setBit } from "../index/bits.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import { AnswerRefused } from "./answer-budget.ts"
 import { lazyHit, partialHit, putPage, storedHit, type FoundHit } from "./answer-json.ts"
-import { Allowance, Cutoff, LateQuantum, sortSpending, spend, unlessGivenUp, within } from "./cutoff.ts"
+import { Allowance, Cutoff, GIVE_WAY, LateQuantum, sortSpending, spend, unlessGivenUp, within } from "./cutoff.ts"
 import { Execution, fixedPlace, organicPlace, type Placed } from "./execution.ts"
 import { chooseByNumber, cutByCount, numberOfValue } from "./facet-cut.ts"
 import { compareCounts, countFacets, eachOrdinal, type FacetedSet } from "./facets.ts"
@@ -208,12 +208,15 @@ class RenderedWindow implements HitWindow {
     // Vectors are views into a segment.
     const lasting = (value: FieldValue | undefined): FieldValue | undefined => value instanceof Float32Array ? value.slice() : value
     const kept = new Map(this.#fields.map((field) => [field, this.#entries.map((_entry, i) => lasting(this.value(i, field)))]))
-    this.#late.run(() => {
-      for (const hit of this.organic) void hit.highlight
-      for (const { hit } of this.injected) void hit.highlight
-    })
     this.#kept = kept
+    try {
+      this.#late.run(() => {
+        for (const hit of this.organic) void hit.highlight
+        for (const { hit } of this.injected) void hit.highlight
+      })
+    } catch (error) { if (error !== GIVE_WAY) throw error }
   }
+  get isWhole(): boolean { return !this.#late.isOver }
 }
 const withStored = <A extends WindowEntry>(entries: ReadonlyArray<A>): Array<A & { readonly stored: StoredDocument }> =>
   entries.flatMap((entry) => { const stored = entry.render.stored(entry.placed); return stored === undefined ? [] : [{ ...entry, stored }] })

@@ -81,12 +81,17 @@ export class Cutoff {
 export class LateQuantum {
   private left_ms: number
   private isRunning = false
+  /** It gave way: nothing more is made here. */ isOver = false
   constructor(search: Cutoff) { this.left_ms = search.hasQuantum ? LATE_ms : Infinity }
   run<A>(make: () => A): A {
     if (this.left_ms === Infinity || this.isRunning) return make()
+    if (this.isOver) throw GIVE_WAY
     const allowance = new Allowance(this.left_ms)
     this.isRunning = true
-    try { return within(new Cutoff(allowance, Infinity), make) } finally {
+    try { return within(new Cutoff(allowance, Infinity), make) } catch (error) {
+      this.isOver = error === GIVE_WAY
+      throw error
+    } finally {
       this.isRunning = false
       this.left_ms = Math.max(0, this.left_ms - allowance.used_ms())
     }
