@@ -13,6 +13,7 @@ import { partitionsOf, TOPICS } from "./topics.ts"
 export interface HostOptions extends Omit<WorkerSettings, "ends"> {
   /** The script of the thread; tests put one there that breaks. */
   readonly entry?: URL
+  /** Between two looks at what is past its time. */ readonly retentionEvery_ms?: number
 }
 
 export interface StreamWorkerShape {
@@ -31,9 +32,11 @@ const STOP_WITHIN_MS = 5_000
 const RESTART_AFTER_MS = 200
 const RESTART_AFTER_MAX_MS = 10_000
 const RETENTION_EVERY_MS = 10 * 60_000
+/** A thread that lived so long did not end of what ended the one before. */
+const LONG_LIFE_MS = 10 * 60_000
 const HOUR_MS = 3_600_000
 
-const make = Effect.fnUntraced(function*(options: HostOptions) {
+const make = Effect.fnUntraced(function*({ retentionEvery_ms = RETENTION_EVERY_MS, ...options }: HostOptions) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
   const progress = new Map<string, Progress>()
@@ -110,7 +113,7 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
       const reason = yield* Effect.catchCause(life, (cause) => Effect.succeed(Cause.pretty(cause)))
       restarts++
       yield* Effect.logError(`The stream worker ended and is started again: ${reason}`)
-      if (clock.currentTimeMillisUnsafe() - bornAt > RETENTION_EVERY_MS) delay_ms = RESTART_AFTER_MS
+      if (clock.currentTimeMillisUnsafe() - bornAt > LONG_LIFE_MS) delay_ms = RESTART_AFTER_MS
       yield* Effect.sleep(delay_ms)
     }
   })
@@ -154,7 +157,7 @@ const make = Effect.fnUntraced(function*(options: HostOptions) {
   yield* endsNow
   yield* Effect.forkScoped(supervise)
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(
-    Effect.sleep(RETENTION_EVERY_MS),
+    Effect.sleep(retentionEvery_ms),
     Effect.catch(retain, (error) => Effect.logError("Retention of the event log failed and is tried again later", error))
   )))
   return StreamWorker.of({ progress: Effect.sync(() => [...progress.values()]), restarts: Effect.sync(() => restarts), lag_ms })

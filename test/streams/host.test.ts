@@ -1,6 +1,6 @@
 /** The stream worker in its thread over a real log and Postgres: several partitions, reports of searches, lives that end badly. */
 import { assert, describe, it } from "@effect/vitest"
-import { Effect, Layer } from "effect"
+import { Clock, Effect, Layer } from "effect"
 import { join } from "node:path"
 import { Analytics } from "../../src/analytics/service.ts"
 import { QUERY_ID_PARTITIONS_MAX } from "../../src/events/query-id.ts"
@@ -14,22 +14,26 @@ import { Identifiers } from "../../src/ports/identifiers.ts"
 import { layerSql } from "../../src/runtime/embedded.ts"
 import { StreamWorker } from "../../streams/host.ts"
 import { decodeRecord } from "../../streams/record.ts"
-import { EVENT_FINGERPRINTS, SEARCH_SERVED } from "../../streams/topics.ts"
+import { BEHAVIOUR_EVENTS, EVENT_FINGERPRINTS, SEARCH_SERVED } from "../../streams/topics.ts"
+import { makeShiftedClock } from "../support/clock.ts"
 import { acquireTestPostgres, temporaryFolder } from "../support/postgres.ts"
 
 const minute = 60_000
-const stack = (visitorPartitions: number, entry?: URL) =>
+const stack = (visitorPartitions: number, entry?: URL, more: { readonly retentionEvery_ms?: number; readonly ahead_ms?: number } = {}) =>
   Layer.unwrap(Effect.gen(function*() {
     const server = yield* acquireTestPostgres
     const folder = yield* temporaryFolder("host")
     const { database, host, password, port, username } = server
     const logPath = join(folder, "log")
     const parts = { visitorPartitions }
+    const { ahead_ms = 0, ...options } = more
+    const { clock, forward } = yield* makeShiftedClock
+    forward(ahead_ms)
     return Layer.mergeAll(
       Events.layer(parts).pipe(Layer.provide(DedupeWindow.layerSealed({ key: [1, 2, 3, 4], topic: EVENT_FINGERPRINTS.name, folder: join(folder, "dedupe") }))),
       SearchServed.layer(parts),
       Analytics.layer,
-      StreamWorker.layer({ logPath, statePath: join(folder, "streams"), sql: { host, port, username, password, database }, ...parts, ...(entry === undefined ? {} : { entry }) })
+      StreamWorker.layer({ logPath, statePath: join(folder, "streams"), sql: { host, port, username, password, database }, ...parts, ...options, ...(entry === undefined ? {} : { entry }) }).pipe(Layer.provide(Layer.succeed(Clock.Clock, clock)))
     ).pipe(Layer.provideMerge(layerLog({ path: logPath })), Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Layer.provideMerge(layerMigrations, layerSql(server)))))
   }))
 const metrics = (organizationId: string) =>
@@ -83,6 +87,42 @@ describe("the stream worker", () => {
       assert.strictEqual(yield* worker.restarts, 3)
       assert.strictEqual((yield* eventually(metrics("org"), (answer) => answer.events === sent)).events, sent)
     }).pipe(Effect.provide(stack(1, new URL("../support/breaking-worker.ts", import.meta.url)))), 60_000)
+})
+
+describe("retention", () => {
+  const DAYS_40_MS = 40 * 24 * 60 * minute
+  const views = (count: number) => Array.from({ length: count }, (_, i) => ({ type: "view", collection: "c", document_id: "d", event_id: `view-${i}` }))
+  const bounds = Effect.flatMap(EventLog, (log) => Effect.orDie(log.bounds(BEHAVIOUR_EVENTS.name, 0)))
+
+  it.live("takes away what is past its 31 days, as soon as it is counted", () =>
+    Effect.gen(function*() {
+      const events = yield* Events
+      const { accepted } = yield* events.ingestEvents("org", views(50))
+      assert.strictEqual(accepted, 50)
+      const { endOffset, startOffset } = yield* eventually(bounds, (found) => found.endOffset > 0 && found.startOffset === found.endOffset)
+      assert.isAbove(endOffset, 0)
+      assert.strictEqual(startOffset, endOffset)
+      assert.strictEqual((yield* eventually(metrics("org"), (answer) => answer.events === 50)).events, 50)
+    }).pipe(Effect.provide(stack(1, undefined, { retentionEvery_ms: 50, ahead_ms: DAYS_40_MS }))), 60_000)
+
+  it.live("takes nothing away that no consumer has counted, however old it is", () =>
+    Effect.gen(function*() {
+      const events = yield* Events
+      assert.strictEqual((yield* events.ingestEvents("org", views(50))).accepted, 50)
+      yield* Effect.sleep(1_000)
+      const { endOffset, startOffset } = yield* bounds
+      assert.isAbove(endOffset, 0)
+      assert.strictEqual(startOffset, 0)
+    }).pipe(Effect.provide(stack(1, new URL("../support/idle-worker.ts", import.meta.url), { retentionEvery_ms: 50, ahead_ms: DAYS_40_MS }))), 60_000)
+
+  it.live("takes nothing away within its time", () =>
+    Effect.gen(function*() {
+      const events = yield* Events
+      assert.strictEqual((yield* events.ingestEvents("org", views(50))).accepted, 50)
+      assert.strictEqual((yield* eventually(metrics("org"), (answer) => answer.events === 50)).events, 50)
+      yield* Effect.sleep(500)
+      assert.strictEqual((yield* bounds).startOffset, 0)
+    }).pipe(Effect.provide(stack(1, undefined, { retentionEvery_ms: 50, ahead_ms: 30 * 24 * 60 * minute }))), 60_000)
 })
 
 describe("reports of answered searches", () => {

@@ -10,7 +10,7 @@ import { compileParameters } from "../query/compile-search.ts"
 import { SHARED_PAGING, unionPaging } from "../query/compile-union.ts"
 import { allOf, parseFilter } from "../query/filter-parser.ts"
 import { applyPreset, fillGaps, textParameters, type Parameters } from "../query/parameters.ts"
-import { DEFAULT_LIMITS, fieldNamed, type SearchContext } from "../query/query-context.ts"
+import { DEFAULT_LIMITS, fieldNamed, type KnownFilters, type SearchContext } from "../query/query-context.ts"
 import type { CollectionInfo } from "../schema.ts"
 import { AnswerBudget, AnswerRefused } from "../search/answer-budget.ts"
 import { givingWay } from "../turns.ts"
@@ -61,7 +61,7 @@ const narrowed = (asked: Parameters, { exclude_fields: hidden, include_fields: s
  * The plan of one search over a collection (name or alias). Placeholders of curation rules ask the engine; an engine
  * that answers later makes this compile again with what it learned. Query texts are embedded here too.
  */
-export const planSearch = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller = {}, budget?: AnswerBudget): Promise<Result<SearchPlan>> => {
+export const planSearch = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller = {}, budget?: AnswerBudget, filters?: KnownFilters): Promise<Result<SearchPlan>> => {
   const forced = forcedFilterOf(context, collection, caller)
   // What the caller did wrong goes before what its restrictions do not allow.
   const lookups = new Lookups(context, collection, forced.ok ? forced.value : undefined)
@@ -75,6 +75,7 @@ export const planSearch = async (context: OperationContext, collection: Collecti
     limits: context.limits,
     ...(caller.fields === undefined ? {} : { fields: caller.fields }),
     ...(budget === undefined ? {} : { budget }),
+    ...(filters === undefined ? {} : { filters }),
   }
   for (let round = 0; ; round++) {
     const plan = compileParameters(parameters, searchContext)
@@ -163,10 +164,10 @@ const enveloped = (context: OperationContext, { collection, parameters, plan }: 
   budget?.wrote(text.length + more.length)
   return more === "{}" ? text : `${text.slice(0, -1)},${more.slice(1)}`
 }
-const planned = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller, budget: AnswerBudget): Promise<Result<PlannedSearch>> => {
+const planned = async (context: OperationContext, collection: CollectionInfo, parameters: Parameters, caller: Caller, budget: AnswerBudget, filters?: KnownFilters): Promise<Result<PlannedSearch>> => {
   const refusal = caller.refusalOfSearch?.(parameters)
   if (refusal !== undefined) return fail(refusal)
-  const plan = await planSearch(context, collection, parameters, caller, budget)
+  const plan = await planSearch(context, collection, parameters, caller, budget, filters)
   if (!plan.ok) return plan
   return ok({ plan: plan.value, collection, parameters, merchandise: context.merchandising?.of(collection, parameters), ...(caller.fields === undefined ? {} : { fields: caller.fields }) })
 }
@@ -255,9 +256,9 @@ const separateSearches = async (context: OperationContext, entries: ReadonlyArra
   // Fifty searches are a lot to compile, and to write: others get their turn in between.
   const budget = budgetOf(context)
   const give = givingWay()
-  const plans: Array<Result<PlannedSearch>> = []
+  const plans: Array<Result<PlannedSearch>> = [], filters: KnownFilters = new Map()
   for (const entry of entries) {
-    plans.push(await planEntry(context, entry, caller, COLLECTION_NOT_FOUND, budget))
+    plans.push(await planEntry(context, entry, caller, COLLECTION_NOT_FOUND, budget, filters))
     await give()
   }
   const answers = await answersOf(context, plans.flatMap((plan) => plan.ok ? [plan.value] : []))
@@ -275,15 +276,15 @@ const separateSearches = async (context: OperationContext, entries: ReadonlyArra
   }
   return ok({ status: 200, text: `{"results":[${results.join(",")}]}` })
 }
-const planEntry = async (context: OperationContext, entry: Entry, caller: Caller, missing: EngineError, budget: AnswerBudget): Promise<Result<PlannedSearch>> => {
+const planEntry = async (context: OperationContext, entry: Entry, caller: Caller, missing: EngineError, budget: AnswerBudget, filters: KnownFilters): Promise<Result<PlannedSearch>> => {
   const refusal = caller.refusalOf?.(entry.collection)
   if (refusal !== undefined) return fail(refusal)
   const collection = resolveCollection(context, entry.collection)
-  return collection === undefined ? fail(missing) : planned(context, collection, entry.parameters, caller, budget)
+  return collection === undefined ? fail(missing) : planned(context, collection, entry.parameters, caller, budget, filters)
 }
 const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Entry>, shared: QueryParameters, removeDuplicates: boolean, caller: Caller): Promise<Answered> => {
   const failed = (error: EngineError): Answered => isAway(error) ? fail(error) : ok({ status: 200, text: failureText(error) })
-  const searches: PlannedSearch[] = []
+  const searches: PlannedSearch[] = [], filters: KnownFilters = new Map()
   for (const entry of entries) {
     // Before it is told whether any of them exists.
     const refusal = caller.refusalOf?.(entry.collection)
@@ -298,7 +299,7 @@ const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Ent
   const give = givingWay()
   for (const entry of entries) {
     await give()
-    const plan = await planEntry(context, entry, caller, notFound(`\`${entry.collection}\` collection not found.`), budget)
+    const plan = await planEntry(context, entry, caller, notFound(`\`${entry.collection}\` collection not found.`), budget, filters)
     if (!plan.ok) return failed(plan.error)
     searches.push(plan.value)
   }

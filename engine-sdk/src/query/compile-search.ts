@@ -3,7 +3,7 @@
  * wrong is what the caller hears. Nothing is executed here, except that curation placeholders may ask the engine
  * whether a value exists.
  */
-import { analyzerOf, createAnalyzer } from "../analysis/mod.ts"
+import { type Analyzer, analyzerOf, createAnalyzer } from "../analysis/mod.ts"
 import { isSelected } from "../documents/select.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import type { FacetRequest, Filter, GroupRequest, HighlightRequest, SearchPlan, Selection, SortKey, TextQuery, VectorQuery } from "../plan.ts"
@@ -56,6 +56,19 @@ const templates = new TemplateCache<Template>()
 
 interface Paging { readonly offset: number; readonly limit: number; readonly page: number | undefined; readonly echoOffset: number | undefined }
 type Checked<A> = Result<A>
+/** Characters from which on reading a filter costs more than looking whether it was read. */
+const LONG_FILTER = 200
+
+/** Of variants that several searches have in common; both are made anew when dictionaries or synonyms change. */
+const stemmed = new WeakMap<ReadonlyArray<ReadonlyArray<string>>, WeakMap<Analyzer, TextQuery["synonyms"]>>()
+const stemmedOf = (variants: ReadonlyArray<ReadonlyArray<string>>, analyzer: Analyzer): TextQuery["synonyms"] => {
+  if (variants.length === 0) return []
+  let own = stemmed.get(variants)
+  if (own === undefined) stemmed.set(variants, own = new WeakMap())
+  let made = own.get(analyzer)
+  if (made === undefined) own.set(analyzer, made = variants.map((tokens) => ({ tokens: tokens.map((token) => analyzer.stem(token)) })))
+  return made
+}
 
 class Compilation {
   readonly #parameters: Parameters
@@ -139,7 +152,7 @@ class Compilation {
     // Joins of the filter decide what is included, but include errors come first.
     const early = parseSelection(p.include_fields ?? "", p.exclude_fields ?? "", undefined, sortContext)
     if (!early.ok) return early
-    const filter = parseFilter(p.filter_by ?? "", this.#fields)
+    const filter = this.#filter(p.filter_by ?? "")
     if (!filter.ok) return filter
     const facets = this.#named("facet_by", this.#facets())
     if (!facets.ok) return facets
@@ -170,6 +183,16 @@ class Compilation {
     return this.#assemble({ found, outcome, filter: effective.value, facets: facets.value, facetQuery: facetQuery.value, paging: paging.value, dropMode: dropMode.value, pins: pins.value, sort: sort.value, synonymSets: synonyms.value, selection })
   }
 
+  #filter(text: string): ReturnType<typeof parseFilter> {
+    const { filters } = this.#context
+    if (filters === undefined || text.length < LONG_FILTER) return parseFilter(text, this.#fields)
+    const key = `${this.#validateNames} ${this.#integers.max_filter_by_candidates} ${text}`
+    let own = filters.get(this.#schema)
+    if (own === undefined) filters.set(this.#schema, own = new Map())
+    let filter = own.get(key)
+    if (filter === undefined) own.set(key, filter = parseFilter(text, this.#fields))
+    return filter
+  }
   #assemble(parts: Parts): Checked<SearchPlan> {
     const p = this.#parameters
     const { found, outcome, paging } = parts
@@ -345,22 +368,23 @@ class Compilation {
     if (parsed.onlyStopwords || parsed.phrases.some((phrase) => phrase.length === 0)) return nothing
     const prefix = booleanOf(p, "synonym_prefix", false)
     const variants = parsed.phrases.length > 0 && parsed.words.length === 0 ? [] : expandSynonyms(parsed.words, parts.synonymSets, { locale: top.locale, prefix, numTypos: this.#integers.synonym_num_typos })
-    const query = this.#textQuery(found.queryFields, parsed, variants, parts, (token) => analyzer.stem(token), prefix, known)
+    const query = this.#textQuery(found.queryFields, parsed, variants, parts, analyzer, prefix, known)
     if (rankingOf(p) === undefined) return { nothing: false, query }
     const asked = outcome.words === undefined ? askedText(q, found.stopwords, this.#limits.query_words_max) : outcome.words.join(" ")
     const relevance = relevanceQuery(p, this.#schema, asked, variants, this.#integers.drop_tokens_threshold, this.#visible)
     return { nothing: false, query: relevance === undefined ? query : { ...query, relevance } }
   }
-  #textQuery(queryFields: QueryFields, parsed: QueryWords, variants: ReadonlyArray<ReadonlyArray<string>>, parts: Parts, stem: (token: string) => string, synonymPrefix: boolean, known: TextQuery | undefined): TextQuery {
+  #textQuery(queryFields: QueryFields, parsed: QueryWords, variants: ReadonlyArray<ReadonlyArray<string>>, parts: Parts, analyzer: Analyzer, synonymPrefix: boolean, known: TextQuery | undefined): TextQuery {
     const p = this.#parameters
     const numbers = this.#integers
     const matchType = p.text_match_type
+    const stem = (token: string): string => analyzer.stem(token)
     const words = {
       tokens: parsed.words.map(stem),
       surface: parsed.words,
       phrases: parsed.phrases,
       excluded: parsed.excluded.map((each) => each.length === 1 ? each.map(stem) : each),
-      synonyms: variants.map((tokens) => ({ tokens: tokens.map(stem) })),
+      synonyms: stemmedOf(variants, analyzer),
     }
     if (known !== undefined) return { ...known, ...words }
     return {

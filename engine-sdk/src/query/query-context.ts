@@ -2,6 +2,7 @@
  * What a compiler may know about the world: schemas of this namespace, named resources, the clock and limits. Everything
  * is read synchronously; what must be asked of an engine goes through `matchesAny`.
  */
+import type { Result } from "../errors.ts"
 import { analyzerOf, type Analyzer } from "../analysis/mod.ts"
 import type { Filter } from "../plan.ts"
 import type { AnswerBudget } from "../search/answer-budget.ts"
@@ -68,7 +69,10 @@ export interface SearchContext {
   readonly limits?: Partial<QueryLimits>
   /** What the caller may name and see, of every collection; undefined = all (`field-list.ts`). */ readonly fields?: FieldList
   /** Of the request: plans carry it. */ readonly budget?: AnswerBudget
+  /** Of the request: long filters that its searches have in common are read once. */ readonly filters?: KnownFilters
 }
+/** Filters that were read, by schema and by whatever else decides how; each for one caller. */
+export type KnownFilters = Map<CollectionSchema, Map<string, Result<Filter | undefined>>>
 
 /** The part of the context that filters, sorts and facets need, for one schema. */
 export interface FieldContext {

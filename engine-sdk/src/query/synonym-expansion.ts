@@ -51,10 +51,10 @@ const matcherOf = (set: SynonymSet, locale: string): Matcher => {
 
 export interface SynonymOptions { readonly locale: string; readonly prefix: boolean; readonly numTypos: number }
 /**
- * The last ones, up to about a megabyte: searches of one request, and rules of one search, often ask the same. Sets are replaced,
+ * The last ones, up to a few megabytes: searches of one request, and rules of one search, often ask the same. Sets are replaced,
  * never changed, so one that is known is the same for whoever has it.
  */
-const EXPANDED_MAX = 32, EXPANDED_WORDS_MIN = 3, EXPANDED_WORDS_MAX = 2_000
+const EXPANDED_MAX = 16, EXPANDED_WORDS_MIN = 3, EXPANDED_WORDS_MAX = 6_000
 const expanded: Array<{ readonly key: string; readonly sets: ReadonlyArray<SynonymSet>; readonly variants: ReadonlyArray<ReadonlyArray<string>> }> = []
 export const expandSynonyms = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymSet>, options: SynonymOptions): ReadonlyArray<ReadonlyArray<string>> => {
   if (tokens.length === 0 || sets.length === 0) return []
