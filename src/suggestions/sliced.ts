@@ -28,14 +28,14 @@ export function* sortSliced<A>(items: ReadonlyArray<A>, compare: (a: A, b: A) =>
 }
 
 /** How long requests wait for a slice at most, beside one step of the generator. */
-const SLICE_MS = 2
+const SLICE_NS = 500_000n
 
 /** Drives a generator to its end, giving way to requests between slices. */
 export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
   Effect.gen(function*() {
     const clock = yield* Clock.Clock
     for (;;) {
-      for (const until = clock.currentTimeMillisUnsafe() + SLICE_MS; clock.currentTimeMillisUnsafe() < until;) {
+      for (const until = clock.currentTimeNanosUnsafe() + SLICE_NS; clock.currentTimeNanosUnsafe() < until;) {
         const step = steps.next()
         if (step.done === true) return step.value
       }
