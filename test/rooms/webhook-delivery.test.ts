@@ -317,4 +317,4 @@ it.live("events of two organizations in one batch go to each one's own endpoints
     expect(named(own)).toEqual([0, 1, 2].map((n) => `${ORGANIZATION} ${n}`))
     expect(named(others)).toEqual([0, 1, 2].map((n) => `org_other ${n}`))
     expect((yield* timed(webhooks.deliveries("org_other", theirs.id, { cursor: undefined, limit: 250 }))).length).toBe(3)
-  }).pipe(Effect.provide(stack(true)), Effect.scoped), 60_000)
+  }).pipe(Effect.scoped, Effect.provide(stack(true))), 60_000)
