@@ -104,3 +104,22 @@ describe("items of a set that come at the same moment", () => {
     }
   })
 })
+
+describe("integers beyond 2^53", () => {
+  const big = "9223372036854776000"
+  it("are kept in what takes any JSON, and break no later change of it", async () => {
+    expect((await send("PATCH", "/v1/collections/goods", `{"metadata":{"touched":[{},${big}]}}`)).status).toBe(200)
+    expect((await send("PATCH", "/v1/collections/goods", { fields: [{ name: "more", type: "string", optional: true }] })).status).toBe(200)
+    expect((await send("GET", "/v1/collections/goods")).text).toContain(big)
+    const statuses = [
+      await send("PUT", "/v1/presets/big", `{"value":{"q":"x","n":${big}}}`),
+      await send("PUT", "/v1/curation_sets/big", `{"items":[{"id":"a","rule":{"query":"x","match":"exact"},"includes":[{"id":"1","position":1}],"metadata":{"n":${big}}}]}`),
+      await send("PUT", "/v1/curation_sets/metric", `{"items":[{"id":"a","rule":{"query":"x","match":"exact"},"diversity":{"similarity_metric":[{"field":"title","method":${big}}]}}]}`),
+      await send("PUT", "/v1/collections/goods/search_rules", `{"banners":[{"id":"b","query":"x","content":{"n":${big}}}]}`),
+      await send("POST", "/v1/collections", `{"name":"embedded","fields":[{"name":"t","type":"string"},{"name":"v","type":"float[]","embed":{"from":["t"],"model_config":{"model_name":"x","n":${big}}}}]}`),
+      await send("GET", "/v1/collections/goods/documents/search?q=x&query_by=title&preset=big")
+    ].map(({ status }) => status)
+    expect(statuses.filter((status) => status >= 500)).toEqual([])
+    expect(statuses.slice(0, 2)).toEqual([200, 200])
+  })
+})

@@ -16,9 +16,10 @@ import { launch, type Launched } from "../support/launched.ts"
 const seed = process.env.DOWSER_COSTLY_SEED ?? "dowser"
 const searches = Number(process.env.DOWSER_COSTLY_SEARCHES ?? 60)
 /** Of the searching thread, between a small search and its answer. The suite has other work beside it, so there it only finds what goes far beyond. */
-const WAIT_MS = process.env.DOWSER_COSTLY_SEARCHES === undefined ? 200 : 50
+const isLong = process.env.DOWSER_COSTLY_SEARCHES !== undefined
+const WAIT_MS = isLong ? 50 : 300
 /** At once, half of each organization. */
-const AT_ONCE = 8
+const AT_ONCE = isLong ? 8 : 2
 /** Own pages of the program: the index of the catalogue, what two threads derive from it, heaps that are collected when they like. */
 const GROWTH_MB_MAX = 600
 

@@ -77,7 +77,7 @@ describe(`${requests} hostile requests (seed ${seed})`, () => {
       attacker = await world.refurnish("Attacker", attacker)
       decoy = await world.refurnish("Decoy", decoy)
       pages.push(pagesMb())
-      expect(pages.at(-1)).toBeLessThan(PAGES_MB_MAX)
+      expect(pages.at(-1), `own pages, MB: ${pages.map((mb) => mb.toFixed(0)).join(" ")}`).toBeLessThan(PAGES_MB_MAX)
     }
     const warm = pages.slice(WARM_UP / PER_ROUND)
     process.stdout.write(`own memory after each ${PER_ROUND}, MB: ${pages.map((mb) => mb.toFixed(0)).join(" ")}\n`)

@@ -25,7 +25,7 @@ export class RemoteWriter implements WriterPort {
   private readonly lost: (message: string) => void
   private readonly prepare: NonNullable<WriterMemory["prepare"]>
   private readonly unread: SearchingSide["unread"]
-  private readonly waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void }>()
+  private readonly waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void; hasDocuments: boolean }>()
   private nextCall = 1
   private ready: { resolve: () => void; reject: (error: Error) => void } | undefined
   private isClosing = false
@@ -63,7 +63,8 @@ export class RemoteWriter implements WriterPort {
       case "answer": {
         const call = this.waiting.get(message.id)
         this.waiting.delete(message.id)
-        const value = parseJson(message.text)
+        // Only documents have integers beyond a double's; a schema's metadata is what any JSON reader makes of it.
+        const value: unknown = call?.hasDocuments === true ? parseJson(message.text) : JSON.parse(message.text)
         call?.resolve(value === null ? undefined : value)
         return
       }
@@ -95,7 +96,7 @@ export class RemoteWriter implements WriterPort {
   private call<A>(method: WriterCall["method"], args: ReadonlyArray<unknown>, body = "", parts = 0): Promise<A> & { readonly id: number } {
     const id = this.nextCall++
     const answer = this.isGone ? Promise.reject<A>(new Error("The engine's writer has stopped.")) : new Promise<A>((resolve, reject) => {
-      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject })
+      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, hasDocuments: method === "write" })
       Atomics.add(this.posted, 0, 1)
       this.post({ kind: "call", id, method, head: stringifyJson(args), body, parts })
     })

@@ -3,7 +3,7 @@
  * shared slabs, so publishing one to the searching thread copies nothing.
  */
 import { parentPort, workerData } from "node:worker_threads"
-import { parseJson, stringifyJson } from "../documents/mod.ts"
+import { stringifyJson } from "../documents/mod.ts"
 import type { KeepLimits, SchemaChange } from "../engine.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
@@ -58,7 +58,7 @@ const restOf = ({ id, parts }: WriterCall): MoreOperations | undefined => {
 }
 const keepsOf = (given: unknown): KeepLimits | undefined => given === null ? undefined : given as KeepLimits
 const run = async (call: WriterCall): Promise<unknown> => {
-  const head = parseJson(call.head) as unknown[]
+  const head = JSON.parse(call.head) as unknown[]
   switch (call.method) {
     case "create": return writer.create(head[0] as string, head[1] as CollectionSchema, head[2] as number, keepsOf(head[3]))
     case "alter": return writer.alter(head[0] as string, head[1] as string, head[2] as SchemaChange, keepsOf(head[3]))
