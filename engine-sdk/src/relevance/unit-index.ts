@@ -98,9 +98,11 @@ export class UnitBuilder {
   addRest(): boolean {
     const { rest } = this
     for (this.taken = 0; this.restFirst < rest.length && this.taken < PIECE_CHARACTERS;) {
-      const text = rest[this.restFirst], from = this.restAt, most = PIECE_CHARACTERS - this.taken
+      const text = rest[this.restFirst], from = this.restAt
+      // What is shorter than a piece is never cut: its words would be two.
+      if (this.taken > 0 && this.taken + text.length > PIECE_CHARACTERS) break
       // Between two words, where there are any.
-      const space = text.length - from <= most ? -1 : text.lastIndexOf(" ", from + most), end = text.length - from <= most ? text.length : space > from ? space : from + most
+      const most = from + PIECE_CHARACTERS, space = text.length <= most ? -1 : text.lastIndexOf(" ", most), end = text.length <= most ? text.length : space > from ? space : most
       this.addPiece(text.slice(from, end), from > 0)
       this.taken += end - from + VALUE_CHARACTERS
       this.restAt = end
