@@ -22,15 +22,22 @@ const PER_ROUND = 2_500
 const WARM_UP = 5_000
 /** The collector of garbage has to live with this, so what is kept by mistake ends the program. */
 const HEAP_MB = 160
-/** Own pages of the program: two heaps (it and its stream worker), their young generations, compiled code, bodies in flight. */
-const PAGES_MB_MAX = 500
+/**
+ * Own pages of the program. Seen at most, in 110,000 requests: heap 150 and its stream worker's 118 (70 and 30 of them
+ * live), what is not in heaps 130, three more threads 35, code 21, bodies in flight.
+ */
+const PAGES_MB_MAX = 550
 /**
  * More than after the warm-up, of a median of readings: heaps that are collected when they like, up to `HEAP_MB` each
  * before they must, and two bodies of 30 MB that wait for the collector. What is kept by mistake comes again with every
  * request: a kilobyte of each is 110 MB in 110,000.
  */
 const GROWTH_MB_MAX = 150
-/** In a run of `LONG` requests and more the last third has at most so much more than the one before it: no slope is left. */
+/**
+ * In a run of `LONG` requests and more the lowest reading of the last third is at most so much above that of the third
+ * before it: no slope is left. The lowest, since the stream worker's heap is a saw whose tooth is 40 MB of garbage and
+ * 35,000 requests long.
+ */
 const LONG = 110_000, SLOPE_MAX = 1.05
 
 let folder: string
@@ -81,11 +88,11 @@ describe(`${requests} hostile requests (seed ${seed})`, () => {
     }
     const warm = pages.slice(WARM_UP / PER_ROUND)
     process.stdout.write(`own memory after each ${PER_ROUND}, MB: ${pages.map((mb) => mb.toFixed(0)).join(" ")}\n`)
-    const third = Math.floor(warm.length / 3), middle = medianOf(warm.slice(third, 2 * third)), end = medianOf(warm.slice(-third))
-    const measured = `own memory after ${requests} requests, MB: start ${pages[0]!.toFixed(0)}, warm ${warm[0]!.toFixed(0)}, middle third ${middle?.toFixed(0)}, last third ${end?.toFixed(0)}`
+    const third = Math.floor(warm.length / 3), middle = Math.min(...warm.slice(third, 2 * third)), last = Math.min(...warm.slice(-third)), end = medianOf(warm.slice(-third))
+    const measured = `own memory after ${requests} requests, MB: start ${pages[0]!.toFixed(0)}, warm ${warm[0]!.toFixed(0)}, lowest of the middle third ${middle.toFixed(0)}, of the last ${last.toFixed(0)}, its median ${end?.toFixed(0)}`
     process.stdout.write(`${measured}\n`)
     if (third > 0) expect(end - warm[0]!, measured).toBeLessThan(GROWTH_MB_MAX)
-    if (requests >= LONG) expect(end / middle, measured).toBeLessThan(SLOPE_MAX)
+    if (requests >= LONG) expect(last / middle, measured).toBeLessThan(SLOPE_MAX)
     // Refusals alone would prove little: nearly every operation has also done what it is for.
     if (requests >= 10_000) expect(operations.filter(({ id }) => !answered.has(id)).length, operations.filter(({ id }) => !answered.has(id)).map(({ id }) => id).join(" ")).toBeLessThan(seldom)
     expect(await world.bystanderState()).toEqual(before)
