@@ -6,6 +6,8 @@ import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { denoFlags } from "./deno-flags.mjs"
+import { channel, keepPostgres } from "./kept-postgres.mjs"
+import { nativeFolder } from "./postgres-server.mjs"
 import { runAs } from "./run-as.mjs"
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)))
@@ -71,20 +73,25 @@ const memory = { MALLOC_MMAP_THRESHOLD_: "1048576", MALLOC_TRIM_THRESHOLD_: "104
 function run(script, args, environment = {}) {
   const { binary, flags } = runtime()
   const cwd = process.env.INIT_CWD ?? process.cwd()
-  const user = script === at("src", "main.ts") ? runAs(args[0], args.slice(1), process.env, cwd, [binary, script, at("node_modules", "effect", "package.json")]) : undefined
+  const user = script === at("src", "main.ts") ? runAs(args[0], args.slice(1), process.env, cwd, [binary, script, at("node_modules", "effect", "package.json")], () => [join(nativeFolder(), "bin", "postgres")]) : undefined
   if (typeof user === "string") fail(user)
+  const kept = user?.postgres
   const child = spawn(binary, [...flags, script, ...args], {
     cwd, ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
-    env: { ...memory, ...process.env, ...environment, ...user?.env, DENO_NO_UPDATE_CHECK: "1", NO_UPDATE_NOTIFIER: "1" },
-    stdio: "inherit"
+    env: { ...memory, ...process.env, ...environment, ...user?.env, ...(kept === undefined ? {} : channel.env), DENO_NO_UPDATE_CHECK: "1", NO_UPDATE_NOTIFIER: "1" },
+    stdio: kept === undefined ? "inherit" : channel.stdio
   })
+  const postgres = kept === undefined ? undefined : keepPostgres(child, kept.folder, kept.user)
   const stop = (signal) => child.kill(signal)
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => stop(signal === "SIGHUP" ? "SIGTERM" : signal))
   const parent = process.ppid
   const watch = setInterval(() => { if (process.ppid !== parent) stop("SIGTERM") }, 250)
   return new Promise((resolve) => {
     child.on("error", (error) => { process.stderr.write(String(error) + "\n"); resolve(1) })
-    child.on("exit", (code, signal) => { clearInterval(watch); resolve(code ?? (signal ? 143 : 1)) })
+    child.on("exit", (code, signal) => {
+      clearInterval(watch)
+      void Promise.resolve(postgres?.stopped()).then(() => resolve(code ?? (signal ? 143 : 1)))
+    })
   })
 }
 

@@ -9,9 +9,10 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs"
 import { setPriority } from "node:os"
+import { BACKGROUND } from "../../scripts/postgres-server.mjs"
 
 /** Gets a fifteenth of what an equal at 0 gets when both want one processor, and all of what is left. */
-export const BACKGROUND = 12
+export { BACKGROUND }
 
 /** Where priorities are not to be had, everything stays equal: that is no failure. */
 const giveWay = (pid: number): void => {

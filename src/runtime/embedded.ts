@@ -12,7 +12,8 @@ import { type GuardOptions, guardEngine } from "../ports/guarded-engine.ts"
 import { layerEmbedded as layerEmbeddedLog } from "../ports/event-log-lmdb.ts"
 import { assemble, type RuntimeOptions } from "./assemble.ts"
 import type { DataFolder } from "./data-folder.ts"
-import { type PostgresServer, startEmbeddedPostgres } from "./embedded-postgres.ts"
+import type { PostgresServer } from "./embedded-postgres.ts"
+import { startPostgres } from "./kept-postgres.ts"
 import { superviseEngine } from "./supervised-engine.ts"
 
 export const layerSql = (server: Omit<PostgresServer, "stop" | "died">) =>
@@ -45,7 +46,7 @@ export const layerGuarded = (engine: SearchEngine, options: GuardOptions = {}): 
 
 export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) => Layer.unwrap(Effect.gen(function*() {
   // The server lives as long as the layer's scope; it is stopped after everything that talks to it.
-  const server = yield* Effect.acquireRelease(Effect.promise(() => startEmbeddedPostgres(join(folder.path, "postgres"))), (running) => Effect.promise(running.stop))
+  const server = yield* Effect.acquireRelease(Effect.promise(() => startPostgres(join(folder.path, "postgres"))), (running) => Effect.promise(running.stop))
   const visitorPartitions = VISITOR_PARTITIONS_EMBEDDED
   const logPath = join(folder.path, "log")
   const { database, host, password, port, username } = server

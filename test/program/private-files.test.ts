@@ -1,6 +1,6 @@
 /** What a started program writes is nobody else's: modes of every file and folder, also of one that an older version left open. */
 import { spawnSync } from "node:child_process"
-import { chmodSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, it } from "vitest"
@@ -37,7 +37,7 @@ it("every file below the data folder is its owner's alone, after a start over an
     expect(statusOf(program.pid(), "Umask")).toBe("0077")
     expect(open(data)).toEqual([])
     // Root lets Postgres' own user pass, and see nothing.
-    expect((lstatSync(data).mode & 0o777).toString(8)).toBe(statusOf(program.pid(), "Uid").startsWith("0\t") ? "710" : "700")
+    expect((lstatSync(data).mode & 0o777).toString(8)).toBe(isRoot ? "710" : "700")
     program.signal("SIGTERM")
     expect(await program.exited).toBe(0)
   }
@@ -56,8 +56,15 @@ it("every file below the data folder is its owner's alone, after a start over an
   await once(0o022)
 }, 60_000)
 
-it.skipIf(!isOpenClone)("started as root, the program, its workers and Postgres are nobody's, and so is the folder", async () => {
-  const data = join(folder, "handed-over")
+const NOBODY = 65_534
+const uidOf = (name: string): number => Number(readFileSync("/etc/passwd", "utf8").split("\n").map((line) => line.split(":")).find(([first]) => first === name)![2])
+/** Of every file below a folder, leaving out what `skipped` names in it. */
+const owners = (path: string, skipped?: string): ReadonlyArray<number> => [...new Set(readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
+  entry.name === skipped ? [] : [lstatSync(join(path, entry.name)).uid, ...entry.isDirectory() ? owners(join(path, entry.name)) : []]))]
+const canRead = (uid: number, path: string): boolean => spawnSync("cat", [path], { cwd: "/", uid, gid: uid }).status === 0
+
+it.skipIf(!isOpenClone)("started as root, the program and Postgres are users of their own, and neither reads what is the other's", async () => {
+  const data = join(folder, "handed-over"), daemon = uidOf("daemon")
   // Made by root first: what is there is handed over.
   const first = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
   expect(statusOf(first.pid(), "Uid").startsWith("0\t")).toBe(true)
@@ -65,24 +72,52 @@ it.skipIf(!isOpenClone)("started as root, the program, its workers and Postgres 
   expect((lstatSync(data).mode & 0o777).toString(8)).toBe("710")
   first.signal("SIGTERM")
   expect(await first.exited).toBe(0)
-  const program = await launch(data)
-  expect(statusOf(program.pid(), "Uid")).toBe("65534\t65534\t65534\t65534")
-  const servers = processesNaming(join(data, "postgres"))
-  expect(servers.length).toBeGreaterThan(0)
-  for (const pid of servers) expect(statusOf(pid, "Uid").startsWith("65534")).toBe(true)
-  expect((lstatSync(data).mode & 0o777).toString(8)).toBe("700")
-  const owners = (path: string): ReadonlyArray<number> => readdirSync(path, { withFileTypes: true }).flatMap((entry) => [lstatSync(join(path, entry.name)).uid, ...entry.isDirectory() ? owners(join(path, entry.name)) : []])
-  expect([...new Set([lstatSync(data).uid, ...owners(data)])]).toEqual([65_534])
-  expect(open(data)).toEqual([])
-  expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
-  program.signal("SIGTERM")
-  expect(await program.exited).toBe(0)
+  for (const start of ["once", "again"]) {
+    const program = await launch(data)
+    expect(statusOf(program.pid(), "Uid"), start).toBe(`${NOBODY}\t${NOBODY}\t${NOBODY}\t${NOBODY}`)
+    const servers = processesNaming(join(data, "postgres"))
+    expect(servers.length).toBeGreaterThan(0)
+    for (const pid of servers) expect(statusOf(pid, "Uid")).toBe(`${daemon}\t${daemon}\t${daemon}\t${daemon}`)
+    expect([lstatSync(data).uid, ...owners(data, "postgres")].every((uid) => uid === NOBODY)).toBe(true)
+    expect(owners(join(data, "postgres"))).toEqual([daemon])
+    expect([canRead(daemon, join(data, "operator.key")), canRead(daemon, join(data, "postgres.password")), canRead(daemon, join(data, "postgres", "PG_VERSION"))]).toEqual([false, false, true])
+    expect([canRead(NOBODY, join(data, "operator.key")), canRead(NOBODY, join(data, "postgres", "PG_VERSION"))]).toEqual([true, false])
+    expect((lstatSync(data).mode & 0o777).toString(8)).toBe("710")
+    expect(open(data)).toEqual([])
+    expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
+    // The second over the same folder ends nothing of the first.
+    const second = await launch(data).catch((error: Error) => error.message)
+    expect(second).toContain("is in use by a running Dowser")
+    expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
+    program.signal("SIGTERM")
+    expect(await program.exited).toBe(0)
+    expect(processesNaming(join(data, "postgres"))).toEqual([])
+  }
   const again = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
   expect((await fetch(`http://127.0.0.1:${again.port}/health`)).status).toBe(200)
   again.signal("SIGTERM")
   expect(await again.exited).toBe(0)
   const refused = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "not-there" }).catch((error: Error) => error.message)
   expect(refused).toContain("DOWSER_RUN_AS names not-there, which /etc/passwd does not have.")
+  const refusedPostgres = await launch(data, ["--no-demo"], undefined, { DOWSER_POSTGRES_RUN_AS: "root" }).catch((error: Error) => error.message)
+  expect(refusedPostgres).toContain("DOWSER_POSTGRES_RUN_AS names root, as whom Postgres does not run.")
+}, 60_000)
+
+it.skipIf(!isOpenClone)("started as root, Postgres ends with its launcher, and what both left is taken up again", async () => {
+  const data = join(folder, "killed")
+  const program = await launch(data)
+  const servers = () => processesNaming(join(data, "postgres"))
+  expect(servers().length).toBeGreaterThan(0)
+  const pid = program.pid()
+  program.signal("SIGKILL")
+  await program.exited
+  await expect.poll(() => servers().length, { timeout: 15_000 }).toBe(0)
+  await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false)
+  const again = await launch(data)
+  expect((await fetch(`http://127.0.0.1:${again.port}/health`)).status).toBe(200)
+  process.kill(again.pid(), "SIGKILL")
+  await again.exited
+  expect(servers()).toEqual([])
 }, 60_000)
 
 it.skipIf(!isOpenClone)("started as root, nothing of a folder is given away that holds something else, and links are not followed", async () => {

@@ -95,7 +95,10 @@ export const backup = Effect.fn("runtime.backup")(function*(dataDir: string, giv
   if (!existsSync(join(data, "postgres"))) return yield* refuse("This Dowser is one of several processes (--mode distributed): its rows and its events are in the Postgres and the Kafka that it was given, which have their own tools for that (pg_dump, or a base backup; topics by mirroring). Only its search engine's documents are in its data folder.")
   if (!emptyFolder(to)) return yield* refuse(`${to} is not an empty folder; a backup is written into a new one.`)
   if (`${to}/`.startsWith(`${data}/`)) return yield* refuse("A backup inside the data folder would be lost with it; choose another place.")
-  const server = runningServer(join(data, "postgres"))
+  const server = yield* Effect.try({
+    try: () => runningServer(join(data, "postgres")),
+    catch: (error) => new StartRefused((error as { readonly code?: string }).code === "EACCES" ? `The database of ${data} belongs to another user, as root started it: take the backup as root as well.` : `The database of ${data} cannot be asked: ${(error as Error).message}.`)
+  })
   if (server === undefined) return yield* refuse(`The database of ${data} does not run; see what the program says.`)
 
   const work = Effect.gen(function*() {
