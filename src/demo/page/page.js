@@ -1,6 +1,10 @@
 // The demo shop: InstantSearch with the reference engine's adapter against our /v1, the search key only. What the visitor
 // does goes to /v1/events; the strip shows what analytics make of it.
 (async () => {
+  const narrow = matchMedia("(max-width: 46rem)")
+  const fold = () => { document.getElementById("filters").open = !narrow.matches }
+  fold()
+  narrow.addEventListener("change", fold)
   const api = location.origin
   const config = await (await fetch(`${api}/demo/config.json`)).json()
   const node = new URL(api)
