@@ -2,15 +2,17 @@
 import { NodeHttpServer } from "@effect/platform-node"
 import { Effect, Layer } from "effect"
 import { HttpRouter } from "effect/http"
-import { rooms } from "./api.ts"
+import { reaches } from "./access/reach.ts"
+import { implementedOperations } from "./api.ts"
 import { documents } from "./docs/routes.ts"
 import { type EdgeOptions, makeServer } from "./wire/edges.ts"
+import { rooms } from "./rooms.ts"
 import { type RouteOptions, routesOf, unmatchedRoute } from "./wire/route.ts"
 
 const routes = (options: RouteOptions) => HttpRouter.addAll(Effect.gen(function*() {
-  const implemented = yield* rooms
+  const implemented = yield* implementedOperations
   const described = documents(implemented.map(({ operation }) => operation))
-  return [...yield* routesOf([...implemented, ...described], options), yield* unmatchedRoute(options)]
+  return [...yield* routesOf([...implemented, ...described], { reaches: { ...reaches, ...Object.fromEntries(rooms.table("reaches")) }, ...options }), yield* unmatchedRoute(options)]
 }))
 
 /** Of one part of a path as it is sent: ids of 256 bytes, each escaped, with room. The router's own bound of 100 would hide documents and users. */

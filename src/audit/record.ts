@@ -8,7 +8,7 @@ import { SqlClient, type SqlError } from "effect/sql"
 import { Identifiers } from "../ports/identifiers.ts"
 import { changedFields, shownValue } from "./masked.ts"
 import { CurrentOrigin } from "./origin.ts"
-import { type AuditSubject, rowReaders } from "./subjects.ts"
+import { type AuditSubject, RowReaders } from "./subjects.ts"
 
 export interface Note {
   readonly organizationId: string
@@ -24,6 +24,7 @@ const jsonOf = (value: unknown): string | null => value === undefined ? null : J
 export const makeAuditRecorder = Effect.gen(function*() {
   const sql = yield* SqlClient.SqlClient
   const identifiers = yield* Identifiers
+  const readers = yield* RowReaders
 
   const insert = Effect.fnUntraced(function*({ action, after, before, id: subject, kind, organizationId }: Note, isSettled: boolean) {
     const { actor, operation, requestId } = yield* CurrentOrigin
@@ -44,7 +45,9 @@ export const makeAuditRecorder = Effect.gen(function*() {
      */
     recorded: <A, E, R>(subject: AuditSubject, change: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError.SqlError, R> => Effect.gen(function*() {
       const { id, kind, organizationId } = subject
-      const row = Effect.map(rowReaders[kind](sql, subject), ([found]) => found?.row)
+      const reader = readers.get(kind)
+      if (reader === undefined) return yield* Effect.die(new Error(`No room says how rows of ${kind} are read for the audit log.`))
+      const row = Effect.map(reader(sql, subject), ([found]) => found?.row)
       yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`audit of ${organizationId}/${kind}/${id}`}, 0))`
       const before = yield* row
       const answer = yield* change

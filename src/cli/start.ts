@@ -111,7 +111,7 @@ export const start = Effect.fn("start")(function*(config: ServerConfig, distribu
   if (config.connectionsMax < 1 || config.connectionsPerAddressMax < 1) return yield* Effect.fail(new StartRefused("--connections-max and --connections-per-address-max: at least 1."))
   if (config.requestMegabytesMax < 1) return yield* Effect.fail(new StartRefused("--request-megabytes-max: at least 1."))
   const listening = { host: config.host, port: config.port, trustedProxies, requestBytesMax: config.requestMegabytesMax * 1024 * 1024, connectionsMax: config.connectionsMax, connectionsPerAddressMax: config.connectionsPerAddressMax, countryHeader: config.countryHeader }
-  const options = { weights, serviceDomain: config.serviceDomain, logSpace, searching: { countryHeader: config.countryHeader?.toLowerCase() }, allowPrivateAddresses: config.allowPrivateAddresses }
+  const options = { weights, serviceDomain: config.serviceDomain, logSpace, countryHeader: config.countryHeader?.toLowerCase(), allowPrivateAddresses: config.allowPrivateAddresses }
   const stack = yield* config.mode === "embedded"
     ? Layer.build(layerServer(listening).pipe(Layer.provideMerge(layerEmbedded(folder, options))))
     : Layer.build(layerServer(listening).pipe(Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, options))))

@@ -1,5 +1,5 @@
-/** What a write of configuration names: one row of one kind. */
-export type ConfigurationKind = "organization" | "api_key" | "engine_resource" | "search_rule_set" | "member" | "console_session"
+/** What a write of configuration names: one row of one kind, which a room reads for the audit log (`audited` in its `room.ts`). */
+export type ConfigurationKind = string
 
 /** The row, as its room knows it inside an organization. */
 export interface Subject { readonly organizationId: string; readonly id: string }

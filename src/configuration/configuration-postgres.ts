@@ -15,6 +15,7 @@ import { PgClient } from "@effect/sql-pg"
 import { Cause, Context, Deferred, Effect, Layer, Queue, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import { makeAuditRecorder } from "../audit/record.ts"
+import type { RowReaders } from "../audit/subjects.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import type { Change } from "./change.ts"
 import { Configuration, SERVED_WITHOUT_POSTGRES_MS, unreadable } from "./configuration.ts"
@@ -241,6 +242,6 @@ const make = Effect.fnUntraced(function*(own: PgClient.PgClient, { lease_ms = LE
 })
 
 /** `connection`: a client for leases and notifications alone, at least three connections, so that no queue of a pool makes a lease end. */
-export const layerPostgres = <E>(connection: Layer.Layer<PgClient.PgClient, E>, options: ConfigurationOptions = {}): Layer.Layer<Configuration, E, Identifiers | SqlClient.SqlClient> =>
+export const layerPostgres = <E>(connection: Layer.Layer<PgClient.PgClient, E>, options: ConfigurationOptions = {}): Layer.Layer<Configuration, E, Identifiers | RowReaders | SqlClient.SqlClient> =>
   // Built beside and not provided: the transactions of writes are those of the rooms' client.
   Layer.effect(Configuration, Effect.flatMap(Layer.build(Layer.fresh(connection)), (own) => make(Context.get(own, PgClient.PgClient), options)))

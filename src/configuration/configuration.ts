@@ -11,6 +11,7 @@ import type { Change, ConfigurationKind } from "./change.ts"
 import { Damages } from "./damages.ts"
 import { ConfigurationUnavailable } from "./errors.ts"
 import { type Load, makeRooms } from "./rooms.ts"
+import type { RowReaders } from "../audit/subjects.ts"
 
 /**
  * Decision: a process that does not reach Postgres goes on with what it remembers for one minute after the last moment at
@@ -42,7 +43,7 @@ export interface ConfigurationShape {
 
 export class Configuration extends Context.Service<Configuration, ConfigurationShape>()("dowser/configuration/Configuration") {
   /** No other process writes to this database: no version, no lease, nobody to wait for. */
-  static readonly layerEmbedded: Layer.Layer<Configuration, never, Identifiers | SqlClient.SqlClient> = Layer.effect(Configuration, Effect.gen(function*() {
+  static readonly layerEmbedded: Layer.Layer<Configuration, never, Identifiers | RowReaders | SqlClient.SqlClient> = Layer.effect(Configuration, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const audit = yield* makeAuditRecorder
     const rooms = makeRooms()

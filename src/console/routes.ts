@@ -1,12 +1,9 @@
-/** Handlers of members and sessions, and the console's twins of keys, webhooks and the audit log. */
+/** Handlers of members and sessions. */
 import { Effect } from "effect"
 import { Access } from "../access/access.ts"
-import * as keys from "../access/routes.ts"
 import { CurrentOrigin, systemOrigin } from "../audit/origin.ts"
-import * as audit from "../audit/routes.ts"
 import { Entitlements } from "../metering/entitlements.ts"
 import { organizationOf } from "../organizations/routes.ts"
-import * as webhooks from "../webhooks/routes.ts"
 import { NotFound, OriginNotAllowed } from "../wire/errors.ts"
 import { Reply } from "../wire/reply.ts"
 import { implement } from "../wire/route.ts"
@@ -15,14 +12,13 @@ import * as contract from "./contract.ts"
 import { cookieText, isOverTls, isOwnPage } from "./cookie.ts"
 import type { MemberRecord } from "./members-repository.ts"
 import type { Member } from "./schema.ts"
-import { twinsOf } from "./twins.ts"
 
 const shown = ({ created_at, email, id, name, role }: MemberRecord): Member => ({ id, email, name, role, created_at })
 const shownSession = ({ member, session }: Pick<OpenedSession, "member" | "session">) => ({ organization_id: member.organization_id, member: shown(member), expires_at: session.expires_at })
 /** Of a session; the operator's token has none. */
 const signedIn = (caller: ConsoleCaller) => caller.type === "member" ? Effect.succeed(caller) : Effect.fail(new NotFound({ message: "The operator's token has no session." }))
 
-const memberRoutes = Effect.gen(function*() {
+export const routes = Effect.gen(function*() {
   const console = yield* Console
   const access = yield* Access
   const entitlements = yield* Entitlements
@@ -64,8 +60,4 @@ const memberRoutes = Effect.gen(function*() {
       return { id: params.memberId }
     }))
   ]
-})
-
-export const consoleRoutes = Effect.gen(function*() {
-  return [...yield* memberRoutes, ...yield* twinsOf([...yield* keys.routes, ...yield* webhooks.routes, ...yield* audit.routes])]
 })

@@ -1,6 +1,6 @@
 /**
  * Operations of the tenant API that the console has as well: the same handlers, reached by the operator or a member's session
- * under `/console/v1/organizations/{id}`. The role that each takes stands in `roles.ts`.
+ * under `/console/v1/organizations/{id}`: those that their room names a role for.
  */
 import { Effect } from "effect"
 import { Access } from "../access/access.ts"
@@ -8,9 +8,10 @@ import type { Caller } from "../access/caller.ts"
 import { organizationOf } from "../organizations/routes.ts"
 import type { Operation } from "../wire/operation.ts"
 import type { Implemented } from "../wire/route.ts"
-import { consoleRoles } from "./roles.ts"
+import type { Role } from "./roles.ts"
 
 const PREFIX = "/v1/"
+const isTwinned = ({ path, scope }: Operation): boolean => scope !== "console" && path.startsWith(PREFIX)
 export const twinId = (id: string): string => `console${id[0]!.toUpperCase()}${id.slice(1)}`
 
 /** A console caller as rooms know one: everything of one organization, by no key. */
@@ -26,9 +27,10 @@ const twinOf = (operation: Operation): Operation => ({
   ...operation, id: twinId(operation.id), group: `console: ${operation.group}`, scope: "console", path: `/console/v1/organizations/:organizationId/${operation.path.slice(PREFIX.length)}`
 })
 
-/** Twins of those that the table of roles names. */
-export const twinsOf = (rooms: ReadonlyArray<Implemented>) => Effect.map(Access, (access): ReadonlyArray<Implemented> =>
-  rooms.filter(({ operation }) => operation.path.startsWith(PREFIX) && consoleRoles[twinId(operation.id)] !== undefined).map(({ handler, operation }) => ({
+/** Twins of those that `roles` names. */
+export const twinsOf = (implemented: ReadonlyArray<Implemented>, roles: ReadonlyMap<string, Role>) => Effect.map(Access, (access): ReadonlyArray<Implemented> =>
+  implemented.filter(({ operation }) => isTwinned(operation) && roles.has(operation.id)).map(({ handler, operation }) => ({
     operation: twinOf(operation),
+    role: roles.get(operation.id)!,
     handler: (input) => Effect.andThen(organizationOf(access, input.params.organizationId!), handler({ ...input, caller: callerOf(input.params.organizationId!) }))
   })))

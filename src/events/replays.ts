@@ -18,6 +18,7 @@ import { narrowKey } from "../ports/fingerprint.ts"
 import type { Identifiers } from "../ports/identifiers.ts"
 import { Conflict, type InputInvalid, inputInvalid } from "../wire/errors.ts"
 import { EventsUnavailable } from "./errors.ts"
+import type { RowReaders } from "../audit/subjects.ts"
 
 const RETRY_AFTER_S = 1
 const unavailable = () => new EventsUnavailable({ message: "The event log cannot be read at the moment; send the request again.", retry_after_s: RETRY_AFTER_S })
@@ -31,7 +32,7 @@ export class Replays extends Context.Service<Replays, {
   /** From the answer on nobody reads what was accepted of this person before. `userId` as events carry it. */
   readonly erase: (organizationId: string, userId: string) => Effect.Effect<Job, EventsUnavailable>
 }>()("dowser/events/Replays") {
-  static readonly layer = (options: { readonly visitorPartitions: number }): Layer.Layer<Replays, never, EventLog | Identifiers | SqlClient.SqlClient> => Layer.effect(Replays, Effect.gen(function*() {
+  static readonly layer = (options: { readonly visitorPartitions: number }): Layer.Layer<Replays, never, EventLog | Identifiers | RowReaders | SqlClient.SqlClient> => Layer.effect(Replays, Effect.gen(function*() {
     const { visitorPartitions } = options
     const sql = yield* SqlClient.SqlClient
     const log = yield* EventLog

@@ -13,6 +13,7 @@ import { Identifiers } from "../ports/identifiers.ts"
 import { CollectionMissing, JobNotFound, ReindexInProgress } from "./errors.ts"
 import { makeJobsRepository, type StoredJob } from "./jobs-repository.ts"
 import { type IngestJob, isTerminal, jobErrorsMax } from "./schema.ts"
+import type { RowReaders } from "../audit/subjects.ts"
 
 /** A pattern of a key (`collectionMatches`) as Postgres reads it. */
 const likeOf = (pattern: string): string => pattern === "*" ? "%" : pattern.split(".*").map((part) => part.replace(/[\\%_]/g, "\\$&")).join("%")
@@ -29,7 +30,7 @@ export class Ingest extends Context.Service<Ingest, {
   readonly list: (organizationId: string, options: { readonly status: string | undefined; readonly cursor: string | undefined; readonly limit: number; /** Patterns of collections as keys list them; all where absent. */ readonly collections?: ReadonlyArray<string> | undefined }) => Effect.Effect<ReadonlyArray<IngestJob>>
   readonly cancel: (organizationId: string, id: string) => Effect.Effect<IngestJob, JobNotFound>
 }>()("dowser/ingest/Ingest") {
-  static readonly layer: Layer.Layer<Ingest, never, Engine | Identifiers | SqlClient.SqlClient> = Layer.effect(Ingest, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<Ingest, never, Engine | Identifiers | RowReaders | SqlClient.SqlClient> = Layer.effect(Ingest, Effect.gen(function*() {
     const engine = yield* Engine
     const identifiers = yield* Identifiers
     const repository = yield* makeJobsRepository

@@ -14,6 +14,7 @@ import { Identifiers } from "../ports/identifiers.ts"
 import { Conflict, NotFound } from "../wire/errors.ts"
 import { makeJobsRepository } from "./jobs-repository.ts"
 import type { Job } from "./schema.ts"
+import type { RowReaders } from "../audit/subjects.ts"
 
 export interface JobsPage { readonly type: string | undefined; readonly status: string | undefined; readonly cursor: string | undefined; readonly limit: number; /** Patterns of collections as keys list them: jobs of others, and of all collections, are not there. */ readonly collections: ReadonlyArray<string> | undefined }
 
@@ -31,7 +32,7 @@ export class Jobs extends Context.Service<Jobs, {
   /** The job as it is then; one that is over stays as it ended. Conflict where it cannot be taken back any more. */
   readonly cancel: (organizationId: string, id: string) => Effect.Effect<Job, NotFound | Conflict>
 }>()("dowser/jobs/Jobs") {
-  static readonly layer: Layer.Layer<Jobs, never, Identifiers | Ingest | SqlClient.SqlClient> = Layer.effect(Jobs, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<Jobs, never, Identifiers | Ingest | RowReaders | SqlClient.SqlClient> = Layer.effect(Jobs, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const ingest = yield* Ingest
     const repository = yield* makeJobsRepository

@@ -18,6 +18,7 @@ import { NotFound } from "../wire/errors.ts"
 import { CreditsExhausted, WalletUnreachable } from "./errors.ts"
 import { creditsOf } from "./plans.ts"
 import { type Balance, makeWalletRepository } from "./wallet-repository.ts"
+import type { RowReaders } from "../audit/subjects.ts"
 
 /** Decision: no operation takes longer, so what is open then belongs to a process that died. */
 export const RESERVATION_MS = 15 * 60_000
@@ -47,7 +48,7 @@ export class Wallet extends Context.Service<Wallet, {
   /** Reserves at most `amount`, runs, settles by what the effect says it used; on failure or interruption releases. */
   readonly spending: <A, E, R>(organizationId: string, amount: number, reference: string, effect: Effect.Effect<readonly [answer: A, used: number], E, R>) => Effect.Effect<A, E | CreditsExhausted | WalletUnreachable, R>
 }>()("dowser/metering/Wallet") {
-  static readonly layer: Layer.Layer<Wallet, never, Identifiers | SqlClient.SqlClient> = Layer.effect(Wallet, Effect.gen(function*() {
+  static readonly layer: Layer.Layer<Wallet, never, Identifiers | RowReaders | SqlClient.SqlClient> = Layer.effect(Wallet, Effect.gen(function*() {
     const sql = yield* SqlClient.SqlClient
     const identifiers = yield* Identifiers
     const repository = yield* makeWalletRepository

@@ -1,9 +1,12 @@
 /**
- * The schema's history, forward only. Every room adds its file and one line here; the number is its place for ever.
- * `dataVersion` names the newest one: a data folder that says more was written by a newer program.
+ * The schema's history, forward only: rooms name their steps by date (`migrations` in `room.ts`), those of before are numbered
+ * here; a name is its place for ever. `dataVersion` names the newest one: a data folder that says more was written by a newer program.
  */
 import { Effect, Layer } from "effect"
 import { Migrator } from "effect/sql"
+import { RowReaders } from "../audit/subjects.ts"
+import type { Migration } from "../room.ts"
+import { rooms } from "../rooms.ts"
 import organizations from "./0001_organizations.ts"
 import engineResources from "./0002_engine_resources.ts"
 import ingestJobs from "./0003_ingest_jobs.ts"
@@ -66,12 +69,18 @@ const migrations = {
   "0038_maker_networks": makerNetworks
 }
 
-export const dataVersion = Math.max(...Object.keys(migrations).map((name) => Number(name.slice(0, 4))))
+/** The history of before rooms had their own, then theirs by date. */
+const all: Readonly<Record<string, Migration>> = { ...migrations, ...Object.fromEntries(rooms.table("migrations")) }
+const versionOf = (name: string): number => Number(name.slice(0, name.indexOf("_")))
+
+export const dataVersion = Math.max(...Object.keys(all).map(versionOf))
 
 /** Tried again because of processes that start together: making the table of migrations twice at once fails for one of them. */
-const layerOf = (wanted: Readonly<Record<string, typeof organizations>>) => Layer.effectDiscard(Effect.orDie(Effect.retry(Migrator.make({})({ loader: Migrator.fromRecord(wanted) }), { times: 2 })))
+const layerOf = (wanted: Readonly<Record<string, Migration>>) => Layer.effectDiscard(Effect.orDie(Effect.retry(Migrator.make({})({ loader: Migrator.fromRecord(wanted) }), { times: 2 })))
 
 /** The schema as it was at a version: what a backup of that time is restored into. */
-export const layerUpTo = (version: number) => layerOf(Object.fromEntries(Object.entries(migrations).filter(([name]) => Number(name.slice(0, 4)) <= version)))
+export const layerUpTo = (version: number) => layerOf(Object.fromEntries(Object.entries(all).filter(([name]) => versionOf(name) <= version)))
 
-export const layer = layerOf(migrations)
+export const layerRowReaders = Layer.sync(RowReaders, () => rooms.table("audited"))
+/** What rooms say of the database: its schema, and how rows are read for the audit log. */
+export const layer = Layer.merge(layerOf(all), layerRowReaders)

@@ -3,18 +3,10 @@
  * that flushes and requests hardly notice. A sweep that fails is told and tried again with the next one.
  */
 import { Effect, Layer } from "effect"
-import { SqlClient, type SqlError } from "effect/sql"
-import { expireAudit } from "../audit/audit-repository.ts"
-import { expireInstants } from "../analytics/instants-retention.ts"
-import { expireSessions } from "../console/members-repository.ts"
-import { expireRejections } from "../events/failed-repository.ts"
-import { expireJobs } from "../jobs/jobs-retention.ts"
-import { expireOutbox } from "../outbox/outbox-retention.ts"
-import { expireRuleEvents } from "../analytics-rules/events-retention.ts"
-import { expireReservations } from "../metering/wallet.ts"
+import type { SqlClient } from "effect/sql"
 import { expireCounters } from "../ports/counter-leased-sql.ts"
-import { expireQueries } from "../suggestions/queries-retention.ts"
-import { expireDeliveries } from "../webhooks/deliveries-retention.ts"
+import type { Expiry } from "../room.ts"
+import { rooms } from "../rooms.ts"
 
 /** Rows of one statement, some milliseconds of work. */
 const ROWS_MAX = 2_000
@@ -28,10 +20,8 @@ export interface HousekeepingOptions {
   readonly firstAfter_ms?: number
 }
 
-const expiries: ReadonlyArray<(rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>> = [
-  expireInstants, expireOutbox, expireDeliveries, (rowsMax) => expireQueries(rowsMax), (rowsMax) => expireRuleEvents(rowsMax), expireRejections, (rowsMax) => expireAudit(rowsMax), expireSessions,
-  (rowsMax) => expireCounters(rowsMax), (rowsMax) => expireReservations(rowsMax), (rowsMax) => expireJobs(rowsMax)
-]
+/** Counters are of no room. */
+const expiries: ReadonlyArray<Expiry> = [...rooms.all.flatMap(({ expiries = [] }) => expiries), (rowsMax) => expireCounters(rowsMax)]
 
 /** One sweep: every table until a statement finds nothing more; answers the rows removed. */
 export const sweep = Effect.fnUntraced(function*(rowsMax: number) {

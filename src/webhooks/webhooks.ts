@@ -21,6 +21,7 @@ import { previousValidUntil, rotatedSecrets, SECRETS_MAX } from "./secrets.ts"
 import { secretLength, secretPrefix } from "./signature.ts"
 import { signalDue } from "./signals.ts"
 import { testEvent } from "./subscribable-events.ts"
+import type { RowReaders } from "../audit/subjects.ts"
 
 /** Failed deliveries of one statement of a recovery. */
 const RECOVER_ROWS = 5_000
@@ -166,5 +167,5 @@ export class Webhooks extends Context.Service<Webhooks, {
   /** All that failed at `since` (Unix milliseconds) or later is due at once. */
   readonly recover: (organizationId: string, id: string, since: number) => Shown<{ readonly recovered: number }, WebhookDisabled>
 }>()("dowser/webhooks/Webhooks") {
-  static readonly layer: Layer.Layer<Webhooks, never, SqlClient.SqlClient | Identifiers | Seal> = Layer.effect(Webhooks, make)
+  static readonly layer: Layer.Layer<Webhooks, never, SqlClient.SqlClient | Identifiers | RowReaders | Seal> = Layer.effect(Webhooks, make)
 }

@@ -18,7 +18,7 @@ import { originOf } from "../access/origins.ts"
 import { clientAddress } from "./client-address.ts"
 import { type Actor, CurrentOrigin } from "../audit/origin.ts"
 import { Console, type ConsoleCaller } from "../console/console.ts"
-import { consoleRoles } from "../console/roles.ts"
+import type { Role } from "../console/roles.ts"
 import { bodyBytes, bodyStream, discardRest, isStorable, parseBounded, parseRefusals, textOf, unstorablePath } from "./body.ts"
 import { type CollectionNotAllowed, EngineRefusal, type InputInvalid, InternalError, inputInvalid, NotFound, SessionRequired, type Throttled } from "./errors.ts"
 import { edgeHeaders } from "./edges.ts"
@@ -51,6 +51,7 @@ export type Handler<Q, B, S> = (input: Input<Q, B>) => Effect.Effect<S | Reply, 
 
 export interface Implemented {
   readonly operation: Operation
+  /** The least that reaches it, of an operation of scope `console`. */ readonly role?: Role
   readonly handler: Handler<unknown, unknown, unknown>
 }
 /** Pairs an operation with its handler; the types of query, body and answer come from the operation. */
@@ -239,14 +240,13 @@ export const routesOf = (implemented: ReadonlyArray<Implemented>, { reaches, req
   const access = yield* Access
   const operator = yield* OperatorAuth
   const consoles = yield* Console
-  return implemented.map(({ handler, operation }) => {
+  return implemented.map(({ handler, operation, role: least }) => {
     const decodeQuery = operation.query === undefined ? undefined : decoderOf(operation.query, { closed: false })
     const decodePayload = operation.payload === undefined || !operation.payloadIsChecked ? undefined : decoderOf(operation.payload, { closed: true })
     const place = `${operation.method} ${operation.path}`
     const names = paramsOf(operation.path)
     const reach = reachOf(operation, reaches)
-    const least = consoleRoles[operation.id]
-    if (operation.scope === "console" && least === undefined) throw new Error(`src/console/roles.ts does not say which role reaches ${operation.id}`)
+    if (operation.scope === "console" && least === undefined) throw new Error(`No room says which role reaches ${operation.id}`)
     // One generator function for all requests: one made in each would keep what it captures until a full collection (`ARCHITECTURE.md`).
     const answered = Effect.fnUntraced(function*(exchange: Exchange) {
       const { address, held, node, origin, params, requestId, search, searchText } = exchange

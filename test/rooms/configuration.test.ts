@@ -2,6 +2,7 @@
  * Members of an installation over one Postgres: whatever happens to a process, its connections or its way to the
  * database, no read that began after a write was answered misses it, and no write waits for who is gone.
  */
+import type { RowReaders } from "../../src/audit/subjects.ts"
 import { assert, it } from "@effect/vitest"
 import { type ChildProcess, spawn } from "node:child_process"
 import { createInterface } from "node:readline"
@@ -54,7 +55,7 @@ const readable = <A, E>(read: Effect.Effect<A, E>) => Effect.retry(read, { times
 /** A lease and a half: what a busy machine adds is not what is tested. */
 const WITHIN_A_LEASE_MS = 1_500
 
-const scenario = (title: string, body: (address: Address) => Effect.Effect<void, unknown, SqlClient.SqlClient | Scope.Scope>, within_ms = 60_000) =>
+const scenario = (title: string, body: (address: Address) => Effect.Effect<void, unknown, RowReaders | SqlClient.SqlClient | Scope.Scope>, within_ms = 60_000) =>
   it.live(title, () => Effect.scoped(Effect.gen(function*() {
     const server = yield* acquireTestPostgres
     yield* Effect.provide(Effect.andThen(makeTable, body(server)), Layer.provideMerge(layerMigrations, layerSql(server)))

@@ -2,6 +2,7 @@
  * Quota and AI allowance over several processes of one installation, through kills and without Postgres. Each member has
  * layers of its own over one database, as processes have.
  */
+import type { RowReaders } from "../../src/audit/subjects.ts"
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Layer, Redacted, Schedule, Scope } from "effect"
@@ -39,7 +40,7 @@ const member = (address: Address, isAlone = false) => Effect.gen(function*() {
 type Member = Effect.Success<ReturnType<typeof member>>
 const organization = (id: string, plan: string, quota: number | null, overage = false) => Effect.flatMap(SqlClient.SqlClient, (sql) =>
   sql`INSERT INTO organizations (id, name, status, plan, created_at, quota_units, has_overage) VALUES (${id}, ${id}, 'active', ${plan}, 0, ${quota === null ? null : String(quota)}::text::int8, ${overage})`)
-const scenario = (title: string, body: (address: Address, time: { readonly forward: (ms: number) => void; readonly now: () => number }) => Effect.Effect<void, unknown, Scope.Scope | SqlClient.SqlClient>) =>
+const scenario = (title: string, body: (address: Address, time: { readonly forward: (ms: number) => void; readonly now: () => number }) => Effect.Effect<void, unknown, RowReaders | Scope.Scope | SqlClient.SqlClient>) =>
   it.live(title, () => Effect.scoped(Effect.gen(function*() {
     const { clock, forward, now } = yield* makeSetClock(START)
     const server = yield* acquireTestPostgres

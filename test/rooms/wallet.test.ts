@@ -6,7 +6,7 @@ import { SqlClient } from "effect/sql"
 import { makeRandom } from "../../fixtures/random.ts"
 import { CreditsExhausted } from "../../src/metering/errors.ts"
 import { expireReservations, RESERVATION_MS, Wallet } from "../../src/metering/wallet.ts"
-import { layer as layerMigrations } from "../../src/migrations/index.ts"
+import { layer as layerMigrations, layerRowReaders } from "../../src/migrations/index.ts"
 import { Identifiers } from "../../src/ports/identifiers.ts"
 import { layerSql } from "../../src/runtime/embedded.ts"
 import { startBreakableProxy } from "../support/breakable-proxy.ts"
@@ -137,7 +137,7 @@ it.live("a wallet that cannot be reached says so within its time, and works agai
   const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(server.host, server.port)), (started) => Effect.promise(started.stop))
   yield* Effect.provide(organization("org_a"), Layer.provideMerge(layerMigrations, layerSql(server)))
   const far = PgClient.layer({ host: "127.0.0.1", port: proxy.port, username: server.username, password: Redacted.make(server.password), database: server.database, maxConnections: 2 })
-  const wallet = Context.get(yield* Layer.build(Layer.provide(Wallet.layer, Layer.mergeAll(Identifiers.layer, far))), Wallet)
+  const wallet = Context.get(yield* Layer.build(Layer.provide(Wallet.layer, Layer.mergeAll(Identifiers.layer, layerRowReaders, far))), Wallet)
   yield* wallet.topUp("org_a", 50, "")
   for (const cut of [proxy.cut, proxy.block]) {
     cut()

@@ -1,6 +1,7 @@
 /** A member of an installation as a process of its own: commands as JSON lines on standard input, answers on standard output. */
 import { createInterface } from "node:readline"
 import { Effect, Exit } from "effect"
+import { layerRowReaders } from "../../src/migrations/index.ts"
 import { type Address, makeMember, type Room } from "./configuration-room.ts"
 
 interface Command { readonly do: "read" | "write"; readonly organizationId: string; readonly id: string }
@@ -17,4 +18,4 @@ const serve = (room: Room) => Effect.callback<never>(() => {
   process.stdout.write("{\"ready\":true}\n")
 })
 
-await Effect.runPromise(Effect.scoped(Effect.flatMap(makeMember(JSON.parse(process.argv[2]!) as Address), serve)))
+await Effect.runPromise(Effect.scoped(Effect.provide(Effect.flatMap(makeMember(JSON.parse(process.argv[2]!) as Address), serve), layerRowReaders)))

@@ -62,7 +62,7 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
   const gateway = options.gateway === undefined ? Layer.empty : Layer.succeed(GatewaySettings, options.gateway)
-  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port, countryHeader: options.countryHeader, ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }) }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true, serviceDomain: options.serviceDomain, searching: { countryHeader: options.countryHeader }, ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) }) })), Layer.provide(gateway)), scope))
+  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port, countryHeader: options.countryHeader, ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }) }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true, serviceDomain: options.serviceDomain, countryHeader: options.countryHeader, ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) }) })), Layer.provide(gateway)), scope))
   const base = `http://127.0.0.1:${port}`
   const access = Context.get(context as Context.Context<Access>, Access)
   const { demoProducts } = options

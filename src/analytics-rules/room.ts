@@ -1,0 +1,16 @@
+/** What shops count, log and publish of their events. */
+import { expireRuleEvents } from "./events-retention.ts"
+import { layerRulesPublisher } from "./publisher.ts"
+import { routes } from "./routes.ts"
+import { defineRoom } from "../room.ts"
+
+export const room = defineRoom({
+  name: "analytics-rules",
+  routes,
+  engineGroups: ["analytics rules"],
+  layer: layerRulesPublisher(),
+  audited: {
+    analytics_rule: (sql, { id, organizationId }) => sql`SELECT row_to_json(t)::text AS row FROM analytics_rules t WHERE organization_id = ${organizationId} AND name = ${id}`
+  },
+  expiries: [(rowsMax) => expireRuleEvents(rowsMax)]
+})

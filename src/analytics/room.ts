@@ -1,0 +1,14 @@
+/** Figures of what visitors did. */
+import { Layer } from "effect"
+import { Analytics } from "./service.ts"
+import { PopularDocuments } from "./popular-documents.ts"
+import { expireInstants } from "./instants-retention.ts"
+import { routes } from "./routes.ts"
+import { defineRoom } from "../room.ts"
+
+export const room = defineRoom({
+  name: "analytics",
+  routes,
+  layer: Layer.mergeAll(Analytics.layer, PopularDocuments.layer),
+  expiries: [expireInstants]
+})

@@ -1,0 +1,22 @@
+/** Collections, documents, aliases, presets, synonyms, curations and stopwords. */
+import { Layer } from "effect"
+import { CatalogNames } from "./names.ts"
+import { CatalogResources } from "./resources.ts"
+import { layerDictionaries } from "./dictionaries.ts"
+import { layerEngineDamages } from "./engine-damages.ts"
+import { routes } from "./routes.ts"
+import { defineRoom } from "../room.ts"
+
+export const room = defineRoom({
+  name: "catalog",
+  routes,
+  engineGroups: ["collections", "documents"],
+  layer: Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, layerEngineDamages), CatalogResources.layer),
+  audited: {
+    engine_resource: (sql, { id, organizationId }) => {
+      // Kinds have no slash; names may.
+      const slash = id.indexOf("/")
+      return sql`SELECT value::text AS row FROM engine_resources WHERE organization_id = ${organizationId} AND kind = ${id.slice(0, slash)} AND name = ${id.slice(slash + 1)}`
+    }
+  }
+})

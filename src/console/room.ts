@@ -1,0 +1,25 @@
+/** Members, their sessions and what their roles reach. */
+import { Console } from "./console.ts"
+import { expireSessions } from "./members-repository.ts"
+import { routes } from "./routes.ts"
+import { defineRoom } from "../room.ts"
+
+export const room = defineRoom({
+  name: "console",
+  routes,
+  layer: Console.layer,
+  audited: {
+    member: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM members t WHERE id = ${id}`,
+    console_session: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM console_sessions t WHERE id = ${id}`
+  },
+  roles: {
+    getCurrentSession: "member",
+    deleteCurrentSession: "member",
+    changeOwnPassword: "member",
+    listMembers: "member",
+    createMember: "admin",
+    updateMember: "admin",
+    deleteMember: "admin"
+  },
+  expiries: [expireSessions]
+})

@@ -1,0 +1,10 @@
+/** Whether everything works. */
+import { Health } from "./health.ts"
+import { routes } from "./routes.ts"
+import { defineRoom } from "../room.ts"
+
+export const room = defineRoom({
+  name: "health",
+  routes,
+  layer: Health.layer()
+})

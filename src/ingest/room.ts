@@ -1,0 +1,10 @@
+/** Imports that are fetched. */
+import { Ingest } from "./ingest.ts"
+import { routes } from "./routes.ts"
+import { defineRoom } from "../room.ts"
+
+export const room = defineRoom({
+  name: "ingest",
+  routes,
+  layer: Ingest.layer
+})

@@ -1,0 +1,16 @@
+/** Organizations, made and changed by the operator. */
+import { routes } from "./routes.ts"
+import { defineRoom } from "../room.ts"
+
+export const room = defineRoom({
+  name: "organizations",
+  routes,
+  audited: {
+    organization: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM organizations t WHERE id = ${id}`
+  },
+  roles: {
+    listOrganizations: "member",
+    getOrganization: "member",
+    createOrganizationKey: "admin"
+  }
+})

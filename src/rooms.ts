@@ -1,0 +1,62 @@
+/** The rooms of the program. Each stands behind those whose services its own are made of: another order does not compile. */
+import type { PgClient } from "@effect/sql-pg"
+import type { SqlClient } from "effect/sql"
+import type { StreamWorker } from "../streams/host.ts"
+import { room as access } from "./access/room.ts"
+import type { OperatorAuth } from "./access/operator.ts"
+import type { Seal } from "./access/seal.ts"
+import { room as analytics } from "./analytics/room.ts"
+import { room as analyticsRules } from "./analytics-rules/room.ts"
+import { room as audit } from "./audit/room.ts"
+import type { RowReaders } from "./audit/subjects.ts"
+import { room as catalog } from "./catalog/room.ts"
+import type { Configuration } from "./configuration/configuration.ts"
+import { room as console } from "./console/room.ts"
+import { room as demo } from "./demo/room.ts"
+import { room as events } from "./events/room.ts"
+import { room as gateway } from "./gateway/room.ts"
+import { room as health } from "./health/room.ts"
+import { room as ingest } from "./ingest/room.ts"
+import type { Installation } from "./installation.ts"
+import { room as jobs } from "./jobs/room.ts"
+import { room as metering } from "./metering/room.ts"
+import { room as organizations } from "./organizations/room.ts"
+import type { Outbox } from "./outbox/outbox.ts"
+import { room as outbox } from "./outbox/room.ts"
+import type { Counters } from "./ports/counter.ts"
+import type { DedupeWindow } from "./ports/dedupe-window.ts"
+import type { Engine } from "./ports/engine.ts"
+import type { EventLog } from "./ports/event-log.ts"
+import type { Identifiers } from "./ports/identifiers.ts"
+import type { OutboundHttp } from "./ports/outbound-http.ts"
+import { RoomList } from "./room.ts"
+import { room as rules } from "./rules/room.ts"
+import { room as search } from "./search/room.ts"
+import { room as suggestions } from "./suggestions/room.ts"
+import { room as webhooks } from "./webhooks/room.ts"
+
+/** What every room may ask for: the database, the log, the engine, and what the person who started the program chose (`src/runtime`). */
+export type Ground =
+  | Configuration | Counters | DedupeWindow | Engine | EventLog | Identifiers | Installation | OperatorAuth | OutboundHttp | Outbox | PgClient.PgClient | RowReaders | Seal
+  | SqlClient.SqlClient | StreamWorker
+
+export const rooms = RoomList.over<Ground>()
+  .with(outbox)
+  .with(metering)
+  .with(access)
+  .with(organizations)
+  .with(audit)
+  .with(console)
+  .with(events)
+  .with(catalog)
+  .with(analytics)
+  .with(suggestions)
+  .with(rules)
+  .with(search)
+  .with(analyticsRules)
+  .with(ingest)
+  .with(jobs)
+  .with(webhooks)
+  .with(gateway)
+  .with(health)
+  .with(demo)

@@ -1,0 +1,14 @@
+/** Merchandising rules of a collection's searches. */
+import { SearchRules } from "./search-rules.ts"
+import { routes } from "./routes.ts"
+import { defineRoom } from "../room.ts"
+
+export const room = defineRoom({
+  name: "rules",
+  routes,
+  engineGroups: ["search rules"],
+  layer: SearchRules.layer,
+  audited: {
+    search_rule_set: (sql, { id, organizationId }) => sql`SELECT rule_set::text AS row FROM search_rule_sets WHERE organization_id = ${organizationId} AND collection = ${id}`
+  }
+})

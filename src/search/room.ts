@@ -1,0 +1,13 @@
+/** Searches, one at a time and many. */
+import { Effect, Layer } from "effect"
+import { Installation } from "../installation.ts"
+import { Search } from "./search.ts"
+import { routes } from "./routes.ts"
+import { defineRoom } from "../room.ts"
+
+export const room = defineRoom({
+  name: "search",
+  routes,
+  engineGroups: ["search"],
+  layer: Layer.unwrap(Effect.map(Installation, Search.layer))
+})

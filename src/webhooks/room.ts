@@ -1,0 +1,32 @@
+/** What happened, told to tenants' own addresses. */
+import { Effect, Layer } from "effect"
+import { Installation } from "../installation.ts"
+import { Webhooks } from "./webhooks.ts"
+import { expireDeliveries } from "./deliveries-retention.ts"
+import { layerDispatcher } from "./dispatcher.ts"
+import { routes } from "./routes.ts"
+import { defineRoom } from "../room.ts"
+
+export const room = defineRoom({
+  name: "webhooks",
+  routes,
+  layer: Layer.provideMerge(Layer.unwrap(Effect.map(Installation, layerDispatcher)), Webhooks.layer),
+  audited: {
+    webhook: (sql, { id, organizationId }) => sql`SELECT row_to_json(t)::text AS row FROM webhook_endpoints t WHERE organization_id = ${organizationId} AND id = ${id}`
+  },
+  // Spec part 5, item 12: reading and testing any member, the rest owner or admin.
+  roles: {
+    listWebhooks: "member",
+    getWebhook: "member",
+    testWebhook: "member",
+    listWebhookDeliveries: "member",
+    getWebhookDelivery: "member",
+    createWebhook: "admin",
+    updateWebhook: "admin",
+    deleteWebhook: "admin",
+    rotateWebhookSecret: "admin",
+    redeliverWebhookDelivery: "admin",
+    recoverWebhook: "admin"
+  },
+  expiries: [expireDeliveries]
+})
