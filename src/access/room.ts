@@ -4,11 +4,13 @@ import { Access } from "./access.ts"
 import { Installation } from "../installation.ts"
 import { layerKeyExpiry } from "./expiry.ts"
 import { routes } from "./routes.ts"
+import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "access",
   routes,
+  seeds,
   layer: Layer.provideMerge(layerKeyExpiry, Layer.unwrap(Effect.map(Installation, Access.layerWith))),
   audited: {
     api_key: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM api_keys t WHERE id = ${id}`

@@ -2,11 +2,13 @@
 import { expireRuleEvents } from "./events-retention.ts"
 import { layerRulesPublisher } from "./publisher.ts"
 import { routes } from "./routes.ts"
+import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "analytics-rules",
   routes,
+  seeds,
   engineGroups: ["analytics rules"],
   layer: layerRulesPublisher(),
   audited: {

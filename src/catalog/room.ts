@@ -5,11 +5,13 @@ import { CatalogResources } from "./resources.ts"
 import { layerDictionaries } from "./dictionaries.ts"
 import { layerEngineDamages } from "./engine-damages.ts"
 import { routes } from "./routes.ts"
+import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "catalog",
   routes,
+  seeds,
   engineGroups: ["collections", "documents"],
   layer: Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, layerEngineDamages), CatalogResources.layer),
   audited: {

@@ -2,11 +2,13 @@
 import { Console } from "./console.ts"
 import { expireSessions } from "./members-repository.ts"
 import { routes } from "./routes.ts"
+import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "console",
   routes,
+  seeds,
   layer: Console.layer,
   audited: {
     member: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM members t WHERE id = ${id}`,

@@ -8,11 +8,13 @@ import { SearchServed } from "./serve-log.ts"
 import { expireRejections } from "./failed-repository.ts"
 import { layerAdmission } from "./admission.ts"
 import { routes } from "./routes.ts"
+import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "events",
   routes,
+  seeds,
   layer: Layer.unwrap(Effect.map(Installation, ({ visitorPartitions, weights }) => Layer.mergeAll(
     Layer.provideMerge(FailedEvents.layer, Layer.provide(Events.layer({ visitorPartitions }), layerAdmission(weights === undefined ? {} : { weights }))),
     Replays.layer({ visitorPartitions }),

@@ -1,10 +1,12 @@
 /** Imports that are fetched. */
 import { Ingest } from "./ingest.ts"
 import { routes } from "./routes.ts"
+import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "ingest",
   routes,
+  seeds,
   layer: Ingest.layer
 })

@@ -2,11 +2,10 @@
  * The schema's history, forward only: rooms name their steps by date (`migrations` in `room.ts`), those of before are numbered
  * here; a name is its place for ever. `dataVersion` names the newest one: a data folder that says more was written by a newer program.
  */
-import { Effect, Layer } from "effect"
-import { Migrator } from "effect/sql"
+import { Layer } from "effect"
 import { RowReaders } from "../audit/subjects.ts"
-import type { Migration } from "../room.ts"
 import { rooms } from "../rooms.ts"
+import { migrate, type Migrations, versionOf } from "./migrate.ts"
 import organizations from "./0001_organizations.ts"
 import engineResources from "./0002_engine_resources.ts"
 import ingestJobs from "./0003_ingest_jobs.ts"
@@ -70,13 +69,10 @@ const migrations = {
 }
 
 /** The history of before rooms had their own, then theirs by date. */
-const all: Readonly<Record<string, Migration>> = { ...migrations, ...Object.fromEntries(rooms.table("migrations")) }
-const versionOf = (name: string): number => Number(name.slice(0, name.indexOf("_")))
-
+const all: Migrations = { ...migrations, ...Object.fromEntries(rooms.table("migrations")) }
 export const dataVersion = Math.max(...Object.keys(all).map(versionOf))
 
-/** Tried again because of processes that start together: making the table of migrations twice at once fails for one of them. */
-const layerOf = (wanted: Readonly<Record<string, Migration>>) => Layer.effectDiscard(Effect.orDie(Effect.retry(Migrator.make({})({ loader: Migrator.fromRecord(wanted) }), { times: 2 })))
+const layerOf = (wanted: Migrations) => Layer.effectDiscard(migrate(wanted))
 
 /** The schema as it was at a version: what a backup of that time is restored into. */
 export const layerUpTo = (version: number) => layerOf(Object.fromEntries(Object.entries(all).filter(([name]) => versionOf(name) <= version)))

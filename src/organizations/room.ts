@@ -1,10 +1,12 @@
 /** Organizations, made and changed by the operator. */
 import { routes } from "./routes.ts"
+import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "organizations",
   routes,
+  seeds,
   audited: {
     organization: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM organizations t WHERE id = ${id}`
   },

@@ -1,11 +1,13 @@
 /** Merchandising rules of a collection's searches. */
 import { SearchRules } from "./search-rules.ts"
 import { routes } from "./routes.ts"
+import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "rules",
   routes,
+  seeds,
   engineGroups: ["search rules"],
   layer: SearchRules.layer,
   audited: {

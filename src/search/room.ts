@@ -3,11 +3,13 @@ import { Effect, Layer } from "effect"
 import { Installation } from "../installation.ts"
 import { Search } from "./search.ts"
 import { routes } from "./routes.ts"
+import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "search",
   routes,
+  seeds,
   engineGroups: ["search"],
   layer: Layer.unwrap(Effect.map(Installation, Search.layer))
 })

@@ -5,11 +5,13 @@ import { Webhooks } from "./webhooks.ts"
 import { expireDeliveries } from "./deliveries-retention.ts"
 import { layerDispatcher } from "./dispatcher.ts"
 import { routes } from "./routes.ts"
+import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
 
 export const room = defineRoom({
   name: "webhooks",
   routes,
+  seeds,
   layer: Layer.provideMerge(Layer.unwrap(Effect.map(Installation, layerDispatcher)), Webhooks.layer),
   audited: {
     webhook: (sql, { id, organizationId }) => sql`SELECT row_to_json(t)::text AS row FROM webhook_endpoints t WHERE organization_id = ${organizationId} AND id = ${id}`

@@ -10,7 +10,7 @@ import type { Plane } from "./plane.ts"
  * `public` needs no key; `search` is reachable with a search key (SK in the specification); `connector_write` with a
  * connector's; `installation` with the key of a CMS installation alone; `full` needs a full key; `operator` needs the
  * operator's token (console API); `console` needs it, or the session of a member of the organization in the path whose
- * role reaches the operation (`src/console/roles.ts`).
+ * role reaches the operation (`roles` of its room).
  */
 export type Scope = "public" | "search" | "connector_write" | "installation" | "full" | "operator" | "console"
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"

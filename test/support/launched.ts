@@ -41,11 +41,11 @@ const childOf = (parent: number): number | undefined => {
 }
 
 /** Resolves when the ready line is there; rejects with what was said when the program ended first. */
-export const launch = async (dataFolder: string, args: ReadonlyArray<string> = ["--no-demo"], port?: number, variables: Readonly<Record<string, string>> = {}): Promise<Launched> => {
+export const launch = async (dataFolder: string, args: ReadonlyArray<string> = ["--no-demo"], port?: number, variables: Readonly<Record<string, string>> = {}, clone = root): Promise<Launched> => {
   const chosen = port ?? await freePort()
   const node = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? process.execPath : "node"
   const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("DOWSER_")))
-  const launcher = spawn(node, [join(root, "scripts", "bootstrap.mjs"), "start", "--json", "--port", String(chosen), "--data-dir", dataFolder, ...args], { cwd: root, stdio: ["ignore", "pipe", "pipe"], env: { ...environment, ...variables } })
+  const launcher = spawn(node, [join(clone, "scripts", "bootstrap.mjs"), "start", "--json", "--port", String(chosen), "--data-dir", dataFolder, ...args], { cwd: clone, stdio: ["ignore", "pipe", "pipe"], env: { ...environment, ...variables } })
   let out = "", err = ""
   launcher.stderr?.on("data", (chunk: Buffer) => { err += chunk.toString() })
   const exited = new Promise<number | null>((settle) => launcher.once("exit", (code) => settle(code)))

@@ -3,7 +3,9 @@ import { brotliCompressSync, deflateSync, gzipSync } from "node:zlib"
 import * as zlib from "node:zlib"
 import type { Random } from "../../../fixtures/random.ts"
 import type { Described, JsonSchema } from "./described.ts"
-import { seeds } from "./seeds.ts"
+import { rooms } from "../../../src/rooms.ts"
+
+const seeds = rooms.table("seeds")
 
 /** Texts that have broken programs: markup of our own languages, encodings, look-alikes, directions, prototypes, paths. */
 export const texts: ReadonlyArray<string> = [
@@ -152,7 +154,7 @@ export const encoded = (plain: Buffer, random: Random): HostileBody => random.pi
 /** A body for the operation: an example, mostly broken somewhere, in an encoding that may lie. */
 export const bodyOf = (operation: Described, random: Random, hints: Hints): HostileBody => {
   if (operation.body === undefined) return { bytes: random.chance(0.1) ? Buffer.from(JSON.stringify(junk(random, 2))) : Buffer.alloc(0), headers: [] }
-  const seeded = Object.hasOwn(seeds, operation.id) ? seeds[operation.id] : undefined
+  const seeded = seeds.get(operation.id)
   let value: unknown = operation.body.isText ? undefined : seeded !== undefined && random.chance(0.7) ? random.pick(seeded) : exampleOf(operation.body.schema, operation.deref, random, hints)
   const line = () => JSON.stringify(mutated({ id: `n${random.below(50)}`, title: "Line", stock: 1, tags: ["a"], place: [1, 2], maker: "m1", word: "a", root: "b" }, random))
   const times = random.below(10) < 3 ? 0 : 1 + random.below(3)
