@@ -63,7 +63,9 @@ const closedTo = (user, folder, files) => {
 
 /** Of commands that run on. Who only asks what they take leaves nothing behind. */
 const isLasting = (command, args) => (command === "start" || command === "streams") && !args.some((arg) => ["--help", "-h", "--version", "-v"].includes(arg))
-const hasPostgres = (command, args) => command === "start" && !args.some((arg, i) => arg === "--mode=distributed" || (arg === "distributed" && args[i - 1] === "--mode"))
+/** `--mode` wins over the variable, as in the program. */
+const modeOf = (args, environment) => args.flatMap((arg, i) => arg.startsWith("--mode=") ? [arg.slice("--mode=".length)] : arg === "--mode" ? [args[i + 1]] : [])[0] ?? environment.DOWSER_MODE
+const hasPostgres = (command, args, environment) => command === "start" && modeOf(args, environment) !== "distributed"
 
 /**
  * What to spawn the program with; undefined where it stays as it is, a sentence where it cannot be done. `files` must be
@@ -92,7 +94,7 @@ export const runAs = (command, args, environment, cwd, files, postgresFiles) => 
     if (isOf(folder, user)) handOver(folder, { uid: 0, gid: 0 })
     return undefined
   }
-  const postgres = user.uid === 0 || !hasPostgres(command, args) ? undefined : postgresUser(user, folder, postgresFiles(), environment, passwd)
+  const postgres = user.uid === 0 || !hasPostgres(command, args, environment) ? undefined : postgresUser(user, folder, postgresFiles(), environment, passwd)
   if (typeof postgres === "string") return postgres
   if (postgres !== undefined) handOverBoth(folder, user, postgres)
   else {

@@ -32,7 +32,7 @@ const meeting = {
   databaseUrl: Flag.String("database-url").pipe(Flag.withDescription("Postgres of the installation"), Flag.withFallbackConfig(Config.String("DATABASE_URL")), Flag.withDefault("")),
   topicPrefix: Flag.String("topic-prefix").pipe(Flag.withDescription("Put before every topic's name, for installations that share brokers"), Flag.withFallbackConfig(Config.String("DOWSER_TOPIC_PREFIX")), Flag.withDefault("")),
   visitorPartitions: Flag.Int("visitor-partitions").pipe(Flag.withDescription("Partitions of the visitor topics; the same in every process"), Flag.withFallbackConfig(Config.Int("DOWSER_VISITOR_PARTITIONS")), Flag.withDefault(VISITOR_PARTITIONS_DISTRIBUTED)),
-  compression: Flag.Literals("compression", ["zstd", "gzip", "none"]).pipe(Flag.withDescription("Of records on their way to Kafka (zstd where the runtime has it, else gzip)"), Flag.optional),
+  compression: Flag.Literals("compression", ["zstd", "gzip", "none"]).pipe(Flag.withDescription("Of records on their way to Kafka (zstd where the runtime has it, else gzip)"), Flag.withFallbackConfig(Config.Literals(["zstd", "gzip", "none"], "DOWSER_COMPRESSION")), Flag.optional),
   replication: Flag.Int("replication").pipe(Flag.withDescription("Replicas of topics made here (the brokers' default otherwise)"), Flag.withFallbackConfig(Config.Int("DOWSER_REPLICATION")), Flag.optional)
 }
 type MeetingFlags = Pick<DistributedConfig, "brokers" | "databaseUrl" | "topicPrefix" | "visitorPartitions"> & { readonly compression: Option.Option<"zstd" | "gzip" | "none">; readonly replication: Option.Option<number> }
@@ -42,8 +42,8 @@ const meetingOf = ({ brokers, compression, databaseUrl, replication, topicPrefix
 const startCommand = Command.make("start", {
   dataDir,
   json,
-  mode: Flag.Literals("mode", ["embedded", "distributed"]).pipe(Flag.withDescription("Everything in this program, or over a Kafka and a Postgres that are there already"), Flag.withDefault("embedded" as const)),
-  engine: Flag.Literals("engine", ["embedded", "none"]).pipe(Flag.withDescription("none: another process has the search engine (distributed mode)"), Flag.withDefault("embedded" as const)),
+  mode: Flag.Literals("mode", ["embedded", "distributed"]).pipe(Flag.withDescription("Everything in this program, or over a Kafka and a Postgres that are there already"), Flag.withFallbackConfig(Config.Literals(["embedded", "distributed"], "DOWSER_MODE")), Flag.withDefault("embedded" as const)),
+  engine: Flag.Literals("engine", ["embedded", "none"]).pipe(Flag.withDescription("none: another process has the search engine (distributed mode)"), Flag.withFallbackConfig(Config.Literals(["embedded", "none"], "DOWSER_ENGINE")), Flag.withDefault("embedded" as const)),
   ...meeting,
   operatorKey: Flag.String("operator-key").pipe(Flag.withDescription("64 hexadecimal digits, the same in every process (else the data folder's own)"), Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_KEY")), Flag.optional),
   operatorToken: Flag.String("operator-token").pipe(Flag.withDescription("Token of the operator (else the data folder's own)"), Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_TOKEN")), Flag.optional),
