@@ -12,6 +12,7 @@ import { deletable, reachesNamed, writable } from "../catalog/reached.ts"
 import { version } from "../config.ts"
 import { Quota } from "../metering/quota.ts"
 import { Engine } from "../ports/engine.ts"
+import type { SearchReply } from "../search/search-reply.ts"
 import { Search, type SearchRequest } from "../search/search.ts"
 import { mayName, seenFieldsOf } from "../search/seen-fields.ts"
 import { withinTime } from "../search/time-limit.ts"
@@ -22,7 +23,6 @@ import { textOf } from "../wire/body.ts"
 import { CollectionNotAllowed, EngineOverloaded, EngineRefusal, inputInvalid } from "../wire/errors.ts"
 import { bodyBytesMaxDefault } from "../wire/operation.ts"
 import type { DeclaredError } from "../wire/render.ts"
-import { Reply } from "../wire/reply.ts"
 import { type Handler, implement, type Implemented, type Input } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { deletesOf, type DocumentVerdicts, isWrites, putsOf, verdictsOf, type Writes } from "./documents.ts"
@@ -40,10 +40,9 @@ const asInvalid = <A>(effect: Effect.Effect<A, DeclaredError>): Effect.Effect<A,
   Effect.mapError(effect, (error) => error instanceof EngineRefusal && error.status === 404 ? new EngineRefusal({ message: error.message, status: 400 }) : error)
 
 /** A merged list has one outcome; the engine package tells its failure in a 200, as the tenant API does. */
-const mergedOutcome = (reply: Reply): Effect.Effect<Reply, DeclaredError> => {
-  if (typeof reply.body !== "string" || !reply.body.startsWith("{\"code\":")) return Effect.succeed(reply)
-  const { code, error } = JSON.parse(reply.body) as { readonly code: number; readonly error: string }
-  return Effect.fail(new EngineRefusal({ message: error, status: code }))
+const mergedOutcome = (reply: SearchReply): Effect.Effect<SearchReply, DeclaredError> => {
+  const [failure] = reply.failures
+  return failure === undefined ? Effect.succeed(reply) : Effect.fail(new EngineRefusal({ message: failure.message, status: statusOf(failure) }))
 }
 
 export const routes = Effect.gen(function*() {

@@ -21,29 +21,35 @@ export const cacheTtlOf = (asked: unknown): number => asked === undefined ? cach
 export type AccountedSearch = Omit<AnsweredSearch, "facet_counts" | "trace">
 /** One search inside an answer, and the query_id it was given there. */
 export interface CachedSearch { readonly search: AccountedSearch; readonly query_id: string }
-export interface CachedAnswer { readonly text: string; readonly searches: ReadonlyArray<CachedSearch>; readonly expiresAt: number }
+/** `texts`: of the one answer, or of each entry of a multi-search (`isMany`). */
+export interface CachedAnswer { readonly texts: ReadonlyArray<string>; readonly isMany: boolean; readonly searches: ReadonlyArray<CachedSearch>; readonly expiresAt: number }
 
 export interface AnswerCache {
   /** undefined when there is none or its time is over. O(key). */ readonly get: (key: string, now_ms: number) => KeptAnswer | undefined
   readonly put: (key: string, answer: CachedAnswer) => void
 }
-/** A text between its query ids, so that each hit puts in its own without looking for them again. */
-export interface KeptAnswer { readonly parts: ReadonlyArray<string>; readonly length: number; readonly searches: ReadonlyArray<AccountedSearch>; readonly expiresAt: number }
+/** Texts between their query ids, so that each hit puts in its own without looking for them again: `parts` begin with the text that has none before it. */
+export interface KeptAnswer { readonly texts: ReadonlyArray<{ readonly parts: ReadonlyArray<string>; readonly searches: ReadonlyArray<AccountedSearch> }>; readonly isMany: boolean; readonly length: number; readonly searches: ReadonlyArray<AccountedSearch>; readonly expiresAt: number }
 
-const kept = ({ expiresAt, searches, text }: CachedAnswer): KeptAnswer => {
-  const parts: Array<string> = [], accounted: Array<AccountedSearch> = []
-  let from = 0
-  // They stand in the text in the order in which they were given.
-  for (const { query_id, search } of searches) {
-    const at = text.indexOf(`"query_id":"${query_id}"`, from)
-    if (at < 0) continue
-    const end = at + `"query_id":"`.length
-    parts.push(text.slice(from, end))
-    accounted.push(search)
-    from = end + query_id.length
-  }
-  parts.push(text.slice(from))
-  return { parts, length: text.length, searches: accounted, expiresAt }
+const kept = ({ expiresAt, isMany, searches, texts }: CachedAnswer): KeptAnswer => {
+  // They stand in the texts in the order in which they were given.
+  const left = [...searches]
+  const cut = texts.map((text) => {
+    const parts: Array<string> = [], accounted: Array<AccountedSearch> = []
+    let from = 0
+    while (left.length > 0) {
+      const at = text.indexOf(`"query_id":"${left[0]!.query_id}"`, from)
+      if (at < 0) break
+      const { query_id, search } = left.shift()!
+      const end = at + `"query_id":"`.length
+      parts.push(text.slice(from, end))
+      accounted.push(search)
+      from = end + query_id.length
+    }
+    parts.push(text.slice(from))
+    return { parts, searches: accounted }
+  })
+  return { texts: cut, isMany, length: texts.reduce((sum, { length }) => sum + length, 0), searches: cut.flatMap((each) => each.searches), expiresAt }
 }
 const bytesOf = (_key: string, { length, searches }: KeptAnswer): number =>
   2 * length + searches.reduce((sum, { parameters }) => Object.keys(parameters).reduce((own, name) => own + 2 * (name.length + parameters[name]!.length), sum + 500), 0)
@@ -64,6 +70,6 @@ export const makeAnswerCache = (): AnswerCache => {
   }
 }
 
-/** The answer with fresh query ids: `fresh` accounts each search again and answers its new id. */
-export const replayed = ({ parts, searches }: KeptAnswer, fresh: (search: AccountedSearch) => string): string =>
-  searches.reduce((answer, search, i) => answer + fresh(search) + parts[i + 1], parts[0]!)
+/** The texts with fresh query ids: `fresh` accounts each search again and answers its new id. */
+export const replayed = ({ texts }: KeptAnswer, fresh: (search: AccountedSearch) => string): ReadonlyArray<string> =>
+  texts.map(({ parts, searches }) => searches.reduce((answer, search, i) => answer + fresh(search) + parts[i + 1], parts[0]!))

@@ -4,7 +4,7 @@
  * a bounded buffer, so that no search waits for it.
  */
 import type { IncomingHttpHeaders } from "node:http"
-import { AnswerBudget, AnswerRefused, type Answered, type AnsweredSearch, type Body, type Merchandising, type MultiSearch, multiSearchesLimit, type OperationContext, readMultiSearch, search, searchMany } from "../../engine-sdk/src/operations/mod.ts"
+import { AnswerBudget, AnswerRefused, type Answered, type AnsweredSearch, type Body, type Merchandising, type MultiSearch, multiSearchesLimit, type OperationContext, readMultiSearch, resultsText, search, searchMany } from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Context, Effect, Exit, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
 import { readFingerprintKey } from "../../streams/fingerprint-key.ts"
@@ -14,7 +14,7 @@ import { collectionClosed, reachesCollection } from "../access/decision.ts"
 import { originOf } from "../access/origins.ts"
 import { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Caller } from "../access/caller.ts"
-import { declaredOf, makeContexts, replyOf } from "../catalog/engine-plane.ts"
+import { declaredOf, makeContexts } from "../catalog/engine-plane.ts"
 import { reachesNamed } from "../catalog/reached.ts"
 import type { CatalogResources } from "../catalog/resources.ts"
 import type { Configuration } from "../configuration/configuration.ts"
@@ -30,11 +30,11 @@ import { seesWhole } from "../suggestions/bounds.ts"
 import { facetRefinements, queryRefinements, type Refinement } from "../suggestions/refinements.ts"
 import { EngineRefusal } from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
-import type { Reply } from "../wire/reply.ts"
 import type { HeldMemory } from "../wire/request-memory.ts"
 import { type AccountedSearch, type CachedSearch, cacheTtlOf, makeAnswerCache, replayed } from "./answer-cache.ts"
 import { makeAnswerEpoch } from "./answer-epoch.ts"
 import { engineCallerOf } from "./engine-caller.ts"
+import { type SearchReply, searchReplyOf } from "./search-reply.ts"
 import { environmentOf, isOn, ignoredOf, searchMerchandise } from "./search-merchandise.ts"
 import { withinTime, withoutLimit } from "./time-limit.ts"
 import { timelyEngine } from "./timely-engine.ts"
@@ -75,11 +75,11 @@ export interface SearchLayerOptions {
 
 export class Search extends Context.Service<Search, {
   /** Cost: one engine call; a reply is JSON text written once. */
-  readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<Reply, DeclaredError>
+  readonly searchCollection: (request: SearchRequest, collection: string) => Effect.Effect<SearchReply, DeclaredError>
   /** No answer of the organization that is kept until now is given again. */
   readonly forgetAnswers: (organizationId: string) => void
   /** One token of a key's rate for each entry. */
-  readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<Reply, DeclaredError>
+  readonly multiSearch: (request: SearchRequest, body: Body) => Effect.Effect<SearchReply, DeclaredError>
 }>()("dowser/search/Search") {
   static readonly layer = ({ countryHeader, weights }: SearchLayerOptions = {}): Layer.Layer<Search, never, Access | CatalogResources | Configuration | Engine | Entitlements | PopularDocuments | PopularQueries | Quota | SearchRules | SearchServed | SqlClient.SqlClient> => Layer.effect(Search, Effect.gen(function*() {
     const contextOf = yield* makeContexts
@@ -153,7 +153,7 @@ export class Search extends Context.Service<Search, {
     const budgetOf = ({ caller, held }: SearchRequest): AnswerBudget => new AnswerBudget(contextOf(caller.organizationId).limits.answer_bytes_max, (bytes) => held().holdWriting(bytes))
 
     /** A unit for the effect, given back unless a search was answered by the engine, now or when it was cached. */
-    const charging = (organizationId: string, { timeLimit_ms }: SearchRequest, budget: AnswerBudget, run: (charge: Charge) => Effect.Effect<Reply, DeclaredError>): Effect.Effect<Reply, DeclaredError> =>
+    const charging = (organizationId: string, { timeLimit_ms }: SearchRequest, budget: AnswerBudget, run: (charge: Charge) => Effect.Effect<SearchReply, DeclaredError>): Effect.Effect<SearchReply, DeclaredError> =>
       Effect.suspend(() => {
         const until = timeLimit_ms === undefined ? Infinity : performance.now() + timeLimit_ms
         return Effect.flatMap(quota.reserve(organizationId), (unit) => {
@@ -199,33 +199,36 @@ export class Search extends Context.Service<Search, {
         if (charge.unit.refusal !== undefined) throw new QuotaRefused(charge.unit.refusal)
         charge.budget.wrote(kept.length)
         charge.isUsed ||= kept.searches.some(({ asked }) => asked)
-        return { ok: true, value: { status: 200, text: replayed(kept, account) } }
+        const texts = replayed(kept, account)
+        return { ok: true, value: kept.isMany ? { status: 200, text: resultsText(texts), entries: texts } : { status: 200, text: texts[0]! } }
       }
       const fresh = await run(context)
       const ttl_s = cacheTtlOf(caller.embedded?.cache_ttl ?? shared.cache_ttl)
       // Only a whole success is kept; an entry of a multi-search that failed has no account.
-      if (fresh.ok && fresh.value.status === 200 && fresh.value.text !== undefined && ttl_s > 0 && !fresh.value.text.includes('"error":')) cache.put(key, { text: fresh.value.text, searches, expiresAt: now_ms + ttl_s * 1000 })
+      if (fresh.ok && fresh.value.status === 200 && fresh.value.text !== undefined && ttl_s > 0 && fresh.value.failures === undefined) {
+        cache.put(key, { texts: fresh.value.entries ?? [fresh.value.text], isMany: fresh.value.entries !== undefined, searches, expiresAt: now_ms + ttl_s * 1000 })
+      }
       return fresh
     }
 
     /** The first refusal of the whole request goes before whatever else was answered, also before a quota that is used up. */
-    const settle = (run: (refuse: (error: DeclaredError) => void, signal: AbortSignal) => Promise<Answered>): Effect.Effect<Reply, DeclaredError> => Effect.suspend(() => {
+    const settle = (run: (refuse: (error: DeclaredError) => void, signal: AbortSignal) => Promise<Answered>): Effect.Effect<SearchReply, DeclaredError> => Effect.suspend(() => {
       let refused: DeclaredError | undefined
       return Effect.flatMap(
         Effect.catch(
           Effect.tryPromise({ try: (signal) => run((error) => { refused ??= error }, signal), catch: (error) => error }),
           (error): Effect.Effect<never, DeclaredError> => error instanceof QuotaRefused ? Effect.fail(refused ?? error.refusal) : error instanceof AnswerRefused ? Effect.fail(declaredOf(error.error)) : error instanceof RulesDamaged ? Effect.fail(error.refusal) : Effect.die(error)
         ),
-        (answered) => refused === undefined ? replyOf(answered) : Effect.fail(refused)
+        (answered) => refused === undefined ? searchReplyOf(answered) : Effect.fail(refused)
       )
     })
 
-    const many = (request: SearchRequest, charge: Charge, searches: MultiSearch): Effect.Effect<Reply, DeclaredError> =>
+    const many = (request: SearchRequest, charge: Charge, searches: MultiSearch): Effect.Effect<SearchReply, DeclaredError> =>
       settle((refuse, signal) => answered(request, charge, signal, undefined, searches, (context) => searchMany(context, searches, request.shared, engineCallerOf(context, request.caller, refuse))))
 
     return Search.of({
       forgetAnswers: epoch.forget,
-      searchCollection: (request, collection) => Effect.suspend((): Effect.Effect<Reply, DeclaredError> => {
+      searchCollection: (request, collection) => Effect.suspend((): Effect.Effect<SearchReply, DeclaredError> => {
         if (!reachesNamed(contextOf(request.caller.organizationId), request.caller, collection)) return Effect.fail(collectionClosed())
         if (Buffer.byteLength(request.queryText) > queryStringBytesMax) {
           return Effect.fail(new EngineRefusal({ message: "Query string exceeds max allowed length of 4000. Use the /multi_search end-point for larger payloads.", status: 400 }))
@@ -235,7 +238,7 @@ export class Search extends Context.Service<Search, {
       multiSearch: Effect.fnUntraced(function*(request, body) {
         const { caller, shared } = request
         const read = readMultiSearch(contextOf(caller.organizationId), body, shared, caller.embedded === undefined ? {} : { embedded: caller.embedded })
-        if (!read.ok) return yield* replyOf(read)
+        if (!read.ok) return yield* searchReplyOf(read)
         const { searches, union } = read.value
         const budget = budgetOf(request)
         const keys = entryKeys(searches, shared)
@@ -256,19 +259,19 @@ export class Search extends Context.Service<Search, {
         // One by one below, each entry would pass for a search of its own: every key's limit counts them all.
         for (const { embedded } of callers) {
           const limit = multiSearchesLimit(contextOf(caller.organizationId), shared, embedded === undefined ? {} : { embedded })
-          if (!limit.ok) return yield* replyOf(limit)
+          if (!limit.ok) return yield* searchReplyOf(limit)
           if (keys.length > limit.value) return yield* new EngineRefusal({ message: "Number of multi searches exceeds `limit_multi_searches` parameter.", status: 400 })
         }
         const entriesBy = (charges: ReadonlyMap<string, Charge>) => Effect.gen(function*() {
           const results: Array<string> = []
           for (const [i, entry] of searches.entries()) {
             const reply = yield* many({ ...request, caller: callers[i] }, charges.get(callers[i].organizationId)!, { ...read.value, searches: [entry] })
-            results.push(String(reply.body).slice("{\"results\":[".length, -2))
+            results.push(...reply.entries)
           }
-          return yield* replyOf({ ok: true, value: { status: 200, text: `{"results":[${results.join(",")}]}` } })
+          return yield* searchReplyOf({ ok: true, value: { status: 200, text: resultsText(results), entries: results } })
         })
         // One unit of each organization that is asked.
-        const charged = (rest: ReadonlyArray<string>, charges: ReadonlyMap<string, Charge>): Effect.Effect<Reply, DeclaredError> => {
+        const charged = (rest: ReadonlyArray<string>, charges: ReadonlyMap<string, Charge>): Effect.Effect<SearchReply, DeclaredError> => {
           const [next, ...others] = rest
           return next === undefined ? entriesBy(charges) : charging(next, request, budget, (charge) => charged(others, new Map([...charges, [next, charge]])))
         }

@@ -102,3 +102,13 @@ it("keeps nothing for more than an hour, and lowers a longer time", async () => 
   expect([undefined, "1", 3_600, "3601", "100000000", 86_400].map(cacheTtlOf)).toEqual([60, 1, 3_600, 3_600, 3_600, 3_600])
   expect((await search(tenant.search_key, "&use_cache=true&cache_ttl=100000000&page=1&per_page=7")).status).toBe(200)
 })
+it("keeps answers whose documents have a field that is called `error`, and none of a multi-search with an entry that failed", async () => {
+  await program.request("POST", "/v1/collections", { key: tenant.full_key, body: { name: "faults", fields: [{ name: "error", type: "string" }] } })
+  await program.request("POST", "/v1/collections/faults/documents", { key: tenant.full_key, body: { id: "1", error: "oak" } })
+  const ask = async (more = "") => (await program.request("GET", `/v1/collections/faults/documents/search?q=oak&query_by=error&use_cache=true${more}`, { key: tenant.search_key })).body
+  const both = async (collection: string) => (await program.request("POST", "/v1/multi_search?use_cache=true", { key: tenant.search_key, body: { searches: [{ collection: "faults", q: "oak", query_by: "error" }, { collection, q: "*" }] } })).body.results
+  expect([(await ask()).found, (await both("faults"))[0].found, (await both("none"))[0].found]).toEqual([1, 1, 1])
+  await program.request("POST", "/v1/collections/faults/documents", { key: tenant.full_key, body: { id: "2", error: "oak" } })
+  expect([(await ask()).found, (await both("faults"))[0].found, (await both("none"))[0].found]).toEqual([1, 1, 2])
+  expect((await both("none"))[1]).toMatchObject({ code: 404, error: "Collection not found" })
+})

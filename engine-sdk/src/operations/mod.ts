@@ -6,7 +6,7 @@ export { exportDocuments, importDocuments, type ImportMemory } from "./import-ex
 export type { Merchandising, SearchMerchandise } from "./merchandised.ts"
 export { joinable, parseBody, ParsedBody, resolveCollection, type Answer, type Answered, type AnsweredSearch, type Body, type Caller, type OperationContext, type QueryParameters, type StreamAnswer } from "./operation.ts"
 export { memoryResources, searchResourcesOf, type Alias, type ResourceKind, type ResourceKinds, type Resources, type StemmingDictionary } from "./resources.ts"
-export { mergeSearchParameters, multiSearch, multiSearchesLimit, planSearch, readMultiSearch, search, searchMany, type MultiSearch } from "./search.ts"
+export { mergeSearchParameters, multiSearch, multiSearchesLimit, planSearch, readMultiSearch, resultsText, search, searchMany, type MultiSearch } from "./search.ts"
 export { synonymSets } from "./synonym-sets.ts"
 export type { NamedSetOperations } from "./named-sets.ts"
 export * from "./text-resources.ts"

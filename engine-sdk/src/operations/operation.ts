@@ -40,7 +40,13 @@ export interface AnsweredSearch {
   /** Where rules or stages had a say: what they did. */ readonly trace?: Trace
 }
 /** `text` is JSON ready to send; otherwise `body` is to be written as JSON (bigints as digits, see `stringifyJson`). */
-export interface Answer { readonly status: number; readonly body?: unknown; readonly text?: string }
+export interface Answer {
+  readonly status: number
+  readonly body?: unknown
+  readonly text?: string
+  /** Of several searches that have an answer each: their texts, of which `text` is made (`resultsText`). */ readonly entries?: ReadonlyArray<string>
+  /** Searches in an answer of 200 that failed; of a union the one failure that stands for all of it. */ readonly failures?: ReadonlyArray<EngineError>
+}
 /** A streamed answer: JSON Lines in chunks of any size, joined as they come. */
 export interface StreamAnswer { readonly status: number; readonly lines: AsyncIterable<string> }
 export type Answered = Result<Answer>

@@ -246,11 +246,13 @@ export const multiSearch = async (context: OperationContext, sent: Body, shared:
 export const searchMany = (context: OperationContext, request: MultiSearch, shared: QueryParameters, caller: Caller = {}): Promise<Answered> => refusable(async () => {
   const entries = readEntries(context, request, shared, caller)
   if (!entries.ok) return entries
-  if (entries.value.length === 0) return ok({ status: 200, text: "{\"results\":[]}" })
+  if (entries.value.length === 0) return ok({ status: 200, text: resultsText([]), entries: [] })
   return request.union ? unionSearch(context, entries.value, shared, request.removeDuplicates, caller) : separateSearches(context, entries.value, caller)
 })
 /** The engine's trouble, not the request's. */
 const isAway = ({ kind }: EngineError): boolean => kind === "Unavailable" || kind === "Overloaded" || kind === "TimedOut"
+/** The answer to several searches, of theirs. */
+export const resultsText = (entries: ReadonlyArray<string>): string => `{"results":[${entries.join(",")}]}`
 const failureText = (error: EngineError): string => JSON.stringify({ code: statusOf(error), error: boundedText(error.message) })
 const separateSearches = async (context: OperationContext, entries: ReadonlyArray<Entry>, caller: Caller): Promise<Answered> => {
   // Fifty searches are a lot to compile, and to write: others get their turn in between.
@@ -267,14 +269,17 @@ const separateSearches = async (context: OperationContext, entries: ReadonlyArra
   const [first] = answers
   if (first !== undefined && !first.ok && answers.every((answer) => !answer.ok && isAway(answer.error))) return first
   let at = 0
-  const results: string[] = []
+  const texts: string[] = [], failures: EngineError[] = []
   for (const plan of plans) {
-    if (!plan.ok) { results.push(failureText(plan.error)); continue }
-    const result = answers[at++]
-    results.push(result.ok ? enveloped(context, plan.value, result.value) : failureText(result.error))
-    await give()
+    const result = plan.ok ? answers[at++]! : plan
+    if (plan.ok && result.ok) texts.push(enveloped(context, plan.value, result.value as FoundAnswer))
+    else if (!result.ok) {
+      failures.push(result.error)
+      texts.push(failureText(result.error))
+    }
+    if (plan.ok) await give()
   }
-  return ok({ status: 200, text: `{"results":[${results.join(",")}]}` })
+  return ok({ status: 200, text: resultsText(texts), entries: texts, ...(failures.length === 0 ? {} : { failures }) })
 }
 const planEntry = async (context: OperationContext, entry: Entry, caller: Caller, missing: EngineError, budget: AnswerBudget, filters: KnownFilters): Promise<Result<PlannedSearch>> => {
   const refusal = caller.refusalOf?.(entry.collection)
@@ -283,7 +288,7 @@ const planEntry = async (context: OperationContext, entry: Entry, caller: Caller
   return collection === undefined ? fail(missing) : planned(context, collection, entry.parameters, caller, budget, filters)
 }
 const unionSearch = async (context: OperationContext, entries: ReadonlyArray<Entry>, shared: QueryParameters, removeDuplicates: boolean, caller: Caller): Promise<Answered> => {
-  const failed = (error: EngineError): Answered => isAway(error) ? fail(error) : ok({ status: 200, text: failureText(error) })
+  const failed = (error: EngineError): Answered => isAway(error) ? fail(error) : ok({ status: 200, text: failureText(error), failures: [error] })
   const searches: PlannedSearch[] = [], filters: KnownFilters = new Map()
   for (const entry of entries) {
     // Before it is told whether any of them exists.
