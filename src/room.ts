@@ -8,6 +8,7 @@ import type { SqlClient, SqlError } from "effect/sql"
 import type { Reach } from "./access/reach.ts"
 import type { RowReader } from "./audit/subjects.ts"
 import type { Role } from "./console/roles.ts"
+import type { PlanFeature } from "./metering/plans.ts"
 import type { Implemented } from "./wire/route.ts"
 
 /** Removes up to `rowsMax` rows that nothing uses any more, some milliseconds of work; answers how many. */
@@ -27,11 +28,12 @@ export interface Room<Out = never, In = never, Needs = never> {
   /** By operation id: which collections it touches (`src/access/reach.ts`). */ readonly reaches?: Readonly<Record<string, Reach>>
   /** Of tables that would only grow. */ readonly expiries?: ReadonlyArray<Expiry>
   /** What its refusals say beside their message, as fields of every error body. */ readonly facts?: Schema.Struct.Fields
+  /** What plans leave room for of it, by name, asked of `Entitlements`; beside the plans' own table (`src/metering/plans.ts`). */ readonly features?: Readonly<Record<string, PlanFeature>>
   /** Bodies that hostile requests start from, by operation id; an operation without starts from its schema. */ readonly seeds?: Seeds
   /** By date and name, `YYYYMMDDnn_name`; those of before rooms had their own have a number of four digits. */ readonly migrations?: Readonly<Record<string, Migration>>
 }
 
-export type AnyRoom = Pick<Room<unknown, unknown, unknown>, "name" | "engineGroups" | "audited" | "roles" | "expiries" | "facts" | "reaches" | "seeds" | "migrations"> & {
+export type AnyRoom = Pick<Room<unknown, unknown, unknown>, "name" | "engineGroups" | "audited" | "roles" | "expiries" | "facts" | "features" | "reaches" | "seeds" | "migrations"> & {
   readonly layer?: Layer.Layer<never, never, never>
   readonly routes?: Effect.Effect<ReadonlyArray<Implemented>, never, never>
 }
@@ -57,7 +59,7 @@ export class RoomList<Ground, Provided, Needs> {
     return Effect.forEach(this.all, (room) => Effect.map(room.routes ?? Effect.succeed([]), (implemented) => [room, implemented] as const)) as Effect.Effect<ReadonlyArray<readonly [AnyRoom, ReadonlyArray<Implemented>]>>
   }
   /** One table of what each room says about `field`; a name that two rooms give is a mistake. */
-  table<F extends "audited" | "facts" | "migrations" | "reaches" | "roles" | "seeds">(field: F): ReadonlyMap<string, NonNullable<AnyRoom[F]>[string]> {
+  table<F extends "audited" | "facts" | "features" | "migrations" | "reaches" | "roles" | "seeds">(field: F): ReadonlyMap<string, NonNullable<AnyRoom[F]>[string]> {
     const table = new Map<string, NonNullable<AnyRoom[F]>[string]>()
     for (const room of this.all) {
       for (const [name, value] of Object.entries(room[field] ?? {})) {

@@ -9,13 +9,15 @@ import type { ConfigurationUnavailable } from "../configuration/errors.ts"
 import { NotFound } from "../wire/errors.ts"
 import { makeEntitlementsRepository } from "./entitlements-repository.ts"
 import { FeatureNotInPlan } from "./errors.ts"
-import { capOf, type Feature, type Plan, type PlanId, planOf, plans } from "./plans.ts"
+import { capOf, type Feature, type Plan, type PlanId, planOf, plans, RoomFeatures, roomOf } from "./plans.ts"
 
 export interface Entitlement {
   readonly plan: Plan
   /** Search units a month; Infinity = no limit. */ readonly quotaUnits: number
   /** Searches beyond the quota are paid from the wallet. */ readonly hasOverage: boolean
 }
+/** Of the plans' own table, or of a room; one that neither has is in no plan. */
+export type AnyFeature = Feature | (string & {})
 /** How many a plan allows, and what one more is told. */
 export interface Cap { readonly max: number; readonly refusal: FeatureNotInPlan }
 export interface PlanChange { readonly plan: PlanId; /** Instead of the plan's. */ readonly quotaUnits: number | undefined; readonly hasOverage: boolean }
@@ -29,17 +31,20 @@ export class Entitlements extends Context.Service<Entitlements, {
   /** O(1). An organization that does not exist has the least. */
   readonly of: (organizationId: string) => Entitlement
   /** 403 with `feature` and `plan` where the plan does not have it. */
-  readonly require: (organizationId: string, feature: Feature) => Effect.Effect<void, FeatureNotInPlan>
+  readonly require: (organizationId: string, feature: AnyFeature) => Effect.Effect<void, FeatureNotInPlan>
   /** O(1). What is counted is counted by who writes it, in the transaction of the write: only there is the last place given once. */
-  readonly cap: (organizationId: string, feature: Feature) => Cap
+  readonly cap: (organizationId: string, feature: AnyFeature) => Cap
   /** 403 where `wanted` is more than the plan's cap: for amounts that stand in the request itself. */
-  readonly requireRoom: (organizationId: string, feature: Feature, wanted: number) => Effect.Effect<void, FeatureNotInPlan>
+  readonly requireRoom: (organizationId: string, feature: AnyFeature, wanted: number) => Effect.Effect<void, FeatureNotInPlan>
+  /** Every feature of a plan, those of rooms too. */
+  readonly featuresOf: (plan: Plan) => Readonly<Record<string, boolean | number>>
   /** Replaces all of it; seen by the next request of every process. */
   readonly set: (organizationId: string, change: PlanChange) => Effect.Effect<Entitlement, NotFound | ConfigurationUnavailable>
 }>()("dowser/metering/Entitlements") {
   static readonly layer: Layer.Layer<Entitlements, never, Configuration | SqlClient.SqlClient> = Layer.effect(Entitlements, Effect.gen(function*() {
     const configuration = yield* Configuration
     const repository = yield* makeEntitlementsRepository
+    const ofRooms = yield* RoomFeatures
     const known = new Map<string, Entitlement>()
     yield* configuration.keep("organization", (subjects) => Effect.map(repository.read(subjects), (rows) => {
       if (subjects === "all") known.clear()
@@ -49,15 +54,16 @@ export class Entitlements extends Context.Service<Entitlements, {
       }
     }))
     const of = (organizationId: string) => known.get(organizationId) ?? least
-    const refused = ({ plan }: Entitlement, feature: Feature) => {
-      const cap = capOf(plan, feature)
+    const maxOf = (plan: Plan, feature: AnyFeature): number => Object.hasOwn(plan.features, feature) ? capOf(plan, feature as Feature) : roomOf(ofRooms.get(feature)?.[plan.id] ?? false)
+    const refused = ({ plan }: Entitlement, feature: AnyFeature) => {
+      const cap = maxOf(plan, feature)
       return new FeatureNotInPlan({ message: cap === 0 ? `The plan ${plan.id} does not include ${feature}.` : `The plan ${plan.id} includes ${feature} up to ${cap}.`, feature, plan: plan.id, ...(cap > 0 && Number.isFinite(cap) ? { limit: cap } : {}) })
     }
-    const cap = (organizationId: string, feature: Feature): Cap => {
+    const cap = (organizationId: string, feature: AnyFeature): Cap => {
       const entitlement = of(organizationId)
-      return { max: capOf(entitlement.plan, feature), refusal: refused(entitlement, feature) }
+      return { max: maxOf(entitlement.plan, feature), refusal: refused(entitlement, feature) }
     }
-    const requireRoom = (organizationId: string, feature: Feature, wanted: number) => Effect.suspend(() => {
+    const requireRoom = (organizationId: string, feature: AnyFeature, wanted: number) => Effect.suspend(() => {
       const { max, refusal } = cap(organizationId, feature)
       return wanted <= max ? Effect.void : Effect.fail(refusal)
     })
@@ -66,6 +72,7 @@ export class Entitlements extends Context.Service<Entitlements, {
       cap,
       require: (organizationId, feature) => requireRoom(organizationId, feature, 1),
       requireRoom,
+      featuresOf: (plan) => ({ ...plan.features, ...Object.fromEntries([...ofRooms].map(([feature, inPlans]) => [feature, inPlans[plan.id]])) }),
       set: (id, { hasOverage, plan, quotaUnits }) => configuration.write({ kind: "organization", organizationId: id, id }, Effect.gen(function*() {
         if (!(yield* repository.update({ id, plan, quota_units: quotaUnits ?? null, has_overage: hasOverage }))) return yield* new NotFound({ message: `Organization ${id} does not exist.` })
         return entitlementOf(planOf(plan), quotaUnits ?? null, hasOverage)

@@ -8,6 +8,8 @@
  * bound but what the operator gave away with `unlimited`, where one request still is, and what every process keeps in memory
  * (`named_resource_bytes`).
  */
+import { Context } from "effect"
+
 export const planIds = ["free", "standard", "unlimited"] as const
 export type PlanId = typeof planIds[number]
 
@@ -61,10 +63,13 @@ export const plans: Readonly<Record<PlanId, Plan>> = {
 export const planOf = (id: string): Plan => Object.hasOwn(plans, id) ? plans[id as PlanId] : plans.free
 
 /** What a feature leaves room for: Infinity, a number, or 0 where it is not there. */
-export const capOf = (plan: Plan, feature: Feature): number => {
-  const value = plan.features[feature]
-  return value === true ? Infinity : value === false ? 0 : value
-}
+export const capOf = (plan: Plan, feature: Feature): number => roomOf(plan.features[feature])
+/** Of one value of a plan. */
+export const roomOf = (value: boolean | number): number => value === true ? Infinity : value === false ? 0 : value
+
+/** What a feature of a room is in each plan; its unit stands last in its name (`features` in `room.ts`). */
+export type PlanFeature = Readonly<Record<PlanId, boolean | number>>
+export const RoomFeatures = Context.Reference<ReadonlyMap<string, PlanFeature>>("dowser/metering/RoomFeatures", { defaultValue: () => new Map() })
 
 /** Whole millionths of a credit. */
 export const MICRO = 1_000_000

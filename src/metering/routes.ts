@@ -24,7 +24,7 @@ export const routes = Effect.gen(function*() {
       const [{ limit, resets_at, used }, balance, usage] = yield* Effect.all([quota.state(organizationId), wallet.balance(organizationId), usageOf(organizationId)], { concurrency: 3 })
       return {
         plan: { id: plan.id, status: "active" as const, expires_at: null },
-        features: { ...plan.features, wallet_overage: hasOverage },
+        features: { ...entitlements.featuresOf(plan), wallet_overage: hasOverage },
         usage,
         quota: { limit: finite(limit), used, remaining: finite(Math.max(0, limit - used)), resets_at },
         credits: shownCredits(balance)

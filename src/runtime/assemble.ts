@@ -11,6 +11,7 @@ import { Seal } from "../access/seal.ts"
 import type { RowReaders } from "../audit/subjects.ts"
 import type { Configuration } from "../configuration/configuration.ts"
 import { Installation } from "../installation.ts"
+import { RoomFeatures } from "../metering/plans.ts"
 import { layer as layerMigrations } from "../migrations/index.ts"
 import { Outbox } from "../outbox/outbox.ts"
 import { layerLeased } from "../ports/counter-leased-sql.ts"
@@ -53,7 +54,7 @@ export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration
   const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })))
   return Layer.provideMerge(layerHousekeeping(), rooms.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(streams, dedupe, Outbox.layer, configuration, layerLeased({ isAlone }))),
-    Layer.provideMerge(Layer.mergeAll(ports, installation)),
+    Layer.provideMerge(Layer.mergeAll(ports, installation, Layer.sync(RoomFeatures, () => rooms.table("features")))),
     Layer.provideMerge(Layer.provideMerge(layerMigrations, sql))
   )
 }

@@ -73,6 +73,14 @@ describe("a room that is one folder and one line", () => {
     expect((await send("POST", "/v1/notes", { "x-svc-api-key": full_key }, { text: "Mine" })).status).toBe(201)
     expect((await send("GET", "/v1/notes", own())).body.data.length).toBe(1)
   })
+  it("has the room that a plan gives it: shown, and refused beyond with 403", async () => {
+    const { body: { full_key } } = await send("POST", "/console/v1/organizations", operator(), { name: "Small", plan: "free" })
+    const key = { "x-svc-api-key": full_key }
+    expect((await send("GET", "/v1/entitlement", key)).body.features.notes).toBe(3)
+    const statuses = await Promise.all(Array.from({ length: 8 }, async (_note, i) => (await send("POST", "/v1/notes", key, { text: String(i) })).status))
+    expect(statuses.sort()).toEqual([201, 201, 201, 403, 403, 403, 403, 403])
+    expect(await send("POST", "/v1/notes", key, { text: "one more" })).toMatchObject({ status: 403, body: { feature: "notes", plan: "free", limit: 3 } })
+  })
   it("is fuzzed by being in the document", async () => {
     const operations = describedOf([await (await fetch(`http://127.0.0.1:${program.port}/v1/openapi.json`)).json()]).filter(({ id }) => /note/i.test(id))
     expect(operations.map(({ id }) => id).sort()).toEqual(["consoleCreateNote", "consoleListNotes", "createNote", "listNotes"])

@@ -9,5 +9,6 @@ export const layerUnlimited = Layer.succeed(Entitlements, Entitlements.of({
   require: () => Effect.void,
   cap: (_, feature) => ({ max: Infinity, refusal: new FeatureNotInPlan({ message: "not reached", feature, plan: "unlimited" }) }),
   requireRoom: () => Effect.void,
+  featuresOf: ({ features }) => features,
   set: () => Effect.die(new Error("plans are not changed here"))
 }))
