@@ -269,7 +269,7 @@ export class Access extends Context.Service<Access, {
         refusal = decided(() => taken).refusal
       }
       if (refusal !== undefined) return yield* refusal
-      return { organizationId: key.organization_id, key, scope: key.scope === "full" ? "full" as const : "search" as const, embedded, ...(index === undefined ? {} : { index }), sessionId: presented.sessionId, rate }
+      return { organizationId: key.organization_id, key, scope: key.scope, embedded, ...(index === undefined ? {} : { index }), sessionId: presented.sessionId, rate }
     })
 
     const takeTokens = Effect.fnUntraced(function*({ key, rate }: Caller, tokens: number) {

@@ -1,10 +1,10 @@
 /** Who asks: what a request may do once its key was accepted. Made by `Access`, carried by every use case. */
-import type { KeyRecord } from "./key-record.ts"
+import type { KeyRecord, KeyScope } from "./key-record.ts"
 
 export interface Caller {
   readonly organizationId: string
   readonly key: KeyRecord
-  readonly scope: "full" | "search"
+  /** The key's own, never folded into another. */ readonly scope: KeyScope
   /** Parameters inside a secured key: they overwrite the request's, `filter_by` is ANDed. */ readonly embedded: Readonly<Record<string, unknown>> | undefined
   /** The one collection that a scoped token reaches. */ readonly index?: string
   readonly sessionId: string | undefined
