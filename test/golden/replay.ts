@@ -9,7 +9,7 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import { memoryResources } from "../../engine-sdk/src/operations/mod.ts"
 import { routerOver } from "../support/operation-router.ts"
-import { differenceOf } from "./differences.ts"
+import { excuseOf } from "./differences.ts"
 
 export const RECORDINGS = fileURLToPath(new URL("../../../shared/data/engine_golden/", import.meta.url))
 export const hasRecordings = (): boolean => existsSync(`${RECORDINGS}golden-dev.jsonl.gz`)
@@ -26,7 +26,7 @@ interface Comparer {
   readonly METRICS: ReadonlyArray<string>
 }
 export interface GroupResult { compared: number; agreeing: number; expected: number; readonly metrics: Map<string, { agreeing: number; compared: number }> }
-export interface Disagreement { readonly id: string; readonly group: string; readonly metrics: ReadonlyArray<string>; readonly reason: string | undefined; readonly record: GoldenRecord; readonly status: number; readonly answer: unknown }
+export interface Disagreement { readonly id: string; readonly group: string; readonly metrics: ReadonlyArray<string>; /** Of all its columns; undefined where one has none. */ readonly reason: string | undefined; /** Columns. */ readonly unexcused: ReadonlyArray<string>; readonly record: GoldenRecord; readonly status: number; readonly answer: unknown }
 export interface ReplayResult { readonly groups: Map<string, GroupResult>; readonly disagreements: ReadonlyArray<Disagreement>; readonly metrics: ReadonlyArray<string> }
 
 const linesOf = (path: string): string[] => gunzipSync(readFileSync(path)).toString("utf8").split("\n").filter((line) => line !== "")
@@ -68,9 +68,10 @@ const tally = (record: GoldenRecord, results: ReadonlyArray<Metrics>, names: Rea
   }
   group.compared++
   if (bad.size === 0) { group.agreeing++; return }
-  const reason = differenceOf(record, { metrics: [...bad] })
+  const { reasons, unexcused } = excuseOf({ record, metrics: [...bad] })
+  const reason = unexcused.length > 0 ? undefined : reasons.join("; and ")
   if (reason !== undefined) group.expected++
-  disagreements.push({ id: record.id, group: record.group, metrics: [...bad], reason, record, status, answer })
+  disagreements.push({ id: record.id, group: record.group, metrics: [...bad], reason, unexcused, record, status, answer })
 }
 
 const percent = ({ agreeing, compared }: { readonly agreeing: number; readonly compared: number }): string => (100 * agreeing / compared).toFixed(1)
