@@ -6,6 +6,7 @@ import { Cause, Clock, Context, Deferred, Effect, Layer, Queue } from "effect"
 import { Worker } from "node:worker_threads"
 import { EventLog, type EventLogUnavailable } from "../src/ports/event-log.ts"
 import type { FromStreams, PartitionEnd, ToStreams, WorkerSettings } from "./messages.ts"
+import { makeRetention } from "./retention.ts"
 import { readersOf } from "./runnable.ts"
 import type { Progress } from "./runner.ts"
 import { partitionsOf, TOPICS } from "./topics.ts"
@@ -34,7 +35,6 @@ const RESTART_AFTER_MAX_MS = 10_000
 const RETENTION_EVERY_MS = 10 * 60_000
 /** A thread that lived so long did not end of what ended the one before. */
 const LONG_LIFE_MS = 10 * 60_000
-const HOUR_MS = 3_600_000
 
 const make = Effect.fnUntraced(function*({ retentionEvery_ms = RETENTION_EVERY_MS, ...options }: HostOptions) {
   const log = yield* EventLog
@@ -118,48 +118,11 @@ const make = Effect.fnUntraced(function*({ retentionEvery_ms = RETENTION_EVERY_M
     }
   })
 
-  const reportOf = (group: string, partition: number): Progress | undefined => [...progress.values()].find((report) => report.group === group && report.partition === partition)
-
-  const startedAt = clock.currentTimeMillisUnsafe()
-  const lag_ms = Effect.gen(function*() {
-    const now = clock.currentTimeMillisUnsafe()
-    let oldestAt = now
-    for (const { partition, topic } of partitions) {
-      if (!topic.waitsForConsumers) continue
-      const reports = readersOf(topic).map((group) => reportOf(group, partition))
-      // Nothing heard yet: it may have counted everything, or hang before it has looked.
-      if (reports.includes(undefined)) {
-        const { endOffset, startOffset } = yield* log.bounds(topic.name, partition)
-        if (endOffset > startOffset) oldestAt = Math.min(oldestAt, startedAt)
-      }
-      const known = reports.flatMap((report) => report === undefined ? [] : [report.committed[topic.name] ?? 0])
-      if (known.length === 0) continue
-      const from = Math.min(...known)
-      const { records } = yield* log.read({ topic: topic.name, partition, from, recordsMax: 1, bytesMax: 1 })
-      if (records[0] !== undefined) oldestAt = Math.min(oldestAt, records[0].appendedAt)
-    }
-    return now - oldestAt
-  })
-
-  /**
-   * Records past their time go, but none that a consumer has not committed. Their time ends where counting stands, not
-   * now: after a long standstill, a lost state needs what is as old as it remembers before the oldest uncounted record.
-   */
-  const retain = Effect.gen(function*() {
-    const countedAt = clock.currentTimeMillisUnsafe() - (yield* lag_ms)
-    for (const { partition, topic } of partitions) {
-      const past = yield* log.offsetAt(topic.name, partition, countedAt - topic.retentionHours * HOUR_MS)
-      const consumed = topic.waitsForConsumers ? readersOf(topic).map((group) => reportOf(group, partition)?.committed[topic.name] ?? 0) : []
-      yield* log.trim(topic.name, partition, Math.min(past, ...consumed))
-    }
-  })
+  const { every, lag_ms } = yield* makeRetention({ partitions, readersOf, committedOf: (group, partition) => progress.get(`${group}/${partition}`)?.committed })
 
   yield* endsNow
   yield* Effect.forkScoped(supervise)
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(
-    Effect.sleep(retentionEvery_ms),
-    Effect.catch(retain, (error) => Effect.logError("Retention of the event log failed and is tried again later", error))
-  )))
+  yield* Effect.forkScoped(every(retentionEvery_ms))
   return StreamWorker.of({ progress: Effect.sync(() => [...progress.values()]), restarts: Effect.sync(() => restarts), lag_ms })
 })
 
