@@ -5,12 +5,13 @@ import { commandFor, ONLY_SEED, runCampaign, storyOf } from "../support/simulati
 
 const WITHIN = 2_000
 const BUGS: ReadonlyArray<readonly [what: string, variant: Variant, finds: RegExp]> = [
-  ["the fence is not checked", { believesFences: true }, /fence .* not held|sums are wrong/],
+  ["the fence is not checked", { believesFences: true }, /though the fence was/],
   ["what a replay emits is written", { emitsInReplay: true }, /sums are wrong/],
   ["the commit takes no lock", { locksNothing: true }, /sums are wrong/],
   ["sums are written outside of the transaction that moves the offsets", { sumsOutside: true }, /sums are wrong/],
   ["a snapshot is torn: the state is older than its offsets", { tearsSnapshots: true }, /sums are wrong/],
-  ["a dead letter is acknowledged before it is stored", { acknowledgesEarly: true }, /is no dead letter|was not sent on/]
+  ["a dead letter is acknowledged before it is stored", { acknowledgesEarly: true }, /is no dead letter|was not sent on/],
+  ["retention believes that all is counted", { reportsAhead: true }, /^retention removed/]
 ]
 
 describe.skipIf(ONLY_SEED !== undefined)("a bug that is planted", () => {
@@ -29,7 +30,7 @@ describe.skipIf(ONLY_SEED !== undefined)("a bug that is planted", () => {
   }
 
   it("a schedule runs the same every time, told or not", async () => {
-    for (const seed of [3, 17, 101]) {
+    for (const seed of [3, 18, 101]) {
       const [first, second]: [Array<string>, Array<string>] = [[], []]
       await runSchedule(seed, {}, first)
       await runSchedule(seed)

@@ -27,8 +27,8 @@ interface Transaction {
   locked: string | undefined
   /** Applied when it commits. */
   readonly work: Array<() => void>
-  /** The fence that the store said was held, and whether it was. */
-  fence: { readonly unit: string; readonly claimed: number; readonly isHeld: boolean } | undefined
+  /** Whose partition it took, or moved without taking it, and whether that was its process's then: seen by the server, whatever the program asked. */
+  stands: { readonly unit: string; readonly isLocked: boolean; readonly newOwner: string | undefined } | undefined
 }
 
 const CurrentTransaction = Context.Reference<Transaction | undefined>("test/simulation/CurrentTransaction", { defaultValue: () => undefined })
@@ -124,6 +124,14 @@ export class SimulatedDatabase {
         answer(result)
       }))
   }
+  /**
+   * Who holds the partition now. A lease never comes back under an old fence, so whoever had lost it by the time it got the
+   * lock must hear of that before it commits, and a commit after that is wrong, whatever the sums say.
+   */
+  #stand(transaction: Transaction, unit: Unit, isLocked: boolean): void {
+    const owner = this.#leases.get(unitKey(unit))?.owner
+    transaction.stands ??= { unit: unitKey(unit), isLocked, newOwner: owner === undefined || owner === transaction.process.name ? undefined : owner }
+  }
   /** Ends it when it stands still, as the server does. */
   #watch(transaction: Transaction): void {
     const { statements } = transaction
@@ -165,8 +173,11 @@ export class SimulatedDatabase {
     const within = (transaction: Transaction | undefined, apply: () => void) => transaction === undefined ? apply() : void transaction.work.push(apply)
     const finish = (transaction: Transaction, commits: boolean) => Effect.provideService(this.#statement(process, commits ? "COMMIT" : "ROLLBACK", () => {
       if (commits) transaction.work.forEach((apply) => apply())
-      const { fence } = transaction
-      if (commits && fence !== undefined && !fence.isHeld && transaction.work.length > 0) this.#world.violate(`${process.name} wrote ${fence.unit} under fence ${fence.claimed}, which was not held any more`)
+      const { stands, work } = transaction
+      if (commits && work.length > 0) {
+        if (stands?.isLocked !== true) this.#world.violate(`${process.name} committed without the lock of a partition`)
+        if (stands?.newOwner !== undefined) this.#world.violate(`${process.name} committed ${stands.unit} though the fence was ${stands.newOwner}'s when it began to`)
+      }
       this.#end(transaction)
     }), CurrentTransaction, transaction)
     return OffsetStore.of({
@@ -180,7 +191,7 @@ export class SimulatedDatabase {
         return new Map(all)
       }),
       transaction: (body) => Effect.uninterruptibleMask((restore) => Effect.gen({ self: this }, function*() {
-        const transaction: Transaction = { process, isOpen: true, isAborted: false, statements: 0, locked: undefined, work: [], fence: undefined }
+        const transaction: Transaction = { process, isOpen: true, isAborted: false, statements: 0, locked: undefined, work: [], stands: undefined }
         yield* this.#statement(process, "BEGIN", () => {
           if (!process.isAlive) return
           this.#open.add(transaction)
@@ -194,7 +205,8 @@ export class SimulatedDatabase {
         return yield* exit
       })),
       lock: (unit) => Effect.flatMap(CurrentTransaction, (transaction) => {
-        if (this.#variant.locksNothing === true || transaction === undefined) return Effect.void
+        if (transaction === undefined) return Effect.void
+        if (this.#variant.locksNothing === true) return Effect.sync(() => this.#stand(transaction, unit, true))
         const key = unitKey(unit)
         return process.request<void, SqlError.SqlError>((answer) => {
           transaction.statements++
@@ -202,6 +214,7 @@ export class SimulatedDatabase {
           const lock = this.#locks.get(key)
           const granted = () => {
             this.#watch(transaction)
+            this.#stand(transaction, unit, true)
             this.#world.tell(() => `${process.name} has the lock of ${key}`)
             answer(Exit.void)
           }
@@ -211,13 +224,13 @@ export class SimulatedDatabase {
           granted()
         })
       }),
-      holdsFence: (unit, fence) => this.#statement(process, `asks for fence ${fence} of ${unitKey(unit)}`, (transaction) => {
-        const isHeld = this.#leases.get(unitKey(unit))?.fence === fence
-        if (transaction !== undefined) transaction.fence = { unit: unitKey(unit), claimed: fence, isHeld }
-        return isHeld || this.#variant.believesFences === true
+      holdsFence: (unit, fence) => this.#statement(process, `asks for fence ${fence} of ${unitKey(unit)}`, () =>
+        this.#leases.get(unitKey(unit))?.fence === fence || this.#variant.believesFences === true),
+      moveOffsets: (unit, to) => this.#statement(process, `moves ${unitKey(unit)} to ${JSON.stringify(to)}`, (transaction) => {
+        if (transaction === undefined) this.#world.violate(`${process.name} moved ${unitKey(unit)} outside of a transaction`)
+        else this.#stand(transaction, unit, false)
+        within(transaction, () => this.#offsets.set(unitKey(unit), { ...this.#offsets.get(unitKey(unit)), ...to }))
       }),
-      moveOffsets: (unit, to) => this.#statement(process, `moves ${unitKey(unit)} to ${JSON.stringify(to)}`, (transaction) =>
-        within(transaction, () => this.#offsets.set(unitKey(unit), { ...this.#offsets.get(unitKey(unit)), ...to }))),
       skip: (unit, places: ReadonlyArray<Skipped>) => places.length === 0 ? Effect.void : this.#statement(process, `skips ${places.map(placeKey).join(" ")}`, (transaction) => within(transaction, () => {
         let all = this.#skipped.get(unitKey(unit))
         if (all === undefined) this.#skipped.set(unitKey(unit), all = new Map())

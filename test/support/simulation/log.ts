@@ -26,6 +26,8 @@ export class SimulatedLog {
   readonly #faults: LogFaults
   readonly #variant: LogVariant
   readonly #partitions = new Map<string, Partition>()
+  /** Who looks at what is about to be removed. */
+  judge: (topic: string, partition: number, before: number) => void = () => {}
   readonly #subscribers = new Set<{ readonly process: SimulatedProcess; readonly queue: Queue.Queue<AppendedHint> }>()
   #skew_ms = 0
 
@@ -62,6 +64,7 @@ export class SimulatedLog {
 
   trim(topic: string, partition: number, before: number): void {
     const of = this.partition(topic, partition)
+    this.judge(topic, partition, before)
     const count = of.records.findIndex(({ offset }) => offset >= before)
     of.records.splice(0, count < 0 ? of.records.length : count)
     of.start = Math.max(of.start, Math.min(before, of.end))
@@ -102,9 +105,17 @@ export class SimulatedLog {
         const { end, start } = this.partition(topic, partition)
         answer(Exit.succeed({ startOffset: start, endOffset: end }))
       }),
-      offsetAt: () => Effect.die("the runner asks for no times"),
-rewrite: () => Effect.succeed(false),
-      trim: () => Effect.die("retention is not the runner's"),
+      offsetAt: (topic, partition, time) => process.request((answer) => {
+        if (world.fails(this.#faults.read)) return answer(unavailable())
+        const { end, records } = this.partition(topic, partition)
+        answer(Exit.succeed(records.find(({ appendedAt }) => appendedAt >= time)?.offset ?? end))
+      }),
+      rewrite: () => Effect.succeed(false),
+      trim: (topic, partition, before) => process.request<void, EventLogUnavailable>((answer) => {
+        if (world.fails(this.#faults.read)) return answer(unavailable())
+        this.trim(topic, partition, before)
+        answer(Exit.void)
+      }),
       health: Effect.void,
       subscribe: Effect.acquireRelease(
         Effect.map(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => {

@@ -12,7 +12,9 @@ import { type Form, KeyedState } from "../../../streams/state.ts"
 import type { Topic } from "../../../streams/topics.ts"
 import type { Draws } from "./random.ts"
 
-const topicOf = (name: string): Topic => ({ name, partitioning: "visitor", retentionHours: 1, compaction: false, waitsForConsumers: true, writtenBy: "the simulation" })
+/** Kept longer than the workload's state lives. */
+export const RETENTION_MS = 70_000
+const topicOf = (name: string): Topic => ({ name, partitioning: "visitor", retentionHours: RETENTION_MS / 3_600_000, compaction: false, waitsForConsumers: true, writtenBy: "the simulation" })
 export const NAMED = topicOf("named")
 export const COUNTED = topicOf("counted")
 export const REDIRECTED = "redirected"

@@ -13,14 +13,16 @@ import { runOwned } from "../../../streams/ownership.ts"
 import type { Processor } from "../../../streams/processor.ts"
 import { makeAttribution } from "../../../streams/processors/attribution/processor.ts"
 import { QUERY_MEASURES, type Rollups, sizeOfRollups } from "../../../streams/processors/attribution/rollups.ts"
+import { makeRetention } from "../../../streams/retention.ts"
 import { decodeRecord, encodeRecord } from "../../../streams/record.ts"
 import { type Runnable, runnable } from "../../../streams/runnable.ts"
-import type { RunnerOptions } from "../../../streams/runner.ts"
+import type { Progress, RunnerOptions } from "../../../streams/runner.ts"
+import type { Positions } from "../../../streams/state.ts"
 import { BEHAVIOUR_EVENTS, deadLettersOf, SEARCH_SERVED, type Topic } from "../../../streams/topics.ts"
 import { generate, type OracleInput, oracleRows } from "../attribution-oracle.ts"
 import { type DatabaseVariant, SimulatedDatabase } from "./database.ts"
 import { type LogVariant, SimulatedLog } from "./log.ts"
-import { COUNTED, drawBatches, type Entry, expectedSums, makeOrders, NAMED, REDIRECTED, type Watched } from "./orders.ts"
+import { COUNTED, drawBatches, type Entry, expectedSums, makeOrders, NAMED, REDIRECTED, RETENTION_MS, TTL_MS, type Watched } from "./orders.ts"
 import type { Draws } from "./random.ts"
 import { type FolderVariant, StateFolder } from "./state-folder.ts"
 import { serverTime, SimulatedProcess, World } from "./world.ts"
@@ -29,6 +31,8 @@ import { serverTime, SimulatedProcess, World } from "./world.ts"
 export interface Variant extends DatabaseVariant, FolderVariant, LogVariant {
   /** What a replay emits is written with the next flush. */
   readonly emitsInReplay?: boolean
+  /** Partitions are reported to have counted all that the log has. */
+  readonly reportsAhead?: boolean
 }
 
 export interface Verdict {
@@ -39,8 +43,6 @@ export interface Verdict {
 }
 
 const GROUP = "simulated"
-/** Kept longer than the workload's state lives. */
-const RETENTION_MS = 70_000
 const DRAIN_MAX_MS = 600_000
 
 /** What a record's bytes stood for. */
@@ -154,6 +156,36 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   }
   const units = Array.from({ length: partitions }, (_, partition): Unit => ({ group: GROUP, partition }))
 
+  // The front: the retention of the host over the reports that reach it, which it has forgotten when it starts again.
+  const retentionEvery_ms = hasPause ? draws.between(2_000, 40_000) : undefined
+  const endsOf = (partition: number): Positions => Object.fromEntries(subject.inputs.map(({ name }) => [name, log.partition(name, partition).end]))
+  let front: SimulatedProcess | undefined
+  let heard = (_progress: Progress): void => {}
+  const launchFront = (): void => {
+    if (isOver || retentionEvery_ms === undefined) return
+    const process = front = new SimulatedProcess(world, "front", 0)
+    const reports = new Map<string, Positions>()
+    heard = ({ committed, group, partition }) => process.deliver(world.latency(), () => void reports.set(unitKey({ group, partition }), committed))
+    process.onDeath(() => world.after(draws.between(10, 2_000), launchFront))
+    const retention = makeRetention({
+      partitions: subject.inputs.flatMap((topic) => units.map(({ partition }) => ({ topic, partition }))), readersOf: () => [GROUP],
+      committedOf: (group, partition) => reports.get(unitKey({ group, partition }))
+    })
+    process.start(Effect.flatMap(retention, ({ every }) => every(retentionEvery_ms)), Context.make(EventLog, log.service(process)), (exit) => world.violate(`retention ended by itself: ${String(exit)}`))
+  }
+  log.judge = (topic, partition, before) => {
+    const { records, start } = log.partition(topic, partition)
+    if (before <= start) return
+    count("trims")
+    const counted = database.offsetsOf({ group: GROUP, partition })[topic] ?? 0
+    if (before > counted) world.violate(`retention removed ${topic}/${partition} up to ${before}, which is counted up to ${counted} only`)
+    // A state that is lost must have what lives when the partition's oldest record that is not counted is stepped, of whichever topic.
+    const committed = database.offsetsOf({ group: GROUP, partition })
+    const oldestAt = Math.min(serverTime(world), ...subject.inputs.flatMap(({ name }) => log.partition(name, partition).records.find(({ offset }) => offset >= (committed[name] ?? 0))?.appendedAt ?? []))
+    const young = records.find(({ appendedAt, offset }) => offset < before && appendedAt > oldestAt - TTL_MS)
+    if (young !== undefined) world.violate(`retention removed ${topic}/${partition}/${young.offset}, which a state that is lost needs`)
+  }
+
   // Processes, and the folders that outlive them.
   const folders = new Map<string, StateFolder>()
   const folderOf = (member: string, unit: Unit): StateFolder => {
@@ -185,10 +217,11 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
       process.freeze(draws.between(lease_ms, 3 * lease_ms))
       return Effect.yieldNow
     })
+    const report = (progress: Progress) => heard(variant.reportsAhead === true ? { ...progress, committed: endsOf(progress.partition) } : progress)
     const openStore = (unit: Unit) => folderOf(member, unit).open(process)
     const program: Effect.Effect<unknown, never, EventLog | LeaseStore | OffsetStore> = isOwned
-      ? Effect.scoped(runOwned<never>({ member: process.name, processors: [processor], visitorPartitions: partitions, openStore, lease_ms, runner: { ...options, probe } }))
-      : Effect.all(units.map((unit) => processor.run({ ...options, partition: unit.partition, openStore: () => openStore(unit) })), { concurrency: "unbounded" })
+      ? Effect.scoped(runOwned<never>({ member: process.name, processors: [processor], visitorPartitions: partitions, openStore, lease_ms, report, runner: { ...options, probe } }))
+      : Effect.all(units.map((unit) => processor.run({ ...options, partition: unit.partition, openStore: () => openStore(unit), report })), { concurrency: "unbounded" })
     process.start(program, context, (exit: Exit.Exit<unknown, unknown>) => world.violate(`${process.name} ended by itself: ${String(exit)}`))
   }
 
@@ -220,7 +253,9 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
   const anyProcess = () => running.size === 0 ? undefined : draws.pick([...running.values()])
   const faultsFor_ms = lastAt + draws.between(100, 6_000)
   const at = (what: () => void) => world.after(draws.between(0, faultsFor_ms), what)
-  for (const member of members_) world.after(draws.chance(0.7) ? 0 : draws.between(0, faultsFor_ms), () => launch(member))
+  /** Nothing counts for longer than the log is kept. */
+  const standsStill = hasPause && draws.chance(0.3)
+  for (const member of members_) world.after(standsStill ? RETENTION_MS + draws.between(5_000, 20_000) : draws.chance(0.7) ? 0 : draws.between(0, faultsFor_ms), () => launch(member))
   for (let i = draws.pick([0, 0, 1, 2, 4]); i > 0; i--) at(() => anyProcess()?.kill("killed"))
   for (let i = draws.pick([0, 0, 1, 2]); i > 0; i--) at(() => {
     count("freezes")
@@ -233,21 +268,12 @@ export const runSchedule = async (seed: number, variant: Variant = {}, trace?: A
       if (!world.isFaulty || log.topics.some(([, { start }]) => start > 0)) return
       count("restored databases")
       world.tell(() => "the database is restored from a backup")
-      for (const process of [...running.values()]) process.kill("everything stops for the restore")
+      for (const process of [...running.values(), ...(front === undefined ? [] : [front])]) process.kill("everything stops for the restore")
       restore()
     })
   })
-  // As the host does: from where counting stands, not from now.
-  const retain = () => {
-    const logs = subject.inputs.flatMap(({ name }) => units.map((unit) => ({ name, unit, ...log.partition(name, unit.partition), committed: database.offsetsOf(unit)[name] ?? 0 })))
-    const countedAt = Math.min(serverTime(world), ...logs.flatMap(({ committed, records }) => records.find(({ offset }) => offset >= committed)?.appendedAt ?? []))
-    for (const { committed, end, name, records, unit } of logs) {
-      const before = Math.min(records.find(({ appendedAt }) => appendedAt > countedAt - RETENTION_MS)?.offset ?? end, committed)
-      if (before > log.partition(name, unit.partition).start) count("trims")
-      log.trim(name, unit.partition, before)
-    }
-  }
-  if (hasPause) for (let i = draws.whole(1, 4); i > 0; i--) world.after(draws.between(RETENTION_MS / 2, faultsFor_ms), retain)
+  launchFront()
+  if (hasPause) for (let i = draws.pick([0, 1, 2]); i > 0; i--) at(() => front?.kill("killed"))
 
   const isDrained = () => pending === 0 && units.every((unit) => {
     const offsets = database.offsetsOf(unit)
