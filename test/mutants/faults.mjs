@@ -94,8 +94,8 @@ export const faults = [
     tests: ["test/rooms/console-sessions.test.ts"]
   },
   {
-    name: "forced-filter-ignored", why: "the filters of a key are not added to its searches",
-    file: "src/catalog/forced-filters.ts", from: "return fitting.length > 0 || !Object.hasOwn(filters, \"*\") ? fitting : [filters[\"*\"]!]", to: "return []",
+    name: "forced-filter-ignored", why: "the filters of a key are read and not added to its searches",
+    file: "src/search/engine-caller.ts", from: "forced = allOf(forced, own.value)", to: "forced = undefined",
     tests: ["test/contract/key-security.test.ts"], only: "filters of a key"
   },
   {
@@ -146,7 +146,17 @@ export const faults = [
   {
     name: "collection-unchecked", why: "a key reaches collections that it does not list",
     file: "src/access/decision.ts", from: "if (input.collection !== undefined && !reachesCollection(input, input.collection)) return", to: "if (false) return",
-    tests: ["test/contract/key-security.test.ts"], only: "names"
+    tests: ["test/rooms/decision.test.ts"]
+  },
+  {
+    name: "secured-key-unchecked", why: "what is signed with a key does all that the key may",
+    file: "src/access/decision.ts", from: " || (input.isSecured && input.scope !== \"search\")) return", to: ") return",
+    tests: ["test/rooms/decision.test.ts"]
+  },
+  {
+    name: "all-collections-unchecked", why: "a key of some collections does what is about all of them",
+    file: "src/access/decision.ts", from: "if (input.isOfAll && !reachesEverything(input)) return", to: "if (false) return",
+    tests: ["test/contract/reach.test.ts"]
   },
   {
     name: "everything-refused", why: "no key is let in, so every refusal is there",
