@@ -3,6 +3,7 @@ import { Schema } from "effect"
 import { browserKeyTtl_s } from "./browser-key.ts"
 import { Addresses, ChosenValue, Description, FieldNames, Filters, Origins, Patterns, RateLimit, Ttl } from "./key-fields.ts"
 import { operation } from "../wire/operation.ts"
+import { described } from "./examples.ts"
 
 const strings = Schema.Array(Schema.String)
 export const CreateKey = Schema.Struct({
@@ -40,10 +41,10 @@ export const ApiKey = Schema.Struct({
 }).annotate({ identifier: "ApiKey" })
 
 const at = { group: "keys", plane: "control", scope: "full" } as const
-export const listKeys = operation({ ...at, id: "listKeys", summary: "List the keys of the organization", method: "GET", path: "/v1/keys", success: Schema.Struct({ keys: Schema.Array(ApiKey) }).annotate({ identifier: "ApiKeyList" }) })
-export const createKey = operation({ ...at, id: "createKey", summary: "Create a key; its value is shown once", method: "POST", path: "/v1/keys", payload: CreateKey, success: ApiKey, status: 201, errors: [409] })
-export const getKey = operation({ ...at, id: "getKey", summary: "Get one key without its value", method: "GET", path: "/v1/keys/:keyId", success: ApiKey, errors: [404] })
-export const deleteKey = operation({ ...at, id: "deleteKey", summary: "Revoke a key", method: "DELETE", path: "/v1/keys/:keyId", success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedKey" }), errors: [404] })
+export const listKeys = operation({ ...at, ...described.listKeys, id: "listKeys", summary: "List the keys of the organization", method: "GET", path: "/v1/keys", success: Schema.Struct({ keys: Schema.Array(ApiKey) }).annotate({ identifier: "ApiKeyList" }) })
+export const createKey = operation({ ...at, ...described.createKey, id: "createKey", summary: "Create a key; its value is shown once", method: "POST", path: "/v1/keys", payload: CreateKey, success: ApiKey, status: 201, errors: [409] })
+export const getKey = operation({ ...at, ...described.getKey, id: "getKey", summary: "Get one key without its value", method: "GET", path: "/v1/keys/:keyId", success: ApiKey, errors: [404] })
+export const deleteKey = operation({ ...at, ...described.deleteKey, id: "deleteKey", summary: "Revoke a key", method: "DELETE", path: "/v1/keys/:keyId", success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedKey" }), errors: [404] })
 
 export const CreateBrowserKey = Schema.Struct({
   /** 60 to 86,400; 3,600 when absent. */ ttl_seconds: Schema.optionalKey(Ttl(browserKeyTtl_s)),
@@ -53,4 +54,4 @@ export const CreateBrowserKey = Schema.Struct({
   origins: Schema.optionalKey(Origins)
 }).annotate({ identifier: "CreateBrowserKey" })
 export const BrowserKey = Schema.Struct({ key: Schema.String, /** Unix seconds. */ expires_at: Schema.Int }).annotate({ identifier: "BrowserKey", description: "Shown once and stored nowhere; it works until `expires_at` or until the full key that minted it is revoked." })
-export const createBrowserKey = operation({ ...at, id: "createBrowserKey", summary: "Mint a short-lived search key for a browser", method: "POST", path: "/v1/browser_keys", payload: CreateBrowserKey, success: BrowserKey, status: 201, errors: [404] })
+export const createBrowserKey = operation({ ...at, ...described.createBrowserKey, id: "createBrowserKey", summary: "Mint a short-lived search key for a browser", method: "POST", path: "/v1/browser_keys", payload: CreateBrowserKey, success: BrowserKey, status: 201, errors: [404] })

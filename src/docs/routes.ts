@@ -1,28 +1,36 @@
-/** The OpenAPI documents of each plane and the reference page that reads them: generated from the list of operations. */
+/** The OpenAPI documents of each plane and the reference page that shows them: generated from the list of operations. */
+import type { IncomingHttpHeaders } from "node:http"
 import { Effect } from "effect"
 import { contractVersion } from "../config.ts"
+import { NotFound } from "../wire/errors.ts"
 import { openApiOf } from "../wire/openapi.ts"
-import { operation, type Operation } from "../wire/operation.ts"
+import type { Operation } from "../wire/operation.ts"
 import { Reply } from "../wire/reply.ts"
 import { implement, type Implemented } from "../wire/route.ts"
-import { referencePage } from "./reference-page.ts"
+import * as contract from "./contract.ts"
+import { pageFile } from "./reference-page.ts"
 
-const getTenantDocument = operation({ id: "getOpenApi", group: "documents", summary: "This document", method: "GET", path: "/v1/openapi.json", plane: "control", scope: "public", isRateFree: true })
-const getGatewayDocument = operation({ id: "getGatewayOpenApi", group: "documents", summary: "The gateway's document", method: "GET", path: "/api/v1/openapi.json", plane: "gateway", scope: "public", isRateFree: true })
-const getReference = operation({ id: "getReference", group: "documents", summary: "API reference", method: "GET", path: "/docs", plane: "control", scope: "public", successType: "html", isRateFree: true })
+const fileReply = (name: string, headers: IncomingHttpHeaders) => Effect.suspend(() => {
+  const file = pageFile(name)
+  if (file === undefined) return Effect.fail(new NotFound({ message: "Not Found" }))
+  const common = { etag: file.etag, "cache-control": "no-cache", vary: "accept-encoding" }
+  if (headers["if-none-match"] === file.etag) return Effect.succeed(new Reply(304, "", file.type, common))
+  return Effect.succeed(/\bgzip\b/.test(headers["accept-encoding"] ?? "") ? new Reply(200, file.gzip, file.type, { ...common, "content-encoding": "gzip" }) : new Reply(200, file.plain, file.type, common))
+})
 
 /** Both texts are made once, at start. */
-export const documents = (operations: ReadonlyArray<Operation>): ReadonlyArray<Implemented> => {
+export const documents = (rooms: ReadonlyArray<Operation>): ReadonlyArray<Implemented> => {
+  const operations = [...rooms, contract.getTenantDocument, contract.getGatewayDocument]
   const tenant = openApiOf(operations.filter((each) => each.path.startsWith("/v1/") || each.path.startsWith("/console/")), {
     title: "Dowser tenant API", version: contractVersion, description: "Hosted search for many tenants. Bodies are JSON unless stated; every answer carries x-request-id."
   })
   const gateway = openApiOf(operations.filter((each) => each.path.startsWith("/api/v1/")), { title: "Dowser search gateway", version: contractVersion, description: "The application-layer search gateway." })
   const tenantText = JSON.stringify(tenant)
   const gatewayText = JSON.stringify(gateway)
-  const page = referencePage(tenant)
   return [
-    implement(getTenantDocument, () => Effect.succeed(new Reply(200, tenantText))),
-    implement(getGatewayDocument, () => Effect.succeed(new Reply(200, gatewayText))),
-    implement(getReference, () => Effect.succeed(new Reply(200, page.html, "text/html; charset=utf-8", { "content-security-policy": page.policy })))
+    implement(contract.getTenantDocument, () => Effect.succeed(new Reply(200, tenantText))),
+    implement(contract.getGatewayDocument, () => Effect.succeed(new Reply(200, gatewayText))),
+    implement(contract.getReference, ({ headers }) => fileReply("index.html", headers)),
+    implement(contract.getReferenceFile, ({ headers, params }) => fileReply(params.file ?? "", headers))
   ]
 }

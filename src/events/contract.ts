@@ -4,28 +4,29 @@ import { Job } from "../jobs/schema.ts"
 import { pageLimit } from "../wire/checks.ts"
 import { operation } from "../wire/operation.ts"
 import { BATCH_BYTES_MAX, EventBatch, EventBatchAnswer, FAILED_PAGE_MAX, FailedEventList, ReplayBody, RetryAnswer, RetryBody } from "./schema.ts"
+import { described } from "./examples.ts"
 
 export const ingestEvents = operation({
-  id: "ingestEvents", group: "events", plane: "control", scope: "search", method: "POST", path: "/v1/events",
+  ...described.ingestEvents, id: "ingestEvents", group: "events", plane: "control", scope: "search", method: "POST", path: "/v1/events",
   summary: "Report behavioural events; also one event a line as application/x-ndjson",
   // Entries are judged one by one and answered by index, so the schema stands for the document only.
-  payload: EventBatch, payloadIsChecked: false, success: EventBatchAnswer, bodyBytesMax: BATCH_BYTES_MAX, errors: [503]
+  payload: EventBatch, payloadIsChecked: false, payloadMedia: ["application/json", "application/x-ndjson"], success: EventBatchAnswer, bodyBytesMax: BATCH_BYTES_MAX, errors: [503]
 })
 
 export const listFailedEvents = operation({
-  id: "listFailedEvents", group: "events", plane: "control", scope: "full", method: "GET", path: "/v1/events/failed", summary: "List refused entries of the last seven days with their reasons",
+  ...described.listFailedEvents, id: "listFailedEvents", group: "events", plane: "control", scope: "full", method: "GET", path: "/v1/events/failed", summary: "List refused entries of the last seven days with their reasons",
   query: Schema.Struct({ collection: Schema.optionalKey(Schema.String), limit: Schema.optionalKey(pageLimit(FAILED_PAGE_MAX)), cursor: Schema.optionalKey(Schema.String) }), success: FailedEventList
 })
 export const retryFailedEvents = operation({
-  id: "retryFailedEvents", group: "events", plane: "control", scope: "full", method: "POST", path: "/v1/events/failed/retry", summary: "Send refused entries through again after a fix",
+  ...described.retryFailedEvents, id: "retryFailedEvents", group: "events", plane: "control", scope: "full", method: "POST", path: "/v1/events/failed/retry", summary: "Send refused entries through again after a fix",
   payload: RetryBody, success: RetryAnswer, errors: [503]
 })
 
 export const replayEvents = operation({
-  id: "replayEvents", group: "events", plane: "control", scope: "full", method: "POST", path: "/v1/events/replays", summary: "Rebuild the figures of whole days from the event log",
+  ...described.replayEvents, id: "replayEvents", group: "events", plane: "control", scope: "full", method: "POST", path: "/v1/events/replays", summary: "Rebuild the figures of whole days from the event log",
   payload: ReplayBody, success: Job, status: 202, errors: [409, 503]
 })
 export const eraseSubject = operation({
-  id: "eraseSubject", group: "events", plane: "control", scope: "full", method: "DELETE", path: "/v1/events/subjects/:userId", summary: "Erase the events of one person and what was derived from them",
+  ...described.eraseSubject, id: "eraseSubject", group: "events", plane: "control", scope: "full", method: "DELETE", path: "/v1/events/subjects/:userId", summary: "Erase the events of one person and what was derived from them",
   success: Job, status: 202, errors: [503]
 })

@@ -8,6 +8,7 @@ import { Suggestions, SuggestionsQuery } from "../suggestions/schema.ts"
 import { refusing } from "../wire/checks.ts"
 import { operation } from "../wire/operation.ts"
 import { DOCUMENTS_MAX, EXPIRES_IN_MAX_S, FILTER_CHARACTERS_MAX, SEARCH_TIME_MAX_MS } from "./limits.ts"
+import { described } from "./examples.ts"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)
 const parameters = "Search parameters by their names, as texts, numbers or booleans; unknown ones are ignored."
@@ -49,23 +50,23 @@ const Capabilities = Schema.Struct({
 
 const at = { plane: "gateway", group: "gateway search" } as const
 const searching = { ...at, scope: "search", payloadIsChecked: false, errors: [402, 502, 503, 504] } as const
-export const getCapabilities = operation({ ...at, id: "getCapabilities", group: "gateway", summary: "What this gateway can do, and its limits", method: "GET", path: "/api/v1/capabilities", scope: "public", success: Capabilities, isRateFree: true })
-export const gatewaySearch = operation({ ...searching, id: "gatewaySearch", summary: `Search an index; over ${SEARCH_TIME_MAX_MS / 1_000} seconds is a 504`, method: "POST", path: "/api/v1/indexes/:collectionName/search", payload: SearchBody, success: SearchResponse })
-export const gatewaySuggest = operation({ ...searching, id: "gatewaySuggest", summary: "Completions of what is being typed, from queries and facet values of an index", method: "GET", path: "/api/v1/indexes/:collectionName/suggest", query: SuggestionsQuery, success: Suggestions })
+export const getCapabilities = operation({ ...at, ...described.getCapabilities, id: "getCapabilities", group: "gateway", summary: "What this gateway can do, and its limits", method: "GET", path: "/api/v1/capabilities", scope: "public", success: Capabilities, isRateFree: true })
+export const gatewaySearch = operation({ ...searching, ...described.gatewaySearch, id: "gatewaySearch", summary: `Search an index; over ${SEARCH_TIME_MAX_MS / 1_000} seconds is a 504`, method: "POST", path: "/api/v1/indexes/:collectionName/search", payload: SearchBody, success: SearchResponse })
+export const gatewaySuggest = operation({ ...searching, ...described.gatewaySuggest, id: "gatewaySuggest", summary: "Completions of what is being typed, from queries and facet values of an index", method: "GET", path: "/api/v1/indexes/:collectionName/suggest", query: SuggestionsQuery, success: Suggestions })
 export const gatewayMultiSearch = operation({
-  ...searching, id: "gatewayMultiSearch", summary: "Several searches side by side", method: "POST", path: "/api/v1/multi-search", payload: MultiSearchBody,
+  ...searching, ...described.gatewayMultiSearch, id: "gatewayMultiSearch", summary: "Several searches side by side", method: "POST", path: "/api/v1/multi-search", payload: MultiSearchBody,
   success: Schema.Struct({ results: Schema.Array(Schema.Union([SearchResponse, Schema.Struct({ code: Schema.Int, error: Schema.String })])) }).annotate({ identifier: "GatewayMultiSearchResponse" })
 })
 export const gatewayFederatedSearch = operation({
-  ...searching, id: "gatewayFederatedSearch", summary: "Several searches as one merged list", method: "POST", path: "/api/v1/federated-search", payload: FederatedSearchBody,
+  ...searching, ...described.gatewayFederatedSearch, id: "gatewayFederatedSearch", summary: "Several searches as one merged list", method: "POST", path: "/api/v1/federated-search", payload: FederatedSearchBody,
   success: anything.annotate({ identifier: "FederatedSearchResponse", description: "One search envelope; hits say the `collection` and the `search_index` they come from." })
 })
-export const gatewayGeoSearch = operation({ ...searching, id: "gatewayGeoSearch", summary: "Search around a point, nearest first; hits carry `distance_m`", method: "POST", path: "/api/v1/indexes/:collectionName/geo-search", payload: GeoSearchBody, success: SearchResponse })
+export const gatewayGeoSearch = operation({ ...searching, ...described.gatewayGeoSearch, id: "gatewayGeoSearch", summary: "Search around a point, nearest first; hits carry `distance_m`", method: "POST", path: "/api/v1/indexes/:collectionName/geo-search", payload: GeoSearchBody, success: SearchResponse })
 
 const writing = { ...at, group: "gateway documents", scope: "connector_write", payloadIsChecked: false, success: Verdicts, errors: [502, 503] } as const
-export const gatewayPutDocuments = operation({ ...writing, id: "gatewayPutDocuments", summary: "Store documents by their ids", method: "POST", path: "/api/v1/indexes/:collectionName/documents", payload: DocumentsBody })
-export const gatewayDeleteDocuments = operation({ ...writing, id: "gatewayDeleteDocuments", summary: "Delete documents by their ids", method: "DELETE", path: "/api/v1/indexes/:collectionName/documents", payload: IdsBody })
+export const gatewayPutDocuments = operation({ ...writing, ...described.gatewayPutDocuments, id: "gatewayPutDocuments", summary: "Store documents by their ids", method: "POST", path: "/api/v1/indexes/:collectionName/documents", payload: DocumentsBody })
+export const gatewayDeleteDocuments = operation({ ...writing, ...described.gatewayDeleteDocuments, id: "gatewayDeleteDocuments", summary: "Delete documents by their ids", method: "DELETE", path: "/api/v1/indexes/:collectionName/documents", payload: IdsBody })
 
-export const createScopedToken = operation({ ...at, id: "createScopedToken", summary: "Narrow a search key to one index and a filter, for a short time", method: "POST", path: "/api/v1/scoped-tokens", scope: "search", payload: ScopedTokenBody, success: ScopedToken, status: 201, errors: [503] })
+export const createScopedToken = operation({ ...at, ...described.createScopedToken, id: "createScopedToken", summary: "Narrow a search key to one index and a filter, for a short time", method: "POST", path: "/api/v1/scoped-tokens", scope: "search", payload: ScopedTokenBody, success: ScopedToken, status: 201, errors: [503] })
 
 export const gatewayOperations = [gatewaySearch, gatewaySuggest, gatewayMultiSearch, gatewayFederatedSearch, gatewayGeoSearch, gatewayPutDocuments, gatewayDeleteDocuments, createScopedToken] as const

@@ -1,20 +1,21 @@
 /** The probe of spec part 4: no key, no rate, and no details. They are the operator's (`getStatus`). */
 import { Schema } from "effect"
 import { operation } from "../wire/operation.ts"
+import { described } from "./examples.ts"
 
 export const Health = Schema.Struct({ ok: Schema.Boolean, status: Schema.Literals(["ok", "degraded"]), version: Schema.String, /** The parts that are not well; why is the operator's matter. */ degraded: Schema.optionalKey(Schema.Array(Schema.String)) }).annotate({ identifier: "Health" })
 
 export const getHealth = operation({
-  id: "getHealth", group: "health", summary: "Health probe", method: "GET", path: "/api/v1/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
+  ...described.getHealth, id: "getHealth", group: "health", summary: "Health probe", method: "GET", path: "/api/v1/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
 })
 /** The alias of contract part 0. */
 export const getHealthAlias = operation({
-  id: "getHealthAlias", group: "health", summary: "Health probe (alias)", method: "GET", path: "/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
+  ...described.getHealthAlias, id: "getHealthAlias", group: "health", summary: "Health probe (alias)", method: "GET", path: "/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
 })
 
 /** Stock clients add `/health` to the base address that they have. */
 export const getTenantHealth = operation({
-  id: "getTenantHealth", group: "health", summary: "Health probe (for clients with a base path)", method: "GET", path: "/v1/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
+  ...described.getTenantHealth, id: "getTenantHealth", group: "health", summary: "Health probe (for clients with a base path)", method: "GET", path: "/v1/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
 })
 
 const Circuit = Schema.Literals(["closed", "open", "half_open"])
@@ -41,5 +42,5 @@ export const Status = Schema.Struct({
 }).annotate({ identifier: "Status" })
 
 export const getStatus = operation({
-  id: "getStatus", group: "health", summary: "Every part of the program, for the operator", method: "GET", path: "/console/v1/status", plane: "control", scope: "operator", success: Status
+  ...described.getStatus, id: "getStatus", group: "health", summary: "Every part of the program, for the operator", method: "GET", path: "/console/v1/status", plane: "control", scope: "operator", success: Status
 })

@@ -1,6 +1,7 @@
 /** Search and multi-search (spec part 4): reachable with a search key, forwarded to the engine after the control plane's part. */
 import { Schema } from "effect"
 import { operation } from "../wire/operation.ts"
+import { described } from "./examples.ts"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)
 
@@ -74,10 +75,10 @@ export const SearchResponse = Schema.Struct({
 
 const at = { plane: "engine", scope: "search", payloadIsChecked: false, group: "search" } as const
 export const searchCollection = operation({
-  ...at, id: "searchCollection", summary: "Search a collection", method: "GET", path: "/v1/collections/:collectionName/documents/search", query: SearchParameters, success: SearchResponse, errors: [404, 502, 503]
+  ...at, ...described.searchCollection, id: "searchCollection", summary: "Search a collection", method: "GET", path: "/v1/collections/:collectionName/documents/search", query: SearchParameters, success: SearchResponse, errors: [404, 502, 503]
 })
 export const multiSearch = operation({
-  ...at, id: "multiSearch", summary: "Several searches in one request, side by side or merged (union)", method: "POST", path: "/v1/multi_search",
+  ...at, ...described.multiSearch, id: "multiSearch", summary: "Several searches in one request, side by side or merged (union)", method: "POST", path: "/v1/multi_search",
   query: SearchParameters,
   payload: Schema.Struct({ searches: Schema.Array(anything), union: Schema.optionalKey(Schema.Boolean), remove_duplicates: Schema.optionalKey(Schema.Boolean) }).annotate({ identifier: "MultiSearchBody" }),
   success: Schema.Unknown.annotate({ identifier: "MultiSearchResponse", description: "`{results: [SearchResponse | {code, error}]}`, or one merged answer with `union`." }),

@@ -3,9 +3,9 @@
  * client and the tests that walk every operation all read the same list; nothing else declares an address.
  */
 import { Schema } from "effect"
+import type { Group } from "./groups.ts"
 import type { Plane } from "./plane.ts"
 
-/**
 /**
  * `public` needs no key; `search` is reachable with a search key (SK in the specification); `connector_write` with a
  * connector's; `installation` with the key of a CMS installation alone; `full` needs a full key; `operator` needs the
@@ -15,11 +15,31 @@ import type { Plane } from "./plane.ts"
 export type Scope = "public" | "search" | "connector_write" | "installation" | "full" | "operator" | "console"
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE"
 type AnyCodec = Schema.Codec<unknown, unknown, never, never>
+/** How a body travels; `jsonl` and `event_stream` are read and written as they come, `bytes` is a raw file. */
+export type PayloadType = "json" | "jsonl" | "bytes"
+export type SuccessType = "json" | "jsonl" | "event_stream" | "text" | "html" | "bytes"
+
+/** A request that is answered with success by an organization that has what it names; `test/contract/examples.test.ts` furnishes one and sends them all. */
+export interface Example {
+  /** By the names in the path; ids that the program makes are of `sample-ids.ts`. */ readonly params?: Readonly<Record<string, string>>
+  readonly query?: Readonly<Record<string, string>>
+  /** Beside the key's own. */ readonly headers?: Readonly<Record<string, string>>
+  /** JSON, or the text of a body that is not. */ readonly body?: unknown
+}
+type NamesIn<P extends string> = P extends `${string}/:${infer Name}/${infer Rest}` ? Name | NamesIn<`/${Rest}`> : P extends `${string}/:${infer Name}` ? Name : never
+/** Of one operation: every name of its path has a value, query and body are as its schemas want them. */
+export type ExampleOf<P extends string, Q extends AnyCodec, B extends AnyCodec> =
+  & { readonly query?: Q["Encoded"] & Readonly<Record<string, string>>; readonly headers?: Readonly<Record<string, string>>; readonly body?: B["Encoded"] | string }
+  & ([NamesIn<P>] extends [never] ? { readonly params?: undefined } : { readonly params: { readonly [Name in NamesIn<P>]: string } })
+/** What a room's `examples.ts` says of each of its operations. */
+export interface Described { readonly description: string; readonly example: Example }
 
 export interface Operation<Q = unknown, B = unknown, S = unknown> {
   /** The operation's name in the specification, or one in its manner. */ readonly id: string
-  readonly group: string
+  readonly group: Group
   readonly summary: string
+  /** What it does, what bounds it and what it refuses, in plain sentences. Who may call it is added by the document, from `scope`. */ readonly description: string
+  readonly example: Example
   readonly method: Method
   /** `/v1/collections/:collectionName`. */ readonly path: `/${string}`
   readonly plane: Plane
@@ -28,8 +48,9 @@ export interface Operation<Q = unknown, B = unknown, S = unknown> {
   readonly payload: Schema.Codec<B, unknown, never, never> | undefined
   /** The engine validates the payload itself and answers in its own words; the schema is for the document only. */
   readonly payloadIsChecked: boolean
-  readonly payloadType: "json" | "jsonl" | "none"
-  readonly success: { readonly status: number; readonly schema: Schema.Codec<S, unknown, never, never> | undefined; readonly type: "json" | "text" | "html"; /** Answered instead where the request made the thing. */ readonly created?: 201 }
+  readonly payloadType: PayloadType | "none"
+  /** Media types of the body, the usual one first. */ readonly payloadMedia: ReadonlyArray<string>
+  readonly success: { readonly status: number; readonly schema: Schema.Codec<S, unknown, never, never> | undefined; readonly type: SuccessType; /** Media types of the answer, the usual one first. */ readonly media: ReadonlyArray<string>; /** Answered instead where the request made the thing. */ readonly created?: 201 }
   readonly bodyBytesMax: number
   /** Statuses that this operation can answer beside the common refusals. */ readonly errors: ReadonlyArray<number>
   /** Not counted by the per-key rate (spec part 8). */ readonly isRateFree: boolean
@@ -39,21 +60,31 @@ export interface Operation<Q = unknown, B = unknown, S = unknown> {
 /** 5 MB (contract part 0). */
 export const bodyBytesMaxDefault = 5_000_000
 
-export interface OperationOptions<Q extends AnyCodec, B extends AnyCodec, S extends AnyCodec> {
+/** What a body is sent as where the operation does not say. JSON Lines are read whatever they are called; clients of the engine say `text/plain`. */
+const usualPayloadMedia: Readonly<Record<PayloadType, ReadonlyArray<string>>> = { json: ["application/json"], jsonl: ["text/plain", "application/x-ndjson"], bytes: ["application/octet-stream"] }
+const usualSuccessMedia: Readonly<Record<SuccessType, string>> = {
+  json: "application/json", jsonl: "application/x-ndjson", event_stream: "text/event-stream", text: "text/plain", html: "text/html", bytes: "application/octet-stream"
+}
+
+export interface OperationOptions<P extends `/${string}`, Q extends AnyCodec, B extends AnyCodec, S extends AnyCodec> {
   readonly id: string
-  readonly group: string
+  readonly group: Group
   readonly summary: string
+  readonly description: string
+  readonly example: ExampleOf<P, Q, B>
   readonly method: Method
-  readonly path: `/${string}`
+  readonly path: P
   readonly plane: Plane
   readonly scope: Scope
   readonly query?: Q
   readonly payload?: B
   readonly payloadIsChecked?: boolean
-  readonly payloadType?: "json" | "jsonl"
+  readonly payloadType?: PayloadType
+  readonly payloadMedia?: ReadonlyArray<string>
   readonly success?: S
   readonly status?: number
-  readonly successType?: "json" | "text" | "html"
+  readonly successType?: SuccessType
+  /** Several where the caller chooses, such as `["application/json", "text/event-stream"]`: JSON is as `success` says. */ readonly successMedia?: ReadonlyArray<string>
   /** Answers 201 too, with the same body. */ readonly creates?: boolean
   readonly bodyBytesMax?: number
   readonly errors?: ReadonlyArray<number>
@@ -61,12 +92,14 @@ export interface OperationOptions<Q extends AnyCodec, B extends AnyCodec, S exte
   readonly isAi?: boolean
 }
 
-export const operation = <Q extends AnyCodec = typeof Schema.Unknown, B extends AnyCodec = typeof Schema.Unknown, S extends AnyCodec = typeof Schema.Unknown>(
-  options: OperationOptions<Q, B, S>
+export const operation = <P extends `/${string}`, Q extends AnyCodec = typeof Schema.Unknown, B extends AnyCodec = typeof Schema.Unknown, S extends AnyCodec = typeof Schema.Unknown>(
+  options: OperationOptions<P, Q, B, S>
 ): Operation<Q["Type"], B["Type"], S["Type"]> => ({
   id: options.id,
   group: options.group,
   summary: options.summary,
+  description: options.description,
+  example: options.example as Example,
   method: options.method,
   path: options.path,
   plane: options.plane,
@@ -75,7 +108,8 @@ export const operation = <Q extends AnyCodec = typeof Schema.Unknown, B extends 
   payload: options.payload as Operation<Q["Type"], B["Type"], S["Type"]>["payload"],
   payloadIsChecked: options.payloadIsChecked ?? true,
   payloadType: options.payload === undefined ? "none" : options.payloadType ?? "json",
-  success: { status: options.status ?? 200, schema: options.success as Operation<Q["Type"], B["Type"], S["Type"]>["success"]["schema"], type: options.successType ?? "json", ...(options.creates === true ? { created: 201 as const } : {}) },
+  payloadMedia: options.payloadMedia ?? usualPayloadMedia[options.payloadType ?? "json"],
+  success: { status: options.status ?? 200, schema: options.success as Operation<Q["Type"], B["Type"], S["Type"]>["success"]["schema"], type: options.successType ?? "json", media: options.successMedia ?? [usualSuccessMedia[options.successType ?? "json"]], ...(options.creates === true ? { created: 201 as const } : {}) },
   bodyBytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault,
   errors: options.errors ?? [],
   isRateFree: options.isRateFree ?? false,

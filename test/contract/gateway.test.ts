@@ -289,6 +289,6 @@ it("says what it can do and describes itself", async () => {
   const { body } = await send("GET", "/capabilities", undefined)
   expect([body.operations.length, body.operations[0], body.limits.search_time_ms, body.engine.facet_counts]).toEqual([8, "POST /indexes/{index}/search".replace("/indexes", "/api/v1/indexes"), 10_000, "exact"])
   const document = (await send("GET", "/openapi.json", undefined)).body
-  expect(Object.keys(document.paths).sort()).toEqual(["capabilities", "federated-search", "health", "indexes/{collectionName}/documents", "indexes/{collectionName}/geo-search", "indexes/{collectionName}/search", "indexes/{collectionName}/suggest", "multi-search", "scoped-tokens"].map((path) => `/api/v1/${path}`))
+  expect(Object.keys(document.paths).sort()).toEqual(["capabilities", "federated-search", "health", "indexes/{collectionName}/documents", "indexes/{collectionName}/geo-search", "indexes/{collectionName}/search", "indexes/{collectionName}/suggest", "multi-search", "openapi.json", "scoped-tokens"].map((path) => `/api/v1/${path}`))
   expect(document.paths["/api/v1/indexes/{collectionName}/documents"].delete.security).toEqual([{ bearer: [] }])
 })

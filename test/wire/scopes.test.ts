@@ -17,11 +17,12 @@ import { implement, routesOf } from "../../src/wire/route.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 const payload = Schema.Struct({ text: Schema.String })
-const at = { group: "test", summary: "Of the test", plane: "control" } as const
-const speak = operation({ ...at, id: "speak", method: "POST", path: "/v1/t/ai/:resourceId", scope: "search", isAi: true, payload })
-const report = operation({ ...at, id: "report", method: "POST", path: "/v1/t/runtime", scope: "installation", payload })
-const push = operation({ ...at, id: "push", method: "POST", path: "/api/v1/t/:collectionName/documents", plane: "gateway", scope: "connector_write" })
-const look = operation({ ...at, id: "look", method: "POST", path: "/api/v1/t/:collectionName/search", plane: "gateway", scope: "search" })
+const at = { group: "health", summary: "Of the test", description: "Of the test.", plane: "control" } as const
+const ofOne = { example: { params: { collectionName: "products" } } } as const
+const speak = operation({ ...at, id: "speak", method: "POST", path: "/v1/t/ai/:resourceId", scope: "search", isAi: true, payload, example: { params: { resourceId: "one" } } })
+const report = operation({ ...at, id: "report", method: "POST", path: "/v1/t/runtime", scope: "installation", payload, example: {} })
+const push = operation({ ...at, ...ofOne, id: "push", method: "POST", path: "/api/v1/t/:collectionName/documents", plane: "gateway", scope: "connector_write" })
+const look = operation({ ...at, ...ofOne, id: "look", method: "POST", path: "/api/v1/t/:collectionName/search", plane: "gateway", scope: "search" })
 
 let program: Program
 let tenant: Tenant

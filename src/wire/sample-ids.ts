@@ -1,0 +1,16 @@
+/**
+ * Ids in the examples of operations, shaped as the program makes them. A reader puts in ids of their own; the test that sends
+ * the examples puts in those of the organization that it furnished.
+ */
+export const sampleIds = {
+  organization: "org_01KAQ5V8Z3N4M6T7W9X0Y1B2C1",
+  /** One more, that is paused, resumed and given a plan. */ otherOrganization: "org_01KAQ5V8Z3N4M6T7W9X0Y1B2C2",
+  key: "key_01KAQ5V8Z3N4M6T7W9X0Y1B2D1",
+  leakedKey: "key_01KAQ5V8Z3N4M6T7W9X0Y1B2D2",
+  webhook: "whk_01KAQ5V8Z3N4M6T7W9X0Y1B2E1",
+  oldWebhook: "whk_01KAQ5V8Z3N4M6T7W9X0Y1B2E2",
+  delivery: "dlv_01KAQ5V8Z3N4M6T7W9X0Y1B2F1",
+  job: "job_01KAQ5V8Z3N4M6T7W9X0Y1B2G1",
+  member: "mem_01KAQ5V8Z3N4M6T7W9X0Y1B2H1",
+  formerMember: "mem_01KAQ5V8Z3N4M6T7W9X0Y1B2H2"
+} as const
