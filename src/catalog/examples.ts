@@ -9,7 +9,7 @@ export const described = {
     example: { query: { exclude_fields: "fields", limit: "20" } }
   },
   createCollection: {
-    description: "Creates an empty collection from a schema, or from that of another collection with `src_name`. A name that is taken is a 409, a schema that does not hold together a 400. The plan bounds the number of collections and of fields, beyond which the answer is 403 with `feature` and `limit`.",
+    description: "Creates an empty collection from a schema, or from that of another collection with `src_name`, with its documents where `copy_documents` says so. A name that is taken is a 409, a schema that does not hold together a 400. The plan bounds the number of collections and of fields, beyond which the answer is 403 with `feature` and `limit`.",
     example: { body: { name: "shoes", fields: [{ name: "title", type: "string" }, { name: "brand", type: "string", facet: true }, { name: "price", type: "float" }], default_sorting_field: "price" } }
   },
   getCollection: {
@@ -33,7 +33,7 @@ export const described = {
     example: { params: { collectionName: "products" }, query: { action: "upsert" }, body: "{\"id\":\"p101\",\"title\":\"Linen apron\",\"brand\":\"Hearth\",\"category\":\"Kitchen\",\"price\":32,\"popularity\":5,\"discontinued\":false}\n{\"id\":\"p102\",\"title\":\"Oak board\",\"brand\":\"Grain\",\"category\":\"Kitchen\",\"price\":45,\"popularity\":8,\"discontinued\":false}\n" }
   },
   exportDocuments: {
-    description: "Streams the documents of a collection as JSON Lines, in the order in which they were stored. `filter_by` keeps a part, `include_fields` and `exclude_fields` choose what of each. What is read is the state at the start, and an export of any size needs little memory.",
+    description: "Streams the documents of a collection as JSON Lines, in the order in which they were stored. `filter_by` keeps a part, `include_fields` and `exclude_fields` choose what of each. An export of any size needs little memory here, and a filter that names an unknown field is a 400.",
     example: { params: { collectionName: "products" }, query: { filter_by: "category:=Kitchen", include_fields: "id,title,price" } }
   },
   getDocument: {
@@ -45,7 +45,7 @@ export const described = {
     example: { params: { collectionName: "products", documentId: "p1" }, body: { price: 19.9 } }
   },
   deleteDocument: {
-    description: "Deletes one document and answers what it held. An unknown id is a 404, or a success with `ignore_not_found=true`. Documents elsewhere that refer to it are handled as their reference says.",
+    description: "Deletes one document and answers what it held. An unknown id is a 404, or a success with `ignore_not_found=true`. Documents of other collections whose references all led to it go with it, unless their field says `cascade_delete: false`.",
     example: { params: { collectionName: "products", documentId: "p9" } }
   },
   updateDocuments: {
@@ -66,7 +66,7 @@ export const described = {
   listPresets: { description: "Lists the stored search parameters of the organization.", example: {} },
   getPreset: { description: "Shows the search parameters that are stored under a name. An unknown name is a 404.", example: { params: { presetId: "listing" } } },
   upsertPreset: {
-    description: `Stores search parameters under a name, which a search then takes with \`preset=<name>\`; parameters of the search itself win. ${resource}`,
+    description: `Stores search parameters under a name, which a search then takes with \`preset=<name>\`; parameters of the search itself win, and filters of both hold. ${resource}`,
     example: { params: { presetId: "listing" }, body: { value: { query_by: "title,brand", facet_by: "brand,category", sort_by: "popularity:desc" } } }
   },
   deletePreset: { description: "Deletes stored search parameters. Searches that still name them go on without.", example: { params: { presetId: "old_listing" } } },
@@ -77,11 +77,11 @@ export const described = {
       description: `Stores a synonym set, replacing the one of that name as a whole. Collections use it once their \`synonym_sets\` name it, or a search does. ${resource}`,
       example: { params: { setName: "clothing" }, body: { items: [{ id: "coat", synonyms: ["coat", "jacket", "parka"] }, { id: "trainers", root: "shoe", synonyms: ["trainers", "sneakers"] }] } }
     },
-    delete: { description: "Deletes a synonym set. Collections that name it go on without.", example: { params: { setName: "old_clothing" } } },
+    delete: { description: "Deletes a synonym set with its items and answers its name. An unknown name is a 404.", example: { params: { setName: "old_clothing" } } },
     listItems: { description: "Lists the items of one synonym set, a part of them with `limit` and `offset`. An unknown set is a 404.", example: { params: { setName: "clothing" }, query: { limit: "10" } } },
     getItem: { description: "Shows one item of a synonym set. An unknown set or item is a 404.", example: { params: { setName: "clothing", itemId: "coat" } } },
     upsertItem: {
-      description: "Stores one item of a synonym set, replacing the item of that id and leaving the others. With `root` the words lead to it and not back; without, each finds all. An unknown set is a 404.",
+      description: "Stores one item of a synonym set, replacing the item of that id and leaving the others. With `root`, a search for it finds the words as well and not the other way round; without, each finds all. An unknown set is a 404.",
       example: { params: { setName: "clothing", itemId: "hat" }, body: { synonyms: ["hat", "cap", "beanie"] } }
     },
     deleteItem: { description: "Deletes one item of a synonym set. An unknown set or item is a 404.", example: { params: { setName: "clothing", itemId: "hat" } } }
@@ -93,7 +93,7 @@ export const described = {
       description: `Stores a curation set, replacing the one of that name as a whole. Each item has a rule and what happens when it matches: documents pinned or hidden, a filter, a sort, another query. ${resource}`,
       example: { params: { setName: "campaigns" }, body: { items: [{ id: "winter", rule: { query: "coat", match: "contains" }, includes: [{ id: "p1", position: 1 }], excludes: [{ id: "p4" }] }] } }
     },
-    delete: { description: "Deletes a curation set. Collections that name it go on without.", example: { params: { setName: "old_campaigns" } } },
+    delete: { description: "Deletes a curation set with its items and answers its name. An unknown name is a 404.", example: { params: { setName: "old_campaigns" } } },
     listItems: { description: "Lists the items of one curation set, a part of them with `limit` and `offset`. An unknown set is a 404.", example: { params: { setName: "campaigns" }, query: { limit: "10" } } },
     getItem: { description: "Shows one item of a curation set. An unknown set or item is a 404.", example: { params: { setName: "campaigns", itemId: "winter" } } },
     upsertItem: {
@@ -105,13 +105,13 @@ export const described = {
   listStopwords: { description: "Lists the stopword sets of the organization.", example: {} },
   getStopwords: { description: "Shows a stopword set. An unknown id is a 404.", example: { params: { setId: "english" } } },
   upsertStopwords: {
-    description: `Stores a stopword set, replacing the one of that id. A search leaves its words out with \`stopwords=<id>\`, unless nothing would be left of the query. ${resource}`,
+    description: `Stores a stopword set, replacing the one of that id. A search leaves its words out with \`stopwords=<id>\`. ${resource}`,
     example: { params: { setId: "english" }, body: { stopwords: ["the", "of", "a"], locale: "en" } }
   },
   deleteStopwords: { description: "Deletes a stopword set. An unknown id is a 404.", example: { params: { setId: "old_english" } } },
   listStemmingDictionaries: { description: "Lists the ids of the organization's stemming dictionaries.", example: {} },
   getStemmingDictionary: { description: "Shows a stemming dictionary with its words and roots. An unknown id is a 404.", example: { params: { dictionaryId: "plurals" } } },
-  deleteStemmingDictionary: { description: "Deletes a stemming dictionary. Documents keep the roots that they were indexed with until the collection is reindexed.", example: { params: { dictionaryId: "old_plurals" } } },
+  deleteStemmingDictionary: { description: "Deletes a stemming dictionary and answers its id. Fields that name it should be given another first.", example: { params: { dictionaryId: "old_plurals" } } },
   importStemmingDictionary: {
     description: `Adds words and their roots to the dictionary \`id\`, one \`{word, root}\` a line, and answers the lines as they were taken. A field uses it with \`stem_dictionary\`. ${resource}`,
     example: { query: { id: "plurals" }, body: "{\"word\":\"mice\",\"root\":\"mouse\"}\n{\"word\":\"geese\",\"root\":\"goose\"}\n" }

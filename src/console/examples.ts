@@ -20,7 +20,7 @@ export const described = {
     example: { headers: ownPage }
   },
   changeOwnPassword: {
-    description: "Changes the password of who is signed in, which ends all of that member's other sessions and renews this one. A wrong current password is a 400, too many attempts are a 429. A password has 12 to 256 characters.",
+    description: "Changes the password of who is signed in, which ends all of that member's other sessions and renews this one. A wrong current password is a 401, too many attempts are a 429. A password has 12 to 256 characters.",
     example: { headers: ownPage, body: { current_password: "correct horse battery staple", new_password: "a new horse and battery" } }
   },
   listMembers: { description: "Lists the people of an organization with their roles, oldest first. There are at most 1,000.", example: { params: { organizationId } } },

@@ -22,7 +22,7 @@ export const described = {
     example: { body: { from: "2026-11-01", to: "2026-11-02", target: "analytics" } }
   },
   eraseSubject: {
-    description: "Starts a job that erases all events of one person, by user id, session id or anonymous id, and what was derived from them. What it erases is hidden from every read at once, so the job cannot be cancelled; its result is a receipt of what was touched.",
+    description: "Starts a job that erases the events of one person and what was derived from them, searches included. What it erases is hidden from every read at once, so the job cannot be cancelled; its result is a receipt of what was touched.",
     example: { params: { userId: "visitor-99" } }
   }
 } as const satisfies Readonly<Record<string, Described>>

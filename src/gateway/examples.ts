@@ -2,20 +2,21 @@
 import type { Described } from "../wire/operation.ts"
 
 const collectionName = "products"
-const slow = "A search that takes longer than 10 seconds is a 504; an index that the key's organization lacks is a 403 `tenant_mismatch`."
+const slow = "What takes longer than 10 seconds is a 504."
+const foreign = "An index that the key's organization lacks is a 403 `tenant_mismatch`."
 
 export const described = {
   getCapabilities: { description: "Shows which operations this gateway has, what its engine can do, and the limits of a request. It is not counted by any rate.", example: {} },
   gatewaySearch: {
-    description: `Searches one index with the search parameters in the body and counts as one search unit. ${slow} A month's quota that is used up is a 402 \`quota_exhausted\`.`,
+    description: `Searches one index with the search parameters in the body and counts as one search unit. ${slow} ${foreign} A month's quota that is used up is a 402 \`quota_exhausted\`.`,
     example: { params: { collectionName }, body: { q: "mug", query_by: "title,brand", facet_by: "category", per_page: 10 } }
   },
   gatewaySuggest: {
-    description: `Completes what is being typed, from popular queries and facet values of an index, typing errors corrected. It counts as one search unit. ${slow}`,
+    description: `Completes what is being typed, from popular queries and facet values of an index, typing errors corrected. It counts as one search unit. ${slow} ${foreign}`,
     example: { params: { collectionName }, query: { q: "mu", limit: "5" } }
   },
   gatewayMultiSearch: {
-    description: `Runs up to 50 searches side by side and answers one result for each, a failed one with its \`code\` and \`error\`. Each search counts as a search unit. ${slow}`,
+    description: `Runs up to 50 searches side by side and answers one result for each, a failed one with its \`code\` and \`error\`. The request counts as one search unit. ${slow}`,
     example: { body: { searches: [{ index: "products", q: "mug", query_by: "title" }, { index: "brands", q: "hearth", query_by: "name" }] } }
   },
   gatewayFederatedSearch: {
@@ -23,7 +24,7 @@ export const described = {
     example: { body: { searches: [{ index: "products", q: "mug", query_by: "title" }, { index: "products", q: "board", query_by: "title" }], per_page: 10 } }
   },
   gatewayGeoSearch: {
-    description: `Finds documents within \`radius_km\` of a point, nearest first; each hit carries \`distance_m\`. \`field\` names a geopoint field of the index, anything else is a 400. ${slow}`,
+    description: `Finds documents within \`radius_km\` of a point, nearest first; each hit carries \`distance_m\`. \`field\` names a geopoint field of the index, anything else is a 400. ${slow} ${foreign}`,
     example: { params: { collectionName }, body: { field: "store", lat: 52.52, lng: 13.4, radius_km: 50, q: "*", query_by: "title" } }
   },
   gatewayPutDocuments: {

@@ -5,7 +5,7 @@ import { sampleIds } from "../wire/sample-ids.ts"
 export const described = {
   getEntitlement: { description: "Shows what the plan covers, how much of each bounded feature is used, what is left of the month's searches, and the wallet's credits. Figures are at most 5 seconds old and may be kept for minutes; no request is decided by them.", example: {} },
   setOrganizationPlan: {
-    description: "Sets the plan of an organization, and with it the monthly quota and whether searches beyond it are paid from the wallet. All three are set: without `quota` it is the plan's, without `overage` there is none. It holds from the next request on.",
+    description: "Sets the plan of an organization, and with it the monthly quota and whether searches beyond it are paid from the wallet. All three are set: without `quota` it is the plan's, without `overage` there is none.",
     example: { params: { organizationId: sampleIds.otherOrganization }, body: { plan: "standard", quota: 2_000_000, overage: true } }
   },
   topUpOrganization: {

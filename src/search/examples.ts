@@ -7,7 +7,7 @@ export const described = {
     example: { params: { collectionName: "products" }, query: { q: "enamel mgu", query_by: "title,brand", filter_by: "price:<50", facet_by: "brand,category", sort_by: "_text_match:desc,popularity:desc", per_page: "10" } }
   },
   multiSearch: {
-    description: "Runs up to 50 searches in one request and answers a result for each, a failed one with its `code` and `error`; with `union` their hits become one list. Query parameters are the defaults of all of them. Each search counts as a search unit of the month.",
+    description: "Runs up to 50 searches in one request and answers a result for each, a failed one with its `code` and `error`; with `union` their hits become one list. Query parameters are the defaults of all of them. The request counts as one search unit of the month.",
     example: { query: { query_by: "title" }, body: { searches: [{ collection: "products", q: "mug", filter_by: "category:=Kitchen" }, { collection: "brands", q: "hearth", query_by: "name" }] } }
   }
 } as const satisfies Readonly<Record<string, Described>>

@@ -12,7 +12,7 @@ export const described = {
     example: { body: endpoint }
   },
   getWebhook: { description: "Shows an endpoint with its 100 newest deliveries. The secret is not shown again. An unknown id is a 404.", example: { params: { webhookId } } },
-  updateWebhook: { description: "Replaces name, address, events and whether the endpoint is enabled; the secret stays. Enabling one that the program disabled starts its deliveries anew. An unknown id is a 404.", example: { params: { webhookId }, body: { ...endpoint, name: "Shop, keys only" } } },
+  updateWebhook: { description: "Replaces name, address, events and whether the endpoint is enabled; the secret stays. Enabling it, or giving it another address, lets it fail for five days again before the program disables it; disabling it gives up what is pending. An unknown id is a 404.", example: { params: { webhookId }, body: { ...endpoint, name: "Shop, keys only" } } },
   deleteWebhook: { description: "Deletes an endpoint with its deliveries; what was not delivered yet never will be. An unknown id is a 404.", example: { params: { webhookId: sampleIds.oldWebhook } } },
   rotateWebhookSecret: { description: "Makes a new signing secret, shown this once; deliveries carry a signature by the old one as well for 24 hours. At most four secrets are valid at a time, a further rotation is a 409.", example: { params: { webhookId } } },
   testWebhook: { description: "Queues the event `webhook.test` for an endpoint, a disabled one too, and answers the delivery, which tells later how it went.", example: { params: { webhookId } } },

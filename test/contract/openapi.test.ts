@@ -49,6 +49,25 @@ describe("the documents", () => {
   }, 60_000)
 })
 
+it("an operation without a description, without an example, or with an example that lacks a name of its path does not compile", () => {
+  const at = { group: "documents", id: "one", method: "GET", plane: "control", scope: "search", summary: "Of the test" } as const
+  const described = { ...at, description: "Of the test." } as const
+  // The type checker holds these: each expects an error of it, and a missing one is an error (`npm run check`).
+  const refused = [
+    // @ts-expect-error no description
+    () => operation({ ...at, path: "/v1/t", example: {} }),
+    // @ts-expect-error no example
+    () => operation({ ...described, path: "/v1/t" }),
+    // @ts-expect-error an example without the name in the path
+    () => operation({ ...described, path: "/v1/t/:mediaId", example: {} }),
+    // @ts-expect-error a query that the operation does not have
+    () => operation({ ...described, path: "/v1/t", query: Schema.Struct({ limit: Schema.String }), example: { query: { limit: 5 } } }),
+    // @ts-expect-error a group without a sentence
+    () => operation({ ...described, group: "nowhere", path: "/v1/t", example: {} })
+  ]
+  expect(refused.length).toBe(5)
+})
+
 describe("bodies", () => {
   const at = { group: "documents", plane: "control", scope: "search", summary: "Of the test", description: "Of the test." } as const
   const Answer = Schema.Struct({ text: Schema.String }).annotate({ identifier: "ChatAnswer" })

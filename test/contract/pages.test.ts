@@ -25,8 +25,17 @@ describe("every page", () => {
     }
   })
   it("and every other answer says that its type is its type, refusals too", async () => {
-    for (const path of ["/v1/openapi.json", "/api/v1/health", "/v1/nothing", "/demo/page.js", "/demo/config.json"]) expect([(await plain.request("GET", path)).headers.get("x-content-type-options"), path]).toEqual(["nosniff", path])
+    for (const path of ["/v1/openapi.json", "/api/v1/health", "/v1/nothing", "/demo/page.js", "/demo/config.json", "/docs/page.js", "/docs/swagger-ui.js", "/docs/swagger-ui.css", "/docs/none.js"]) expect([(await plain.request("GET", path)).headers.get("x-content-type-options"), path]).toEqual(["nosniff", path])
   })
+})
+
+it("the reference's files come from here, are named by their type, and are not sent twice to who has them", async () => {
+  for (const [file, type] of [["page.js", "text/javascript"], ["swagger-ui.js", "text/javascript"], ["page.css", "text/css"], ["swagger-ui.css", "text/css"]]) {
+    const first = await plain.request("GET", `/docs/${file}`)
+    expect([first.status, first.headers.get("content-type")]).toEqual([200, `${type}; charset=utf-8`])
+    expect((await plain.request("GET", `/docs/${file}`, { headers: { "if-none-match": first.headers.get("etag") ?? "" } })).status).toBe(304)
+  }
+  for (const file of ["none.js", "..%2Froutes.ts", "__proto__"]) expect((await plain.request("GET", `/docs/${file}`)).status, file).toBe(404)
 })
 
 describe("what a proxy says of a request", () => {
