@@ -22,6 +22,7 @@ export interface Room<Out = never, In = never, Needs = never> {
   /** The folder's. */ readonly name: string
   /** Services, and what runs by itself as long as the program does. Needs the rooms that stand before it in the list. */ readonly layer?: Layer.Layer<Out, never, In>
   /** Operations with their handlers, made once; they may need any room. */ readonly routes?: Effect.Effect<ReadonlyArray<Implemented>, never, Needs>
+  /** Of its operations, each with the sentence that explains it in the documents. */ readonly groups?: Readonly<Record<string, string>>
   /** Groups whose every operation asks the engine, be it only whether the collection exists: 503 in a process that has none. */ readonly engineGroups?: ReadonlyArray<string>
   /** How the rows of each kind that the room changes are read for the audit log, by kind. */ readonly audited?: Readonly<Record<string, RowReader>>
   /** By operation id: the least role that reaches it in the console. One of the tenant API gets a twin there (`src/console/twins.ts`). */ readonly roles?: Readonly<Record<string, Role>>
@@ -33,7 +34,7 @@ export interface Room<Out = never, In = never, Needs = never> {
   /** By date and name, `YYYYMMDDnn_name`; those of before rooms had their own have a number of four digits. */ readonly migrations?: Readonly<Record<string, Migration>>
 }
 
-export type AnyRoom = Pick<Room<unknown, unknown, unknown>, "name" | "engineGroups" | "audited" | "roles" | "expiries" | "facts" | "features" | "reaches" | "seeds" | "migrations"> & {
+export type AnyRoom = Pick<Room<unknown, unknown, unknown>, "name" | "engineGroups" | "audited" | "roles" | "expiries" | "facts" | "features" | "groups" | "reaches" | "seeds" | "migrations"> & {
   readonly layer?: Layer.Layer<never, never, never>
   readonly routes?: Effect.Effect<ReadonlyArray<Implemented>, never, never>
 }
@@ -59,7 +60,7 @@ export class RoomList<Ground, Provided, Needs> {
     return Effect.forEach(this.all, (room) => Effect.map(room.routes ?? Effect.succeed([]), (implemented) => [room, implemented] as const)) as Effect.Effect<ReadonlyArray<readonly [AnyRoom, ReadonlyArray<Implemented>]>>
   }
   /** One table of what each room says about `field`; a name that two rooms give is a mistake. */
-  table<F extends "audited" | "facts" | "features" | "migrations" | "reaches" | "roles" | "seeds">(field: F): ReadonlyMap<string, NonNullable<AnyRoom[F]>[string]> {
+  table<F extends "audited" | "facts" | "features" | "groups" | "migrations" | "reaches" | "roles" | "seeds">(field: F): ReadonlyMap<string, NonNullable<AnyRoom[F]>[string]> {
     const table = new Map<string, NonNullable<AnyRoom[F]>[string]>()
     for (const room of this.all) {
       for (const [name, value] of Object.entries(room[field] ?? {})) {

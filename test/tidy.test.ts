@@ -80,7 +80,6 @@ describe("names from outside", () => {
     ["src/analytics-rules/rule-input.ts: PARAMS[kind]", "a kind that the list of kinds holds"],
     ["src/analytics/rollups-repository.ts: views[asked.order]", "an order that the schema of the request allows"],
     ["src/catalog/contract.ts: described[kind]", "the two kinds of sets"],
-    ["src/wire/groups.ts: groups[own]", "groups of operations, when the program starts"],
     ["src/wire/operation.ts: usualPayloadMedia[options.payloadType ?? \"json\"]", "types of bodies, when the program starts"],
     ["src/wire/operation.ts: usualSuccessMedia[options.successType ?? \"json\"]", "types of answers, when the program starts"],
     ["src/console/attempts.ts: limits[kind]", "the two kinds of attempts"],

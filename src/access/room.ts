@@ -10,6 +10,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "access",
   routes,
+  groups: { keys: "API keys and short-lived keys for browsers." },
   seeds,
   layer: Layer.provideMerge(layerKeyExpiry, Layer.unwrap(Effect.map(Installation, Access.layerWith))),
   audited: {

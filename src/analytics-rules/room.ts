@@ -8,6 +8,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "analytics-rules",
   routes,
+  groups: { "analytics rules": "Rules that count or keep events." },
   seeds,
   engineGroups: ["analytics rules"],
   layer: layerRulesPublisher(),

@@ -9,6 +9,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "analytics",
   routes,
+  groups: { analytics: "Figures of searches, products and filters." },
   layer: Layer.mergeAll(Analytics.layer, PopularDocuments.layer),
   expiries: [expireInstants]
 })

@@ -11,6 +11,16 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "catalog",
   routes,
+  groups: {
+    collections: "Schemas of what can be searched, and their rebuild.",
+    documents: "Records of a collection, one at a time, by filter, or as JSON Lines.",
+    aliases: "Second names of collections, moved from one to another in one step.",
+    presets: "Search parameters stored under a name.",
+    "synonym sets": "Words that find each other.",
+    "curation sets": "Documents pinned, hidden or filtered for a query, applied by the engine.",
+    stopwords: "Words that a search leaves out.",
+    stemming: "Dictionaries that reduce words to a root."
+  },
   seeds,
   engineGroups: ["collections", "documents"],
   layer: Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, layerEngineDamages), CatalogResources.layer),

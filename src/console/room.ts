@@ -8,6 +8,10 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "console",
   routes,
+  groups: {
+    "console sessions": "Signing in and out of the console.",
+    members: "People of an organization and their roles."
+  },
   seeds,
   layer: Console.layer,
   audited: {

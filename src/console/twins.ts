@@ -6,14 +6,13 @@ import { Effect } from "effect"
 import { Access } from "../access/access.ts"
 import type { Caller } from "../access/caller.ts"
 import { organizationOf } from "../organizations/routes.ts"
-import type { Group } from "../wire/groups.ts"
 import type { Operation } from "../wire/operation.ts"
 import type { Implemented } from "../wire/route.ts"
 import type { Role } from "./roles.ts"
 import { sampleIds } from "../wire/sample-ids.ts"
 
 const PREFIX = "/v1/"
-const isTwinned = ({ path, scope }: Operation): boolean => scope !== "console" && path.startsWith(PREFIX)
+export const isTwinned = ({ path, scope }: Operation): boolean => scope !== "console" && path.startsWith(PREFIX)
 export const twinId = (id: string): string => `console${id[0]!.toUpperCase()}${id.slice(1)}`
 
 /** A console caller as rooms know one: everything of one organization, by no key. */
@@ -27,7 +26,7 @@ const callerOf = (organizationId: string): Caller => ({
 
 /** The same operation for the console; its description says whose twin it is, its example names an organization as well. */
 export const twinOf = (operation: Operation): Operation => ({
-  ...operation, id: twinId(operation.id), group: `console: ${operation.group}` as Group, scope: "console",
+  ...operation, id: twinId(operation.id), group: `console: ${operation.group}`, scope: "console",
   description: `Does what \`${operation.id}\` does, for the organization in the path and without a key. ${operation.description}`,
   example: { ...operation.example, params: { organizationId: sampleIds.organization, ...operation.example.params } },
   path: `/console/v1/organizations/:organizationId/${operation.path.slice(PREFIX.length)}`

@@ -6,5 +6,6 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "demo",
   routes,
+  groups: { demo: "The demo shop." },
   layer: Demo.layer
 })

@@ -19,12 +19,14 @@ const fileReply = (name: string, headers: IncomingHttpHeaders) => Effect.suspend
 })
 
 /** Both texts are made once, at start. */
-export const documents = (rooms: ReadonlyArray<Operation>): ReadonlyArray<Implemented> => {
-  const operations = [...rooms, contract.getTenantDocument, contract.getGatewayDocument]
+export const documents = (implemented: ReadonlyArray<Implemented>, sentences: ReadonlyMap<string, string>): ReadonlyArray<Implemented> => {
+  const operations: ReadonlyArray<Operation> = [...implemented.map(({ operation }) => operation), contract.getTenantDocument, contract.getGatewayDocument]
+  const groups = new Map([...sentences, ["reference", "These documents and the page that shows them."]])
+  const roles = new Map(implemented.flatMap(({ operation, role }) => role === undefined ? [] : [[operation.id, role] as const]))
   const tenant = openApiOf(operations.filter((each) => each.path.startsWith("/v1/") || each.path.startsWith("/console/")), {
-    title: "Dowser tenant API", version: contractVersion, description: "Hosted search for many tenants. Bodies are JSON unless stated; every answer carries x-request-id."
+    title: "Dowser tenant API", version: contractVersion, description: "Hosted search for many tenants. Bodies are JSON unless stated; every answer carries x-request-id.", groups, roles
   })
-  const gateway = openApiOf(operations.filter((each) => each.path.startsWith("/api/v1/")), { title: "Dowser search gateway", version: contractVersion, description: "The application-layer search gateway." })
+  const gateway = openApiOf(operations.filter((each) => each.path.startsWith("/api/v1/")), { title: "Dowser search gateway", version: contractVersion, description: "The application-layer search gateway.", groups, roles })
   const tenantText = JSON.stringify(tenant)
   const gatewayText = JSON.stringify(gateway)
   return [

@@ -14,6 +14,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "events",
   routes,
+  groups: { events: "What visitors do: reported, repaired, replayed and erased." },
   seeds,
   layer: Layer.unwrap(Effect.map(Installation, ({ visitorPartitions, weights }) => Layer.mergeAll(
     Layer.provideMerge(FailedEvents.layer, Layer.provide(Events.layer({ visitorPartitions }), layerAdmission(weights === undefined ? {} : { weights }))),

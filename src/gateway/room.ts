@@ -5,5 +5,10 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "gateway",
   routes,
+  groups: {
+    gateway: "What the search gateway can do.",
+    "gateway search": "Searching with the keys of storefronts.",
+    "gateway documents": "Documents pushed by connectors."
+  },
   engineGroups: ["gateway search", "gateway documents"]
 })

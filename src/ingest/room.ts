@@ -7,6 +7,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "ingest",
   routes,
+  groups: { "ingest jobs": "Jobs that write many documents." },
   seeds,
   layer: Ingest.layer
 })

@@ -7,6 +7,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "jobs",
   routes,
+  groups: { jobs: "Everything that goes on after its request was answered." },
   layer: Jobs.layer,
   expiries: [(rowsMax) => expireJobs(rowsMax)]
 })

@@ -6,6 +6,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "organizations",
   routes,
+  groups: { organizations: "Tenants, for who runs the installation." },
   seeds,
   audited: {
     organization: (sql, { id }) => sql`SELECT row_to_json(t)::text AS row FROM organizations t WHERE id = ${id}`

@@ -7,6 +7,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "rules",
   routes,
+  groups: { "search rules": "Merchandising of a collection, and its preview." },
   seeds,
   engineGroups: ["search rules"],
   layer: SearchRules.layer,

@@ -11,6 +11,7 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "webhooks",
   routes,
+  groups: { webhooks: "Endpoints that are told of events, and what was delivered to them." },
   seeds,
   layer: Layer.provideMerge(Layer.unwrap(Effect.map(Installation, layerDispatcher)), Webhooks.layer),
   audited: {

@@ -4,9 +4,8 @@
  */
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
-import { consoleRoles, type Role } from "../console/roles.ts"
+import type { Role } from "../console/roles.ts"
 import { errorSchemaOf } from "./error-schemas.ts"
-import { groupSentence } from "./groups.ts"
 import { isBearer, type Operation, paramsOf, type Scope } from "./operation.ts"
 
 /** Statuses that every operation of a scope can answer (contract part 0, order of refusals). */
@@ -35,9 +34,9 @@ const endpointOf = (operation: Operation) => {
 
 const sessionOf: ReadonlyMap<Role | undefined, string> = new Map([["member", "any member"], ["admin", "an admin or an owner"], ["owner", "an owner"]])
 /** Who may call it, as a sentence: from the scope, so that no text can say something else. */
-const whoMayCall = ({ id, isAi, plane, scope }: Operation): string => {
+const whoMayCall = ({ id, isAi, plane, scope }: Operation, roles: DocumentOptions["roles"]): string => {
   if (scope === "public") return "No key is needed."
-  if (scope === "console") return `It takes the operator's token, or the session of ${sessionOf.get(consoleRoles[id])} of the organization.`
+  if (scope === "console") return `It takes the operator's token, or the session of ${sessionOf.get(roles.get(id)!)} of the organization.`
   if (scope === "operator") return "It takes the operator's token."
   if (scope === "installation") return "It takes the key of a CMS installation, as a bearer token."
   if (scope === "connector_write") return "It takes a connector's key, as a bearer token."
@@ -84,9 +83,9 @@ const withExamples = (parameters: ReadonlyArray<Record<string, unknown>>, { exam
   }), ...headers]
 }
 
-const complete = (entry: Entry, operation: Operation): void => {
+const complete = (entry: Entry, operation: Operation, { roles }: DocumentOptions): void => {
   entry.operationId = operation.id
-  entry.description = `${operation.description} ${whoMayCall(operation)}`
+  entry.description = `${operation.description} ${whoMayCall(operation, roles)}`
   entry.security = operation.scope === "public" ? [] : operation.scope === "console" ? [{ bearer: [] }, { session: [] }] : isBearer(operation) ? [{ bearer: [] }] : [{ apiKey: [] }]
   entry["x-scope"] = operation.scope
   entry["x-plane"] = operation.plane
@@ -116,7 +115,19 @@ const plainChoices = (value: unknown): unknown => {
   return Array.isArray(anyOf) && anyOf.length === 1 ? { ...anyOf[0] as object, ...rest } : Object.fromEntries(entries)
 }
 
-export interface DocumentOptions { readonly title: string; readonly version: string; readonly description: string }
+export interface DocumentOptions {
+  readonly title: string
+  readonly version: string
+  readonly description: string
+  /** Which explain the groups of operations, by name; the console's twins are in groups of their own. */ readonly groups: ReadonlyMap<string, string>
+  /** The least that reaches each operation of the console. */ readonly roles: ReadonlyMap<string, Role>
+}
+const TWINS = "console: "
+const groupSentence = (groups: DocumentOptions["groups"], name: string): string => {
+  const sentence = groups.get(name.startsWith(TWINS) ? name.slice(TWINS.length) : name)
+  if (sentence === undefined) throw new Error(`No room explains its group of operations ${name}.`)
+  return name.startsWith(TWINS) ? `For the console, by organization: ${sentence}` : sentence
+}
 
 const securitySchemes = {
   apiKey: { type: "apiKey", in: "header", name: "X-SVC-API-KEY", description: "A key of the organization. Stock clients may send it as `X-TYPESENSE-API-KEY` or as the query parameter `x-typesense-api-key`." },
@@ -137,7 +148,7 @@ export const openApiOf = (operations: ReadonlyArray<Operation>, options: Documen
   for (const [path, methods] of Object.entries(document.paths)) {
     for (const [method, entry] of Object.entries(methods)) {
       const operation = byPlace.get(`${method} ${path}`)
-      if (operation !== undefined) complete(entry, operation)
+      if (operation !== undefined) complete(entry, operation, options)
     }
   }
   const used = new Set(Object.values(document.paths).flatMap((methods) => Object.values(methods)).flatMap(({ security }) => (security as ReadonlyArray<object>).flatMap((one) => Object.keys(one))))
@@ -145,7 +156,7 @@ export const openApiOf = (operations: ReadonlyArray<Operation>, options: Documen
     ...document,
     info: { title: options.title, version: options.version, description: options.description, license: { name: "Apache-2.0", identifier: "Apache-2.0" } },
     servers: [{ url: "/", description: "This installation." }],
-    tags: names.map((name) => ({ name, description: groupSentence(name) })),
+    tags: names.map((name) => ({ name, description: groupSentence(options.groups, name) })),
     components: { ...plainChoices(document.components) as object, securitySchemes: Object.fromEntries(Object.entries(securitySchemes).filter(([name]) => used.has(name))) }
   }
 }

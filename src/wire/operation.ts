@@ -3,7 +3,6 @@
  * client and the tests that walk every operation all read the same list; nothing else declares an address.
  */
 import { Schema } from "effect"
-import type { Group } from "./groups.ts"
 import type { Plane } from "./plane.ts"
 
 /**
@@ -36,7 +35,7 @@ export interface Described { readonly description: string; readonly example: Exa
 
 export interface Operation<Q = unknown, B = unknown, S = unknown> {
   /** The operation's name in the specification, or one in its manner. */ readonly id: string
-  readonly group: Group
+  readonly group: string
   readonly summary: string
   /** What it does, what bounds it and what it refuses, in plain sentences. Who may call it is added by the document, from `scope`. */ readonly description: string
   readonly example: Example
@@ -68,7 +67,7 @@ const usualSuccessMedia: Readonly<Record<SuccessType, string>> = {
 
 export interface OperationOptions<P extends `/${string}`, Q extends AnyCodec, B extends AnyCodec, S extends AnyCodec> {
   readonly id: string
-  readonly group: Group
+  readonly group: string
   readonly summary: string
   readonly description: string
   readonly example: ExampleOf<P, Q, B>
