@@ -62,7 +62,7 @@ const startKnown = async (count: number) => {
     await first.stop()
     const data = join(folder, "data")
     const postgres = await startEmbeddedPostgres(join(data, "postgres"))
-    const key = await Effect.runPromise(Effect.provide(readFingerprintKey, layerSql(postgres))).finally(() => postgres.stop())
+    const key = await Effect.runPromise(Effect.ensuring(Effect.provide(readFingerprintKey, layerSql(postgres)), Effect.promise(() => postgres.stop())))
     const runs = { folder: join(data, "dedupe"), key, topic: EVENT_FINGERPRINTS.name }
     const began = performance.now()
     const cost = await Effect.runPromise(Effect.andThen(writeKnownIds({ ...runs, count }), Effect.suspend(() => {

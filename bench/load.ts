@@ -170,7 +170,7 @@ const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) 
     for (const target = Math.floor(((now - started) / 1000) * job.rate); arrived < target; arrived++) due.push(started + ((arrived + 1) / job.rate) * 1000)
     // In turn: a connection that never sends anything is one that the server ends.
     while (idle.length > 0 && dueHead < due.length) idle.shift()?.send(due[dueHead++])
-    if (dueHead > 100_000) due.splice(0, dueHead), dueHead = 0
+    if (dueHead > 100_000) { due.splice(0, dueHead); dueHead = 0 }
   }, TICK_ms)
   for (let i = 0; i < job.connections; i++) new Connection()
 })

@@ -4,7 +4,6 @@
 // command: folder, user and binaries are the launcher's.
 import { spawnSync } from "node:child_process"
 import { closeSync, constants, existsSync, fchownSync, fstatSync, lstatSync, mkdirSync, openSync, readdirSync, renameSync, rmdirSync } from "node:fs"
-import { join } from "node:path"
 import { initialize, startServer } from "./postgres-server.mjs"
 
 const PASSWORD = /^[0-9a-f]{48}$/

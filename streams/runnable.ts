@@ -1,7 +1,7 @@
 /** Every processor there is, by name, closed over its own types: what runs them needs only their topics. */
 import type { Effect } from "effect"
 import type { SqlClient } from "effect/sql"
-import type { EventLog, EventLogUnavailable } from "../src/ports/event-log.ts"
+import type { EventLog } from "../src/ports/event-log.ts"
 import type { FingerprintKey } from "../src/ports/fingerprint.ts"
 import type { OffsetStore } from "./offset-store.ts"
 import type { Processor } from "./processor.ts"

@@ -21,6 +21,7 @@ it("stays what it was, and later changes go through", async () => {
     await first.close()
     const second = await contextOf()
     expect((await updateCollection(second, "c", "{\"fields\":[{\"name\":\"again\",\"type\":\"string\",\"optional\":true}]}")).ok).toBe(true)
+    // oxlint-disable-next-line no-loss-of-precision -- the number that is sent
     expect(second.engine.describeCollection("a", "c")?.schema.metadata).toEqual({ m: 9223372036854775806 })
     await second.close()
   } finally { rmSync(folder, { recursive: true, force: true }) }

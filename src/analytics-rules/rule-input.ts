@@ -1,7 +1,7 @@
 /** What a rule may be (reference contract 17.1). Pure; every field that is wrong is named, in the reference's words where it has some. */
 import { invalidFields, type Issue, issuesIn } from "../wire/checks.ts"
 import type { InputInvalid } from "../wire/errors.ts"
-import { LIMIT_MAX, META_FIELDS, type MetaField, NAME_CHARACTERS_MAX, type Rule, RULE_TYPES, type RuleParams, type RuleType, WEIGHT_MAX } from "./schema.ts"
+import { LIMIT_MAX, META_FIELDS, NAME_CHARACTERS_MAX, type Rule, RULE_TYPES, type RuleParams, type RuleType, WEIGHT_MAX } from "./schema.ts"
 
 type Fields = Readonly<Record<string, unknown>>
 const isObject = (value: unknown): value is Fields => typeof value === "object" && value !== null && !Array.isArray(value)

@@ -45,6 +45,7 @@ const syncCost = (folder: string): number => {
 
 const nearestExisting = (path: string): string => existsSync(path) ? path : nearestExisting(dirname(path))
 
+// oxlint-disable-next-line require-yield -- nothing to wait for, and still run only when asked
 export const doctor = Effect.fn("cli.doctor")(function*(flags: { readonly dataDir: string; readonly json: boolean }) {
   const place = nearestExisting(flags.dataDir)
   let isWritable = true

@@ -16,7 +16,7 @@ import * as contract from "./contract.ts"
 import { FailedEvents } from "./failed.ts"
 import { ingestLines, withinDay } from "./ingest-lines.ts"
 import { Replays } from "./replays.ts"
-import { EVENT_TYPES, EVENTS_PER_BATCH_MAX, FAILED_PAGE_MAX, IDENTIFIER_BYTES_MAX, RETRIES_MAX } from "./schema.ts"
+import { EVENTS_PER_BATCH_MAX, IDENTIFIER_BYTES_MAX, RETRIES_MAX } from "./schema.ts"
 import { Events } from "./service.ts"
 
 type Reach = ((collection: string) => boolean) | undefined

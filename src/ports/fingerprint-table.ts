@@ -57,6 +57,7 @@ export class FingerprintTable {
   /** Words for the next segments: empty ones, and those that `clear` took. */
   readonly #empty: Array<Uint32Array> = []
   #cleared: Array<Uint32Array> = []
+  // oxlint-disable-next-line no-unused-private-class-members -- see `touch`
   #touched = 0
 
   constructor({ bytesMax, ids = 0, windowHours }: FingerprintTableOptions) {

@@ -56,7 +56,6 @@ interface Call { readonly url: URL; readonly host: string; readonly address: str
 const sendTo = ({ address, agent, deadline, host, isAllowed, request, url }: Call): Promise<OutboundResponse> => new Promise((settle, reject) => {
   const isSecure = url.protocol === "https:"
   const body = request.body === undefined ? undefined : Buffer.from(request.body as string)
-  let client: ClientRequest
   let response: IncomingMessage | undefined
   const chunks: Array<Buffer> = []
   let size = 0
@@ -77,7 +76,7 @@ const sendTo = ({ address, agent, deadline, host, isAllowed, request, url }: Cal
     reject(error)
   }
   const onDeadline = () => response === undefined ? fail(deadline.reason as Error) : finish(true)
-  client = (isSecure ? requestHttps : requestHttp)({
+  const client: ClientRequest = (isSecure ? requestHttps : requestHttp)({
     agent, host: address, port: url.port === "" ? (isSecure ? 443 : 80) : Number(url.port), method: request.method, path: url.pathname + url.search, setHost: false,
     ...(isSecure && isIP(host) === 0 ? { servername: host } : {}),
     headers: { ...request.headers, host: url.host, ...(body === undefined ? {} : { "content-length": String(body.length) }) }

@@ -8,7 +8,7 @@ import { fileURLToPath } from "node:url"
 import { makeRandom } from "../../fixtures/random.ts"
 import { type SealedWindowOptions } from "../../src/ports/dedupe/sealed-window.ts"
 import { RUN_SUFFIX } from "../../src/ports/dedupe/run-format.ts"
-import { DEDUPE_WINDOW_HOURS, DedupeWindow } from "../../src/ports/dedupe-window.ts"
+import { DedupeWindow } from "../../src/ports/dedupe-window.ts"
 import { EventLog } from "../../src/ports/event-log.ts"
 import { layerEmbedded as layerLog } from "../../src/ports/event-log-lmdb.ts"
 import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "../../src/ports/fingerprint.ts"
@@ -206,7 +206,7 @@ describe("sealed runs", () => {
       }))
       const covered = coveredIn(folder)
       // One record of each run is looked at, by which it is known to belong to this log.
-      let reads: Array<number> = []
+      const reads: Array<number> = []
       const watched = EventLog.of({ ...log, read: (asked) => Effect.suspend(() => { reads.push(asked.from); return log.read(asked) }) })
       yield* withWindow(folder, (window) => Effect.gen(function*() {
         assert.strictEqual(yield* seenOf(window, "one", ids("a", 1_000)), 1_000)

@@ -77,7 +77,7 @@ describe("costly searches", () => {
       }
     }
     const from = performance.now()
-    await Promise.all(Array.from({ length: AT_ONCE }, worker)).finally(() => beside.stop())
+    try { await Promise.all(Array.from({ length: AT_ONCE }, worker)) } finally { await beside.stop() }
     const { failures, waits_ms } = beside
     console.log(`${searches} costly searches in ${((performance.now() - from) / 1_000).toFixed(0)} s (${[...kinds].map(([kind, count]) => `${count} ${kind}`).join(", ")}; ${refused} refused); beside them ${waits_ms.length} small ones waited for ms of the thread: median ${percentile(waits_ms, 0.5).toFixed(1)}, p99 ${percentile(waits_ms, 0.99).toFixed(1)}, most ${Math.max(...waits_ms).toFixed(1)}; own pages, MB: ${memory.map((mb) => mb.toFixed(0)).join(" ")}`)
     expect(faults).toEqual([])

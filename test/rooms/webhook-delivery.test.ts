@@ -1,6 +1,6 @@
 /** Delivery over a real Postgres to real receivers, with a clock that can be put forward by hours. */
 import { it } from "@effect/vitest"
-import { Clock, Context, Effect, Exit, Layer, Random, Scope } from "effect"
+import { Clock, Effect, Exit, Layer, Random, Scope } from "effect"
 import { SqlClient } from "effect/sql"
 import { expect } from "vitest"
 import { Seal } from "../../src/access/seal.ts"

@@ -7,7 +7,7 @@ import { parseFilter } from "../query/filter-parser.ts"
 import { fieldContextOf, type FieldContext } from "../query/query-context.ts"
 import { parseSelection } from "../query/selection-parser.ts"
 import type { CollectionInfo, DirtyValues, Document, WriteAction } from "../schema.ts"
-import { answer, joinable, resolveCollection, withCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
+import { answer, joinable, withCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
 const PAGE = 500

@@ -3,7 +3,7 @@
  * one and the filter leaves enough, else over every vector that counts. Distances always come from the stored vectors, so
  * only which documents are candidates is ever approximate.
  */
-import { countBits, hasBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
+import { countBits, hasBit, type ReadonlyBits } from "../index/bits.ts"
 import type { VectorColumn } from "../index/columns.ts"
 import { sortSpending, spend } from "./cutoff.ts"
 import type { CollectionReader } from "../index/reader.ts"

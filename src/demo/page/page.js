@@ -1,6 +1,6 @@
 // The demo shop: InstantSearch with the reference engine's adapter against our /v1, the search key only. What the visitor
 // does goes to /v1/events; the strip shows what analytics make of it.
-(async () => {
+void (async () => {
   const narrow = matchMedia("(max-width: 46rem)")
   const fold = () => { document.getElementById("filters").open = !narrow.matches }
   fold()
@@ -152,7 +152,7 @@
     } catch (error) {
       console.warn("no figures", error)
     }
-    setTimeout(refresh, document.hidden ? 10_000 : 1500)
+    setTimeout(() => void refresh(), document.hidden ? 10_000 : 1500)
   }
-  refresh()
+  void refresh()
 })()

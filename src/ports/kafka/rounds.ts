@@ -47,7 +47,8 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
   async #run(broker: Broker): Promise<void> {
     // Who asks in the same turn comes along.
     await Promise.resolve()
-    for (let waiting = this.#waiting.get(broker)!; waiting.length > 0;) await this.#round(broker, takeRound(waiting))
+    const waiting = this.#waiting.get(broker)!
+    while (waiting.length > 0) await this.#round(broker, takeRound(waiting))
     this.#waiting.delete(broker)
   }
 

@@ -6,7 +6,7 @@
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
-import { GRAINS, MINUTE_MS } from "../../../src/analytics/grain.ts"
+import { MINUTE_MS } from "../../../src/analytics/grain.ts"
 import { type InstantTable, MinutePacker } from "../../../src/analytics/instants.ts"
 import { numbersLiteral, ROWS_PER_STATEMENT, textsLiteral } from "./literals.ts"
 import { Makers } from "./makers.ts"

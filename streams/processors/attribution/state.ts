@@ -3,7 +3,7 @@
  * event ids of 30 days. All of it is derived from the log; see `../../state.ts` for how it is kept.
  */
 import { DEDUPE_WINDOW_HOURS } from "../../../src/ports/dedupe-window.ts"
-import { FINGERPRINT_WORDS, fingerprintInto, shortPrint, type FingerprintKey, narrowKey } from "../../../src/ports/fingerprint.ts"
+import { FINGERPRINT_WORDS, shortPrint, type FingerprintKey, narrowKey } from "../../../src/ports/fingerprint.ts"
 import { FingerprintTable } from "../../../src/ports/fingerprint-table.ts"
 import type { BehaviouralEvent } from "../../../src/events/schema.ts"
 import { eventIdInto } from "../../columns/decode.ts"

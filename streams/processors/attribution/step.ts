@@ -266,7 +266,9 @@ export const step = (state: AttributionState, body: Body, place: Place, rollups:
   if (mayLog(rollups, organizationId) && !namesAnswer(event)) rollups.logged.push({ organizationId, event: kept(event) })
   switch (event.type) {
     case "search": return stepSearchEvent(state, organizationId, event, place, rollups)
-    case "click": case "add_to_cart": case "purchase": stepInteraction(state, organizationId, event.type, event, place, rollups)
+    case "click": case "add_to_cart": case "purchase": stepInteraction(state, organizationId, event.type, event, place, rollups); break
+    // Counted above; they belong to no answer.
+    case "view": case "conversion": case "custom": break
   }
   return OK
 }

@@ -171,8 +171,8 @@ export const VISIT_FORM: Form<Visit> = {
     ({ organizationId, searches: searches.map(unpackSearch), loose: loose.map(unpackInteraction) })
 }
 
-// Bits of a query id.
-const VISIT = 1, SETTLED = 2, UNCOUNTED = 4
+// Bits of a query id; the first said that it has a visit, which its key says now.
+const SETTLED = 2, UNCOUNTED = 4
 
 const writeVisitKey = (to: PageWriter, visit: string | undefined): void => to.text(visit ?? "")
 const readVisitKey = (from: ByteReader): string | undefined => from.text() || undefined
