@@ -47,7 +47,7 @@ const settled = async (segments: () => number, from: number): Promise<number> =>
 }
 
 /** Imports, lets merging come to rest, warms and measures; shared with the test that keeps this bench from rotting. */
-export const measureEngine = async (inputs: Inputs) => {
+const measureEngine = async (inputs: Inputs) => {
   const engine = createEngine()
   const context: OperationContext = { engine, resources: memoryResources(), namespace: "bench", now_s: 0 }
   const created = await createCollection(context, JSON.stringify(inputs.schema))

@@ -18,7 +18,7 @@ const RUN_IDS = 16_000_000
 const CHUNK_IDS = 100_000
 const organizations = ["org_known_1", "org_known_2", "org_known_3"]
 
-export const knownId = (index: number): string => `known-${index}`
+const knownId = (index: number): string => `known-${index}`
 const organizationOf = (index: number): string => organizations[Math.floor(index / CHUNK_IDS) % organizations.length]!
 
 /** Takes about a second per two million ids and 22 bytes of disk an id. */

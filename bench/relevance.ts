@@ -11,7 +11,7 @@ import { chunksOf, linesOf, machine, percentiles, readLines, report, round } fro
 import { joinedWords, withTypo } from "./query-errors.ts"
 import { type Judgments, mean, pairedBootstrap, type QueryScore, scoreOf } from "./relevance-metrics.ts"
 
-export const rankings = ["plain", "bm25", "relevance"] as const
+const rankings = ["plain", "bm25", "relevance"] as const
 export type Ranking = typeof rankings[number]
 export interface RelevanceOptions {
   readonly docs: string
@@ -83,12 +83,12 @@ export const evaluate = async (collection: OpenCollection, queries: ReadonlyArra
   }
   return { scores, run }
 }
-export const summary = (scores: ReadonlyArray<QueryScore>) => ({
+const summary = (scores: ReadonlyArray<QueryScore>) => ({
   "nDCG@10": round(mean(scores.map(({ ndcg10 }) => ndcg10)), 4), MRR: round(mean(scores.map(({ mrr }) => mrr)), 4), "recall@100": round(mean(scores.map(({ recall100 }) => recall100)), 4)
 })
 
 /** Times of one page of ten hits, each query once after two warming rounds. */
-export const timed = async (collection: OpenCollection, queries: ReadonlyArray<JudgedQuery>, ranking: Ranking) => {
+const timed = async (collection: OpenCollection, queries: ReadonlyArray<JudgedQuery>, ranking: Ranking) => {
   for (let warm = 0; warm < 2; warm++) for (const { text } of queries) await collection.ask(ranking, text, 10)
   const times: Array<number> = []
   for (let turn = 0; turn < 3; turn++) for (const { text } of queries) {

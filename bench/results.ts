@@ -29,7 +29,7 @@ const runOf = (text: string): ReadonlyArray<RunResult> => {
   } catch { return [] }
 }
 
-export const valueAt = (figures: unknown, path: Figure["path"]): number | undefined => {
+const valueAt = (figures: unknown, path: Figure["path"]): number | undefined => {
   const value = path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], figures)
   return typeof value === "number" ? value : undefined
 }

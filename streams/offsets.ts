@@ -4,10 +4,10 @@ import { OffsetStore } from "./offset-store.ts"
 import type { Positions } from "./state.ts"
 
 /** The offsets are not where this consumer left them: another one moved them, Postgres was restored, or a commit of its own went through unheard. */
-export class OffsetsMoved extends Data.TaggedError("OffsetsMoved")<{ readonly message: string }> {}
+class OffsetsMoved extends Data.TaggedError("OffsetsMoved")<{ readonly message: string }> {}
 
 /** The partition has another owner by now (`leases.ts`): what this one counted since its last flush is the other's to count. */
-export class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly message: string }> {}
+class LeaseLost extends Data.TaggedError("LeaseLost")<{ readonly message: string }> {}
 
 /** Offsets by topic; a topic never read is absent. */
 export const readOffsets = (group: string, partition: number) => Effect.flatMap(OffsetStore, (store) => store.offsets({ group, partition }))

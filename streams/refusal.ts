@@ -6,7 +6,7 @@ import { Data } from "effect"
 import type { SqlError } from "effect/sql"
 
 /** The five characters of the server's verdict; undefined when the server did not answer. */
-export const sqlStateOf = ({ reason }: SqlError.SqlError): string | undefined => {
+const sqlStateOf = ({ reason }: SqlError.SqlError): string | undefined => {
   const { code } = (reason.cause ?? {}) as { readonly code?: unknown }
   return typeof code === "string" ? code : undefined
 }

@@ -5,6 +5,8 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs"
 import { dirname, join, relative, resolve } from "node:path"
 import { describe, expect, it } from "vitest"
+import { circlesOf } from "./support/circles.ts"
+import { readExports, unusedExports } from "./support/module-exports.ts"
 import { readModule, unguardedLookups } from "./support/property-names.ts"
 
 const root = resolve(new URL("..", import.meta.url).pathname)
@@ -142,6 +144,48 @@ describe("files", () => {
     // A program of its own is named by the file that starts it.
     const isStarted = (name: string) => files.some((path) => nameOf(path) !== name && (text.get(path) ?? "").includes(`${name.split("/").pop()}"`))
     expect(files.map(nameOf).filter((name) => !reached.has(name) && !isStarted(name) && !entries.test(name) && !exported.includes(name.replace(/^engine-sdk\//, "./")))).toEqual([])
+  })
+  it("export no value that nobody imports", () => {
+    const written = (from: string, to: string) => relative(root, resolve(root, dirname(from), to))
+    // Programs that read the packed package are not of these files.
+    const modules = files.filter((path) => !inFolder(nameOf(path), "test/package/programs")).map((path) => readExports(nameOf(path), text.get(path) ?? ""))
+    const entries = Object.values((JSON.parse(readFileSync(join(root, "engine-sdk/deno.json"), "utf8")) as { readonly exports: Record<string, string> }).exports).map((path) => join("engine-sdk", path))
+    // A contract names the shapes of its wire, also those that only its own operations use.
+    expect(unusedExports(modules, entries, written).filter((found) => !/\/contract\.ts: /.test(found))).toEqual([])
+  })
+  it("export nothing in vain: what is asked of a namespace, passed on, destructured", () => {
+    const modules = [
+      readExports("a.ts", "export const one = 1, { two, three: [four] } = f()\nexport class Five {}\nexport type Six = 6\nconst seven = 7\nexport { seven as eight }"),
+      readExports("b.ts", "export * from \"./a.ts\"\nexport const own = 1"),
+      readExports("c.ts", "import * as b from \"./b.ts\"\nconst x = b.two + other.b.one"),
+      readExports("d.ts", "const { four } = await import(\"./a.ts\")"),
+      readExports("e.ts", "export const all = 1"),
+      readExports("f.ts", "import * as e from \"./e.ts\"\nObject.keys(e)"),
+    ]
+    const written = (_from: string, to: string) => to.slice(2)
+    expect(unusedExports(modules, [], written)).toEqual(["a.ts: Five", "a.ts: eight", "a.ts: one", "b.ts: own"])
+    expect(unusedExports(modules, ["b.ts"], written)).toEqual([])
+  })
+  it("form no circles but the old ones, which may only become fewer", () => {
+    const owed: ReadonlyArray<string> = [
+      "bench/all.ts bench/events.ts bench/kafka.ts bench/program.ts bench/replays.ts bench/search.ts bench/suggestions.ts bench/webhooks.ts src/cli/bench.ts src/cli/command.ts src/main.ts",
+      "engine-sdk/src/engine.ts engine-sdk/src/errors.ts engine-sdk/src/plan.ts engine-sdk/src/search/answer-budget.ts",
+      "engine-sdk/src/operations/merchandised.ts engine-sdk/src/operations/operation.ts",
+      "engine-sdk/src/pipeline/merchandising.ts engine-sdk/src/pipeline/run-stages.ts engine-sdk/src/pipeline/stored-run.ts",
+      "engine-sdk/src/relevance/pairs.ts engine-sdk/src/relevance/relevance-search.ts",
+      "engine-sdk/src/search/execution.ts engine-sdk/src/search/injecting.ts",
+      "engine-sdk/src/search/filters.ts engine-sdk/src/search/joins.ts",
+      "src/ports/dedupe-window.ts src/ports/dedupe/admission.ts src/ports/dedupe/layers.ts src/ports/dedupe/sealed-window.ts",
+      "src/webhooks/endpoint-input.ts src/webhooks/schema.ts",
+      "streams/processors/attribution/makers.ts streams/processors/attribution/popularity.ts streams/processors/attribution/rollups.ts streams/processors/attribution/rules.ts",
+      "streams/processors/attribution/state.ts streams/processors/attribution/step.ts streams/processors/attribution/stored.ts",
+      "test/golden/differences.ts test/golden/replay.ts",
+    ]
+    const found = circlesOf(new Map(files.map((path) => [nameOf(path), importsOf(path)]))).map((circle) => circle.join(" "))
+    expect(found).toEqual(owed)
+  })
+  it("form circles that are noticed", () => {
+    expect(circlesOf(new Map([["a", ["b", "d"]], ["b", ["c"]], ["c", ["a"]], ["d", ["e"]], ["e", ["d", "f"]], ["f", []], ["g", ["g", "a"]]]))).toEqual([["a", "b", "c"], ["d", "e"], ["g"]])
   })
   it("none names this machine or a registry", () => {
     const machine = new RegExp(["/wo" + "rk/", "/fa" + "rm/", "registry\\.npm" + "js", "repo1?\\.mav" + "en", "deb\\.deb" + "ian", "pypi\\.o" + "rg"].join("|"))

@@ -10,7 +10,7 @@ import { emptyRuleSet, type Pin, queryWords, type RuleSet } from "../../engine-s
 import { readLines } from "../harness.ts"
 import { type JudgedQuery, readJudged } from "../relevance.ts"
 
-export const dimensions = 384
+const dimensions = 384
 export interface PipelineInputs {
   readonly documents: ReadonlyArray<Readonly<Record<string, unknown>> & { readonly id: string }>
   readonly queries: ReadonlyArray<JudgedQuery>

@@ -12,7 +12,7 @@ import { makeMemoryCounter } from "../ports/counter-memory.ts"
 import { networkOf } from "../ports/network-address.ts"
 
 const MINUTE_MS = 60_000
-export const FAILED_KEYS_MAX = 600
+const FAILED_KEYS_MAX = 600
 const NETWORKS_MAX = 100_000
 
 export interface FailedKeys {

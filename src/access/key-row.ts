@@ -46,7 +46,7 @@ const mixed = (word: number): number => {
   return (code ^ (code >>> 16)) >>> 0
 }
 /** FNV-1a of bytes. */
-export const codeOfBytes = (bytes: Uint8Array, from = 0, to = bytes.length): number => {
+const codeOfBytes = (bytes: Uint8Array, from = 0, to = bytes.length): number => {
   let code = 0x811c9dc5
   for (let i = from; i < to; i++) code = Math.imul(code ^ bytes[i]!, 0x01000193)
   return mixed(code)

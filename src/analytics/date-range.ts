@@ -4,7 +4,7 @@
  */
 import { DAY_MS } from "./grain.ts"
 
-export const RANGE_DAYS_MAX = 366
+const RANGE_DAYS_MAX = 366
 
 export interface DateRange {
   /** First instant, ms. */

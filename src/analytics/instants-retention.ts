@@ -9,7 +9,7 @@ import { SqlClient } from "effect/sql"
 import type { DateRange } from "./date-range.ts"
 import { DAY_MS, MINUTE_MS } from "./grain.ts"
 
-export const INSTANTS_KEPT_DAYS = 400
+const INSTANTS_KEPT_DAYS = 400
 
 /** Instants from here on (ms) can be asked for; whole days, so that the reads of one answer agree. */
 export const instantsKeptFrom = (now: number): number => Math.floor(now / DAY_MS) * DAY_MS - INSTANTS_KEPT_DAYS * DAY_MS

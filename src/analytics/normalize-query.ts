@@ -4,7 +4,7 @@
  */
 
 /** Bytes of a query in analytics; longer ones are cut between characters and counted together. */
-export const ANALYTICS_QUERY_BYTES_MAX = 1_024
+const ANALYTICS_QUERY_BYTES_MAX = 1_024
 
 /** Longest prefix of at most `bytes_max` UTF-8 bytes that ends between code points. */
 export const cutBytes = (text: string, bytes_max: number): string => {

@@ -21,19 +21,19 @@ const dimensions = { device: text, country: text, surface: text }
 const count = Schema.Int
 const rate = Schema.Number
 
-export const QueryRow = Schema.Struct({
+const QueryRow = Schema.Struct({
   q: Schema.String, ...dimensions,
   searches: count, clicks: count, add_to_carts: count, purchases: count,
   results_found_rate: rate, ctr: rate, no_click_rate: rate, revenue: rate, conversion_rate: rate, revenue_per_search: rate, cart_value: rate
 }).annotate({ identifier: "QueryAnalyticsRow" })
 
-export const ZeroResultRow = Schema.Struct({ q: Schema.String, ...dimensions, searches: count, zero_results: count, zero_result_rate: rate }).annotate({ identifier: "ZeroResultRow" })
+const ZeroResultRow = Schema.Struct({ q: Schema.String, ...dimensions, searches: count, zero_results: count, zero_result_rate: rate }).annotate({ identifier: "ZeroResultRow" })
 
-export const ProductRow = Schema.Struct({
+const ProductRow = Schema.Struct({
   document_id: Schema.String, ...dimensions, views: count, clicks: count, add_to_carts: count, purchases: count, revenue: rate, cart_value: rate
 }).annotate({ identifier: "ProductAnalyticsRow" })
 
-export const FilterRow = Schema.Struct({
+const FilterRow = Schema.Struct({
   type: Schema.Literals(["filter", "facet"]), field: Schema.String, value: text, ...dimensions, searches: count, zero_results: count, results_found_rate: rate, ctr: rate, conversion_rate: rate
 }).annotate({ identifier: "FilterAnalyticsRow", description: "A `filter` with its value, before which an operator other than equality stands; a `facet` that searches asked for has none." })
 
@@ -53,7 +53,7 @@ const totals = {
   searches: count, zero_results: count, clicks: count, add_to_carts: count, purchases: count, revenue: rate, cart_value: rate,
   results_found_rate: rate, zero_result_rate: rate, ctr: rate, no_click_rate: rate, conversion_rate: rate, revenue_per_search: rate
 }
-export const Totals = Schema.Struct(totals).annotate({ identifier: "AnalyticsTotals" })
+const Totals = Schema.Struct(totals).annotate({ identifier: "AnalyticsTotals" })
 export const OverviewMetrics = Schema.Struct({
   from: Schema.String, to: Schema.String, collection: Schema.NullOr(Schema.String), events: count,
   totals: Totals,

@@ -7,7 +7,7 @@ const DAY_MS = 86_400_000
 /** Decision: a year and some, so that a yearly review finds the last one's entries. */
 export const AUDIT_KEPT_MS = 400 * DAY_MS
 /** Of one organization; older entries go first. Bounds what a caller who writes all day can make us keep (3 GB at the very most). */
-export const AUDIT_ENTRIES_MAX = 100_000
+const AUDIT_ENTRIES_MAX = 100_000
 
 export interface AuditFilter {
   readonly kind: string | undefined

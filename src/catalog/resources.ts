@@ -41,7 +41,7 @@ const ORGANIZATION_READ_BYTES_MAX = 512_000_000
 const READ_TOGETHER_BYTES = 32_000_000
 interface Size { readonly organization_id: string; readonly bytes: number }
 /** Organizations in groups that are read in one go. */
-export const readTogether = (sizes: ReadonlyArray<Size>): ReadonlyArray<ReadonlyArray<string>> => {
+const readTogether = (sizes: ReadonlyArray<Size>): ReadonlyArray<ReadonlyArray<string>> => {
   const groups: Array<Array<string>> = []
   let room = 0
   for (const { bytes, organization_id } of sizes) {

@@ -20,7 +20,7 @@ const refusalText = (body: unknown, status: number): string => {
 }
 
 /** One JSON request; a refusal becomes one sentence. */
-export const call = (url: string, method: string, headers: Readonly<Record<string, string>>, body?: unknown): Effect.Effect<unknown, StartRefused> =>
+const call = (url: string, method: string, headers: Readonly<Record<string, string>>, body?: unknown): Effect.Effect<unknown, StartRefused> =>
   Effect.tryPromise({
     try: async () => {
       const response = await fetch(url, { method, headers: { "content-type": "application/json", ...headers }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })

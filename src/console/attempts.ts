@@ -18,7 +18,7 @@ const NAMES_MAX = 10_000
 const limits = { pair: 10, network: 50, account: 100 } as const
 type Kind = keyof typeof limits
 /** What a slow attempt waits for before it is looked at. */
-export const SLOW_MS = 3_000
+const SLOW_MS = 3_000
 
 export interface Attempt {
   /** Milliseconds until another attempt is taken; 0 counts this one. */ readonly wait_ms: number

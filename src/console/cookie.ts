@@ -1,9 +1,9 @@
 /** The session's cookie, and whether a request that carries it comes from our own pages. Pure. */
 import type { IncomingHttpHeaders } from "node:http"
 
-export const cookieName = "dowser_session"
+const cookieName = "dowser_session"
 /** Sent by clients that are no browsers, which name no origin. A page elsewhere cannot send it without asking first. */
-export const consoleHeader = "x-dowser-console"
+const consoleHeader = "x-dowser-console"
 
 export const sessionTokenOf = (cookies: string | undefined): string | undefined => {
   for (const part of (cookies ?? "").split(";")) {

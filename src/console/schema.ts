@@ -7,7 +7,7 @@ import { ROLES } from "./roles.ts"
 export const MEMBERS_MAX = 1_000
 export const SESSIONS_PER_MEMBER_MAX = 20
 export const SESSION_MS = 12 * 3_600_000
-export const NAME_CHARACTERS_MAX = 200
+const NAME_CHARACTERS_MAX = 200
 export const EMAIL_CHARACTERS_MAX = 254
 export const normalEmail = (email: string): string => email.trim().toLowerCase()
 

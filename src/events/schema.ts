@@ -93,7 +93,7 @@ const text = Schema.optionalKey(Schema.String)
 const number = Schema.optionalKey(Schema.Number)
 
 /** For the API document. Entries are judged one by one, so the request's own schema takes any entry. */
-export const EventEntry = Schema.Struct({
+const EventEntry = Schema.Struct({
   type: Schema.Literals(EVENT_TYPES),
   collection: Schema.String,
   event_id: text, query_id: text, user_id: text, anonymous_id: text, session_id: text,
@@ -149,7 +149,7 @@ export const RetryAnswer = Schema.Struct({
   next_cursor: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "RetriedEvents" })
 
-export const REPLAY_TARGETS = ["analytics", "recommendations", "experiments"] as const
+const REPLAY_TARGETS = ["analytics", "recommendations", "experiments"] as const
 export const ReplayBody = Schema.Struct({
   from: Schema.String,
   to: Schema.String,

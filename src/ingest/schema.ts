@@ -1,7 +1,7 @@
 /** An ingest job as the specification shows it (spec part 2) and the states it can be in (part 3, contract part 4). */
 import { Schema } from "effect"
 
-export const JobStatus = Schema.Literals(["queued", "fetching", "importing", "ready", "failed", "cancelled"])
+const JobStatus = Schema.Literals(["queued", "fetching", "importing", "ready", "failed", "cancelled"])
 export const JobStats = Schema.Struct({
   fetched: Schema.Int,
   imported: Schema.Int,

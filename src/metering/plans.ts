@@ -18,7 +18,7 @@ export const keptFeatures = [
   "api_keys", "webhooks", "collections", "documents", "stored_bytes", "named_resources", "named_resource_bytes", "members", "browser_keys_per_hour", "event_bytes_per_day"
 ] as const
 export type KeptFeature = typeof keptFeatures[number]
-export const featureNames = [
+const featureNames = [
   ...keptFeatures, "fields_per_collection", "rate_limit_per_minute", "profiles_per_collection", "custom_origins", "event_replays", "ai_units_per_session_hour",
   "answer_bytes", "search_cutoff_ms", "searches_per_request"
 ] as const

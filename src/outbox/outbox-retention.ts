@@ -7,8 +7,8 @@ import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
 const DAY_MS = 86_400_000
-export const SETTLED_KEPT_MS = 7 * DAY_MS
-export const UNSETTLED_KEPT_MS = 30 * DAY_MS
+const SETTLED_KEPT_MS = 7 * DAY_MS
+const UNSETTLED_KEPT_MS = 30 * DAY_MS
 
 /** Removes at most `rowsMax` rows of each kind; answers how many. Reads the settled ones by their index, the others from the oldest on. */
 export const expireOutbox = Effect.fnUntraced(function*(rowsMax: number) {

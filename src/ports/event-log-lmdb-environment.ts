@@ -35,7 +35,7 @@ export interface LogEnvironment {
 }
 
 /** Records removed in one transaction: a longer one would hold up the appends that wait behind it. */
-export const TRIM_RECORDS_MAX = 512
+const TRIM_RECORDS_MAX = 512
 /** Named databases in the environment, with room for dead-letter topics and a few partitions each. */
 const DATABASES_MAX = 512
 const READERS_MAX = 126
@@ -58,7 +58,7 @@ export const frame = (appendedAt: number, key: string | undefined, value: Uint8A
   return framed
 }
 
-export const unframe = (offset: number, framed: Buffer): LogRecord => {
+const unframe = (offset: number, framed: Buffer): LogRecord => {
   const keyMark = framed.readUInt16LE(8)
   const valueAt = HEADER_BYTES + (keyMark === 0 ? 0 : keyMark - 1)
   return {

@@ -8,7 +8,7 @@ export interface LogSpaceOptions {
 }
 
 /** Looked at once a second, in which less than this is written. */
-export const DISK_RESERVE_BYTES = 256 * 1024 * 1024
+const DISK_RESERVE_BYTES = 256 * 1024 * 1024
 
 export interface LogUsage {
   /** Size of the file. */

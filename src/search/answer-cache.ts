@@ -11,9 +11,9 @@ import type { AnsweredSearch } from "../../engine-sdk/src/operations/mod.ts"
 
 /** Bytes of all entries together: many large answers leave earlier than many small ones. */
 export const cacheBytesMax = 64_000_000
-export const cacheTtlDefault_s = 60
+const cacheTtlDefault_s = 60
 /** Decision: a longer time is lowered, not refused: what a shop changed shows within the hour everywhere. */
-export const cacheTtlMax_s = 3_600
+const cacheTtlMax_s = 3_600
 /** `cache_ttl` as it was asked for, a checked number or its text. */
 export const cacheTtlOf = (asked: unknown): number => asked === undefined ? cacheTtlDefault_s : Math.min(Number(asked), cacheTtlMax_s)
 

@@ -11,7 +11,7 @@ import { makeFairQueue } from "./fair-queue.ts"
 /** Decision: what another request waits at most for searches that are quick; slow ones are not divided. */
 const SLICE_MS = 5
 /** Searches that wait: beyond, one is refused at once. Each belongs to a request that is held anyway. */
-export const WAITING_MAX = 10_000
+const WAITING_MAX = 10_000
 
 export interface Turn {
   readonly organizationId: string

@@ -38,7 +38,7 @@ const BYTES_MAX = 64_000_000, COLLECTION_BYTES = 1_000
 const isFacetText = ({ facet, index, name, type }: Field): boolean => facet && index && (type === "string" || type === "string[]") && !name.includes("*")
 
 /** What the key's own selection of fields hides stays hidden here. Nothing is joined. */
-export const fieldsOf = ({ schema }: CollectionInfo, caller: Parameters<typeof seenFieldsOf>[0]): ReadonlyArray<string> => {
+const fieldsOf = ({ schema }: CollectionInfo, caller: Parameters<typeof seenFieldsOf>[0]): ReadonlyArray<string> => {
   const seen = seenFieldsOf(caller, (name) => name)
   return schema.fields.filter(isFacetText).map(({ name }) => name).filter((name) => mayName(seen, name)).slice(0, FIELDS_MAX)
 }

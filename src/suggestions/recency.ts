@@ -7,7 +7,7 @@
  */
 import { DAY_MS } from "../analytics/grain.ts"
 
-export const HALF_LIFE_DAYS = 7
+const HALF_LIFE_DAYS = 7
 /** 1 January 2026. Doubles last for 1,000 half-lives from here. */
 const FIRST_DAY = Date.UTC(2026, 0, 1) / DAY_MS
 

@@ -2,8 +2,8 @@
 import type { WebhookBody } from "./schema.ts"
 import { normalizedEvents } from "./subscribable-events.ts"
 
-export const nameLengthMax = 120
-export const urlLengthMax = 2_048
+const nameLengthMax = 120
+const urlLengthMax = 2_048
 
 export interface EndpointFields { readonly name: string; readonly url: string; readonly events: ReadonlyArray<string>; readonly enabled: boolean }
 

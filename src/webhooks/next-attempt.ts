@@ -4,8 +4,8 @@
  * Decision: a manual redelivery or a recovery begins a new round of six attempts under the same id.
  */
 export const ATTEMPTS_MAX = 6
-export const WAIT_BASE_MS = 30_000
-export const WAIT_CAP_MS = 15 * 60_000
+const WAIT_BASE_MS = 30_000
+const WAIT_CAP_MS = 15 * 60_000
 
 /** The end of the interval that the wait after the n-th attempt (n from 1) is drawn from. */
 export const waitMax_ms = (n: number): number => Math.min(WAIT_BASE_MS * 2 ** (n - 1), WAIT_CAP_MS)

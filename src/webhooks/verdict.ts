@@ -20,7 +20,7 @@ export const ANSWER_SHOWN_BYTES = 512
 /** Control characters (a database text holds no NUL) become spaces. */
 const shown = (body: Uint8Array): string => Buffer.from(body.subarray(0, ANSWER_SHOWN_BYTES)).toString("utf8").replace(/[\u0000-\u001f\u007f\ufffd]+/g, " ").trim()
 
-export const isRetried = (status: number): boolean => status === 408 || status === 429 || (status >= 500 && status <= 599)
+const isRetried = (status: number): boolean => status === 408 || status === 429 || (status >= 500 && status <= 599)
 
 export const verdictOfResponse = ({ body, headers, status }: Pick<OutboundResponse, "status" | "headers" | "body">): Verdict => {
   if (status >= 200 && status <= 299) return { kind: "success", http_code: status }

@@ -5,7 +5,7 @@
 export const WINDOW_FIRST = 4
 export const WINDOW_MAX = 64
 /** An attempt that took longer is slow, whatever was answered. */
-export const SLOW_MS = 2_000
+const SLOW_MS = 2_000
 
 export interface Pace { readonly duration_ms: number; /** Time-out, refused connection, 408, 429 or 5xx. */ readonly isOverload: boolean }
 

@@ -204,7 +204,7 @@ const decoder = new TextDecoder("utf-8", { ignoreBOM: true })
 export const textOf = (bytes: Uint8Array): string => decoder.decode(bytes)
 
 /** Deepest nesting accepted: our recursion stays far from the stack's end. */
-export const jsonDepthMax = 64
+const jsonDepthMax = 64
 /** JSON of a request, by the bounded parser that the engine package has for all bodies. */
 export const parseBounded = (text: string) => parseWithin(text, jsonDepthMax)
 export const parseRefusals = {

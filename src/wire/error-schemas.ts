@@ -21,13 +21,13 @@ const facts = {
   rejected_total: Schema.optionalKey(Schema.Int)
 }
 
-export const EngineError = Schema.Struct({
+const EngineError = Schema.Struct({
   message: Schema.String,
   ...facts,
   resets_at: Schema.optionalKey(Schema.Int)
 }).annotate({ identifier: "EngineError", description: "Shape A: operations of the search engine." })
 
-export const ControlError = Schema.Struct({
+const ControlError = Schema.Struct({
   defined: Schema.Boolean,
   code: Schema.Literals(["BAD_REQUEST", "UNAUTHORIZED", "PAYMENT_REQUIRED", "FORBIDDEN", "NOT_FOUND", "CONFLICT", "TOO_MANY_REQUESTS", "INTERNAL_SERVER_ERROR"]),
   status: Schema.Int,
@@ -37,7 +37,7 @@ export const ControlError = Schema.Struct({
   resets_at: Schema.optionalKey(Schema.Int)
 }).annotate({ identifier: "ControlError", description: "Shape B: operations of the control plane. The facts in `data` also stand at top level." })
 
-export const GatewayError = Schema.Struct({
+const GatewayError = Schema.Struct({
   error: Schema.String,
   message: Schema.optionalKey(Schema.String),
   ...facts,

@@ -104,7 +104,7 @@ const unnameable = ({ plane, scope }: Operation, params: Readonly<Record<string,
 const isDeclared = (error: unknown): error is DeclaredError =>
   typeof error === "object" && error !== null && typeof (error as { readonly _tag?: unknown })._tag === "string" && typeof (error as { readonly message?: unknown }).message === "string"
 
-export const errorResponse = (error: DeclaredError, plane: Plane, headers: Readonly<Record<string, string>> = {}): HttpServerResponse.HttpServerResponse => {
+const errorResponse = (error: DeclaredError, plane: Plane, headers: Readonly<Record<string, string>> = {}): HttpServerResponse.HttpServerResponse => {
   const rendered = render(error, plane)
   return HttpServerResponse.text(JSON.stringify(rendered.body), { status: rendered.status, headers: { ...headers, ...rendered.headers }, contentType: "application/json" })
 }

@@ -28,7 +28,7 @@ import { finishJob, nextJob, readJob, type RebuildingJob, startRun, tellProgress
 import { forgetRun, readPartitions, readRuns, type Run } from "./runs.ts"
 import { emptyShadows, forgetMaker, lockPartitions, nextDay, settlePopularity, swapDay } from "./swap.ts"
 
-export const REPLAYS = "replays"
+const REPLAYS = "replays"
 /** Who counts what is replayed. */
 const GROUP = "attribution" satisfies ReturnType<typeof makeAttribution>["name"]
 const INPUTS: ReadonlyArray<Topic> = [SEARCH_SERVED, BEHAVIOUR_EVENTS]

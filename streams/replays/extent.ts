@@ -25,7 +25,7 @@ export interface Days { readonly fromAt: number; readonly beforeAt: number }
 /** `isCut`: what came before the first day has been in the log and is there no more. */
 export interface Extent extends Days { readonly isCut: boolean }
 /** First day that can be rebuilt whole, and the first behind the last that may have something. Pure. */
-export const extentOf = (oldest: ReadonlyArray<Oldest>, now: number): Extent => {
+const extentOf = (oldest: ReadonlyArray<Oldest>, now: number): Extent => {
   const trimmed = oldest.filter(({ isTrimmed }) => isTrimmed).map(({ appendedAt }) => dayBehind((appendedAt ?? now) + REACH_BACK_MS))
   const first = Math.min(now, ...oldest.flatMap(({ appendedAt }) => appendedAt ?? []))
   // Where nothing was removed, rows from before the oldest event that it could take are none of this log's.

@@ -11,7 +11,7 @@ import { memoryResources } from "../../engine-sdk/src/operations/mod.ts"
 import { routerOver } from "../support/operation-router.ts"
 import { excuseOf } from "./differences.ts"
 
-export const RECORDINGS = fileURLToPath(new URL("../../../shared/data/engine_golden/", import.meta.url))
+const RECORDINGS = fileURLToPath(new URL("../../../shared/data/engine_golden/", import.meta.url))
 export const hasRecordings = (): boolean => existsSync(`${RECORDINGS}golden-dev.jsonl.gz`)
 
 export interface GoldenRecord {

@@ -4,7 +4,7 @@ import { Effect, type Scope } from "effect"
 import { makeRandom } from "../../fixtures/random.ts"
 import type { Budget, Counter, CounterOptions } from "../../src/ports/counter.ts"
 
-export const MINUTE = 60_000
+const MINUTE = 60_000
 const start = 29_000_000 * MINUTE
 export const minute = (name: string, limit: number, nth = 0): Budget => ({ name, limit, started_at: start + nth * MINUTE, ends_at: start + (nth + 1) * MINUTE })
 export const volatile: CounterOptions = { kind: "rate", isDurable: false, entriesMax: 1_000, creditMax: 10, kept_ms: 0 }

@@ -29,7 +29,7 @@ const QUERY_FIELDS_MAX = 100
 /** Decision: a field with such a name is what people search first; the relevance ranking counts the first field fourfold. */
 const TITLES = ["title", "name"]
 /** Text fields of a collection in the order in which a search without `queryBy` reads them; at most 100. */
-export const defaultQueryBy = (schema: CollectionSchema): ReadonlyArray<string> => {
+const defaultQueryBy = (schema: CollectionSchema): ReadonlyArray<string> => {
   const names = searchableFields(schema).filter(({ index, type }) => index && (type === "string" || type === "string[]")).map(({ name }) => name)
   const title = TITLES.find((name) => names.includes(name))
   return (title === undefined ? names : [title, ...names.filter((name) => name !== title)]).slice(0, QUERY_FIELDS_MAX)

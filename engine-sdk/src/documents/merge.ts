@@ -6,7 +6,7 @@ import type { CollectionSchema, Document } from "../schema.ts"
 import { isObject } from "./json.ts"
 import { ownValue, putOwn } from "./own-value.ts"
 
-export const OPERATIONS_KEY = "$operations"
+const OPERATIONS_KEY = "$operations"
 
 /** The stored document with a patch applied. O(patch + copied objects). */
 export const mergeDocument = (stored: Document, patch: Document): { [key: string]: unknown } => {

@@ -356,8 +356,8 @@ class VectorBuilder implements ColumnBuilder {
   }
 }
 
-export const isText = (field: Field): boolean => field.type === "string" || field.type === "string[]"
-export const isNumber = (field: Field): boolean => /^(int32|int64|float|bool)(\[\])?$/.test(field.type) && field.num_dim === 0
+const isText = (field: Field): boolean => field.type === "string" || field.type === "string[]"
+const isNumber = (field: Field): boolean => /^(int32|int64|float|bool)(\[\])?$/.test(field.type) && field.num_dim === 0
 export const isArrayField = (field: Field): boolean => field.type.endsWith("[]") || field.nested_array === true
 /** Fields of a schema that carry columns: indexed, typed, and not a pattern. */
 export const indexedFields = (schema: CollectionSchema): Field[] =>

@@ -6,7 +6,7 @@ import { after } from "./awaitable.ts"
 import type { MerchandisedSearch } from "./merchandising.ts"
 
 /** Compared by identity; nobody is told it, as a long search never fails with it. */
-export const TOO_LONG: EngineError = { kind: "Overloaded", message: "The hits take too long to make here.", retryAfterSeconds: 1 }
+const TOO_LONG: EngineError = { kind: "Overloaded", message: "The hits take too long to make here.", retryAfterSeconds: 1 }
 
 /** Work on one answer, with `TOO_LONG` in the place of `GIVE_WAY`: thrown, that would leave the other answers to nobody. */
 export const tellingTooLong = <A>(run: () => Awaitable<Result<A>>): Awaitable<Result<A>> => {

@@ -38,7 +38,7 @@ export const joinedFields = (fields: FieldList, collection: string): FieldList =
 const views = new WeakMap<CollectionSchema, WeakMap<FieldList, CollectionSchema>>()
 
 /** The schema with the fields of the list; one object for one list, as compiled plans are kept by it. O(fields × list) once. */
-export const visibleSchema = (schema: CollectionSchema, fields: FieldList): CollectionSchema => {
+const visibleSchema = (schema: CollectionSchema, fields: FieldList): CollectionSchema => {
   let own = views.get(schema)
   if (own === undefined) views.set(schema, own = new WeakMap())
   let view = own.get(fields)

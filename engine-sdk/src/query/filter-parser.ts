@@ -361,7 +361,7 @@ const parseBooleans = (field: Field, raw: string): Result<Filter> => {
 // ---- places ----------------------------------------------------------------------------------------------------------
 
 const METRES_PER_MILE = 1_609.34
-export const EXACT_FILTER_RADIUS_M = 10_000
+const EXACT_FILTER_RADIUS_M = 10_000
 /** `5 km` or `3 mi` in metres; a wrong unit or no number is told apart. */
 export const metresOf = (text: string): number | "unit" | "number" => {
   const match = /^([-+]?[\d.]+(?:[eE][-+]?\d+)?)\s*([a-zA-Z]*)$/.exec(text.trim())

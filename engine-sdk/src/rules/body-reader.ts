@@ -6,7 +6,7 @@ import { isObject } from "../documents/json.ts"
 
 export interface RuleIssue { /** E.g. `pins[2].position`. */ readonly path: string; readonly message: string }
 /** Problems beyond it are not listed. */
-export const ISSUES_MAX = 100
+const ISSUES_MAX = 100
 
 export class BodyReader {
   readonly #body: Readonly<Record<string, unknown>>

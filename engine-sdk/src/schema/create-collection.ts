@@ -106,7 +106,7 @@ const sortingProblem = (name: string, fields: ReadonlyArray<Field>): string | un
   return field.optional ? `Default sorting field \`${name}\` cannot be an optional field.` : undefined
 }
 /** Sources of embeddings are texts (or images) of the same schema. */
-export const embedProblem = (fields: ReadonlyArray<Field>): string | undefined => {
+const embedProblem = (fields: ReadonlyArray<Field>): string | undefined => {
   for (const field of fields) {
     const from = Array.isArray(field.embed?.from) ? field.embed.from as string[] : []
     for (const name of from) {

@@ -16,8 +16,8 @@ const SORTED_BY_DEFAULT: ReadonlySet<string> = new Set(["int32", "int64", "float
 const NUMERIC = /^(int32|int64|float)(\[\])?$/
 const BOOLEANS = ["facet", "optional", "index", "sort", "infix", "stem", "store", "range_index", "async_reference", "cascade_delete"] as const
 type BooleanAttribute = typeof BOOLEANS[number]
-export const DEFAULT_VECTOR_PARAMS: VectorParams = { M: 16, ef_construction: 200 }
-export const WRONG_FORMAT = "Wrong format for `fields`. It should be an array of objects containing `name`, `type`, `optional` and `facet` properties."
+const DEFAULT_VECTOR_PARAMS: VectorParams = { M: 16, ef_construction: 200 }
+const WRONG_FORMAT = "Wrong format for `fields`. It should be an array of objects containing `name`, `type`, `optional` and `facet` properties."
 
 export interface FieldOptions {
   readonly collection: string

@@ -223,7 +223,7 @@ const withStored = <A extends WindowEntry>(entries: ReadonlyArray<A>): Array<A &
 
 const NO_SCORE = { info: undefined, score: undefined }
 /** Turns ranked documents into hits; reads and parses JSON only for those. */
-export class HitRenderer {
+class HitRenderer {
   private readonly execution: Execution
   /** Of the moment of the search: hits of a window are read later, when the reader may have others. */ private readonly views: ReadonlyArray<SegmentView>
   private readonly highlighter: Highlighter | undefined

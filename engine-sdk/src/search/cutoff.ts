@@ -8,7 +8,7 @@
 import { threadTime_ms } from "./thread-time.ts"
 
 /** Thrown inside of a filter, and caught where it was begun. */
-export const FILTER_GIVEN_UP = Symbol("time ran out inside of a filter")
+const FILTER_GIVEN_UP = Symbol("time ran out inside of a filter")
 /** Thrown anywhere: nothing of what was found is kept. */
 export const GIVE_WAY = Symbol("the quantum of the thread is used")
 

@@ -31,7 +31,7 @@ export const relationOf = (schema: CollectionSchema, other: CollectionSchema): R
 }
 
 /** Cost: one pass over the field's postings the first time, then kept with the segment. */
-export const joinKeys = (segment: Segment, field: string): JoinKeys => {
+const joinKeys = (segment: Segment, field: string): JoinKeys => {
   const name = `keys:${field}`
   const known = segment.derived.get(name) as JoinKeys | undefined
   if (known !== undefined) return known

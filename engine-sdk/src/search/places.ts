@@ -13,7 +13,7 @@ export const hasPlace = (column: TextColumn, posting: number, place: number): bo
   return false
 }
 /** Calls `visit` per place of a posting, in order; stops when it answers true, and answers whether it did. */
-export const somePlace = (column: TextColumn, posting: number, visit: (place: number) => boolean): boolean => {
+const somePlace = (column: TextColumn, posting: number, visit: (place: number) => boolean): boolean => {
   const loc = column.locs[posting]
   if (loc < SPILLED) return visit(loc)
   const at = loc - SPILLED

@@ -3,7 +3,7 @@ import { join } from "node:path"
 import { missingPackage } from "../optional-package.ts"
 import { copyEnvironment } from "./copy-environment.ts"
 
-export const journalFile = "documents.mdb"
+const journalFile = "documents.mdb"
 
 /**
  * Copies what is acknowledged at one moment (later writes are not in it) from the engine's folder `path` into the existing folder

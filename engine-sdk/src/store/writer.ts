@@ -63,7 +63,7 @@ const DEFECTS_MAX = 3
 const NOT_STORED = { kind: "Unavailable", message: "The write could not be stored; whether a part of it is, is not known." } as const
 
 /** What is stored of a collection cannot be read. */
-export class CollectionDamaged extends Error {
+class CollectionDamaged extends Error {
   override readonly name = "CollectionDamaged"
   get failure(): Damaged { return { kind: "Damaged", message: this.message } }
 }

@@ -8,7 +8,7 @@ import { FINGERPRINT_WORDS, type FingerprintKey } from "../fingerprint.ts"
 const MARK_0 = 0xd0e5b10c
 const MARK_1 = 0x5ec7104d
 /** Organization of rows that name none, and of what a run's table has no room for. */
-export const TAG_UNKNOWN = 0
+const TAG_UNKNOWN = 0
 
 /** 32 bits that stand for an organization. Two that share a tag share one bound, nothing else. */
 export const organizationTag = ([a, b, c, d]: FingerprintKey): number => {

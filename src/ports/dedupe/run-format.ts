@@ -11,7 +11,7 @@ export const ROW_WORDS = 5
 export const PAGE_BYTES = 4_096
 export const PAGE_WORDS = PAGE_BYTES / 4
 export const PAGE_ROWS = Math.floor((PAGE_WORDS - 2) / ROW_WORDS)
-export const ROWS_AT = PAGE_WORDS - 2
+const ROWS_AT = PAGE_WORDS - 2
 const CHECKSUM_AT = PAGE_WORDS - 1
 /** Organizations a run tells apart; what is more shares index 0. */
 export const ORGANIZATIONS_MAX = 65_535

@@ -10,7 +10,7 @@ import { compareRows } from "./sort-rows.ts"
 
 const CHUNK_PAGES = 256
 /** What a file is called while it is written; whatever bears it at start goes. */
-export const UNFINISHED_SUFFIX = ".new"
+const UNFINISHED_SUFFIX = ".new"
 
 /** A finished run as the front needs it: how to find it, and what a look asks before the file. */
 export interface OpenedRun {

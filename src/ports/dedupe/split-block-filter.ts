@@ -5,7 +5,7 @@
  */
 const BLOCK_WORDS = 8
 /** Bits an id: about 1 look in 770 for an id that is not there says maybe, and costs the reading of a page. */
-export const FILTER_BITS = 16
+const FILTER_BITS = 16
 const S0 = 0x47b6137b, S1 = 0x44974d91, S2 = 0x8824ad5b | 0, S3 = 0xa2b7289d | 0, S4 = 0x705495c7, S5 = 0x2df1424b, S6 = 0x9efc4947 | 0, S7 = 0x5c6bfb31
 
 /** Words of a filter for that many ids. */

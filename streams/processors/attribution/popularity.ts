@@ -95,7 +95,7 @@ const netMakers = ({ makers, queries }: Pick<Rollups, "queries" | "makers">, isA
 }
 
 /** Rows in key order, so that two writers never deadlock. O(instants of searches). */
-export const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "makers">): ReadonlyArray<PopularityRow> => {
+const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "makers">): ReadonlyArray<PopularityRow> => {
   const rows = new Map<string, PopularityRow>()
   const rowOf = (organizationId: string, collection: string, q: string): PopularityRow => {
     const id = idOf(organizationId, collection, q)
@@ -124,7 +124,7 @@ export const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "mak
 }
 
 /** Rows in key order: of queries that are `full` of makers, those who take a search back alone. O(visitors of the flush). */
-export const makersOf = (rollups: Pick<Rollups, "queries" | "makers">, full: ReadonlySet<string>): ReadonlyArray<MakerRow> => {
+const makersOf = (rollups: Pick<Rollups, "queries" | "makers">, full: ReadonlySet<string>): ReadonlyArray<MakerRow> => {
   const rows: Array<MakerRow> = []
   for (const [id, persons] of netMakers(rollups, (id) => full.has(id) ? "takers" : "all")) {
     const isFull = full.has(id)

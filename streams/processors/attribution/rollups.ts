@@ -20,10 +20,10 @@ export const QUERY_MEASURES = [
   "searches", "zero_results", "searches_with_click", "searches_with_purchase", "clicks", "add_to_carts", "purchases", "cart_value_micros", "revenue_micros"
 ] as const
 /** Of `analytics_filter_rollup`: the first ones of the query rollup, in the same slots. */
-export const FILTER_MEASURES = ["searches", "zero_results", "searches_with_click", "searches_with_purchase"] as const
-export const ASKED_MEASURES = ["found", "missed"] as const
+const FILTER_MEASURES = ["searches", "zero_results", "searches_with_click", "searches_with_purchase"] as const
+const ASKED_MEASURES = ["found", "missed"] as const
 export const PRODUCT_MEASURES = ["views", "clicks", "add_to_carts", "purchases", "quantity_micros", "cart_value_micros", "revenue_micros"] as const
-export const EVENT_MEASURES = ["events"] as const
+const EVENT_MEASURES = ["events"] as const
 export const QUERY_AMOUNTS = 2
 const PRODUCT_AMOUNTS = 3
 
@@ -84,7 +84,7 @@ const below = (level: Level, part: string): Level => {
  * The keys that a partition counts of one table: a shop's queries and products come again with every flush, and finding them
  * anew cost more than counting them. One flush's sums at a time are added to over them; when they are too many, all go before the next one.
  */
-export class Keys {
+class Keys {
   /** Part by part: each is short and mostly the same string as the last time, where one text of all five was made and hashed anew. */
   #shelves: Level = new Map()
   /** The one found last: events of a visit come together. */

@@ -176,7 +176,7 @@ const eventOf = ({ at, found, isCounted: _counted, isRedirected: _redirected, ne
 const namesAnswer = ({ query_id, type }: BehaviouralEvent): boolean => type === "search" && query_id?.startsWith("qry_") === true
 
 /** Amount of an event: its revenue, else price × quantity of the document, else of all items. */
-export const amountOf = (event: BehaviouralEvent): Money => {
+const amountOf = (event: BehaviouralEvent): Money => {
   if (event.revenue !== undefined) return moneyOf(event.revenue)
   if (event.items === undefined) return event.price === undefined ? NO_MONEY : moneyOf(event.price * (event.quantity ?? 1))
   return moneyOf(event.items.reduce((sum, item) => sum + (item.price ?? 0) * (item.quantity ?? 1), 0))

@@ -13,12 +13,12 @@ import { together, type Who } from "./makers.ts"
 import { type DeltaRow, type Money, type Rollups } from "./rollups.ts"
 
 /** Contract part 3. */
-export const KEYSTROKE_GAP_MS = 4_000
-export const SESSION_ATTRIBUTION_MS = 30 * 60_000
+const KEYSTROKE_GAP_MS = 4_000
+const SESSION_ATTRIBUTION_MS = 30 * 60_000
 
 /** Bounds of one visit. What falls out keeps what it has contributed and is not moved any more. */
-export const SEARCHES_PER_VISIT_MAX = 256
-export const INTERACTIONS_MAX = 256
+const SEARCHES_PER_VISIT_MAX = 256
+const INTERACTIONS_MAX = 256
 
 /** What one source (the answer itself, or a `search` event) says about a search, or both. Texts are in their analytics form. */
 export interface SearchFacts {

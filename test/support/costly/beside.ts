@@ -5,7 +5,7 @@
 import { readFileSync } from "node:fs"
 
 /** Milliseconds of the thread on which a program of one process answers requests: its first. */
-export const frontTime_ms = (pid: number): number => Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6
+const frontTime_ms = (pid: number): number => Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "utf8").split(" ")[0]) / 1e6
 
 export interface Waits { readonly waits_ms: ReadonlyArray<number>; readonly failures: ReadonlyArray<string>; readonly stop: () => Promise<void> }
 /** Searches one after the other until it is stopped. `isRight` looks at each answer. */

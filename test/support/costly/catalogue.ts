@@ -4,7 +4,7 @@ import type { Random } from "../../../fixtures/random.ts"
 export type Send = (method: string, path: string, body?: unknown) => Promise<{ readonly status: number; readonly text: string }>
 
 export const DIMENSIONS = 8
-export const PATTERN_FIELDS = 40
+const PATTERN_FIELDS = 40
 const DOCUMENTS = 4_000, MAKERS = 500
 const syllables = ["ka", "lo", "mi", "ra", "to", "ne", "su", "vi", "ba", "de"]
 /** Words that are near each other, so that typos find many. */

@@ -47,7 +47,7 @@ const shows: ReadonlyArray<(random: Random) => Parameters> = [
 ]
 const cutoffOf = (random: Random): Parameters => random.chance(0.02) ? { search_cutoff_ms: random.pick([2_000, 60_000]) } : { search_cutoff_ms: random.pick([20, 40, 80]) }
 /** One costly query, or something else that is costly, or several together. */
-export const costlySearch = (random: Random): Parameters => {
+const costlySearch = (random: Random): Parameters => {
   const parts: Parameters[] = [random.pick(queries)(random)]
   for (const [from, chance] of [[filters, 0.4], [orders, 0.35], [facets, 0.4], [shows, 0.35]] as const) if (random.chance(chance)) parts.push(random.pick(from)(random))
   return Object.assign({}, ...parts, cutoffOf(random)) as Parameters

@@ -139,7 +139,7 @@ const brokenJson = (text: string, random: Random): Buffer => random.pick<() => B
   () => Buffer.from(`{"a":${"9".repeat(1 + random.below(5_000))}}`)
 ])()
 
-export const encoded = (plain: Buffer, random: Random): HostileBody => random.pick<() => HostileBody>([
+const encoded = (plain: Buffer, random: Random): HostileBody => random.pick<() => HostileBody>([
   () => ({ bytes: gzipSync(plain), headers: [["content-encoding", random.pick(["gzip", "x-gzip", "GZIP", " gzip "])]] }),
   () => ({ bytes: brotliCompressSync(plain), headers: [["content-encoding", "br"]] }),
   () => ({ bytes: plain, headers: [["content-encoding", random.pick(["gzip", "br", "zstd", "deflate", "lzma", "gzip, gzip", "identity", "", "__proto__", "constructor", "x".repeat(300)])]] }),
