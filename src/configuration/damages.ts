@@ -11,12 +11,12 @@ export class Damages {
   readonly #found = new Map<string, Map<string, string>>()
 
   /** Before the rows of `subjects` are read (again). */
-  forget(kind: ConfigurationKind | "engine", subjects: ReadonlyArray<Subject> | "all"): void {
+  forget(kind: ConfigurationKind, subjects: ReadonlyArray<Subject> | "all"): void {
     if (this.#found.size === 0) return
     if (subjects !== "all") return subjects.forEach(({ id, organizationId }) => this.#remove(organizationId, `${kind}/${id}`))
     for (const [organizationId, places] of this.#found) for (const place of places.keys()) if (place.startsWith(`${kind}/`)) this.#remove(organizationId, place)
   }
-  note(kind: ConfigurationKind | "engine", { id, organizationId }: Subject, reason: string): void {
+  note(kind: ConfigurationKind, { id, organizationId }: Subject, reason: string): void {
     let places = this.#found.get(organizationId)
     if (places === undefined) this.#found.set(organizationId, places = new Map())
     places.set(`${kind}/${id}`, reason)

@@ -4,33 +4,14 @@
  * event_id again. Derived data: made from blocks of fingerprints that ride in the log beside the events (`dedupe/`).
  */
 import { Clock, Context, Effect, Layer } from "effect"
-import { answerOf, fingerprintsOf } from "./dedupe/admission.ts"
+import { type Admission, answerOf, type DedupeWindowShape, fingerprintsOf } from "./dedupe/admission.ts"
 import { eachRow, wordsOf } from "./dedupe/block.ts"
 import { makeSealedWindow, type SealedWindowOptions } from "./dedupe/sealed-window.ts"
 import type { EventLog, EventLogUnavailable } from "./event-log.ts"
 import type { FingerprintKey } from "./fingerprint.ts"
 import { FingerprintTable } from "./fingerprint-table.ts"
 
-/** The ids of one request of one organization, in order; repetitions inside the list count as seen. */
-export interface AdmitRequest {
-  readonly organizationId: string
-  readonly eventIds: ReadonlyArray<string>
-}
-
-export interface Admission {
-  /** Per request, per id: 1 when the window (or an earlier id of this call) already had it. */
-  readonly seen: ReadonlyArray<Uint8Array>
-  /** Fingerprints of the new ids (`dedupe/block.ts`), for the log and for `forget`. Empty when nothing was new. */
-  readonly block: Uint8Array
-}
-
-export interface DedupeWindowShape {
-  /** Looks all ids up and remembers the new ones. One call for everything that will be appended together. */
-  readonly admit: (requests: ReadonlyArray<AdmitRequest>) => Effect.Effect<Admission>
-  /** Takes an admission back, because what it admitted was not stored. */
-  readonly forget: (admission: Admission) => Effect.Effect<void>
-  readonly bytes: Effect.Effect<number>
-}
+export type { Admission }
 
 export interface DedupeWindowOptions {
   readonly key: FingerprintKey

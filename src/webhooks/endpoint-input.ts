@@ -1,5 +1,4 @@
 /** What an endpoint may be (spec parts 2 and 8). Pure. */
-import type { WebhookBody } from "./schema.ts"
 import { normalizedEvents } from "./subscribable-events.ts"
 
 const nameLengthMax = 120
@@ -20,5 +19,7 @@ export const urlRefusal = (text: string): string | undefined => {
   return url.username !== "" || url.password !== "" ? "No user name or password in the address; check the signature instead" : undefined
 }
 
+/** What `WebhookBody` has read. */
+interface EndpointBody { readonly name: string; readonly url: string; readonly events: ReadonlyArray<string>; readonly enabled?: boolean | undefined }
 /** Omitted `enabled` is true, also in a replacement: omitted fields reset. */
-export const endpointFields = ({ enabled, events, name, url }: WebhookBody): EndpointFields => ({ name: name.trim(), url, events: normalizedEvents(events), enabled: enabled ?? true })
+export const endpointFields = ({ enabled, events, name, url }: EndpointBody): EndpointFields => ({ name: name.trim(), url, events: normalizedEvents(events), enabled: enabled ?? true })

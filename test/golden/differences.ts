@@ -2,7 +2,11 @@
  * Where this product differs from the recordings on purpose, with the reason and the columns that it excuses. Everything
  * else that disagrees is a defect of somebody; and so is an entry that excuses nothing any more (`idle`).
  */
-import type { GoldenRecord } from "./replay.ts"
+export interface GoldenRecord {
+  readonly id: string; readonly group: string; readonly method: string; readonly path: string; readonly status: number; readonly response: unknown
+  readonly body?: unknown; readonly text?: string; readonly file?: string; readonly from?: number; readonly to?: number
+  readonly aux?: boolean; readonly sum?: boolean; readonly cut?: boolean; readonly lines?: boolean; readonly skip?: ReadonlyArray<string>
+}
 
 export interface Difference {
   readonly reason: string

@@ -9,16 +9,11 @@ import { fileURLToPath, pathToFileURL } from "node:url"
 import { createEngine } from "../../engine-sdk/src/memory/create-engine.ts"
 import { memoryResources } from "../../engine-sdk/src/operations/mod.ts"
 import { routerOver } from "../support/operation-router.ts"
-import { excuseOf } from "./differences.ts"
+import { excuseOf, type GoldenRecord } from "./differences.ts"
 
 const RECORDINGS = fileURLToPath(new URL("../../../shared/data/engine_golden/", import.meta.url))
 export const hasRecordings = (): boolean => existsSync(`${RECORDINGS}golden-dev.jsonl.gz`)
 
-export interface GoldenRecord {
-  readonly id: string; readonly group: string; readonly method: string; readonly path: string; readonly status: number; readonly response: unknown
-  readonly body?: unknown; readonly text?: string; readonly file?: string; readonly from?: number; readonly to?: number
-  readonly aux?: boolean; readonly sum?: boolean; readonly cut?: boolean; readonly lines?: boolean; readonly skip?: ReadonlyArray<string>
-}
 type Metrics = Record<string, boolean>
 interface Comparer {
   compare(record: GoldenRecord, status: number, answer: unknown): Metrics[]

@@ -6,8 +6,12 @@
 import { isOver } from "../search/cutoff.ts"
 import { adjacent, countPairs, near, type Lexicon } from "./lexicon.ts"
 import type { QueryTerm } from "./query-terms.ts"
-import type { Candidate, TermDocs } from "./relevance-search.ts"
 import { idfOf, saturated } from "./weighting.ts"
+
+/** A document and its score while the best are reordered. */
+export interface Candidate { readonly s: number; readonly doc: number; score: number; /** Bits of the query's terms that the document has. */ readonly terms: number }
+/** Documents with a term in one segment, and their weighted counts. */
+export interface TermDocs { readonly docs: Uint32Array; readonly tfs: Float32Array }
 
 const PAIR_SHARE = 0.1
 /** Pairs of one query at most: longer texts are prose, where further pairs add little. */

@@ -12,7 +12,7 @@ import type { SegmentMatches } from "../search/text-search.ts"
 import { diffuse } from "./diffusion.ts"
 import { Lexicon } from "./lexicon.ts"
 import { markerOf } from "./marking.ts"
-import { addPairs } from "./pairs.ts"
+import { addPairs, type Candidate, type TermDocs } from "./pairs.ts"
 import { streamNumbers, TermResolver, type QueryTerm, type QueryTerms } from "./query-terms.ts"
 import { PARTS } from "./unit-index.ts"
 import { idfOf, perOccurrence, saturated, type FieldNorm } from "./weighting.ts"
@@ -39,10 +39,6 @@ const COORDINATED_TERMS_MAX = 3
 const SCORE_UNIT = 1e6
 const TWO_32 = 4294967296
 
-/** A document and its score while the best are reordered. */
-export interface Candidate { readonly s: number; readonly doc: number; score: number; /** Bits of the query's terms that the document has. */ readonly terms: number }
-/** Documents with a term in one segment, and their weighted counts. */
-export interface TermDocs { readonly docs: Uint32Array; readonly tfs: Float32Array }
 interface Scored { readonly scores: Float64Array; /** Rarity of the words that are there. */ readonly shares: Float64Array; readonly bits: Uint32Array; readonly touched: Uint32Array; count: number }
 
 export class RelevanceSearch {

@@ -1,7 +1,28 @@
-/** One call of `admit` taken apart: what it asks for as fingerprints, and what it answers. Shared by every adapter. */
-import type { Admission, AdmitRequest } from "../dedupe-window.ts"
+/** What `admit` is asked and answers, and one call of it taken apart into fingerprints. Shared by every adapter. */
+import type { Effect } from "effect"
 import { FINGERPRINT_WORDS, fingerprintInto, type FingerprintKey, narrowKey } from "../fingerprint.ts"
 import { beginSection, organizationTag } from "./block.ts"
+
+/** The ids of one request of one organization, in order; repetitions inside the list count as seen. */
+export interface AdmitRequest {
+  readonly organizationId: string
+  readonly eventIds: ReadonlyArray<string>
+}
+
+export interface Admission {
+  /** Per request, per id: 1 when the window (or an earlier id of this call) already had it. */
+  readonly seen: ReadonlyArray<Uint8Array>
+  /** Fingerprints of the new ids (`block.ts`), for the log and for `forget`. Empty when nothing was new. */
+  readonly block: Uint8Array
+}
+
+export interface DedupeWindowShape {
+  /** Looks all ids up and remembers the new ones. One call for everything that will be appended together. */
+  readonly admit: (requests: ReadonlyArray<AdmitRequest>) => Effect.Effect<Admission>
+  /** Takes an admission back, because what it admitted was not stored. */
+  readonly forget: (admission: Admission) => Effect.Effect<void>
+  readonly bytes: Effect.Effect<number>
+}
 
 export interface Asked {
   readonly requests: ReadonlyArray<AdmitRequest>

@@ -2,10 +2,9 @@
  * The window in layers, newest first: the table that ids are admitted to (hot), the one whose rows are on their way into a
  * run (sealing), and the sealed runs behind their filters. No effects but reading pages of runs.
  */
-import type { Admission, AdmitRequest } from "../dedupe-window.ts"
 import { FINGERPRINT_WORDS, type FingerprintKey } from "../fingerprint.ts"
 import { FingerprintTable, hourOf } from "../fingerprint-table.ts"
-import { answerOf, type Asked, fingerprintsOf } from "./admission.ts"
+import { type Admission, type AdmitRequest, answerOf, type Asked, fingerprintsOf } from "./admission.ts"
 import { eachRow, wordsOf } from "./block.ts"
 import { SealedRun } from "./run-file.ts"
 import type { OpenedRun } from "./run-writer.ts"

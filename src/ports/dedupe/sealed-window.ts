@@ -4,7 +4,7 @@
  * from the log again, so that a lost, damaged or foreign folder costs time in the background and nothing else.
  */
 import { Clock, Deferred, Effect, Exit, Option, Queue } from "effect"
-import type { Admission, AdmitRequest, DedupeWindowShape } from "../dedupe-window.ts"
+import type { Admission, AdmitRequest, DedupeWindowShape } from "./admission.ts"
 import { EventLog, EventLogUnavailable, type LogRecord } from "../event-log.ts"
 import { type FingerprintKey, FINGERPRINT_WORDS, fingerprintInto } from "../fingerprint.ts"
 import { wordsOf } from "./block.ts"
