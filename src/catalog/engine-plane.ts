@@ -39,7 +39,7 @@ export const declaredOf = (error: EngineError): DeclaredError => {
   }
 }
 
-export const replyOf = (answered: Answered): Effect.Effect<Reply, DeclaredError> =>
+const replyOf = (answered: Answered): Effect.Effect<Reply, DeclaredError> =>
   answered.ok ? Effect.succeed(new Reply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body))) : Effect.fail(declaredOf(answered.error))
 
 /** What a write of a named resource rejects with and is for its caller: not everybody confirmed it, the plan has no room for it, or it is too large. */

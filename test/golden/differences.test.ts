@@ -1,7 +1,6 @@
 /** What an excuse is worth, without recordings: it holds for its columns alone, and one that excuses nothing is told. */
 import { expect, it } from "vitest"
-import { DIFFERENCES, type Difference, excuseOf, idle } from "./differences.ts"
-import type { GoldenRecord } from "./replay.ts"
+import { DIFFERENCES, type Difference, excuseOf, type GoldenRecord, idle } from "./differences.ts"
 
 const record = (id: string, path = "/a"): GoldenRecord => ({ id, group: "g", method: "GET", path, status: 200, response: undefined })
 const special: Difference = { reason: "special", columns: ["found", "ids10"], ids: ["q1", "q2"] }

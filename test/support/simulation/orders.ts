@@ -38,7 +38,7 @@ const ORDER_FORM: Form<Order> = {
 const NUMBER_FORM: Form<number> = { write: (to, value) => to.whole(value), read: (from) => from.whole(), decode: same }
 export type Sums = Map<string, number>
 /** Shared by copies and joins of the workload: none is further apart in the log's time. */
-const TTL_MS = 60_000
+export const TTL_MS = 60_000
 const UNNAMED = "unnamed"
 
 const add = (sums: Sums, key: string, amount: number): void => {
