@@ -13,6 +13,7 @@ import type { Implemented } from "./wire/route.ts"
 
 /** Removes up to `rowsMax` rows that nothing uses any more, some milliseconds of work; answers how many. */
 export type Expiry = (rowsMax: number) => Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient>
+export type ErrorSample = readonly [name: string, error: { readonly _tag: string; readonly message: string }]
 export type Seeds = Readonly<Record<string, ReadonlyArray<unknown>>>
 /** One step of the schema's history, forward only, in the transaction of all that are run with it. */
 export type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
@@ -29,12 +30,13 @@ export interface Room<Out = never, In = never, Needs = never> {
   /** By operation id: which collections it touches (`src/access/reach.ts`). */ readonly reaches?: Readonly<Record<string, Reach>>
   /** Of tables that would only grow. */ readonly expiries?: ReadonlyArray<Expiry>
   /** What its refusals say beside their message, as fields of every error body. */ readonly facts?: Schema.Struct.Fields
+  /** Of every error that it declares: `test/wire` renders each on each plane. */ readonly errorSamples?: ReadonlyArray<ErrorSample>
   /** What plans leave room for of it, by name, asked of `Entitlements`; beside the plans' own table (`src/metering/plans.ts`). */ readonly features?: Readonly<Record<string, PlanFeature>>
   /** Bodies that hostile requests start from, by operation id; an operation without starts from its schema. */ readonly seeds?: Seeds
   /** By date and name, `YYYYMMDDnn_name`; those of before rooms had their own have a number of four digits. */ readonly migrations?: Readonly<Record<string, Migration>>
 }
 
-export type AnyRoom = Pick<Room<unknown, unknown, unknown>, "name" | "engineGroups" | "audited" | "roles" | "expiries" | "facts" | "features" | "groups" | "reaches" | "seeds" | "migrations"> & {
+export type AnyRoom = Pick<Room<unknown, unknown, unknown>, "name" | "engineGroups" | "audited" | "roles" | "errorSamples" | "expiries" | "facts" | "features" | "groups" | "reaches" | "seeds" | "migrations"> & {
   readonly layer?: Layer.Layer<never, never, never>
   readonly routes?: Effect.Effect<ReadonlyArray<Implemented>, never, never>
 }

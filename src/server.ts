@@ -11,7 +11,7 @@ import { type RouteOptions, routesOf, unmatchedRoute } from "./wire/route.ts"
 
 const routes = (options: RouteOptions) => HttpRouter.addAll(Effect.gen(function*() {
   const implemented = yield* implementedOperations
-  const described = documents(implemented, rooms.table("groups"))
+  const described = documents(implemented, { groups: rooms.table("groups"), facts: rooms.table("facts") })
   return [...yield* routesOf([...implemented, ...described], { reaches: { ...reaches, ...Object.fromEntries(rooms.table("reaches")) }, ...options }), yield* unmatchedRoute(options)]
 }))
 

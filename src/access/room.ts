@@ -1,15 +1,20 @@
 /** Keys and tokens: who a caller is and what it reaches. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { Access } from "./access.ts"
 import { Installation } from "../installation.ts"
 import { layerKeyExpiry } from "./expiry.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
+import { errorSamples } from "./error-samples.ts"
 
 export const room = defineRoom({
   name: "access",
   routes,
+  errorSamples,
+  facts: {
+    /** In which a new key would be wider than its maker. */ fields: Schema.optionalKey(Schema.Array(Schema.String))
+  },
   groups: { keys: "API keys and short-lived keys for browsers." },
   seeds,
   layer: Layer.provideMerge(layerKeyExpiry, Layer.unwrap(Effect.map(Installation, Access.layerWith))),

@@ -4,10 +4,12 @@ import { expireSessions } from "./members-repository.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
+import { errorSamples } from "./error-samples.ts"
 
 export const room = defineRoom({
   name: "console",
   routes,
+  errorSamples,
   groups: {
     "console sessions": "Signing in and out of the console.",
     members: "People of an organization and their roles."

@@ -3,7 +3,7 @@ import type { IncomingHttpHeaders } from "node:http"
 import { Effect } from "effect"
 import { contractVersion } from "../config.ts"
 import { NotFound } from "../wire/errors.ts"
-import { openApiOf } from "../wire/openapi.ts"
+import { type DocumentOptions, openApiOf } from "../wire/openapi.ts"
 import type { Operation } from "../wire/operation.ts"
 import { Reply } from "../wire/reply.ts"
 import { implement, type Implemented } from "../wire/route.ts"
@@ -19,14 +19,14 @@ const fileReply = (name: string, headers: IncomingHttpHeaders) => Effect.suspend
 })
 
 /** Both texts are made once, at start. */
-export const documents = (implemented: ReadonlyArray<Implemented>, sentences: ReadonlyMap<string, string>): ReadonlyArray<Implemented> => {
+export const documents = (implemented: ReadonlyArray<Implemented>, { facts, groups: sentences }: Pick<DocumentOptions, "facts" | "groups">): ReadonlyArray<Implemented> => {
   const operations: ReadonlyArray<Operation> = [...implemented.map(({ operation }) => operation), contract.getTenantDocument, contract.getGatewayDocument]
   const groups = new Map([...sentences, ["reference", "These documents and the page that shows them."]])
   const roles = new Map(implemented.flatMap(({ operation, role }) => role === undefined ? [] : [[operation.id, role] as const]))
   const tenant = openApiOf(operations.filter((each) => each.path.startsWith("/v1/") || each.path.startsWith("/console/")), {
-    title: "Dowser tenant API", version: contractVersion, description: "Hosted search for many tenants. Bodies are JSON unless stated; every answer carries x-request-id.", groups, roles
+    title: "Dowser tenant API", version: contractVersion, description: "Hosted search for many tenants. Bodies are JSON unless stated; every answer carries x-request-id.", facts, groups, roles
   })
-  const gateway = openApiOf(operations.filter((each) => each.path.startsWith("/api/v1/")), { title: "Dowser search gateway", version: contractVersion, description: "The application-layer search gateway.", groups, roles })
+  const gateway = openApiOf(operations.filter((each) => each.path.startsWith("/api/v1/")), { title: "Dowser search gateway", version: contractVersion, description: "The application-layer search gateway.", facts, groups, roles })
   const tenantText = JSON.stringify(tenant)
   const gatewayText = JSON.stringify(gateway)
   return [

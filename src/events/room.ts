@@ -1,5 +1,5 @@
 /** What shops' visitors do, accepted and kept; replays of it, erasures from it. */
-import { Effect, Layer } from "effect"
+import { Effect, Layer, Schema } from "effect"
 import { Events } from "./service.ts"
 import { FailedEvents } from "./failed.ts"
 import { Installation } from "../installation.ts"
@@ -10,10 +10,19 @@ import { layerAdmission } from "./admission.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
+import { errorSamples } from "./error-samples.ts"
 
 export const room = defineRoom({
   name: "events",
   routes,
+  errorSamples,
+  facts: {
+    /** Of a stream that ended before its end: how many lines were dealt with, and how. */ lines: Schema.optionalKey(Schema.Int),
+    accepted: Schema.optionalKey(Schema.Int),
+    deduplicated: Schema.optionalKey(Schema.Int),
+    rejected: Schema.optionalKey(Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String }))),
+    rejected_total: Schema.optionalKey(Schema.Int)
+  },
   groups: { events: "What visitors do: reported, repaired, replayed and erased." },
   seeds,
   layer: Layer.unwrap(Effect.map(Installation, ({ visitorPartitions, weights }) => Layer.mergeAll(

@@ -3,10 +3,12 @@ import { Ingest } from "./ingest.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
+import { errorSamples } from "./error-samples.ts"
 
 export const room = defineRoom({
   name: "ingest",
   routes,
+  errorSamples,
   groups: { "ingest jobs": "Jobs that write many documents." },
   seeds,
   layer: Ingest.layer

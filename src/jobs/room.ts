@@ -1,4 +1,5 @@
 /** Long work: how far it is, and its end. */
+import { Schema } from "effect"
 import { Jobs } from "./jobs.ts"
 import { expireJobs } from "./jobs-retention.ts"
 import { routes } from "./routes.ts"
@@ -7,6 +8,9 @@ import { defineRoom } from "../room.ts"
 export const room = defineRoom({
   name: "jobs",
   routes,
+  facts: {
+    job_id: Schema.optionalKey(Schema.String)
+  },
   groups: { jobs: "Everything that goes on after its request was answered." },
   layer: Jobs.layer,
   expiries: [(rowsMax) => expireJobs(rowsMax)]

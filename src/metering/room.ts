@@ -1,5 +1,5 @@
 /** Plans, quota, units and wallets: what an organization may use, and what it pays. */
-import { Layer } from "effect"
+import { Layer, Schema } from "effect"
 import { AiAllowance } from "./ai-allowance.ts"
 import { Entitlements } from "./entitlements.ts"
 import { Quota } from "./quota.ts"
@@ -7,10 +7,19 @@ import { WindowedCaps } from "./windowed-caps.ts"
 import { expireReservations, Wallet } from "./wallet.ts"
 import { routes } from "./routes.ts"
 import { defineRoom } from "../room.ts"
+import { errorSamples } from "./error-samples.ts"
 
 export const room = defineRoom({
   name: "metering",
   routes,
+  errorSamples,
+  facts: {
+    feature: Schema.optionalKey(Schema.String),
+    plan: Schema.optionalKey(Schema.String),
+    available: Schema.optionalKey(Schema.Finite),
+    requested: Schema.optionalKey(Schema.Finite),
+    retry_after: Schema.optionalKey(Schema.Int)
+  },
   groups: { entitlement: "What the plan covers and what is left of it." },
   layer: Layer.provideMerge(Layer.mergeAll(Quota.layer, AiAllowance.layer, WindowedCaps.layer), Layer.mergeAll(Entitlements.layer, Wallet.layer)),
   audited: { wallet: (sql, { organizationId }) => sql`SELECT row_to_json(t)::text AS row FROM wallets t WHERE organization_id = ${organizationId}` },

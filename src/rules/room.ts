@@ -3,10 +3,12 @@ import { SearchRules } from "./search-rules.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
+import { errorSamples } from "./error-samples.ts"
 
 export const room = defineRoom({
   name: "rules",
   routes,
+  errorSamples,
   groups: { "search rules": "Merchandising of a collection, and its preview." },
   seeds,
   engineGroups: ["search rules"],

@@ -7,10 +7,12 @@ import { layerDispatcher } from "./dispatcher.ts"
 import { routes } from "./routes.ts"
 import { seeds } from "./seeds.ts"
 import { defineRoom } from "../room.ts"
+import { errorSamples } from "./error-samples.ts"
 
 export const room = defineRoom({
   name: "webhooks",
   routes,
+  errorSamples,
   groups: { webhooks: "Endpoints that are told of events, and what was delivered to them." },
   seeds,
   layer: Layer.provideMerge(Layer.unwrap(Effect.map(Installation, layerDispatcher)), Webhooks.layer),

@@ -5,7 +5,7 @@
 import { Schema } from "effect"
 import { HttpApi, HttpApiEndpoint, HttpApiGroup, HttpApiSchema, OpenApi } from "effect/http-api"
 import type { Role } from "../console/roles.ts"
-import { errorSchemaOf } from "./error-schemas.ts"
+import { type ErrorSchemas, errorSchemasOf } from "./error-schemas.ts"
 import { isBearer, type Operation, paramsOf, type Scope } from "./operation.ts"
 
 /** Statuses that every operation of a scope can answer (contract part 0, order of refusals). */
@@ -16,7 +16,7 @@ const withStatus = <S extends Schema.Top>(schema: S, status: number) => schema.p
 const isJson = (media: string): boolean => media === "application/json"
 const answeredStatuses = ({ success }: Operation): ReadonlyArray<number> => success.created === undefined ? [success.status] : [success.status, success.created]
 
-const endpointOf = (operation: Operation) => {
+const endpointOf = (errors: ErrorSchemas) => (operation: Operation) => {
   const names = paramsOf(operation.path)
   const statuses = [...new Set([...commonStatuses(operation.scope), ...operation.errors])].sort((a, b) => a - b)
   const make = HttpApiEndpoint.make(operation.method) as unknown as (id: string, path: string, options: Record<string, unknown>) => HttpApiEndpoint.Constraint
@@ -27,7 +27,7 @@ const endpointOf = (operation: Operation) => {
     ...(operation.payload === undefined || operation.method === "GET" ? {} : { payload: operation.payloadType === "json" ? operation.payload : Schema.String }),
     success: answeredStatuses(operation).map((status) => withStatus(operation.success.media.some(isJson) ? operation.success.schema ?? Schema.Unknown : Schema.String, status)),
     // Refused at the edge, before anybody knows whose plane it is.
-    error: statuses.map((status) => withStatus(errorSchemaOf(status === 431 ? "engine" : operation.plane), status))
+    error: statuses.map((status) => withStatus(errors[status === 431 ? "engine" : operation.plane], status))
   })
   return (endpoint as unknown as { annotate: (key: unknown, value: string) => unknown }).annotate(OpenApi.Summary, operation.summary)
 }
@@ -120,6 +120,7 @@ export interface DocumentOptions {
   readonly version: string
   readonly description: string
   /** Which explain the groups of operations, by name; the console's twins are in groups of their own. */ readonly groups: ReadonlyMap<string, string>
+  /** What errors of rooms say beside their message. */ readonly facts: ReadonlyMap<string, Schema.Struct.Fields[string]>
   /** The least that reaches each operation of the console. */ readonly roles: ReadonlyMap<string, Role>
 }
 const TWINS = "console: "
@@ -139,8 +140,9 @@ export const openApiOf = (operations: ReadonlyArray<Operation>, options: Documen
   type Adding = { add: (...endpoints: ReadonlyArray<unknown>) => Adding }
   let api = HttpApi.make("dowser") as unknown as { add: (group: unknown) => typeof api }
   const names = [...new Set(operations.map((operation) => operation.group))]
+  const errors = errorSchemasOf(Object.fromEntries(options.facts))
   for (const name of names) {
-    const group = (HttpApiGroup.make(name) as unknown as Adding).add(...operations.filter((operation) => operation.group === name).map(endpointOf))
+    const group = (HttpApiGroup.make(name) as unknown as Adding).add(...operations.filter((operation) => operation.group === name).map(endpointOf(errors)))
     api = api.add(group)
   }
   const document = OpenApi.fromApi(api as unknown as HttpApi.Top) as unknown as { paths: Record<string, Record<string, Entry>>; components: Record<string, unknown> } & Record<string, unknown>

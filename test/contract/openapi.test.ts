@@ -67,7 +67,7 @@ it("an operation without a description, without an example, or with an example t
 })
 it("a group of operations that no room explains is refused when documents are made", () => {
   const one = operation({ group: "nowhere", id: "one", method: "GET", plane: "control", scope: "search", summary: "Of the test", path: "/v1/t", description: "Of the test.", example: {} })
-  expect(() => openApiOf([one], { title: "Test", version: "1.0.0", description: "Of the test.", groups: new Map(), roles: new Map() })).toThrow("No room explains its group of operations nowhere.")
+  expect(() => openApiOf([one], { title: "Test", version: "1.0.0", description: "Of the test.", facts: new Map(), groups: new Map(), roles: new Map() })).toThrow("No room explains its group of operations nowhere.")
 })
 
 describe("bodies", () => {
@@ -79,7 +79,7 @@ describe("bodies", () => {
     operation({ ...at, id: "upload", method: "PUT", path: "/v1/t/:mediaId/content", payload: Schema.Uint8Array, payloadType: "bytes", payloadMedia: ["image/png", "application/octet-stream"], status: 201, errors: [411, 413], example: { params: { mediaId: "m1" }, body: "bytes" } }),
     operation({ ...at, id: "download", method: "GET", path: "/v1/t/:mediaId/content", successType: "bytes", example: { params: { mediaId: "m1" } } }),
     operation({ ...at, id: "lines", method: "POST", path: "/v1/t/lines", payload: Schema.String, payloadType: "jsonl", successType: "jsonl", example: { body: "{}\n" } })
-  ], { title: "Test", version: "1.0.0", description: "Of the test.", groups: new Map([["documents", "Of the test."]]), roles: new Map() }) as { readonly paths: Record<string, Record<string, any>> }
+  ], { title: "Test", version: "1.0.0", description: "Of the test.", facts: new Map(), groups: new Map([["documents", "Of the test."]]), roles: new Map() }) as { readonly paths: Record<string, Record<string, any>> }
   const contentOf = (path: string, method: string, status: number) => documented.paths[path]![method].responses[status].content
   it("that stream, and raw ones, stand in the document by their media types", () => {
     expect(contentOf("/v1/t/chat", "post", 200)).toEqual({ "application/json": { schema: { $ref: "#/components/schemas/ChatAnswer" } }, "text/event-stream": { schema: { type: "string", description: expect.stringContaining("events") } } })

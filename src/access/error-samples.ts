@@ -1,0 +1,9 @@
+/** One sample, or several where a fact changes the answer, of every error that the room declares. */
+import type { ErrorSample } from "../room.ts"
+import { KeyNotFound, KeyTooWide, KeyValueTaken } from "./errors.ts"
+
+export const errorSamples: ReadonlyArray<ErrorSample> = [
+  ["KeyNotFound", new KeyNotFound({ message: "Not found." })],
+  ["KeyValueTaken", new KeyValueTaken({ message: "API key generation conflict." })],
+  ["KeyTooWide", new KeyTooWide({ message: "The new key would be wider.", fields: ["cidrs", "expires_at"] })]
+]

@@ -1,0 +1,10 @@
+/** One sample, or several where a fact changes the answer, of every error that the room declares. */
+import type { ErrorSample } from "../room.ts"
+import { MemberConflict, MemberNotFound, RoleDenied, SignInRefused } from "./errors.ts"
+
+export const errorSamples: ReadonlyArray<ErrorSample> = [
+  ["SignInRefused", new SignInRefused({ message: "Wrong address or password." })],
+  ["MemberNotFound", new MemberNotFound({ message: "Member mem_1 does not exist." })],
+  ["MemberConflict", new MemberConflict({ message: "An organization keeps at least one owner." })],
+  ["RoleDenied", new RoleDenied({ message: "This takes the role owner; yours is member." })]
+]
