@@ -5,20 +5,21 @@
 import { Effect } from "effect"
 import { twinsOf } from "./console/twins.ts"
 import { EngineAbsence } from "./ports/engine.ts"
-import type { AnyRoom } from "./room.ts"
 import { rooms } from "./rooms.ts"
 import { EngineUnavailable } from "./wire/errors.ts"
 import type { Implemented } from "./wire/route.ts"
 
-/** Asked for its collections, an engine that is not there could only say that there are none. */
-const withoutEngine = (absence: string) => ({ engineGroups = [] }: AnyRoom, implemented: ReadonlyArray<Implemented>): ReadonlyArray<Implemented> => {
+/** Asked for its collections, an engine that is not there could only say that there are none. A group may be of several rooms. */
+const withoutEngine = (absence: string, implemented: ReadonlyArray<Implemented>): ReadonlyArray<Implemented> => {
+  const groups = new Set(rooms.all.flatMap(({ engineGroups = [] }) => engineGroups))
   const refuse = () => Effect.fail(new EngineUnavailable({ message: absence }))
-  return implemented.map(({ handler, operation }) => ({ operation, handler: engineGroups.includes(operation.group) ? refuse : handler }))
+  return implemented.map(({ handler, operation }) => ({ operation, handler: groups.has(operation.group) ? refuse : handler }))
 }
 
 export const implementedOperations = Effect.gen(function*() {
   const absence = yield* EngineAbsence
   const roles = rooms.table("roles")
-  const all = (yield* rooms.routes).flatMap(([room, implemented]) => absence === undefined ? implemented : withoutEngine(absence)(room, implemented))
+  const made = yield* rooms.routes
+  const all = absence === undefined ? made : withoutEngine(absence, made)
   return [...all.map((each) => each.operation.scope === "console" ? { ...each, role: roles.get(each.operation.id) } : each), ...yield* twinsOf(all, roles)]
 })

@@ -57,9 +57,9 @@ export class RoomList<Ground, Provided, Needs> {
     const built = this.all.reduce((below, { layer }) => layer === undefined ? below : Layer.provideMerge(layer, below), Layer.empty as Layer.Layer<never, never, never>)
     return built as unknown as Layer.Layer<Provided, never, Ground>
   }
-  /** Every operation with its handler, by room. */
-  get routes(): Effect.Effect<ReadonlyArray<readonly [AnyRoom, ReadonlyArray<Implemented>]>, never, Needs> {
-    return Effect.forEach(this.all, (room) => Effect.map(room.routes ?? Effect.succeed([]), (implemented) => [room, implemented] as const)) as Effect.Effect<ReadonlyArray<readonly [AnyRoom, ReadonlyArray<Implemented>]>>
+  /** Every operation with its handler, in the order of the list. */
+  get routes(): Effect.Effect<ReadonlyArray<Implemented>, never, Needs> {
+    return Effect.map(Effect.forEach(this.all, ({ routes }) => routes ?? Effect.succeed([])), (made) => made.flat())
   }
   /** One table of what each room says about `field`; a name that two rooms give is a mistake. */
   table<F extends "audited" | "facts" | "features" | "groups" | "migrations" | "reaches" | "roles" | "seeds">(field: F): ReadonlyMap<string, NonNullable<AnyRoom[F]>[string]> {

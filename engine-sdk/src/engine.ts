@@ -8,6 +8,7 @@
  */
 import type { Capabilities } from "./capabilities.ts"
 import type { EngineError, Result } from "./errors.ts"
+import type { KeepLimits } from "./keep-limits.ts"
 import type { Filter, SearchAnswer, SearchPlan, Selection, UnionAnswer, UnionPlan, WriteOperation } from "./plan.ts"
 import type { CollectionInfo, CollectionSchema, Document, Field } from "./schema.ts"
 
@@ -30,20 +31,8 @@ export interface SchemaChange {
   readonly curation_sets?: ReadonlyArray<string>
 }
 
-/**
- * What one namespace may keep; a number that is absent is no limit. Whoever writes gives it along, because an engine knows no
- * plans; `plan` is what refusals call it. What only shrinks or replaces is never refused.
- */
-export interface KeepLimits {
-  readonly plan: string
-  readonly collections?: number
-  /** Declared, patterns and detected ones. */ readonly fields_per_collection?: number
-  readonly documents?: number
-  /** Of documents as they are stored. */ readonly stored_bytes?: number
-}
 /** `collection` is absent where even its name cannot be read, `namespace` is empty where not even that can. */
 export interface StoredDamage { readonly namespace: Namespace; readonly collection?: string; readonly message: string }
-export type KeptThing = Exclude<keyof KeepLimits, "plan">
 export interface WriteOptions { readonly returnDocuments?: boolean; readonly keeps?: KeepLimits | undefined }
 
 export interface WriteVerdict { readonly id?: string; readonly result: Result<Written> }

@@ -19,7 +19,7 @@ export interface Unavailable { readonly kind: "Unavailable"; readonly message: s
 export interface TimedOut { readonly kind: "TimedOut"; readonly message: string }
 
 import type { Capability } from "./capabilities.ts"
-import type { KeepLimits, KeptThing } from "./engine.ts"
+import type { KeepLimits, KeptThing } from "./keep-limits.ts"
 
 export const invalid = (message: string, parameter?: string): Invalid => parameter === undefined ? { kind: "Invalid", message } : { kind: "Invalid", message, parameter }
 export const notFound = (message: string): NotFound => ({ kind: "NotFound", message })

@@ -7,6 +7,7 @@ export { SearchError, type DocumentsRefused, type OptionalPackageMissing, type R
 export type { FacetName, FacetValue, FieldName, SearchHit, SearchOptions, SearchPage } from "./collection/search-options.ts"
 export * from "./engine.ts"
 export * from "./errors.ts"
+export type { KeepLimits, KeptThing } from "./keep-limits.ts"
 export * from "./memory/mod.ts"
 export { memoryResources, type Resources } from "./operations/resources.ts"
 export { PackageMissing } from "./optional-package.ts"

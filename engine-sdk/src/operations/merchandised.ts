@@ -11,22 +11,9 @@ import { merchandise, merchandiseUnion, type MerchandisedSearch, type Merchandis
 import { compileUnion, type UnionPaging } from "../query/compile-union.ts"
 import type { FieldList } from "../query/field-list.ts"
 import type { Parameters } from "../query/parameters.ts"
-import type { CompiledRules, RerankSettings, RuleRequest } from "../rules/mod.ts"
 import type { CollectionInfo } from "../schema.ts"
-import type { OperationContext } from "./operation.ts"
+import type { OperationContext, SearchMerchandise } from "./operation.ts"
 
-/** What a host has for one search. */
-export interface SearchMerchandise {
-  readonly rules: CompiledRules | undefined
-  /** Asked by the request, where no active rule asks for a rerank. */ readonly rerank?: RerankSettings
-  /** Who searches, when. */ readonly request: Omit<RuleRequest, "q" | "filter_by">
-  /** Collects moves and score parts for the trace. */ readonly explain: boolean
-}
-export interface Merchandising {
-  /** undefined: the engine's answer passes unchanged. Asked once per search, with the parameters merged. */
-  readonly of: (collection: CollectionInfo, parameters: Parameters) => SearchMerchandise | undefined
-  readonly environment: Pick<MerchandiseEnvironment, "now_us" | "reranker" | "popular" | "signal">
-}
 export interface PlannedSearch {
   readonly plan: SearchPlan
   readonly collection: CollectionInfo

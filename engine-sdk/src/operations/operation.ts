@@ -2,8 +2,12 @@
  * What every engine-plane operation takes and answers. An operation authenticates nobody and renders no error: it
  * answers a status with a body, or a failure whose message is for the caller.
  */
+import type { MerchandiseEnvironment } from "../pipeline/mod.ts"
+import type { Parameters } from "../query/parameters.ts"
+import type { CompiledRules, RerankSettings, RuleRequest } from "../rules/mod.ts"
 import { parseBounded } from "../documents/json.ts"
-import type { KeepLimits, Namespace, SearchEngine } from "../engine.ts"
+import type { Namespace, SearchEngine } from "../engine.ts"
+import type { KeepLimits } from "../keep-limits.ts"
 import { fail, invalid, notFound, ok, type EngineError, type Result } from "../errors.ts"
 import type { Trace } from "../pipeline/trace.ts"
 import type { FacetCount, Filter, Hit } from "../plan.ts"
@@ -12,7 +16,6 @@ import type { QueryLimits } from "../query/query-context.ts"
 import type { FieldOptions } from "../schema/field-attributes.ts"
 import type { CollectionInfo, Field } from "../schema.ts"
 import type { AnswerBudget } from "../search/answer-budget.ts"
-import type { Merchandising } from "./merchandised.ts"
 import type { Resources } from "./resources.ts"
 
 export interface OperationContext {
@@ -29,6 +32,18 @@ export interface OperationContext {
   /** Called for every hit before it is written; may add keys to it. */ readonly onHit?: (hit: Hit) => void
   /** Embeds query texts for a field; without it such searches are refused. */
   readonly embedQuery?: (collection: CollectionInfo, field: Field, texts: ReadonlyArray<string>, weights: ReadonlyArray<number>) => Promise<Result<ReadonlyArray<number>>>
+}
+/** What a host has for one search. */
+export interface SearchMerchandise {
+  readonly rules: CompiledRules | undefined
+  /** Asked by the request, where no active rule asks for a rerank. */ readonly rerank?: RerankSettings
+  /** Who searches, when. */ readonly request: Omit<RuleRequest, "q" | "filter_by">
+  /** Collects moves and score parts for the trace. */ readonly explain: boolean
+}
+export interface Merchandising {
+  /** undefined: the engine's answer passes unchanged. Asked once per search, with the parameters merged. */
+  readonly of: (collection: CollectionInfo, parameters: Parameters) => SearchMerchandise | undefined
+  readonly environment: Pick<MerchandiseEnvironment, "now_us" | "reranker" | "popular" | "signal">
 }
 /** A search that was answered, for hosts that add to the envelope or keep account of it. */
 export interface AnsweredSearch {

@@ -12,7 +12,7 @@ import type { RerankSettings } from "../rules/rule-set.ts"
 import type { CompiledRules } from "../rules/compile-rules.ts"
 import type { RuleRequest } from "../rules/matched-rules.ts"
 import type { Stage } from "./stage.ts"
-import type { Tape } from "./stored-run.ts"
+import type { Tape } from "./tape.ts"
 import type { Trace } from "./trace.ts"
 
 /** One search: its compiled plan and the rules of its collection. */

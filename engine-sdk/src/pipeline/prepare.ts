@@ -12,7 +12,7 @@ import type { RerankSettings } from "../rules/rule-set.ts"
 import type { MatchedRules } from "../rules/matched-rules.ts"
 import type { MerchandisedSearch, MerchandiseEnvironment } from "./merchandising.ts"
 import type { Stage } from "./stage.ts"
-import type { SearchTape } from "./stored-run.ts"
+import type { SearchTape } from "./tape.ts"
 import type { StageTrace } from "./trace.ts"
 
 /** Hits that rerank and diversity look at (contract part 1); deeper pages are engine order. */

@@ -9,8 +9,9 @@ import { GIVE_WAY } from "../search/cutoff.ts"
 import { after } from "./awaitable.ts"
 import { permutationOf } from "./permutation.ts"
 import { StageLate, type Candidate, type Stage, type StageContext, type StageRequest } from "./stage.ts"
-import { MOVES_MAX, type Move, type StageOutcome, type StageTrace } from "./trace.ts"
-import type { StageTape } from "./stored-run.ts"
+import { MOVES_MAX, type Move, type StageTrace } from "./trace.ts"
+import type { StageResult } from "./stage-result.ts"
+import type { StageTape } from "./tape.ts"
 
 export interface StageEnvironment {
   readonly request: StageRequest
@@ -53,14 +54,6 @@ export const runStages = (candidates: ReadonlyArray<Candidate>, stages: Readonly
   return step(0, candidates)
 }
 
-/** What a stage did, before it becomes an order and a line of the trace. */
-export interface StageResult {
-  readonly outcome: StageOutcome
-  /** Positions of the candidates it was given, in their new order; absent = as they were. */ readonly order?: ReadonlyArray<number>
-  readonly note?: string
-  readonly moved: ReadonlyArray<Move>
-  readonly scores: ReadonlyArray<{ readonly id: string; readonly name: string; readonly value: number }>
-}
 interface Ran { readonly candidates: ReadonlyArray<Candidate>; readonly trace: StageTrace; readonly scores: StageResult["scores"] }
 
 const runStage = (stage: Stage, at: number, given: ReadonlyArray<Candidate>, environment: StageEnvironment): Awaitable<Ran> => {

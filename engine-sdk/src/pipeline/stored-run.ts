@@ -8,7 +8,8 @@ import type { EngineError, Result } from "../errors.ts"
 import type { FieldValue, Hit, HitWindow, SearchAnswer, UnionAnswer } from "../plan.ts"
 import { after } from "./awaitable.ts"
 import type { MerchandiseEnvironment } from "./merchandising.ts"
-import type { StageResult } from "./run-stages.ts"
+import type { StageResult } from "./stage-result.ts"
+import type { Tape } from "./tape.ts"
 
 interface StoredWindow { readonly organic: ReadonlyArray<Hit>; readonly ids: ReadonlyArray<string>; readonly injected: HitWindow["injected"]; readonly values: ReadonlyArray<Readonly<Record<string, FieldValue>>> }
 type StoredAnswer<Answer> = Result<Omit<Answer, "window"> & { readonly window?: StoredWindow }, EngineError>
@@ -20,19 +21,6 @@ export interface StoredRun {
   readonly unions: ReadonlyArray<StoredAnswer<UnionAnswer>>
   readonly popular: ReadonlyArray<ReadonlyArray<string>>
 }
-
-/** The part of a tape that the stages of one search see. */
-export interface StageTape {
-  /** What this stage answered in the run that is replayed; undefined while recording, and for stages that did not wait. */ replayed(stage: number): StageResult | undefined
-  record(stage: number, result: StageResult): StageResult
-  /** Where the clock stands; `forget` takes back what was read since. */ mark(): number
-  forget(mark: number): void
-  /** The clock without the tape. */ untaped(): number
-}
-/** Clock and stages of one search. */
-export interface SearchTape extends StageTape { now_us(): number }
-/** What a run is recorded on or replayed from. */
-export interface Tape { search(number: number): SearchTape }
 
 /** An environment that behaves as the given one and remembers; `stored` once the run is done. */
 export const recordRun = (environment: MerchandiseEnvironment): { readonly environment: MerchandiseEnvironment; readonly stored: () => StoredRun } => {

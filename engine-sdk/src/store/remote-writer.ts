@@ -1,7 +1,8 @@
 /** A writer in a worker thread, as seen from the searching thread: calls become messages, events come back in order. */
 import { Worker } from "node:worker_threads"
 import { parseJson, stringifyJson } from "../documents/mod.ts"
-import type { KeepLimits, Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
+import type { Namespace, SchemaChange, WriteVerdict } from "../engine.ts"
+import type { KeepLimits } from "../keep-limits.ts"
 import { ok, type Result } from "../errors.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"

@@ -4,7 +4,8 @@
  */
 import { parentPort, workerData } from "node:worker_threads"
 import { stringifyJson } from "../documents/mod.ts"
-import type { KeepLimits, SchemaChange } from "../engine.ts"
+import type { SchemaChange } from "../engine.ts"
+import type { KeepLimits } from "../keep-limits.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
 import { LmdbJournal } from "./lmdb-journal.ts"
