@@ -17,7 +17,10 @@ const isOpenClone = isRoot && spawnSync("test", ["-r", new URL("../../src/main.t
 if (isRoot && !isOpenClone) console.warn("SKIPPED: what the program hands over to the user nobody, who cannot read this clone")
 const open = (path: string): ReadonlyArray<string> => readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
   const at = join(path, entry.name)
-  const mode = lstatSync(at).mode & 0o777
+  // What is written beside its place and renamed may be gone since.
+  const found = lstatSync(at, { throwIfNoEntry: false })
+  if (found === undefined) return []
+  const mode = found.mode & 0o777
   return [...(mode & 0o077) === 0 || entry.isSymbolicLink() ? [] : [`${at.slice(folder.length)} ${mode.toString(8)}`], ...entry.isDirectory() ? open(at) : []]
 })
 const send = async ({ port, ready }: Launched, method: string, path: string, body?: unknown) =>
@@ -60,7 +63,7 @@ const NOBODY = 65_534
 const uidOf = (name: string): number => Number(readFileSync("/etc/passwd", "utf8").split("\n").map((line) => line.split(":")).find(([first]) => first === name)![2])
 /** Of every file below a folder, leaving out what `skipped` names in it. */
 const owners = (path: string, skipped?: string): ReadonlyArray<number> => [...new Set(readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
-  entry.name === skipped ? [] : [lstatSync(join(path, entry.name)).uid, ...entry.isDirectory() ? owners(join(path, entry.name)) : []]))]
+  entry.name === skipped ? [] : [lstatSync(join(path, entry.name), { throwIfNoEntry: false })?.uid ?? NOBODY, ...entry.isDirectory() ? owners(join(path, entry.name)) : []]))]
 const canRead = (uid: number, path: string): boolean => spawnSync("cat", [path], { cwd: "/", uid, gid: uid }).status === 0
 
 it.skipIf(!isOpenClone)("started as root, the program and Postgres are users of their own, and neither reads what is the other's", async () => {
