@@ -35,13 +35,18 @@ const ensureInitialized = (folder, password, user, as) => {
   renameSync(`${folder}.new`, folder)
 }
 
-/** Answers the program's request, once. `folder`: of the database; `user`: whose it is. Resolves `stopped` to what to wait for when the program is gone. */
+/**
+ * Answers the program's requests for one server, over `folder`, which is `user`'s. `stopped()`, of the answer, ends the server
+ * where there is one and resolves when it is gone.
+ */
 export const keepPostgres = (child, folder, user) => {
   const as = { identity: { uid: user.uid, gid: user.gid }, command: (file, args) => ({ file, args }) }
   let server
   const answer = async (message) => {
-    if (server !== undefined || message?.kind !== "postgres" || !PASSWORD.test(String(message.password))) return
-    server = (async () => {
+    if (message?.kind !== "postgres") return
+    // Asked once more, it is the same server.
+    server ??= (async () => {
+      if (!PASSWORD.test(String(message.password))) throw new Error("The file postgres.password of the data folder must hold 48 hexadecimal digits.")
       ensureInitialized(folder, message.password, user, as)
       return startServer(folder, as)
     })()

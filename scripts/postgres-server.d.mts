@@ -11,5 +11,7 @@ export interface RunningServer {
 export declare const BACKGROUND: number
 /** Of this platform's binaries. Throws where npm has none. */
 export declare const nativeFolder: () => string
+/** A loopback port that nobody listens on now: asked for by listening on port 0 and letting go. */
+export declare const freePort: () => Promise<number>
 export declare const initialize: (folder: string, password: string, as: RunAs) => void
 export declare const startServer: (folder: string, as: RunAs & { /** Its port; else a free one. */ readonly at?: number }) => Promise<RunningServer>

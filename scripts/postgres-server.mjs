@@ -21,7 +21,7 @@ export const nativeFolder = () => {
   }
 }
 /** A loopback port that nobody listens on now. */
-const freePort = () => new Promise((settle, reject) => {
+export const freePort = () => new Promise((settle, reject) => {
   const server = createServer()
   server.once("error", reject)
   server.listen(0, "127.0.0.1", () => { const { port } = server.address(); server.close(() => settle(port)) })
@@ -65,7 +65,7 @@ const clearLeftover = async (folder) => {
 }
 
 /**
- * The shell holds a pipe from us: when we end in any way the pipe ends, and the server is told to stop (front-door part 4).
+ * The shell holds a pipe from us: when we end in any way the pipe ends, and the server is told to stop.
  * Priorities before the server starts, so that all its processes have them; a session of its own, which `detached` makes, may
  * be a group of its own to Linux, whose members' priorities count among themselves only, so the group gets one as well.
  */

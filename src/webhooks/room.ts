@@ -19,7 +19,7 @@ export const room = defineRoom({
   audited: {
     webhook: (sql, { id, organizationId }) => sql`SELECT row_to_json(t)::text AS row FROM webhook_endpoints t WHERE organization_id = ${organizationId} AND id = ${id}`
   },
-  // Spec part 5, item 12: reading and testing any member, the rest owner or admin.
+  // Reading and testing any member, the rest owner or admin.
   roles: {
     listWebhooks: "member",
     getWebhook: "member",

@@ -121,6 +121,18 @@ it.skipIf(!isOpenClone)("started as root, Postgres ends with its launcher, and w
   process.kill(again.pid(), "SIGKILL")
   await again.exited
   expect(servers()).toEqual([])
+  // An initdb that was killed: its folder, half filled, beside nothing.
+  rmSync(join(data, "postgres"), { recursive: true })
+  mkdirSync(join(data, "postgres.new", "base"), { recursive: true })
+  writeFileSync(join(data, "postgres.new", "base", "half"), "x")
+  const anew = await launch(data)
+  expect((await fetch(`http://127.0.0.1:${anew.port}/health`)).status).toBe(200)
+  expect(existsSync(join(data, "postgres.new"))).toBe(false)
+  anew.signal("SIGTERM")
+  expect(await anew.exited).toBe(0)
+  // Refused, not waited for: a password that is none of ours.
+  writeFileSync(join(data, "postgres.password"), "short")
+  expect(await launch(data).catch((error: Error) => error.message)).toContain("postgres.password of the data folder must hold 48 hexadecimal digits")
 }, 60_000)
 
 it.skipIf(!isOpenClone)("started as root, nothing of a folder is given away that holds something else, and links are not followed", async () => {
