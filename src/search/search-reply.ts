@@ -8,7 +8,7 @@ import type { DeclaredError } from "../wire/render.ts"
 import { Reply } from "../wire/reply.ts"
 
 export class SearchReply extends Reply {
-  /** Texts of the entries of a multi-search; none of any other answer. */ readonly entries: ReadonlyArray<string>
+  /** Texts of the entries of a multi-search, for who puts several together; else none: the text has them, and holding both would be twice the answer. */ readonly entries: ReadonlyArray<string>
   /** Searches that failed inside an answer of 200; of a union the one that stands for all of it. */ readonly failures: ReadonlyArray<EngineError>
   constructor(status: number, text: string, entries: ReadonlyArray<string> = [], failures: ReadonlyArray<EngineError> = []) {
     super(status, text)
@@ -17,7 +17,7 @@ export class SearchReply extends Reply {
   }
 }
 
-export const searchReplyOf = (answered: Answered): Effect.Effect<SearchReply, DeclaredError> =>
+export const searchReplyOf = (answered: Answered, keepsEntries = false): Effect.Effect<SearchReply, DeclaredError> =>
   answered.ok
-    ? Effect.succeed(new SearchReply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body), answered.value.entries, answered.value.failures))
+    ? Effect.succeed(new SearchReply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body), keepsEntries ? answered.value.entries : [], answered.value.failures))
     : Effect.fail(declaredOf(answered.error))

@@ -212,19 +212,19 @@ export class Search extends Context.Service<Search, {
     }
 
     /** The first refusal of the whole request goes before whatever else was answered, also before a quota that is used up. */
-    const settle = (run: (refuse: (error: DeclaredError) => void, signal: AbortSignal) => Promise<Answered>): Effect.Effect<SearchReply, DeclaredError> => Effect.suspend(() => {
+    const settle = (run: (refuse: (error: DeclaredError) => void, signal: AbortSignal) => Promise<Answered>, keepsEntries = false): Effect.Effect<SearchReply, DeclaredError> => Effect.suspend(() => {
       let refused: DeclaredError | undefined
       return Effect.flatMap(
         Effect.catch(
           Effect.tryPromise({ try: (signal) => run((error) => { refused ??= error }, signal), catch: (error) => error }),
           (error): Effect.Effect<never, DeclaredError> => error instanceof QuotaRefused ? Effect.fail(refused ?? error.refusal) : error instanceof AnswerRefused ? Effect.fail(declaredOf(error.error)) : error instanceof RulesDamaged ? Effect.fail(error.refusal) : Effect.die(error)
         ),
-        (answered) => refused === undefined ? searchReplyOf(answered) : Effect.fail(refused)
+        (answered) => refused === undefined ? searchReplyOf(answered, keepsEntries) : Effect.fail(refused)
       )
     })
 
-    const many = (request: SearchRequest, charge: Charge, searches: MultiSearch): Effect.Effect<SearchReply, DeclaredError> =>
-      settle((refuse, signal) => answered(request, charge, signal, undefined, searches, (context) => searchMany(context, searches, request.shared, engineCallerOf(context, request.caller, refuse))))
+    const many = (request: SearchRequest, charge: Charge, searches: MultiSearch, keepsEntries = false): Effect.Effect<SearchReply, DeclaredError> =>
+      settle((refuse, signal) => answered(request, charge, signal, undefined, searches, (context) => searchMany(context, searches, request.shared, engineCallerOf(context, request.caller, refuse))), keepsEntries)
 
     return Search.of({
       forgetAnswers: epoch.forget,
@@ -265,10 +265,10 @@ export class Search extends Context.Service<Search, {
         const entriesBy = (charges: ReadonlyMap<string, Charge>) => Effect.gen(function*() {
           const results: Array<string> = []
           for (const [i, entry] of searches.entries()) {
-            const reply = yield* many({ ...request, caller: callers[i] }, charges.get(callers[i].organizationId)!, { ...read.value, searches: [entry] })
+            const reply = yield* many({ ...request, caller: callers[i] }, charges.get(callers[i].organizationId)!, { ...read.value, searches: [entry] }, true)
             results.push(...reply.entries)
           }
-          return yield* searchReplyOf({ ok: true, value: { status: 200, text: resultsText(results), entries: results } })
+          return yield* searchReplyOf({ ok: true, value: { status: 200, text: resultsText(results) } })
         })
         // One unit of each organization that is asked.
         const charged = (rest: ReadonlyArray<string>, charges: ReadonlyMap<string, Charge>): Effect.Effect<SearchReply, DeclaredError> => {
