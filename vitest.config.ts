@@ -3,7 +3,13 @@ import { defineConfig } from "vitest/config"
 
 export default defineConfig({
   test: {
-    include: ["test/**/*.test.ts", "engine-sdk/test/**/*.test.ts", "streams/**/*.test.ts", "fixtures/**/*.test.ts", "bench/**/*.test.ts"],
+    include: [
+      "test/**/*.test.ts",
+      "engine-sdk/test/**/*.test.ts",
+      "streams/**/*.test.ts",
+      "fixtures/**/*.test.ts",
+      "bench/**/*.test.ts"
+    ],
     pool: "forks",
     maxWorkers: 2,
     testTimeout: 60_000,

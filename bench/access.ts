@@ -1,9 +1,10 @@
 /**
- * Question: what do key, limits and quota cost a request before anything is searched, and what do keys at rest cost? The
- * real services over an embedded Postgres, in this thread. Workload: `organizations` × `keys` keys, every other one able to
- * sign; then each of three keys checked again and again with a unit of its organization's quota: a plain one, one signed
- * offline with a filter, and one with a CIDR, an origin and a forced filter. Excluded: HTTP, JSON, the engine.
- * Memory: of the whole program after all keys were read, less the same program with no key, both after a collection of garbage.
+ * Question: what do key, limits and quota cost a request before anything is searched, and what do keys at rest cost?
+ * The real services over an embedded Postgres, in this thread. Workload: `organizations` × `keys` keys, every other one
+ * able to sign; then each of three keys checked again and again with a unit of its organization's quota: a plain one,
+ * one signed offline with a filter, and one with a CIDR, an origin and a forced filter. Excluded: HTTP, JSON, the
+ * engine. Memory: of the whole program after all keys were read, less the same program with no key, both after a
+ * collection of garbage.
  */
 import { createCipheriv, createHmac } from "node:crypto"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -27,14 +28,19 @@ import { layerSql } from "../src/runtime/embedded.ts"
 import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres.ts"
 import { machine, percentiles, report, round, rssMb } from "./harness.ts"
 
-export interface AccessOptions { readonly organizations: number; readonly keys: number; readonly requests: number; readonly out: string | undefined }
+export interface AccessOptions {
+  readonly organizations: number
+  readonly keys: number
+  readonly requests: number
+  readonly out: string | undefined
+}
 
 const WARM_UP = 5_000
 const operatorKey = new Uint8Array(32).fill(7)
 
 setFlagsFromString("--expose-gc")
 const collect = runInNewContext("gc") as () => void
-const memory = Effect.gen(function*() {
+const memory = Effect.gen(function* () {
   for (let i = 0; i < 3; i++) {
     collect()
     yield* Effect.sleep(300)
@@ -49,8 +55,11 @@ const services = Quota.layer.pipe(
   Layer.provideMerge(Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey)))
 )
 
-/** Written by Postgres itself; a signing key's digest is its hash, sealed here once and the same for all: only its size and its opening count. */
-const fill = Effect.fnUntraced(function*(organizations: number, keys: number) {
+/**
+ * Written by Postgres itself; a signing key's digest is its hash, sealed here once and the same for all: only its size
+ * and its opening count.
+ */
+const fill = Effect.fnUntraced(function* (organizations: number, keys: number) {
   const sql = yield* SqlClient.SqlClient
   const cipher = createCipheriv("aes-256-gcm", operatorKey, new Uint8Array(12))
   const body = Buffer.concat([cipher.update(new Uint8Array(32)), cipher.final()])
@@ -64,21 +73,55 @@ const fill = Effect.fnUntraced(function*(organizations: number, keys: number) {
   }
 })
 
-const requestsOf = Effect.fnUntraced(function*(context: Context.Context<Access | Quota>, requests: number) {
+const requestsOf = Effect.fnUntraced(function* (context: Context.Context<Access | Quota>, requests: number) {
   const access = Context.get(context, Access)
   const quota = Context.get(context, Quota)
   const { id } = yield* access.createOrganization("Bench", "standard")
-  const make = (extra: Readonly<Record<string, unknown>>) => access.createKey({
-    organization_id: id, scope: "search", description: "k", actions: ["documents:search"], collections: ["*"], isGateway: false, cidrs: [], origins: [], filter_by: {}, rate_limit_per_minute: 2_000_000_000, expires_at: neverExpires, ...extra
-  })
+  const make = (extra: Readonly<Record<string, unknown>>) =>
+    access.createKey({
+      organization_id: id,
+      scope: "search",
+      description: "k",
+      actions: ["documents:search"],
+      collections: ["*"],
+      isGateway: false,
+      cidrs: [],
+      origins: [],
+      filter_by: {},
+      rate_limit_per_minute: 2_000_000_000,
+      expires_at: neverExpires,
+      ...extra
+    })
   const plain = (yield* make({})).value
   const parameters = JSON.stringify({ filter_by: "shop:=a", expires_at: 4_000_000_000 })
-  const secured = Buffer.from(createHmac("sha256", plain).update(parameters).digest("base64") + plain.slice(0, 4) + parameters).toString("base64")
-  const restricted = (yield* make({ cidrs: ["192.168.0.0/16", "10.0.0.0/8"], origins: ["https://*.shop.example"], filter_by: { goods: "shop:=a" }, collections: ["goods", "shop_.*"] })).value
-  const presented = (key: string) => ({ key, scope: "search" as const, address: "10.1.2.3", origin: "https://www.shop.example", collection: "goods", sessionId: undefined, isRateFree: false, isGateway: false, onKey: () => {} })
-  const one = (key: string) => Effect.flatMap(access.check(presented(key)), (caller) => quota.reserve(caller.organizationId))
+  const secured = Buffer.from(
+    createHmac("sha256", plain).update(parameters).digest("base64") + plain.slice(0, 4) + parameters
+  ).toString("base64")
+  const restricted = (yield* make({
+    cidrs: ["192.168.0.0/16", "10.0.0.0/8"],
+    origins: ["https://*.shop.example"],
+    filter_by: { goods: "shop:=a" },
+    collections: ["goods", "shop_.*"]
+  })).value
+  const presented = (key: string) => ({
+    key,
+    scope: "search" as const,
+    address: "10.1.2.3",
+    origin: "https://www.shop.example",
+    collection: "goods",
+    sessionId: undefined,
+    isRateFree: false,
+    isGateway: false,
+    onKey: () => {}
+  })
+  const one = (key: string) =>
+    Effect.flatMap(access.check(presented(key)), (caller) => quota.reserve(caller.organizationId))
   const figures: Record<string, { readonly p50_us: number; readonly p99_us: number }> = {}
-  for (const [name, key] of [["plain", plain], ["secured", secured], ["restricted", restricted]] as const) {
+  for (const [name, key] of [
+    ["plain", plain],
+    ["secured", secured],
+    ["restricted", restricted]
+  ] as const) {
     const took = new Float64Array(requests)
     for (let i = -WARM_UP; i < requests; i++) {
       const from = performance.now()
@@ -98,7 +141,7 @@ export const benchAccess = async ({ keys, organizations, out, requests }: Access
   const folder = mkdtempSync(join(tmpdir(), "dowser-bench-access-"))
   const server = await startEmbeddedPostgres(join(folder, "postgres"))
   try {
-    const program = Effect.gen(function*() {
+    const program = Effect.gen(function* () {
       const empty = yield* Scope.make()
       yield* Layer.buildWithScope(Layer.fresh(services), empty)
       const before = yield* memory
@@ -111,13 +154,27 @@ export const benchAccess = async ({ keys, organizations, out, requests }: Access
       const used = process.cpuUsage(cpu)
       const read_cpu_s = round((used.user + used.system) / 1e6)
       const after = yield* memory
-      report("access", {
-        machine: machine(), organizations, keys: organizations * keys, memory_empty: before, memory_idle: after,
-        idle_mb: round(after.live_mb - before.live_mb, 1), idle_rss_mb: after.rss_mb - before.rss_mb, bytes_per_key: Math.round((after.live_mb - before.live_mb) * 2 ** 20 / (organizations * keys)), read_s, read_cpu_s,
-        check: yield* requestsOf(context as Context.Context<Access | Quota>, requests)
-      }, out)
+      report(
+        "access",
+        {
+          machine: machine(),
+          organizations,
+          keys: organizations * keys,
+          memory_empty: before,
+          memory_idle: after,
+          idle_mb: round(after.live_mb - before.live_mb, 1),
+          idle_rss_mb: after.rss_mb - before.rss_mb,
+          bytes_per_key: Math.round(((after.live_mb - before.live_mb) * 2 ** 20) / (organizations * keys)),
+          read_s,
+          read_cpu_s,
+          check: yield* requestsOf(context as Context.Context<Access | Quota>, requests)
+        },
+        out
+      )
     })
-    await Effect.runPromise(Effect.scoped(Effect.provide(program, Layer.provideMerge(layerMigrations, layerSql(server)))))
+    await Effect.runPromise(
+      Effect.scoped(Effect.provide(program, Layer.provideMerge(layerMigrations, layerSql(server))))
+    )
   } finally {
     await server.stop()
     rmSync(folder, { recursive: true, force: true })

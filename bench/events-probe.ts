@@ -26,8 +26,11 @@ import { machine, percentiles, processorSeconds, report, rssMb } from "./harness
 
 const { values } = parseArgs({
   options: {
-    events: { type: "string", default: "300000" }, batch: { type: "string", default: "100" }, callers: { type: "string", default: "16" },
-    rate: { type: "string", default: "400" }, out: { type: "string" }
+    events: { type: "string", default: "300000" },
+    batch: { type: "string", default: "100" },
+    callers: { type: "string", default: "16" },
+    rate: { type: "string", default: "400" },
+    out: { type: "string" }
   }
 })
 const batchSize = Number(values.batch)
@@ -35,7 +38,14 @@ const batchSize = Number(values.batch)
 const makeBodies = (count: number, run: string): ReadonlyArray<Buffer> => {
   const products = [...generateCatalog({ seed: 1, products: 2_000 })]
   const now = Date.now()
-  const events = generateVisitors(products, { seed: 1, sessions: count, collection: "products", from: now - 3_600_000, to: now, run })
+  const events = generateVisitors(products, {
+    seed: 1,
+    sessions: count,
+    collection: "products",
+    from: now - 3_600_000,
+    to: now,
+    run
+  })
   return Array.from({ length: Math.ceil(count / batchSize) }, () => {
     const batch: Array<unknown> = []
     while (batch.length < batchSize) {
@@ -48,15 +58,25 @@ const makeBodies = (count: number, run: string): ReadonlyArray<Buffer> => {
 }
 
 const send = (events: Events["Service"], body: Buffer) =>
-  Effect.suspend(() => events.ingestEvents("org_probe", (JSON.parse(body.toString("utf8")) as { readonly events: ReadonlyArray<unknown> }).events))
+  Effect.suspend(() =>
+    events.ingestEvents(
+      "org_probe",
+      (JSON.parse(body.toString("utf8")) as { readonly events: ReadonlyArray<unknown> }).events
+    )
+  )
 
-const timed = Effect.fnUntraced(function*(events: Events["Service"], body: Buffer, dueAt: number, latencies: Array<number>) {
+const timed = Effect.fnUntraced(function* (
+  events: Events["Service"],
+  body: Buffer,
+  dueAt: number,
+  latencies: Array<number>
+) {
   const answer = yield* send(events, body)
   latencies.push(performance.now() - dueAt)
   return answer.accepted
 })
 
-const untilCounted = Effect.gen(function*() {
+const untilCounted = Effect.gen(function* () {
   const log = yield* EventLog
   const worker = yield* StreamWorker
   for (;;) {
@@ -67,7 +87,7 @@ const untilCounted = Effect.gen(function*() {
   }
 })
 
-const probe = Effect.gen(function*() {
+const probe = Effect.gen(function* () {
   const events = yield* Events
   yield* Effect.forEach(makeBodies(20_000, "warm"), (body) => send(events, body), { concurrency: 16 })
   yield* untilCounted
@@ -78,13 +98,17 @@ const probe = Effect.gen(function*() {
   let next = 0
   const before = processorSeconds(process.pid)
   const startedAt = performance.now()
-  yield* Effect.all(Array.from({ length: Number(values.callers) }, () =>
-    Effect.gen(function*() {
-      while (next < bodies.length) {
-        const taken = yield* timed(events, bodies[next++]!, performance.now(), latencies)
-        accepted += taken
-      }
-    })), { concurrency: "unbounded" })
+  yield* Effect.all(
+    Array.from({ length: Number(values.callers) }, () =>
+      Effect.gen(function* () {
+        while (next < bodies.length) {
+          const taken = yield* timed(events, bodies[next++]!, performance.now(), latencies)
+          accepted += taken
+        }
+      })
+    ),
+    { concurrency: "unbounded" }
+  )
   const acceptedAt = performance.now()
   const between = processorSeconds(process.pid)
   yield* untilCounted
@@ -95,35 +119,59 @@ const probe = Effect.gen(function*() {
   const paced = makeBodies(rate * 5 * batchSize, "paced")
   const pacedLatencies: Array<number> = []
   const pacedAt = performance.now()
-  yield* Effect.all(paced.map((body, i) =>
-    Effect.gen(function*() {
-      const dueAt = pacedAt + (i / rate) * 1_000
-      yield* Effect.sleep(Math.max(0, dueAt - performance.now()))
-      yield* timed(events, body, dueAt, pacedLatencies)
-    })), { concurrency: "unbounded" })
+  yield* Effect.all(
+    paced.map((body, i) =>
+      Effect.gen(function* () {
+        const dueAt = pacedAt + (i / rate) * 1_000
+        yield* Effect.sleep(Math.max(0, dueAt - performance.now()))
+        yield* timed(events, body, dueAt, pacedLatencies)
+      })
+    ),
+    { concurrency: "unbounded" }
+  )
   const pacedEnd = performance.now()
   yield* untilCounted
   const lag_ms = performance.now() - pacedEnd
-  report("events-probe", {
-    machine: machine(), rss_mb: rssMb(process.pid), batch: batchSize,
-    accepted, accepted_events_per_s: Math.round(accepted / ((acceptedAt - startedAt) / 1_000)),
-    events_per_processor_s_first_thread: Math.round(accepted / Math.max(0.01, between.firstThread - before.firstThread)),
-    events_per_processor_s_all: Math.round(accepted / Math.max(0.01, after.process - before.process)),
-    counted_events_per_s: Math.round(accepted / ((countedAt - startedAt) / 1_000)),
-    closed_loop: percentiles(latencies),
-    paced_events_per_s: rate * batchSize, paced: percentiles(pacedLatencies), counted_after_last_answer_ms: Math.round(lag_ms)
-  }, values.out)
+  report(
+    "events-probe",
+    {
+      machine: machine(),
+      rss_mb: rssMb(process.pid),
+      batch: batchSize,
+      accepted,
+      accepted_events_per_s: Math.round(accepted / ((acceptedAt - startedAt) / 1_000)),
+      events_per_processor_s_first_thread: Math.round(
+        accepted / Math.max(0.01, between.firstThread - before.firstThread)
+      ),
+      events_per_processor_s_all: Math.round(accepted / Math.max(0.01, after.process - before.process)),
+      counted_events_per_s: Math.round(accepted / ((countedAt - startedAt) / 1_000)),
+      closed_loop: percentiles(latencies),
+      paced_events_per_s: rate * batchSize,
+      paced: percentiles(pacedLatencies),
+      counted_after_last_answer_ms: Math.round(lag_ms)
+    },
+    values.out
+  )
 })
 
 const folder = mkdtempSync(join(tmpdir(), "dowser-probe-"))
 const server = await startEmbeddedPostgres(join(folder, "postgres"))
 const logPath = join(folder, "log")
 const stores = Layer.provideMerge(layerMigrations, layerSql(server))
-const window = Layer.unwrap(Effect.map(readFingerprintKey, (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: join(folder, "dedupe") })))
+const window = Layer.unwrap(
+  Effect.map(readFingerprintKey, (key) =>
+    DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: join(folder, "dedupe") })
+  )
+)
 const { database, host, password, port, username } = server
 const stack = Layer.mergeAll(
   Events.layer({ visitorPartitions: 1 }).pipe(Layer.provide(window)),
-  StreamWorker.layer({ logPath, statePath: join(folder, "streams"), visitorPartitions: 1, sql: { host, port, username, password, database } })
+  StreamWorker.layer({
+    logPath,
+    statePath: join(folder, "streams"),
+    visitorPartitions: 1,
+    sql: { host, port, username, password, database }
+  })
 ).pipe(Layer.provideMerge(layerEmbedded({ path: logPath })), Layer.provideMerge(stores))
 try {
   await Effect.runPromise(Effect.scoped(Effect.provide(probe, stack) as Effect.Effect<void, unknown, Scope.Scope>))

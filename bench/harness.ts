@@ -1,29 +1,39 @@
 /**
  * What every bench shares: figures of this machine, percentiles, processor time of a process and of one thread, and the
- * one way results are written. Memory and sizes are printed before speed; a checksum keeps answers from being optimized away.
+ * one way results are written. Memory and sizes are printed before speed; a checksum keeps answers from being optimized
+ * away.
  */
 import { createHash } from "node:crypto"
 import { createReadStream, readdirSync, readFileSync, writeFileSync } from "node:fs"
 import { availableParallelism, cpus, loadavg, totalmem } from "node:os"
 import { createGunzip } from "node:zlib"
 
-export interface Machine { readonly cpu: string; readonly cores: number; readonly memory_gib: number; readonly runtime: string; readonly load_1m: number }
+export interface Machine {
+  readonly cpu: string
+  readonly cores: number
+  readonly memory_gib: number
+  readonly runtime: string
+  readonly load_1m: number
+}
 
 export const machine = (): Machine => {
   const deno = (globalThis as { readonly Deno?: { readonly version: { readonly deno: string } } }).Deno
   return {
     cpu: cpus()[0]?.model ?? "unknown",
     cores: availableParallelism(),
-    memory_gib: Math.round(totalmem() / 2 ** 30 * 10) / 10,
+    memory_gib: Math.round((totalmem() / 2 ** 30) * 10) / 10,
     runtime: deno === undefined ? `Node ${process.versions.node}` : `Deno ${deno.version.deno}`,
     load_1m: Math.round(loadavg()[0] * 100) / 100
   }
 }
 
 /** Linear interpolation is not used: a percentile is a latency that was seen. `values` is sorted in place. */
-export const percentiles = (values: Float64Array | Array<number>): { readonly p50_ms: number; readonly p95_ms: number; readonly p99_ms: number; readonly max_ms: number } => {
+export const percentiles = (
+  values: Float64Array | Array<number>
+): { readonly p50_ms: number; readonly p95_ms: number; readonly p99_ms: number; readonly max_ms: number } => {
   const sorted = Float64Array.from(values).sort()
-  const at = (share: number) => sorted.length === 0 ? 0 : round(sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)])
+  const at = (share: number) =>
+    sorted.length === 0 ? 0 : round(sorted[Math.min(sorted.length - 1, Math.ceil(share * sorted.length) - 1)])
   return { p50_ms: at(0.5), p95_ms: at(0.95), p99_ms: at(0.99), max_ms: at(1) }
 }
 export const round = (value: number, digits = 3): number => Math.round(value * 10 ** digits) / 10 ** digits
@@ -38,7 +48,10 @@ export async function* linesOf(file: string): AsyncGenerator<string> {
   for await (const bytes of input as AsyncIterable<Uint8Array>) {
     const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n")
     rest = lines.pop() ?? ""
-    for (const line of lines) { const text = line.endsWith("\r") ? line.slice(0, -1) : line; if (text !== "") yield text }
+    for (const line of lines) {
+      const text = line.endsWith("\r") ? line.slice(0, -1) : line
+      if (text !== "") yield text
+    }
   }
   rest += decoder.decode()
   if (rest.trim() !== "") yield rest
@@ -63,7 +76,9 @@ export async function* chunksOf(lines: ReadonlyArray<string>): AsyncGenerator<Ui
 /** 100 ticks a second on Linux, whatever the kernel's own rate. */
 const ticksPerSecond = 100
 const ticksOf = (file: string): number => {
-  const fields = readFileSync(file, "utf8").replace(/^.*\) /s, "").split(" ")
+  const fields = readFileSync(file, "utf8")
+    .replace(/^.*\) /s, "")
+    .split(" ")
   return Number(fields[11]) + Number(fields[12])
 }
 /** Seconds of processor time: of the whole process, and of its first thread (the one that accepts). */
@@ -72,8 +87,8 @@ export const processorSeconds = (pid: number): { readonly process: number; reado
   firstThread: ticksOf(`/proc/${pid}/task/${pid}/stat`) / ticksPerSecond
 })
 /**
- * Seconds of processor time of a process and everything it started, the embedded Postgres too: also of what has ended and
- * was waited for. A process that ends while nobody waits for it is missed.
+ * Seconds of processor time of a process and everything it started, the embedded Postgres too: also of what has ended
+ * and was waited for. A process that ends while nobody waits for it is missed.
  */
 export const treeSeconds = (pid: number): number => {
   const parents = new Map<number, Array<number>>()
@@ -81,13 +96,21 @@ export const treeSeconds = (pid: number): number => {
   for (const name of readdirSync("/proc")) {
     if (!/^\d+$/.test(name)) continue
     try {
-      const fields = readFileSync(`/proc/${name}/stat`, "utf8").replace(/^.*\) /s, "").split(" ")
+      const fields = readFileSync(`/proc/${name}/stat`, "utf8")
+        .replace(/^.*\) /s, "")
+        .split(" ")
       const parent = Number(fields[1])
-      parents.set(parent, [...parents.get(parent) ?? [], Number(name)])
-      ticks.set(Number(name), [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0))
-    } catch { /* It ended while the list was read. */ }
+      parents.set(parent, [...(parents.get(parent) ?? []), Number(name)])
+      ticks.set(
+        Number(name),
+        [11, 12, 13, 14].reduce((sum, at) => sum + Number(fields[at]), 0)
+      )
+    } catch {
+      /* It ended while the list was read. */
+    }
   }
-  const sum = (of: number): number => (ticks.get(of) ?? 0) + (parents.get(of) ?? []).reduce((before, child) => before + sum(child), 0)
+  const sum = (of: number): number =>
+    (ticks.get(of) ?? 0) + (parents.get(of) ?? []).reduce((before, child) => before + sum(child), 0)
   return sum(pid) / ticksPerSecond
 }
 /** Memory of a process's own, without pages of files that it maps: those are the machine's to take back. */
@@ -116,4 +139,6 @@ export const report = (title: string, figures: Readonly<Record<string, unknown>>
   writeFigures(figures, out)
 }
 /** What every bench leaves for programs: one JSON object of all its figures, where a file was named. */
-export const writeFigures = (figures: Readonly<Record<string, unknown>>, out: string | undefined): void => { if (out !== undefined) writeFileSync(out, `${JSON.stringify(figures)}\n`) }
+export const writeFigures = (figures: Readonly<Record<string, unknown>>, out: string | undefined): void => {
+  if (out !== undefined) writeFileSync(out, `${JSON.stringify(figures)}\n`)
+}

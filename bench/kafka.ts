@@ -1,4 +1,7 @@
-/** An installation of two of our processes for `bench events --kafka`: an API process and a stream process over a broker and a Postgres of this run. */
+/**
+ * An installation of two of our processes for `bench events --kafka`: an API process and a stream process over a broker
+ * and a Postgres of this run.
+ */
 import { type ChildProcess, spawn } from "node:child_process"
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -8,7 +11,11 @@ import { kafkaVersionDefault, startKafka } from "../src/cli/kafka.ts"
 import { startEmbeddedPostgres } from "../src/runtime/embedded-postgres.ts"
 import { type RunningProgram, runtimeCommand, startServer } from "./program.ts"
 
-export interface Installation { readonly server: RunningProgram; readonly streamsPid: number; readonly stop: () => Promise<void> }
+export interface Installation {
+  readonly server: RunningProgram
+  readonly streamsPid: number
+  readonly stop: () => Promise<void>
+}
 
 export const startInstallation = async (visitorPartitions: number): Promise<Installation> => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-bench-kafka-"))
@@ -20,18 +27,40 @@ export const startInstallation = async (visitorPartitions: number): Promise<Inst
     const postgres = await startEmbeddedPostgres(join(folder, "postgres"))
     undo.push(postgres.stop)
     const jarsFolder = fileURLToPath(new URL("../node_modules/.cache/dowser-kafka", import.meta.url))
-    const broker = await startKafka({ folder: join(folder, "kafka"), jarsFolder, port: 0, version: kafkaVersionDefault, report: (text) => process.stderr.write(`${text}\n`) })
+    const broker = await startKafka({
+      folder: join(folder, "kafka"),
+      jarsFolder,
+      port: 0,
+      version: kafkaVersionDefault,
+      report: (text) => process.stderr.write(`${text}\n`)
+    })
     undo.push(broker.stop)
     const meeting = [
-      "--kafka-brokers", broker.address, "--visitor-partitions", String(visitorPartitions),
-      "--database-url", `postgres://${postgres.username}:${postgres.password}@${postgres.host}:${postgres.port}/${postgres.database}`
+      "--kafka-brokers",
+      broker.address,
+      "--visitor-partitions",
+      String(visitorPartitions),
+      "--database-url",
+      `postgres://${postgres.username}:${postgres.password}@${postgres.host}:${postgres.port}/${postgres.database}`
     ]
     const server = await startServer(["--mode", "distributed", ...meeting])
     undo.push(server.stop)
     const [binary, ...flags] = runtimeCommand()
-    const streams: ChildProcess = spawn(binary!, [...flags, fileURLToPath(new URL("../src/main.ts", import.meta.url)), "streams", "--data-dir", join(folder, "streams"), ...meeting], {
-      stdio: "inherit", env: { ...process.env, DOWSER_PARENT_PID: String(process.pid) }
-    })
+    const streams: ChildProcess = spawn(
+      binary!,
+      [
+        ...flags,
+        fileURLToPath(new URL("../src/main.ts", import.meta.url)),
+        "streams",
+        "--data-dir",
+        join(folder, "streams"),
+        ...meeting
+      ],
+      {
+        stdio: "inherit",
+        env: { ...process.env, DOWSER_PARENT_PID: String(process.pid) }
+      }
+    )
     undo.push(() => {
       const gone = new Promise<void>((settle) => streams.once("exit", () => settle()))
       streams.kill("SIGTERM")

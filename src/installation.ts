@@ -2,10 +2,17 @@
 import { Context } from "effect"
 import type { Weights } from "../streams/weights.ts"
 
-export class Installation extends Context.Service<Installation, {
-  /** Header in which a proxy in front names the visitor's country, lower case. */ readonly countryHeader: string | undefined
-  /** The service's own: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain: string | undefined
-  /** Of organizations, where they share what is counted a second. */ readonly weights: Weights | undefined
-  /** Of the visitor topics. */ readonly visitorPartitions: number
-  /** No other process uses this database. */ readonly isAlone: boolean
-}>()("dowser/Installation") {}
+export class Installation extends Context.Service<
+  Installation,
+  {
+    /** Header in which a proxy in front names the visitor's country, lower case. */ readonly countryHeader:
+      | string
+      | undefined
+    /** The service's own: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain:
+      | string
+      | undefined
+    /** Of organizations, where they share what is counted a second. */ readonly weights: Weights | undefined
+    /** Of the visitor topics. */ readonly visitorPartitions: number
+    /** No other process uses this database. */ readonly isAlone: boolean
+  }
+>()("dowser/Installation") {}

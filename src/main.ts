@@ -1,4 +1,7 @@
-/** The program's one entry: the command line. Schemas compile just in time, which must be switched on before any is used. */
+/**
+ * The program's one entry: the command line. Schemas compile just in time, which must be switched on before any is
+ * used.
+ */
 import "./runtime/plain-fibers.ts"
 import "effect/schema/SchemaJITCompiler/enable"
 import { NodeRuntime, NodeServices } from "@effect/platform-node"
@@ -13,17 +16,26 @@ keepPrivate()
 
 // The launcher may be killed without a word: then our parent changes and we stop as if asked to.
 const parent = Number(process.env.DOWSER_PARENT_PID ?? 0)
-if (parent > 0) setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, "SIGTERM") }, 250).unref()
+if (parent > 0)
+  setInterval(() => {
+    if (process.ppid !== parent) process.kill(process.pid, "SIGTERM")
+  }, 250).unref()
 
-const toStandardError = Logger.layer([Logger.make(({ cause, date, logLevel, message }) => {
-  const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
-  process.stderr.write(`${date.toISOString()} ${logLevel} ${text}${cause.reasons.length === 0 ? "" : `\n${Cause.pretty(cause)}`}\n`)
-})])
+const toStandardError = Logger.layer([
+  Logger.make(({ cause, date, logLevel, message }) => {
+    const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
+    process.stderr.write(
+      `${date.toISOString()} ${logLevel} ${text}${cause.reasons.length === 0 ? "" : `\n${Cause.pretty(cause)}`}\n`
+    )
+  })
+])
 
 command.pipe(
   Command.run({ version }),
   Effect.catchCause((cause) => {
-    const refused = cause.reasons.map((reason) => reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined).find((error) => error instanceof StartRefused)
+    const refused = cause.reasons
+      .map((reason) => (reason._tag === "Fail" ? reason.error : reason._tag === "Die" ? reason.defect : undefined))
+      .find((error) => error instanceof StartRefused)
     if (refused === undefined && Cause.hasInterruptsOnly(cause)) return Effect.failCause(cause)
     return Effect.sync(() => {
       process.stderr.write(`${refused === undefined ? Cause.pretty(cause) : refused.message}\n`)
@@ -32,10 +44,12 @@ command.pipe(
   }),
   Effect.provide(toStandardError),
   Effect.provide(NodeServices.layer),
-  (program) => NodeRuntime.runMain(program, {
-    // Standard output may be promised to one JSON line: every failure was reported above, on standard error.
-    disableErrorReporting: true,
-    // Being told to stop and stopping cleanly is success.
-    teardown: (exit, onExit) => onExit(Exit.isSuccess(exit) ? Number(process.exitCode ?? 0) : Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
-  })
+  (program) =>
+    NodeRuntime.runMain(program, {
+      // Standard output may be promised to one JSON line: every failure was reported above, on standard error.
+      disableErrorReporting: true,
+      // Being told to stop and stopping cleanly is success.
+      teardown: (exit, onExit) =>
+        onExit(Exit.isSuccess(exit) ? Number(process.exitCode ?? 0) : Cause.hasInterruptsOnly(exit.cause) ? 0 : 1)
+    })
 )

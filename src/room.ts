@@ -1,7 +1,7 @@
 /**
- * What a room is to the rest of the program, as one value. `src/rooms.ts` lists the rooms, and everything that is about all of
- * them walks that list: server, OpenAPI documents, console, audit log, housekeeping, migrations, fuzz. A new room is a folder
- * with a `room.ts` and one line in the list.
+ * What a room is to the rest of the program, as one value. `src/rooms.ts` lists the rooms, and everything that is about
+ * all of them walks that list: server, OpenAPI documents, console, audit log, housekeeping, migrations, fuzz. A new
+ * room is a folder with a `room.ts` and one line in the list.
  */
 import { Effect, Layer, type Schema } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -21,48 +21,103 @@ export type Migration = Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClie
 /** `Out`: services that the room gives; `In`: what they are made of; `Needs`: what its handlers ask for. */
 export interface Room<Out = never, In = never, Needs = never> {
   /** The folder's. */ readonly name: string
-  /** Services, and what runs by itself as long as the program does. Needs the rooms that stand before it in the list. */ readonly layer?: Layer.Layer<Out, never, In>
-  /** Operations with their handlers, made once; they may need any room. */ readonly routes?: Effect.Effect<ReadonlyArray<Implemented>, never, Needs>
-  /** Of its operations, each with the sentence that explains it in the documents. */ readonly groups?: Readonly<Record<string, string>>
-  /** Groups whose every operation asks the engine, be it only whether the collection exists: 503 in a process that has none. */ readonly engineGroups?: ReadonlyArray<string>
-  /** How the rows of each kind that the room changes are read for the audit log, by kind. */ readonly audited?: Readonly<Record<string, RowReader>>
-  /** By operation id: the least role that reaches it in the console. One of the tenant API gets a twin there (`src/console/twins.ts`). */ readonly roles?: Readonly<Record<string, Role>>
-  /** By operation id: which collections it touches (`src/access/reach.ts`). */ readonly reaches?: Readonly<Record<string, Reach>>
+  /**
+   * Services, and what runs by itself as long as the program does. Needs the rooms that stand before it in the list.
+   */
+  readonly layer?: Layer.Layer<Out, never, In>
+  /** Operations with their handlers, made once; they may need any room. */ readonly routes?: Effect.Effect<
+    ReadonlyArray<Implemented>,
+    never,
+    Needs
+  >
+  /** Of its operations, each with the sentence that explains it in the documents. */ readonly groups?: Readonly<
+    Record<string, string>
+  >
+  /**
+   * Groups whose every operation asks the engine, be it only whether the collection exists: 503 in a process that has
+   * none.
+   */
+  readonly engineGroups?: ReadonlyArray<string>
+  /** How the rows of each kind that the room changes are read for the audit log, by kind. */
+  readonly audited?: Readonly<Record<string, RowReader>>
+  /**
+   * By operation id: the least role that reaches it in the console. One of the tenant API gets a twin there
+   * (`src/console/twins.ts`).
+   */
+  readonly roles?: Readonly<Record<string, Role>>
+  /** By operation id: which collections it touches (`src/access/reach.ts`). */ readonly reaches?: Readonly<
+    Record<string, Reach>
+  >
   /** Of tables that would only grow. */ readonly expiries?: ReadonlyArray<Expiry>
-  /** What its refusals say beside their message, as fields of every error body. */ readonly facts?: Schema.Struct.Fields
-  /** Of every error that it declares: `test/wire` renders each on each plane. */ readonly errorSamples?: ReadonlyArray<ErrorSample>
-  /** What plans leave room for of it, by name, asked of `Entitlements`; beside the plans' own table (`src/metering/plans.ts`). */ readonly features?: Readonly<Record<string, PlanFeature>>
-  /** Bodies that hostile requests start from, by operation id; an operation without starts from its schema. */ readonly seeds?: Seeds
-  /** By date and name, `YYYYMMDDnn_name`; those of before rooms had their own have a number of four digits. */ readonly migrations?: Readonly<Record<string, Migration>>
+  /** What its refusals say beside their message, as fields of every error body. */
+  readonly facts?: Schema.Struct.Fields
+  /** Of every error that it declares: `test/wire` renders each on each plane. */
+  readonly errorSamples?: ReadonlyArray<ErrorSample>
+  /**
+   * What plans leave room for of it, by name, asked of `Entitlements`; beside the plans' own table
+   * (`src/metering/plans.ts`).
+   */
+  readonly features?: Readonly<Record<string, PlanFeature>>
+  /** Bodies that hostile requests start from, by operation id; an operation without starts from its schema. */
+  readonly seeds?: Seeds
+  /** By date and name, `YYYYMMDDnn_name`; those of before rooms had their own have a number of four digits. */
+  readonly migrations?: Readonly<Record<string, Migration>>
 }
 
-export type AnyRoom = Pick<Room<unknown, unknown, unknown>, "name" | "engineGroups" | "audited" | "roles" | "errorSamples" | "expiries" | "facts" | "features" | "groups" | "reaches" | "seeds" | "migrations"> & {
+export type AnyRoom = Pick<
+  Room<unknown, unknown, unknown>,
+  | "name"
+  | "engineGroups"
+  | "audited"
+  | "roles"
+  | "errorSamples"
+  | "expiries"
+  | "facts"
+  | "features"
+  | "groups"
+  | "reaches"
+  | "seeds"
+  | "migrations"
+> & {
   readonly layer?: Layer.Layer<never, never, never>
   readonly routes?: Effect.Effect<ReadonlyArray<Implemented>, never, never>
 }
 
-/** Rooms in an order in which each finds what it needs: `Provided` is what those so far give, over `Ground`. Another order does not compile. */
+/**
+ * Rooms in an order in which each finds what it needs: `Provided` is what those so far give, over `Ground`. Another
+ * order does not compile.
+ */
 export class RoomList<Ground, Provided, Needs> {
   readonly all: ReadonlyArray<AnyRoom>
   private constructor(all: ReadonlyArray<AnyRoom>) {
     this.all = all
   }
   static readonly over = <Ground>(): RoomList<Ground, Ground, never> => new RoomList<Ground, Ground, never>([])
-  with<Out, In extends Provided, RoomNeeds>(room: Room<Out, In, RoomNeeds>): RoomList<Ground, Provided | Out, Needs | RoomNeeds> {
+  with<Out, In extends Provided, RoomNeeds>(
+    room: Room<Out, In, RoomNeeds>
+  ): RoomList<Ground, Provided | Out, Needs | RoomNeeds> {
     if (this.all.some(({ name }) => name === room.name)) throw new Error(`Two rooms are called ${room.name}.`)
     return new RoomList([...this.all, room as unknown as AnyRoom])
   }
   /** All services, built in the order of the list. */
   get layer(): Layer.Layer<Provided, never, Ground> {
-    const built = this.all.reduce((below, { layer }) => layer === undefined ? below : Layer.provideMerge(layer, below), Layer.empty as Layer.Layer<never, never, never>)
+    const built = this.all.reduce(
+      (below, { layer }) => (layer === undefined ? below : Layer.provideMerge(layer, below)),
+      Layer.empty as Layer.Layer<never, never, never>
+    )
     return built as unknown as Layer.Layer<Provided, never, Ground>
   }
   /** Every operation with its handler, in the order of the list. */
   get routes(): Effect.Effect<ReadonlyArray<Implemented>, never, Needs> {
-    return Effect.map(Effect.forEach(this.all, ({ routes }) => routes ?? Effect.succeed([])), (made) => made.flat())
+    return Effect.map(
+      Effect.forEach(this.all, ({ routes }) => routes ?? Effect.succeed([])),
+      (made) => made.flat()
+    )
   }
   /** One table of what each room says about `field`; a name that two rooms give is a mistake. */
-  table<F extends "audited" | "facts" | "features" | "groups" | "migrations" | "reaches" | "roles" | "seeds">(field: F): ReadonlyMap<string, NonNullable<AnyRoom[F]>[string]> {
+  table<F extends "audited" | "facts" | "features" | "groups" | "migrations" | "reaches" | "roles" | "seeds">(
+    field: F
+  ): ReadonlyMap<string, NonNullable<AnyRoom[F]>[string]> {
     const table = new Map<string, NonNullable<AnyRoom[F]>[string]>()
     for (const room of this.all) {
       for (const [name, value] of Object.entries(room[field] ?? {})) {
@@ -75,4 +130,5 @@ export class RoomList<Ground, Provided, Needs> {
 }
 
 /** For its types alone. */
-export const defineRoom = <Out = never, In = never, Needs = never>(room: Room<Out, In, Needs>): Room<Out, In, Needs> => room
+export const defineRoom = <Out = never, In = never, Needs = never>(room: Room<Out, In, Needs>): Room<Out, In, Needs> =>
+  room

@@ -1,4 +1,7 @@
-/** The rooms of the program. Each stands behind those whose services its own are made of: another order does not compile. */
+/**
+ * The rooms of the program. Each stands behind those whose services its own are made of: another order does not
+ * compile.
+ */
 import type { PgClient } from "@effect/sql-pg"
 import type { SqlClient } from "effect/sql"
 import type { StreamWorker } from "../streams/host.ts"
@@ -35,10 +38,26 @@ import { room as search } from "./search/room.ts"
 import { room as suggestions } from "./suggestions/room.ts"
 import { room as webhooks } from "./webhooks/room.ts"
 
-/** What every room may ask for: the database, the log, the engine, and what the person who started the program chose (`src/runtime`). */
+/**
+ * What every room may ask for: the database, the log, the engine, and what the person who started the program chose
+ * (`src/runtime`).
+ */
 export type Ground =
-  | Configuration | Counters | DedupeWindow | Engine | EventLog | Identifiers | Installation | OperatorAuth | OutboundHttp | Outbox | PgClient.PgClient | RowReaders | Seal
-  | SqlClient.SqlClient | StreamWorker
+  | Configuration
+  | Counters
+  | DedupeWindow
+  | Engine
+  | EventLog
+  | Identifiers
+  | Installation
+  | OperatorAuth
+  | OutboundHttp
+  | Outbox
+  | PgClient.PgClient
+  | RowReaders
+  | Seal
+  | SqlClient.SqlClient
+  | StreamWorker
 
 export const rooms = RoomList.over<Ground>()
   .with(outbox)

@@ -9,13 +9,25 @@ import { type EdgeOptions, makeServer } from "./wire/edges.ts"
 import { rooms } from "./rooms.ts"
 import { type RouteOptions, routesOf, unmatchedRoute } from "./wire/route.ts"
 
-const routes = (options: RouteOptions) => HttpRouter.addAll(Effect.gen(function*() {
-  const implemented = yield* implementedOperations
-  const described = documents(implemented, { groups: rooms.table("groups"), facts: rooms.table("facts") })
-  return [...yield* routesOf([...implemented, ...described], { reaches: { ...reaches, ...Object.fromEntries(rooms.table("reaches")) }, ...options }), yield* unmatchedRoute(options)]
-}))
+const routes = (options: RouteOptions) =>
+  HttpRouter.addAll(
+    Effect.gen(function* () {
+      const implemented = yield* implementedOperations
+      const described = documents(implemented, { groups: rooms.table("groups"), facts: rooms.table("facts") })
+      return [
+        ...(yield* routesOf([...implemented, ...described], {
+          reaches: { ...reaches, ...Object.fromEntries(rooms.table("reaches")) },
+          ...options
+        })),
+        yield* unmatchedRoute(options)
+      ]
+    })
+  )
 
-/** Of one part of a path as it is sent: ids of 256 bytes, each escaped, with room. The router's own bound of 100 would hide documents and users. */
+/**
+ * Of one part of a path as it is sent: ids of 256 bytes, each escaped, with room. The router's own bound of 100 would
+ * hide documents and users.
+ */
 const PATH_PART_CHARACTERS_MAX = 4_096
 /** Addresses have one spelling: what a proxy in front forbids by path is not reached as `//console` or `/Console`. */
 const routerConfig = { maxParamLength: PATH_PART_CHARACTERS_MAX, caseSensitive: true, ignoreDuplicateSlashes: false }
@@ -23,5 +35,11 @@ const routerConfig = { maxParamLength: PATH_PART_CHARACTERS_MAX, caseSensitive: 
 /** Listens when built and stops accepting when its scope closes; requests in flight get 5 s. */
 export const layerServer = (options: RouteOptions & EdgeOptions & { readonly host: string; readonly port: number }) =>
   HttpRouter.serve(routes(options), { disableLogger: true, disableListenLog: true, routerConfig }).pipe(
-    Layer.provide(NodeHttpServer.layer(makeServer(options), { host: options.host, port: options.port, gracefulShutdownTimeout: "5 seconds" }))
+    Layer.provide(
+      NodeHttpServer.layer(makeServer(options), {
+        host: options.host,
+        port: options.port,
+        gracefulShutdownTimeout: "5 seconds"
+      })
+    )
   )

@@ -70,15 +70,18 @@ export class Mailboxes<B extends Batch> {
   }
 
   /**
-   * The next turn, a key's oldest entries first, at most `TURN_MAX`: `take` is called with each batch and the range of its
-   * entries, which are its to step. False when nothing waits. O(batches of the turn + keys whose debt is paid off first).
+   * The next turn, a key's oldest entries first, at most `TURN_MAX`: `take` is called with each batch and the range of
+   * its entries, which are its to step. False when nothing waits. O(batches of the turn + keys whose debt is paid off
+   * first).
    */
   takeTurn(take: (batch: B, from: number, to: number) => void): boolean {
     for (const [key, box] of this.#boxes) {
       let left = TURN_MAX
       while (left > 0 && box.credit > 0 && box.done < box.batches.length) {
-        const batch = box.batches[box.done]!, from = box.taken
-        const count = Math.min(left, batch.length - from, Math.ceil(box.credit / batch.cost)), to = from + count
+        const batch = box.batches[box.done]!,
+          from = box.taken
+        const count = Math.min(left, batch.length - from, Math.ceil(box.credit / batch.cost)),
+          to = from + count
         box.credit -= count * batch.cost
         left -= count
         this.#size -= count

@@ -5,27 +5,43 @@
  */
 
 /** A partition of a processor. */
-export interface Unit { readonly group: string; readonly partition: number }
+export interface Unit {
+  readonly group: string
+  readonly partition: number
+}
 export interface Held extends Unit {
   /** The member that holds it; undefined when its lease has ended. */
   readonly owner: string | undefined
 }
-export interface Member { readonly member: string; /** Processors that it runs. */ readonly processors: ReadonlyArray<string> }
+export interface Member {
+  readonly member: string
+  /** Processors that it runs. */ readonly processors: ReadonlyArray<string>
+}
 
 export const unitKey = ({ group, partition }: Unit): string => `${group}/${partition}`
 
 /**
- * Shares each processor's partitions evenly among the live members that run it. Who holds more keeps the larger share, so
- * that a member that comes or goes moves as few partitions as can be: a moved one rebuilds its state.
+ * Shares each processor's partitions evenly among the live members that run it. Who holds more keeps the larger share,
+ * so that a member that comes or goes moves as few partitions as can be: a moved one rebuilds its state.
  */
-export const assign = (me: string, members: ReadonlyArray<Member>, units: ReadonlyArray<Held>): { readonly release: ReadonlyArray<Unit>; readonly claim: ReadonlyArray<Unit> } => {
+export const assign = (
+  me: string,
+  members: ReadonlyArray<Member>,
+  units: ReadonlyArray<Held>
+): { readonly release: ReadonlyArray<Unit>; readonly claim: ReadonlyArray<Unit> } => {
   const release: Array<Unit> = []
   const claim: Array<Unit> = []
   const groups = members.find(({ member }) => member === me)?.processors ?? []
   for (const group of groups) {
     const ofGroup = units.filter((unit) => unit.group === group)
-    const counts = new Map(members.filter(({ processors }) => processors.includes(group)).map(({ member }) => [member, ofGroup.filter(({ owner }) => owner === member).length]))
-    const rank = [...counts].sort(([a, heldByA], [b, heldByB]) => heldByB - heldByA || (a < b ? -1 : 1)).findIndex(([member]) => member === me)
+    const counts = new Map(
+      members
+        .filter(({ processors }) => processors.includes(group))
+        .map(({ member }) => [member, ofGroup.filter(({ owner }) => owner === member).length])
+    )
+    const rank = [...counts]
+      .sort(([a, heldByA], [b, heldByB]) => heldByB - heldByA || (a < b ? -1 : 1))
+      .findIndex(([member]) => member === me)
     const share = Math.floor(ofGroup.length / counts.size) + (rank < ofGroup.length % counts.size ? 1 : 0)
     const mine = ofGroup.filter(({ owner }) => owner === me)
     release.push(...mine.slice(share))
@@ -36,10 +52,19 @@ export const assign = (me: string, members: ReadonlyArray<Member>, units: Readon
 }
 
 /** What a watchdog remembers of a partition: nothing of it may stand still while records wait. */
-export interface Standing { readonly mark: string; readonly since: number }
+export interface Standing {
+  readonly mark: string
+  readonly since: number
+}
 
 /** The new standing, and whether it has lasted too long. `mark` is any text that changes with progress. */
-export const standing = (before: Standing | undefined, mark: string, lag: number, now: number, stalledAfter_ms: number): { readonly standing: Standing; readonly isStalled: boolean } => {
+export const standing = (
+  before: Standing | undefined,
+  mark: string,
+  lag: number,
+  now: number,
+  stalledAfter_ms: number
+): { readonly standing: Standing; readonly isStalled: boolean } => {
   const kept = before !== undefined && before.mark === mark && lag > 0 ? before : { mark, since: now }
   return { standing: kept, isStalled: now - kept.since >= stalledAfter_ms }
 }

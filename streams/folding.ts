@@ -1,6 +1,6 @@
 /**
- * Runs a processor's fold beside its flushes: when enough waits for it, and a while after the last flush in any case. While
- * far too much waits, flushes wait for the fold: what readers must sum up themselves stays bounded.
+ * Runs a processor's fold beside its flushes: when enough waits for it, and a while after the last flush in any case.
+ * While far too much waits, flushes wait for the fold: what readers must sum up themselves stays bounded.
  */
 import { Cause, Effect, Queue } from "effect"
 import type { Processor } from "./processor.ts"
@@ -19,7 +19,9 @@ export interface Folding {
 }
 
 /** Ends with the scope. What an earlier life left is folded first. */
-export const makeFolding = Effect.fnUntraced(function*<Body, State, Emitted, Sink>({ fold }: Processor<Body, State, Emitted, Sink>) {
+export const makeFolding = Effect.fnUntraced(function* <Body, State, Emitted, Sink>({
+  fold
+}: Processor<Body, State, Emitted, Sink>) {
   if (fold === undefined) return { wrote: () => Effect.void } satisfies Folding
   /** At most one signal waits: that something was written, that it is enough, that a fold has ended. */
   const written = yield* Queue.sliding<void>(1)
@@ -27,25 +29,36 @@ export const makeFolding = Effect.fnUntraced(function*<Body, State, Emitted, Sin
   const ended = yield* Queue.sliding<void>(1)
   /** Flushed since the last fold began. */
   let waiting = 0
-  const run = Effect.gen(function*() {
+  const run = Effect.gen(function* () {
     for (let isMore = true; isMore;) isMore = yield* untilAnswered(fold)
-  }).pipe(Effect.catchCause((cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logError("What was flushed could not be folded; readers sum it up themselves until it can", cause)))
-  yield* Effect.forkScoped(Effect.forever(Effect.gen(function*() {
-    waiting = 0
-    yield* run
-    Queue.offerUnsafe(ended, undefined)
-    yield* Queue.take(written)
-    yield* Queue.clear(enough)
-    if (waiting < FEW) yield* Effect.sleep(FEW_EVERY_MS)
-    if (waiting >= FEW && waiting < FOLD_FROM) yield* Effect.timeoutOption(Queue.take(enough), FOLD_EVERY_MS)
-  })))
+  }).pipe(
+    Effect.catchCause((cause) =>
+      Cause.hasInterruptsOnly(cause)
+        ? Effect.interrupt
+        : Effect.logError("What was flushed could not be folded; readers sum it up themselves until it can", cause)
+    )
+  )
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.gen(function* () {
+        waiting = 0
+        yield* run
+        Queue.offerUnsafe(ended, undefined)
+        yield* Queue.take(written)
+        yield* Queue.clear(enough)
+        if (waiting < FEW) yield* Effect.sleep(FEW_EVERY_MS)
+        if (waiting >= FEW && waiting < FOLD_FROM) yield* Effect.timeoutOption(Queue.take(enough), FOLD_EVERY_MS)
+      })
+    )
+  )
   return {
-    wrote: (emitted) => Effect.suspend(() => {
-      if (emitted === 0) return Effect.void
-      waiting += emitted
-      Queue.offerUnsafe(written, undefined)
-      if (waiting >= FOLD_FROM) Queue.offerUnsafe(enough, undefined)
-      return waiting < 2 * FOLD_FROM ? Effect.void : Effect.andThen(Queue.clear(ended), Queue.take(ended))
-    })
+    wrote: (emitted) =>
+      Effect.suspend(() => {
+        if (emitted === 0) return Effect.void
+        waiting += emitted
+        Queue.offerUnsafe(written, undefined)
+        if (waiting >= FOLD_FROM) Queue.offerUnsafe(enough, undefined)
+        return waiting < 2 * FOLD_FROM ? Effect.void : Effect.andThen(Queue.clear(ended), Queue.take(ended))
+      })
   } satisfies Folding
 })

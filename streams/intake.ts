@@ -1,7 +1,8 @@
 /**
  * Records of several topics on their way into the mailboxes, in the order of their append times. Topics are unevenly
  * dense: read by count, one would run days ahead of the other, and state that lives by the log's time would be gone for
- * the slower one. In one order, a replay of a long log decides as the first reading did. Holds what one read of each topic brings.
+ * the slower one. In one order, a replay of a long log decides as the first reading did. Holds what one read of each
+ * topic brings.
  */
 import type { LogRecord } from "../src/ports/event-log.ts"
 import type { Positions } from "./state.ts"
@@ -23,7 +24,14 @@ export class Intake {
   #newest = 0
 
   constructor(topics: ReadonlyArray<string>, from: Positions) {
-    this.#topics = topics.map((topic) => ({ topic, records: [], taken: 0, next: from[topic] ?? 0, isAtEnd: false, lastAt: 0 }))
+    this.#topics = topics.map((topic) => ({
+      topic,
+      records: [],
+      taken: 0,
+      next: from[topic] ?? 0,
+      isAtEnd: false,
+      lastAt: 0
+    }))
   }
 
   #of(topic: string): Waiting {
@@ -41,7 +49,9 @@ export class Intake {
     Object.assign(this.#of(topic), { records, taken: 0, next, isAtEnd })
   }
 
-  /** The oldest record; undefined when none waits, or when a topic must be read first because it may hold an older one. */
+  /**
+   * The oldest record; undefined when none waits, or when a topic must be read first because it may hold an older one.
+   */
   take(): { readonly topic: string; readonly record: LogRecord } | undefined {
     let oldest: Waiting | undefined
     for (const waiting of this.#topics) {
@@ -49,7 +59,8 @@ export class Intake {
         if (!waiting.isAtEnd) return undefined
         continue
       }
-      if (oldest === undefined || waiting.records[waiting.taken]!.appendedAt < oldest.records[oldest.taken]!.appendedAt) oldest = waiting
+      if (oldest === undefined || waiting.records[waiting.taken]!.appendedAt < oldest.records[oldest.taken]!.appendedAt)
+        oldest = waiting
     }
     if (oldest === undefined) return undefined
     const record = oldest.records[oldest.taken++]!
@@ -60,10 +71,18 @@ export class Intake {
 
   /** Offsets behind everything taken. */
   get reached(): Positions {
-    return Object.fromEntries(this.#topics.map(({ next, records, taken, topic }) => [topic, taken < records.length ? records[taken]!.offset : next]))
+    return Object.fromEntries(
+      this.#topics.map(({ next, records, taken, topic }) => [
+        topic,
+        taken < records.length ? records[taken]!.offset : next
+      ])
+    )
   }
 
-  /** The log's time (ms) up to which every topic has been taken: what comes later is not older, but for steps of the log's clock. */
+  /**
+   * The log's time (ms) up to which every topic has been taken: what comes later is not older, but for steps of the
+   * log's clock.
+   */
   get watermark(): number {
     let low = this.#newest
     for (const { isAtEnd, lastAt, records, taken } of this.#topics) {

@@ -1,8 +1,20 @@
-/** Where processes meet to share partitions. Adapters: Postgres here, over `leases.ts`; the simulation's in `test/support/simulation`. */
+/**
+ * Where processes meet to share partitions. Adapters: Postgres here, over `leases.ts`; the simulation's in
+ * `test/support/simulation`.
+ */
 import { Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
 import type { Held, Member, Unit } from "./assignment.ts"
-import { announceMember, claimLease, type LeaseHeld, liveMembers, readLeases, releaseLease, renewLeases, retireMember } from "./leases.ts"
+import {
+  announceMember,
+  claimLease,
+  type LeaseHeld,
+  liveMembers,
+  readLeases,
+  releaseLease,
+  renewLeases,
+  retireMember
+} from "./leases.ts"
 import type { Progress } from "./runner.ts"
 
 type Answer<A> = Effect.Effect<A, SqlError.SqlError>
@@ -19,16 +31,19 @@ export interface LeaseStoreShape {
 }
 
 export class LeaseStore extends Context.Service<LeaseStore, LeaseStoreShape>()("dowser/streams/LeaseStore") {
-  static readonly layerPostgres: Layer.Layer<LeaseStore, never, SqlClient.SqlClient> = Layer.effect(LeaseStore, Effect.map(SqlClient.SqlClient, (sql) => {
-    const withSql = Effect.provideService(SqlClient.SqlClient, sql)
-    return LeaseStore.of({
-      announce: (member, lease_ms) => withSql(announceMember(member, lease_ms)),
-      retire: (member) => withSql(retireMember(member)),
-      liveMembers: withSql(liveMembers),
-      all: withSql(readLeases),
-      renew: (owner, leases, lease_ms) => withSql(renewLeases(owner, leases, lease_ms)),
-      claim: (owner, unit, lease_ms) => withSql(claimLease(owner, unit, lease_ms)),
-      release: (owner, unit) => withSql(releaseLease(owner, unit))
+  static readonly layerPostgres: Layer.Layer<LeaseStore, never, SqlClient.SqlClient> = Layer.effect(
+    LeaseStore,
+    Effect.map(SqlClient.SqlClient, (sql) => {
+      const withSql = Effect.provideService(SqlClient.SqlClient, sql)
+      return LeaseStore.of({
+        announce: (member, lease_ms) => withSql(announceMember(member, lease_ms)),
+        retire: (member) => withSql(retireMember(member)),
+        liveMembers: withSql(liveMembers),
+        all: withSql(readLeases),
+        renew: (owner, leases, lease_ms) => withSql(renewLeases(owner, leases, lease_ms)),
+        claim: (owner, unit, lease_ms) => withSql(claimLease(owner, unit, lease_ms)),
+        release: (owner, unit) => withSql(releaseLease(owner, unit))
+      })
     })
-  }))
+  )
 }

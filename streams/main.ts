@@ -22,23 +22,46 @@ const CONNECTIONS_MAX = 4
 /** Runs every processor over every partition until interrupted. */
 export const runStreams = (settings: WorkerSettings, port: StreamsPort) => {
   const { database, host, password, port: sqlPort, username } = settings.sql
-  const sql = PgClient.layer({ host, port: sqlPort, username, password: Redacted.make(password), database, maxConnections: CONNECTIONS_MAX, applicationName: "dowser-streams" })
-  return Effect.gen(function*() {
+  const sql = PgClient.layer({
+    host,
+    port: sqlPort,
+    username,
+    password: Redacted.make(password),
+    database,
+    maxConnections: CONNECTIONS_MAX,
+    applicationName: "dowser-streams"
+  })
+  return Effect.gen(function* () {
     const fingerprintKey = yield* readFingerprintKey
     const board = yield* makeBoard()
     const client = yield* SqlClient.SqlClient
     const { visitorPartitions } = settings
     port.send({ kind: "ready" })
     yield* Effect.all(
-      [...makeProcessors(fingerprintKey), makeReplays({ fingerprintKey, visitorPartitions })].flatMap((runnable) => Array.from({ length: partitionsOfRunnable(runnable, visitorPartitions) }, (_, partition) =>
-        runnable.run({
-          partition,
-          weightOf: weightIn(settings.weights),
-          openStore: () => openStateStore(join(settings.statePath, `${runnable.name}-${partition}`)),
-          replays: { board, sql: client, openShadowStore: () => openStateStore(join(settings.statePath, `shadow-${runnable.name}-${partition}`)) },
-          report: (progress) => port.send({ kind: "progress", progress })
-        }))),
+      [...makeProcessors(fingerprintKey), makeReplays({ fingerprintKey, visitorPartitions })].flatMap((runnable) =>
+        Array.from({ length: partitionsOfRunnable(runnable, visitorPartitions) }, (_, partition) =>
+          runnable.run({
+            partition,
+            weightOf: weightIn(settings.weights),
+            openStore: () => openStateStore(join(settings.statePath, `${runnable.name}-${partition}`)),
+            replays: {
+              board,
+              sql: client,
+              openShadowStore: () => openStateStore(join(settings.statePath, `shadow-${runnable.name}-${partition}`))
+            },
+            report: (progress) => port.send({ kind: "progress", progress })
+          })
+        )
+      ),
       { concurrency: "unbounded", discard: true }
     )
-  }).pipe(Effect.scoped, Effect.provide(Layer.mergeAll(Layer.provideMerge(layerOffsetStore, sql), layerWorkerLog({ path: settings.logPath, port, ends: settings.ends }))))
+  }).pipe(
+    Effect.scoped,
+    Effect.provide(
+      Layer.mergeAll(
+        Layer.provideMerge(layerOffsetStore, sql),
+        layerWorkerLog({ path: settings.logPath, port, ends: settings.ends })
+      )
+    )
+  )
 }

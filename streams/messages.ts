@@ -9,7 +9,13 @@ export interface WorkerSettings {
   readonly logPath: string
   /** Folder for the snapshots of keyed state. */
   readonly statePath: string
-  readonly sql: { readonly host: string; readonly port: number; readonly username: string; readonly password: string; readonly database: string }
+  readonly sql: {
+    readonly host: string
+    readonly port: number
+    readonly username: string
+    readonly password: string
+    readonly database: string
+  }
   readonly visitorPartitions: number
   /** Of organizations that share a partition. */
   readonly weights?: Weights
@@ -41,7 +47,13 @@ export type ToStreams =
 export type FromStreams =
   | { readonly kind: "ready" }
   | { readonly kind: "append"; readonly id: number; readonly records: ReadonlyArray<RecordMessage> }
-  | { readonly kind: "rewrite"; readonly id: number; readonly topic: string; readonly partition: number; readonly values: ReadonlyArray<{ readonly offset: number; readonly value: ArrayBuffer }> }
+  | {
+      readonly kind: "rewrite"
+      readonly id: number
+      readonly topic: string
+      readonly partition: number
+      readonly values: ReadonlyArray<{ readonly offset: number; readonly value: ArrayBuffer }>
+    }
   | { readonly kind: "progress"; readonly progress: import("./runner.ts").Progress }
   | { readonly kind: "failed"; readonly name: string; readonly message: string; readonly stack: string | undefined }
   | { readonly kind: "stopped" }

@@ -1,6 +1,6 @@
 /**
- * The processors as a process sees them that runs none: what their owners wrote beside their leases, a second old at most.
- * Lag is judged against the log itself, so that it grows also when nobody runs a processor.
+ * The processors as a process sees them that runs none: what their owners wrote beside their leases, a second old at
+ * most. Lag is judged against the log itself, so that it grows also when nobody runs a processor.
  */
 import { Clock, Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -12,23 +12,39 @@ import { partitionsOf, TOPICS } from "./topics.ts"
 
 const LOOK_EVERY_MS = 1_000
 
-const make = Effect.fnUntraced(function*(visitorPartitions: number) {
+const make = Effect.fnUntraced(function* (visitorPartitions: number) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
-  const look = Effect.map(readLeases, (leases) => leases.flatMap(({ progress }) => progress === undefined ? [] : [progress]))
+  const look = Effect.map(readLeases, (leases) =>
+    leases.flatMap(({ progress }) => (progress === undefined ? [] : [progress]))
+  )
   let progress = yield* Effect.orDie(look)
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(
-    Effect.sleep(LOOK_EVERY_MS),
-    look.pipe(Effect.map((found) => { progress = found }), Effect.catch((error) => Effect.logWarning("How far the processors are could not be read", error)))
-  )))
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.sleep(LOOK_EVERY_MS),
+        look.pipe(
+          Effect.map((found) => {
+            progress = found
+          }),
+          Effect.catch((error) => Effect.logWarning("How far the processors are could not be read", error))
+        )
+      )
+    )
+  )
 
-  const lag_ms = Effect.gen(function*() {
+  const lag_ms = Effect.gen(function* () {
     const now = clock.currentTimeMillisUnsafe()
     let oldestAt = now
     for (const topic of TOPICS) {
       if (!topic.waitsForConsumers) continue
       for (let partition = 0; partition < partitionsOf(topic, visitorPartitions); partition++) {
-        const reached = readersOf(topic).map((group) => progress.find((report) => report.group === group && report.partition === partition)?.committed[topic.name] ?? 0)
+        const reached = readersOf(topic).map(
+          (group) =>
+            progress.find((report) => report.group === group && report.partition === partition)?.committed[
+              topic.name
+            ] ?? 0
+        )
         const from = Math.min(...reached)
         if ((yield* log.bounds(topic.name, partition)).endOffset <= from) continue
         const { records } = yield* log.read({ topic: topic.name, partition, from, recordsMax: 1, bytesMax: 1 })
@@ -42,5 +58,7 @@ const make = Effect.fnUntraced(function*(visitorPartitions: number) {
   return StreamWorker.of({ progress: Effect.sync(() => progress), restarts: Effect.succeed(0), lag_ms })
 })
 
-export const layerObserved = (options: { readonly visitorPartitions: number }): Layer.Layer<StreamWorker, never, EventLog | SqlClient.SqlClient> =>
+export const layerObserved = (options: {
+  readonly visitorPartitions: number
+}): Layer.Layer<StreamWorker, never, EventLog | SqlClient.SqlClient> =>
   Layer.effect(StreamWorker, make(options.visitorPartitions))

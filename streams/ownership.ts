@@ -26,7 +26,11 @@ export interface OwnershipOptions<Sink = SqlClient.SqlClient> {
   readonly visitorPartitions: number
   readonly openStore: (unit: Unit) => StateStore
   /** As in `RunnerOptions`, of each unit. */
-  readonly replays?: { readonly board: ReplayBoard; readonly sql: SqlClient.SqlClient; readonly openShadowStore: (unit: Unit) => StateStore }
+  readonly replays?: {
+    readonly board: ReplayBoard
+    readonly sql: SqlClient.SqlClient
+    readonly openShadowStore: (unit: Unit) => StateStore
+  }
   /** How long a silent process keeps its partitions. */
   readonly lease_ms?: number
   /** How long a partition may stand still while records wait for it. */
@@ -52,7 +56,9 @@ interface Running<Sink> extends Unit {
 }
 
 /** Runs until interrupted; lets go of everything then. Never fails: what Postgres does not answer is asked again. */
-export const runOwned = Effect.fnUntraced(function*<Sink = SqlClient.SqlClient>(options: OwnershipOptions<Sink>): Effect.fn.Return<never, never, EventLog | LeaseStore | OffsetStore | Sink | Scope.Scope> {
+export const runOwned = Effect.fnUntraced(function* <Sink = SqlClient.SqlClient>(
+  options: OwnershipOptions<Sink>
+): Effect.fn.Return<never, never, EventLog | LeaseStore | OffsetStore | Sink | Scope.Scope> {
   const clock = yield* Clock.Clock
   const log = yield* EventLog
   const leases = yield* LeaseStore
@@ -60,40 +66,72 @@ export const runOwned = Effect.fnUntraced(function*<Sink = SqlClient.SqlClient>(
   const { member, processors, visitorPartitions } = options
   const lease_ms = options.lease_ms ?? LEASE_MS
   const running = new Map<string, Running<Sink>>()
-  const all = processors.flatMap((processor) => Array.from({ length: partitionsOfRunnable(processor, visitorPartitions) }, (_, partition) => ({ group: processor.name, partition, processor })))
+  const all = processors.flatMap((processor) =>
+    Array.from({ length: partitionsOfRunnable(processor, visitorPartitions) }, (_, partition) => ({
+      group: processor.name,
+      partition,
+      processor
+    }))
+  )
 
   const startRunner = (unit: Omit<Running<Sink>, "fiber">) =>
-    Effect.forkIn(unit.runnable.run({
-      ...options.runner, partition: unit.partition, fence: unit.fence, openStore: () => options.openStore(unit),
-      ...(options.replays === undefined ? {} : { replays: { ...options.replays, openShadowStore: () => options.replays!.openShadowStore(unit) } }),
-      report: (progress) => {
-        const current = running.get(unitKey(unit))
-        if (current !== undefined && current.fence === unit.fence) current.progress = progress
-        options.report?.(progress)
-      }
-    }), scope)
+    Effect.forkIn(
+      unit.runnable.run({
+        ...options.runner,
+        partition: unit.partition,
+        fence: unit.fence,
+        openStore: () => options.openStore(unit),
+        ...(options.replays === undefined
+          ? {}
+          : { replays: { ...options.replays, openShadowStore: () => options.replays!.openShadowStore(unit) } }),
+        report: (progress) => {
+          const current = running.get(unitKey(unit))
+          if (current !== undefined && current.fence === unit.fence) current.progress = progress
+          options.report?.(progress)
+        }
+      }),
+      scope
+    )
 
-  const forget = (unit: Running<Sink>) => Effect.sync(() => {
-    if (running.get(unitKey(unit)) === unit) running.delete(unitKey(unit))
-  })
-  const letGo = Effect.fnUntraced(function*(unit: Running<Sink>) {
+  const forget = (unit: Running<Sink>) =>
+    Effect.sync(() => {
+      if (running.get(unitKey(unit)) === unit) running.delete(unitKey(unit))
+    })
+  const letGo = Effect.fnUntraced(function* (unit: Running<Sink>) {
     if (unit.phase === "leaving") return
     unit.phase = "leaving"
     // Beside the timer: a runner in the middle of a transaction takes a while to stop.
-    yield* Effect.forkIn(Effect.gen(function*() {
-      yield* Fiber.interrupt(unit.fiber)
-      yield* Effect.catch(leases.release(member, unit), (error) => Effect.logWarning(`The lease of ${unitKey(unit)} could not be ended; it ends by itself`, error))
-      yield* forget(unit)
-    }), scope)
+    yield* Effect.forkIn(
+      Effect.gen(function* () {
+        yield* Fiber.interrupt(unit.fiber)
+        yield* Effect.catch(leases.release(member, unit), (error) =>
+          Effect.logWarning(`The lease of ${unitKey(unit)} could not be ended; it ends by itself`, error)
+        )
+        yield* forget(unit)
+      }),
+      scope
+    )
   })
 
   /** Restarts what stands still though records wait: a reader or runner that hangs where nothing fails. */
-  const watch = Effect.fnUntraced(function*(unit: Running<Sink>) {
+  const watch = Effect.fnUntraced(function* (unit: Running<Sink>) {
     const committed = unit.progress?.committed ?? {}
     let lag = 0
-    for (const { name } of unit.runnable.inputs) lag += (yield* log.bounds(name, unit.partition)).endOffset - (committed[name] ?? 0)
-    const mark = JSON.stringify([committed, unit.progress?.entries, unit.progress?.isReplaying, unit.progress?.restarts])
-    const now = standing(unit.standing, mark, lag, clock.currentTimeMillisUnsafe(), options.stalledAfter_ms ?? STALLED_AFTER_MS)
+    for (const { name } of unit.runnable.inputs)
+      lag += (yield* log.bounds(name, unit.partition)).endOffset - (committed[name] ?? 0)
+    const mark = JSON.stringify([
+      committed,
+      unit.progress?.entries,
+      unit.progress?.isReplaying,
+      unit.progress?.restarts
+    ])
+    const now = standing(
+      unit.standing,
+      mark,
+      lag,
+      clock.currentTimeMillisUnsafe(),
+      options.stalledAfter_ms ?? STALLED_AFTER_MS
+    )
     unit.standing = now.standing
     if (!now.isStalled) return
     yield* Effect.logError(`${unitKey(unit)} stands still with ${lag} records waiting and is started again`)
@@ -106,7 +144,7 @@ export const runOwned = Effect.fnUntraced(function*<Sink = SqlClient.SqlClient>(
     unit.phase = "running"
   })
 
-  const renew = Effect.gen(function*() {
+  const renew = Effect.gen(function* () {
     yield* leases.announce({ member, processors: processors.map(({ name }) => name) }, lease_ms)
     const held = [...running.values()]
     const kept = new Set((yield* leases.renew(member, held, lease_ms)).map(unitKey))
@@ -117,9 +155,13 @@ export const runOwned = Effect.fnUntraced(function*<Sink = SqlClient.SqlClient>(
     }
   })
 
-  const rebalance = Effect.gen(function*() {
+  const rebalance = Effect.gen(function* () {
     const owners = new Map((yield* leases.all).map((lease) => [unitKey(lease), lease.owner]))
-    const { claim, release } = assign(member, yield* leases.liveMembers, all.map(({ group, partition }) => ({ group, partition, owner: owners.get(unitKey({ group, partition })) })))
+    const { claim, release } = assign(
+      member,
+      yield* leases.liveMembers,
+      all.map(({ group, partition }) => ({ group, partition, owner: owners.get(unitKey({ group, partition })) }))
+    )
     for (const unit of release) {
       const mine = running.get(unitKey(unit))
       if (mine !== undefined) yield* letGo(mine)
@@ -130,30 +172,62 @@ export const runOwned = Effect.fnUntraced(function*<Sink = SqlClient.SqlClient>(
       const fence = yield* leases.claim(member, unit, lease_ms)
       const processor = processors.find(({ name }) => name === unit.group)
       if (fence === undefined || processor === undefined) continue
-      const taken = { ...unit, fence, runnable: processor, progress: undefined, standing: undefined, phase: "running" as const }
+      const taken = {
+        ...unit,
+        fence,
+        runnable: processor,
+        progress: undefined,
+        standing: undefined,
+        phase: "running" as const
+      }
       running.set(unitKey(unit), { ...taken, fiber: yield* startRunner(taken) })
       yield* Effect.logInfo(`${unitKey(unit)} is run here now`)
     }
   })
 
   /** A runner that ended by itself lost its lease, even if the next renewal says otherwise. */
-  const reap = Effect.gen(function*() {
-    for (const unit of [...running.values()]) if (unit.phase === "running" && unit.fiber.pollUnsafe() !== undefined) yield* letGo(unit)
+  const reap = Effect.gen(function* () {
+    for (const unit of [...running.values()])
+      if (unit.phase === "running" && unit.fiber.pollUnsafe() !== undefined) yield* letGo(unit)
   })
 
   yield* Effect.addFinalizer(() =>
-    Effect.gen(function*() {
-      yield* Effect.forEach([...running.values()], (unit) => Effect.andThen(Fiber.interrupt(unit.fiber), leases.release(member, unit)), { concurrency: "unbounded", discard: true })
+    Effect.gen(function* () {
+      yield* Effect.forEach(
+        [...running.values()],
+        (unit) => Effect.andThen(Fiber.interrupt(unit.fiber), leases.release(member, unit)),
+        { concurrency: "unbounded", discard: true }
+      )
       yield* leases.retire(member)
     }).pipe(
       Effect.timeoutOption(LEAVE_WITHIN_MS),
       Effect.catch((error) => Effect.logWarning("Leases could not be ended; they end by themselves", error))
-    ))
+    )
+  )
   const every = Duration.millis(lease_ms / RENEWALS)
-  const repeated = (what: string, effect: Effect.Effect<void, { readonly message: string }, EventLog | OffsetStore | Sink>) =>
-    Effect.forever(Effect.andThen(Effect.catch(effect, (error) => Effect.logWarning(`${what} failed and is tried again: ${error.message}`)), Effect.sleep(every)))
+  const repeated = (
+    what: string,
+    effect: Effect.Effect<void, { readonly message: string }, EventLog | OffsetStore | Sink>
+  ) =>
+    Effect.forever(
+      Effect.andThen(
+        Effect.catch(effect, (error) => Effect.logWarning(`${what} failed and is tried again: ${error.message}`)),
+        Effect.sleep(every)
+      )
+    )
   // Three timers: neither a slow claim nor a log that does not answer may hold up the renewals.
-  yield* Effect.forkScoped(repeated("Watching partitions", Effect.suspend(() => Effect.forEach([...running.values()].filter(({ phase }) => phase === "running"), watch, { discard: true }))))
+  yield* Effect.forkScoped(
+    repeated(
+      "Watching partitions",
+      Effect.suspend(() =>
+        Effect.forEach(
+          [...running.values()].filter(({ phase }) => phase === "running"),
+          watch,
+          { discard: true }
+        )
+      )
+    )
+  )
   yield* Effect.forkScoped(repeated("Renewing leases", renew))
   return yield* repeated("Sharing partitions", Effect.andThen(reap, rebalance))
 })

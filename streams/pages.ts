@@ -1,7 +1,7 @@
 /**
- * Values at rest as bytes, end to end in few large pages: as objects, of which one value has a dozen, the collector would
- * copy and mark each of them for as long as it is kept. A page is written once, from its begin to its end, and goes when
- * none of its values is asked for any more.
+ * Values at rest as bytes, end to end in few large pages: as objects, of which one value has a dozen, the collector
+ * would copy and mark each of them for as long as it is kept. A page is written once, from its begin to its end, and
+ * goes when none of its values is asked for any more.
  */
 
 /** Of the first page; each next one is twice as large, up to the other. */
@@ -57,7 +57,9 @@ export class PageWriter {
     const { from, page, to } = this
     if (to + bytes <= page.bytes.length) return
     const begun = to - from
-    const next = this.page = newPage(Math.max(PAGE_BYTES_MIN, Math.min(PAGE_BYTES, 2 * page.bytes.length), 2 * (begun + bytes)))
+    const next = (this.page = newPage(
+      Math.max(PAGE_BYTES_MIN, Math.min(PAGE_BYTES, 2 * page.bytes.length), 2 * (begun + bytes))
+    ))
     this.#bytes += next.bytes.length
     if (page.alive === 0) this.#bytes -= page.bytes.length
     page.bytes.copy(next.bytes, 0, from, to)
@@ -74,8 +76,8 @@ export class PageWriter {
     this.#room(8)
     const { bytes } = this.page
     let left = value
-    for (; left > 0x7fff_ffff; left = Math.floor(left / 128)) bytes[this.to++] = left % 128 | 128
-    for (; left > 127; left >>>= 7) bytes[this.to++] = left & 127 | 128
+    for (; left > 0x7fff_ffff; left = Math.floor(left / 128)) bytes[this.to++] = (left % 128) | 128
+    for (; left > 127; left >>>= 7) bytes[this.to++] = (left & 127) | 128
     bytes[this.to++] = left
   }
   double(value: number): void {
@@ -135,7 +137,7 @@ export class ByteReader {
   }
   whole(): number {
     let value = 0
-    for (let unit = 1;; unit *= 128) {
+    for (let unit = 1; ; unit *= 128) {
       const byte = this.byte()
       value += (byte & 127) * unit
       if (byte < 128) return value
@@ -145,7 +147,9 @@ export class ByteReader {
     return this.#bytes.readDoubleBE((this.#at += 8) - 8)
   }
   text(): string {
-    const header = this.whole(), from = this.#at, to = this.#at = from + Math.floor(header / 2)
+    const header = this.whole(),
+      from = this.#at,
+      to = (this.#at = from + Math.floor(header / 2))
     return this.#bytes.toString(header % 2 === 0 ? "latin1" : "utf8", from, to)
   }
 }

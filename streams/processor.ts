@@ -56,22 +56,28 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
   readonly name: string
   /** Read in this order: what others refer to comes first. */
   readonly inputs: ReadonlyArray<Topic>
-  /** Of an envelope that was opened, not decoded. Throws on what it cannot read; the record is then dead-lettered whole. */
+  /**
+   * Of an envelope that was opened, not decoded. Throws on what it cannot read; the record is then dead-lettered whole.
+   */
   readonly entriesOf: (topic: string, envelope: Envelope<unknown>) => Entries<Body>
   /** State of one partition over its store. */
   readonly open: (store: StateStore) => State
   /**
    * A function of state and entry alone: no clock, no randomness, no input or output. It changes the state it is given,
    * which nobody else sees, and adds to `emitted`. If it throws, state and emissions since the last flush are thrown
-   * away and rebuilt, and the entry that keeps throwing becomes a dead letter. Entry and place are good until it returns.
+   * away and rebuilt, and the entry that keeps throwing becomes a dead letter. Entry and place are good until it
+   * returns.
    */
   readonly step: (state: State, entry: Body, place: Place, emitted: Emitted) => Outcome
   /**
-   * Told which entries of a record are stepped next, one after the other: what they will ask memory for may be asked for at
-   * once. Changes nothing that a step sees, and a step may come without it.
+   * Told which entries of a record are stepped next, one after the other: what they will ask memory for may be asked
+   * for at once. Changes nothing that a step sees, and a step may come without it.
    */
   readonly ahead?: (state: State, entries: Entries<Body>, from: number, to: number) => void
-  /** What is emitted with this state from here on; whatever was made before is added to no more. `spent` is not even read any more: its memory may be used again. */
+  /**
+   * What is emitted with this state from here on; whatever was made before is added to no more. `spent` is not even
+   * read any more: its memory may be used again.
+   */
   readonly newEmitted: (state?: State, spent?: Emitted) => Emitted
   readonly sizeOf: (emitted: Emitted) => number
   /** Writes the emissions; runs inside the transaction that also moves the offsets. */
@@ -82,21 +88,31 @@ export interface Processor<Body, State, Emitted, Sink = SqlClient.SqlClient> {
    */
   readonly snapshot: (state: State, watermark: number) => Snapshot
   /**
-   * A later stage of what `write` leaves to be summed up, beside the flushes: works off a bounded part of it, in a transaction
-   * of its own, and answers whether there is more. Whose flush wrote it does not matter.
+   * A later stage of what `write` leaves to be summed up, beside the flushes: works off a bounded part of it, in a
+   * transaction of its own, and answers whether there is more. Whose flush wrote it does not matter.
    */
   readonly fold?: Effect.Effect<boolean, SqlError.SqlError, Sink>
   /** Whether the state holds more in memory than should wait for the next regular snapshot. */
   readonly isLarge?: (state: State) => boolean
-  /** What it takes to replay one organization beside the others (`replays/`); absent where results are not rebuilt from the log. */
+  /**
+   * What it takes to replay one organization beside the others (`replays/`); absent where results are not rebuilt from
+   * the log.
+   */
   readonly rebuilding?: Rebuilding<State, Emitted>
 }
 
 export interface Rebuilding<State, Emitted> {
-  /** Beginnings of all keys that the organization's part of the state has in the store. What is kept otherwise is shared and stays. */
+  /**
+   * Beginnings of all keys that the organization's part of the state has in the store. What is kept otherwise is shared
+   * and stays.
+   */
   readonly prefixesOf: (organizationId: string) => ReadonlyArray<string>
   /** Forgets what memory holds of the organization, stored or not: the store has been exchanged. */
   readonly forget: (state: State, organizationId: string) => void
   /** Adds one organization's emissions to the shadow tables, under the shadow's name. */
-  readonly writeShadow: (emitted: Emitted, organizationId: string, shadow: string) => Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
+  readonly writeShadow: (
+    emitted: Emitted,
+    organizationId: string,
+    shadow: string
+  ) => Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient>
 }

@@ -33,10 +33,15 @@ const eventsOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
 /** Throws on bytes that are no envelope. */
 export const decodeRecord = (bytes: Uint8Array): Envelope<unknown> => {
   const envelope = openRecord(bytes)
-  return envelope.payload instanceof EventColumns ? { ...envelope, payload: { events: envelope.payload.events } } : envelope
+  return envelope.payload instanceof EventColumns
+    ? { ...envelope, payload: { events: envelope.payload.events } }
+    : envelope
 }
 
-/** Likewise, for who takes one event after the other: a payload of events may be `EventColumns`, which are much cheaper to read. */
+/**
+ * Likewise, for who takes one event after the other: a payload of events may be `EventColumns`, which are much cheaper
+ * to read.
+ */
 export const openRecord = (bytes: Uint8Array): Envelope<unknown> => {
   if (isColumns(bytes)) {
     const payload = new EventColumns(bytes)

@@ -14,16 +14,21 @@ const sqlStateOf = ({ reason }: SqlError.SqlError): string | undefined => {
 /**
  * Classes that say "these data", whenever they are sent: cardinality violation, data exception, integrity constraint,
  * check option, program limit (a value too long for an index). Everything else may pass: a server that is away, full,
- * locked or shutting down, and also a table or a right that is missing, which is ours to repair and not the record's fault.
+ * locked or shutting down, and also a table or a right that is missing, which is ours to repair and not the record's
+ * fault.
  */
 const REFUSING_CLASSES = new Set(["21", "22", "23", "44", "54"])
-export const isRefused = (error: SqlError.SqlError): boolean => REFUSING_CLASSES.has(sqlStateOf(error)?.slice(0, 2) ?? "")
+export const isRefused = (error: SqlError.SqlError): boolean =>
+  REFUSING_CLASSES.has(sqlStateOf(error)?.slice(0, 2) ?? "")
 
 const REASON_CHARACTERS_MAX = 500
 /** SQLSTATE and the server's sentence: what stands in the dead letter. */
 export const refusalReason = (error: SqlError.SqlError): string => {
   const { message } = (error.reason.cause ?? {}) as { readonly message?: unknown }
-  return `Postgres refuses what this counts: ${sqlStateOf(error) ?? "?"} ${String(message ?? error.message)}`.slice(0, REASON_CHARACTERS_MAX)
+  return `Postgres refuses what this counts: ${sqlStateOf(error) ?? "?"} ${String(message ?? error.message)}`.slice(
+    0,
+    REASON_CHARACTERS_MAX
+  )
 }
 
 /** A life ends with it: the state has stepped what cannot be written, and is rebuilt without it. */
@@ -33,7 +38,10 @@ export class FlushRefused extends Data.TaggedError("FlushRefused")<{ readonly me
 export interface Care {
   /** Records of one flush at most. */
   readonly recordsMax: number
-  /** This record (`topic/offset`) was refused alone: find which of its entries is to blame. Another may come before it now. */
+  /**
+   * This record (`topic/offset`) was refused alone: find which of its entries is to blame. Another may come before it
+   * now.
+   */
   readonly isolates?: string
 }
 export const CALM: Care = { recordsMax: Number.POSITIVE_INFINITY }
@@ -44,7 +52,11 @@ const CALM_FROM = 1_024
 export const afterRefusal = (records: number, last: string): Care =>
   records > 1 ? { recordsMax: Math.floor(records / 2) } : { recordsMax: 1, isolates: last }
 
-export const afterSuccess = ({ recordsMax }: Care): Care => recordsMax >= CALM_FROM / 2 ? CALM : { recordsMax: recordsMax * 2 }
+export const afterSuccess = ({ recordsMax }: Care): Care =>
+  recordsMax >= CALM_FROM / 2 ? CALM : { recordsMax: recordsMax * 2 }
 
-/** Entries of one record that are searched for one by one; a record with more is given up whole, since each costs a rebuilt state. */
+/**
+ * Entries of one record that are searched for one by one; a record with more is given up whole, since each costs a
+ * rebuilt state.
+ */
 export const ISOLATIONS_MAX = 16

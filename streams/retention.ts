@@ -16,13 +16,16 @@ export interface RetentionOptions {
 
 const HOUR_MS = 3_600_000
 
-export const makeRetention = Effect.fnUntraced(function*({ committedOf, partitions, readersOf }: RetentionOptions) {
+export const makeRetention = Effect.fnUntraced(function* ({ committedOf, partitions, readersOf }: RetentionOptions) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
   const startedAt = clock.currentTimeMillisUnsafe()
 
-  /** Age (ms) of the oldest record that is not counted yet, over all partitions; 0 when all are. A look at one record a partition. */
-  const lag_ms = Effect.gen(function*() {
+  /**
+   * Age (ms) of the oldest record that is not counted yet, over all partitions; 0 when all are. A look at one record a
+   * partition.
+   */
+  const lag_ms = Effect.gen(function* () {
     const now = clock.currentTimeMillisUnsafe()
     let oldestAt = now
     for (const { partition, topic } of partitions) {
@@ -33,7 +36,7 @@ export const makeRetention = Effect.fnUntraced(function*({ committedOf, partitio
         const { endOffset, startOffset } = yield* log.bounds(topic.name, partition)
         if (endOffset > startOffset) oldestAt = Math.min(oldestAt, startedAt)
       }
-      const known = reports.flatMap((committed) => committed === undefined ? [] : [committed[topic.name] ?? 0])
+      const known = reports.flatMap((committed) => (committed === undefined ? [] : [committed[topic.name] ?? 0]))
       if (known.length === 0) continue
       const from = Math.min(...known)
       const { records } = yield* log.read({ topic: topic.name, partition, from, recordsMax: 1, bytesMax: 1 })
@@ -46,19 +49,26 @@ export const makeRetention = Effect.fnUntraced(function*({ committedOf, partitio
    * Records past their time go, but none that a consumer has not committed. Their time ends where counting stands, not
    * now: after a long standstill, a lost state needs what is as old as it remembers before the oldest uncounted record.
    */
-  const retain = Effect.gen(function*() {
+  const retain = Effect.gen(function* () {
     const countedAt = clock.currentTimeMillisUnsafe() - (yield* lag_ms)
     for (const { partition, topic } of partitions) {
       const past = yield* log.offsetAt(topic.name, partition, countedAt - topic.retentionHours * HOUR_MS)
-      const consumed = topic.waitsForConsumers ? readersOf(topic).map((group) => committedOf(group, partition)?.[topic.name] ?? 0) : []
+      const consumed = topic.waitsForConsumers
+        ? readersOf(topic).map((group) => committedOf(group, partition)?.[topic.name] ?? 0)
+        : []
       yield* log.trim(topic.name, partition, Math.min(past, ...consumed))
     }
   })
 
   /** For ever; a look that fails is told and made up for by the next. */
-  const every = (retentionEvery_ms: number) => Effect.forever(Effect.andThen(
-    Effect.sleep(retentionEvery_ms),
-    Effect.catch(retain, (error) => Effect.logError("Retention of the event log failed and is tried again later", error))
-  ))
+  const every = (retentionEvery_ms: number) =>
+    Effect.forever(
+      Effect.andThen(
+        Effect.sleep(retentionEvery_ms),
+        Effect.catch(retain, (error) =>
+          Effect.logError("Retention of the event log failed and is tried again later", error)
+        )
+      )
+    )
   return { lag_ms, every }
 })

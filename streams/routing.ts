@@ -29,11 +29,16 @@ const mixed = (folded: number): number => {
 const pick = (organizationId: string, kind: string, value: string, partitions: number): number =>
   partitions === 1 ? 0 : mixed(fold(fold(fold(fold(0x811c9dc5, organizationId), "\u0000"), kind), value)) % partitions
 
-/** Where a visitor's searches and events without a query id meet. A visitor is the session, else the user, else the anonymous id. */
-export const partitionOfVisitor = (organizationId: string, visitor: string, partitions: number): number => pick(organizationId, "v", visitor, partitions)
+/**
+ * Where a visitor's searches and events without a query id meet. A visitor is the session, else the user, else the
+ * anonymous id.
+ */
+export const partitionOfVisitor = (organizationId: string, visitor: string, partitions: number): number =>
+  pick(organizationId, "v", visitor, partitions)
 
 /**
- * 1. the partition inside a query id of ours; 2. the visitor; 3. somebody else's query id; 4. the event's own id, so that
+ * 1. the partition inside a query id of ours; 2. the visitor; 3. somebody else's query id; 4. the event's own id, so
+ *   that
  * its copies meet; 5. its document. A query id from a time with more partitions than now falls through to the visitor.
  */
 export const partitionOfEvent = (organizationId: string, event: Routable, partitions: number): number => {

@@ -17,13 +17,28 @@ export interface Runnable<Sink = SqlClient.SqlClient> {
   readonly run: (options: RunnerOptions) => Effect.Effect<void, never, EventLog | OffsetStore | Sink>
 }
 
-export const runnable = <Body, State, Emitted, Sink>(processor: Processor<Body, State, Emitted, Sink>): Runnable<Sink> =>
-  ({ name: processor.name, inputs: processor.inputs, run: (options) => runPartition(processor, options) })
+export const runnable = <Body, State, Emitted, Sink>(
+  processor: Processor<Body, State, Emitted, Sink>
+): Runnable<Sink> => ({
+  name: processor.name,
+  inputs: processor.inputs,
+  run: (options) => runPartition(processor, options)
+})
 
-export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Runnable> => [runnable(makeAttribution({ fingerprintKey })), runnable(rejections)]
+export const makeProcessors = (fingerprintKey: FingerprintKey): ReadonlyArray<Runnable> => [
+  runnable(makeAttribution({ fingerprintKey })),
+  runnable(rejections)
+]
 
-export const partitionsOfRunnable = ({ inputs: [first] }: Pick<Runnable, "inputs">, visitorPartitions: number): number => first === undefined ? 1 : partitionsOf(first, visitorPartitions)
+export const partitionsOfRunnable = (
+  { inputs: [first] }: Pick<Runnable, "inputs">,
+  visitorPartitions: number
+): number => (first === undefined ? 1 : partitionsOf(first, visitorPartitions))
 
-/** Groups that read a topic: what none of them has passed is neither counted nor to be removed. A key changes nothing of that. */
+/**
+ * Groups that read a topic: what none of them has passed is neither counted nor to be removed. A key changes nothing of
+ * that.
+ */
 const readers = makeProcessors([0, 0, 0, 0])
-export const readersOf = (topic: Topic): ReadonlyArray<string> => readers.filter(({ inputs }) => inputs.includes(topic)).map(({ name }) => name)
+export const readersOf = (topic: Topic): ReadonlyArray<string> =>
+  readers.filter(({ inputs }) => inputs.includes(topic)).map(({ name }) => name)

@@ -8,9 +8,9 @@
  *             folder costs time and not memory, and a replay that is cut off goes on where it was
  *   running   fetch, step, flush; the log's hints wake it
  *   failed    an error: back to opening after a backoff; an entry that threw twice is a dead letter from then on. When
- *             Postgres refused the batch for good, back at once and with more care (`refusal.ts`): smaller flushes, down
- *             to one record, whose entries are then tried one by one; what is refused becomes a dead letter
- *   ended     the lease of the partition is somebody else's (`ownership.ts`): nothing of this life was written since
+ * Postgres refused the batch for good, back at once and with more care (`refusal.ts`): smaller flushes, down to one
+ *   record, whose entries are then tried one by one; what is refused becomes a dead letter ended the lease of the
+ *   partition is somebody else's (`ownership.ts`): nothing of this life was written since
  */
 import { Cause, Clock, Data, Duration, Effect, Option, Queue, Random } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -40,7 +40,10 @@ import { backoff, untilAnswered } from "./until-answered.ts"
 export interface RunnerOptions {
   readonly partition: number
   readonly openStore: () => StateStore
-  /** Of the lease under which this partition is run, where several processes share the work; the runner ends when it is lost. */
+  /**
+   * Of the lease under which this partition is run, where several processes share the work; the runner ends when it is
+   * lost.
+   */
   readonly fence?: number
   readonly report?: (progress: Progress) => void
   /** Entries in the mailboxes before fetching stops; not fewer than one record has. */
@@ -58,12 +61,18 @@ export interface RunnerOptions {
   /** The first backoff; later ones double up to 5 s. */
   readonly restartAfter_ms?: number
   /**
-   * Where tombstones stand and replays are asked for, and the store that a shadow's state gets. Without it nobody was erased
-   * and nothing is replayed: that is for stores without Postgres.
+   * Where tombstones stand and replays are asked for, and the store that a shadow's state gets. Without it nobody was
+   * erased and nothing is replayed: that is for stores without Postgres.
    */
-  readonly replays?: { readonly board: ReplayBoard; readonly sql: SqlClient.SqlClient; readonly openShadowStore: () => StateStore }
+  readonly replays?: {
+    readonly board: ReplayBoard
+    readonly sql: SqlClient.SqlClient
+    readonly openShadowStore: () => StateStore
+  }
   /** Tests crash a runner between two of its steps by failing here. */
-  readonly probe?: (point: "flushed" | "committed" | "snapshot" | "shadowed" | "adopted" | "exchanging") => Effect.Effect<void>
+  readonly probe?: (
+    point: "flushed" | "committed" | "snapshot" | "shadowed" | "adopted" | "exchanging"
+  ) => Effect.Effect<void>
 }
 
 /** Where a partition stands; counters are of this life of the runner. */
@@ -87,15 +96,21 @@ const ENTRIES_MAX = 50_000
 /** Of a common event in its record; larger ones are charged in proportion. */
 const BYTES_PER_COST = 512
 const EMITTED_MAX = 40_000
-/** However few rows what is stepped falls into: a flush that waits for a backlog to end keeps figures back and holds all that it stepped. */
+/**
+ * However few rows what is stepped falls into: a flush that waits for a backlog to end keeps figures back and holds all
+ * that it stepped.
+ */
 const FLUSH_EVERY_MS = 1_000
 /**
- * While entries keep coming, a flush takes at most about so small a share of the time: many small ones cost more than all
- * else. A figure waits three fifths of a second for that at most, and where little comes and flushes are short, some hundredths.
+ * While entries keep coming, a flush takes at most about so small a share of the time: many small ones cost more than
+ * all else. A figure waits three fifths of a second for that at most, and where little comes and flushes are short,
+ * some hundredths.
  */
 const FLUSH_SHARE = 1 / 10
 const FLUSH_PAUSE_MAX_MS = 600
-/** What comes during a pause is read together: a look at the log has its price too, a request where it is on brokers. */
+/**
+ * What comes during a pause is read together: a look at the log has its price too, a request where it is on brokers.
+ */
 const GATHER_MS = 100
 const SNAPSHOT_EVERY_MS = 5_000
 /** At 1 KB of state an entry at most. A visit that goes on is stored once in so many. */
@@ -110,12 +125,15 @@ const RESTART_AFTER_MAX_MS = 5_000
 /** A life this long was not one of a row of failures: the next restart is quick again. */
 const HEALTHY_AFTER_MS = 60_000
 /** Each failed attempt is logged: a retry for ever must not look like silence. */
-const told = (what: string) => <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> => Effect.tapError(effect, (error) => Effect.logError(`${what}; tried again until it works`, error))
+const told =
+  (what: string) =>
+  <A, E, R>(effect: Effect.Effect<A, E, R>): Effect.Effect<A, E, R> =>
+    Effect.tapError(effect, (error) => Effect.logError(`${what}; tried again until it works`, error))
 class StepFailed extends Data.TaggedError("StepFailed")<{ readonly place: string; readonly cause: unknown }> {}
 
 /**
- * Entries of one record and organization in its mailbox, and the place of the one that is stepped: entries have no object
- * of their own, of which the collector would copy most before it is over.
+ * Entries of one record and organization in its mailbox, and the place of the one that is stepped: entries have no
+ * object of their own, of which the collector would copy most before it is over.
  */
 class Delivered<Body> implements Place {
   readonly topic: string
@@ -128,7 +146,14 @@ class Delivered<Body> implements Place {
   readonly #indexes: ReadonlyArray<number> | undefined
   index = 0
 
-  constructor({ appendedAt, offset }: LogRecord, topic: string, cost: number, organizationId: string, entries: Entries<Body>, indexes: ReadonlyArray<number> | undefined) {
+  constructor(
+    { appendedAt, offset }: LogRecord,
+    topic: string,
+    cost: number,
+    organizationId: string,
+    entries: Entries<Body>,
+    indexes: ReadonlyArray<number> | undefined
+  ) {
     this.topic = topic
     this.offset = offset
     this.appendedAt = appendedAt
@@ -167,9 +192,14 @@ interface Letter {
 }
 
 /** Takes a transaction back that was only a trial; `refused` is what the trial found. */
-class TrialOver extends Data.TaggedError("TrialOver")<{ readonly refused: { readonly place: Place; readonly reason: string } | undefined }> {}
+class TrialOver extends Data.TaggedError("TrialOver")<{
+  readonly refused: { readonly place: Place; readonly reason: string } | undefined
+}> {}
 
-export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Sink>(processor: Processor<Body, State, Emitted, Sink>, options: RunnerOptions) {
+export const runPartition = Effect.fnUntraced(function* <Body, State, Emitted, Sink>(
+  processor: Processor<Body, State, Emitted, Sink>,
+  options: RunnerOptions
+) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
   const offsets = yield* OffsetStore
@@ -179,7 +209,9 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
   const throws = new Map<string, number>()
   /** Reasons of entries that Postgres refused, until the transaction that passes them has kept that. */
   const refused = new Map<string, string>()
-  /** Dead letters appended for a batch whose commit was not confirmed: when it is tried again, they are not sent again. */
+  /**
+   * Dead letters appended for a batch whose commit was not confirmed: when it is tried again, they are not sent again.
+   */
   const sent = new Set<string>()
   let care = CALM
   const counters = { entries: 0, dropped: 0, deadLetters: 0, restarts: 0, lost: 0 }
@@ -189,18 +221,34 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     Effect.suspend(() => {
       if (sent.has(placeKey(place))) return Effect.void
       const value = encodeRecord({
-        schema_version: 1, organization_id: organizationId, occurred_at: place.appendedAt,
-        payload: { group: processor.name, partition, topic: place.topic, offset: place.offset, index: place.index, reason, body }
+        schema_version: 1,
+        organization_id: organizationId,
+        occurred_at: place.appendedAt,
+        payload: {
+          group: processor.name,
+          partition,
+          topic: place.topic,
+          offset: place.offset,
+          index: place.index,
+          reason,
+          body
+        }
       })
-      return Effect.tap(log.append([{ topic: deadLettersOf(topic).name, partition: 0, key: placeKey(place), value }]), () => Effect.sync(() => {
-        counters.deadLetters++
-        sent.add(placeKey(place))
-      }))
+      return Effect.tap(
+        log.append([{ topic: deadLettersOf(topic).name, partition: 0, key: placeKey(place), value }]),
+        () =>
+          Effect.sync(() => {
+            counters.deadLetters++
+            sent.add(placeKey(place))
+          })
+      )
     }).pipe(told("A dead letter could not be appended"), Effect.retry(backoff), Effect.asVoid)
 
-  const life = Effect.gen(function*() {
+  const life = Effect.gen(function* () {
     const hints = yield* log.subscribe
-    const store = yield* Effect.acquireRelease(Effect.sync(options.openStore), (opened) => Effect.promise(() => opened.close()))
+    const store = yield* Effect.acquireRelease(Effect.sync(options.openStore), (opened) =>
+      Effect.promise(() => opened.close())
+    )
     let committed: Positions = yield* offsets.offsets(unit)
     // What a commit passed whose answer was lost is not tried again.
     for (const key of sent) if (isPassed(key, committed)) sent.delete(key)
@@ -212,19 +260,42 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     }
     // Somebody exchanged a part of this state since it was stored: what is told of it in Postgres is not in here.
     const { replays } = options
-    const { erasures: erased, generation: raised, mirror } = replays === undefined ? { generation: 0, erasures: new Erasures([], [0, 0, 0, 0]), mirror: undefined } : yield* Effect.provideService(Effect.gen(function*() {
-      return { generation: yield* readGeneration(processor.name, partition), erasures: new Erasures(yield* readTombstones, yield* readFingerprintKey), mirror: yield* readMirror(processor.name, partition) }
-    }), SqlClient.SqlClient, replays.sql)
+    const {
+      erasures: erased,
+      generation: raised,
+      mirror
+    } = replays === undefined
+      ? { generation: 0, erasures: new Erasures([], [0, 0, 0, 0]), mirror: undefined }
+      : yield* Effect.provideService(
+          Effect.gen(function* () {
+            return {
+              generation: yield* readGeneration(processor.name, partition),
+              erasures: new Erasures(yield* readTombstones, yield* readFingerprintKey),
+              mirror: yield* readMirror(processor.name, partition)
+            }
+          }),
+          SqlClient.SqlClient,
+          replays.sql
+        )
     let generation = raised
     let erasures = erased
     if (generationOf(store) < generation) yield* Effect.promise(() => store.clear())
-    const starts = yield* Effect.forEach(processor.inputs, ({ name }) => Effect.map(log.bounds(name, partition), ({ startOffset }) => [name, startOffset] as const))
+    const starts = yield* Effect.forEach(processor.inputs, ({ name }) =>
+      Effect.map(log.bounds(name, partition), ({ startOffset }) => [name, startOffset] as const)
+    )
     const skipped = new Map(yield* offsets.skipped(unit, Object.fromEntries(starts)))
-    const skipReasonOf = (key: string): string | undefined => skipped.size + refused.size === 0 ? undefined : skipped.get(key) ?? refused.get(key)
+    const skipReasonOf = (key: string): string | undefined =>
+      skipped.size + refused.size === 0 ? undefined : (skipped.get(key) ?? refused.get(key))
     const state = processor.open(store)
-    const mailboxes = new Mailboxes<Delivered<Body>>({ entriesMax: options.entriesMax ?? ENTRIES_MAX, weightOf: options.weightOf })
+    const mailboxes = new Mailboxes<Delivered<Body>>({
+      entriesMax: options.entriesMax ?? ENTRIES_MAX,
+      weightOf: options.weightOf
+    })
     let emitted = processor.newEmitted(state)
-    const intake = new Intake(processor.inputs.map(({ name }) => name), store.positions() ?? {})
+    const intake = new Intake(
+      processor.inputs.map(({ name }) => name),
+      store.positions() ?? {}
+    )
     let letters: Array<Letter> = []
     /** Records taken since the last flush, and the last of them. */
     let records = 0
@@ -240,7 +311,8 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       let entries: Entries<Body>
       let hidden: ReadonlySet<number> | undefined
       const whole = { topic: topic.name, offset, index: WHOLE_RECORD, appendedAt }
-      const giveUp = (reason: string) => void letters.push({ topic, place: whole, organizationId, reason, body: value, isSkipped: true })
+      const giveUp = (reason: string) =>
+        void letters.push({ topic, place: whole, organizationId, reason, body: value, isSkipped: true })
       records++
       lastRecord = `${topic.name}/${offset}`
       try {
@@ -278,13 +350,20 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       counters.entries++
       if (outcome.kind === "drop") counters.dropped++
       else if (outcome.kind === "dead_letter") {
-        letters.push({ topic: topics.get(delivered.topic)!, place: delivered.place, organizationId: delivered.organizationId, reason: outcome.reason, body: delivered.entries.keptAt(delivered.index), isSkipped })
+        letters.push({
+          topic: topics.get(delivered.topic)!,
+          place: delivered.place,
+          organizationId: delivered.organizationId,
+          reason: outcome.reason,
+          body: delivered.entries.keptAt(delivered.index),
+          isSkipped
+        })
       }
     }
     const redirects: Array<{ readonly topic: string; readonly partition: number; readonly value: Uint8Array }> = []
 
     function stepOne(delivered: Delivered<Body>): void {
-      const failures = throws.size === 0 ? 0 : throws.get(placeKey(delivered)) ?? 0
+      const failures = throws.size === 0 ? 0 : (throws.get(placeKey(delivered)) ?? 0)
       if (failures >= THROWS_MAX) return settle(deadLetter("the step keeps failing on this entry"), delivered, true)
       const reason = skipped.size + refused.size === 0 ? undefined : skipReasonOf(placeKey(delivered))
       if (reason !== undefined) return settle(deadLetter(reason), delivered, true)
@@ -305,7 +384,8 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       try {
         processor.ahead?.(state, entries, from, to)
       } catch (error) {
-        // Where bytes cannot be read, the entry whose they are fails when it is stepped, with its place. Told in any case.
+        // Where bytes cannot be read, the entry whose they are fails when it is stepped, with its place. Told in any
+        // case.
         aheadFailure ??= error
       }
     }
@@ -325,20 +405,31 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         if (clock.currentTimeMillisUnsafe() >= until) return mailboxes.size === 0
       }
     }
-    const runSteps = Effect.gen(function*() {
+    const runSteps = Effect.gen(function* () {
       for (;;) {
-        const isEmpty = yield* Effect.try({ try: () => stepAll(clock.currentTimeMillisUnsafe() + SLICE_MS), catch: (error) => error as StepFailed })
-        if (aheadFailure !== undefined) yield* Effect.logWarning(`Looking ahead failed in ${processor.name}; its entries are stepped without`, aheadFailure)
+        const isEmpty = yield* Effect.try({
+          try: () => stepAll(clock.currentTimeMillisUnsafe() + SLICE_MS),
+          catch: (error) => error as StepFailed
+        })
+        if (aheadFailure !== undefined)
+          yield* Effect.logWarning(
+            `Looking ahead failed in ${processor.name}; its entries are stepped without`,
+            aheadFailure
+          )
         aheadFailure = undefined
         if (isEmpty) return
         yield* Effect.sleep(0)
       }
     })
 
-    /** Reads what is there, at most up to `limits`, and delivers it in the log's time: whether anything came, and so much that more may be there. */
-    const fetch = Effect.fnUntraced(function*(limits: Positions | undefined) {
+    /**
+     * Reads what is there, at most up to `limits`, and delivers it in the log's time: whether anything came, and so
+     * much that more may be there.
+     */
+    const fetch = Effect.fnUntraced(function* (limits: Positions | undefined) {
       counters.lost += yield* fetchInto(log, intake, processor.inputs, partition, limits, options.recordsPerFetch)
-      let came = 0, bytes = 0
+      let came = 0,
+        bytes = 0
       while (!mailboxes.isFull && records < care.recordsMax) {
         const taken = intake.take()
         if (taken === undefined) break
@@ -346,20 +437,25 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         came++
         bytes += taken.record.value.length
       }
-      return { cameAny: came > 0, cameMuch: 2 * came >= (options.recordsPerFetch ?? RECORDS_PER_FETCH) || 2 * bytes >= BYTES_PER_FETCH }
+      return {
+        cameAny: came > 0,
+        cameMuch: 2 * came >= (options.recordsPerFetch ?? RECORDS_PER_FETCH) || 2 * bytes >= BYTES_PER_FETCH
+      }
     })
 
-    const report = Effect.gen(function*() {
+    const report = Effect.gen(function* () {
       const ends = yield* endsOf(log, processor.inputs, partition)
       const lag = ends.reduce((sum, { endOffset, name }) => sum + Math.max(0, endOffset - (committed[name] ?? 0)), 0)
       options.report?.({ group: processor.name, partition, committed, lag, ...counters, isReplaying })
     })
 
-    const flush = Effect.gen(function*() {
+    const flush = Effect.gen(function* () {
       const target = intake.reached
       yield* options.probe?.("flushed") ?? Effect.void
-      const passed = letters.filter(({ isSkipped }) => isSkipped).map(({ place, reason }): Skipped => ({ topic: place.topic, offset: place.offset, index: place.index, reason }))
-      const write = Effect.gen(function*() {
+      const passed = letters
+        .filter(({ isSkipped }) => isSkipped)
+        .map(({ place, reason }): Skipped => ({ topic: place.topic, offset: place.offset, index: place.index, reason }))
+      const write = Effect.gen(function* () {
         yield* offsets.skip(unit, passed)
         if (processor.sizeOf(emitted) > 0) {
           yield* processor.write(emitted)
@@ -367,14 +463,22 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         }
         // Once Postgres has taken what is counted, and before the offsets pass what is not.
         yield* Effect.forEach(letters, sendDeadLetter, { discard: true })
-        if (redirects.length > 0) yield* log.append(redirects).pipe(told("Redirected entries could not be appended"), Effect.retry(backoff))
+        if (redirects.length > 0)
+          yield* log.append(redirects).pipe(told("Redirected entries could not be appended"), Effect.retry(backoff))
         redirects.length = 0
       })
       yield* untilAnswered(commitWith(processor.name, partition, committed, target, write, options.fence)).pipe(
-        Effect.catchIf((error) => error._tag === "SqlError" && isRefused(error), (error) => {
-          care = afterRefusal(records, lastRecord)
-          return Effect.fail(new FlushRefused({ message: `a flush of ${records} records: ${refusalReason(error as SqlError.SqlError)}` }))
-        })
+        Effect.catchIf(
+          (error) => error._tag === "SqlError" && isRefused(error),
+          (error) => {
+            care = afterRefusal(records, lastRecord)
+            return Effect.fail(
+              new FlushRefused({
+                message: `a flush of ${records} records: ${refusalReason(error as SqlError.SqlError)}`
+              })
+            )
+          }
+        )
       )
       for (const { place } of letters) {
         sent.delete(placeKey(place))
@@ -396,7 +500,7 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
      * The record at hand was refused alone. Steps its entries one by one and writes what each emits, in a transaction
      * that is taken back, until Postgres refuses one; that one is passed over from now on. The life ends with it.
      */
-    const isolate = Effect.gen(function*() {
+    const isolate = Effect.gen(function* () {
       const parts: Array<{ readonly place: Place; readonly emitted: Emitted }> = []
       yield* Effect.try({
         try: () => {
@@ -414,11 +518,17 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         },
         catch: (error) => error as StepFailed
       })
-      const trial = Effect.gen(function*() {
+      const trial = Effect.gen(function* () {
         for (const { emitted, place } of parts) {
           if (processor.sizeOf(emitted) === 0) continue
-          const failure = yield* Effect.match(processor.write(emitted), { onSuccess: () => undefined, onFailure: (error) => error })
-          if (failure !== undefined) return yield* isRefused(failure) ? new TrialOver({ refused: { place, reason: refusalReason(failure) } }) : failure
+          const failure = yield* Effect.match(processor.write(emitted), {
+            onSuccess: () => undefined,
+            onFailure: (error) => error
+          })
+          if (failure !== undefined)
+            return yield* isRefused(failure)
+              ? new TrialOver({ refused: { place, reason: refusalReason(failure) } })
+              : failure
         }
         return yield* new TrialOver({ refused: undefined })
       })
@@ -430,38 +540,63 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       const isOneMore = over.refused !== undefined && ofRecord.length < ISOLATIONS_MAX
       const found = isOneMore
         ? over.refused
-        // Each passes alone and all together do not, or too many do not: the record is given up whole.
-        : { place: { topic: first.topic, offset: first.offset, appendedAt: first.appendedAt, index: WHOLE_RECORD }, reason: over.refused?.reason ?? "Postgres refuses what this record counts, though none of its entries alone" }
+        : // Each passes alone and all together do not, or too many do not: the record is given up whole.
+          {
+            place: { topic: first.topic, offset: first.offset, appendedAt: first.appendedAt, index: WHOLE_RECORD },
+            reason: over.refused?.reason ?? "Postgres refuses what this record counts, though none of its entries alone"
+          }
       if (!isOneMore) ofRecord.forEach((key) => refused.delete(key))
       refused.set(placeKey(found.place), found.reason)
       return yield* new FlushRefused({ message: `${placeKey(found.place)} becomes a dead letter: ${found.reason}` })
     })
 
     /** Stores the state as it stands at `positions`, up to which everything has been stepped. */
-    const snapshotAt = Effect.fnUntraced(function*(positions: Positions) {
+    const snapshotAt = Effect.fnUntraced(function* (positions: Positions) {
       const taken = processor.snapshot(state, intake.watermark)
-      yield* Effect.promise(() => store.commit(generationOf(store) === generation ? taken.writes : [...taken.writes, generationWrite(generation)], positions))
+      yield* Effect.promise(() =>
+        store.commit(
+          generationOf(store) === generation ? taken.writes : [...taken.writes, generationWrite(generation)],
+          positions
+        )
+      )
       taken.stored()
       entriesAtSnapshot = counters.entries
       snapshotDueAt = clock.currentTimeMillisUnsafe() + (options.snapshotEvery_ms ?? SNAPSHOT_EVERY_MS)
       yield* options.probe?.("snapshot") ?? Effect.void
     })
 
-    const understudy = replays === undefined ? undefined : yield* makeUnderstudy({
-      ...replays, processor, partition, fence: options.fence, mirror, isSkipped: (place) => skipReasonOf(place) !== undefined, probe: (point) => options.probe?.(point) ?? Effect.void,
-      live: {
-        state, store, snapshot: snapshotAt,
-        adopted: (adopted, next) => {
-          erasures = adopted
-          generation = next
-        }
-      }
-    })
+    const understudy =
+      replays === undefined
+        ? undefined
+        : yield* makeUnderstudy({
+            ...replays,
+            processor,
+            partition,
+            fence: options.fence,
+            mirror,
+            isSkipped: (place) => skipReasonOf(place) !== undefined,
+            probe: (point) => options.probe?.(point) ?? Effect.void,
+            live: {
+              state,
+              store,
+              snapshot: snapshotAt,
+              adopted: (adopted, next) => {
+                erasures = adopted
+                generation = next
+              }
+            }
+          })
 
-    const isStateLarge = () => counters.entries - entriesAtSnapshot >= (options.snapshotEntriesMax ?? SNAPSHOT_ENTRIES_MAX) || processor.isLarge?.(state) === true
+    const isStateLarge = () =>
+      counters.entries - entriesAtSnapshot >= (options.snapshotEntriesMax ?? SNAPSHOT_ENTRIES_MAX) ||
+      processor.isLarge?.(state) === true
 
     // Replaying: what Postgres has counted is stepped again for the state's sake only.
-    for (let reached = intake.reached; processor.inputs.some(({ name }) => (reached[name] ?? 0) < (committed[name] ?? 0)); reached = intake.reached) {
+    for (
+      let reached = intake.reached;
+      processor.inputs.some(({ name }) => (reached[name] ?? 0) < (committed[name] ?? 0));
+      reached = intake.reached
+    ) {
       yield* fetch(committed)
       yield* runSteps
       emitted = processor.newEmitted(state, emitted)
@@ -486,14 +621,22 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
       const { cameAny, cameMuch } = yield* fetch(undefined)
       if (cameAny && care.isolates === lastRecord) yield* isolate
       yield* runSteps
-      const isFlushDue = processor.sizeOf(emitted) >= (options.emittedMax ?? EMITTED_MAX) || clock.currentTimeMillisUnsafe() >= flushDueAt || isStateLarge()
+      const isFlushDue =
+        processor.sizeOf(emitted) >= (options.emittedMax ?? EMITTED_MAX) ||
+        clock.currentTimeMillisUnsafe() >= flushDueAt ||
+        isStateLarge()
       if (records > 0 && records < care.recordsMax && !isFlushDue && !mailboxes.isFull) {
         const pause_ms = care !== CALM || isLearning ? 0 : pausedUntil - clock.currentTimeMillisUnsafe()
-        // More is waiting, or may come: one larger transaction is cheaper than two, and the bounds keep figures fresh and memory small.
-        if (cameAny && (pause_ms > 0 ? cameMuch : yield* isBehind(log, processor.inputs, partition, intake.reached))) continue
+        // More is waiting, or may come: one larger transaction is cheaper than two, and the bounds keep figures fresh
+        // and memory small.
+        if (cameAny && (pause_ms > 0 ? cameMuch : yield* isBehind(log, processor.inputs, partition, intake.reached)))
+          continue
         if (pause_ms > 0) {
           const gather_ms = Math.min(GATHER_MS, pause_ms)
-          yield* Effect.andThen(Effect.sleep(gather_ms), waitForHint(hints, processor.inputs, partition, Duration.millis(pause_ms - gather_ms)))
+          yield* Effect.andThen(
+            Effect.sleep(gather_ms),
+            waitForHint(hints, processor.inputs, partition, Duration.millis(pause_ms - gather_ms))
+          )
           continue
         }
       }
@@ -510,15 +653,26 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
         yield* snapshotAt(committed)
         isSnapshotDue = false
       }
-      isLearning = understudy !== undefined && equalPositions(intake.reached, committed) && (yield* understudy.turn(committed, !cameAny))
-      if (!cameAny && !isLearning) yield* waitForHint(hints, processor.inputs, partition, isSnapshotDue ? Duration.min(IDLE_POLL, Duration.millis(Math.max(1, snapshotDueAt - clock.currentTimeMillisUnsafe()))) : IDLE_POLL)
+      isLearning =
+        understudy !== undefined &&
+        equalPositions(intake.reached, committed) &&
+        (yield* understudy.turn(committed, !cameAny))
+      if (!cameAny && !isLearning)
+        yield* waitForHint(
+          hints,
+          processor.inputs,
+          partition,
+          isSnapshotDue
+            ? Duration.min(IDLE_POLL, Duration.millis(Math.max(1, snapshotDueAt - clock.currentTimeMillisUnsafe())))
+            : IDLE_POLL
+        )
       else yield* Effect.sleep(0)
     }
   })
 
   // Supervised: a life that ends in an error is followed by the next after a backoff, for ever.
   const restartAfter_ms = options.restartAfter_ms ?? RESTART_AFTER_MS
-  for (let delay_ms = restartAfter_ms;; delay_ms = Math.min(delay_ms * 2, RESTART_AFTER_MAX_MS)) {
+  for (let delay_ms = restartAfter_ms; ; delay_ms = Math.min(delay_ms * 2, RESTART_AFTER_MAX_MS)) {
     const bornAt = clock.currentTimeMillisUnsafe()
     const cause = yield* Effect.flip(Effect.sandbox(Effect.scoped(life)))
     // Another process counts on from the last flush; what this life did since is nobody's.
@@ -526,7 +680,9 @@ export const runPartition = Effect.fnUntraced(function*<Body, State, Emitted, Si
     const refusal = Cause.findErrorOption(cause).pipe(Option.filter((error) => error._tag === "FlushRefused"))
     if (refusal._tag === "Some") {
       // Each of them halves the batch or passes an entry over, so the pause does not grow.
-      yield* Effect.logWarning(`Processor ${processor.name}/${partition} goes on with more care after ${refusal.value.message}`)
+      yield* Effect.logWarning(
+        `Processor ${processor.name}/${partition} goes on with more care after ${refusal.value.message}`
+      )
       yield* Effect.sleep(restartAfter_ms)
       continue
     }
@@ -545,14 +701,33 @@ const isPassed = (key: string, committed: Positions): boolean => {
 
 /** Asked for side by side: a log on brokers answers them together. */
 const endsOf = (log: EventLog["Service"], inputs: ReadonlyArray<Topic>, partition: number) =>
-  Effect.forEach(inputs, ({ name }) => Effect.map(log.bounds(name, partition), ({ endOffset }) => ({ name, endOffset })), { concurrency: "unbounded" })
+  Effect.forEach(
+    inputs,
+    ({ name }) => Effect.map(log.bounds(name, partition), ({ endOffset }) => ({ name, endOffset })),
+    { concurrency: "unbounded" }
+  )
 
 const isBehind = (log: EventLog["Service"], inputs: ReadonlyArray<Topic>, partition: number, reached: Positions) =>
-  Effect.map(endsOf(log, inputs, partition), (ends) => ends.some(({ endOffset, name }) => endOffset > (reached[name] ?? 0)))
+  Effect.map(endsOf(log, inputs, partition), (ends) =>
+    ends.some(({ endOffset, name }) => endOffset > (reached[name] ?? 0))
+  )
 
-/** Returns at the first hint of these inputs, or after `atMost`. Others' are passed over: each would cost a look at the log. */
-const waitForHint = (hints: Queue.Dequeue<AppendedHint>, inputs: ReadonlyArray<Topic>, partition: number, atMost: Duration.Duration) =>
+/**
+ * Returns at the first hint of these inputs, or after `atMost`. Others' are passed over: each would cost a look at the
+ * log.
+ */
+const waitForHint = (
+  hints: Queue.Dequeue<AppendedHint>,
+  inputs: ReadonlyArray<Topic>,
+  partition: number,
+  atMost: Duration.Duration
+) =>
   Effect.andThen(
-    Effect.timeoutOption(Effect.repeat(Queue.take(hints), { until: (hint) => hint.partition === partition && inputs.some(({ name }) => name === hint.topic) }), atMost),
+    Effect.timeoutOption(
+      Effect.repeat(Queue.take(hints), {
+        until: (hint) => hint.partition === partition && inputs.some(({ name }) => name === hint.topic)
+      }),
+      atMost
+    ),
     Effect.ignore(Queue.clear(hints))
   )

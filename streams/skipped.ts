@@ -7,4 +7,5 @@ export interface Skipped extends Pick<Place, "topic" | "offset" | "index"> {
 
 /** `index` of a skip that means the whole record. */
 export const WHOLE_RECORD = -1
-export const placeKey = ({ index, offset, topic }: Pick<Place, "topic" | "offset" | "index">): string => `${topic}/${offset}/${index}`
+export const placeKey = ({ index, offset, topic }: Pick<Place, "topic" | "offset" | "index">): string =>
+  `${topic}/${offset}/${index}`

@@ -1,4 +1,6 @@
-/** The state store on disk: an LMDB environment per processor and partition, written only by the thread that runs it. */
+/**
+ * The state store on disk: an LMDB environment per processor and partition, written only by the thread that runs it.
+ */
 import { open } from "lmdb"
 import type { Positions, StateStore } from "./state.ts"
 
@@ -11,7 +13,11 @@ export const openStateStore = (path: string): StateStore => {
   return {
     get: (key) => root.get(key),
     *scan(prefix, after) {
-      for (const { key, value } of root.getRange({ start: after === undefined || after === "" ? prefix : after, end: prefix + LAST, snapshot: false })) {
+      for (const { key, value } of root.getRange({
+        start: after === undefined || after === "" ? prefix : after,
+        end: prefix + LAST,
+        snapshot: false
+      })) {
         if (key !== after) yield [key, value]
       }
     },
@@ -29,7 +35,7 @@ export const openStateStore = (path: string): StateStore => {
     },
     positions: () => {
       const stored = root.get(POSITIONS)
-      return stored === undefined ? undefined : JSON.parse(stored.toString()) as Positions
+      return stored === undefined ? undefined : (JSON.parse(stored.toString()) as Positions)
     },
     clear: () => root.clearAsync(),
     close: () => root.close()

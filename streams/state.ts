@@ -13,7 +13,10 @@ export interface StateStore {
   /** Pairs whose key begins with `prefix` and comes behind `after`, in key order. */
   readonly scan: (prefix: string, after?: string) => Iterable<readonly [string, Uint8Array]>
   /** Applies the writes (undefined removes) together with the positions they bring the state to, all or nothing. */
-  readonly commit: (writes: ReadonlyArray<readonly [string, Uint8Array | undefined]>, positions: Positions) => Promise<void>
+  readonly commit: (
+    writes: ReadonlyArray<readonly [string, Uint8Array | undefined]>,
+    positions: Positions
+  ) => Promise<void>
   /** Undefined in an empty store. */
   readonly positions: () => Positions | undefined
   readonly clear: () => Promise<void>
@@ -25,7 +28,8 @@ export const memoryStore = (): StateStore => {
   let positions: Positions | undefined
   return {
     get: (key) => values.get(key),
-    scan: (prefix, after = "") => [...values].filter(([key]) => key.startsWith(prefix) && key > after).sort(([a], [b]) => a < b ? -1 : 1),
+    scan: (prefix, after = "") =>
+      [...values].filter(([key]) => key.startsWith(prefix) && key > after).sort(([a], [b]) => (a < b ? -1 : 1)),
     commit: async (writes, reached) => {
       for (const [key, value] of writes) {
         if (value === undefined) values.delete(key)
@@ -46,11 +50,17 @@ const packr = new Packr({ useRecords: true })
 
 /** Of a stored value, as far as it can be told without reading all of it: a pair, a double first. */
 const touchedAtOf = (stored: Uint8Array): number =>
-  stored[0] === 0x92 && stored[1] === 0xcb && stored.length >= 10 ? new DataView(stored.buffer, stored.byteOffset).getFloat64(2) : (packr.unpack(stored) as [number])[0]
+  stored[0] === 0x92 && stored[1] === 0xcb && stored.length >= 10
+    ? new DataView(stored.buffer, stored.byteOffset).getFloat64(2)
+    : (packr.unpack(stored) as [number])[0]
 
 // A stored value is msgpack: a pair of `touchedAt` and what its form wrote, as bytes behind their length.
-const PAIR = 0x92, DOUBLE = 0xcb, BYTES = 0xc6
-const BYTES_AT = 10, LENGTH_AT = 11, WRITTEN_AT = 15
+const PAIR = 0x92,
+  DOUBLE = 0xcb,
+  BYTES = 0xc6
+const BYTES_AT = 10,
+  LENGTH_AT = 11,
+  WRITTEN_AT = 15
 
 class Held<V> {
   readonly key: string
@@ -107,8 +117,8 @@ const AGES = 64
 
 /**
  * Values by key; reads fall through to the store, writes wait for `takeWrites`. Only what was used lately is an object:
- * most values are touched some times in a row and then not until they are stored, and rest as the bytes that will be stored.
- * So who gets a value and changes it puts it before he asks for many others.
+ * most values are touched some times in a row and then not until they are stored, and rest as the bytes that will be
+ * stored. So who gets a value and changes it puts it before he asks for many others.
  */
 export class KeyedState<V> {
   readonly #store: StateStore
@@ -277,7 +287,10 @@ export class KeyedState<V> {
     this.#soil(held)
   }
 
-  /** What must be stored to bring the store up to date, views that do not change. The values count as stored from here on. O(values changed). */
+  /**
+   * What must be stored to bring the store up to date, views that do not change. The values count as stored from here
+   * on. O(values changed).
+   */
   takeWrites(): Array<readonly [string, Uint8Array | undefined]> {
     const writes: Array<readonly [string, Uint8Array | undefined]> = []
     for (const held of this.#dirty) {
@@ -295,14 +308,18 @@ export class KeyedState<V> {
     for (const [key, held] of this.#held) if (key.startsWith(prefix)) this.#letGo(held)
   }
 
-  /** After a snapshot: lets go of what is stored and was not used lately, longest unused first. O(values in memory) where there are too many. */
+  /**
+   * After a snapshot: lets go of what is stored and was not used lately, longest unused first. O(values in memory)
+   * where there are too many.
+   */
   passivate(): void {
     let excess = this.#weight - this.#options.hotMax
     if (excess > 0) {
       // What was used before goes whole, of what was used last then as much as it takes.
       let bound = this.#snapshots - AGES + 1
       let ofBound = excess
-      for (; bound < this.#snapshots && ofBound > this.#weights[bound & (AGES - 1)]!; bound++) ofBound -= this.#weights[bound & (AGES - 1)]!
+      for (; bound < this.#snapshots && ofBound > this.#weights[bound & (AGES - 1)]!; bound++)
+        ofBound -= this.#weights[bound & (AGES - 1)]!
       for (const held of this.#held.values()) {
         const used = this.#lastUse(held)
         if (held.isDirty || used > bound || (used === bound && ofBound <= 0)) continue
@@ -315,7 +332,8 @@ export class KeyedState<V> {
     if (this.#pages.isSparse) this.#gather()
     // The oldest two become one.
     this.#snapshots++
-    const oldest = (this.#snapshots + 1) & (AGES - 1), free = this.#snapshots & (AGES - 1)
+    const oldest = (this.#snapshots + 1) & (AGES - 1),
+      free = this.#snapshots & (AGES - 1)
     this.#weights[oldest] = this.#weights[oldest]! + this.#weights[free]!
     this.#weights[free] = 0
   }
@@ -334,14 +352,19 @@ export class KeyedState<V> {
   }
 
   /** Removals of values whose time has passed, at most `limit` per call, from where the last call stopped. */
-  expired(now: number, after: string, limit: number): { readonly writes: Array<readonly [string, undefined]>; readonly last: string } {
+  expired(
+    now: number,
+    after: string,
+    limit: number
+  ): { readonly writes: Array<readonly [string, undefined]>; readonly last: string } {
     const writes: Array<readonly [string, undefined]> = []
     let last = after
     let looked = 0
     for (const [key, stored] of this.#store.scan(this.#options.prefix, after)) {
       if (looked++ >= limit) return { writes, last }
       last = key
-      if (now - touchedAtOf(stored) > this.#options.ttl_ms && !this.#held.has(key.slice(this.#options.prefix.length))) writes.push([key, undefined])
+      if (now - touchedAtOf(stored) > this.#options.ttl_ms && !this.#held.has(key.slice(this.#options.prefix.length)))
+        writes.push([key, undefined])
     }
     return { writes, last: "" }
   }

@@ -5,7 +5,10 @@
 
 export interface Topic {
   readonly name: string
-  /** `visitor`: cut by what an event says about its visitor, so that searches and what follows them meet. `one`: a single partition. */
+  /**
+   * `visitor`: cut by what an event says about its visitor, so that searches and what follows them meet. `one`: a
+   * single partition.
+   */
   readonly partitioning: "visitor" | "one"
   readonly retentionHours: number
   /** The newest record of a key stays for ever, older ones may go; `retentionHours` says nothing then. */
@@ -18,32 +21,64 @@ export interface Topic {
 const DAY = 24
 
 export const BEHAVIOUR_EVENTS: Topic = {
-  name: "behaviour.events.v1", partitioning: "visitor", retentionHours: 31 * DAY, compaction: false, waitsForConsumers: true, writtenBy: "POST /events"
+  name: "behaviour.events.v1",
+  partitioning: "visitor",
+  retentionHours: 31 * DAY,
+  compaction: false,
+  waitsForConsumers: true,
+  writtenBy: "POST /events"
 }
 export const SEARCH_SERVED: Topic = {
-  name: "search.served.v1", partitioning: "visitor", retentionHours: 31 * DAY, compaction: false, waitsForConsumers: true, writtenBy: "every answered search"
+  name: "search.served.v1",
+  partitioning: "visitor",
+  retentionHours: 31 * DAY,
+  compaction: false,
+  waitsForConsumers: true,
+  writtenBy: "every answered search"
 }
 /**
- * Fingerprints of accepted event ids, one block per slice of a commit: what the dedupe window is made of. Kept as long as
- * the window although sealed runs cover most of it: a process that has lost its runs, or is new, makes them from this.
+ * Fingerprints of accepted event ids, one block per slice of a commit: what the dedupe window is made of. Kept as long
+ * as the window although sealed runs cover most of it: a process that has lost its runs, or is new, makes them from
+ * this.
  */
 export const EVENT_FINGERPRINTS: Topic = {
-  name: "behaviour.fingerprints.v1", partitioning: "one", retentionHours: 30 * DAY, compaction: false, waitsForConsumers: false, writtenBy: "POST /events"
+  name: "behaviour.fingerprints.v1",
+  partitioning: "one",
+  retentionHours: 30 * DAY,
+  compaction: false,
+  waitsForConsumers: false,
+  writtenBy: "POST /events"
 }
 
 /** Entries of `POST /events` that were refused, with the reason; the `rejections` processor makes a list of them. */
 export const BEHAVIOUR_REJECTED: Topic = {
-  name: "behaviour.rejected.v1", partitioning: "one", retentionHours: 7 * DAY, compaction: false, waitsForConsumers: true, writtenBy: "POST /events"
+  name: "behaviour.rejected.v1",
+  partitioning: "one",
+  retentionHours: 7 * DAY,
+  compaction: false,
+  waitsForConsumers: true,
+  writtenBy: "POST /events"
 }
 
 export const deadLettersOf = (topic: Topic): Topic => ({
-  name: `${topic.name}.dlq`, partitioning: "one", retentionHours: 31 * DAY, compaction: false, waitsForConsumers: false, writtenBy: "any processor"
+  name: `${topic.name}.dlq`,
+  partitioning: "one",
+  retentionHours: 31 * DAY,
+  compaction: false,
+  waitsForConsumers: false,
+  writtenBy: "any processor"
 })
 
 export const isDeadLetters = (topic: string): boolean => topic.endsWith(".dlq")
 
 export const TOPICS: ReadonlyArray<Topic> = [
-  BEHAVIOUR_EVENTS, SEARCH_SERVED, EVENT_FINGERPRINTS, BEHAVIOUR_REJECTED, deadLettersOf(BEHAVIOUR_EVENTS), deadLettersOf(SEARCH_SERVED), deadLettersOf(BEHAVIOUR_REJECTED)
+  BEHAVIOUR_EVENTS,
+  SEARCH_SERVED,
+  EVENT_FINGERPRINTS,
+  BEHAVIOUR_REJECTED,
+  deadLettersOf(BEHAVIOUR_EVENTS),
+  deadLettersOf(SEARCH_SERVED),
+  deadLettersOf(BEHAVIOUR_REJECTED)
 ]
 
 /**
@@ -56,10 +91,16 @@ export const VISITOR_PARTITIONS_EMBEDDED = 1
 /** Of an installation on Kafka that names no other number: as many stream processes can share the work. */
 export const VISITOR_PARTITIONS_DISTRIBUTED = 8
 
-export const partitionsOf = (topic: Topic, visitorPartitions: number): number => topic.partitioning === "visitor" ? visitorPartitions : 1
+export const partitionsOf = (topic: Topic, visitorPartitions: number): number =>
+  topic.partitioning === "visitor" ? visitorPartitions : 1
 
 const HOUR_MS = 3_600_000
 
 /** Every topic as brokers are asked to keep it. */
 export const topicSpecs = (visitorPartitions: number) =>
-  TOPICS.map((topic) => ({ name: topic.name, partitions: partitionsOf(topic, visitorPartitions), retention_ms: topic.retentionHours * HOUR_MS, compaction: topic.compaction }))
+  TOPICS.map((topic) => ({
+    name: topic.name,
+    partitions: partitionsOf(topic, visitorPartitions),
+    retention_ms: topic.retentionHours * HOUR_MS,
+    compaction: topic.compaction
+  }))

@@ -16,10 +16,14 @@ const port: StreamsPort = {
 }
 
 // Standard output belongs to the program's own answers.
-const toStandardError = Logger.layer([Logger.make(({ cause, date, logLevel, message }) => {
-  const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
-  process.stderr.write(`${date.toISOString()} ${logLevel} streams: ${text}${cause.reasons.length === 0 ? "" : `\n${Cause.pretty(cause)}`}\n`)
-})])
+const toStandardError = Logger.layer([
+  Logger.make(({ cause, date, logLevel, message }) => {
+    const text = (Array.isArray(message) ? message : [message]).map(String).join(" ")
+    process.stderr.write(
+      `${date.toISOString()} ${logLevel} streams: ${text}${cause.reasons.length === 0 ? "" : `\n${Cause.pretty(cause)}`}\n`
+    )
+  })
+])
 
 const fail = (error: unknown) => {
   const { message, name, stack } = error instanceof Error ? error : new Error(String(error))
@@ -38,8 +42,13 @@ fiber.addObserver((exit) => {
 
 parentPort!.on("message", (message: ToStreams) => {
   if (message.kind !== "stop") return listeners.forEach((listener) => listener(message))
-  Effect.runFork(Effect.andThen(Fiber.interrupt(fiber), Effect.sync(() => {
-    port.send({ kind: "stopped" })
-    setTimeout(() => process.exit(0), 20)
-  })))
+  Effect.runFork(
+    Effect.andThen(
+      Fiber.interrupt(fiber),
+      Effect.sync(() => {
+        port.send({ kind: "stopped" })
+        setTimeout(() => process.exit(0), 20)
+      })
+    )
+  )
 })

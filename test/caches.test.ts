@@ -1,6 +1,7 @@
 /**
- * Everything that the program remembers of outside text, with its bound in bytes. A new cache is a `BoundedMap`, or something
- * that counts its own bytes, and has a line here; a `Map` of a module that functions write to is neither, unless it says why.
+ * Everything that the program remembers of outside text, with its bound in bytes. A new cache is a `BoundedMap`, or
+ * something that counts its own bytes, and has a line here; a `Map` of a module that functions write to is neither,
+ * unless it says why.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs"
 import { join, relative } from "node:path"
@@ -10,11 +11,22 @@ import { TEMPLATE_BYTES_MAX } from "../engine-sdk/src/query/plan-templates.ts"
 import { cacheBytesMax } from "../src/search/answer-cache.ts"
 
 const root = new URL("..", import.meta.url).pathname
-const walk = (folder: string): ReadonlyArray<string> => readdirSync(folder).flatMap((entry) => {
-  const path = join(folder, entry)
-  return entry === "node_modules" || entry === "dist" ? [] : statSync(path).isDirectory() ? walk(path) : path.endsWith(".ts") ? [path] : []
-})
-const sources = new Map(["src", "streams", "engine-sdk/src"].flatMap((folder) => walk(join(root, folder))).map((path) => [relative(root, path), readFileSync(path, "utf8")] as const))
+const walk = (folder: string): ReadonlyArray<string> =>
+  readdirSync(folder).flatMap((entry) => {
+    const path = join(folder, entry)
+    return entry === "node_modules" || entry === "dist"
+      ? []
+      : statSync(path).isDirectory()
+        ? walk(path)
+        : path.endsWith(".ts")
+          ? [path]
+          : []
+  })
+const sources = new Map(
+  ["src", "streams", "engine-sdk/src"]
+    .flatMap((folder) => walk(join(root, folder)))
+    .map((path) => [relative(root, path), readFileSync(path, "utf8")] as const)
+)
 
 /** Of the process, unless it says "of each". */
 const MEGABYTE = 1_000_000
@@ -52,7 +64,12 @@ const unbounded: ReadonlyMap<string, string> = new Map([
 
 describe("caches", () => {
   it("of outside text declare their bound in bytes, all of them here", () => {
-    const found = [...sources].filter(([name, text]) => /new (BoundedMap|TextCache)\b/.test(text) && !/(bounded-map|text-cache)\.ts$/.test(name)).map(([name]) => name).sort()
+    const found = [...sources]
+      .filter(
+        ([name, text]) => /new (BoundedMap|TextCache)\b/.test(text) && !/(bounded-map|text-cache)\.ts$/.test(name)
+      )
+      .map(([name]) => name)
+      .sort()
     expect(found).toEqual([...caches.keys()].sort())
   })
   it("of a process come to less than half a gigabyte together", () => {
@@ -61,8 +78,14 @@ describe("caches", () => {
     expect([TEMPLATE_BYTES_MAX, cacheBytesMax]).toEqual([16_000_000, 64_000_000])
   })
   it("are no plain maps of a module", () => {
-    const maps = [...sources].flatMap(([name, text]) => [...text.matchAll(/^(?:export )?(?:const|let) (\w+)[^=\n]*= new (?:Map|Set)\b/gm)].map(([, variable]) => [name, variable!, text] as const))
-    const written = maps.filter(([, variable, text]) => new RegExp(`\\b${variable}\\.(?:set|add)\\(`).test(text)).map(([name, variable]) => `${name}: ${variable}`)
+    const maps = [...sources].flatMap(([name, text]) =>
+      [...text.matchAll(/^(?:export )?(?:const|let) (\w+)[^=\n]*= new (?:Map|Set)\b/gm)].map(
+        ([, variable]) => [name, variable!, text] as const
+      )
+    )
+    const written = maps
+      .filter(([, variable, text]) => new RegExp(`\\b${variable}\\.(?:set|add)\\(`).test(text))
+      .map(([name, variable]) => `${name}: ${variable}`)
     expect(written.filter((each) => !unbounded.has(each))).toEqual([])
     expect([...unbounded.keys()].filter((each) => !written.includes(each))).toEqual([])
   })
@@ -70,7 +93,10 @@ describe("caches", () => {
 
 describe("a bounded map", () => {
   it("never holds more than its bytes, forgets what came first, and gives back what it forgets", () => {
-    const map = new BoundedMap<string, string>({ bytes_max: 10_000, bytesOf: (key, value) => 2 * (key.length + value.length) })
+    const map = new BoundedMap<string, string>({
+      bytes_max: 10_000,
+      bytesOf: (key, value) => 2 * (key.length + value.length)
+    })
     for (let i = 0; i < 1_000; i++) {
       map.set(`k${i}`, "x".repeat(i % 700))
       expect(map.bytes).toBeLessThanOrEqual(10_000)

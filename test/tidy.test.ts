@@ -11,10 +11,16 @@ import { readModule, unguardedLookups } from "./support/property-names.ts"
 
 const root = resolve(new URL("..", import.meta.url).pathname)
 const walk = (folder: string): ReadonlyArray<string> =>
-  !existsSync(folder) ? [] : readdirSync(folder).flatMap((entry) => {
-    const path = join(folder, entry)
-    return entry === "node_modules" || entry === "dist" || entry.startsWith(".") ? [] : statSync(path).isDirectory() ? walk(path) : [path]
-  })
+  !existsSync(folder)
+    ? []
+    : readdirSync(folder).flatMap((entry) => {
+        const path = join(folder, entry)
+        return entry === "node_modules" || entry === "dist" || entry.startsWith(".")
+          ? []
+          : statSync(path).isDirectory()
+            ? walk(path)
+            : [path]
+      })
 const folders = ["src", "streams", "engine-sdk", "fixtures", "bench", "test", "scripts"]
 const files = folders.flatMap((folder) => walk(join(root, folder))).filter((path) => /\.(ts|mjs|js)$/.test(path))
 const nameOf = (path: string) => relative(root, path)
@@ -23,37 +29,72 @@ const text = new Map(files.map((path) => [path, readFileSync(path, "utf8")]))
 const codeOf = (path: string) => (text.get(path) ?? "").replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "")
 
 const importsOf = (path: string): ReadonlyArray<string> =>
-  [...codeOf(path).matchAll(/(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g), ...codeOf(path).matchAll(/new URL\(\s*["'](\.{1,2}\/[^"']+\.(?:ts|mjs|js))["']/g)]
-    .map((match) => nameOf(resolve(dirname(path), match[1])))
+  [
+    ...codeOf(path).matchAll(/(?:from|import)\s*\(?\s*["'](\.{1,2}\/[^"']+)["']/g),
+    ...codeOf(path).matchAll(/new URL\(\s*["'](\.{1,2}\/[^"']+\.(?:ts|mjs|js))["']/g)
+  ].map((match) => nameOf(resolve(dirname(path), match[1])))
 const inFolder = (name: string, folder: string) => name.startsWith(`${folder}/`)
 const violations = (rule: (from: string, to: string) => boolean): ReadonlyArray<string> =>
-  files.flatMap((path) => importsOf(path).filter((to) => rule(nameOf(path), to)).map((to) => `${nameOf(path)} -> ${to}`))
+  files.flatMap((path) =>
+    importsOf(path)
+      .filter((to) => rule(nameOf(path), to))
+      .map((to) => `${nameOf(path)} -> ${to}`)
+  )
 
 describe("import directions", () => {
   it("engine-sdk sees none of us", () => {
     expect(violations((from, to) => inFolder(from, "engine-sdk/src") && !inFolder(to, "engine-sdk"))).toEqual([])
   })
   it("engine-sdk uses no Effect", () => {
-    expect(files.filter((path) => inFolder(nameOf(path), "engine-sdk/src") && /from ["'](effect|@effect\/)/.test(codeOf(path))).map(nameOf)).toEqual([])
+    expect(
+      files
+        .filter((path) => inFolder(nameOf(path), "engine-sdk/src") && /from ["'](effect|@effect\/)/.test(codeOf(path)))
+        .map(nameOf)
+    ).toEqual([])
   })
   it("only runtime, main, the command line and tests see adapters", () => {
-    const isAdapter = (name: string) => /^src\/ports\/.*-(lmdb|kafka|sql|http|node|embedded)\.ts$/.test(name) && name !== "src/ports/outbound-http.ts"
-    expect(violations((from, to) => isAdapter(to) && !/^(src\/runtime|src\/main\.ts|src\/cli|streams\/(main|worker|entry)|test|bench)/.test(from) && !isAdapter(from))).toEqual([])
+    const isAdapter = (name: string) =>
+      /^src\/ports\/.*-(lmdb|kafka|sql|http|node|embedded)\.ts$/.test(name) && name !== "src/ports/outbound-http.ts"
+    expect(
+      violations(
+        (from, to) =>
+          isAdapter(to) &&
+          !/^(src\/runtime|src\/main\.ts|src\/cli|streams\/(main|worker|entry)|test|bench)/.test(from) &&
+          !isAdapter(from)
+      )
+    ).toEqual([])
   })
   it("ports know no room", () => {
-    expect(violations((from, to) => inFolder(from, "src/ports") && inFolder(to, "src") && !/^src\/(ports|wire\/errors)/.test(to))).toEqual([])
+    expect(
+      violations(
+        (from, to) => inFolder(from, "src/ports") && inFolder(to, "src") && !/^src\/(ports|wire\/errors)/.test(to)
+      )
+    ).toEqual([])
   })
   it("a room never opens another room's repository", () => {
-    expect(violations((from, to) => /^src\/[^/]+\/.*repository[^/]*\.ts$/.test(to) && from.split("/")[1] !== to.split("/")[1] && inFolder(from, "src") && !/^src\/(runtime|organizations)\//.test(from))).toEqual([])
+    expect(
+      violations(
+        (from, to) =>
+          /^src\/[^/]+\/.*repository[^/]*\.ts$/.test(to) &&
+          from.split("/")[1] !== to.split("/")[1] &&
+          inFolder(from, "src") &&
+          !/^src\/(runtime|organizations)\//.test(from)
+      )
+    ).toEqual([])
   })
   it("src does not depend on tests, benches or fixtures, except the demo and the command line", () => {
-    expect(violations((from, to) => inFolder(from, "src") && /^(test|bench|fixtures)\//.test(to) && !/^src\/(demo|cli)\//.test(from))).toEqual([])
+    expect(
+      violations(
+        (from, to) => inFolder(from, "src") && /^(test|bench|fixtures)\//.test(to) && !/^src\/(demo|cli)\//.test(from)
+      )
+    ).toEqual([])
   })
 })
 
 describe("time and chance", () => {
   /** Places that are services, adapters of the machine, or programs of their own. */
-  const allowed = /^(src\/ports\/|src\/runtime\/|src\/access\/seal\.ts|src\/cli\/|src\/wire\/edges\.ts|src\/demo\/page\/|src\/main\.ts|streams\/(worker|main|entry)|scripts\/|test\/|bench\/|fixtures\/random\.ts|engine-sdk\/src\/collection\/clock\.ts|engine-sdk\/(test|bench)\/)/
+  const allowed =
+    /^(src\/ports\/|src\/runtime\/|src\/access\/seal\.ts|src\/cli\/|src\/wire\/edges\.ts|src\/demo\/page\/|src\/main\.ts|streams\/(worker|main|entry)|scripts\/|test\/|bench\/|fixtures\/random\.ts|engine-sdk\/src\/collection\/clock\.ts|engine-sdk\/(test|bench)\/)/
   it("are read through services only", () => {
     const reads = /\b(Date\.now|Math\.random|randomBytes|randomUUID|new Date\(\))\b|new Date\(\)/
     expect(files.filter((path) => !allowed.test(nameOf(path)) && reads.test(codeOf(path))).map(nameOf)).toEqual([])
@@ -62,13 +103,36 @@ describe("time and chance", () => {
 
 describe("bounds", () => {
   it("no unbounded queue", () => {
-    expect(files.filter((path) => /^(src|streams)\//.test(nameOf(path)) && /(Queue|PubSub|Mailbox)\.unbounded/.test(codeOf(path))).map(nameOf)).toEqual([])
+    expect(
+      files
+        .filter(
+          (path) => /^(src|streams)\//.test(nameOf(path)) && /(Queue|PubSub|Mailbox)\.unbounded/.test(codeOf(path))
+        )
+        .map(nameOf)
+    ).toEqual([])
   })
   it("no switched-off types", () => {
-    expect(files.filter((path) => /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)) && /@ts-(ignore|nocheck|expect-error)|\bas any\b/.test(codeOf(path))).map(nameOf)).toEqual([])
+    expect(
+      files
+        .filter(
+          (path) =>
+            /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)) &&
+            /@ts-(ignore|nocheck|expect-error)|\bas any\b/.test(codeOf(path))
+        )
+        .map(nameOf)
+    ).toEqual([])
   })
   it("no test that is switched off in its text", () => {
-    expect(files.filter((path) => /\.test\.ts$/.test(path) && !path.endsWith("tidy.test.ts") && /\b(it|test|describe)\.(only|todo)\b/.test(codeOf(path))).map(nameOf)).toEqual([])
+    expect(
+      files
+        .filter(
+          (path) =>
+            /\.test\.ts$/.test(path) &&
+            !path.endsWith("tidy.test.ts") &&
+            /\b(it|test|describe)\.(only|todo)\b/.test(codeOf(path))
+        )
+        .map(nameOf)
+    ).toEqual([])
   })
 })
 
@@ -82,8 +146,14 @@ describe("names from outside", () => {
     ["src/analytics-rules/rule-input.ts: PARAMS[kind]", "a kind that the list of kinds holds"],
     ["src/analytics/rollups-repository.ts: views[asked.order]", "an order that the schema of the request allows"],
     ["src/catalog/contract.ts: described[kind]", "the two kinds of sets"],
-    ["src/wire/operation.ts: usualPayloadMedia[options.payloadType ?? \"json\"]", "types of bodies, when the program starts"],
-    ["src/wire/operation.ts: usualSuccessMedia[options.successType ?? \"json\"]", "types of answers, when the program starts"],
+    [
+      'src/wire/operation.ts: usualPayloadMedia[options.payloadType ?? "json"]',
+      "types of bodies, when the program starts"
+    ],
+    [
+      'src/wire/operation.ts: usualSuccessMedia[options.successType ?? "json"]',
+      "types of answers, when the program starts"
+    ],
     ["src/console/attempts.ts: limits[kind]", "the two kinds of attempts"],
     ["src/events/accept-batch.ts: requirements[event.type]", "a type that the set of types holds"],
     ["src/health/verdict.ts: sentences[name]", "names of counters, of ours"],
@@ -105,33 +175,52 @@ describe("names from outside", () => {
     ["src/wire/route.ts: raw[name]", "names in paths of operations, of ours"],
     ["src/wire/zstd-frames.ts: HEADER_BYTES[part]", "the part that is being read, of ours"],
     ["streams/erasure/linking.ts: entries[topic]", "names of topics, of ours"],
-    ["streams/replays/coordinator.ts: sum[prefix + name]", "names of counters, of ours"],
+    ["streams/replays/coordinator.ts: sum[prefix + name]", "names of counters, of ours"]
   ])
   it("are asked of maps, or behind `Object.hasOwn`", () => {
-    const modules = files.filter((path) => /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)) && path.endsWith(".ts")).map((path) => readModule(nameOf(path), text.get(path) ?? ""))
+    const modules = files
+      .filter((path) => /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)) && path.endsWith(".ts"))
+      .map((path) => readModule(nameOf(path), text.get(path) ?? ""))
     const found = unguardedLookups(modules, (from, written) => relative(root, resolve(root, dirname(from), written)))
     expect(found.filter((lookup) => !allowed.has(lookup))).toEqual([])
     expect([...allowed.keys()].filter((lookup) => !found.includes(lookup))).toEqual([])
   })
   it("are noticed: a table, an import of one, a JSON object, and not what is guarded", () => {
     const modules = [
-      readModule("a.ts", "export const TABLE: Readonly<Record<string, string>> = { a: \"b\" } as const\nexport const f = (word: string) => TABLE[word] ?? (word in TABLE)"),
-      readModule("b.ts", "import { TABLE as T } from \"./a.ts\"\nexport const f = (word: string) => T[word]!"),
-      readModule("c.ts", "export const f = (document: { readonly [key: string]: unknown }, name: string) => { const own = document[name]; return own }"),
-      readModule("d.ts", "const OTHER = { a: 1 }\nexport const f = (word: string, list: string[], i: number) => [Object.hasOwn(OTHER, word) ? OTHER[word as \"a\"] : OTHER[\"a\"], list[i], new Map([[word, 1]]).get(word)]"),
+      readModule(
+        "a.ts",
+        'export const TABLE: Readonly<Record<string, string>> = { a: "b" } as const\nexport const f = (word: string) => TABLE[word] ?? (word in TABLE)'
+      ),
+      readModule("b.ts", 'import { TABLE as T } from "./a.ts"\nexport const f = (word: string) => T[word]!'),
+      readModule(
+        "c.ts",
+        "export const f = (document: { readonly [key: string]: unknown }, name: string) => { const own = document[name]; return own }"
+      ),
+      readModule(
+        "d.ts",
+        'const OTHER = { a: 1 }\nexport const f = (word: string, list: string[], i: number) => [Object.hasOwn(OTHER, word) ? OTHER[word as "a"] : OTHER["a"], list[i], new Map([[word, 1]]).get(word)]'
+      )
     ]
-    expect(unguardedLookups(modules, (_from, written) => written.slice(2))).toEqual(["a.ts: TABLE[word]", "b.ts: T[word]", "c.ts: document[name]", "d.ts: OTHER[word as \"a\"]"].slice(0, 3))
+    expect(unguardedLookups(modules, (_from, written) => written.slice(2))).toEqual(
+      ["a.ts: TABLE[word]", "b.ts: T[word]", "c.ts: document[name]", 'd.ts: OTHER[word as "a"]'].slice(0, 3)
+    )
   })
 })
 
 describe("garbage stays young", () => {
   const own = files.filter((path) => /^(src|streams|engine-sdk\/src)\//.test(nameOf(path)))
   it("no handler makes a generator function for each request", () => {
-    expect(own.filter((path) => /implement\([\w.]+, (async )?\([^()]*\)[^=]*=>\s*Effect\.gen\(function\*/.test(codeOf(path))).map(nameOf)).toEqual([])
+    expect(
+      own
+        .filter((path) =>
+          /implement\(\s*[\w.]+,\s+(async )?\([^()]*\)[^=]*=>\s*Effect\.gen\(function\*/.test(codeOf(path))
+        )
+        .map(nameOf)
+    ).toEqual([])
   })
   it("no property is set to a function that is written there, but once at the start", () => {
     const once = new Set(["src/demo/page/page.js", "src/ports/kafka/client.ts", "src/ports/kafka/codecs.ts"])
-    const set = /(\.[#\w]+|\w\]) (\?\?)?= (async )?(\([^()\n]*\)(: [^=\n]+)? =>|\w+ =>|function\b)/
+    const set = /(\.[#\w]+|\w\]) (\?\?)?=\s+(async )?(\([^()]*\)(: [^=\n]+)? =>|\w+ =>|function\b)/
     expect(own.filter((path) => !once.has(nameOf(path)) && set.test(codeOf(path))).map(nameOf)).toEqual([])
   })
 })
@@ -139,28 +228,51 @@ describe("garbage stays young", () => {
 describe("files", () => {
   it("none is an orphan", () => {
     const reached = new Set(files.flatMap((path) => importsOf(path)))
-    const entries = /(\.test\.ts|\.config\.ts|^(engine-sdk\/)?scripts\/|^src\/main\.ts|^src\/demo\/page\/|^engine-sdk\/src\/mod\.ts|^engine-sdk\/examples\/|^fixtures\/main\.ts|^bench\/|^streams\/main\.ts)/
+    const entries =
+      /(\.test\.ts|\.config\.ts|^(engine-sdk\/)?scripts\/|^src\/main\.ts|^src\/demo\/page\/|^engine-sdk\/src\/mod\.ts|^engine-sdk\/examples\/|^fixtures\/main\.ts|^bench\/|^streams\/main\.ts)/
     const exported = readFileSync(join(root, "engine-sdk/deno.json"), "utf8")
     // A program of its own is named by the file that starts it.
-    const isStarted = (name: string) => files.some((path) => nameOf(path) !== name && (text.get(path) ?? "").includes(`${name.split("/").pop()}"`))
-    expect(files.map(nameOf).filter((name) => !reached.has(name) && !isStarted(name) && !entries.test(name) && !exported.includes(name.replace(/^engine-sdk\//, "./")))).toEqual([])
+    const isStarted = (name: string) =>
+      files.some((path) => nameOf(path) !== name && (text.get(path) ?? "").includes(`${name.split("/").pop()}"`))
+    expect(
+      files
+        .map(nameOf)
+        .filter(
+          (name) =>
+            !reached.has(name) &&
+            !isStarted(name) &&
+            !entries.test(name) &&
+            !exported.includes(name.replace(/^engine-sdk\//, "./"))
+        )
+    ).toEqual([])
   })
   it("export no value that nobody imports", () => {
     const written = (from: string, to: string) => relative(root, resolve(root, dirname(from), to))
     // Programs that read the packed package are not of these files.
-    const modules = files.filter((path) => !inFolder(nameOf(path), "test/package/programs")).map((path) => readExports(nameOf(path), text.get(path) ?? ""))
-    const entries = Object.values((JSON.parse(readFileSync(join(root, "engine-sdk/deno.json"), "utf8")) as { readonly exports: Record<string, string> }).exports).map((path) => join("engine-sdk", path))
+    const modules = files
+      .filter((path) => !inFolder(nameOf(path), "test/package/programs"))
+      .map((path) => readExports(nameOf(path), text.get(path) ?? ""))
+    const entries = Object.values(
+      (
+        JSON.parse(readFileSync(join(root, "engine-sdk/deno.json"), "utf8")) as {
+          readonly exports: Record<string, string>
+        }
+      ).exports
+    ).map((path) => join("engine-sdk", path))
     // A contract names the shapes of its wire, also those that only its own operations use.
     expect(unusedExports(modules, entries, written).filter((found) => !/\/contract\.ts: /.test(found))).toEqual([])
   })
   it("export nothing in vain: what is asked of a namespace, passed on, destructured", () => {
     const modules = [
-      readExports("a.ts", "export const one = 1, { two, three: [four] } = f()\nexport class Five {}\nexport type Six = 6\nconst seven = 7\nexport { seven as eight }"),
-      readExports("b.ts", "export * from \"./a.ts\"\nexport const own = 1"),
-      readExports("c.ts", "import * as b from \"./b.ts\"\nconst x = b.two + other.b.one"),
-      readExports("d.ts", "const { four } = await import(\"./a.ts\")"),
+      readExports(
+        "a.ts",
+        "export const one = 1, { two, three: [four] } = f()\nexport class Five {}\nexport type Six = 6\nconst seven = 7\nexport { seven as eight }"
+      ),
+      readExports("b.ts", 'export * from "./a.ts"\nexport const own = 1'),
+      readExports("c.ts", 'import * as b from "./b.ts"\nconst x = b.two + other.b.one'),
+      readExports("d.ts", 'const { four } = await import("./a.ts")'),
       readExports("e.ts", "export const all = 1"),
-      readExports("f.ts", "import * as e from \"./e.ts\"\nObject.keys(e)"),
+      readExports("f.ts", 'import * as e from "./e.ts"\nObject.keys(e)')
     ]
     const written = (_from: string, to: string) => to.slice(2)
     expect(unusedExports(modules, [], written)).toEqual(["a.ts: Five", "a.ts: eight", "a.ts: one", "b.ts: own"])
@@ -172,20 +284,57 @@ describe("files", () => {
       "engine-sdk/src/search/execution.ts engine-sdk/src/search/injecting.ts",
       "engine-sdk/src/search/filters.ts engine-sdk/src/search/joins.ts",
       "streams/processors/attribution/makers.ts streams/processors/attribution/popularity.ts streams/processors/attribution/rollups.ts streams/processors/attribution/rules.ts",
-      "streams/processors/attribution/state.ts streams/processors/attribution/step.ts streams/processors/attribution/stored.ts",
+      "streams/processors/attribution/state.ts streams/processors/attribution/step.ts streams/processors/attribution/stored.ts"
     ]
-    const found = circlesOf(new Map(files.map((path) => [nameOf(path), importsOf(path)]))).map((circle) => circle.join(" "))
+    const found = circlesOf(new Map(files.map((path) => [nameOf(path), importsOf(path)]))).map((circle) =>
+      circle.join(" ")
+    )
     expect(found).toEqual(owed)
   })
   it("form circles that are noticed", () => {
-    expect(circlesOf(new Map([["a", ["b", "d"]], ["b", ["c"]], ["c", ["a"]], ["d", ["e"]], ["e", ["d", "f"]], ["f", []], ["g", ["g", "a"]]]))).toEqual([["a", "b", "c"], ["d", "e"], ["g"]])
+    expect(
+      circlesOf(
+        new Map([
+          ["a", ["b", "d"]],
+          ["b", ["c"]],
+          ["c", ["a"]],
+          ["d", ["e"]],
+          ["e", ["d", "f"]],
+          ["f", []],
+          ["g", ["g", "a"]]
+        ])
+      )
+    ).toEqual([["a", "b", "c"], ["d", "e"], ["g"]])
   })
   it("none names this machine or a registry", () => {
-    const machine = new RegExp(["/wo" + "rk/", "/fa" + "rm/", "registry\\.npm" + "js", "repo1?\\.mav" + "en", "deb\\.deb" + "ian", "pypi\\.o" + "rg"].join("|"))
+    const machine = new RegExp(
+      [
+        "/wo" + "rk/",
+        "/fa" + "rm/",
+        "registry\\.npm" + "js",
+        "repo1?\\.mav" + "en",
+        "deb\\.deb" + "ian",
+        "pypi\\.o" + "rg"
+      ].join("|")
+    )
     expect(files.filter((path) => machine.test(text.get(path) ?? "")).map(nameOf)).toEqual([])
-    for (const lock of ["package-lock.json", "test/package/runtimes/package-lock.json"]) expect(/"resolved": "http/.test(readFileSync(join(root, lock), "utf8"))).toBe(false)
+    for (const lock of ["package-lock.json", "test/package/runtimes/package-lock.json"])
+      expect(/"resolved": "http/.test(readFileSync(join(root, lock), "utf8"))).toBe(false)
+  })
+  it("have no comment wider than 120 columns, which the formatter leaves as it is", () => {
+    const wide = /^\s*(\/\*\*?|\*|\/\/) .{1,}$/
+    const found = files.flatMap((path) =>
+      (text.get(path) ?? "")
+        .split("\n")
+        .flatMap((line, i) =>
+          line.length > 120 && wide.test(line) && !/https?:|oxlint/.test(line) ? [`${nameOf(path)}:${i + 1}`] : []
+        )
+    )
+    expect(found).toEqual([])
   })
   it("names no unit-less helper drawers", () => {
-    expect(files.map(nameOf).filter((name) => /(^|\/)(utils?|helpers?|common|manager|data)(\.ts|\/)/.test(name))).toEqual([])
+    expect(
+      files.map(nameOf).filter((name) => /(^|\/)(utils?|helpers?|common|manager|data)(\.ts|\/)/.test(name))
+    ).toEqual([])
   })
 })

@@ -1,4 +1,7 @@
-/** Builds and runs the Lucene peer: Maven resolves it once into a folder of the temporary directory, one JVM does the work on one thread. */
+/**
+ * Builds and runs the Lucene peer: Maven resolves it once into a folder of the temporary directory, one JVM does the
+ * work on one thread.
+ */
 import { spawnSync } from "node:child_process"
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -6,11 +9,28 @@ import { dirname, join } from "node:path"
 import { fileURLToPath } from "node:url"
 import type { Texts } from "../texts.ts"
 
-export interface PeerFigures { readonly import_docs_per_s: number; readonly index_bytes_per_doc: number; readonly qps: number; readonly p50_ms: number; readonly p95_ms: number; readonly p99_ms: number; readonly queries: ReadonlyArray<{ readonly ms: number; readonly found: number; readonly ids: ReadonlyArray<string>; readonly facets: Readonly<Record<string, ReadonlyArray<readonly [string, number]>>> }> }
+export interface PeerFigures {
+  readonly import_docs_per_s: number
+  readonly index_bytes_per_doc: number
+  readonly qps: number
+  readonly p50_ms: number
+  readonly p95_ms: number
+  readonly p99_ms: number
+  readonly queries: ReadonlyArray<{
+    readonly ms: number
+    readonly found: number
+    readonly ids: ReadonlyArray<string>
+    readonly facets: Readonly<Record<string, ReadonlyArray<readonly [string, number]>>>
+  }>
+}
 
 /** Why the lane cannot run here, or undefined. */
 export const luceneMissing = (): string | undefined =>
-  spawnSync("java", ["-version"]).status !== 0 ? "no Java" : spawnSync("mvn", ["-version"]).status !== 0 ? "no Maven" : undefined
+  spawnSync("java", ["-version"]).status !== 0
+    ? "no Java"
+    : spawnSync("mvn", ["-version"]).status !== 0
+      ? "no Maven"
+      : undefined
 
 /** Jars and classes, resolved once per machine and version of the source. */
 const build = (): string => {
@@ -20,7 +40,10 @@ const build = (): string => {
   if (existsSync(built)) return built
   const fresh = mkdtempSync(join(tmpdir(), "dowser-lucene-build-"))
   cpSync(source, fresh, { recursive: true })
-  for (const args of [["dependency:copy-dependencies", "-DincludeScope=runtime", `-DoutputDirectory=${join(fresh, "lib")}`], ["compile"]]) {
+  for (const args of [
+    ["dependency:copy-dependencies", "-DincludeScope=runtime", `-DoutputDirectory=${join(fresh, "lib")}`],
+    ["compile"]
+  ]) {
     const run = spawnSync("mvn", ["-B", "-ntp", "-q", ...args], { cwd: fresh, encoding: "utf8" })
     if (run.status !== 0) throw new Error(`Maven failed: ${(run.stdout + run.stderr).slice(-600)}`)
   }
@@ -30,7 +53,12 @@ const build = (): string => {
   return built
 }
 
-export const runLucene = (input: { readonly documents: Texts; readonly schema: unknown; readonly queries: ReadonlyArray<unknown>; readonly warm: ReadonlyArray<unknown> }): PeerFigures => {
+export const runLucene = (input: {
+  readonly documents: Texts
+  readonly schema: unknown
+  readonly queries: ReadonlyArray<unknown>
+  readonly warm: ReadonlyArray<unknown>
+}): PeerFigures => {
   const built = build()
   const work = mkdtempSync(join(tmpdir(), "dowser-lucene-run-"))
   try {
@@ -39,9 +67,23 @@ export const runLucene = (input: { readonly documents: Texts; readonly schema: u
       return join(work, name)
     }
     mkdirSync(join(work, "index"))
-    const run = spawnSync("java", ["-Xmx3g", "-XX:+UseSerialGC", "-cp", `${join(built, "lib", "*")}:${join(built, "target", "classes")}`, "dowser.LucenePeer",
-      file("docs.jsonl", input.documents.bytes()), file("schema.json", JSON.stringify(input.schema)), file("queries.jsonl", input.queries.map((each) => JSON.stringify(each)).join("\n")),
-      file("warm.jsonl", input.warm.map((each) => JSON.stringify(each)).join("\n")), join(work, "out.json"), join(work, "index")], { encoding: "utf8", maxBuffer: 1 << 26 })
+    const run = spawnSync(
+      "java",
+      [
+        "-Xmx3g",
+        "-XX:+UseSerialGC",
+        "-cp",
+        `${join(built, "lib", "*")}:${join(built, "target", "classes")}`,
+        "dowser.LucenePeer",
+        file("docs.jsonl", input.documents.bytes()),
+        file("schema.json", JSON.stringify(input.schema)),
+        file("queries.jsonl", input.queries.map((each) => JSON.stringify(each)).join("\n")),
+        file("warm.jsonl", input.warm.map((each) => JSON.stringify(each)).join("\n")),
+        join(work, "out.json"),
+        join(work, "index")
+      ],
+      { encoding: "utf8", maxBuffer: 1 << 26 }
+    )
     if (run.status !== 0) throw new Error(`The Lucene peer failed: ${run.stderr.slice(-800)}`)
     return JSON.parse(readFileSync(join(work, "out.json"), "utf8")) as PeerFigures
   } finally {

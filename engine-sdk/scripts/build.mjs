@@ -10,7 +10,9 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)))
 const dist = join(root, "dist")
 rmSync(dist, { recursive: true, force: true })
 const compiler = join(dirname(createRequire(import.meta.url).resolve("typescript/package.json")), "bin", "tsc")
-const { status } = spawnSync(process.execPath, [compiler, "-p", join(root, "tsconfig.build.json")], { stdio: ["ignore", 2, 2] })
+const { status } = spawnSync(process.execPath, [compiler, "-p", join(root, "tsconfig.build.json")], {
+  stdio: ["ignore", 2, 2]
+})
 if (status !== 0) process.exit(status ?? 1)
 
 // The compiler rewrites imports of programs; these two kinds of names it leaves as they are.
@@ -18,6 +20,8 @@ const names = { ".d.ts": /((?:from|import\()\s*"\.{1,2}\/[^"]+)\.ts"/g, ".js": /
 for (const name of readdirSync(dist, { recursive: true })) {
   const kind = Object.keys(names).find((ending) => name.endsWith(ending))
   if (kind === undefined) continue
-  const file = join(dist, name), text = readFileSync(file, "utf8"), rewritten = text.replace(names[kind], '$1.js"')
+  const file = join(dist, name),
+    text = readFileSync(file, "utf8"),
+    rewritten = text.replace(names[kind], '$1.js"')
   if (rewritten !== text) writeFileSync(file, rewritten)
 }

@@ -1,11 +1,12 @@
 /**
- * What is remembered of what came from outside: a map with a bound in bytes, which every cache of the package and of its
- * host declares (`test/caches.test.ts` lists them). Entries leave in the order in which they came; a look moves nothing,
- * so that it costs what a look into a `Map` costs.
+ * What is remembered of what came from outside: a map with a bound in bytes, which every cache of the package and of
+ * its host declares (`test/caches.test.ts` lists them). Entries leave in the order in which they came; a look moves
+ * nothing, so that it costs what a look into a `Map` costs.
  */
 export interface Bounds<K, V> {
   readonly bytes_max: number
-  /** What an entry holds, about: two bytes a character, and what its objects take. Asked once, when it is put. */ readonly bytesOf: (key: K, value: V) => number
+  /** What an entry holds, about: two bytes a character, and what its objects take. Asked once, when it is put. */
+  readonly bytesOf: (key: K, value: V) => number
 }
 /** Of an entry itself, beside what it holds. */
 const ENTRY_bytes = 64
@@ -20,10 +21,18 @@ export class BoundedMap<K, V> {
     this.bytes_max = bytes_max
     this.#bytesOf = bytesOf
   }
-  get bytes(): number { return this.#bytes }
-  get size(): number { return this.#entries.size }
-  get(key: K): V | undefined { return this.#entries.get(key)?.value }
-  has(key: K): boolean { return this.#entries.has(key) }
+  get bytes(): number {
+    return this.#bytes
+  }
+  get size(): number {
+    return this.#entries.size
+  }
+  get(key: K): V | undefined {
+    return this.#entries.get(key)?.value
+  }
+  has(key: K): boolean {
+    return this.#entries.has(key)
+  }
   /** One that is larger than the bound is not kept. */
   set(key: K, value: V): void {
     this.delete(key)

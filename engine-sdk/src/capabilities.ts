@@ -3,13 +3,31 @@
  * `composed` (the host supplies it from this package over what the engine returns) or `none` (refused, never ignored).
  */
 export type Capability =
-  | "typo_candidates" | "prefix_typo" | "infix" | "token_dropping" | "text_score_values" | "exact_ties" | "facet_counts"
-  | "distinct_values" | "group_totals" | "array_grouping" | "joins" | "geo_polygon" | "vector_index" | "radial_vector" | "hybrid"
-  | "highlight" | "per_element_filters" | "stable_scan" | "by_filter_write_with_ids" | "conditional_write"
+  | "typo_candidates"
+  | "prefix_typo"
+  | "infix"
+  | "token_dropping"
+  | "text_score_values"
+  | "exact_ties"
+  | "facet_counts"
+  | "distinct_values"
+  | "group_totals"
+  | "array_grouping"
+  | "joins"
+  | "geo_polygon"
+  | "vector_index"
+  | "radial_vector"
+  | "hybrid"
+  | "highlight"
+  | "per_element_filters"
+  | "stable_scan"
+  | "by_filter_write_with_ids"
+  | "conditional_write"
 export type Grade = "exact" | "approximate" | "composed" | "none"
 export interface Capabilities {
   readonly kind: string
-  /** Searches hold the calling thread until they are done: several plans cost no less in one call than one by one. */ readonly searchesOnCaller?: boolean
+  /** Searches hold the calling thread until they are done: several plans cost no less in one call than one by one. */
+  readonly searchesOnCaller?: boolean
   readonly grades: Readonly<Record<Capability, Grade>>
   readonly limits: {
     /** Deepest reachable hit. */ readonly window_max: number

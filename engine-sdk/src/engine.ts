@@ -32,13 +32,24 @@ export interface SchemaChange {
 }
 
 /** `collection` is absent where even its name cannot be read, `namespace` is empty where not even that can. */
-export interface StoredDamage { readonly namespace: Namespace; readonly collection?: string; readonly message: string }
-export interface WriteOptions { readonly returnDocuments?: boolean; readonly keeps?: KeepLimits | undefined }
+export interface StoredDamage {
+  readonly namespace: Namespace
+  readonly collection?: string
+  readonly message: string
+}
+export interface WriteOptions {
+  readonly returnDocuments?: boolean
+  readonly keeps?: KeepLimits | undefined
+}
 
-export interface WriteVerdict { readonly id?: string; readonly result: Result<Written> }
+export interface WriteVerdict {
+  readonly id?: string
+  readonly result: Result<Written>
+}
 export interface Written {
   readonly id: string
-  /** The stored document after the write (before it, for a delete). Present when asked by `returnDocuments`. */ readonly document?: Document
+  /** The stored document after the write (before it, for a delete). Present when asked by `returnDocuments`. */
+  readonly document?: Document
   /** False for an update that changed nothing. */ readonly changed: boolean
 }
 
@@ -49,48 +60,87 @@ export interface ScanRequest {
   /** Opaque position of the last document of the page before. */ readonly after?: number
   readonly limit: number
 }
-export interface ScanPage { readonly documents: ReadonlyArray<Document>; /** Ids in the same order. */ readonly ids: ReadonlyArray<string>; /** undefined when this was the last page. */ readonly next: number | undefined }
+export interface ScanPage {
+  readonly documents: ReadonlyArray<Document>
+  /** Ids in the same order. */ readonly ids: ReadonlyArray<string>
+  /** undefined when this was the last page. */ readonly next: number | undefined
+}
 
-export interface CollectionUsage { readonly documents: number; readonly segments: number; readonly index_bytes: number; readonly document_bytes: number; readonly open: boolean; /** Vector fields of an open collection, where the engine knows. */ readonly vectors?: ReadonlyArray<VectorUsage> }
+export interface CollectionUsage {
+  readonly documents: number
+  readonly segments: number
+  readonly index_bytes: number
+  readonly document_bytes: number
+  readonly open: boolean
+  /** Vector fields of an open collection, where the engine knows. */ readonly vectors?: ReadonlyArray<VectorUsage>
+}
 /** How a vector field is searched: `approximate` of its `vectors` through an index, the rest one by one. */
 export interface VectorUsage {
   readonly field: string
   readonly vectors: number
   readonly approximate: number
   /** Of the approximate index; part of `index_bytes`. */ readonly graph_bytes: number
-  /** Share of the true ten nearest among those found, the worst index of the field; 1 while everything is exact. */ readonly recall: number
+  /** Share of the true ten nearest among those found, the worst index of the field; 1 while everything is exact. */
+  readonly recall: number
   /** Why something is searched exactly although it is large. */ readonly note?: string
 }
 
 export interface SearchEngine {
   capabilities(): Capabilities
   /** Conflict when the name is taken. `created_at_s` comes from the caller: engines have no clock. */
-  createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number, keeps?: KeepLimits): Promise<Result<CollectionInfo>>
+  createCollection(
+    namespace: Namespace,
+    schema: CollectionSchema,
+    created_at_s: number,
+    keeps?: KeepLimits
+  ): Promise<Result<CollectionInfo>>
   /** Everything is validated against the new schema before anything changes. */
-  alterCollection(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>>
+  alterCollection(
+    namespace: Namespace,
+    name: string,
+    change: SchemaChange,
+    keeps?: KeepLimits
+  ): Promise<Result<CollectionInfo>>
   /** Answers the collection as it was. */
   dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>>
   /** Newest first. No cost beyond the list. */
   listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo>
   describeCollection(namespace: Namespace, name: string): CollectionInfo | undefined
   /** One verdict per operation, in order. Durable and visible to the next search when the promise settles. */
-  write(namespace: Namespace, collection: string, operations: ReadonlyArray<WriteOperation>, options?: WriteOptions): Promise<Result<ReadonlyArray<WriteVerdict>>>
+  write(
+    namespace: Namespace,
+    collection: string,
+    operations: ReadonlyArray<WriteOperation>,
+    options?: WriteOptions
+  ): Promise<Result<ReadonlyArray<WriteVerdict>>>
   /**
-   * One answer or one failure per plan, in order. All plans of a call share the longest `cutoff_ms` among them, or what the
-   * budget leaves: a plan for which nothing is left is answered cut off.
+   * One answer or one failure per plan, in order. All plans of a call share the longest `cutoff_ms` among them, or what
+   * the budget leaves: a plan for which nothing is left is answered cut off.
    */
-  search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget?: SearchBudget): Awaitable<ReadonlyArray<Result<SearchAnswer>>>
+  search(
+    namespace: Namespace,
+    plans: ReadonlyArray<SearchPlan>,
+    budget?: SearchBudget
+  ): Awaitable<ReadonlyArray<Result<SearchAnswer>>>
   union(namespace: Namespace, plan: UnionPlan, budget?: SearchBudget): Awaitable<Result<UnionAnswer>>
   /** Documents in insertion order, page by page; a page is one consistent moment. */
   scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>>
   /** undefined where there is no such document. */
-  get(namespace: Namespace, collection: string, ids: ReadonlyArray<string>, selection?: Selection): Awaitable<Result<ReadonlyArray<Document | undefined>>>
+  get(
+    namespace: Namespace,
+    collection: string,
+    ids: ReadonlyArray<string>,
+    selection?: Selection
+  ): Awaitable<Result<ReadonlyArray<Document | undefined>>>
   usage(namespace: Namespace, name: string): CollectionUsage | undefined
-  /** Words and roots of a stemming dictionary that fields may name; undefined removes it. Only engines that analyse text themselves have it. */
+  /**
+   * Words and roots of a stemming dictionary that fields may name; undefined removes it. Only engines that analyse text
+   * themselves have it.
+   */
   setDictionary?(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
   /**
-   * Words of a stemming dictionary; undefined removes it. Engines keep it in memory only: a host repeats it after opening,
-   * before the first use of a collection whose fields name it.
+   * Words of a stemming dictionary; undefined removes it. Engines keep it in memory only: a host repeats it after
+   * opening, before the first use of a collection whose fields name it.
    */
   setDictionary?(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
   /** What cannot be read of what is stored, as far as it was looked at. */

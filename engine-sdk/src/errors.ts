@@ -2,45 +2,105 @@
  * Every failure an engine can answer, as one closed union. An engine never throws these: it returns them,
  * one per plan or per write, so that one bad item does not disturb its neighbours. Anything thrown is a defect.
  */
-export type EngineError = Invalid | NotFound | Conflict | CapReached | Damaged | CapabilityMissing | Overloaded | Unavailable | TimedOut
+export type EngineError =
+  | Invalid
+  | NotFound
+  | Conflict
+  | CapReached
+  | Damaged
+  | CapabilityMissing
+  | Overloaded
+  | Unavailable
+  | TimedOut
 
 /** The request is wrong. `message` is what the caller reads; `parameter` names what to change. */
-export interface Invalid { readonly kind: "Invalid"; readonly message: string; readonly parameter?: string }
-export interface NotFound { readonly kind: "NotFound"; readonly message: string }
-export interface Conflict { readonly kind: "Conflict"; readonly message: string }
+export interface Invalid {
+  readonly kind: "Invalid"
+  readonly message: string
+  readonly parameter?: string
+}
+export interface NotFound {
+  readonly kind: "NotFound"
+  readonly message: string
+}
+export interface Conflict {
+  readonly kind: "Conflict"
+  readonly message: string
+}
 /** The namespace keeps as much as it may (`KeepLimits`): `limit` of `cap`, as `plan` has it. */
-export interface CapReached { readonly kind: "CapReached"; readonly message: string; readonly cap: KeptThing; readonly limit: number; readonly plan: string }
+export interface CapReached {
+  readonly kind: "CapReached"
+  readonly message: string
+  readonly cap: KeptThing
+  readonly limit: number
+  readonly plan: string
+}
 /** What is stored of a collection cannot be read; others are not concerned. */
-export interface Damaged { readonly kind: "Damaged"; readonly message: string }
+export interface Damaged {
+  readonly kind: "Damaged"
+  readonly message: string
+}
 /** The engine in use cannot do this exactly; refused instead of ignored (components-distributed-engine part 7). */
-export interface CapabilityMissing { readonly kind: "CapabilityMissing"; readonly message: string; readonly capability: Capability; readonly parameter: string }
-export interface Overloaded { readonly kind: "Overloaded"; readonly message: string; readonly retryAfterSeconds: number }
-export interface Unavailable { readonly kind: "Unavailable"; readonly message: string }
-export interface TimedOut { readonly kind: "TimedOut"; readonly message: string }
+export interface CapabilityMissing {
+  readonly kind: "CapabilityMissing"
+  readonly message: string
+  readonly capability: Capability
+  readonly parameter: string
+}
+export interface Overloaded {
+  readonly kind: "Overloaded"
+  readonly message: string
+  readonly retryAfterSeconds: number
+}
+export interface Unavailable {
+  readonly kind: "Unavailable"
+  readonly message: string
+}
+export interface TimedOut {
+  readonly kind: "TimedOut"
+  readonly message: string
+}
 
 import type { Capability } from "./capabilities.ts"
 import type { KeepLimits, KeptThing } from "./keep-limits.ts"
 
-export const invalid = (message: string, parameter?: string): Invalid => parameter === undefined ? { kind: "Invalid", message } : { kind: "Invalid", message, parameter }
+export const invalid = (message: string, parameter?: string): Invalid =>
+  parameter === undefined ? { kind: "Invalid", message } : { kind: "Invalid", message, parameter }
 export const notFound = (message: string): NotFound => ({ kind: "NotFound", message })
 export const conflict = (message: string): Conflict => ({ kind: "Conflict", message })
-export const capReached = (cap: KeptThing, { plan, ...limits }: KeepLimits): CapReached =>
-  ({ kind: "CapReached", message: `The plan ${plan} includes ${cap} up to ${limits[cap] ?? 0}.`, cap, limit: limits[cap] ?? 0, plan })
+export const capReached = (cap: KeptThing, { plan, ...limits }: KeepLimits): CapReached => ({
+  kind: "CapReached",
+  message: `The plan ${plan} includes ${cap} up to ${limits[cap] ?? 0}.`,
+  cap,
+  limit: limits[cap] ?? 0,
+  plan
+})
 
 /** A value or a failure, without exceptions and without a dependency. */
-export type Result<A, E = EngineError> = { readonly ok: true; readonly value: A } | { readonly ok: false; readonly error: E }
+export type Result<A, E = EngineError> =
+  | { readonly ok: true; readonly value: A }
+  | { readonly ok: false; readonly error: E }
 export const ok = <A>(value: A): Result<A, never> => ({ ok: true, value })
 export const fail = <E>(error: E): Result<never, E> => ({ ok: false, error })
 
 /** The status a Typesense-compatible import line, multi-search entry or HTTP answer carries for a failure. */
 export const statusOf = (error: EngineError): number => {
   switch (error.kind) {
-    case "Invalid": case "CapabilityMissing": return 400
-    case "CapReached": return 403
-    case "NotFound": return 404
-    case "Conflict": return 409
-    case "Overloaded": case "Damaged": return 503
-    case "Unavailable": return 502
-    case "TimedOut": return 504
+    case "Invalid":
+    case "CapabilityMissing":
+      return 400
+    case "CapReached":
+      return 403
+    case "NotFound":
+      return 404
+    case "Conflict":
+      return 409
+    case "Overloaded":
+    case "Damaged":
+      return 503
+    case "Unavailable":
+      return 502
+    case "TimedOut":
+      return 504
   }
 }

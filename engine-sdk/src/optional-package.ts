@@ -1,7 +1,7 @@
 /**
  * Packages that some features need and most programs do not have: `lmdb` (disk), `usearch` (approximate vectors),
- * `@orama/stemmers` (roots of words in other languages than English). None is imported by name at load time, so that the
- * engine in memory runs without any of them, and without Node's own modules.
+ * `@orama/stemmers` (roots of words in other languages than English). None is imported by name at load time, so that
+ * the engine in memory runs without any of them, and without Node's own modules.
  */
 
 /** Thrown where a feature was asked for without its package. `message` names both and what to install. */
@@ -14,35 +14,61 @@ export class PackageMissing extends Error {
     this.package = name
   }
 }
-const nameOf = (specifier: string): string => specifier.split("/").slice(0, specifier.startsWith("@") ? 2 : 1).join("/")
+const nameOf = (specifier: string): string =>
+  specifier
+    .split("/")
+    .slice(0, specifier.startsWith("@") ? 2 : 1)
+    .join("/")
 
-/** Node's `require` from here, where there is one: looked up when asked, because a static import would shut out browsers. */
+/**
+ * Node's `require` from here, where there is one: looked up when asked, because a static import would shut out
+ * browsers.
+ */
 const requireHere = (): NodeJS.Require | undefined =>
-  (globalThis as { readonly process?: Partial<NodeJS.Process> }).process?.getBuiltinModule?.("node:module").createRequire(import.meta.url)
+  (globalThis as { readonly process?: Partial<NodeJS.Process> }).process
+    ?.getBuiltinModule?.("node:module")
+    .createRequire(import.meta.url)
 
-/** What to throw when loading failed: PackageMissing where the package itself is not there, else the failure as it came. */
+/**
+ * What to throw when loading failed: PackageMissing where the package itself is not there, else the failure as it came.
+ */
 export const missingPackage = (specifier: string, purpose: string, error: unknown): unknown => {
   const { code, message = "" } = error as { readonly code?: string; readonly message?: string }
-  return (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND") && message.includes(nameOf(specifier)) ? new PackageMissing(specifier, purpose) : error
+  return (code === "MODULE_NOT_FOUND" || code === "ERR_MODULE_NOT_FOUND") && message.includes(nameOf(specifier))
+    ? new PackageMissing(specifier, purpose)
+    : error
 }
-/** The package, loaded synchronously. Throws PackageMissing where it is not installed, and its own error where it cannot be loaded. */
+/**
+ * The package, loaded synchronously. Throws PackageMissing where it is not installed, and its own error where it cannot
+ * be loaded.
+ */
 export const optionalPackage = (specifier: string, purpose: string): unknown => {
   const require = requireHere()
   if (require === undefined) throw new PackageMissing(specifier, purpose)
-  try { return require(specifier) } catch (error) { throw missingPackage(specifier, purpose, error) }
+  try {
+    return require(specifier)
+  } catch (error) {
+    throw missingPackage(specifier, purpose, error)
+  }
 }
-/** By name: looking costs several calls to the file system, and searches ask. At most one entry a package named in the source. */
+/**
+ * By name: looking costs several calls to the file system, and searches ask. At most one entry a package named in the
+ * source.
+ */
 const installed = new Map<string, boolean>()
 /** Whether it is installed, without loading it. Looked up once a program. */
 export const hasOptionalPackage = (specifier: string): boolean => {
   let known = installed.get(specifier)
-  if (known === undefined) installed.set(specifier, known = canResolve(specifier))
+  if (known === undefined) installed.set(specifier, (known = canResolve(specifier)))
   return known
 }
 const canResolve = (specifier: string): boolean => {
   const require = requireHere()
   if (require === undefined) return false
-  try { require.resolve(specifier); return true } catch (error) {
+  try {
+    require.resolve(specifier)
+    return true
+  } catch (error) {
     if ((error as { readonly code?: string }).code === "MODULE_NOT_FOUND") return false
     throw error
   }

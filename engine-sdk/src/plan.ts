@@ -15,7 +15,8 @@ export type Filter =
   | { readonly kind: "and" | "or"; readonly left: Filter; readonly right: Filter }
   | { readonly kind: "not"; readonly filter: Filter }
   /** Every document (`id:*`) or none (a list filter without values). */
-  | { readonly kind: "all" } | { readonly kind: "none" }
+  | { readonly kind: "all" }
+  | { readonly kind: "none" }
   | { readonly kind: "ids"; readonly ids: ReadonlyArray<string> }
   | StringFilter
   | NumberFilter
@@ -23,12 +24,16 @@ export type Filter =
   | { readonly kind: "geo"; readonly field: string; readonly areas: ReadonlyArray<GeoArea> }
   /** A point inside a stored polygon. */
   | { readonly kind: "geo_contains"; readonly field: string; readonly lat: number; readonly lng: number }
-  /** `parent.{…}`: one element of the object array satisfies the whole inner filter. Inner field names are full paths. */
+  /**
+   * `parent.{…}`: one element of the object array satisfies the whole inner filter. Inner field names are full paths.
+   */
   | { readonly kind: "element"; readonly path: string; readonly filter: Filter }
   /** `$Collection(…)`: related to a document of `collection` that matches `filter`. Negation is a `not` around it. */
   | { readonly kind: "join"; readonly collection: string; readonly filter: Filter }
 
-/** Any of `values` suffices; negations are a `not` around the node (and so include documents without the field, 7.2). */
+/**
+ * Any of `values` suffices; negations are a `not` around the node (and so include documents without the field, 7.2).
+ */
 export interface StringFilter {
   readonly kind: "string"
   readonly field: string
@@ -36,22 +41,41 @@ export interface StringFilter {
     /** Analysed with the field's own analyzer. */ readonly tokens: ReadonlyArray<string>
     /** contains: every token somewhere in the field. equals: exactly these tokens. phrase: adjacent, in order. */
     readonly match: "contains" | "equals" | "phrase"
-    /** The last token is a prefix (`pre*`). With `equals`: the value starts with these tokens. */ readonly prefix: boolean
+    /** The last token is a prefix (`pre*`). With `equals`: the value starts with these tokens. */
+    readonly prefix: boolean
   }>
   /** Completions considered per prefix, best first (`max_filter_by_candidates`). */ readonly prefixCandidates: number
 }
 
-/** Any of `ranges` suffices (for arrays: any element). Bounds are inclusive unless `*Open`; int64 bounds may exceed 2^53 and are bigint. */
+/**
+ * Any of `ranges` suffices (for arrays: any element). Bounds are inclusive unless `*Open`; int64 bounds may exceed 2^53
+ * and are bigint.
+ */
 export interface NumberFilter {
   readonly kind: "number"
   readonly field: string
   readonly type: "int32" | "int64" | "float"
-  readonly ranges: ReadonlyArray<{ readonly min: number | bigint; readonly max: number | bigint; readonly minOpen?: boolean; readonly maxOpen?: boolean }>
+  readonly ranges: ReadonlyArray<{
+    readonly min: number | bigint
+    readonly max: number | bigint
+    readonly minOpen?: boolean
+    readonly maxOpen?: boolean
+  }>
 }
 
 export type GeoArea =
-  | { readonly kind: "radius"; readonly lat: number; readonly lng: number; readonly radius_m: number; readonly exactFilterRadius_m: number }
-  | { readonly kind: "polygon"; readonly points: ReadonlyArray<readonly [lat: number, lng: number]>; readonly exactFilterRadius_m: number }
+  | {
+      readonly kind: "radius"
+      readonly lat: number
+      readonly lng: number
+      readonly radius_m: number
+      readonly exactFilterRadius_m: number
+    }
+  | {
+      readonly kind: "polygon"
+      readonly points: ReadonlyArray<readonly [lat: number, lng: number]>
+      readonly exactFilterRadius_m: number
+    }
 
 // ---- text ----------------------------------------------------------------------------------------------------------
 
@@ -64,7 +88,9 @@ export interface QueryField {
 }
 
 /** One spelling of the query to look up: the original, or a synonym variant (zero typos, engine-contract 12.3). */
-export interface TokenList { readonly tokens: ReadonlyArray<string> }
+export interface TokenList {
+  readonly tokens: ReadonlyArray<string>
+}
 
 /** One name of `query_by` as the relevance ranking indexes it: a field, or all fields that start with `prefix`. */
 export interface RelevanceUnit {
@@ -75,8 +101,11 @@ export interface RelevanceUnit {
 }
 /** The named rankings over the relevance index (`relevance/`); raw requests keep the engine-compatible scoring. */
 export interface RelevanceQuery {
-  /** `bm25` is the baseline that every gain of `relevance` is measured against. */ readonly ranking: "relevance" | "bm25"
-  /** What was asked, as written, without exclusions, quotation marks and stopwords of the request. */ readonly text: string
+  /** `bm25` is the baseline that every gain of `relevance` is measured against. */ readonly ranking:
+    | "relevance"
+    | "bm25"
+  /** What was asked, as written, without exclusions, quotation marks and stopwords of the request. */
+  readonly text: string
   /** Other spellings from synonyms. */ readonly variants: ReadonlyArray<string>
   readonly units: ReadonlyArray<RelevanceUnit>
   /** Unknown words may be corrected. */ readonly corrects: boolean
@@ -85,15 +114,17 @@ export interface RelevanceQuery {
 }
 
 export interface TextQuery {
-  /** Set when a named ranking replaces the scoring and matching of words; phrases and exclusions stay as they are. */ readonly relevance?: RelevanceQuery
+  /** Set when a named ranking replaces the scoring and matching of words; phrases and exclusions stay as they are. */
+  readonly relevance?: RelevanceQuery
   /** In the order of weight. Never empty. */ readonly fields: ReadonlyArray<QueryField>
   /**
-   * Analysed (and stemmed) with the analyzer of the highest-weighted field. Empty with phrases = only phrases were asked.
-   * Empty without phrases = every document but the excluded ones, each with text match 100 (only exclusions were asked, or
-   * a curation took every word).
+   * Analysed (and stemmed) with the analyzer of the highest-weighted field. Empty with phrases = only phrases were
+   * asked. Empty without phrases = every document but the excluded ones, each with text match 100 (only exclusions were
+   * asked, or a curation took every word).
    */
   readonly tokens: ReadonlyArray<string>
-  /** The same words before stemming, for highlighting; same length as `tokens`. */ readonly surface: ReadonlyArray<string>
+  /** The same words before stemming, for highlighting; same length as `tokens`. */
+  readonly surface: ReadonlyArray<string>
   readonly phrases: ReadonlyArray<ReadonlyArray<string>>
   readonly excluded: ReadonlyArray<ReadonlyArray<string>>
   readonly synonyms: ReadonlyArray<{
@@ -109,7 +140,9 @@ export interface TextQuery {
   readonly minLen2Typo: number
   readonly typoTokensThreshold: number
   readonly dropTokensThreshold: number
-  readonly dropTokensMode: { readonly kind: "right_to_left" | "left_to_right" } | { readonly kind: "both_sides"; readonly tokens_max: number }
+  readonly dropTokensMode:
+    | { readonly kind: "right_to_left" | "left_to_right" }
+    | { readonly kind: "both_sides"; readonly tokens_max: number }
   readonly splitJoinTokens: "off" | "fallback" | "always"
   readonly typosForNumericalTokens: boolean
   readonly typosForAlphaNumericalTokens: boolean
@@ -125,7 +158,10 @@ export interface VectorQuery {
   readonly field: string
   readonly vector: ReadonlyArray<number> | undefined
   /** Use this document's vector and leave the document out. */ readonly likeId?: string
-  /** Texts (or one base64 image) to embed into `vector` before the plan reaches an engine: the host's work. Averaged, or weighted where weights are given. */
+  /**
+   * Texts (or one base64 image) to embed into `vector` before the plan reaches an engine: the host's work. Averaged, or
+   * weighted where weights are given.
+   */
   readonly embed?: { readonly texts: ReadonlyArray<string>; readonly weights: ReadonlyArray<number> }
   readonly k: number
   readonly alpha: number
@@ -140,8 +176,21 @@ export interface VectorQuery {
 export type SortOrder = "asc" | "desc"
 export type SortKey = { readonly order: SortOrder } & (
   | { readonly kind: "text_match"; readonly buckets?: number; readonly bucketSize?: number }
-  | { readonly kind: "field"; readonly field: string; readonly type: ScalarType; readonly missing: "normal" | "first" | "last"; readonly decay?: Decay }
-  | { readonly kind: "geo"; readonly field: string; readonly lat: number; readonly lng: number; readonly excludeRadius_m: number; readonly precision_m: number }
+  | {
+      readonly kind: "field"
+      readonly field: string
+      readonly type: ScalarType
+      readonly missing: "normal" | "first" | "last"
+      readonly decay?: Decay
+    }
+  | {
+      readonly kind: "geo"
+      readonly field: string
+      readonly lat: number
+      readonly lng: number
+      readonly excludeRadius_m: number
+      readonly precision_m: number
+    }
   | { readonly kind: "eval"; readonly cases: ReadonlyArray<{ readonly filter: Filter; readonly score: number }> }
   | { readonly kind: "vector_distance"; readonly buckets?: number; readonly bucketSize?: number }
   | { readonly kind: "vector_query"; readonly query: VectorQuery }
@@ -155,25 +204,47 @@ export type SortKey = { readonly order: SortOrder } & (
   /** `$Collection(key)`: the best related value for the direction. */
   | { readonly kind: "join"; readonly collection: string; readonly key: SortKey }
 )
-export interface Decay { readonly func: "gauss" | "exp" | "linear" | "diff"; readonly origin: number; readonly scale: number; readonly offset: number; readonly decay: number }
+export interface Decay {
+  readonly func: "gauss" | "exp" | "linear" | "diff"
+  readonly origin: number
+  readonly scale: number
+  readonly offset: number
+  readonly decay: number
+}
 
 export interface FacetRequest {
   readonly field: string
   /** Half-open `[from, to)`, labelled; empty = by value. */
   readonly ranges: ReadonlyArray<{ readonly label: string; readonly from: number; readonly to: number }>
-  readonly order: { readonly kind: "count" } | { readonly kind: "alpha"; readonly order: SortOrder } | { readonly kind: "field"; readonly field: string; readonly order: SortOrder }
+  readonly order:
+    | { readonly kind: "count" }
+    | { readonly kind: "alpha"; readonly order: SortOrder }
+    | { readonly kind: "field"; readonly field: string; readonly order: SortOrder }
   readonly topK: boolean
   readonly strategy: "automatic" | "exhaustive" | "top_values"
   readonly returnParent: boolean
   /** Facet of a joined collection. */ readonly collection?: string
 }
-export interface FacetQuery { readonly field: string; readonly text: string; readonly tokens: ReadonlyArray<string>; readonly numTypos: 0 | 1 | 2 }
-export interface GroupRequest { readonly fields: ReadonlyArray<string>; readonly limit: number; readonly missingValues: boolean }
+export interface FacetQuery {
+  readonly field: string
+  readonly text: string
+  readonly tokens: ReadonlyArray<string>
+  readonly numTypos: 0 | 1 | 2
+}
+export interface GroupRequest {
+  readonly fields: ReadonlyArray<string>
+  readonly limit: number
+  readonly missingValues: boolean
+}
 
 // ---- what is shown -------------------------------------------------------------------------------------------------
 
 /** engine-contract 6.6. Patterns may end in `*`. Empty include = everything. */
-export interface Selection { readonly include: ReadonlyArray<string>; readonly exclude: ReadonlyArray<string>; readonly joins: ReadonlyArray<JoinInclude> }
+export interface Selection {
+  readonly include: ReadonlyArray<string>
+  readonly exclude: ReadonlyArray<string>
+  readonly joins: ReadonlyArray<JoinInclude>
+}
 export interface JoinInclude {
   readonly collection: string
   readonly alias?: string
@@ -197,21 +268,27 @@ export interface HighlightRequest {
   /** Of one marked text, tags included. */ readonly bytes_max: number
 }
 
-// ---- what rules put into a list --------------------------------------------------------------------------------------
+// ---- what rules put into a list
+// --------------------------------------------------------------------------------------
 
 /**
- * A document that rules place whether or not it matches. It counts once in `found`, facets and paging and stands nowhere
- * else. Of several for one position the first in the plan gets it, the next ones the next free positions.
+ * A document that rules place whether or not it matches. It counts once in `found`, facets and paging and stands
+ * nowhere else. Of several for one position the first in the plan gets it, the next ones the next free positions.
  */
 export interface Injection {
   readonly kind: "pin" | "sponsored"
-  /** With a filter: the best-ranked match that passes it, else the best document that does. */ readonly target: { readonly id: string } | { readonly filter: Filter; readonly filter_by: string }
+  /** With a filter: the best-ranked match that passes it, else the best document that does. */ readonly target:
+    | { readonly id: string }
+    | { readonly filter: Filter; readonly filter_by: string }
   /** From 1. */ readonly position: number
   /** It must pass `filter` (or `injectedFilter`); otherwise only `pinnedFilter`. */ readonly mustPassFilter: boolean
   readonly sponsored?: { readonly label: string; readonly campaign_id: string }
 }
 
-/** A search whose hits are put into another order by its caller: all of them from the first, without what is pinned or injected. */
+/**
+ * A search whose hits are put into another order by its caller: all of them from the first, without what is pinned or
+ * injected.
+ */
 export interface WindowRequest {
   /** Hits, counted without pinned and injected ones. */ readonly size: number
   /** Read with `HitWindow.value`. */ readonly fields: ReadonlyArray<string>
@@ -220,34 +297,69 @@ export interface WindowRequest {
 export interface SearchPlan {
   /** The real name, aliases resolved. */ readonly collection: string
   readonly text: TextQuery | undefined
-  /** True when the query can match nothing (only stopwords were given, unknown fields with validation off). */ readonly matchesNothing: boolean
+  /** True when the query can match nothing (only stopwords were given, unknown fields with validation off). */
+  readonly matchesNothing: boolean
   readonly vector: VectorQuery | undefined
   readonly filter: Filter | undefined
-  /** Effective keys of engine-contract 8.1, at most 3; the final tie (newest first) is implied. */ readonly sort: ReadonlyArray<SortKey>
-  /** Keys of `sort`, from the first, that the request or a curation named; the others are defaults. */ readonly givenSortKeys?: number
+  /** Effective keys of engine-contract 8.1, at most 3; the final tie (newest first) is implied. */
+  readonly sort: ReadonlyArray<SortKey>
+  /** Keys of `sort`, from the first, that the request or a curation named; the others are defaults. */
+  readonly givenSortKeys?: number
   readonly facets: ReadonlyArray<FacetRequest>
   readonly facetQuery: FacetQuery | undefined
   readonly facetValuesMax: number
-  /** What the caller would put up with; an engine may count everything all the same, as the embedded one does. */ readonly facetSample: { readonly percent: number; readonly threshold: number }
+  /** What the caller would put up with; an engine may count everything all the same, as the embedded one does. */
+  readonly facetSample: {
+    readonly percent: number
+    readonly threshold: number
+  }
   readonly group: GroupRequest | undefined
   /** By position; of several at one position the first document that exists holds it and the others are not pinned. */
   readonly pinned: ReadonlyArray<{ readonly id: string; readonly position: number }>
   readonly hidden: ReadonlyArray<string>
   readonly filterCuratedHits: boolean
-  /** By precedence; set (if empty) where rules of the collection act. What the request hides does not hide those that are named. */ readonly injected?: ReadonlyArray<Injection>
-  /** What an injection with `mustPassFilter` must pass where that is not `filter` (a fallback searches with another). */ readonly injectedFilter?: Filter
+  /**
+   * By precedence; set (if empty) where rules of the collection act. What the request hides does not hide those that
+   * are named.
+   */
+  readonly injected?: ReadonlyArray<Injection>
+  /**
+   * What an injection with `mustPassFilter` must pass where that is not `filter` (a fallback searches with another).
+   */
+  readonly injectedFilter?: Filter
   /** Asks for `SearchAnswer.window` instead of the page; not with `group`. */ readonly window?: WindowRequest
-  /** What a pinned document must pass even without `filterCuratedHits` (restrictions of a key); already part of `filter`. */ readonly pinnedFilter?: Filter
+  /**
+   * What a pinned document must pass even without `filterCuratedHits` (restrictions of a key); already part of
+   * `filter`.
+   */
+  readonly pinnedFilter?: Filter
   /** Maximal marginal relevance asked by a curation item (engine-contract 11.6). */
-  readonly diversity: { readonly lambda: number; readonly metrics: ReadonlyArray<{ readonly field: string; readonly method: "equality" | "jaccard" | "vector_distance"; readonly weight: number }> } | undefined
+  readonly diversity:
+    | {
+        readonly lambda: number
+        readonly metrics: ReadonlyArray<{
+          readonly field: string
+          readonly method: "equality" | "jaccard" | "vector_distance"
+          readonly weight: number
+        }>
+      }
+    | undefined
   readonly offset: number
   readonly limit: number
   /** Rows past it are never returned. */ readonly hits_max: number
   readonly selection: Selection
   readonly highlight: HighlightRequest
   readonly cutoff_ms: number
-  /** Known to take long: an engine that has another place for such searches does not try it first where all are searched. */ readonly isLong?: boolean
-  /** What the answer may weigh, one for all searches of a request; without it there is no bound. An engine elsewhere is asked for no more than what is left. */ readonly budget?: AnswerBudget
+  /**
+   * Known to take long: an engine that has another place for such searches does not try it first where all are
+   * searched.
+   */
+  readonly isLong?: boolean
+  /**
+   * What the answer may weigh, one for all searches of a request; without it there is no bound. An engine elsewhere is
+   * asked for no more than what is left.
+   */
+  readonly budget?: AnswerBudget
   /** `metadata` of the first matching curation. */ readonly metadata?: Record<string, unknown>
   /** What the answer repeats and how it says where it stands. */
   readonly echo: {
@@ -275,7 +387,8 @@ export interface Hit {
   curated?: true
   /** Put there by a rule of the collection (contract part 1). */ pinned?: true
   sponsored?: { label: string; campaign_id: string }
-  /** Sum of boosts, where they are among the sort keys. For the pipeline, which takes it off before the wire. */ boosts?: number
+  /** Sum of boosts, where they are among the sort keys. For the pipeline, which takes it off before the wire. */
+  boosts?: number
   geo_distance_meters?: Record<string, number>
   /** From the point that a search is about, where its host says so. */ distance_m?: number
   vector_distance?: number
@@ -284,8 +397,13 @@ export interface Hit {
   /** Union only. */ collection?: string
 }
 export interface TextMatchInfo {
-  readonly score: string; readonly tokens_matched: number; readonly fields_matched: number; readonly best_field_score: string; readonly best_field_weight: number
-  readonly num_tokens_dropped: number; readonly typo_prefix_score: number
+  readonly score: string
+  readonly tokens_matched: number
+  readonly fields_matched: number
+  readonly best_field_score: string
+  readonly best_field_weight: number
+  readonly num_tokens_dropped: number
+  readonly typo_prefix_score: number
 }
 export interface FacetCount {
   field_name: string
@@ -306,26 +424,45 @@ export interface SearchAnswer {
   search_time_ms?: number
   request_params: { collection_name: string; first_q: string; per_page: number; q: string }
   metadata?: Record<string, unknown>
-  /** Documents that matched, injected ones not counted. Only where the plan has `injected`; taken off before the wire. */ organic?: number
+  /**
+   * Documents that matched, injected ones not counted. Only where the plan has `injected`; taken off before the wire.
+   */
+  organic?: number
   /** Only where the plan asked for it; `hits` is then empty. Taken off before the wire. */ window?: HitWindow
 }
 /**
- * Hits before they are placed and paged. Documents, highlights and values are read when they are first looked at, from memory
- * that the engine may use again once control has gone back to the event loop: whoever is about to wait calls `keep` first.
+ * Hits before they are placed and paged. Documents, highlights and values are read when they are first looked at, from
+ * memory that the engine may use again once control has gone back to the event loop: whoever is about to wait calls
+ * `keep` first.
  */
 export interface HitWindow {
   readonly organic: ReadonlyArray<Hit>
   /** Of `organic`, whatever of their documents is shown. */ readonly ids: ReadonlyArray<string>
-  /** Pinned and injected hits that exist and pass, each at a position of its own, ascending. */ readonly injected: ReadonlyArray<{ readonly id: string; readonly hit: Hit; /** From 1. */ readonly position: number }>
+  /** Pinned and injected hits that exist and pass, each at a position of its own, ascending. */
+  readonly injected: ReadonlyArray<{
+    readonly id: string
+    readonly hit: Hit
+    /** From 1. */ readonly position: number
+  }>
   /** A field of `organic[i]`; undefined where the document has none. */
   value(i: number, field: string): FieldValue | undefined
   /** Reads everything now that may be looked at later: all hits, and the fields that the plan's `window` names. */
   keep(): void
-  /** False where `keep` had no time for it: whoever reads a hit then gives way, and the search is made elsewhere. */ readonly isWhole?: boolean
+  /** False where `keep` had no time for it: whoever reads a hit then gives way, and the search is made elsewhere. */
+  readonly isWhole?: boolean
 }
 
 /** Union (engine-contract 6.10): one ranked list over several plans with the same sort shape. */
-export interface UnionPlan { readonly plans: ReadonlyArray<SearchPlan>; readonly removeDuplicates: boolean; readonly offset: number; readonly limit: number; readonly hits_max: number; readonly page?: number; readonly echoOffset?: number; /** As `SearchPlan.window`, of the merged list. */ readonly window?: WindowRequest }
+export interface UnionPlan {
+  readonly plans: ReadonlyArray<SearchPlan>
+  readonly removeDuplicates: boolean
+  readonly offset: number
+  readonly limit: number
+  readonly hits_max: number
+  readonly page?: number
+  readonly echoOffset?: number
+  /** As `SearchPlan.window`, of the merged list. */ readonly window?: WindowRequest
+}
 export interface UnionAnswer {
   found: number
   out_of: number
@@ -344,5 +481,16 @@ export interface UnionAnswer {
 
 export type WriteOperation =
   /** `document` as parsed JSON, or one line of JSON text or bytes (import). */
-  | { readonly kind: "put"; readonly action: WriteAction; readonly dirtyValues: DirtyValues | undefined; readonly document: Document | string | Uint8Array; /** From the path (PATCH). */ readonly id?: string; /** Index again what is stored under the id now (reindex); of `document` only the id counts, so that a write in between is not undone. */ readonly rewrite?: boolean }
+  | {
+      readonly kind: "put"
+      readonly action: WriteAction
+      readonly dirtyValues: DirtyValues | undefined
+      readonly document: Document | string | Uint8Array
+      /** From the path (PATCH). */ readonly id?: string
+      /**
+       * Index again what is stored under the id now (reindex); of `document` only the id counts, so that a write in
+       * between is not undone.
+       */
+      readonly rewrite?: boolean
+    }
   | { readonly kind: "delete"; readonly id: string }

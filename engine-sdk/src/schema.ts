@@ -4,10 +4,26 @@
  */
 export type ScalarType = "string" | "int32" | "int64" | "float" | "bool" | "geopoint"
 export type FieldType =
-  | ScalarType | "string[]" | "int32[]" | "int64[]" | "float[]" | "bool[]" | "geopoint[]" | "geopolygon"
-  | "object" | "object[]" | "auto" | "string*" | "image"
+  | ScalarType
+  | "string[]"
+  | "int32[]"
+  | "int64[]"
+  | "float[]"
+  | "bool[]"
+  | "geopoint[]"
+  | "geopolygon"
+  | "object"
+  | "object[]"
+  | "auto"
+  | "string*"
+  | "image"
 
-export interface VectorParams { readonly M: number; readonly ef_construction: number; readonly ef?: number; readonly max_elements?: number }
+export interface VectorParams {
+  readonly M: number
+  readonly ef_construction: number
+  readonly ef?: number
+  readonly max_elements?: number
+}
 
 /** A complete field definition: every default filled in. `nested`/`nested_array` are internal and never rendered. */
 export interface Field {
@@ -35,8 +51,10 @@ export interface Field {
   readonly symbols_to_index: ReadonlyArray<string>
   readonly truncate_len: number
   /** A child of an object field. */ readonly nested?: boolean
-  /** Below an array of objects: the value is an array even if the type looks singular. */ readonly nested_array?: boolean
-  /** Found in a document (`.*`, regex, `auto`, `string*`, a child of `object`), not declared as it stands. */ readonly detected?: boolean
+  /** Below an array of objects: the value is an array even if the type looks singular. */
+  readonly nested_array?: boolean
+  /** Found in a document (`.*`, regex, `auto`, `string*`, a child of `object`), not declared as it stands. */
+  readonly detected?: boolean
 }
 
 export interface CollectionSchema {

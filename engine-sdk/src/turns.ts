@@ -1,20 +1,31 @@
-/** Giving way: long work runs in slices, and between slices whatever waits (a single upsert, a message) gets its turn. */
+/**
+ * Giving way: long work runs in slices, and between slices whatever waits (a single upsert, a message) gets its turn.
+ */
 
 let isAwaited = (): boolean => false
 /**
- * How a worker learns that a message is under way to it. One runtime (Deno 2.9) takes none in while one `setImmediate` follows
- * another: a message waited 14 to 40 ms that way, 1 ms behind a timer.
+ * How a worker learns that a message is under way to it. One runtime (Deno 2.9) takes none in while one `setImmediate`
+ * follows another: a message waited 14 to 40 ms that way, 1 ms behind a timer.
  */
-export const giveWayTo = (isMessageUnderWay: () => boolean): void => { isAwaited = isMessageUnderWay }
+export const giveWayTo = (isMessageUnderWay: () => boolean): void => {
+  isAwaited = isMessageUnderWay
+}
 
-/** Resolves in a later turn of the event loop, where there is `setImmediate` without the milliseconds of a timer, unless a message is waited for. */
-export const nextTurn = (): Promise<void> => new Promise((resolve) => {
-  if (typeof setImmediate === "function" && !isAwaited()) setImmediate(resolve)
-  else setTimeout(resolve, 0)
-})
+/**
+ * Resolves in a later turn of the event loop, where there is `setImmediate` without the milliseconds of a timer, unless
+ * a message is waited for.
+ */
+export const nextTurn = (): Promise<void> =>
+  new Promise((resolve) => {
+    if (typeof setImmediate === "function" && !isAwaited()) setImmediate(resolve)
+    else setTimeout(resolve, 0)
+  })
 
 /** A turn of at least a millisecond, for the searching thread: messages and searches that wait all come first. */
-export const pause = (): Promise<void> => new Promise((resolve) => { setTimeout(resolve, 0) })
+export const pause = (): Promise<void> =>
+  new Promise((resolve) => {
+    setTimeout(resolve, 0)
+  })
 
 /** Time of this thread that work in pieces takes in one turn of the event loop, all of it together. */
 const PIECES_ms = 2
@@ -33,24 +44,36 @@ const comeBack = (): void => {
   setTimeout(nextPiece, 0)
 }
 /**
- * For work in pieces: resolves in a later turn once such work has taken long in this one, and is nothing to wait for until
- * then. Who waits goes on one after the other, a turn each, however many there are.
+ * For work in pieces: resolves in a later turn once such work has taken long in this one, and is nothing to wait for
+ * until then. Who waits goes on one after the other, a turn each, however many there are.
  */
 export const givingWay = (): (() => Promise<void> | undefined) => {
   const now = performance.now()
   // Several requests of one turn share it.
-  if (!isTurnComing && waiting.length === 0) { turnBegan = now; comeBack() }
+  if (!isTurnComing && waiting.length === 0) {
+    turnBegan = now
+    comeBack()
+  }
   let since = now
   return () => {
     const now = performance.now()
     if (now - since < PIECES_ms && now - turnBegan < PIECES_ms) return undefined
     comeBack()
-    return new Promise<void>((resolve) => { waiting.push(() => { since = performance.now(); resolve() }) })
+    return new Promise<void>((resolve) => {
+      waiting.push(() => {
+        since = performance.now()
+        resolve()
+      })
+    })
   }
 }
 
 /** Drives a generator in slices of at most about `slice_ms`; a function is asked before each. */
-export const inSlices = async <A>(work: Generator<void, A>, slice_ms: number | (() => number), turn: () => Promise<void> = nextTurn): Promise<A> => {
+export const inSlices = async <A>(
+  work: Generator<void, A>,
+  slice_ms: number | (() => number),
+  turn: () => Promise<void> = nextTurn
+): Promise<A> => {
   for (;;) {
     const until = performance.now() + (typeof slice_ms === "number" ? slice_ms : slice_ms())
     do {

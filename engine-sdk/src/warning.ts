@@ -1,4 +1,7 @@
-/** To whoever runs the program, where no caller waits for an answer: Node's and Deno's warnings, or the console of a browser. */
+/**
+ * To whoever runs the program, where no caller waits for an answer: Node's and Deno's warnings, or the console of a
+ * browser.
+ */
 export const warn = (what: string, error: unknown): void => {
   const sentence = `${what}: ${error instanceof Error ? error.message : String(error)}`
   const { process } = globalThis as { readonly process?: { readonly emitWarning?: (sentence: string) => void } }

@@ -2,7 +2,14 @@
 import { expect, it } from "vitest"
 import { AnswerBudget, AnswerRefused } from "../src/search/answer-budget.ts"
 
-const outcome = (run: () => void): string => { try { run(); return "taken" } catch (error) { return error instanceof AnswerRefused ? error.message : `another error: ${String(error)}` } }
+const outcome = (run: () => void): string => {
+  try {
+    run()
+    return "taken"
+  } catch (error) {
+    return error instanceof AnswerRefused ? error.message : `another error: ${String(error)}`
+  }
+}
 
 it("takes what is written up to its bound, and refuses the byte behind it", () => {
   const budget = new AnswerBudget(1_000)
@@ -24,8 +31,17 @@ it("holds four answers on the way and refuses more", () => {
 })
 it("asks the host for memory before it is used, in steps, and refuses where there is none", () => {
   const asked: Array<number> = []
-  const budget = new AnswerBudget(10_000_000, (bytes) => { asked.push(bytes); return bytes <= 200_000 })
-  expect(outcome(() => { budget.wrote(60_000); budget.hold(60_000, "documents"); budget.wrote(1) })).toBe("taken")
+  const budget = new AnswerBudget(10_000_000, (bytes) => {
+    asked.push(bytes)
+    return bytes <= 200_000
+  })
+  expect(
+    outcome(() => {
+      budget.wrote(60_000)
+      budget.hold(60_000, "documents")
+      budget.wrote(1)
+    })
+  ).toBe("taken")
   expect(asked).toEqual([131_072])
   expect(outcome(() => budget.wrote(100_000))).toMatch(/hold all the memory/)
   expect(budget.written).toBe(60_001)

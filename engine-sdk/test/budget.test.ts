@@ -13,25 +13,53 @@ describe.each([false, true])("memory budget, worker %s", (worker) => {
     try {
       const names = ["a", "b", "c", "d"]
       for (const name of names) {
-        await engine.createCollection("t", suiteSchema(name, [suiteField("name", "string"), suiteField("n", "int32")]), 1)
-        await engine.write("t", name, Array.from({ length: 400 }, (_doc, i) => putOf({ id: String(i), name: `${name} word${i}`, n: i })))
+        await engine.createCollection(
+          "t",
+          suiteSchema(name, [suiteField("name", "string"), suiteField("n", "int32")]),
+          1
+        )
+        await engine.write(
+          "t",
+          name,
+          Array.from({ length: 400 }, (_doc, i) => putOf({ id: String(i), name: `${name} word${i}`, n: i }))
+        )
       }
       expect(names.filter((name) => engine.usage("t", name)!.open).length < names.length).toBe(true)
-      for (let round = 0; round < 3; round++) for (const name of names) {
-        const [answer] = await engine.search("t", [suitePlan(name, { text: suiteText([`word${round}`], ["name"], { fields: [{ field: "name", weight: 15, numTypos: 0, prefix: false, infix: "off" }] }) })])
-        expect(answer.ok ? answer.value.found : answer.error).toBe(1)
-        // A write reaches a collection whether it is open or not.
-        const written = await engine.write("t", names[(names.indexOf(name) + 2) % 4], [putOf({ id: `x${round}`, name: "late", n: round })])
-        expect(written.ok && written.value.every(({ result }) => result.ok)).toBe(true)
-      }
+      for (let round = 0; round < 3; round++)
+        for (const name of names) {
+          const [answer] = await engine.search("t", [
+            suitePlan(name, {
+              text: suiteText([`word${round}`], ["name"], {
+                fields: [{ field: "name", weight: 15, numTypos: 0, prefix: false, infix: "off" }]
+              })
+            })
+          ])
+          expect(answer.ok ? answer.value.found : answer.error).toBe(1)
+          // A write reaches a collection whether it is open or not.
+          const written = await engine.write("t", names[(names.indexOf(name) + 2) % 4], [
+            putOf({ id: `x${round}`, name: "late", n: round })
+          ])
+          expect(written.ok && written.value.every(({ result }) => result.ok)).toBe(true)
+        }
       for (const name of names) {
         const [answer] = await engine.search("t", [suitePlan(name, { limit: 0 })])
         expect(answer.ok ? answer.value.found : answer.error).toBe(403)
         expect(engine.describeCollection("t", name)?.num_documents).toBe(403)
       }
-    } finally { await engine.close() }
+    } finally {
+      await engine.close()
+    }
     const again = await openEngine({ path, worker })
-    const [answer] = await again.search("t", [suitePlan("c", { filter: { kind: "string", field: "name", values: [{ tokens: ["late"], match: "contains", prefix: false }], prefixCandidates: 4 } })])
+    const [answer] = await again.search("t", [
+      suitePlan("c", {
+        filter: {
+          kind: "string",
+          field: "name",
+          values: [{ tokens: ["late"], match: "contains", prefix: false }],
+          prefixCandidates: 4
+        }
+      })
+    ])
     expect(answer.ok ? answer.value.found : answer.error).toBe(3)
     await again.close()
     // While it is open a snapshot may be on its way; closed, none is left half written.

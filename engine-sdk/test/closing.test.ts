@@ -14,71 +14,104 @@ const put = (id: string) => putOf({ id, name: `name ${id}` })
 
 /** The real journal, some of whose snapshots the disk refuses. */
 const refusing = (journal: LmdbJournal, refuses: () => boolean): Journal =>
-  new Proxy<Journal>(journal, { get: (real, name) => {
-    if (name === "saveIndex") return (...given: Parameters<Journal["saveIndex"]>) => refuses() ? Promise.reject(new Error("no space left on device")) : journal.saveIndex(...given)
-    const value = Reflect.get(real, name, real) as unknown
-    return typeof value === "function" ? (value as (...given: unknown[]) => unknown).bind(real) : value
-  } })
+  new Proxy<Journal>(journal, {
+    get: (real, name) => {
+      if (name === "saveIndex")
+        return (...given: Parameters<Journal["saveIndex"]>) =>
+          refuses() ? Promise.reject(new Error("no space left on device")) : journal.saveIndex(...given)
+      const value = Reflect.get(real, name, real) as unknown
+      return typeof value === "function" ? (value as (...given: unknown[]) => unknown).bind(real) : value
+    }
+  })
 
-const withWriter = async (body: (writer: Writer, tools: { readonly key: number; readonly events: WriterEvent[]; readonly path: string }) => Promise<void>, refuses: () => boolean = () => false): Promise<void> => {
+const withWriter = async (
+  body: (
+    writer: Writer,
+    tools: { readonly key: number; readonly events: WriterEvent[]; readonly path: string }
+  ) => Promise<void>,
+  refuses: () => boolean = () => false
+): Promise<void> => {
   const path = await mkdtemp(join(tmpdir(), "engine-closing-"))
   const events: WriterEvent[] = []
-  const writer = new Writer(refusing(await LmdbJournal.open(path), refuses), (event) => { events.push(event) })
+  const writer = new Writer(refusing(await LmdbJournal.open(path), refuses), (event) => {
+    events.push(event)
+  })
   try {
     writer.start()
     await writer.create("t", schema, 1)
     const [{ record }] = events.filter((event) => event.kind === "collection")
     await body(writer, { key: record.key, events, path })
-  } finally { await rm(path, { recursive: true, force: true }) }
+  } finally {
+    await rm(path, { recursive: true, force: true })
+  }
 }
 const found = async (path: string): Promise<unknown> => {
   const engine = await openEngine({ path })
   try {
     const [answer] = await engine.search("t", [suitePlan("goods", { limit: 250 })])
     return answer.ok ? answer.value.found : answer.error
-  } finally { await engine.close() }
+  } finally {
+    await engine.close()
+  }
 }
-const written = (answer: Awaited<ReturnType<Writer["write"]>>) => answer.ok ? answer.value.map(({ id, result }) => result.ok ? id : result.error.kind) : answer.error
+const written = (answer: Awaited<ReturnType<Writer["write"]>>) =>
+  answer.ok ? answer.value.map(({ id, result }) => (result.ok ? id : result.error.kind)) : answer.error
 
 describe("a write to a collection that closes meanwhile", () => {
-  it("goes to the one that is opened again, and survives", () => withWriter(async (writer, { events, key, path }) => {
-    await writer.write("t", "goods", [put("1")], false)
-    // The write has found the open collection and waits for its turn; the release takes that collection away from it.
-    const write = writer.write("t", "goods", [put("2")], false)
-    const release = writer.release(key)
-    expect(written(await write)).toEqual(["2"])
-    await release
-    expect(events.filter(({ kind }) => kind === "closed" || kind === "opened").map(({ kind }) => kind)).toEqual(["opened", "closed", "opened"])
-    await writer.close()
-    expect(await found(path)).toBe(2)
-  }))
-  it("answers that the collection is gone when it was dropped", () => withWriter(async (writer) => {
-    await writer.write("t", "goods", [put("1")], false)
-    const write = writer.write("t", "goods", [put("2")], false)
-    const drop = writer.drop("t", "goods")
-    expect(written(await write)).toEqual({ kind: "NotFound", message: "Collection not found" })
-    expect((await drop).ok).toBe(true)
-    await writer.close()
-  }))
-  it("answers that the engine is closed when all of it closes, and has written nothing", () => withWriter(async (writer, { path }) => {
-    await writer.write("t", "goods", [put("1")], false)
-    const early = writer.write("t", "goods", [put("2")], false)
-    const close = writer.close()
-    expect(written(await early)).toEqual(["2"])
-    const late = writer.write("t", "goods", [put("3")], false)
-    expect(written(await late)).toEqual({ kind: "Unavailable", message: "The engine is closed." })
-    await close
-    expect(await found(path)).toBe(2)
-  }))
-  it("waits for the writes that were there before", () => withWriter(async (writer, { key, path }) => {
-    const writes = Array.from({ length: 20 }, (_, i) => writer.write("t", "goods", Array.from({ length: 50 }, (_doc, j) => put(`${i}-${j}`)), false))
-    await Promise.resolve()
-    const release = writer.release(key)
-    for (const answer of await Promise.all(writes)) expect(answer.ok && answer.value.every(({ result }) => result.ok)).toBe(true)
-    await release
-    await writer.close()
-    expect(await found(path)).toBe(1_000)
-  }))
+  it("goes to the one that is opened again, and survives", () =>
+    withWriter(async (writer, { events, key, path }) => {
+      await writer.write("t", "goods", [put("1")], false)
+      // The write has found the open collection and waits for its turn; the release takes that collection away from it.
+      const write = writer.write("t", "goods", [put("2")], false)
+      const release = writer.release(key)
+      expect(written(await write)).toEqual(["2"])
+      await release
+      expect(events.filter(({ kind }) => kind === "closed" || kind === "opened").map(({ kind }) => kind)).toEqual([
+        "opened",
+        "closed",
+        "opened"
+      ])
+      await writer.close()
+      expect(await found(path)).toBe(2)
+    }))
+  it("answers that the collection is gone when it was dropped", () =>
+    withWriter(async (writer) => {
+      await writer.write("t", "goods", [put("1")], false)
+      const write = writer.write("t", "goods", [put("2")], false)
+      const drop = writer.drop("t", "goods")
+      expect(written(await write)).toEqual({ kind: "NotFound", message: "Collection not found" })
+      expect((await drop).ok).toBe(true)
+      await writer.close()
+    }))
+  it("answers that the engine is closed when all of it closes, and has written nothing", () =>
+    withWriter(async (writer, { path }) => {
+      await writer.write("t", "goods", [put("1")], false)
+      const early = writer.write("t", "goods", [put("2")], false)
+      const close = writer.close()
+      expect(written(await early)).toEqual(["2"])
+      const late = writer.write("t", "goods", [put("3")], false)
+      expect(written(await late)).toEqual({ kind: "Unavailable", message: "The engine is closed." })
+      await close
+      expect(await found(path)).toBe(2)
+    }))
+  it("waits for the writes that were there before", () =>
+    withWriter(async (writer, { key, path }) => {
+      const writes = Array.from({ length: 20 }, (_, i) =>
+        writer.write(
+          "t",
+          "goods",
+          Array.from({ length: 50 }, (_doc, j) => put(`${i}-${j}`)),
+          false
+        )
+      )
+      await Promise.resolve()
+      const release = writer.release(key)
+      for (const answer of await Promise.all(writes))
+        expect(answer.ok && answer.value.every(({ result }) => result.ok)).toBe(true)
+      await release
+      await writer.close()
+      expect(await found(path)).toBe(1_000)
+    }))
 })
 
 describe.each([false, true])("an engine that closes in the middle of a long write, worker %s", (worker) => {
@@ -91,8 +124,15 @@ describe.each([false, true])("an engine that closes in the middle of a long writ
       const answers: unknown[] = []
       const write = async (part: number) => {
         for (let batch = 0; ; batch++) {
-          const answer = await engine.write("t", "goods", Array.from({ length: 3_000 }, (_doc, i) => put(`${part}-${batch}-${i}`)))
-          if (!answer.ok) { answers.push(answer.error.kind); return }
+          const answer = await engine.write(
+            "t",
+            "goods",
+            Array.from({ length: 3_000 }, (_doc, i) => put(`${part}-${batch}-${i}`))
+          )
+          if (!answer.ok) {
+            answers.push(answer.error.kind)
+            return
+          }
           acknowledged.push(...answer.value.map(({ id }) => String(id)))
         }
       }
@@ -104,44 +144,66 @@ describe.each([false, true])("an engine that closes in the middle of a long writ
       const found = await again.get("t", "goods", acknowledged)
       expect(found.ok && found.value.every((document) => document !== undefined)).toBe(true)
       await again.close()
-    } finally { await rm(path, { recursive: true, force: true }) }
+    } finally {
+      await rm(path, { recursive: true, force: true })
+    }
   }, 30_000)
 })
 
 describe("a snapshot that fails", () => {
   it("at the release of a collection is told, and costs the next opening time but no document", () => {
     let isFull = false
-    return withWriter(async (writer, { events, key, path }) => {
-      await writer.write("t", "goods", [put("1")], false)
-      await writer.release(key)
-      await writer.write("t", "goods", [put("2"), put("1")], false)
-      isFull = true
-      await expect(writer.release(key)).rejects.toThrow("no space left on device")
-      // Readers hear of it, or they would search what is no longer kept up to date.
-      expect(events.at(-1)).toEqual({ kind: "closed", key })
-      expect(written(await writer.write("t", "goods", [put("3")], false))).toEqual(["3"])
-      isFull = false
-      await writer.release(key)
-      expect(written(await writer.write("t", "goods", [put("4")], false))).toEqual(["4"])
-      await writer.close()
-      expect(await found(path)).toBe(4)
-    }, () => isFull)
+    return withWriter(
+      async (writer, { events, key, path }) => {
+        await writer.write("t", "goods", [put("1")], false)
+        await writer.release(key)
+        await writer.write("t", "goods", [put("2"), put("1")], false)
+        isFull = true
+        await expect(writer.release(key)).rejects.toThrow("no space left on device")
+        // Readers hear of it, or they would search what is no longer kept up to date.
+        expect(events.at(-1)).toEqual({ kind: "closed", key })
+        expect(written(await writer.write("t", "goods", [put("3")], false))).toEqual(["3"])
+        isFull = false
+        await writer.release(key)
+        expect(written(await writer.write("t", "goods", [put("4")], false))).toEqual(["4"])
+        await writer.close()
+        expect(await found(path)).toBe(4)
+      },
+      () => isFull
+    )
   })
   it("in the middle of work is told as a warning and tried again after the next rest", () => {
     let refused = 0
     let saved = 0
-    return withWriter(async (writer, { path }) => {
-      const warnings: string[] = []
-      const listen = (warning: Error) => { if (warning.message.includes("snapshot of collection")) warnings.push(warning.message) }
-      process.on("warning", listen)
-      try {
-        await writer.write("t", "goods", [put("1")], false)
-        for (let waited = 0; waited < 12_000 && saved === 0; waited += 50) await new Promise((settle) => setTimeout(settle, 50))
-        expect([refused, saved]).toEqual([1, 1])
-        expect(warnings).toEqual([expect.stringMatching(/^snapshot of collection \d+ failed and is tried again: no space left on device$/)])
-      } finally { process.off("warning", listen) }
-      await writer.close()
-      expect(await found(path)).toBe(1)
-    }, () => { if (refused === 0) { refused++; return true } saved++; return false })
+    return withWriter(
+      async (writer, { path }) => {
+        const warnings: string[] = []
+        const listen = (warning: Error) => {
+          if (warning.message.includes("snapshot of collection")) warnings.push(warning.message)
+        }
+        process.on("warning", listen)
+        try {
+          await writer.write("t", "goods", [put("1")], false)
+          for (let waited = 0; waited < 12_000 && saved === 0; waited += 50)
+            await new Promise((settle) => setTimeout(settle, 50))
+          expect([refused, saved]).toEqual([1, 1])
+          expect(warnings).toEqual([
+            expect.stringMatching(/^snapshot of collection \d+ failed and is tried again: no space left on device$/)
+          ])
+        } finally {
+          process.off("warning", listen)
+        }
+        await writer.close()
+        expect(await found(path)).toBe(1)
+      },
+      () => {
+        if (refused === 0) {
+          refused++
+          return true
+        }
+        saved++
+        return false
+      }
+    )
   }, 20_000)
 })

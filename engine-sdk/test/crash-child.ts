@@ -4,11 +4,16 @@ import { putOf, suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
 
 const [path, worker, round] = process.argv.slice(2)
 const engine = await openEngine({ path, worker: worker === "worker" })
-if (engine.describeCollection("t", "c") === undefined) await engine.createCollection("t", suiteSchema("c", [suiteField("name", "string"), suiteField("n", "int32")]), 1)
+if (engine.describeCollection("t", "c") === undefined)
+  await engine.createCollection("t", suiteSchema("c", [suiteField("name", "string"), suiteField("n", "int32")]), 1)
 process.stdout.write("ready\n")
 for (let i = 0; ; i++) {
   const id = `r${round}-${i}`
   // Singles, batches, updates of one document and deletes take turns.
-  const written = await engine.write("t", "c", [putOf({ id, name: `name${id.replace("-", "x")}`, n: i }), putOf({ id: `r${round}-last`, name: "last", n: i }), ...(i > 5 ? [{ kind: "delete" as const, id: `r${round}-${i - 5}` }] : [])])
+  const written = await engine.write("t", "c", [
+    putOf({ id, name: `name${id.replace("-", "x")}`, n: i }),
+    putOf({ id: `r${round}-last`, name: "last", n: i }),
+    ...(i > 5 ? [{ kind: "delete" as const, id: `r${round}-${i - 5}` }] : [])
+  ])
   if (written.ok && written.value.every(({ result }) => result.ok)) process.stdout.write(`${i}\n`)
 }

@@ -1,4 +1,7 @@
-/** kill -9 at random moments: every acknowledged write must be there after reopening, found by search, and nothing twice. */
+/**
+ * kill -9 at random moments: every acknowledged write must be there after reopening, found by search, and nothing
+ * twice.
+ */
 import { spawn } from "node:child_process"
 import { mkdtemp, rm } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -11,20 +14,33 @@ import { suitePlan } from "../src/testing/engine-suite.ts"
 
 const project = fileURLToPath(new URL("../..", import.meta.url))
 /** Runs a child until `life_ms` after its first acknowledged write; answers the lines it wrote. */
-const linesUntilKilled = (program: string, path: string, worker: string, round: number, life_ms: number): Promise<ReadonlyArray<string>> => new Promise((resolve, reject) => {
-  const isDeno = "Deno" in globalThis
-  const child = spawn(process.execPath, [...(isDeno ? ["run", "-A"] : []), join("engine-sdk", "test", program), path, worker, String(round)], { cwd: project, stdio: ["ignore", "pipe", "inherit"] })
-  let out = ""
-  child.stdout.on("data", (bytes: Uint8Array) => {
-    if (!out.includes("\n") && String(bytes).includes("\n")) setTimeout(() => child.kill("SIGKILL"), life_ms)
-    out += String(bytes)
+const linesUntilKilled = (
+  program: string,
+  path: string,
+  worker: string,
+  round: number,
+  life_ms: number
+): Promise<ReadonlyArray<string>> =>
+  new Promise((resolve, reject) => {
+    const isDeno = "Deno" in globalThis
+    const child = spawn(
+      process.execPath,
+      [...(isDeno ? ["run", "-A"] : []), join("engine-sdk", "test", program), path, worker, String(round)],
+      { cwd: project, stdio: ["ignore", "pipe", "inherit"] }
+    )
+    let out = ""
+    child.stdout.on("data", (bytes: Uint8Array) => {
+      if (!out.includes("\n") && String(bytes).includes("\n")) setTimeout(() => child.kill("SIGKILL"), life_ms)
+      out += String(bytes)
+    })
+    child.on("error", reject)
+    child.on("exit", () => resolve(out.slice(0, out.lastIndexOf("\n")).split("\n")))
   })
-  child.on("error", reject)
-  child.on("exit", () => resolve(out.slice(0, out.lastIndexOf("\n")).split("\n")))
-})
 /** The last acknowledged number. */
 const runAndKill = async (path: string, worker: string, round: number, life_ms: number): Promise<number> => {
-  const lines = (await linesUntilKilled("crash-child.ts", path, worker, round, life_ms)).filter((line) => /^\d+$/.test(line))
+  const lines = (await linesUntilKilled("crash-child.ts", path, worker, round, life_ms)).filter((line) =>
+    /^\d+$/.test(line)
+  )
   return lines.length === 0 ? -1 : Number(lines[lines.length - 1])
 }
 
@@ -35,7 +51,12 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
       for (let round = 0; round < 4; round++) {
         const last = await runAndKill(path, worker, round, [60, 400, 1_700, 3_900][round])
         const engine = await openEngine({ path, worker: worker === "worker" })
-        const byName: Filter = { kind: "string", field: "name", values: [{ tokens: [`namer${round}x${last}`], match: "equals", prefix: false }], prefixCandidates: 4 }
+        const byName: Filter = {
+          kind: "string",
+          field: "name",
+          values: [{ tokens: [`namer${round}x${last}`], match: "equals", prefix: false }],
+          prefixCandidates: 4
+        }
         // The write under way may have deleted the fifth from the end.
         const wanted = Array.from({ length: Math.min(4, last + 1) }, (_id, i) => `r${round}-${last - i}`)
         const found = await engine.get("t", "c", wanted)
@@ -51,21 +72,35 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
         expect(engine.describeCollection("t", "c")?.num_documents).toBe(ids.length)
         await engine.close()
       }
-    } finally { await rm(path, { recursive: true, force: true }) }
+    } finally {
+      await rm(path, { recursive: true, force: true })
+    }
   }, 60_000)
   it("in the middle of an import loses no acknowledged single write and leaves every document once", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-crash-"))
     try {
       let imports = 0
       for (let round = 0; round < 4; round++) {
-        const lines = await linesUntilKilled("crash-import-child.ts", path, worker, round, [90, 500, 1_300, 2_400][round])
-        const last = lines.reduce((n, line) => line.startsWith("single ") ? Number(line.slice(7)) : n, -1)
+        const lines = await linesUntilKilled(
+          "crash-import-child.ts",
+          path,
+          worker,
+          round,
+          [90, 500, 1_300, 2_400][round]
+        )
+        const last = lines.reduce((n, line) => (line.startsWith("single ") ? Number(line.slice(7)) : n), -1)
         imports += lines.filter((line) => line.startsWith("import ")).length
         const engine = await openEngine({ path, worker: worker === "worker" })
-        const got = await engine.get("t", "c", Array.from({ length: Math.min(50, last + 1) }, (_id, i) => `s${round}-${(last - i) % 50}`))
+        const got = await engine.get(
+          "t",
+          "c",
+          Array.from({ length: Math.min(50, last + 1) }, (_id, i) => `s${round}-${(last - i) % 50}`)
+        )
         if (!got.ok) throw new Error(got.error.message)
         // The write under way may have replaced the oldest of them.
-        got.value.forEach((document, i) => expect(Number(document?.n), `single ${last - i} of ${last}`).toBeGreaterThanOrEqual(last - i))
+        got.value.forEach((document, i) =>
+          expect(Number(document?.n), `single ${last - i} of ${last}`).toBeGreaterThanOrEqual(last - i)
+        )
         const page = await engine.scan("t", { collection: "c", filter: undefined, limit: 100_000 })
         const ids = page.ok ? page.value.ids : []
         expect(new Set(ids).size).toBe(ids.length)
@@ -74,13 +109,22 @@ describe.each(["same thread", "worker"])("crash, writer in the %s", (worker) => 
         // Index and documents are of one version: what is stored is what is found.
         const sample = page.ok ? page.value.documents.filter((_document, i) => i % 97 === 0) : []
         for (const document of sample) {
-          const byName: Filter = { kind: "string", field: "name", values: [{ tokens: [String(document.name)], match: "equals", prefix: false }], prefixCandidates: 4 }
+          const byName: Filter = {
+            kind: "string",
+            field: "name",
+            values: [{ tokens: [String(document.name)], match: "equals", prefix: false }],
+            prefixCandidates: 4
+          }
           const [hits] = await engine.search("t", [suitePlan("c", { filter: byName, limit: 3_100 })])
-          expect(hits.ok && hits.value.hits?.some((hit) => hit.document.id === document.id), String(document.id)).toBe(true)
+          expect(hits.ok && hits.value.hits?.some((hit) => hit.document.id === document.id), String(document.id)).toBe(
+            true
+          )
         }
         await engine.close()
       }
       expect(imports).toBeGreaterThan(0)
-    } finally { await rm(path, { recursive: true, force: true }) }
+    } finally {
+      await rm(path, { recursive: true, force: true })
+    }
   }, 60_000)
 })

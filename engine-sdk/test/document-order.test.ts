@@ -1,4 +1,7 @@
-/** Documents of large segments lie by what they have in common: nothing may be lost or found elsewhere because of it, and common words' sets say what their lists say. */
+/**
+ * Documents of large segments lie by what they have in common: nothing may be lost or found elsewhere because of it,
+ * and common words' sets say what their lists say.
+ */
 import { describe, expect, it } from "vitest"
 import { hasBit, setBit, bitsOf } from "../src/index/bits.ts"
 import type { IndexValue } from "../src/documents/mod.ts"
@@ -14,7 +17,12 @@ import { createEngine } from "../src/mod.ts"
 import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine-suite.ts"
 import { randomOf } from "./random.ts"
 
-const drive = <A>(work: Generator<void, A>): A => { for (;;) { const step = work.next(); if (step.done === true) return step.value } }
+const drive = <A>(work: Generator<void, A>): A => {
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
+}
 
 describe("sorting in steps", () => {
   it.each([0, 1, 2, 20, 24, 25, 4_096, 4_097, 30_000])("orders %i pairs as a plain sort does", (size) => {
@@ -24,26 +32,36 @@ describe("sorting in steps", () => {
       const values = distinct.map(() => random.below(0xffffffff))
       const plain = distinct.map((key, i) => [key, values[i]]).sort((a, b) => a[0] - b[0])
       // What lies around must stay.
-      const keys = Uint32Array.from([7, ...distinct, 8]), with_ = Uint32Array.from([9, ...values, 10])
+      const keys = Uint32Array.from([7, ...distinct, 8]),
+        with_ = Uint32Array.from([9, ...values, 10])
       drive(sortPairs(keys, with_, 1, keys.length - 1))
       expect([...keys]).toEqual([7, ...plain.map(([key]) => key), 8])
       expect([...with_]).toEqual([9, ...plain.map(([, value]) => value), 10])
     }
   })
   it("keeps equals in their order", () => {
-    const random = randomOf(3), keys = Uint32Array.from({ length: 20_000 }, () => random.below(50) * 90_000_000)
+    const random = randomOf(3),
+      keys = Uint32Array.from({ length: 20_000 }, () => random.below(50) * 90_000_000)
     expect([...drive(radixOrder(keys))]).toEqual([...keys.keys()].sort((a, b) => keys[a] - keys[b] || a - b))
   })
 })
 
 it("sets of common words say what the lists say, also after others took their room", () => {
-  const random = randomOf(21), docs = 200_000, sets = new ListSets(docs)
-  const lists = Array.from({ length: 300 }, () => { const step = 1 + random.below(60), from = random.below(50_000); return Uint32Array.from({ length: Math.ceil((docs - from) / step) }, (_posting, i) => from + i * step) })
+  const random = randomOf(21),
+    docs = 200_000,
+    sets = new ListSets(docs)
+  const lists = Array.from({ length: 300 }, () => {
+    const step = 1 + random.below(60),
+      from = random.below(50_000)
+    return Uint32Array.from({ length: Math.ceil((docs - from) / step) }, (_posting, i) => from + i * step)
+  })
   for (let round = 0; round < 700; round++) {
-    const at = random.below(lists.length), list = lists[at]
+    const at = random.below(lists.length),
+      list = lists[at]
     const set = sets.get(at) ?? sets.make(at, list, 0, list.length)
     for (let look = 0; look < 40; look++) {
-      const p = random.below(list.length), doc = random.below(docs)
+      const p = random.below(list.length),
+        doc = random.below(docs)
       expect(hasBit(set.bits, list[p])).toBe(true)
       expect(postingIn(set, list[p])).toBe(p)
       expect(hasBit(set.bits, doc)).toBe(list.includes(doc))
@@ -53,28 +71,59 @@ it("sets of common words say what the lists say, also after others took their ro
 
 const CATEGORIES = 9
 const schema = suiteSchema("c", [
-  suiteField("title", "string", { sort: true }), suiteField("category", "string", { facet: true }), suiteField("brand", "string", { facet: true, optional: true }), suiteField("model", "string", { facet: true }),
-  suiteField("noise", "string", { facet: true }), suiteField("tags", "string[]", { facet: true }), suiteField("n", "int32"), suiteField("prices", "float[]"), suiteField("place", "geopoint"),
+  suiteField("title", "string", { sort: true }),
+  suiteField("category", "string", { facet: true }),
+  suiteField("brand", "string", { facet: true, optional: true }),
+  suiteField("model", "string", { facet: true }),
+  suiteField("noise", "string", { facet: true }),
+  suiteField("tags", "string[]", { facet: true }),
+  suiteField("n", "int32"),
+  suiteField("prices", "float[]"),
+  suiteField("place", "geopoint")
 ])
 const WORDS = ["oak", "table", "lamp", "red", "kettle", "set", "steel", "tea", "copper", "a", "b", "c"]
 /** Everything a segment says of each document, by id. */
 const contents = (segment: Segment): Map<string, string[]> => {
   const lines: string[][] = Array.from({ length: segment.docs }, (_lines, doc) => [`seq ${segment.seqs[doc]}`])
   for (const { name } of schema.fields) {
-    const text = segment.text(name), values = segment.values(name), numbers = segment.numbers(name), geo = segment.geo(name), keys = segment.sortKeys(name)
-    for (let term = 0; text !== undefined && term < text.terms.size; term++) for (let p = text.starts[term]; p < text.starts[term + 1]; p++) {
-      if (p > text.starts[term] && text.docs[p] <= text.docs[p - 1]) throw new Error(`${name}: the postings of ${text.terms.text(term)} are not in order`)
-      const loc = text.locs[p]
-      lines[text.docs[p]].push(`${name} ${text.terms.text(term)} ${loc < SPILLED ? loc : text.spill.subarray(loc - SPILLED + 1, loc - SPILLED + 1 + text.spill[loc - SPILLED]).join()}`)
-    }
+    const text = segment.text(name),
+      values = segment.values(name),
+      numbers = segment.numbers(name),
+      geo = segment.geo(name),
+      keys = segment.sortKeys(name)
+    for (let term = 0; text !== undefined && term < text.terms.size; term++)
+      for (let p = text.starts[term]; p < text.starts[term + 1]; p++) {
+        if (p > text.starts[term] && text.docs[p] <= text.docs[p - 1])
+          throw new Error(`${name}: the postings of ${text.terms.text(term)} are not in order`)
+        const loc = text.locs[p]
+        lines[text.docs[p]].push(
+          `${name} ${text.terms.text(term)} ${loc < SPILLED ? loc : text.spill.subarray(loc - SPILLED + 1, loc - SPILLED + 1 + text.spill[loc - SPILLED]).join()}`
+        )
+      }
     for (let doc = 0; doc < segment.docs; doc++) {
       if (text?.lengths !== undefined) lines[doc].push(`${name} length ${text.lengths[doc]}`)
-      if (text?.elementStarts !== undefined) lines[doc].push(`${name} lengths ${text.elementLengths!.subarray(text.elementStarts[doc], text.elementStarts[doc + 1]).join()}`)
-      if (values?.single !== undefined) lines[doc].push(`${name} value ${values.single[doc] === 0 ? "none" : values.table.text(values.single[doc] - 1)}`)
-      if (values?.starts !== undefined) lines[doc].push(`${name} values ${Array.from(values.ordinals!.subarray(values.starts[doc], values.starts[doc + 1]), (ordinal) => values.table.text(ordinal)).join()}`)
-      if (numbers !== undefined) lines[doc].push(`${name} numbers ${numbers.starts === undefined ? String(numbers.first(doc)) : numbers.values.subarray(numbers.starts[doc], numbers.starts[doc + 1]).join()}`)
-      if (geo !== undefined) lines[doc].push(`${name} place ${geo.coordinates.subarray(geo.starts[doc] * 2, geo.starts[doc + 1] * 2).join()}`)
-      if (keys !== undefined) lines[doc].push(`${name} key ${keys.ordinals[doc] === 0 ? "none" : keys.table.text(keys.ordinals[doc] - 1)}`)
+      if (text?.elementStarts !== undefined)
+        lines[doc].push(
+          `${name} lengths ${text.elementLengths!.subarray(text.elementStarts[doc], text.elementStarts[doc + 1]).join()}`
+        )
+      if (values?.single !== undefined)
+        lines[doc].push(
+          `${name} value ${values.single[doc] === 0 ? "none" : values.table.text(values.single[doc] - 1)}`
+        )
+      if (values?.starts !== undefined)
+        lines[doc].push(
+          `${name} values ${Array.from(values.ordinals!.subarray(values.starts[doc], values.starts[doc + 1]), (ordinal) => values.table.text(ordinal)).join()}`
+        )
+      if (numbers !== undefined)
+        lines[doc].push(
+          `${name} numbers ${numbers.starts === undefined ? String(numbers.first(doc)) : numbers.values.subarray(numbers.starts[doc], numbers.starts[doc + 1]).join()}`
+        )
+      if (geo !== undefined)
+        lines[doc].push(
+          `${name} place ${geo.coordinates.subarray(geo.starts[doc] * 2, geo.starts[doc + 1] * 2).join()}`
+        )
+      if (keys !== undefined)
+        lines[doc].push(`${name} key ${keys.ordinals[doc] === 0 ? "none" : keys.table.text(keys.ordinals[doc] - 1)}`)
     }
   }
   const byId = new Map<string, string[]>()
@@ -91,11 +140,23 @@ it("a large merged segment holds its documents by category and brand, and of eac
     const builder = new SegmentBuilder(schema, undefined)
     for (let i = 0; i < docs; i++) {
       const category = random.below(CATEGORIES)
-      builder.add(id * 100_000 + i, `${id}-${i}`, new Map<string, IndexValue>(Object.entries<IndexValue>({
-        title: Array.from({ length: 1 + random.below(6) }, () => random.pick(WORDS)).join(" "), category: `category ${category}`, ...(random.chance(0.9) ? { brand: `brand ${category * 5 + random.below(5)}` } : {}),
-        model: `m${id}${Math.floor(i / 3)}`, noise: `x${random.below(6)}`, tags: Array.from({ length: random.below(4) }, () => random.pick(WORDS)), ...(random.chance(0.9) ? { n: random.below(1_000) } : {}),
-        prices: Array.from({ length: random.below(3) }, () => Math.fround(random.next() * 100)), place: [random.below(90), random.below(90)],
-      })))
+      builder.add(
+        id * 100_000 + i,
+        `${id}-${i}`,
+        new Map<string, IndexValue>(
+          Object.entries<IndexValue>({
+            title: Array.from({ length: 1 + random.below(6) }, () => random.pick(WORDS)).join(" "),
+            category: `category ${category}`,
+            ...(random.chance(0.9) ? { brand: `brand ${category * 5 + random.below(5)}` } : {}),
+            model: `m${id}${Math.floor(i / 3)}`,
+            noise: `x${random.below(6)}`,
+            tags: Array.from({ length: random.below(4) }, () => random.pick(WORDS)),
+            ...(random.chance(0.9) ? { n: random.below(1_000) } : {}),
+            prices: Array.from({ length: random.below(3) }, () => Math.fround(random.next() * 100)),
+            place: [random.below(90), random.below(90)]
+          })
+        )
+      )
     }
     const { meta, region } = builder.finish(allocatePlain)
     const deleted = id === 1 ? undefined : bitsOf(docs)
@@ -110,30 +171,65 @@ it("a large merged segment holds its documents by category and brand, and of eac
   sources.forEach(({ deleted, segment }, s) => {
     for (const [id, lines] of contents(segment)) {
       const [doc] = segment.docsOfId(id)
-      if (deleted !== undefined && hasBit(deleted, doc)) { expect(merged.docsOfId(id)).toEqual([]); continue }
+      if (deleted !== undefined && hasBit(deleted, doc)) {
+        expect(merged.docsOfId(id)).toEqual([])
+        continue
+      }
       expect(merged.docsOfId(id)).toEqual([moved[s][doc]])
       expected.set(id, lines)
     }
   })
   expect(contents(merged)).toEqual(expected)
-  const { single } = merged.values("category")!, brands = merged.values("brand")!.single!
+  const { single } = merged.values("category")!,
+    brands = merged.values("brand")!.single!
   let runs = 0
-  for (let doc = 1; doc < merged.docs; doc++) if (single![doc] !== single![doc - 1] || brands[doc] !== brands[doc - 1]) runs++
-  // Categories times their brands and none; unordered it would be nearly every document. Further fields may split what is equal in both.
+  for (let doc = 1; doc < merged.docs; doc++)
+    if (single![doc] !== single![doc - 1] || brands[doc] !== brands[doc - 1]) runs++
+  // Categories times their brands and none; unordered it would be nearly every document. Further fields may split what
+  // is equal in both.
   expect(runs).toBeLessThan(CATEGORIES * 6 * 8)
   // A small one keeps the order of its sources.
-  expect(drive(documentOrder(schema, [sources[2].segment], [Uint32Array.from({ length: 900 }, (_place, i) => i)], 900))).toBe(undefined)
+  expect(
+    drive(documentOrder(schema, [sources[2].segment], [Uint32Array.from({ length: 900 }, (_place, i) => i)], 900))
+  ).toBe(undefined)
 }, 60_000)
 
 it("sums of a numeric facet do not depend on how documents lie", async () => {
-  const random = randomOf(6), size = ORDERED_DOCS_MIN + 2_000
-  const rows = Array.from({ length: size }, (_row, i) => ({ id: String(i), kind: `k${random.below(7)}`, price: Math.fround(random.next() * 10 ** random.below(7)) }))
+  const random = randomOf(6),
+    size = ORDERED_DOCS_MIN + 2_000
+  const rows = Array.from({ length: size }, (_row, i) => ({
+    id: String(i),
+    kind: `k${random.below(7)}`,
+    price: Math.fround(random.next() * 10 ** random.below(7))
+  }))
   const statsOf = async (documents: ReadonlyArray<(typeof rows)[number]>): Promise<unknown> => {
     const engine = createEngine()
-    await engine.createCollection("t", suiteSchema("c", [suiteField("kind", "string", { facet: true }), suiteField("price", "float", { facet: true })]), 1)
-    await engine.write("t", "c", documents.map((row) => putOf(row)))
+    await engine.createCollection(
+      "t",
+      suiteSchema("c", [suiteField("kind", "string", { facet: true }), suiteField("price", "float", { facet: true })]),
+      1
+    )
+    await engine.write(
+      "t",
+      "c",
+      documents.map((row) => putOf(row))
+    )
     await expect.poll(() => engine.usage("t", "c")?.segments, { timeout: 30_000 }).toBe(1)
-    const [answer] = await engine.search("t", [suitePlan("c", { filter: { kind: "number", field: "price", type: "float", ranges: [{ min: 0.5, max: Infinity }] }, facets: [{ field: "price", ranges: [], order: { kind: "count" }, topK: false, strategy: "exhaustive", returnParent: false }] })])
+    const [answer] = await engine.search("t", [
+      suitePlan("c", {
+        filter: { kind: "number", field: "price", type: "float", ranges: [{ min: 0.5, max: Infinity }] },
+        facets: [
+          {
+            field: "price",
+            ranges: [],
+            order: { kind: "count" },
+            topK: false,
+            strategy: "exhaustive",
+            returnParent: false
+          }
+        ]
+      })
+    ])
     await engine.close()
     if (!answer.ok) throw new Error(answer.error.message)
     return answer.value.facet_counts[0].stats

@@ -1,4 +1,6 @@
-/** Values of `store: false` fields follow every kind of write, and what a drop or a crash left behind is nobody's later. */
+/**
+ * Values of `store: false` fields follow every kind of write, and what a drop or a crash left behind is nobody's later.
+ */
 import { cp, mkdtemp, readdir, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -9,7 +11,16 @@ import { putOf, suiteField, suitePlan, suiteSchema } from "../src/testing/engine
 
 const schema = suiteSchema("c", [suiteField("name", "string"), suiteField("secret", "string", { store: false })])
 const found = async (engine: SearchEngine, field: string, token: string): Promise<unknown> => {
-  const [answer] = await engine.search("t", [suitePlan("c", { filter: { kind: "string", field, values: [{ tokens: [token], match: "equals", prefix: false }], prefixCandidates: 4 } })])
+  const [answer] = await engine.search("t", [
+    suitePlan("c", {
+      filter: {
+        kind: "string",
+        field,
+        values: [{ tokens: [token], match: "equals", prefix: false }],
+        prefixCandidates: 4
+      }
+    })
+  ])
   return answer.ok ? answer.value.hits?.map(({ document }) => document) : answer.error
 }
 
@@ -19,8 +30,16 @@ describe.each([false, true])("values that are not stored, worker %s", (worker) =
     try {
       let engine = await openEngine({ path, worker })
       await engine.createCollection("t", schema, 1)
-      await engine.write("t", "c", [putOf({ id: "1", name: "a", secret: "old" }), putOf({ id: "2", name: "b", secret: "kept" }), putOf({ id: "3", name: "c", secret: "lost" })])
-      await engine.write("t", "c", [putOf({ id: "1", name: "a", secret: "new" }), putOf({ id: "2", name: "bb" }, "update"), putOf({ id: "3", name: "c" })])
+      await engine.write("t", "c", [
+        putOf({ id: "1", name: "a", secret: "old" }),
+        putOf({ id: "2", name: "b", secret: "kept" }),
+        putOf({ id: "3", name: "c", secret: "lost" })
+      ])
+      await engine.write("t", "c", [
+        putOf({ id: "1", name: "a", secret: "new" }),
+        putOf({ id: "2", name: "bb" }, "update"),
+        putOf({ id: "3", name: "c" })
+      ])
       const check = async (): Promise<void> => {
         expect(await found(engine, "secret", "old")).toEqual([])
         expect(await found(engine, "secret", "new")).toEqual([{ id: "1", name: "a" }])
@@ -38,7 +57,9 @@ describe.each([false, true])("values that are not stored, worker %s", (worker) =
       engine = await openEngine({ path, worker })
       await check()
       await engine.close()
-    } finally { await rm(path, { recursive: true, force: true }) }
+    } finally {
+      await rm(path, { recursive: true, force: true })
+    }
   }, 30_000)
 
   it("an index made again takes what is stored now, and brings nothing back", async () => {
@@ -48,12 +69,19 @@ describe.each([false, true])("values that are not stored, worker %s", (worker) =
       await engine.createCollection("t", schema, 1)
       await engine.write("t", "c", [putOf({ id: "1", name: "a", secret: "s" }), putOf({ id: "2", name: "b" })])
       await engine.write("t", "c", [putOf({ id: "1", name: "later" }, "update"), { kind: "delete", id: "2" }])
-      const written = await engine.write("t", "c", [{ ...putOf({ id: "1", name: "a" }), rewrite: true }, { ...putOf({ id: "2", name: "b" }), rewrite: true }] as never)
-      expect(written.ok && written.value.map(({ result }) => result.ok ? result.value.changed : result.error.kind)).toEqual([true, "NotFound"])
+      const written = await engine.write("t", "c", [
+        { ...putOf({ id: "1", name: "a" }), rewrite: true },
+        { ...putOf({ id: "2", name: "b" }), rewrite: true }
+      ] as never)
+      expect(
+        written.ok && written.value.map(({ result }) => (result.ok ? result.value.changed : result.error.kind))
+      ).toEqual([true, "NotFound"])
       expect(await found(engine, "secret", "s")).toEqual([{ id: "1", name: "later" }])
       expect(await found(engine, "name", "b")).toEqual([])
       await engine.close()
-    } finally { await rm(path, { recursive: true, force: true }) }
+    } finally {
+      await rm(path, { recursive: true, force: true })
+    }
   }, 30_000)
 })
 
@@ -68,7 +96,9 @@ describe("leftovers", () => {
       // As a crash between the record and the documents leaves it.
       const { LmdbJournal } = await import("../src/store/lmdb-journal.ts")
       const journal = await LmdbJournal.open(path)
-      await (journal as unknown as { databases: { records: { remove(key: Uint8Array): Promise<unknown> } } }).databases.records.remove(Buffer.from([0x63, 0, 0, 0, 1]))
+      await (
+        journal as unknown as { databases: { records: { remove(key: Uint8Array): Promise<unknown> } } }
+      ).databases.records.remove(Buffer.from([0x63, 0, 0, 0, 1]))
       await journal.close()
       const second = await openEngine({ path })
       expect((await readdir(join(path, "segments"))).filter((name) => name.startsWith("1-"))).toEqual([])
@@ -78,7 +108,9 @@ describe("leftovers", () => {
       expect(await found(third, "name", "theirs")).toEqual([])
       expect(third.describeCollection("t", "c")?.num_documents).toBe(0)
       await third.close()
-    } finally { await rm(path, { recursive: true, force: true }) }
+    } finally {
+      await rm(path, { recursive: true, force: true })
+    }
   })
   it("a segment file that a crash left is written over, not taken for a new segment of its number", async () => {
     const path = await mkdtemp(join(tmpdir(), "engine-stale-"))
@@ -93,6 +125,8 @@ describe("leftovers", () => {
       const { allocatePlain } = await import("../src/index/sections.ts")
       expect((await journal.loadIndex(1, allocatePlain))?.segments.length).toBe(1)
       await journal.close()
-    } finally { await rm(path, { recursive: true, force: true }) }
+    } finally {
+      await rm(path, { recursive: true, force: true })
+    }
   })
 })

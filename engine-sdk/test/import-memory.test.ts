@@ -1,10 +1,20 @@
-/** An import whose host gives it little memory: every line keeps its verdict, in order, and no more is held than was granted. */
+/**
+ * An import whose host gives it little memory: every line keeps its verdict, in order, and no more is held than was
+ * granted.
+ */
 import { describe, expect, it } from "vitest"
 import { createEngine } from "../src/memory/create-engine.ts"
-import { createCollection, exportDocuments, importDocuments, type ImportMemory, memoryResources } from "../src/operations/mod.ts"
+import {
+  createCollection,
+  exportDocuments,
+  importDocuments,
+  type ImportMemory,
+  memoryResources
+} from "../src/operations/mod.ts"
 import { randomOf } from "./random.ts"
 
-const line = (id: number, padding: number) => JSON.stringify({ id: String(id), title: `Title ${id}`, padding: "é".repeat(padding) })
+const line = (id: number, padding: number) =>
+  JSON.stringify({ id: String(id), title: `Title ${id}`, padding: "é".repeat(padding) })
 /** Cuts where no line and no character ends. */
 async function* chunksOf(text: string, size: number): AsyncGenerator<Uint8Array> {
   const bytes = new TextEncoder().encode(text)
@@ -15,7 +25,12 @@ const importing = async (text: string, memory: ImportMemory | undefined, size = 
   await createCollection(context, JSON.stringify({ name: "goods", fields: [{ name: "title", type: "string" }] }))
   const batches: Array<number> = []
   const { write } = context.engine
-  const engine = Object.assign(Object.create(context.engine) as typeof context.engine, { write: (...args: Parameters<typeof write>) => { batches.push(args[2].length); return write.apply(context.engine, args) } })
+  const engine = Object.assign(Object.create(context.engine) as typeof context.engine, {
+    write: (...args: Parameters<typeof write>) => {
+      batches.push(args[2].length)
+      return write.apply(context.engine, args)
+    }
+  })
   const started = importDocuments({ ...context, engine }, "goods", chunksOf(text, size), {}, memory)
   if (!started.ok) throw new Error(started.error.message)
   let answer = ""
@@ -25,7 +40,15 @@ const importing = async (text: string, memory: ImportMemory | undefined, size = 
   let stored = ""
   for await (const piece of exported.value.lines) stored += piece
   await context.engine.close?.()
-  return { verdicts: answer.split("\n").map((text) => JSON.parse(text) as { readonly success: boolean; readonly code?: number; readonly error?: string }), batches, stored: stored.split("\n").map((text) => (JSON.parse(text) as { readonly id: string }).id) }
+  return {
+    verdicts: answer
+      .split("\n")
+      .map(
+        (text) => JSON.parse(text) as { readonly success: boolean; readonly code?: number; readonly error?: string }
+      ),
+    batches,
+    stored: stored.split("\n").map((text) => (JSON.parse(text) as { readonly id: string }).id)
+  }
 }
 
 describe("an import in little memory", () => {
@@ -33,7 +56,8 @@ describe("an import in little memory", () => {
     const text = Array.from({ length: 400 }, (_, i) => line(i, 20)).join("\n")
     const whole = await importing(text, undefined)
     expect(whole.batches).toEqual([400])
-    let held = 0, peak = 0
+    let held = 0,
+      peak = 0
     const hold = (bytes: number) => {
       if (bytes > held && bytes > 2_000) return false
       held = bytes
@@ -49,10 +73,18 @@ describe("an import in little memory", () => {
     for (const grants of [true, false]) {
       let asked = 0
       const text = [line(1, 5), line(2, 5_000), line(3, 5), line(4, 6_000), line(5, 5)].join("\n")
-      const { stored, verdicts } = await importing(text, { hold: (bytes) => bytes <= 2_000, holdSoon: async (bytes) => { asked++; return bytes > 0 && grants } })
+      const { stored, verdicts } = await importing(text, {
+        hold: (bytes) => bytes <= 2_000,
+        holdSoon: async (bytes) => {
+          asked++
+          return bytes > 0 && grants
+        }
+      })
       expect(asked > 0).toBe(true)
       expect(stored).toEqual(grants ? ["1", "2", "3", "4", "5"] : ["1", "3", "5"])
-      expect(verdicts.map(({ code, success }) => success ? 200 : code)).toEqual(grants ? [200, 200, 200, 200, 200] : [200, 429, 200, 429, 200])
+      expect(verdicts.map(({ code, success }) => (success ? 200 : code))).toEqual(
+        grants ? [200, 200, 200, 200, 200] : [200, 429, 200, 429, 200]
+      )
       if (!grants) expect(verdicts[1]!.error).toContain("memory")
     }
   })
@@ -60,9 +92,13 @@ describe("an import in little memory", () => {
     for (let seed = 1; seed <= 30; seed++) {
       const random = randomOf(seed)
       const lengths = Array.from({ length: 60 }, () => Math.floor(random.next() * random.pick([5, 400, 3_000])))
-      const { stored, verdicts } = await importing(lengths.map((length, i) => line(i, length)).join("\n\n") + random.pick(["", "\n", " ".repeat(3_000)]), { hold: () => random.next() < 0.5, holdSoon: async () => random.next() < 0.5 }, 1 + Math.floor(random.next() * 2_000))
+      const { stored, verdicts } = await importing(
+        lengths.map((length, i) => line(i, length)).join("\n\n") + random.pick(["", "\n", " ".repeat(3_000)]),
+        { hold: () => random.next() < 0.5, holdSoon: async () => random.next() < 0.5 },
+        1 + Math.floor(random.next() * 2_000)
+      )
       expect(verdicts.length).toBe(60)
-      expect(verdicts.flatMap(({ success }, i) => success ? [String(i)] : [])).toEqual(stored)
+      expect(verdicts.flatMap(({ success }, i) => (success ? [String(i)] : []))).toEqual(stored)
       expect(verdicts.every(({ code, success }) => success || code === 429)).toBe(true)
     }
   })

@@ -11,13 +11,26 @@ import type { MerchandisedSearch } from "../src/pipeline/merchandising.ts"
 import { AnswerBudget } from "../src/search/answer-budget.ts"
 import { Allowance, Cutoff, GIVE_WAY, LateQuantum, spend } from "../src/search/cutoff.ts"
 
-const busy = (ms: number): void => { for (const until = performance.now() + ms; performance.now() < until;) spend(10_000) }
-const thrownBy = (run: () => unknown): unknown => { try { run(); return undefined } catch (error) { return error } }
+const busy = (ms: number): void => {
+  for (const until = performance.now() + ms; performance.now() < until;) spend(10_000)
+}
+const thrownBy = (run: () => unknown): unknown => {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    return error
+  }
+}
 
 it("gives way once all parts together have had theirs", () => {
   const late = new LateQuantum(new Cutoff(new Allowance(15), 1_000))
   expect(thrownBy(() => late.run(() => late.run(() => busy(1))))).toBeUndefined()
-  expect(thrownBy(() => { for (let i = 0; i < 40; i++) late.run(() => busy(1)) })).toBe(GIVE_WAY)
+  expect(
+    thrownBy(() => {
+      for (let i = 0; i < 40; i++) late.run(() => busy(1))
+    })
+  ).toBe(GIVE_WAY)
   expect(thrownBy(() => late.run(() => busy(1)))).toBe(GIVE_WAY)
 })
 it("gives way to nobody where the search had the thread to itself", () => {
@@ -27,23 +40,36 @@ it("gives way to nobody where the search had the thread to itself", () => {
 
 it("runs the searches once more as long ones, with the account as it was, now and later", async () => {
   for (const isLater of [false, true]) {
-    const budget = new AnswerBudget(1_000_000), seen: boolean[] = []
+    const budget = new AnswerBudget(1_000_000),
+      seen: boolean[] = []
     budget.hold(10, "documents")
     const searches = [{ plan: { budget } }, { plan: { budget } }] as unknown as ReadonlyArray<MerchandisedSearch>
-    const answer = await orLong(searches, (own) => {
-      seen.push(own.every(({ plan }) => plan.isLong === true))
-      budget.hold(100, "documents")
-      return all([tellingTooLong<number>(() => {
-        if (seen.length > 1) return { ok: true, value: budget.held }
-        if (isLater) return Promise.reject(GIVE_WAY)
-        throw GIVE_WAY
-      })])
-    }, (results) => results)
+    const answer = await orLong(
+      searches,
+      (own) => {
+        seen.push(own.every(({ plan }) => plan.isLong === true))
+        budget.hold(100, "documents")
+        return all([
+          tellingTooLong<number>(() => {
+            if (seen.length > 1) return { ok: true, value: budget.held }
+            if (isLater) return Promise.reject(GIVE_WAY)
+            throw GIVE_WAY
+          })
+        ])
+      },
+      (results) => results
+    )
     expect([answer, seen]).toEqual([[{ ok: true, value: 110 }], [false, true]])
   }
 })
 it("passes every other failure on", async () => {
-  expect(thrownBy(() => tellingTooLong(() => { throw new Error("broken") }))).toEqual(new Error("broken"))
+  expect(
+    thrownBy(() =>
+      tellingTooLong(() => {
+        throw new Error("broken")
+      })
+    )
+  ).toEqual(new Error("broken"))
   await expect(tellingTooLong(() => Promise.reject(new Error("broken")))).rejects.toThrow("broken")
 })
 
@@ -51,21 +77,60 @@ it("passes every other failure on", async () => {
 it("makes hits that take long in the lane, of several searches too, and leaves no promise to nobody", async () => {
   const folder = mkdtempSync(join(tmpdir(), "dowser-late-"))
   const engine = await openEngine({ path: folder, worker: true })
-  const rerank = { enabled: true, model: "linear", top_k: 200, fields: ["body"], timeout_ms: 1_000, min_hits: 1, fallback: "engine_order" as const }
+  const rerank = {
+    enabled: true,
+    model: "linear",
+    top_k: 200,
+    fields: ["body"],
+    timeout_ms: 1_000,
+    min_hits: 1,
+    fallback: "engine_order" as const
+  }
   // One by one, as a host asks, so that others have their turns in between.
-  const capabilities = () => { const own = engine.capabilities(); return { ...own, limits: { ...own.limits, plans_per_trip_max: 1 } } }
-  const context: OperationContext = { engine: Object.create(engine, { capabilities: { value: capabilities } }) as typeof engine, namespace: "a", resources: memoryResources(), now_s: 0, merchandising: {
-    environment: { now_us: () => performance.now() * 1_000 }, of: () => ({ rules: undefined, rerank, request: { now_ms: 0 }, explain: false })
-  } }
+  const capabilities = () => {
+    const own = engine.capabilities()
+    return { ...own, limits: { ...own.limits, plans_per_trip_max: 1 } }
+  }
+  const context: OperationContext = {
+    engine: Object.create(engine, { capabilities: { value: capabilities } }) as typeof engine,
+    namespace: "a",
+    resources: memoryResources(),
+    now_s: 0,
+    merchandising: {
+      environment: { now_us: () => performance.now() * 1_000 },
+      of: () => ({ rules: undefined, rerank, request: { now_ms: 0 }, explain: false })
+    }
+  }
   try {
-    expect((await createCollection(context, JSON.stringify({ name: "texts", fields: [{ name: "body", type: "string" }] }))).ok).toBe(true)
-    const body = (i: number): string => `needle ${Array.from({ length: 30_000 }, (_word, k) => `word${(i * 7 + k) % 500}`).join(" ")}`
-    const written = await engine.write("a", "texts", Array.from({ length: 3 }, (_document, i) => ({ kind: "put" as const, action: "create" as const, dirtyValues: undefined, document: JSON.stringify({ id: String(i), body: body(i) }) })))
+    expect(
+      (await createCollection(context, JSON.stringify({ name: "texts", fields: [{ name: "body", type: "string" }] })))
+        .ok
+    ).toBe(true)
+    const body = (i: number): string =>
+      `needle ${Array.from({ length: 30_000 }, (_word, k) => `word${(i * 7 + k) % 500}`).join(" ")}`
+    const written = await engine.write(
+      "a",
+      "texts",
+      Array.from({ length: 3 }, (_document, i) => ({
+        kind: "put" as const,
+        action: "create" as const,
+        dirtyValues: undefined,
+        document: JSON.stringify({ id: String(i), body: body(i) })
+      }))
+    )
     if (!written.ok || !written.value.every(({ result }) => result.ok)) throw new Error(JSON.stringify(written))
     const search = { collection: "texts", q: "needle", query_by: "body", highlight_full_fields: "body" }
     const answer = await multiSearch(context, JSON.stringify({ searches: [search, search, search] }), {})
-    const { results } = JSON.parse(answer.ok ? answer.value.text! : "{}") as { readonly results: ReadonlyArray<{ readonly hits: ReadonlyArray<{ readonly highlight: { readonly body: { readonly value: string } } }> }> }
-    expect(results.map(({ hits }) => hits.map(({ highlight }) => highlight.body.value.startsWith("<mark>needle</mark> word")))).toEqual(Array.from({ length: 3 }, () => Array.from({ length: 3 }, () => true)))
+    const { results } = JSON.parse(answer.ok ? answer.value.text! : "{}") as {
+      readonly results: ReadonlyArray<{
+        readonly hits: ReadonlyArray<{ readonly highlight: { readonly body: { readonly value: string } } }>
+      }>
+    }
+    expect(
+      results.map(({ hits }) =>
+        hits.map(({ highlight }) => highlight.body.value.startsWith("<mark>needle</mark> word"))
+      )
+    ).toEqual(Array.from({ length: 3 }, () => Array.from({ length: 3 }, () => true)))
   } finally {
     await engine.close()
     rmSync(folder, { recursive: true, force: true })

@@ -1,6 +1,6 @@
 /**
- * A disk that drops what was not synced, under the durable engine: after a cut at any moment every acknowledged document
- * is there in its acknowledged version or a later one, found by search, and the engine opens by itself.
+ * A disk that drops what was not synced, under the durable engine: after a cut at any moment every acknowledged
+ * document is there in its acknowledged version or a later one, found by search, and the engine opens by itself.
  */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os"
@@ -19,7 +19,11 @@ it("loses no acknowledged document to a power cut", async (context) => {
   if (missing !== undefined) return context.skip(missing)
   const work = await mkdtemp(join(tmpdir(), "dowser-power-"))
   try {
-    const trace = traceDisk(work, fileURLToPath(new URL("../../test/support/engine-appender.ts", import.meta.url)), [join(work, "engine"), join(work, "acknowledged"), String(writes)])
+    const trace = traceDisk(work, fileURLToPath(new URL("../../test/support/engine-appender.ts", import.meta.url)), [
+      join(work, "engine"),
+      join(work, "acknowledged"),
+      String(writes)
+    ])
     expect(trace.filter(({ kind }) => kind === "A").length).toBe(writes)
     expect(trace.some(({ kind }) => kind === "E")).toBe(true)
     const random = seeded(11)

@@ -1,5 +1,10 @@
 /** Cases from a seed: the same numbers on every machine. */
-export interface Random { /** 0 <= x < 1. */ next(): number; below(n: number): number; pick<A>(list: ReadonlyArray<A>): A; chance(share: number): boolean }
+export interface Random {
+  /** 0 <= x < 1. */ next(): number
+  below(n: number): number
+  pick<A>(list: ReadonlyArray<A>): A
+  chance(share: number): boolean
+}
 export const randomOf = (seed: number): Random => {
   const next = (): number => {
     seed = (seed + 0x6d2b79f5) | 0

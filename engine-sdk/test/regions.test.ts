@@ -18,19 +18,32 @@ describe("memory of segments", () => {
     const lent = new Set<Region>()
     const live = new Map<number, Region>()
     try {
-      const writer = new Writer(await LmdbJournal.open(path), (event) => {
-        if (event.kind === "published") {
-          for (const { id, region } of event.publication.added) live.set(id, region)
-          for (const id of event.publication.removed) live.delete(id)
-        } else if (event.kind === "dropped" || event.kind === "closed") live.clear()
-      }, {
-        allocate: (bytes) => { const region = allocatePlain(bytes); lent.add(region); return region },
-        release: (region) => { expect(lent.delete(region), "given back once").toBe(true) }
-      })
+      const writer = new Writer(
+        await LmdbJournal.open(path),
+        (event) => {
+          if (event.kind === "published") {
+            for (const { id, region } of event.publication.added) live.set(id, region)
+            for (const id of event.publication.removed) live.delete(id)
+          } else if (event.kind === "dropped" || event.kind === "closed") live.clear()
+        },
+        {
+          allocate: (bytes) => {
+            const region = allocatePlain(bytes)
+            lent.add(region)
+            return region
+          },
+          release: (region) => {
+            expect(lent.delete(region), "given back once").toBe(true)
+          }
+        }
+      )
       writer.start()
       await writer.create("t", schema, 1)
       const settled = async (): Promise<void> => {
-        for (let before = -1; before !== lent.size;) { before = lent.size; for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve)) }
+        for (let before = -1; before !== lent.size;) {
+          before = lent.size
+          for (let i = 0; i < 200; i++) await new Promise((resolve) => setImmediate(resolve))
+        }
       }
       const rest = () => expect(lent.size).toBe(live.size)
       for (let i = 0; i < 400; i++) await writer.write("t", "goods", [put("1", i)], false)
@@ -43,13 +56,20 @@ describe("memory of segments", () => {
       }
       await settled()
       rest()
-      await writer.write("t", "goods", Array.from({ length: 3_000 }, (_, i) => put(`m${i}`, i)), false)
+      await writer.write(
+        "t",
+        "goods",
+        Array.from({ length: 3_000 }, (_, i) => put(`m${i}`, i)),
+        false
+      )
       await settled()
       rest()
       await writer.drop("t", "goods")
       await settled()
       expect(lent.size).toBe(0)
       await writer.close()
-    } finally { await rm(path, { recursive: true, force: true }) }
+    } finally {
+      await rm(path, { recursive: true, force: true })
+    }
   })
 })

@@ -13,10 +13,35 @@ import { answerToJson, storedHit } from "../src/search/answer-json.ts"
 import { suiteField, suiteSchema } from "../src/testing/engine-suite.ts"
 
 /** mulberry32 */
-const randomOf = (seed: number) => () => { seed = (seed + 0x6d2b79f5) | 0; let t = Math.imul(seed ^ (seed >>> 15), 1 | seed); t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t; return ((t ^ (t >>> 14)) >>> 0) / 4294967296 }
-const PIECES = ["a", "b", "\"", "\\", "\\\"", "{", "}", "[", "]", ",", ":", " ", "\n", "é", "日", "\u{1f600}", "name", "title"]
+const randomOf = (seed: number) => () => {
+  seed = (seed + 0x6d2b79f5) | 0
+  let t = Math.imul(seed ^ (seed >>> 15), 1 | seed)
+  t = (t + Math.imul(t ^ (t >>> 7), 61 | t)) ^ t
+  return ((t ^ (t >>> 14)) >>> 0) / 4294967296
+}
+const PIECES = [
+  "a",
+  "b",
+  '"',
+  "\\",
+  '\\"',
+  "{",
+  "}",
+  "[",
+  "]",
+  ",",
+  ":",
+  " ",
+  "\n",
+  "é",
+  "日",
+  "\u{1f600}",
+  "name",
+  "title"
+]
 const pick = <A>(random: () => number, from: ReadonlyArray<A>): A => from[Math.floor(random() * from.length)]
-const textOf = (random: () => number): string => Array.from({ length: Math.floor(random() * 8) }, () => pick(random, PIECES)).join("")
+const textOf = (random: () => number): string =>
+  Array.from({ length: Math.floor(random() * 8) }, () => pick(random, PIECES)).join("")
 const valueOf = (random: () => number, depth = 0): unknown => {
   const roll = random()
   if (roll < 0.4) return textOf(random)
@@ -24,7 +49,9 @@ const valueOf = (random: () => number, depth = 0): unknown => {
   if (roll < 0.65) return pick(random, [true, false, null])
   if (depth > 2) return "x"
   if (roll < 0.85) return Array.from({ length: Math.floor(random() * 4) }, () => valueOf(random, depth + 1))
-  return Object.fromEntries(Array.from({ length: Math.floor(random() * 4) }, () => [textOf(random), valueOf(random, depth + 1)]))
+  return Object.fromEntries(
+    Array.from({ length: Math.floor(random() * 4) }, () => [textOf(random), valueOf(random, depth + 1)])
+  )
 }
 
 describe("fields of a stored document", () => {
@@ -32,11 +59,19 @@ describe("fields of a stored document", () => {
     let walked = 0
     for (let seed = 1; seed <= 3000; seed++) {
       const random = randomOf(seed)
-      const document = Object.fromEntries(Array.from({ length: 1 + Math.floor(random() * 6) }, (): [string, unknown] => [random() < 0.6 ? pick(random, ["title", "name", "tags", "a.b"]) : textOf(random), valueOf(random)]))
+      const document = Object.fromEntries(
+        Array.from({ length: 1 + Math.floor(random() * 6) }, (): [string, unknown] => [
+          random() < 0.6 ? pick(random, ["title", "name", "tags", "a.b"]) : textOf(random),
+          valueOf(random)
+        ])
+      )
       const text = JSON.stringify(document, undefined, pick(random, [0, 0, 2, "\t"]))
       const names = ["title", "name", "tags", "a.b", "missing"]
       const picked = pickFields(text, names)
-      if (picked !== undefined) { walked++; expect(picked, text).toEqual(names.map((name) => document[name])) }
+      if (picked !== undefined) {
+        walked++
+        expect(picked, text).toEqual(names.map((name) => document[name]))
+      }
       expect(new StoredDocument(text).pick(names), text).toEqual(names.map((name) => document[name]))
     }
     expect(walked).toBeGreaterThan(1000)
@@ -44,23 +79,38 @@ describe("fields of a stored document", () => {
   it("are keys of the document itself; escaped keys are left to the parser", () => {
     const tricky = { inner: { title: "no" }, list: [{ title: "no" }], title: "yes", last: 2.5 }
     expect(pickFields(JSON.stringify(tricky), ["title", "last", "inner"])).toEqual(["yes", 2.5, { title: "no" }])
-    expect(pickFields("{\"title\":\"a, title: b\",\"tags\":[\"title\",\"x\"],\"x\":null}", ["x", "tags", "title", "tag"])).toEqual([null, ["title", "x"], "a, title: b", undefined])
-    expect(pickFields("{\"a\":1,\"b\":2}", ["a\":1,\"b", "b"])).toEqual([undefined, 2])
-    expect(pickFields("{\"\\u0061\":1}", ["a"])).toBeUndefined()
-    expect(new StoredDocument("{\"\\u0061\":1}").pick(["a"])).toEqual([1])
+    expect(pickFields('{"title":"a, title: b","tags":["title","x"],"x":null}', ["x", "tags", "title", "tag"])).toEqual([
+      null,
+      ["title", "x"],
+      "a, title: b",
+      undefined
+    ])
+    expect(pickFields('{"a":1,"b":2}', ['a":1,"b', "b"])).toEqual([undefined, 2])
+    expect(pickFields('{"\\u0061":1}', ["a"])).toBeUndefined()
+    expect(new StoredDocument('{"\\u0061":1}').pick(["a"])).toEqual([1])
     expect(pickFields("{}", ["a"])).toEqual([undefined])
   })
   it("are written as stored until somebody has had the document in hand", () => {
     const answerOf = (change: (hit: ReturnType<typeof storedHit>) => void): string => {
-      const hit = storedHit(new StoredDocument("{ \"id\": \"1\" }"), {})
+      const hit = storedHit(new StoredDocument('{ "id": "1" }'), {})
       change(hit)
       return answerToJson({ hits: [hit] } as never)
     }
-    expect(answerOf(() => {})).toBe("{\"hits\":[{\"document\":{ \"id\": \"1\" },\"highlight\":{}}]}")
-    expect(answerOf((hit) => { hit.document.price = 3 })).toBe("{\"hits\":[{\"document\":{\"id\":\"1\",\"price\":3},\"highlight\":{}}]}")
-    expect(answerOf((hit) => { hit.document = { id: "2" } })).toBe("{\"hits\":[{\"document\":{\"id\":\"2\"},\"highlight\":{}}]}")
-    const copy = { ...storedHit(new StoredDocument("{\"id\":\"1\"}"), {}), pinned: true }
-    expect(answerToJson({ hits: [copy] } as never)).toBe("{\"hits\":[{\"document\":{\"id\":\"1\"},\"highlight\":{},\"pinned\":true}]}")
+    expect(answerOf(() => {})).toBe('{"hits":[{"document":{ "id": "1" },"highlight":{}}]}')
+    expect(
+      answerOf((hit) => {
+        hit.document.price = 3
+      })
+    ).toBe('{"hits":[{"document":{"id":"1","price":3},"highlight":{}}]}')
+    expect(
+      answerOf((hit) => {
+        hit.document = { id: "2" }
+      })
+    ).toBe('{"hits":[{"document":{"id":"2"},"highlight":{}}]}')
+    const copy = { ...storedHit(new StoredDocument('{"id":"1"}'), {}), pinned: true }
+    expect(answerToJson({ hits: [copy] } as never)).toBe(
+      '{"hits":[{"document":{"id":"1"},"highlight":{},"pinned":true}]}'
+    )
   })
 })
 
@@ -68,39 +118,126 @@ describe("spans for few words", () => {
   it("mark what the spans of every word mark", () => {
     const schema = suiteSchema("c", [suiteField("v", "string")])
     const analyzer = analyzerOf(schema, schema.fields[0])
-    const vocabulary = ["Wool", "wool", "O'Neil", "v-neck", "Été", "Straße", "ＡＢ", "x", "ONEIL", "28", "cm", "日本", "naïve", "-", "wo-ol"]
+    const vocabulary = [
+      "Wool",
+      "wool",
+      "O'Neil",
+      "v-neck",
+      "Été",
+      "Straße",
+      "ＡＢ",
+      "x",
+      "ONEIL",
+      "28",
+      "cm",
+      "日本",
+      "naïve",
+      "-",
+      "wo-ol"
+    ]
     for (let seed = 1; seed <= 2000; seed++) {
       const random = randomOf(seed)
-      const text = Array.from({ length: 1 + Math.floor(random() * 14) }, () => pick(random, vocabulary)).join(pick(random, [" ", " ", "\n", ", "]))
-      const words = new Map(analyzer.tokenize(Array.from({ length: 3 }, () => pick(random, vocabulary)).join(" ")).map((token) => [token, { typedLength: token.length, typos: 0, isPrefix: false }]))
-      const rules = { affixTokens: 2, threshold: 5, startTag: "<", endTag: ">", isFull: false, separators: "", symbols: "", bytesMax: 1_000_000 }
+      const text = Array.from({ length: 1 + Math.floor(random() * 14) }, () => pick(random, vocabulary)).join(
+        pick(random, [" ", " ", "\n", ", "])
+      )
+      const words = new Map(
+        analyzer
+          .tokenize(Array.from({ length: 3 }, () => pick(random, vocabulary)).join(" "))
+          .map((token) => [token, { typedLength: token.length, typos: 0, isPrefix: false }])
+      )
+      const rules = {
+        affixTokens: 2,
+        threshold: 5,
+        startTag: "<",
+        endTag: ">",
+        isFull: false,
+        separators: "",
+        symbols: "",
+        bytesMax: 1_000_000
+      }
       const find = (token: string) => words.get(token)
-      const all = analyzer.tokenizeWithOffsets(text), few = analyzer.spansFor(text, wantedTokens(words.keys()))
-      expect(few.map(({ start, end }) => [start, end]), text).toEqual(all.map(({ start, end }) => [start, end]))
-      const expected = bestWindow(text, all, find), match = bestWindow(text, few, find)
+      const all = analyzer.tokenizeWithOffsets(text),
+        few = analyzer.spansFor(text, wantedTokens(words.keys()))
+      expect(
+        few.map(({ start, end }) => [start, end]),
+        text
+      ).toEqual(all.map(({ start, end }) => [start, end]))
+      const expected = bestWindow(text, all, find),
+        match = bestWindow(text, few, find)
       expect(match, text).toEqual(expected)
-      if (match !== undefined) expect(snippetOf(text, few, match, find, rules), text).toEqual(snippetOf(text, all, match, find, rules))
+      if (match !== undefined)
+        expect(snippetOf(text, few, match, find, rules), text).toEqual(snippetOf(text, all, match, find, rules))
     }
   })
 })
 
 describe("a text that is shown whole", () => {
   it("is marked as any other", () => {
-    const schemas = [suiteSchema("c", [suiteField("v", "string")]), suiteSchema("c", [suiteField("v", "string")], { token_separators: ["-", "/"], symbols_to_index: ["+", "#"] }), suiteSchema("c", [suiteField("v", "string", { truncate_len: 3 })])]
-    const vocabulary = ["Wool", "wool", "O'Neil", "v-neck", "ONEIL", "28", "cm", "-", "wo-ol", "wool-", "c++", "a/b", "'x'", "x", "wooly", "\"wool\"", "Été"]
+    const schemas = [
+      suiteSchema("c", [suiteField("v", "string")]),
+      suiteSchema("c", [suiteField("v", "string")], { token_separators: ["-", "/"], symbols_to_index: ["+", "#"] }),
+      suiteSchema("c", [suiteField("v", "string", { truncate_len: 3 })])
+    ]
+    const vocabulary = [
+      "Wool",
+      "wool",
+      "O'Neil",
+      "v-neck",
+      "ONEIL",
+      "28",
+      "cm",
+      "-",
+      "wo-ol",
+      "wool-",
+      "c++",
+      "a/b",
+      "'x'",
+      "x",
+      "wooly",
+      '"wool"',
+      "Été"
+    ]
     let marked = 0
     for (let seed = 1; seed <= 4000; seed++) {
       const random = randomOf(seed)
-      const schema = pick(random, schemas), analyzer = analyzerOf(schema, schema.fields[0])
-      const text = Array.from({ length: 1 + Math.floor(random() * 14) }, () => pick(random, vocabulary)).join(pick(random, [" ", " ", "\n", ", "]))
-      const words = new Map(analyzer.tokenize(Array.from({ length: 3 }, () => pick(random, vocabulary)).join(" ")).map((token) => [token, { typedLength: 1 + Math.floor(random() * token.length), typos: Math.floor(random() * 3), isPrefix: random() < 0.5 }]))
-      const rules = { affixTokens: Math.floor(random() * 3), threshold: 5 + Math.floor(random() * 30), startTag: "<", endTag: ">", isFull: random() < 0.3, separators: schema.token_separators.join(""), symbols: schema.symbols_to_index.join(""), bytesMax: 1_000_000 }
+      const schema = pick(random, schemas),
+        analyzer = analyzerOf(schema, schema.fields[0])
+      const text = Array.from({ length: 1 + Math.floor(random() * 14) }, () => pick(random, vocabulary)).join(
+        pick(random, [" ", " ", "\n", ", "])
+      )
+      const words = new Map(
+        analyzer.tokenize(Array.from({ length: 3 }, () => pick(random, vocabulary)).join(" ")).map((token) => [
+          token,
+          {
+            typedLength: 1 + Math.floor(random() * token.length),
+            typos: Math.floor(random() * 3),
+            isPrefix: random() < 0.5
+          }
+        ])
+      )
+      const rules = {
+        affixTokens: Math.floor(random() * 3),
+        threshold: 5 + Math.floor(random() * 30),
+        startTag: "<",
+        endTag: ">",
+        isFull: random() < 0.3,
+        separators: schema.token_separators.join(""),
+        symbols: schema.symbols_to_index.join(""),
+        bytesMax: 1_000_000
+      }
       if (!isShownWhole(text, rules)) continue
-      const few = new FewTokens(), find = (token: string) => words.get(token)
-      if (!analyzer.fewTokens(text, wantedTokens(words.keys()), few)) { expect(text).toContain("Été"); continue }
-      const all = analyzer.tokenizeWithOffsets(text), match = bestWindow(text, all, find)
+      const few = new FewTokens(),
+        find = (token: string) => words.get(token)
+      if (!analyzer.fewTokens(text, wantedTokens(words.keys()), few)) {
+        expect(text).toContain("Été")
+        continue
+      }
+      const all = analyzer.tokenizeWithOffsets(text),
+        match = bestWindow(text, all, find)
       expect(few.count, text).toBe(all.length)
-      expect(markWhole(text, few, find, rules), text).toEqual(match === undefined ? undefined : { match, made: snippetOf(text, all, match, find, rules) })
+      expect(markWhole(text, few, find, rules), text).toEqual(
+        match === undefined ? undefined : { match, made: snippetOf(text, all, match, find, rules) }
+      )
       if (match !== undefined) marked++
     }
     expect(marked).toBeGreaterThan(300)
@@ -109,22 +246,54 @@ describe("a text that is shown whole", () => {
 
 describe("tokens as bytes", () => {
   it("are the tokens, wherever they can be had", () => {
-    const pieces = ["Wool", "v-neck", "O'Neil", " ", "  ", "\n", "28", "cm,", "UPPER", "x", "é", "日本", "_", "a".repeat(130), "-", "."]
+    const pieces = [
+      "Wool",
+      "v-neck",
+      "O'Neil",
+      " ",
+      "  ",
+      "\n",
+      "28",
+      "cm,",
+      "UPPER",
+      "x",
+      "é",
+      "日本",
+      "_",
+      "a".repeat(130),
+      "-",
+      "."
+    ]
     const into = new AsciiTokens()
     let asBytes = 0
     for (let seed = 1; seed <= 3000; seed++) {
       const random = randomOf(seed)
-      const field = suiteField("v", "string", { symbols_to_index: random() < 0.3 ? ["-"] : [], token_separators: random() < 0.3 ? [".", "_"] : [], truncate_len: random() < 0.2 ? 5 : 100 })
+      const field = suiteField("v", "string", {
+        symbols_to_index: random() < 0.3 ? ["-"] : [],
+        token_separators: random() < 0.3 ? [".", "_"] : [],
+        truncate_len: random() < 0.2 ? 5 : 100
+      })
       const analyzer = analyzerOf(suiteSchema("c", [field]), field)
-      const text = Array.from({ length: Math.floor(random() * 12) }, () => pick(random, seed % 2 === 0 ? pieces.filter((piece) => /^[\x00-\x7f]*$/.test(piece)) : pieces)).join(random() < 0.5 ? " " : "")
-      if (!analyzer.asciiTokens(text, into)) { expect(/^[\x00-\x7f]*$/.test(text)).toBe(false); continue }
+      const text = Array.from({ length: Math.floor(random() * 12) }, () =>
+        pick(random, seed % 2 === 0 ? pieces.filter((piece) => /^[\x00-\x7f]*$/.test(piece)) : pieces)
+      ).join(random() < 0.5 ? " " : "")
+      if (!analyzer.asciiTokens(text, into)) {
+        expect(/^[\x00-\x7f]*$/.test(text)).toBe(false)
+        continue
+      }
       asBytes++
-      expect(Array.from({ length: into.count }, (_, i) => new TextDecoder().decode(into.bytes.subarray(i === 0 ? 0 : into.ends[i - 1], into.ends[i]))), text).toEqual(analyzer.tokenize(text))
+      expect(
+        Array.from({ length: into.count }, (_, i) =>
+          new TextDecoder().decode(into.bytes.subarray(i === 0 ? 0 : into.ends[i - 1], into.ends[i]))
+        ),
+        text
+      ).toEqual(analyzer.tokenize(text))
     }
     expect(asBytes).toBeGreaterThan(1000)
   })
   it("are numbered alike whether they come as bytes or as text", () => {
-    const table = new TokenTable(), numbers = new Map<string, number>()
+    const table = new TokenTable(),
+      numbers = new Map<string, number>()
     const analyzer = analyzerOf(suiteSchema("c", [suiteField("v", "string")]), suiteField("v", "string"))
     const into = new AsciiTokens()
     for (let seed = 1; seed <= 20_000; seed++) {
@@ -132,7 +301,8 @@ describe("tokens as bytes", () => {
       const word = `${pick(random, ["ab", "ba", "日", "x", ""])}${Math.floor(random() * 6000).toString(36)}`
       const number = numbers.get(word) ?? numbers.size
       numbers.set(word, number)
-      if (random() < 0.5 && analyzer.asciiTokens(word, into)) expect(table.idOf(into.bytes, 0, into.ends[0], into.hashes[0])).toBe(number)
+      if (random() < 0.5 && analyzer.asciiTokens(word, into))
+        expect(table.idOf(into.bytes, 0, into.ends[0], into.hashes[0])).toBe(number)
       else expect(table.idOfText(word)).toBe(number)
     }
     const sections = new SectionWriter()
@@ -144,15 +314,26 @@ describe("tokens as bytes", () => {
   })
   it("keep their numbers while a large table moves into more room, whatever room it began with", () => {
     for (const room of [0, 31, 40_000, 90_000]) {
-      const table = new TokenTable(room), random = randomOf(room + 1), numbers = new Map<string, number>(), words: Array<string> = []
+      const table = new TokenTable(room),
+        random = randomOf(room + 1),
+        numbers = new Map<string, number>(),
+        words: Array<string> = []
       for (let i = 0; i < 150_000; i++) {
-        const word = words.length > 0 && random() < 0.3 ? pick(random, words) : `${i.toString(36)}${random() < 0.0005 ? "x".repeat(Math.floor(random() * 200_000)) : random() < 0.1 ? "é".repeat(Math.floor(random() * 40)) : ""}`
+        const word =
+          words.length > 0 && random() < 0.3
+            ? pick(random, words)
+            : `${i.toString(36)}${random() < 0.0005 ? "x".repeat(Math.floor(random() * 200_000)) : random() < 0.1 ? "é".repeat(Math.floor(random() * 40)) : ""}`
         const number = numbers.get(word) ?? numbers.size
-        if (!numbers.has(word)) { numbers.set(word, number); words.push(word) }
+        if (!numbers.has(word)) {
+          numbers.set(word, number)
+          words.push(word)
+        }
         if (table.idOfText(word) !== number) expect.fail(`${word.slice(0, 20)} after ${i} words in room for ${room}`)
       }
       expect(table.size).toBe(words.length)
-      for (let id = 0; id < words.length; id++) if (table.text(id) !== words[id] || table.find(encodeUtf8(words[id])) !== id) expect.fail(`${id} in room for ${room}`)
+      for (let id = 0; id < words.length; id++)
+        if (table.text(id) !== words[id] || table.find(encodeUtf8(words[id])) !== id)
+          expect.fail(`${id} in room for ${room}`)
       expect(table.find(encodeUtf8("nowhere"))).toBe(-1)
     }
   })
@@ -160,7 +341,10 @@ describe("tokens as bytes", () => {
 
 describe("the filter of ids", () => {
   it("never denies an id that is there, and rarely lets through one that is not", () => {
-    const hashOf = (id: string): number => { const key = encodeUtf8(id); return hashBytes(key, 0, key.length) }
+    const hashOf = (id: string): number => {
+      const key = encodeUtf8(id)
+      return hashBytes(key, 0, key.length)
+    }
     const filter = new IdFilter(1)
     let added = 0
     while (!filter.isFull) filter.add(hashOf(`sku-${added++}`))

@@ -1,7 +1,7 @@
 /**
- * Browser keys (contract part 1): short-lived search keys that a tenant's server mints, one for a visitor if it likes, so
- * none of them is stored: each carries its restrictions, signed with a key derived from the organization's. A browser key
- * dies with its time, with the full key that minted it, and with its organization's pause.
+ * Browser keys (contract part 1): short-lived search keys that a tenant's server mints, one for a visitor if it likes,
+ * so none of them is stored: each carries its restrictions, signed with a key derived from the organization's. A
+ * browser key dies with its time, with the full key that minted it, and with its organization's pause.
  */
 import { createHmac } from "node:crypto"
 import { Option, Schema } from "effect"
@@ -26,20 +26,38 @@ export type BrowserKey = typeof BrowserKey.Type
 const decode = Schema.decodeUnknownOption(BrowserKey)
 
 /** So that a browser key can never pass for a scoped token, nor the other way round. */
-const derived = (signingKey: Uint8Array): Buffer => createHmac("sha256", signingKey).update("dowser browser key 1").digest()
+const derived = (signingKey: Uint8Array): Buffer =>
+  createHmac("sha256", signingKey).update("dowser browser key 1").digest()
 
-export const signBrowserKey = (key: BrowserKey, signingKey: Uint8Array): string => signText(browserKeyPrefix, key, derived(signingKey))
+export const signBrowserKey = (key: BrowserKey, signingKey: Uint8Array): string =>
+  signText(browserKeyPrefix, key, derived(signingKey))
 
 /** undefined for a forged, malformed or expired one. */
-export const verifyBrowserKey = (text: string, now_ms: number, signingKeyOf: (organizationId: string) => Uint8Array | undefined): BrowserKey | undefined => {
+export const verifyBrowserKey = (
+  text: string,
+  now_ms: number,
+  signingKeyOf: (organizationId: string) => Uint8Array | undefined
+): BrowserKey | undefined => {
   const signed = parseSignedText(browserKeyPrefix, text)
   const key = signed === undefined ? undefined : Option.getOrUndefined(decode(signed.payload))
   const signingKey = key === undefined ? undefined : signingKeyOf(key.organization_id)
-  return signed !== undefined && key !== undefined && signingKey !== undefined && isSigned(signed, derived(signingKey)) && key.expires_at * 1000 > now_ms ? key : undefined
+  return signed !== undefined &&
+    key !== undefined &&
+    signingKey !== undefined &&
+    isSigned(signed, derived(signingKey)) &&
+    key.expires_at * 1000 > now_ms
+    ? key
+    : undefined
 }
 
-/** As every request sees it: a search key that no row holds, and that is bound to its minter's addresses, fields and rate. */
-export const recordOfBrowserKey = ({ minted_by: _by, ...key }: BrowserKey, { cidrs, fields, rate_limit_per_minute }: Pick<KeyRecord, "cidrs" | "fields" | "rate_limit_per_minute">): KeyRecord => ({
+/**
+ * As every request sees it: a search key that no row holds, and that is bound to its minter's addresses, fields and
+ * rate.
+ */
+export const recordOfBrowserKey = (
+  { minted_by: _by, ...key }: BrowserKey,
+  { cidrs, fields, rate_limit_per_minute }: Pick<KeyRecord, "cidrs" | "fields" | "rate_limit_per_minute">
+): KeyRecord => ({
   ...key,
   scope: "search",
   description: "Browser key",

@@ -5,7 +5,9 @@ export interface Caller {
   readonly organizationId: string
   readonly key: KeyRecord
   /** The key's own, never folded into another. */ readonly scope: KeyScope
-  /** Parameters inside a secured key: they overwrite the request's, `filter_by` is ANDed. */ readonly embedded: Readonly<Record<string, unknown>> | undefined
+  /** Parameters inside a secured key: they overwrite the request's, `filter_by` is ANDed. */ readonly embedded:
+    | Readonly<Record<string, unknown>>
+    | undefined
   /** The one collection that a scoped token reaches. */ readonly index?: string
   readonly sessionId: string | undefined
   /** State of the key's rate bucket, of this request's tokens as they are taken; undefined where no limit holds. */

@@ -1,7 +1,17 @@
 /** `/keys` (contract part 1): the engine's shape plus the restrictions of spec part 5; errors are shape B (part 7). */
 import { Schema } from "effect"
 import { browserKeyTtl_s } from "./browser-key.ts"
-import { Addresses, ChosenValue, Description, FieldNames, Filters, Origins, Patterns, RateLimit, Ttl } from "./key-fields.ts"
+import {
+  Addresses,
+  ChosenValue,
+  Description,
+  FieldNames,
+  Filters,
+  Origins,
+  Patterns,
+  RateLimit,
+  Ttl
+} from "./key-fields.ts"
 import { operation } from "../wire/operation.ts"
 import { described } from "./examples.ts"
 
@@ -20,7 +30,11 @@ export const CreateKey = Schema.Struct({
   filter_by: Schema.optionalKey(Filters),
   fields: Schema.optionalKey(FieldNames),
   rate_limit_per_minute: Schema.optionalKey(RateLimit)
-}).annotate({ identifier: "CreateKey", description: "A key makes only keys that are no wider than itself in any of these; what is not said is as the creating key has it (the rate: 600 or less). A chosen `value` signs no secured keys; one that is made here does. `collections` holds for every operation: names, aliases as names of their own, `*`, and `.*` inside a name. What belongs to no collection (synonyms, curations, presets, stopwords, dictionaries, webhooks, the audit log) is for keys of `*`; documents with references are written, and deleted where others refer to them, by keys that reach both collections. `filter_by` (a filter for each collection, ANDed to every search) and `fields` (what may be named and is shown, `a` with all below it; `id` too only where it is named) are for search keys. A key with `filter_by` reaches the collections that it lists, by their names, aliases or patterns, and no others: `\"*\"` is the filter of all the rest, and `id:*` leaves a collection open, to joins too. `include_fields` and `exclude_fields` inside a secured key bound what may be named as `fields` do." })
+}).annotate({
+  identifier: "CreateKey",
+  description:
+    'A key makes only keys that are no wider than itself in any of these; what is not said is as the creating key has it (the rate: 600 or less). A chosen `value` signs no secured keys; one that is made here does. `collections` holds for every operation: names, aliases as names of their own, `*`, and `.*` inside a name. What belongs to no collection (synonyms, curations, presets, stopwords, dictionaries, webhooks, the audit log) is for keys of `*`; documents with references are written, and deleted where others refer to them, by keys that reach both collections. `filter_by` (a filter for each collection, ANDed to every search) and `fields` (what may be named and is shown, `a` with all below it; `id` too only where it is named) are for search keys. A key with `filter_by` reaches the collections that it lists, by their names, aliases or patterns, and no others: `"*"` is the filter of all the rest, and `id:*` leaves a collection open, to joins too. `include_fields` and `exclude_fields` inside a secured key bound what may be named as `fields` do.'
+})
 
 export const ApiKey = Schema.Struct({
   id: Schema.String,
@@ -41,10 +55,47 @@ export const ApiKey = Schema.Struct({
 }).annotate({ identifier: "ApiKey" })
 
 const at = { group: "keys", plane: "control", scope: "full" } as const
-export const listKeys = operation({ ...at, ...described.listKeys, id: "listKeys", summary: "List the keys of the organization", method: "GET", path: "/v1/keys", success: Schema.Struct({ keys: Schema.Array(ApiKey) }).annotate({ identifier: "ApiKeyList" }) })
-export const createKey = operation({ ...at, ...described.createKey, id: "createKey", summary: "Create a key; its value is shown once", method: "POST", path: "/v1/keys", payload: CreateKey, success: ApiKey, status: 201, errors: [409] })
-export const getKey = operation({ ...at, ...described.getKey, id: "getKey", summary: "Get one key without its value", method: "GET", path: "/v1/keys/:keyId", success: ApiKey, errors: [404] })
-export const deleteKey = operation({ ...at, ...described.deleteKey, id: "deleteKey", summary: "Revoke a key", method: "DELETE", path: "/v1/keys/:keyId", success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedKey" }), errors: [404] })
+export const listKeys = operation({
+  ...at,
+  ...described.listKeys,
+  id: "listKeys",
+  summary: "List the keys of the organization",
+  method: "GET",
+  path: "/v1/keys",
+  success: Schema.Struct({ keys: Schema.Array(ApiKey) }).annotate({ identifier: "ApiKeyList" })
+})
+export const createKey = operation({
+  ...at,
+  ...described.createKey,
+  id: "createKey",
+  summary: "Create a key; its value is shown once",
+  method: "POST",
+  path: "/v1/keys",
+  payload: CreateKey,
+  success: ApiKey,
+  status: 201,
+  errors: [409]
+})
+export const getKey = operation({
+  ...at,
+  ...described.getKey,
+  id: "getKey",
+  summary: "Get one key without its value",
+  method: "GET",
+  path: "/v1/keys/:keyId",
+  success: ApiKey,
+  errors: [404]
+})
+export const deleteKey = operation({
+  ...at,
+  ...described.deleteKey,
+  id: "deleteKey",
+  summary: "Revoke a key",
+  method: "DELETE",
+  path: "/v1/keys/:keyId",
+  success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedKey" }),
+  errors: [404]
+})
 
 export const CreateBrowserKey = Schema.Struct({
   /** 60 to 86,400; 3,600 when absent. */ ttl_seconds: Schema.optionalKey(Ttl(browserKeyTtl_s)),
@@ -53,5 +104,20 @@ export const CreateBrowserKey = Schema.Struct({
   filter_by: Schema.optionalKey(Filters),
   origins: Schema.optionalKey(Origins)
 }).annotate({ identifier: "CreateBrowserKey" })
-export const BrowserKey = Schema.Struct({ key: Schema.String, /** Unix seconds. */ expires_at: Schema.Int }).annotate({ identifier: "BrowserKey", description: "Shown once and stored nowhere; it works until `expires_at` or until the full key that minted it is revoked." })
-export const createBrowserKey = operation({ ...at, ...described.createBrowserKey, id: "createBrowserKey", summary: "Mint a short-lived search key for a browser", method: "POST", path: "/v1/browser_keys", payload: CreateBrowserKey, success: BrowserKey, status: 201, errors: [404] })
+export const BrowserKey = Schema.Struct({ key: Schema.String, /** Unix seconds. */ expires_at: Schema.Int }).annotate({
+  identifier: "BrowserKey",
+  description:
+    "Shown once and stored nowhere; it works until `expires_at` or until the full key that minted it is revoked."
+})
+export const createBrowserKey = operation({
+  ...at,
+  ...described.createBrowserKey,
+  id: "createBrowserKey",
+  summary: "Mint a short-lived search key for a browser",
+  method: "POST",
+  path: "/v1/browser_keys",
+  payload: CreateBrowserKey,
+  success: BrowserKey,
+  status: 201,
+  errors: [404]
+})

@@ -1,8 +1,8 @@
 /**
- * How many unknown keys a network may present in a minute of the clock before it is told to wait. What a plain key costs is
- * a look-up, so plain keys, browser keys and scoped tokens are looked at whatever their neighbours do: a shop behind one
- * address with a stranger goes on. A secured key is checked against every key that may have signed it; that is what a
- * network over its budget does not get.
+ * How many unknown keys a network may present in a minute of the clock before it is told to wait. What a plain key
+ * costs is a look-up, so plain keys, browser keys and scoped tokens are looked at whatever their neighbours do: a shop
+ * behind one address with a stranger goes on. A secured key is checked against every key that may have signed it; that
+ * is what a network over its budget does not get.
  *
  * Decision: each process counts for itself, in memory: a shared count would cost strangers nothing and us a round trip.
  * Bound: `NETWORKS_MAX` networks, some 10 MB; the one that failed first in the minute is forgotten.
@@ -27,7 +27,7 @@ export const makeFailedKeys = (): FailedKeys => {
   /** Minute of the last failure: nearly always there was none in this one, and no address has to be read. */
   let failedIn = -1
   const budgetOf = (address: string, now_ms: number): Budget => {
-    const started_at = now_ms - now_ms % MINUTE_MS
+    const started_at = now_ms - (now_ms % MINUTE_MS)
     return { name: networkOf(address), limit: FAILED_KEYS_MAX, started_at, ends_at: started_at + MINUTE_MS }
   }
   return {

@@ -12,18 +12,28 @@ export interface KeyRecord {
   readonly scope: KeyScope
   readonly description: string
   readonly actions: ReadonlyArray<string>
-  /** Names and patterns that must match a whole name; `*` is every collection. */ readonly collections: ReadonlyArray<string>
-  /** The first four characters of the key: shown in lists, and how a secured key finds its parent. */ readonly value_prefix: string
+  /** Names and patterns that must match a whole name; `*` is every collection. */
+  readonly collections: ReadonlyArray<string>
+  /** The first four characters of the key: shown in lists, and how a secured key finds its parent. */
+  readonly value_prefix: string
   /** SHA-256 of `dowser look-up` and the SHA-256 of the key, hex. */ readonly lookup_hash: string
-  /** SHA-256 of a search key that was made here, longer than the HMAC block, sealed: enough to check what was signed with the key (contract part 1). */ readonly sealed_digest: string | undefined
+  /**
+   * SHA-256 of a search key that was made here, longer than the HMAC block, sealed: enough to check what was signed
+   * with the key (contract part 1).
+   */
+  readonly sealed_digest: string | undefined
   readonly cidrs: ReadonlyArray<string>
   readonly origins: ReadonlyArray<string>
-  /** Forced filter per collection name, ANDed into every search. */ readonly filter_by: Readonly<Record<string, string>>
+  /** Forced filter per collection name, ANDed into every search. */ readonly filter_by: Readonly<
+    Record<string, string>
+  >
   /** What may be named and is shown, of every collection; empty = everything. */ readonly fields: ReadonlyArray<string>
   /** 0 = no limit. */ readonly rate_limit_per_minute: number
   /** Unix seconds. */ readonly expires_at: number
   /** Leaves the list of keys within an hour after it expired. */ readonly autodelete: boolean
-  /** The CMS installation that it belongs to; set exactly for the scope `installation`. */ readonly installation_id: string | undefined
+  /** The CMS installation that it belongs to; set exactly for the scope `installation`. */ readonly installation_id:
+    | string
+    | undefined
   /** Unix milliseconds. */ readonly created_at: number
   /** Unix milliseconds. */ readonly revoked_at: number | undefined
 }

@@ -1,10 +1,11 @@
 /**
- * A key's own part as bytes, about 70 and 60 more for what signs. Written straight into the memory where it stays and read
- * by place: a million of them are written while a program starts, and an object for each would be most of the work.
+ * A key's own part as bytes, about 70 and 60 more for what signs. Written straight into the memory where it stays and
+ * read by place: a million of them are written while a program starts, and an object for each would be most of the
+ * work.
  *
- * Hash (16) · kinds (1) · organization (4) · shape (2) · created (8) · prefix · id · description · revoked (8) · seal (60) · shape
- * as JSON. Numbers are little-endian; texts have their length in bytes before them, but for an id that is a ULID (16); what
- * stands from `revoked` on is there if its kind says so.
+ * Hash (16) · kinds (1) · organization (4) · shape (2) · created (8) · prefix · id · description · revoked (8) · seal
+ * (60) · shape as JSON. Numbers are little-endian; texts have their length in bytes before them, but for an id that is
+ * a ULID (16); what stands from `revoked` on is there if its kind says so.
  */
 import type { KeyRecord } from "./key-record.ts"
 
@@ -12,18 +13,39 @@ import type { KeyRecord } from "./key-record.ts"
 export const HASH_BYTES = 16
 /** A digest as it is sealed: nonce, tag, digest. */
 export const SEAL_BYTES = 60
-const ULID_BYTES = 16, ULID_CHARACTERS = 26, ULID_PREFIX = "key_"
-const HAS_ULID = 1, HAS_SEAL = 2, IS_REVOKED = 4, HAS_OWN_SHAPE = 8
-const KINDS_AT = HASH_BYTES, ORGANIZATION_AT = KINDS_AT + 1, SHAPE_AT = ORGANIZATION_AT + 4, CREATED_AT = SHAPE_AT + 2, PREFIX_AT = CREATED_AT + 8
-/** Different things that keys may say and that have a number, of two bytes; whoever says something else says it in its own row, which is less than a shape in memory. */
+const ULID_BYTES = 16,
+  ULID_CHARACTERS = 26,
+  ULID_PREFIX = "key_"
+const HAS_ULID = 1,
+  HAS_SEAL = 2,
+  IS_REVOKED = 4,
+  HAS_OWN_SHAPE = 8
+const KINDS_AT = HASH_BYTES,
+  ORGANIZATION_AT = KINDS_AT + 1,
+  SHAPE_AT = ORGANIZATION_AT + 4,
+  CREATED_AT = SHAPE_AT + 2,
+  PREFIX_AT = CREATED_AT + 8
+/**
+ * Different things that keys may say and that have a number, of two bytes; whoever says something else says it in its
+ * own row, which is less than a shape in memory.
+ */
 export const SHAPES_MAX = 20_000
 
-type OwnName = "created_at" | "description" | "id" | "lookup_hash" | "organization_id" | "revoked_at" | "sealed_digest" | "value_prefix"
+type OwnName =
+  | "created_at"
+  | "description"
+  | "id"
+  | "lookup_hash"
+  | "organization_id"
+  | "revoked_at"
+  | "sealed_digest"
+  | "value_prefix"
 export type OwnPart = Pick<KeyRecord, OwnName>
 /** What many keys say alike. */
 export type Shared = Omit<KeyRecord, OwnName>
 
-const encoder = new TextEncoder(), decoder = new TextDecoder()
+const encoder = new TextEncoder(),
+  decoder = new TextDecoder()
 /** Values of characters by their code; 255 where the alphabet does not have them. */
 const valuesOf = (alphabet: string): Uint8Array => {
   const values = new Uint8Array(128).fill(255)
@@ -52,27 +74,36 @@ const codeOfBytes = (bytes: Uint8Array, from = 0, to = bytes.length): number => 
   return mixed(code)
 }
 /** The first four bytes of a hash are as good as any code. */
-export const codeOfHash = (bytes: Uint8Array, from = 0): number => (bytes[from]! | bytes[from + 1]! << 8 | bytes[from + 2]! << 16 | bytes[from + 3]! << 24) >>> 0
+export const codeOfHash = (bytes: Uint8Array, from = 0): number =>
+  (bytes[from]! | (bytes[from + 1]! << 8) | (bytes[from + 2]! << 16) | (bytes[from + 3]! << 24)) >>> 0
 
 const ulidScratch = new Uint8Array(ULID_BYTES)
 /** The bytes of the ULID in the id of a key, valid until the next call; undefined for an id of another form. */
 const ulidBytes = (id: string): Uint8Array | undefined => {
-  if (id.length !== ULID_PREFIX.length + ULID_CHARACTERS || !id.startsWith(ULID_PREFIX) || valueAt(crockfordValues, id, ULID_PREFIX.length) > 7) return undefined
+  if (
+    id.length !== ULID_PREFIX.length + ULID_CHARACTERS ||
+    !id.startsWith(ULID_PREFIX) ||
+    valueAt(crockfordValues, id, ULID_PREFIX.length) > 7
+  )
+    return undefined
   // 26 characters are two bits more than 16 bytes, which the first one does not use.
-  let bits = 0, held = -2
+  let bits = 0,
+    held = -2
   for (let i = 0, to = 0; i < ULID_CHARACTERS; i++) {
     const value = valueAt(crockfordValues, id, ULID_PREFIX.length + i)
     if (value === 255) return undefined
-    bits = (bits << 5 | value) & 0xfff
+    bits = ((bits << 5) | value) & 0xfff
     held += 5
     if (held >= 8) ulidScratch[to++] = bits >> (held -= 8)
   }
   return ulidScratch
 }
 const idOfUlid = (bytes: Uint8Array, from: number): string => {
-  let text = ULID_PREFIX, bits = 0, held = 2
+  let text = ULID_PREFIX,
+    bits = 0,
+    held = 2
   for (let i = from; i < from + ULID_BYTES; i++) {
-    bits = (bits << 8 | bytes[i]!) & 0xffff
+    bits = ((bits << 8) | bytes[i]!) & 0xffff
     held += 8
     for (; held >= 5; held -= 5) text += crockford[(bits >> (held - 5)) & 31]
   }
@@ -80,7 +111,11 @@ const idOfUlid = (bytes: Uint8Array, from: number): string => {
 }
 
 /** What an id is looked for by: the bytes that stand in its row. Valid until the next call. */
-export interface IdForm { readonly bytes: Uint8Array; readonly isUlid: boolean; readonly code: number }
+export interface IdForm {
+  readonly bytes: Uint8Array
+  readonly isUlid: boolean
+  readonly code: number
+}
 export const idForm = (id: string): IdForm => {
   const ulid = ulidBytes(id)
   const bytes = ulid ?? encoder.encode(id)
@@ -89,18 +124,22 @@ export const idForm = (id: string): IdForm => {
 
 /** At most so many bytes has the row of this part. */
 export const rowBytesMax = ({ description, id, value_prefix }: OwnPart, ownShape: string | undefined): number =>
-  PREFIX_AT + 3 * (description.length + id.length + value_prefix.length + (ownShape?.length ?? 0)) + 4 * 5 + 8 + SEAL_BYTES
+  PREFIX_AT +
+  3 * (description.length + id.length + value_prefix.length + (ownShape?.length ?? 0)) +
+  4 * 5 +
+  8 +
+  SEAL_BYTES
 
 /** Where reading or writing stands: rows are read one after the other, so one place is enough. */
 let at = 0
 const putLength = (to: Uint8Array, length: number): void => {
   let rest = length
-  for (; rest > 127; rest >>>= 7) to[at++] = rest & 127 | 128
+  for (; rest > 127; rest >>>= 7) to[at++] = (rest & 127) | 128
   to[at++] = rest
 }
 const getLength = (from: Uint8Array): number => {
   let length = 0
-  for (let shift = 0;; shift += 7) {
+  for (let shift = 0; ; shift += 7) {
     const byte = from[at++]!
     length |= (byte & 127) << shift
     if (byte < 128) return length
@@ -140,7 +179,8 @@ const skipText = (from: Uint8Array): void => {
   const length = getLength(from)
   at += length
 }
-const float = new Float64Array(1), floatBytes = new Uint8Array(float.buffer)
+const float = new Float64Array(1),
+  floatBytes = new Uint8Array(float.buffer)
 const putFloat = (to: Uint8Array, value: number): void => {
   float[0] = value
   to.set(floatBytes, at)
@@ -151,12 +191,27 @@ const getFloat = (from: Uint8Array, place: number): number => {
   return float[0]!
 }
 
-export interface RowNumbers { readonly organization: number; /** Its number, or itself as JSON. */ readonly shape: number | string; readonly seal: Uint8Array | undefined }
+export interface RowNumbers {
+  readonly organization: number
+  /** Its number, or itself as JSON. */ readonly shape: number | string
+  readonly seal: Uint8Array | undefined
+}
 /** Writes the row at `place`, where `rowBytesMax` bytes are free, and answers where it ends. */
-export const writeRow = (to: Uint8Array, place: number, { created_at, description, id, lookup_hash, revoked_at, value_prefix }: OwnPart, form: IdForm, { organization, seal, shape }: RowNumbers): number => {
-  for (let i = 0; i < HASH_BYTES; i++) to[place + i] = valueAt(hexValues, lookup_hash, 2 * i) << 4 | valueAt(hexValues, lookup_hash, 2 * i + 1)
-  to[place + KINDS_AT] = (form.isUlid ? HAS_ULID : 0) | (seal === undefined ? 0 : HAS_SEAL) | (revoked_at === undefined ? 0 : IS_REVOKED) | (typeof shape === "string" ? HAS_OWN_SHAPE : 0)
-  for (let i = 0; i < 4; i++) to[place + ORGANIZATION_AT + i] = organization >>> 8 * i
+export const writeRow = (
+  to: Uint8Array,
+  place: number,
+  { created_at, description, id, lookup_hash, revoked_at, value_prefix }: OwnPart,
+  form: IdForm,
+  { organization, seal, shape }: RowNumbers
+): number => {
+  for (let i = 0; i < HASH_BYTES; i++)
+    to[place + i] = (valueAt(hexValues, lookup_hash, 2 * i) << 4) | valueAt(hexValues, lookup_hash, 2 * i + 1)
+  to[place + KINDS_AT] =
+    (form.isUlid ? HAS_ULID : 0) |
+    (seal === undefined ? 0 : HAS_SEAL) |
+    (revoked_at === undefined ? 0 : IS_REVOKED) |
+    (typeof shape === "string" ? HAS_OWN_SHAPE : 0)
+  for (let i = 0; i < 4; i++) to[place + ORGANIZATION_AT + i] = organization >>> (8 * i)
   const shapeNumber = typeof shape === "number" ? shape : 0
   to[place + SHAPE_AT] = shapeNumber
   to[place + SHAPE_AT + 1] = shapeNumber >>> 8
@@ -210,7 +265,11 @@ export const hasId = (from: Uint8Array, place: number, { bytes, isUlid }: IdForm
 export const canSign = (from: Uint8Array, place: number): boolean => (from[place + KINDS_AT]! & HAS_SEAL) !== 0
 
 /** The row at `place`, and where it ends. */
-export interface Row { readonly own: Omit<OwnPart, "organization_id" | "sealed_digest">; readonly numbers: RowNumbers; readonly end: number }
+export interface Row {
+  readonly own: Omit<OwnPart, "organization_id" | "sealed_digest">
+  readonly numbers: RowNumbers
+  readonly end: number
+}
 export const readRow = (from: Uint8Array, place: number): Row => {
   const kinds = from[place + KINDS_AT]!
   let lookup_hash = ""
@@ -226,7 +285,12 @@ export const readRow = (from: Uint8Array, place: number): Row => {
   const description = getText(from)
   const revoked_at = (kinds & IS_REVOKED) === 0 ? undefined : getFloat(from, at)
   if (revoked_at !== undefined) at += 8
-  const seal = (kinds & HAS_SEAL) === 0 ? undefined : from.subarray(at, at += SEAL_BYTES)
-  const shape = (kinds & HAS_OWN_SHAPE) === 0 ? from[place + SHAPE_AT]! | from[place + SHAPE_AT + 1]! << 8 : getText(from)
-  return { own: { id, description, value_prefix, lookup_hash, created_at: getFloat(from, place + CREATED_AT), revoked_at }, numbers: { organization: codeOfHash(from, place + ORGANIZATION_AT), shape, seal }, end: at }
+  const seal = (kinds & HAS_SEAL) === 0 ? undefined : from.subarray(at, (at += SEAL_BYTES))
+  const shape =
+    (kinds & HAS_OWN_SHAPE) === 0 ? from[place + SHAPE_AT]! | (from[place + SHAPE_AT + 1]! << 8) : getText(from)
+  return {
+    own: { id, description, value_prefix, lookup_hash, created_at: getFloat(from, place + CREATED_AT), revoked_at },
+    numbers: { organization: codeOfHash(from, place + ORGANIZATION_AT), shape, seal },
+    end: at
+  }
 }

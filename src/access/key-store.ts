@@ -1,16 +1,34 @@
 /**
- * Keys in memory, packed (`key-row.ts`): an installation has a hundred for each organization, and nearly all of them rest. A
- * key is some 100 bytes and its part of the tables; as an object it would be a kilobyte. What many keys say alike (scope,
- * restrictions, rate) is kept once for all of them. The keys that are used stay unpacked, `UNPACKED_MAX` of them.
+ * Keys in memory, packed (`key-row.ts`): an installation has a hundred for each organization, and nearly all of them
+ * rest. A key is some 100 bytes and its part of the tables; as an object it would be a kilobyte. What many keys say
+ * alike (scope, restrictions, rate) is kept once for all of them. The keys that are used stay unpacked, `UNPACKED_MAX`
+ * of them.
  *
  * What signs stays sealed until something signed with it is checked: opening a million seals would take a start many
  * seconds. Of the opened ones `UNPACKED_MAX` are remembered.
  *
- * Rows are appended; a changed one is written anew. Keys change once, when they are revoked, so that at most half is waste.
+ * Rows are appended; a changed one is written anew. Keys change once, when they are revoked, so that at most half is
+ * waste.
  */
 import { timingSafeEqual } from "node:crypto"
 import type { KeyRecord } from "./key-record.ts"
-import { canSign, codeOfHash, HASH_BYTES, hasId, idCodeAt, idForm, type OwnPart, prefixCodeAt, prefixCodeOf, readRow, rowBytesMax, SEAL_BYTES, type Shared, SHAPES_MAX, writeRow } from "./key-row.ts"
+import {
+  canSign,
+  codeOfHash,
+  HASH_BYTES,
+  hasId,
+  idCodeAt,
+  idForm,
+  type OwnPart,
+  prefixCodeAt,
+  prefixCodeOf,
+  readRow,
+  rowBytesMax,
+  SEAL_BYTES,
+  type Shared,
+  SHAPES_MAX,
+  writeRow
+} from "./key-row.ts"
 
 const CHUNK_BYTES = 1 << 20
 const UNPACKED_MAX = 10_000
@@ -43,7 +61,7 @@ const makeTable = (codeAt: (row: number) => number) => {
     },
     /** For so many in all: many more are added without making the table anew. */
     reserve: (rows: number) => {
-      const length = 2 ** Math.ceil(Math.log2(Math.max(1, rows) * 4 / 3))
+      const length = 2 ** Math.ceil(Math.log2((Math.max(1, rows) * 4) / 3))
       if (length > slots.length) resize(length)
     },
     /** The first row with this code that fits; -1 when there is none. */
@@ -67,10 +85,16 @@ const makeTable = (codeAt: (row: number) => number) => {
 
 /** Signatures that are tried for one presented key. */
 export const SIGNERS_PER_PREFIX_MAX = 64
-/** Beginnings of which it is remembered who is tried, of those that more keys have; they come from chosen values of before. */
+/**
+ * Beginnings of which it is remembered who is tried, of those that more keys have; they come from chosen values of
+ * before.
+ */
 const CROWDED_MAX = 1_000
 
-export interface Signer { readonly key: KeyRecord; readonly digest: Uint8Array }
+export interface Signer {
+  readonly key: KeyRecord
+  readonly digest: Uint8Array
+}
 
 export interface KeyStore {
   /** New or changed. */
@@ -79,17 +103,22 @@ export interface KeyStore {
   readonly putParts: (own: OwnPart, shared: Shared) => void
   /** So many keys will be there, about: room is made once, and no more than that. */
   readonly reserve: (keys: number) => void
-  /** By the look-up hash, in constant time. Revoked ones too. A key that is remembered has only the first half of its hash. */
+  /**
+   * By the look-up hash, in constant time. Revoked ones too. A key that is remembered has only the first half of its
+   * hash.
+   */
   readonly byHash: (hash: Buffer) => KeyRecord | undefined
   readonly byId: (id: string) => KeyRecord | undefined
   /** Revoked ones too, the newest first. O(keys of the organization). */
   readonly ofOrganization: (organizationId: string) => ReadonlyArray<KeyRecord>
-  /** How many keys that are not revoked can sign and begin with these characters; told up to `SIGNERS_PER_PREFIX_MAX`. */
+  /**
+   * How many keys that are not revoked can sign and begin with these characters; told up to `SIGNERS_PER_PREFIX_MAX`.
+   */
   readonly signersOf: (prefix: string) => number
   /**
-   * A key that can sign, is not revoked, begins with these characters and fits; at most `SIGNERS_PER_PREFIX_MAX` are asked.
-   * Where more begin so, each organization's oldest goes before any second one: keys that are made here hardly ever meet, so
-   * whoever crowds a beginning with chosen values crowds out himself.
+   * A key that can sign, is not revoked, begins with these characters and fits; at most `SIGNERS_PER_PREFIX_MAX` are
+   * asked. Where more begin so, each organization's oldest goes before any second one: keys that are made here hardly
+   * ever meet, so whoever crowds a beginning with chosen values crowds out himself.
    */
   readonly signer: (prefix: string, fits: (signer: Signer) => boolean) => KeyRecord | undefined
 }
@@ -99,19 +128,25 @@ const fairly = (rows: ReadonlyArray<number>, groupOf: (row: number) => number, m
   const taken = new Map<number, number>()
   const turns: Array<Array<number>> = []
   for (const row of rows) {
-    const group = groupOf(row), turn = taken.get(group) ?? 0
+    const group = groupOf(row),
+      turn = taken.get(group) ?? 0
     taken.set(group, turn + 1)
     if (turn < max) (turns[turn] ??= []).push(row)
   }
   return turns.flat().slice(0, max)
 }
 
-/** `open`: the digest inside a seal, undefined where it does not open; called at the first use of a key's signature, and again when it was forgotten. */
+/**
+ * `open`: the digest inside a seal, undefined where it does not open; called at the first use of a key's signature, and
+ * again when it was forgotten.
+ */
 export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array | undefined): KeyStore => {
   const shapes: Array<Shared> = []
   const shapeNumbers = new Map<string, number>()
   const shapesGiven = new WeakMap<Shared, number>()
-  /** Its number; as JSON where there are too many different ones: whoever says something else says it in its own row. */
+  /**
+   * Its number; as JSON where there are too many different ones: whoever says something else says it in its own row.
+   */
   const shapeOf = (shared: Shared): number | string => {
     const given = shapesGiven.get(shared)
     if (given !== undefined) return given
@@ -119,7 +154,7 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
     let number = shapeNumbers.get(text)
     if (number === undefined) {
       if (shapes.length === SHAPES_MAX) return text
-      shapeNumbers.set(text, number = shapes.length)
+      shapeNumbers.set(text, (number = shapes.length))
       shapes.push(shared)
     }
     shapesGiven.set(shared, number)
@@ -129,7 +164,9 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
   let end = CHUNK_BYTES
   let rows = 0
   /** Of each row: its chunk and place, and the row before it of the same organization. */
-  let chunkOf = new Uint16Array(1_024), placeOf = new Uint32Array(1_024), before = new Uint32Array(1_024)
+  let chunkOf = new Uint16Array(1_024),
+    placeOf = new Uint32Array(1_024),
+    before = new Uint32Array(1_024)
   const organizationIds: Array<string> = []
   const organizations = new Map<string, { readonly number: number; newest: number }>()
   const unpacked = new Map<number, KeyRecord>()
@@ -156,9 +193,14 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
     const known = crowded.get(prefix)
     if (known !== undefined) return known
     const rows: Array<number> = []
-    for (let next = newestSigner(prefixCodeOf(prefix)) + 1; next !== 0; next = signerBefore[next - 1]!) if (signs(next - 1, prefix)) rows.push(next - 1)
+    for (let next = newestSigner(prefixCodeOf(prefix)) + 1; next !== 0; next = signerBefore[next - 1]!)
+      if (signs(next - 1, prefix)) rows.push(next - 1)
     if (rows.length <= SIGNERS_PER_PREFIX_MAX) return rows
-    const tried = fairly(rows.reverse(), (row) => readRow(chunkAt(row), placeOf[row]!).numbers.organization, SIGNERS_PER_PREFIX_MAX)
+    const tried = fairly(
+      rows.reverse(),
+      (row) => readRow(chunkAt(row), placeOf[row]!).numbers.organization,
+      SIGNERS_PER_PREFIX_MAX
+    )
     if (crowded.size >= CROWDED_MAX) crowded.clear()
     crowded.set(prefix, tried)
     return tried
@@ -171,9 +213,17 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
   const read = (row: number): KeyRecord => {
     const known = unpacked.get(row)
     if (known !== undefined) return known
-    const { numbers: { organization, shape }, own } = readRow(chunkAt(row), placeOf[row]!)
-    const shared = typeof shape === "number" ? shapes[shape]! : JSON.parse(shape) as Shared
-    const key: KeyRecord = { ...shared, ...own, sealed_digest: undefined, organization_id: organizationIds[organization]! }
+    const {
+      numbers: { organization, shape },
+      own
+    } = readRow(chunkAt(row), placeOf[row]!)
+    const shared = typeof shape === "number" ? shapes[shape]! : (JSON.parse(shape) as Shared)
+    const key: KeyRecord = {
+      ...shared,
+      ...own,
+      sealed_digest: undefined,
+      organization_id: organizationIds[organization]!
+    }
     if (unpacked.size >= UNPACKED_MAX) unpacked.clear()
     unpacked.set(row, key)
     return key
@@ -193,7 +243,8 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
   }
   /** What stands in a chunk from one place to another is the row, to the byte. */
   const isRow = (row: number, bytes: Uint8Array): boolean => {
-    const chunk = chunkAt(row), place = placeOf[row]!
+    const chunk = chunkAt(row),
+      place = placeOf[row]!
     for (let i = 0; i < bytes.length; i++) if (chunk[place + i] !== bytes[i]) return false
     return readRow(chunk, place).end - place === bytes.length
   }
@@ -208,7 +259,10 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
   const digestAt = (row: number): Uint8Array | undefined => {
     const known = opened.get(row)
     if (known !== undefined) return known
-    const { numbers: { seal }, own: { id } } = readRow(chunkAt(row), placeOf[row]!)
+    const {
+      numbers: { seal },
+      own: { id }
+    } = readRow(chunkAt(row), placeOf[row]!)
     const digest = seal === undefined ? undefined : open(Buffer.from(seal).toString("base64"), id)
     if (digest === undefined) return undefined
     if (opened.size >= UNPACKED_MAX) opened.clear()
@@ -218,7 +272,7 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
   const putParts = (own: OwnPart, shared: Shared) => {
     let organization = organizations.get(own.organization_id)
     if (organization === undefined) {
-      organizations.set(own.organization_id, organization = { number: organizationIds.length, newest: 0 })
+      organizations.set(own.organization_id, (organization = { number: organizationIds.length, newest: 0 }))
       organizationIds.push(own.organization_id)
     }
     const shape = shapeOf(shared)
@@ -227,7 +281,8 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
       chunks.push(new Uint8Array(Math.max(CHUNK_BYTES, bytesMax)))
       end = 0
     }
-    const chunk = chunks.at(-1)!, place = end
+    const chunk = chunks.at(-1)!,
+      place = end
     const form = idForm(own.id)
     const known = ids.find(form.code, (row) => hasId(chunkAt(row), placeOf[row]!, form))
     const behind = writeRow(chunk, place, own, form, { organization: organization.number, shape, seal: sealOf(own) })
@@ -252,8 +307,21 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
   }
 
   return {
-    put: ({ created_at, description, id, lookup_hash, organization_id, revoked_at, sealed_digest, value_prefix, ...shared }) =>
-      putParts({ created_at, description, id, lookup_hash, organization_id, revoked_at, sealed_digest, value_prefix }, shared),
+    put: ({
+      created_at,
+      description,
+      id,
+      lookup_hash,
+      organization_id,
+      revoked_at,
+      sealed_digest,
+      value_prefix,
+      ...shared
+    }) =>
+      putParts(
+        { created_at, description, id, lookup_hash, organization_id, revoked_at, sealed_digest, value_prefix },
+        shared
+      ),
     putParts,
     reserve: (keys) => {
       room(keys)
@@ -262,7 +330,9 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
     },
     byHash: (hash) => {
       const wanted = hash.subarray(0, HASH_BYTES)
-      const row = hashes.find(codeOfHash(hash), (candidate) => timingSafeEqual(chunkAt(candidate).subarray(placeOf[candidate], placeOf[candidate]! + HASH_BYTES), wanted))
+      const row = hashes.find(codeOfHash(hash), (candidate) =>
+        timingSafeEqual(chunkAt(candidate).subarray(placeOf[candidate], placeOf[candidate]! + HASH_BYTES), wanted)
+      )
       return row < 0 ? undefined : read(row)
     },
     byId: (id) => {
@@ -271,7 +341,8 @@ export const makeKeyStore = (open: (sealed: string, keyId: string) => Uint8Array
     },
     ofOrganization: (organizationId) => {
       const keys: Array<KeyRecord> = []
-      for (let next = organizations.get(organizationId)?.newest ?? 0; next !== 0; next = before[next - 1]!) keys.push(read(next - 1))
+      for (let next = organizations.get(organizationId)?.newest ?? 0; next !== 0; next = before[next - 1]!)
+        keys.push(read(next - 1))
       return keys
     },
     signersOf: (prefix) => signersOf(prefix).length,

@@ -1,6 +1,6 @@
 /**
- * Whether a new key is no wider than the one that makes it: who stole a key that works from one address, for an hour, for
- * one collection, must not make one of it that works from everywhere and for good. Pure.
+ * Whether a new key is no wider than the one that makes it: who stole a key that works from one address, for an hour,
+ * for one collection, must not make one of it that works from everywhere and for good. Pure.
  */
 import { covers } from "../../engine-sdk/src/query/field-list.ts"
 import { parseCidr } from "../ports/network-address.ts"
@@ -9,29 +9,49 @@ import { type KeyRecord, rateLimitDefault } from "./key-record.ts"
 import { originMatches } from "./origins.ts"
 
 /** What of a key can be wide or narrow. */
-export type Width = Pick<KeyRecord, "scope" | "collections" | "cidrs" | "origins" | "filter_by" | "fields" | "rate_limit_per_minute" | "expires_at">
+export type Width = Pick<
+  KeyRecord,
+  "scope" | "collections" | "cidrs" | "origins" | "filter_by" | "fields" | "rate_limit_per_minute" | "expires_at"
+>
 export type WidthField = keyof Width
 
 export const withinCollections = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
-  own.includes("*") || own.includes(".*") || asked.every((pattern) => own.includes(pattern) || (pattern !== "*" && !pattern.includes(".*") && collectionMatches(pattern, own)))
+  own.includes("*") ||
+  own.includes(".*") ||
+  asked.every(
+    (pattern) =>
+      own.includes(pattern) || (pattern !== "*" && !pattern.includes(".*") && collectionMatches(pattern, own))
+  )
 
 /** Every range within one of the others. An empty list is every address. */
 export const withinCidrs = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
-  own.length === 0 || (asked.length > 0 && asked.every((text) => {
-    const range = parseCidr(text)
-    return range !== undefined && own.some((other) => {
-      const outer = parseCidr(other)
-      return outer !== undefined && outer.length <= range.length && (outer.length === 0 || (range.bits >> BigInt(128 - outer.length)) === (outer.bits >> BigInt(128 - outer.length)))
-    })
-  }))
+  own.length === 0 ||
+  (asked.length > 0 &&
+    asked.every((text) => {
+      const range = parseCidr(text)
+      return (
+        range !== undefined &&
+        own.some((other) => {
+          const outer = parseCidr(other)
+          return (
+            outer !== undefined &&
+            outer.length <= range.length &&
+            (outer.length === 0 ||
+              range.bits >> BigInt(128 - outer.length) === outer.bits >> BigInt(128 - outer.length))
+          )
+        })
+      )
+    }))
 
 const normal = (entry: string): string => entry.toLowerCase().replace(/\/+$/, "")
 const suffixOf = (entry: string): string | undefined => /^(?:[a-z]+:\/\/)?\*(\..+)$/.exec(entry)?.[1]
 const originWithin = (asked: string, own: string): boolean => {
-  const entry = normal(asked), outer = normal(own)
+  const entry = normal(asked),
+    outer = normal(own)
   if (outer === "*" || entry === outer) return true
   if (entry === "*") return false
-  const inner = suffixOf(entry), suffix = suffixOf(outer)
+  const inner = suffixOf(entry),
+    suffix = suffixOf(outer)
   // All subdomains of a domain, by every scheme: within those of the same domain, or of one above it.
   if (inner !== undefined) return suffix !== undefined && inner.endsWith(suffix)
   if (entry.includes("://")) return originMatches(entry, [outer])
@@ -47,8 +67,14 @@ const withinRate = (asked: number, own: number): boolean => own === 0 || (asked 
 /** The creator's filters hold as they stand; more of them may be said. */
 const withinFilters = (asked: KeyRecord["filter_by"], own: KeyRecord["filter_by"]): boolean =>
   Object.entries(own).every(([name, filter]) => Object.hasOwn(asked, name) && asked[name] === filter)
-const withinFields = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean => own.length === 0 || (asked.length > 0 && asked.every((name) => covers(own, name)))
-const reaching: Readonly<Record<KeyRecord["scope"], ReadonlyArray<KeyRecord["scope"]>>> = { full: ["full", "search", "connector_write"], search: ["search"], connector_write: ["connector_write"], installation: [] }
+const withinFields = (asked: ReadonlyArray<string>, own: ReadonlyArray<string>): boolean =>
+  own.length === 0 || (asked.length > 0 && asked.every((name) => covers(own, name)))
+const reaching: Readonly<Record<KeyRecord["scope"], ReadonlyArray<KeyRecord["scope"]>>> = {
+  full: ["full", "search", "connector_write"],
+  search: ["search"],
+  connector_write: ["connector_write"],
+  installation: []
+}
 
 /** The fields in which a key would be wider than its creator; none where it may be made. */
 export const widerFields = (asked: Width, own: Width): ReadonlyArray<WidthField> => {
@@ -66,4 +92,4 @@ export const widerFields = (asked: Width, own: Width): ReadonlyArray<WidthField>
 }
 
 /** The rate where nothing is said of it: what keys have, or less. */
-export const rateWithin = (own: number): number => own === 0 ? rateLimitDefault : Math.min(rateLimitDefault, own)
+export const rateWithin = (own: number): number => (own === 0 ? rateLimitDefault : Math.min(rateLimitDefault, own))

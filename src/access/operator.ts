@@ -8,15 +8,27 @@ import { Unauthorized } from "../wire/errors.ts"
 
 const digest = (text: string) => createHash("sha256").update(text).digest()
 
-export class OperatorAuth extends Context.Service<OperatorAuth, {
-  readonly check: (token: string | undefined) => Effect.Effect<undefined, Unauthorized>
-}>()("dowser/access/OperatorAuth") {
+export class OperatorAuth extends Context.Service<
+  OperatorAuth,
+  {
+    readonly check: (token: string | undefined) => Effect.Effect<undefined, Unauthorized>
+  }
+>()("dowser/access/OperatorAuth") {
   static readonly layer = (token: string) => {
     const expected = digest(token)
-    return Layer.succeed(OperatorAuth, OperatorAuth.of({
-      check: (given) => given !== undefined && timingSafeEqual(digest(given), expected)
-        ? Effect.succeed(undefined)
-        : Effect.fail(new Unauthorized({ message: "The operator token is missing or wrong.", reason: given === undefined ? "missing" : "rejected" }))
-    }))
+    return Layer.succeed(
+      OperatorAuth,
+      OperatorAuth.of({
+        check: (given) =>
+          given !== undefined && timingSafeEqual(digest(given), expected)
+            ? Effect.succeed(undefined)
+            : Effect.fail(
+                new Unauthorized({
+                  message: "The operator token is missing or wrong.",
+                  reason: given === undefined ? "missing" : "rejected"
+                })
+              )
+      })
+    )
   }
 }

@@ -20,13 +20,22 @@ export const originMatches = (origin: string, allowed: ReadonlyArray<string>): b
 }
 
 /** What an entry of `origins` may be: an origin, a host, or either with a leading `*.`. */
-export const isOriginPattern = (text: string): boolean => text === "*" || (text.length <= 300 && /^(?:[a-z][a-z0-9+.-]*:\/\/)?(?:\*\.)?(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?\/?$/i.test(text))
+export const isOriginPattern = (text: string): boolean =>
+  text === "*" ||
+  (text.length <= 300 &&
+    /^(?:[a-z][a-z0-9+.-]*:\/\/)?(?:\*\.)?(?:[a-z0-9_-]+(?:\.[a-z0-9_-]+)*|\[[0-9a-f:.]+\])(?::\d{1,5})?\/?$/i.test(
+      text
+    ))
 
 /**
- * Spec part 5 item 9: on the free plan only subdomains of the service's own domain. Without a domain of its own the service
- * has no subdomains, so there a free organization's keys list none.
+ * Spec part 5 item 9: on the free plan only subdomains of the service's own domain. Without a domain of its own the
+ * service has no subdomains, so there a free organization's keys list none.
  */
 export const isOwnSubdomain = (entry: string, serviceDomain: string | undefined): boolean => {
-  const host = entry.toLowerCase().replace(/^[a-z][a-z0-9+.-]*:\/\//, "").replace(/\/+$/, "").replace(/:\d+$/, "")
+  const host = entry
+    .toLowerCase()
+    .replace(/^[a-z][a-z0-9+.-]*:\/\//, "")
+    .replace(/\/+$/, "")
+    .replace(/:\d+$/, "")
   return serviceDomain !== undefined && host.endsWith(`.${serviceDomain.toLowerCase()}`)
 }

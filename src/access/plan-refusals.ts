@@ -3,11 +3,17 @@ import { FeatureNotInPlan } from "../metering/errors.ts"
 import { isOwnSubdomain } from "./origins.ts"
 
 /** Spec part 5 item 9. An empty list allows all origins on every plan. */
-export const originsRefusal = (plan: string, origins: ReadonlyArray<string>, serviceDomain: string | undefined): FeatureNotInPlan | undefined => {
+export const originsRefusal = (
+  plan: string,
+  origins: ReadonlyArray<string>,
+  serviceDomain: string | undefined
+): FeatureNotInPlan | undefined => {
   const foreign = plan === "free" ? origins.find((entry) => !isOwnSubdomain(entry, serviceDomain)) : undefined
-  return foreign === undefined ? undefined : new FeatureNotInPlan({
-    message: `On the free plan \`origins\` may list ${serviceDomain === undefined ? "no origins" : `only subdomains of ${serviceDomain}`}: \`${foreign.slice(0, 80)}\` is none.`,
-    feature: "allowed_origins",
-    plan
-  })
+  return foreign === undefined
+    ? undefined
+    : new FeatureNotInPlan({
+        message: `On the free plan \`origins\` may list ${serviceDomain === undefined ? "no origins" : `only subdomains of ${serviceDomain}`}: \`${foreign.slice(0, 80)}\` is none.`,
+        feature: "allowed_origins",
+        plan
+      })
 }

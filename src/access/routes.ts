@@ -33,46 +33,98 @@ export const shownKey = (key: KeyRecord): typeof contract.ApiKey.Type => ({
 })
 
 /** A new key of somebody whom the organization's plan binds, with its value. */
-export const createdWithinPlan = Effect.fnUntraced(function*(access: Access["Service"], entitlements: Entitlements["Service"], request: NewKey) {
+export const createdWithinPlan = Effect.fnUntraced(function* (
+  access: Access["Service"],
+  entitlements: Entitlements["Service"],
+  request: NewKey
+) {
   const { organization_id, rate_limit_per_minute } = request
   // 0 = no limit.
-  yield* entitlements.requireRoom(organization_id, "rate_limit_per_minute", rate_limit_per_minute === 0 ? Infinity : rate_limit_per_minute)
+  yield* entitlements.requireRoom(
+    organization_id,
+    "rate_limit_per_minute",
+    rate_limit_per_minute === 0 ? Infinity : rate_limit_per_minute
+  )
   const { key, value } = yield* access.createKey(request, entitlements.cap(organization_id, "api_keys"))
   return { ...shownKey(key), value }
 })
 
 /** A key of more collections than the caller's does not exist for it: it is neither shown nor revoked. */
-const isReached = (caller: Caller, key: KeyRecord): boolean => withinCollections(key.collections, caller.key.collections)
+const isReached = (caller: Caller, key: KeyRecord): boolean =>
+  withinCollections(key.collections, caller.key.collections)
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const access = yield* Access
   const entitlements = yield* Entitlements
-  const found = (caller: Caller, id: string) => Effect.flatMap(access.getKey(caller.organizationId, id), (key) => isReached(caller, key) ? Effect.succeed(key) : Effect.fail(new KeyNotFound({ message: "Not found." })))
+  const found = (caller: Caller, id: string) =>
+    Effect.flatMap(access.getKey(caller.organizationId, id), (key) =>
+      isReached(caller, key) ? Effect.succeed(key) : Effect.fail(new KeyNotFound({ message: "Not found." }))
+    )
   const { browser_keys_per_hour } = yield* WindowedCaps
   return [
-    implement(contract.listKeys, ({ caller }) => Effect.sync(() => ({ keys: access.listKeys(caller.organizationId).filter((key) => isReached(caller, key)).map((key) => ({ ...shownKey(key), value_prefix: key.value_prefix })) }))),
-    implement(contract.createKey, Effect.fnUntraced(function*({ caller, payload }) {
-      const request = yield* newKeyOf(caller.organizationId, yield* payload, caller.key)
-      return yield* createdWithinPlan(access, entitlements, request)
-    })),
-    implement(contract.getKey, ({ caller, params }) => Effect.map(found(caller, params.keyId), (key) => ({ ...shownKey(key), value_prefix: key.value_prefix }))),
-    implement(contract.deleteKey, ({ caller, params }) => Effect.map(Effect.flatMap(found(caller, params.keyId), ({ id }) => access.revokeKey(caller.organizationId, id)), ({ id }) => ({ id }))),
-    implement(contract.createBrowserKey, Effect.fnUntraced(function*({ caller, payload }) {
-      const request = yield* payload
-      const ttl_s = request.ttl_seconds ?? browserKeyTtl_s.default
-      const restrictions = restrictionsOf(request, caller.key)
-      // What it cannot say of itself it has of its minter (`recordOfBrowserKey`).
-      const { cidrs, expires_at: expiry, fields, rate_limit_per_minute } = caller.key
-      yield* checkWidth({ ...restrictions, scope: "search", cidrs, fields, rate_limit_per_minute: rateWithin(rate_limit_per_minute), expires_at: expiry }, caller.key)
-      // A profile that does not exist is as good as a deleted one.
-      if (request.profile !== undefined) return yield* new NotFound({ message: `Search profile ${request.profile.slice(0, 80)} does not exist.` })
-      const now_ms = yield* Clock.currentTimeMillis
-      const expires_at = Math.min(Math.floor(now_ms / 1000) + ttl_s, caller.key.expires_at)
-      const key = yield* access.mintBrowserKey({ organization_id: caller.organizationId, minted_by: caller.key.id, ...restrictions, expires_at })
-      if (key.length > signedTextLengthMax) return yield* inputInvalid("filter_by", "The key carries its restrictions and would be longer than a header may be; use shorter ones")
-      // One that is handed out: a request that is refused takes none.
-      yield* browser_keys_per_hour.take(caller.organizationId, 1)
-      return { key, expires_at }
-    }))
+    implement(contract.listKeys, ({ caller }) =>
+      Effect.sync(() => ({
+        keys: access
+          .listKeys(caller.organizationId)
+          .filter((key) => isReached(caller, key))
+          .map((key) => ({ ...shownKey(key), value_prefix: key.value_prefix }))
+      }))
+    ),
+    implement(
+      contract.createKey,
+      Effect.fnUntraced(function* ({ caller, payload }) {
+        const request = yield* newKeyOf(caller.organizationId, yield* payload, caller.key)
+        return yield* createdWithinPlan(access, entitlements, request)
+      })
+    ),
+    implement(contract.getKey, ({ caller, params }) =>
+      Effect.map(found(caller, params.keyId), (key) => ({ ...shownKey(key), value_prefix: key.value_prefix }))
+    ),
+    implement(contract.deleteKey, ({ caller, params }) =>
+      Effect.map(
+        Effect.flatMap(found(caller, params.keyId), ({ id }) => access.revokeKey(caller.organizationId, id)),
+        ({ id }) => ({ id })
+      )
+    ),
+    implement(
+      contract.createBrowserKey,
+      Effect.fnUntraced(function* ({ caller, payload }) {
+        const request = yield* payload
+        const ttl_s = request.ttl_seconds ?? browserKeyTtl_s.default
+        const restrictions = restrictionsOf(request, caller.key)
+        // What it cannot say of itself it has of its minter (`recordOfBrowserKey`).
+        const { cidrs, expires_at: expiry, fields, rate_limit_per_minute } = caller.key
+        yield* checkWidth(
+          {
+            ...restrictions,
+            scope: "search",
+            cidrs,
+            fields,
+            rate_limit_per_minute: rateWithin(rate_limit_per_minute),
+            expires_at: expiry
+          },
+          caller.key
+        )
+        // A profile that does not exist is as good as a deleted one.
+        if (request.profile !== undefined)
+          return yield* new NotFound({ message: `Search profile ${request.profile.slice(0, 80)} does not exist.` })
+        const now_ms = yield* Clock.currentTimeMillis
+        const expires_at = Math.min(Math.floor(now_ms / 1000) + ttl_s, caller.key.expires_at)
+        const key = yield* access.mintBrowserKey({
+          organization_id: caller.organizationId,
+          minted_by: caller.key.id,
+          ...restrictions,
+          expires_at
+        })
+        if (key.length > signedTextLengthMax)
+          return yield* inputInvalid(
+            "filter_by",
+            "The key carries its restrictions and would be longer than a header may be; use shorter ones"
+          )
+        // One that is handed out: a request that is refused takes none.
+        yield* browser_keys_per_hour.take(caller.organizationId, 1)
+        return { key, expires_at }
+      })
+    )
   ]
 })

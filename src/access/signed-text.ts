@@ -1,13 +1,14 @@
 /**
- * Keys that carry what they may do and are stored nowhere: prefix + base64url(payload JSON) + `.` + base64url(HMAC-SHA256(payload
- * JSON, signing key)) (contract part 6). Pure; microseconds.
+ * Keys that carry what they may do and are stored nowhere: prefix + base64url(payload JSON) + `.` +
+ * base64url(HMAC-SHA256(payload JSON, signing key)) (contract part 6). Pure; microseconds.
  */
 import { createHmac, timingSafeEqual } from "node:crypto"
 
 /** Longest accepted or made, in characters; less than a header may hold. */
 export const signedTextLengthMax = 16_384
 
-const signatureOf = (payload: string, signingKey: Uint8Array): Buffer => createHmac("sha256", signingKey).update(payload).digest()
+const signatureOf = (payload: string, signingKey: Uint8Array): Buffer =>
+  createHmac("sha256", signingKey).update(payload).digest()
 
 export const signText = (prefix: string, payload: object, signingKey: Uint8Array): string => {
   const json = JSON.stringify(payload)
@@ -15,7 +16,11 @@ export const signText = (prefix: string, payload: object, signingKey: Uint8Array
 }
 
 /** What a text says before anybody knows whether it is true. undefined where it has not the shape. */
-export interface SignedText { readonly json: string; readonly signature: Buffer; readonly payload: Readonly<Record<string, unknown>> }
+export interface SignedText {
+  readonly json: string
+  readonly signature: Buffer
+  readonly payload: Readonly<Record<string, unknown>>
+}
 export const parseSignedText = (prefix: string, text: string): SignedText | undefined => {
   if (text.length > signedTextLengthMax || !text.startsWith(prefix)) return undefined
   const parts = /^([A-Za-z0-9_-]+)\.([A-Za-z0-9_-]{43})$/.exec(text.slice(prefix.length))
@@ -26,7 +31,9 @@ export const parseSignedText = (prefix: string, text: string): SignedText | unde
   try {
     const json = bytes.toString("utf8")
     const payload: unknown = JSON.parse(json)
-    return typeof payload === "object" && payload !== null && !Array.isArray(payload) ? { json, signature: Buffer.from(parts[2], "base64url"), payload: payload as Record<string, unknown> } : undefined
+    return typeof payload === "object" && payload !== null && !Array.isArray(payload)
+      ? { json, signature: Buffer.from(parts[2], "base64url"), payload: payload as Record<string, unknown> }
+      : undefined
   } catch {
     return undefined
   }

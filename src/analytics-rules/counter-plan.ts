@@ -1,7 +1,7 @@
 /**
- * What one look at a counted document leads to. An increment must reach the document once, though it is stored elsewhere
- * than the count: so what the field is and what it will be is kept first, and after a crash the field itself tells whether
- * the write had happened. Pure.
+ * What one look at a counted document leads to. An increment must reach the document once, though it is stored
+ * elsewhere than the count: so what the field is and what it will be is kept first, and after a crash the field itself
+ * tells whether the write had happened. Pure.
  *
  *   no intent                     intend: before = the field, after = before + what is missing
  *   intent, field = after         the write had happened: settled
@@ -17,8 +17,15 @@ export type CounterStep =
   | { readonly kind: "settle"; readonly applied: number }
 
 /** `value`: the field, 0 where the document has none; undefined where there is no document. */
-export const counterStep = ({ after, applied, before, counted, intended }: Counter, value: number | undefined, weight: number): CounterStep => {
+export const counterStep = (
+  { after, applied, before, counted, intended }: Counter,
+  value: number | undefined,
+  weight: number
+): CounterStep => {
   if (value === undefined) return { kind: "settle", applied: counted }
-  if (intended === null || after === null) return { kind: "intend", before: value, after: value + (counted - applied) * weight, intended: counted }
-  return value === before && value !== after ? { kind: "write", after, intended } : { kind: "settle", applied: intended }
+  if (intended === null || after === null)
+    return { kind: "intend", before: value, after: value + (counted - applied) * weight, intended: counted }
+  return value === before && value !== after
+    ? { kind: "write", after, intended }
+    : { kind: "settle", applied: intended }
 }

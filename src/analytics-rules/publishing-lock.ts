@@ -1,7 +1,7 @@
 /**
- * What a rule counted stands in Postgres and in a document of the engine; a round moves both, one after the other. Whoever
- * copies the two stores (a backup) holds rounds off until both are of one moment: else what was added to a document after
- * the copy of Postgres would be added again. A lock of Postgres, so that it ends with whoever holds it.
+ * What a rule counted stands in Postgres and in a document of the engine; a round moves both, one after the other.
+ * Whoever copies the two stores (a backup) holds rounds off until both are of one moment: else what was added to a
+ * document after the copy of Postgres would be added again. A lock of Postgres, so that it ends with whoever holds it.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -9,20 +9,31 @@ import { SqlClient, type SqlError } from "effect/sql"
 const LOCK = "hashtextextended('dowser: figures in documents', 0)"
 
 /** Runs the round unless somebody holds rounds off; the next one comes soon enough. One connection while it lasts. */
-export const unlessHeldOff = <E, R>(round: Effect.Effect<void, E, R>): Effect.Effect<void, E | SqlError.SqlError, R | SqlClient.SqlClient> =>
-  Effect.scoped(Effect.gen(function*() {
-    const connection = yield* (yield* SqlClient.SqlClient).reserve
-    const [{ held }] = (yield* connection.execute(`SELECT pg_try_advisory_lock_shared(${LOCK}) AS held`, [], undefined)) as ReadonlyArray<{ readonly held: boolean }>
-    if (!held) return
-    yield* Effect.ensuring(round, Effect.ignore(connection.execute(`SELECT pg_advisory_unlock_shared(${LOCK})`, [], undefined)))
-  }))
+export const unlessHeldOff = <E, R>(
+  round: Effect.Effect<void, E, R>
+): Effect.Effect<void, E | SqlError.SqlError, R | SqlClient.SqlClient> =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const connection = yield* (yield* SqlClient.SqlClient).reserve
+      const [{ held }] = (yield* connection.execute(
+        `SELECT pg_try_advisory_lock_shared(${LOCK}) AS held`,
+        [],
+        undefined
+      )) as ReadonlyArray<{ readonly held: boolean }>
+      if (!held) return
+      yield* Effect.ensuring(
+        round,
+        Effect.ignore(connection.execute(`SELECT pg_advisory_unlock_shared(${LOCK})`, [], undefined))
+      )
+    })
+  )
 
 /** Holds rounds off until the scope closes: returns once none is under way. `wait_ms`: how long one may still take. */
-export const holdOff = (wait_ms: number) => Effect.gen(function*() {
-  const connection = yield* (yield* SqlClient.SqlClient).reserve
-  yield* connection.execute(`SELECT set_config('lock_timeout', '${wait_ms}', false)`, [], undefined)
-  yield* Effect.acquireRelease(
-    connection.execute(`SELECT pg_advisory_lock(${LOCK})`, [], undefined),
-    () => Effect.ignore(connection.execute(`SELECT pg_advisory_unlock(${LOCK})`, [], undefined))
-  )
-})
+export const holdOff = (wait_ms: number) =>
+  Effect.gen(function* () {
+    const connection = yield* (yield* SqlClient.SqlClient).reserve
+    yield* connection.execute(`SELECT set_config('lock_timeout', '${wait_ms}', false)`, [], undefined)
+    yield* Effect.acquireRelease(connection.execute(`SELECT pg_advisory_lock(${LOCK})`, [], undefined), () =>
+      Effect.ignore(connection.execute(`SELECT pg_advisory_unlock(${LOCK})`, [], undefined))
+    )
+  })

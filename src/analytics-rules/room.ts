@@ -13,7 +13,8 @@ export const room = defineRoom({
   engineGroups: ["analytics rules"],
   layer: layerRulesPublisher(),
   audited: {
-    analytics_rule: (sql, { id, organizationId }) => sql`SELECT row_to_json(t)::text AS row FROM analytics_rules t WHERE organization_id = ${organizationId} AND name = ${id}`
+    analytics_rule: (sql, { id, organizationId }) =>
+      sql`SELECT row_to_json(t)::text AS row FROM analytics_rules t WHERE organization_id = ${organizationId} AND name = ${id}`
   },
   expiries: [(rowsMax) => expireRuleEvents(rowsMax)]
 })

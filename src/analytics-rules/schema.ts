@@ -36,13 +36,35 @@ export interface Rule {
 }
 
 const Params = Schema.Struct({
-  destination_collection: text, limit: Schema.optionalKey(Schema.Int), capture_search_requests: Schema.optionalKey(Schema.Boolean), meta_fields: Schema.optionalKey(Schema.Array(Schema.Literals(META_FIELDS))),
-  expand_query: Schema.optionalKey(Schema.Boolean), counter_field: text, weight: Schema.optionalKey(Schema.Int)
+  destination_collection: text,
+  limit: Schema.optionalKey(Schema.Int),
+  capture_search_requests: Schema.optionalKey(Schema.Boolean),
+  meta_fields: Schema.optionalKey(Schema.Array(Schema.Literals(META_FIELDS))),
+  expand_query: Schema.optionalKey(Schema.Boolean),
+  counter_field: text,
+  weight: Schema.optionalKey(Schema.Int)
 }).annotate({ identifier: "AnalyticsRuleParams" })
-export const AnalyticsRule = Schema.Struct({ name: Schema.String, type: Schema.Literals(RULE_TYPES), collection: Schema.String, event_type: Schema.String, rule_tag: text, params: Params }).annotate({ identifier: "AnalyticsRule" })
+export const AnalyticsRule = Schema.Struct({
+  name: Schema.String,
+  type: Schema.Literals(RULE_TYPES),
+  collection: Schema.String,
+  event_type: Schema.String,
+  rule_tag: text,
+  params: Params
+}).annotate({ identifier: "AnalyticsRule" })
 export const AnalyticsRuleList = Schema.Array(AnalyticsRule).annotate({ identifier: "AnalyticsRuleList" })
-export const AnalyticsRulesBody = Schema.Unknown.annotate({ identifier: "AnalyticsRulesBody", description: "One rule, or an array of rules: then an array of results is answered, a failed one as `{error}`." })
+export const AnalyticsRulesBody = Schema.Unknown.annotate({
+  identifier: "AnalyticsRulesBody",
+  description: "One rule, or an array of rules: then an array of results is answered, a failed one as `{error}`."
+})
 export const AnalyticsRulesAnswer = Schema.Unknown.annotate({ identifier: "AnalyticsRulesAnswer" })
-export const AnalyticsRuleReplacement = Schema.Unknown.annotate({ identifier: "AnalyticsRuleReplacement", description: "A rule without its name. Of a rule that exists only `rule_tag` and `params` change." })
-export const AnalyticsEventsQuery = Schema.Struct({ user_id: text, name: text, n: text }).annotate({ identifier: "AnalyticsEventsQuery" })
-export const AnalyticsEvents = Schema.Struct({ events: Schema.Array(Schema.Record(Schema.String, Schema.Unknown)) }).annotate({ identifier: "AnalyticsEvents" })
+export const AnalyticsRuleReplacement = Schema.Unknown.annotate({
+  identifier: "AnalyticsRuleReplacement",
+  description: "A rule without its name. Of a rule that exists only `rule_tag` and `params` change."
+})
+export const AnalyticsEventsQuery = Schema.Struct({ user_id: text, name: text, n: text }).annotate({
+  identifier: "AnalyticsEventsQuery"
+})
+export const AnalyticsEvents = Schema.Struct({
+  events: Schema.Array(Schema.Record(Schema.String, Schema.Unknown))
+}).annotate({ identifier: "AnalyticsEvents" })

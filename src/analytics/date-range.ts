@@ -13,7 +13,8 @@ export interface DateRange {
   readonly before: number
 }
 
-const pattern = /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}(?::?\d{2})?)?)?$/
+const pattern =
+  /^(\d{4})-(\d{2})-(\d{2})(?:[Tt ](\d{2}):(\d{2})(?::(\d{2})(?:[.,](\d{1,9}))?)?(Z|z|[+-]\d{2}(?::?\d{2})?)?)?$/
 
 interface Bound {
   readonly at: number
@@ -33,13 +34,20 @@ const parseBound = (text: string): Bound | undefined => {
   const date = Date.UTC(Number(year), Number(month) - 1, Number(day))
   const back = new Date(date)
   // Day 31 of a month with 30, and month 13, would silently be another date.
-  if (Number(month) < 1 || Number(month) > 12 || back.getUTCDate() !== Number(day) || back.getUTCMonth() !== Number(month) - 1) return undefined
+  if (
+    Number(month) < 1 ||
+    Number(month) > 12 ||
+    back.getUTCDate() !== Number(day) ||
+    back.getUTCMonth() !== Number(month) - 1
+  )
+    return undefined
   if (hour === undefined) return { at: date, width: DAY_MS }
   const [h, m, s] = [Number(hour), Number(minute), Number(second ?? 0)]
   if (h > 24 || m > 59 || s > 60 || (h === 24 && (m > 0 || s > 0))) return undefined
   const ms = Math.floor(Number(`0.${fraction ?? 0}`) * 1_000)
   const offset = /^([+-])(\d{2}):?(\d{2})?$/.exec(zone ?? "")
-  const offset_ms = offset === null ? 0 : (offset[1] === "-" ? -1 : 1) * (Number(offset[2]) * 60 + Number(offset[3] ?? 0)) * 60_000
+  const offset_ms =
+    offset === null ? 0 : (offset[1] === "-" ? -1 : 1) * (Number(offset[2]) * 60 + Number(offset[3] ?? 0)) * 60_000
   return { at: date + ((h * 60 + m) * 60 + s) * 1_000 + ms - offset_ms, width: 1 }
 }
 
@@ -50,15 +58,23 @@ export type DateRangeResult =
 /** Both bounds, or what is wrong with either; with the range itself only where both are well. */
 export const parseDateRange = (from: string | undefined, to: string | undefined): DateRangeResult => {
   const read = (path: "from" | "to", text: string | undefined): Bound | string =>
-    text === undefined || text === "" ? `\`${path}\` is required: an ISO 8601 date or date-time` : parseBound(text) ?? `\`${path}\` must be an ISO 8601 date or date-time`
+    text === undefined || text === ""
+      ? `\`${path}\` is required: an ISO 8601 date or date-time`
+      : (parseBound(text) ?? `\`${path}\` must be an ISO 8601 date or date-time`)
   const bounds = { from: read("from", from), to: read("to", to) }
   const refuse = (message: string): DateRangeResult => ({ ok: false, issues: [{ path: "to", message }] })
   if (typeof bounds.from === "string" || typeof bounds.to === "string") {
-    return { ok: false, issues: (["from", "to"] as const).flatMap((path) => typeof bounds[path] === "string" ? [{ path, message: bounds[path] as string }] : []) }
+    return {
+      ok: false,
+      issues: (["from", "to"] as const).flatMap((path) =>
+        typeof bounds[path] === "string" ? [{ path, message: bounds[path] as string }] : []
+      )
+    }
   }
   const before = bounds.to.at + bounds.to.width
   if (before <= bounds.from.at) return refuse("`to` must not be before `from`")
   // Inclusive bounds: a range from an instant to the same instant 366 days later is 366 days and one instant, and fits.
-  if (before - bounds.from.at > RANGE_DAYS_MAX * DAY_MS + 1) return refuse(`The range must not be longer than ${RANGE_DAYS_MAX} days`)
+  if (before - bounds.from.at > RANGE_DAYS_MAX * DAY_MS + 1)
+    return refuse(`The range must not be longer than ${RANGE_DAYS_MAX} days`)
   return { ok: true, range: { from: bounds.from.at, before } }
 }

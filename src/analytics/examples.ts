@@ -2,7 +2,8 @@
 import type { Described } from "../wire/operation.ts"
 
 const range = { from: "2026-11-01", to: "2026-11-30" } as const
-const bounds = "`from` and `to` are required ISO 8601 dates or date-times, both inclusive, at most 366 days apart; anything else is a 400."
+const bounds =
+  "`from` and `to` are required ISO 8601 dates or date-times, both inclusive, at most 366 days apart; anything else is a 400."
 
 export const described = {
   getQueryMetrics: {

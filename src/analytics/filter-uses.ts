@@ -1,6 +1,7 @@
 /**
- * Which fields and values a search was narrowed by, and which facets it asked for, read from its texts. The schema of that
- * moment is not known here, so a text is read for what it names and not for what it means; one that is no filter names nothing. Pure.
+ * Which fields and values a search was narrowed by, and which facets it asked for, read from its texts. The schema of
+ * that moment is not known here, so a text is read for what it names and not for what it means; one that is no filter
+ * names nothing. Pure.
  */
 import { cutBytes, storable } from "./normalize-query.ts"
 
@@ -12,12 +13,16 @@ export const USES_MAX = 16
 const BYTES_MAX = 128
 const cut = (text: string): string => cutBytes(storable(text.trim()), BYTES_MAX)
 
-const OPENING = "([", CLOSING = ")]"
+const OPENING = "([",
+  CLOSING = ")]"
 
 /** The texts between `&&` and `||`, groups opened, each as `field:value`; backticks protect. O(text). */
 const clausesOf = (text: string): ReadonlyArray<string> => {
   const clauses: Array<string> = []
-  let clause = "", isQuoted = false, depth = 0, hasColon = false
+  let clause = "",
+    isQuoted = false,
+    depth = 0,
+    hasColon = false
   const end = () => {
     if (clause.trim() !== "") clauses.push(clause.trim())
     clause = ""
@@ -55,14 +60,21 @@ const clausesOf = (text: string): ReadonlyArray<string> => {
 }
 
 /** Parts of a list between commas; backticks protect. */
-const partsOf = (list: string): ReadonlyArray<string> => (list.match(/(?:`[^`]*`|[^,`])+/g) ?? []).map((part) => part.trim())
+const partsOf = (list: string): ReadonlyArray<string> =>
+  (list.match(/(?:`[^`]*`|[^,`])+/g) ?? []).map((part) => part.trim())
 const unquoted = (value: string): string => value.replaceAll("`", "")
 
 // In two, since most searches name nothing, and a function that has closures makes their scope before its first line.
-export const usesOf = (filter_by: string | undefined, facet_by: string | undefined): ReadonlyArray<FilterUse> | undefined =>
+export const usesOf = (
+  filter_by: string | undefined,
+  facet_by: string | undefined
+): ReadonlyArray<FilterUse> | undefined =>
   filter_by === undefined && facet_by === undefined ? undefined : namedUses(filter_by, facet_by)
 
-const namedUses = (filter_by: string | undefined, facet_by: string | undefined): ReadonlyArray<FilterUse> | undefined => {
+const namedUses = (
+  filter_by: string | undefined,
+  facet_by: string | undefined
+): ReadonlyArray<FilterUse> | undefined => {
   const uses = new Map<string, FilterUse>()
   const use = (type: FilterUse[0], field: string, value: string) => {
     if (uses.size < USES_MAX && field !== "") uses.set(`${type}\n${field}\n${value}`, [type, cut(field), cut(value)])
@@ -76,6 +88,7 @@ const namedUses = (filter_by: string | undefined, facet_by: string | undefined):
     for (const part of list === null ? [value!] : partsOf(list[1]!)) use("filter", field!, sign + unquoted(part))
   }
   // A facet's ranges and options stand in brackets behind its name.
-  for (const facet of facet_by === undefined ? [] : facet_by.replace(/\([^)]*\)/g, "").split(",")) use("facet", facet.trim(), "")
+  for (const facet of facet_by === undefined ? [] : facet_by.replace(/\([^)]*\)/g, "").split(","))
+    use("facet", facet.trim(), "")
   return uses.size === 0 ? undefined : [...uses.values()]
 }

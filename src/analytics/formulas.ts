@@ -22,7 +22,7 @@ export interface QuerySums extends SearchSums {
   readonly revenue: number
 }
 
-const share = (part: number, whole: number): number => whole === 0 ? 0 : part / whole
+const share = (part: number, whole: number): number => (whole === 0 ? 0 : part / whole)
 
 export const searchRates = (sums: SearchSums) => ({
   results_found_rate: share(sums.searches - sums.zero_results, sums.searches),
@@ -30,7 +30,10 @@ export const searchRates = (sums: SearchSums) => ({
   conversion_rate: share(sums.searches_with_purchase, sums.searches)
 })
 
-/** Decision: a query without a search in the range (only its clicks or purchases fall into it) has no click rate and no no-click rate. */
+/**
+ * Decision: a query without a search in the range (only its clicks or purchases fall into it) has no click rate and no
+ * no-click rate.
+ */
 export const ratesOf = (sums: QuerySums) => {
   const rates = searchRates(sums)
   return {
@@ -39,4 +42,5 @@ export const ratesOf = (sums: QuerySums) => {
     revenue_per_search: share(sums.revenue, sums.searches)
   }
 }
-export const zeroResultRate = (sums: Pick<QuerySums, "searches" | "zero_results">): number => share(sums.zero_results, sums.searches)
+export const zeroResultRate = (sums: Pick<QuerySums, "searches" | "zero_results">): number =>
+  share(sums.zero_results, sums.searches)

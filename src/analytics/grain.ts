@@ -26,7 +26,10 @@ export const spansOf = (from: number, before: number): ReadonlyArray<Span> => {
     const first = Math.ceil(start / size) * size
     const last = Math.floor(end / size) * size
     // No whole unit inside: one finer span, or two when a boundary lies between.
-    if (first >= last) return first > start && first < end ? [...cover(grain - 1, start, first), ...cover(grain - 1, first, end)] : cover(grain - 1, start, end)
+    if (first >= last)
+      return first > start && first < end
+        ? [...cover(grain - 1, start, first), ...cover(grain - 1, first, end)]
+        : cover(grain - 1, start, end)
     return [...cover(grain - 1, start, first), { grain, from: first, before: last }, ...cover(grain - 1, last, end)]
   }
   return cover(GRAINS.day, from, before)

@@ -24,7 +24,7 @@ export const withoutOldInstants = ({ before, from }: DateRange, keptFrom: number
  * Removes at most `rowsMax` packed minutes that no read asks for any more, a day after the last one did; answers how
  * many. O(organizations) index probes beside the rows.
  */
-export const expireInstants = Effect.fnUntraced(function*(rowsMax: number) {
+export const expireInstants = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const before = instantsKeptFrom(yield* Clock.currentTimeMillis) - DAY_MS
   const removed = yield* sql`DELETE FROM analytics_instants WHERE ctid = ANY(ARRAY(

@@ -1,11 +1,12 @@
 /**
- * Single instants of the rollups, packed by organization and minute: what makes bounds between two minutes exact without a
- * row per event, and what rows are folded from (streams/processors/attribution/fold.ts). One value per flush and minute;
- * the values of a minute add up. Self-contained msgpackr arrays.
+ * Single instants of the rollups, packed by organization and minute: what makes bounds between two minutes exact
+ * without a row per event, and what rows are folded from (streams/processors/attribution/fold.ts). One value per flush
+ * and minute; the values of a minute add up. Self-contained msgpackr arrays.
  *
- * Version 3: `[3, texts, …tables]`, a table being one flat array of numbers: parts of a key, then for each key the places
- * of its parts in `texts`, how many instants follow, and for each of them the milliseconds after the minute, a bit for each
- * sum that is not 0, and those sums. Some 8 bytes an instant and no object each, where version 2 took 60 and three.
+ * Version 3: `[3, texts, …tables]`, a table being one flat array of numbers: parts of a key, then for each key the
+ * places of its parts in `texts`, how many instants follow, and for each of them the milliseconds after the minute, a
+ * bit for each sum that is not 0, and those sums. Some 8 bytes an instant and no object each, where version 2 took 60
+ * and three.
  */
 import { Packr } from "msgpackr"
 
@@ -19,13 +20,24 @@ const VERSION = 3
 /** Bits that a number's bit operations have. */
 const WIDTH_MAX = 31
 
-// Of msgpack: an array of six, and of so many (u32); numbers too large for a byte by their width, little or with a sign; doubles.
-const ARRAY_OF_6 = 0x96, ARRAY_32 = 0xdd, UINT_8 = 0xcc, UINT_16 = 0xcd, UINT_32 = 0xce, FLOAT_64 = 0xcb, INT_8 = 0xd0
+// Of msgpack: an array of six, and of so many (u32); numbers too large for a byte by their width, little or with a
+// sign; doubles.
+const ARRAY_OF_6 = 0x96,
+  ARRAY_32 = 0xdd,
+  UINT_8 = 0xcc,
+  UINT_16 = 0xcd,
+  UINT_32 = 0xce,
+  FLOAT_64 = 0xcb,
+  INT_8 = 0xd0
 const NUMBER_BYTES_MAX = 9
-const double = new Float64Array(1), doubleBytes = new Uint8Array(double.buffer)
+const double = new Float64Array(1),
+  doubleBytes = new Uint8Array(double.buffer)
 const isLittleEndian = new Uint8Array(Uint16Array.of(1).buffer)[0] === 1
 
-/** A table's numbers as msgpack, written as they come: lists of them, to be packed later, took more memory than all that is counted. */
+/**
+ * A table's numbers as msgpack, written as they come: lists of them, to be packed later, took more memory than all that
+ * is counted.
+ */
 class Numbers {
   #bytes = new Uint8Array(64)
   #end = 5
@@ -70,7 +82,7 @@ class Numbers {
     this.#count++
     this.#bytes[this.#end++] = UINT_32
     this.#countAt = this.#end
-    this.#big(this.#instants = 0, 4)
+    this.#big((this.#instants = 0), 4)
   }
   addInstant(): void {
     const end = this.#end
@@ -93,16 +105,29 @@ class Numbers {
 export class MinutePacker {
   readonly #texts: Array<string> = []
   readonly #places = new Map<string, number>()
-  readonly #tables: Record<InstantTable, Numbers> = { queries: new Numbers(), products: new Numbers(), events: new Numbers(), filters: new Numbers() }
+  readonly #tables: Record<InstantTable, Numbers> = {
+    queries: new Numbers(),
+    products: new Numbers(),
+    events: new Numbers(),
+    filters: new Numbers()
+  }
 
   #placeOf(text: string): number {
     let place = this.#places.get(text)
-    if (place === undefined) this.#places.set(text, place = this.#texts.push(text) - 1)
+    if (place === undefined) this.#places.set(text, (place = this.#texts.push(text) - 1))
     return place
   }
 
   /** The key without its first `skipped` parts; sums are `values[from]` to `values[from + width - 1]`. */
-  add(table: InstantTable, key: ReadonlyArray<string>, skipped: number, after_ms: number, values: ArrayLike<number>, from: number, width: number): void {
+  add(
+    table: InstantTable,
+    key: ReadonlyArray<string>,
+    skipped: number,
+    after_ms: number,
+    values: ArrayLike<number>,
+    from: number,
+    width: number
+  ): void {
     const numbers = this.#tables[table]
     if (numbers.key !== key) {
       if (numbers.isEmpty) {
@@ -123,14 +148,28 @@ export class MinutePacker {
   }
 
   pack(): Uint8Array {
-    return Buffer.concat([Buffer.of(ARRAY_OF_6, VERSION), packr.pack(this.#texts), ...INSTANT_TABLES.map((table) => this.#tables[table].packed())])
+    return Buffer.concat([
+      Buffer.of(ARRAY_OF_6, VERSION),
+      packr.pack(this.#texts),
+      ...INSTANT_TABLES.map((table) => this.#tables[table].packed())
+    ])
   }
 }
 
 type Instant = readonly [key: ReadonlyArray<string>, after_ms: number, sums: ReadonlyArray<number>]
-type Unpacked = readonly [version: number, texts: ReadonlyArray<string>, ...tables: ReadonlyArray<ReadonlyArray<number>>]
+type Unpacked = readonly [
+  version: number,
+  texts: ReadonlyArray<string>,
+  ...tables: ReadonlyArray<ReadonlyArray<number>>
+]
 /** Version 1 had no filters, and keys of products ended with the document. */
-type UnpackedBefore3 = readonly [version: number, queries: ReadonlyArray<Instant>, products: ReadonlyArray<Instant>, events: ReadonlyArray<Instant>, filters?: ReadonlyArray<Instant>]
+type UnpackedBefore3 = readonly [
+  version: number,
+  queries: ReadonlyArray<Instant>,
+  products: ReadonlyArray<Instant>,
+  events: ReadonlyArray<Instant>,
+  filters?: ReadonlyArray<Instant>
+]
 
 /** A minute to be looked at more than once. O(bytes). */
 export class MinuteReader {
@@ -149,18 +188,23 @@ export class MinuteReader {
   /** Every key of a table once or more, with sums over its instants in the minute. */
   eachKey(table: InstantTable, each: (key: ReadonlyArray<string>, sums: ReadonlyArray<number>) => void): void {
     const total: Array<number> = []
-    this.#walk(table, (_key, _after_ms, sums) => {
-      for (let slot = 0; slot < sums.length; slot++) total[slot] = (total[slot] ?? 0) + sums[slot]!
-    }, (key) => {
-      each(key, total)
-      total.fill(0)
-    })
+    this.#walk(
+      table,
+      (_key, _after_ms, sums) => {
+        for (let slot = 0; slot < sums.length; slot++) total[slot] = (total[slot] ?? 0) + sums[slot]!
+      },
+      (key) => {
+        each(key, total)
+        total.fill(0)
+      }
+    )
   }
 
   #walk(table: InstantTable, each: EachInstant, endOf: (key: ReadonlyArray<string>) => void): void {
     const place = INSTANT_TABLES.indexOf(table)
     if (this.#unpacked[0] < VERSION) {
-      for (const [key, after_ms, sums] of ((this.#unpacked as UnpackedBefore3)[place + 1] ?? []) as ReadonlyArray<Instant>) {
+      for (const [key, after_ms, sums] of ((this.#unpacked as UnpackedBefore3)[place + 1] ??
+        []) as ReadonlyArray<Instant>) {
         each(key, after_ms, sums)
         endOf(key)
       }
@@ -169,13 +213,15 @@ export class MinuteReader {
     const [, texts] = this.#unpacked as Unpacked
     const numbers = (this.#unpacked as Unpacked)[place + 2] as ReadonlyArray<number>
     if (numbers.length === 0) return
-    const parts = numbers[0]!, width = numbers[1]!
+    const parts = numbers[0]!,
+      width = numbers[1]!
     const sums = new Array<number>(width).fill(0)
     for (let at = 2; at < numbers.length;) {
       const key: Array<string> = []
       for (let part = 0; part < parts; part++) key.push(texts[numbers[at++]!]!)
       for (let left = numbers[at++]!; left > 0; left--) {
-        const after_ms = numbers[at++]!, mask = numbers[at++]!
+        const after_ms = numbers[at++]!,
+          mask = numbers[at++]!
         for (let slot = 0; slot < width; slot++) sums[slot] = (mask >>> slot) & 1 ? numbers[at++]! : 0
         each(key, after_ms, sums)
       }

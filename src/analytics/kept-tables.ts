@@ -1,10 +1,10 @@
 /**
- * Sums of whole ranges that are kept in memory after a first slow read, and brought up to date by what was written since:
- * a month of a shop with 100,000 queries takes Postgres a second to sum and to sort, each page anew, and a look at the
- * new instants takes milliseconds. An answer is of the moment of its transaction, kept or not.
+ * Sums of whole ranges that are kept in memory after a first slow read, and brought up to date by what was written
+ * since: a month of a shop with 100,000 queries takes Postgres a second to sum and to sort, each page anew, and a look
+ * at the new instants takes milliseconds. An answer is of the moment of its transaction, kept or not.
  *
- * Bounded: `BYTES_MAX` over all tables, least recently used out first; a range with more rows than `ROWS_MAX` and one that
- * nobody looked at while too much was written is read from Postgres as ever.
+ * Bounded: `BYTES_MAX` over all tables, least recently used out first; a range with more rows than `ROWS_MAX` and one
+ * that nobody looked at while too much was written is read from Postgres as ever.
  */
 import { Duration, Effect, FiberSet, type Scope, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -28,7 +28,12 @@ export interface KeptSource {
   readonly rows: Effect.Effect<{ readonly text: string; readonly parameters: ReadonlyArray<unknown> }>
   /** Key parts in a row of `rows`. */ readonly keyParts: number
 }
-interface Kept { readonly table: RankedTable; readonly lock: Semaphore.Semaphore; snapshot: Snapshot; readonly rewrites: number }
+interface Kept {
+  readonly table: RankedTable
+  readonly lock: Semaphore.Semaphore
+  snapshot: Snapshot
+  readonly rewrites: number
+}
 
 export interface KeptTablesOptions {
   /** A read that took Postgres this long is worth keeping. */ readonly worth_ms?: number
@@ -49,8 +54,12 @@ const FETCHED = 2_000
 /** Packed minutes written since the last look; more are read anew. */
 const CHANGES_MAX = 5_000
 
-export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: KeptTablesOptions = {}): Effect.Effect<KeptTables, never, SqlClient.SqlClient | Scope.Scope> =>
-  Effect.gen(function*() {
+export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: KeptTablesOptions = {}): Effect.Effect<
+  KeptTables,
+  never,
+  SqlClient.SqlClient | Scope.Scope
+> =>
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const loads = yield* FiberSet.make()
     // Not in the fiber that asks: its transaction would be the load's.
@@ -63,10 +72,19 @@ export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: Ke
       Effect.orDie(sql.unsafe<A>(text, parameters) as Effect.Effect<ReadonlyArray<A>, SqlError.SqlError>)
 
     const momentOf = (organizationId: string) =>
-      Effect.map(all<{ snapshot: string; rewrites: string }>("SELECT pg_current_snapshot()::text AS snapshot, coalesce((SELECT rewrites FROM analytics_rewrites WHERE organization_id = $1), 0)::text AS rewrites", [organizationId]),
-        ([row]) => ({ snapshot: parseSnapshot(row!.snapshot), rewrites: Number(row!.rewrites) }))
+      Effect.map(
+        all<{ snapshot: string; rewrites: string }>(
+          "SELECT pg_current_snapshot()::text AS snapshot, coalesce((SELECT rewrites FROM analytics_rewrites WHERE organization_id = $1), 0)::text AS rewrites",
+          [organizationId]
+        ),
+        ([row]) => ({ snapshot: parseSnapshot(row!.snapshot), rewrites: Number(row!.rewrites) })
+      )
 
-    const bytes = () => { let sum = 0; for (const { table } of tables.values()) sum += table.bytes; return sum }
+    const bytes = () => {
+      let sum = 0
+      for (const { table } of tables.values()) sum += table.bytes
+      return sum
+    }
     const makeRoom = () => {
       for (const [id] of tables) {
         if (bytes() <= bytesMax) return
@@ -75,68 +93,87 @@ export const makeKeptTables = ({ bytesMax = BYTES_MAX, worth_ms = WORTH_MS }: Ke
     }
 
     /** In slices, so that searches on this thread wait for milliseconds at most. */
-    const load = (source: KeptSource) => Effect.gen(function*() {
-      yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`
-      const { rewrites, snapshot } = yield* momentOf(source.organizationId)
-      const { parameters, text } = yield* source.rows
-      yield* sql.unsafe(`DECLARE kept NO SCROLL CURSOR FOR ${text}`, parameters)
-      const table = new RankedTable(source.width)
-      for (let fetched = FETCHED; fetched === FETCHED;) {
-        const rows = yield* all<{ row: ReadonlyArray<string | number> }>(`FETCH ${FETCHED} FROM kept`, [])
-        fetched = rows.length
-        for (const { row } of rows) table.add(row.slice(0, source.keyParts).map(String), row.slice(source.keyParts) as ReadonlyArray<number>)
-        for (const ranking of source.rankings) table.page(ranking, 0, 0)
-        if (table.size > ROWS_MAX || table.bytes > bytesMax) return
-        yield* Effect.sleep(0)
-      }
-      tables.delete(source.id)
-      tables.set(source.id, { table, lock: yield* Semaphore.make(1), snapshot, rewrites })
-      makeRoom()
-    })
+    const load = (source: KeptSource) =>
+      Effect.gen(function* () {
+        yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`
+        const { rewrites, snapshot } = yield* momentOf(source.organizationId)
+        const { parameters, text } = yield* source.rows
+        yield* sql.unsafe(`DECLARE kept NO SCROLL CURSOR FOR ${text}`, parameters)
+        const table = new RankedTable(source.width)
+        for (let fetched = FETCHED; fetched === FETCHED;) {
+          const rows = yield* all<{ row: ReadonlyArray<string | number> }>(`FETCH ${FETCHED} FROM kept`, [])
+          fetched = rows.length
+          for (const { row } of rows)
+            table.add(row.slice(0, source.keyParts).map(String), row.slice(source.keyParts) as ReadonlyArray<number>)
+          for (const ranking of source.rankings) table.page(ranking, 0, 0)
+          if (table.size > ROWS_MAX || table.bytes > bytesMax) return
+          yield* Effect.sleep(0)
+        }
+        tables.delete(source.id)
+        tables.set(source.id, { table, lock: yield* Semaphore.make(1), snapshot, rewrites })
+        makeRoom()
+      })
     const requestLoad = (source: KeptSource): void => {
       if (pending.has(source.id)) return
       pending.add(source.id)
-      outside(loading.withPermits(1)(sql.withTransaction(load(source))).pipe(
-        Effect.catchCause((cause) => Effect.logWarning("Figures could not be kept in memory; they are read from the database", cause)),
-        Effect.ensuring(Effect.sync(() => pending.delete(source.id)))
-      ))
+      outside(
+        loading
+          .withPermits(1)(sql.withTransaction(load(source)))
+          .pipe(
+            Effect.catchCause((cause) =>
+              Effect.logWarning("Figures could not be kept in memory; they are read from the database", cause)
+            ),
+            Effect.ensuring(Effect.sync(() => pending.delete(source.id)))
+          )
+      )
     }
 
     /** Brings the table to the transaction's moment; false when it cannot. */
-    const refresh = (source: KeptSource, kept: Kept) => Effect.gen(function*() {
-      const { rewrites, snapshot } = yield* momentOf(source.organizationId)
-      if (snapshot.text === kept.snapshot.text && rewrites === kept.rewrites) return true
-      // A transaction that began before another reader's sees less than the table holds.
-      if (!seesAllOf(snapshot, kept.snapshot)) return false
-      const forget = () => { if (tables.get(source.id) === kept) tables.delete(source.id) }
-      if (rewrites !== kept.rewrites) { forget(); return false }
-      const rows = yield* all<{ minute_at: number; packed: Uint8Array }>(
-        `SELECT minute_at::float8 AS minute_at, packed FROM analytics_instants WHERE organization_id = $1
+    const refresh = (source: KeptSource, kept: Kept) =>
+      Effect.gen(function* () {
+        const { rewrites, snapshot } = yield* momentOf(source.organizationId)
+        if (snapshot.text === kept.snapshot.text && rewrites === kept.rewrites) return true
+        // A transaction that began before another reader's sees less than the table holds.
+        if (!seesAllOf(snapshot, kept.snapshot)) return false
+        const forget = () => {
+          if (tables.get(source.id) === kept) tables.delete(source.id)
+        }
+        if (rewrites !== kept.rewrites) {
+          forget()
+          return false
+        }
+        const rows = yield* all<{ minute_at: number; packed: Uint8Array }>(
+          `SELECT minute_at::float8 AS minute_at, packed FROM analytics_instants WHERE organization_id = $1
           AND written_by >= pg_snapshot_xmin($2::text::pg_snapshot) AND NOT pg_visible_in_snapshot(written_by, $2::text::pg_snapshot) LIMIT ${CHANGES_MAX + 1}`,
-        [source.organizationId, kept.snapshot.text]
-      )
-      if (rows.length > CHANGES_MAX) { forget(); return false }
-      const { before, from } = source.range
-      for (const { minute_at, packed } of rows) {
-        if (minute_at + MINUTE_MS <= from || minute_at >= before) continue
-        new MinuteReader(packed).each(source.instants, (key, after_ms, sums) => {
-          const at = minute_at + after_ms
-          const row = at >= from && at < before ? source.keyOf(key, at) : undefined
-          if (row !== undefined) kept.table.add(row, sums)
-        })
-      }
-      kept.snapshot = snapshot
-      makeRoom()
-      return true
-    })
+          [source.organizationId, kept.snapshot.text]
+        )
+        if (rows.length > CHANGES_MAX) {
+          forget()
+          return false
+        }
+        const { before, from } = source.range
+        for (const { minute_at, packed } of rows) {
+          if (minute_at + MINUTE_MS <= from || minute_at >= before) continue
+          new MinuteReader(packed).each(source.instants, (key, after_ms, sums) => {
+            const at = minute_at + after_ms
+            const row = at >= from && at < before ? source.keyOf(key, at) : undefined
+            if (row !== undefined) kept.table.add(row, sums)
+          })
+        }
+        kept.snapshot = snapshot
+        makeRoom()
+        return true
+      })
 
     return {
-      read: Effect.fnUntraced(function*(source, use, fallback) {
+      read: Effect.fnUntraced(function* (source, use, fallback) {
         const kept = tables.get(source.id)
         if (kept !== undefined) {
           tables.delete(source.id)
           tables.set(source.id, kept)
-          const answer = yield* kept.lock.withPermits(1)(Effect.map(refresh(source, kept), (isCurrent) => isCurrent ? { value: use(kept.table) } : undefined))
+          const answer = yield* kept.lock.withPermits(1)(
+            Effect.map(refresh(source, kept), (isCurrent) => (isCurrent ? { value: use(kept.table) } : undefined))
+          )
           if (answer !== undefined) return answer.value
         }
         const [took, answer] = yield* Effect.timed(fallback)

@@ -17,6 +17,8 @@ export const cutBytes = (text: string, bytes_max: number): string => {
 }
 
 /** Text that Postgres stores: no NUL, no half of a surrogate pair. */
-export const storable = (text: string): string => (text.includes("\u0000") ? text.replaceAll("\u0000", " ") : text).toWellFormed()
+export const storable = (text: string): string =>
+  (text.includes("\u0000") ? text.replaceAll("\u0000", " ") : text).toWellFormed()
 
-export const normalizeQuery = (q: string): string => cutBytes(storable(q).toLowerCase().replace(/\s+/gu, " ").trim(), ANALYTICS_QUERY_BYTES_MAX)
+export const normalizeQuery = (q: string): string =>
+  cutBytes(storable(q).toLowerCase().replace(/\s+/gu, " ").trim(), ANALYTICS_QUERY_BYTES_MAX)

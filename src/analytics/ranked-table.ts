@@ -1,6 +1,7 @@
 /**
  * Sums by key in memory, kept in the orders that pages ask for. Sums change by what is added to them; an order that was
- * asked for once follows by putting the changed rows in their places among the others. Pure: where sums come from is its caller's.
+ * asked for once follows by putting the changed rows in their places among the others. Pure: where sums come from is
+ * its caller's.
  */
 
 export interface Ranking {
@@ -15,10 +16,12 @@ export interface Ranking {
 const compareText = (a: string, b: string): number => {
   if (a === b) return 0
   for (let i = 0; i < a.length && i < b.length; i++) {
-    const x = a.charCodeAt(i), y = b.charCodeAt(i)
+    const x = a.charCodeAt(i),
+      y = b.charCodeAt(i)
     if (x === y) continue
     // Halves of pairs stand for characters behind all others.
-    const isPairX = x >= 0xd800 && x < 0xe000, isPairY = y >= 0xd800 && y < 0xe000
+    const isPairX = x >= 0xd800 && x < 0xe000,
+      isPairY = y >= 0xd800 && y < 0xe000
     return isPairX !== isPairY ? (isPairX ? 1 : -1) : x - y
   }
   return a.length - b.length
@@ -54,7 +57,12 @@ export class RankedTable {
   }
   /** About what it holds in memory. */
   get bytes(): number {
-    return this.#columns.reduce((sum, column) => sum + column.byteLength, 0) + this.size * 160 + this.#keyCharacters * 4 + this.#orders.size * this.size * 5
+    return (
+      this.#columns.reduce((sum, column) => sum + column.byteLength, 0) +
+      this.size * 160 +
+      this.#keyCharacters * 4 +
+      this.#orders.size * this.size * 5
+    )
   }
 
   /** O(1), and a number for each order that was asked for. */
@@ -86,21 +94,49 @@ export class RankedTable {
     }
   }
 
-  /** Keys and sums of the rows from `offset` on, and how many rows the ranking shows. O(rows) after a change, else O(limit). */
-  page(ranking: Ranking, limit: number, offset: number): { readonly total: number; readonly rows: ReadonlyArray<{ readonly key: ReadonlyArray<string>; readonly sums: ReadonlyArray<number> }> } {
+  /**
+   * Keys and sums of the rows from `offset` on, and how many rows the ranking shows. O(rows) after a change, else
+   * O(limit).
+   */
+  page(
+    ranking: Ranking,
+    limit: number,
+    offset: number
+  ): {
+    readonly total: number
+    readonly rows: ReadonlyArray<{ readonly key: ReadonlyArray<string>; readonly sums: ReadonlyArray<number> }>
+  } {
     const { rows } = this.#ordered(ranking)
     const shown = rows.subarray(offset, offset + limit)
-    return { total: rows.length, rows: Array.from(shown, (row) => ({ key: this.#keys[row]!, sums: this.#columns.map((column) => column[row]!) })) }
+    return {
+      total: rows.length,
+      rows: Array.from(shown, (row) => ({ key: this.#keys[row]!, sums: this.#columns.map((column) => column[row]!) }))
+    }
   }
 
   #ordered(ranking: Ranking): Order {
     let order = this.#orders.get(ranking.name)
-    if (order === undefined) this.#orders.set(ranking.name, order = { ranking, rows: this.#sorted(ranking, this.size, (i) => i), changed: [], isChanged: new Uint8Array(this.size) })
+    if (order === undefined)
+      this.#orders.set(
+        ranking.name,
+        (order = {
+          ranking,
+          rows: this.#sorted(ranking, this.size, (i) => i),
+          changed: [],
+          isChanged: new Uint8Array(this.size)
+        })
+      )
     const { changed, isChanged } = order
     if (changed.length === 0) return order
-    order.rows = changed.length * RESORT_SHARE > this.size
-      ? this.#sorted(ranking, this.size, (i) => i)
-      : this.#merged(ranking, order.rows, isChanged, this.#sorted(ranking, changed.length, (i) => changed[i]!))
+    order.rows =
+      changed.length * RESORT_SHARE > this.size
+        ? this.#sorted(ranking, this.size, (i) => i)
+        : this.#merged(
+            ranking,
+            order.rows,
+            isChanged,
+            this.#sorted(ranking, changed.length, (i) => changed[i]!)
+          )
     for (const row of changed) isChanged[row] = 0
     changed.length = 0
     return order
@@ -116,7 +152,10 @@ export class RankedTable {
     return rows.subarray(0, n).sort((a, b) => this.#compare(ranking, a, b))
   }
 
-  /** Each of the changed rows finds its place among the others by bisection: comparisons are dear, moving numbers is not. */
+  /**
+   * Each of the changed rows finds its place among the others by bisection: comparisons are dear, moving numbers is
+   * not.
+   */
   #merged(ranking: Ranking, before: Uint32Array, isChanged: Uint8Array, again: Uint32Array): Uint32Array {
     const rows = new Uint32Array(before.length + again.length)
     let end = 0
@@ -139,9 +178,13 @@ export class RankedTable {
   }
 
   #compare(ranking: Ranking, a: number, b: number): number {
-    const bySums = ranking.compare((column) => this.#columns[column]![a]!, (column) => this.#columns[column]![b]!)
+    const bySums = ranking.compare(
+      (column) => this.#columns[column]![a]!,
+      (column) => this.#columns[column]![b]!
+    )
     if (bySums !== 0) return bySums
-    const keyA = this.#keys[a]!, keyB = this.#keys[b]!
+    const keyA = this.#keys[a]!,
+      keyB = this.#keys[b]!
     for (let i = 0; i < keyA.length; i++) {
       const byKey = compareText(keyA[i]!, keyB[i]!)
       if (byKey !== 0) return byKey

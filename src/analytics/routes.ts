@@ -8,10 +8,18 @@ import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { parseDateRange } from "./date-range.ts"
 import { storable } from "./normalize-query.ts"
-import { type MetricsQuery, PAGE_LIMIT_DEFAULT, PAGE_LIMIT_MAX, type Segment, SEGMENT_DIMENSIONS, type SegmentDimension } from "./schema.ts"
+import {
+  type MetricsQuery,
+  PAGE_LIMIT_DEFAULT,
+  PAGE_LIMIT_MAX,
+  type Segment,
+  SEGMENT_DIMENSIONS,
+  type SegmentDimension
+} from "./schema.ts"
 import { Analytics } from "./service.ts"
 
-const wholeNumber = (text: string | undefined): number | undefined => text === undefined || !/^\d{1,12}$/.test(text) ? undefined : Number(text)
+const wholeNumber = (text: string | undefined): number | undefined =>
+  text === undefined || !/^\d{1,12}$/.test(text) ? undefined : Number(text)
 
 const segmentOf = (text: string): Segment | undefined => {
   const colon = text.indexOf(":")
@@ -23,11 +31,18 @@ const segmentOf = (text: string): Segment | undefined => {
 /** A key that reaches some collections sees the figures of one of those, never sums that include the others. */
 const checkReach = (caller: Caller, collection: string | undefined) => {
   if (reachesEverything(caller)) return Effect.void
-  if (collection === undefined) return Effect.fail(new RestrictionNotApplicable({ message: "This key reaches only some collections; name one of them in `collection`." }))
-  return reachesCollection(caller, collection) ? Effect.void : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
+  if (collection === undefined)
+    return Effect.fail(
+      new RestrictionNotApplicable({
+        message: "This key reaches only some collections; name one of them in `collection`."
+      })
+    )
+  return reachesCollection(caller, collection)
+    ? Effect.void
+    : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
 }
 
-const requestOf = Effect.fnUntraced(function*(caller: Caller, query: typeof MetricsQuery.Type) {
+const requestOf = Effect.fnUntraced(function* (caller: Caller, query: typeof MetricsQuery.Type) {
   const collection = query.collection === undefined || query.collection === "" ? undefined : storable(query.collection)
   yield* checkReach(caller, collection)
   const result = parseDateRange(query.from, query.to)
@@ -36,22 +51,65 @@ const requestOf = Effect.fnUntraced(function*(caller: Caller, query: typeof Metr
   const hasSegment = query.segment !== undefined && query.segment !== ""
   const segment = hasSegment ? segmentOf(query.segment!) : undefined
   const others = issuesIn([
-    ["limit", limit === undefined || limit < 1 || limit > PAGE_LIMIT_MAX ? `A whole number from 1 to ${PAGE_LIMIT_MAX}` : undefined],
+    [
+      "limit",
+      limit === undefined || limit < 1 || limit > PAGE_LIMIT_MAX
+        ? `A whole number from 1 to ${PAGE_LIMIT_MAX}`
+        : undefined
+    ],
     ["offset", offset === undefined ? "A whole number from 0 up" : undefined],
-    ["segment", hasSegment && segment === undefined ? `One of ${SEGMENT_DIMENSIONS.join(", ")}, alone or with a value as in \`surface:search\`` : undefined]
+    [
+      "segment",
+      hasSegment && segment === undefined
+        ? `One of ${SEGMENT_DIMENSIONS.join(", ")}, alone or with a value as in \`surface:search\``
+        : undefined
+    ]
   ])
   if (!result.ok) return yield* invalidFields([...result.issues, ...others])
   if (limit === undefined || offset === undefined || others.length > 0) return yield* invalidFields(others)
-  return { organizationId: caller.organizationId, range: result.range, collection, isNarrow: !reachesEverything(caller), segment, limit, offset }
+  return {
+    organizationId: caller.organizationId,
+    range: result.range,
+    collection,
+    isNarrow: !reachesEverything(caller),
+    segment,
+    limit,
+    offset
+  }
 })
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const analytics = yield* Analytics
   return [
-    implement(contract.getQueryMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getQueryMetrics)),
-    implement(contract.getZeroResultMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getZeroResultMetrics)),
-    implement(contract.getOverviewMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getOverviewMetrics)),
-    implement(contract.getProductMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getProductMetrics)),
-    implement(contract.getFilterMetrics, ({ caller, query }) => Effect.flatMap(Effect.flatMap(query, (asked) => requestOf(caller, asked)), analytics.getFilterMetrics))
+    implement(contract.getQueryMetrics, ({ caller, query }) =>
+      Effect.flatMap(
+        Effect.flatMap(query, (asked) => requestOf(caller, asked)),
+        analytics.getQueryMetrics
+      )
+    ),
+    implement(contract.getZeroResultMetrics, ({ caller, query }) =>
+      Effect.flatMap(
+        Effect.flatMap(query, (asked) => requestOf(caller, asked)),
+        analytics.getZeroResultMetrics
+      )
+    ),
+    implement(contract.getOverviewMetrics, ({ caller, query }) =>
+      Effect.flatMap(
+        Effect.flatMap(query, (asked) => requestOf(caller, asked)),
+        analytics.getOverviewMetrics
+      )
+    ),
+    implement(contract.getProductMetrics, ({ caller, query }) =>
+      Effect.flatMap(
+        Effect.flatMap(query, (asked) => requestOf(caller, asked)),
+        analytics.getProductMetrics
+      )
+    ),
+    implement(contract.getFilterMetrics, ({ caller, query }) =>
+      Effect.flatMap(
+        Effect.flatMap(query, (asked) => requestOf(caller, asked)),
+        analytics.getFilterMetrics
+      )
+    )
   ]
 })

@@ -14,7 +14,14 @@ export interface Segment {
 }
 
 const text = Schema.optionalKey(Schema.String)
-export const MetricsQuery = Schema.Struct({ from: text, to: text, collection: text, segment: text, limit: text, offset: text }).annotate({ identifier: "AnalyticsMetricsQuery" })
+export const MetricsQuery = Schema.Struct({
+  from: text,
+  to: text,
+  collection: text,
+  segment: text,
+  limit: text,
+  offset: text
+}).annotate({ identifier: "AnalyticsMetricsQuery" })
 
 /** Only when rows are grouped by a segment. */
 const dimensions = { device: text, country: text, surface: text }
@@ -22,40 +29,103 @@ const count = Schema.Int
 const rate = Schema.Number
 
 const QueryRow = Schema.Struct({
-  q: Schema.String, ...dimensions,
-  searches: count, clicks: count, add_to_carts: count, purchases: count,
-  results_found_rate: rate, ctr: rate, no_click_rate: rate, revenue: rate, conversion_rate: rate, revenue_per_search: rate, cart_value: rate
+  q: Schema.String,
+  ...dimensions,
+  searches: count,
+  clicks: count,
+  add_to_carts: count,
+  purchases: count,
+  results_found_rate: rate,
+  ctr: rate,
+  no_click_rate: rate,
+  revenue: rate,
+  conversion_rate: rate,
+  revenue_per_search: rate,
+  cart_value: rate
 }).annotate({ identifier: "QueryAnalyticsRow" })
 
-const ZeroResultRow = Schema.Struct({ q: Schema.String, ...dimensions, searches: count, zero_results: count, zero_result_rate: rate }).annotate({ identifier: "ZeroResultRow" })
+const ZeroResultRow = Schema.Struct({
+  q: Schema.String,
+  ...dimensions,
+  searches: count,
+  zero_results: count,
+  zero_result_rate: rate
+}).annotate({ identifier: "ZeroResultRow" })
 
 const ProductRow = Schema.Struct({
-  document_id: Schema.String, ...dimensions, views: count, clicks: count, add_to_carts: count, purchases: count, revenue: rate, cart_value: rate
+  document_id: Schema.String,
+  ...dimensions,
+  views: count,
+  clicks: count,
+  add_to_carts: count,
+  purchases: count,
+  revenue: rate,
+  cart_value: rate
 }).annotate({ identifier: "ProductAnalyticsRow" })
 
 const FilterRow = Schema.Struct({
-  type: Schema.Literals(["filter", "facet"]), field: Schema.String, value: text, ...dimensions, searches: count, zero_results: count, results_found_rate: rate, ctr: rate, conversion_rate: rate
-}).annotate({ identifier: "FilterAnalyticsRow", description: "A `filter` with its value, before which an operator other than equality stands; a `facet` that searches asked for has none." })
+  type: Schema.Literals(["filter", "facet"]),
+  field: Schema.String,
+  value: text,
+  ...dimensions,
+  searches: count,
+  zero_results: count,
+  results_found_rate: rate,
+  ctr: rate,
+  conversion_rate: rate
+}).annotate({
+  identifier: "FilterAnalyticsRow",
+  description:
+    "A `filter` with its value, before which an operator other than equality stands; a `facet` that searches asked for has none."
+})
 
 const envelope = {
   /** The first and the last instant that are counted. */
-  from: Schema.String, to: Schema.String,
+  from: Schema.String,
+  to: Schema.String,
   collection: Schema.NullOr(Schema.String),
-  events: count, truncated: Schema.Boolean, total: count, next_offset: Schema.NullOr(Schema.Int)
+  events: count,
+  truncated: Schema.Boolean,
+  total: count,
+  next_offset: Schema.NullOr(Schema.Int)
 }
-export const QueryMetrics = Schema.Struct({ ...envelope, data: Schema.Array(QueryRow) }).annotate({ identifier: "QueryMetrics" })
-export const ZeroResultMetrics = Schema.Struct({ ...envelope, organization_zero_result_rate: rate, data: Schema.Array(ZeroResultRow) }).annotate({ identifier: "ZeroResultMetrics" })
+export const QueryMetrics = Schema.Struct({ ...envelope, data: Schema.Array(QueryRow) }).annotate({
+  identifier: "QueryMetrics"
+})
+export const ZeroResultMetrics = Schema.Struct({
+  ...envelope,
+  organization_zero_result_rate: rate,
+  data: Schema.Array(ZeroResultRow)
+}).annotate({ identifier: "ZeroResultMetrics" })
 
-export const ProductMetrics = Schema.Struct({ ...envelope, data: Schema.Array(ProductRow) }).annotate({ identifier: "ProductMetrics" })
-export const FilterMetrics = Schema.Struct({ ...envelope, data: Schema.Array(FilterRow) }).annotate({ identifier: "FilterMetrics" })
+export const ProductMetrics = Schema.Struct({ ...envelope, data: Schema.Array(ProductRow) }).annotate({
+  identifier: "ProductMetrics"
+})
+export const FilterMetrics = Schema.Struct({ ...envelope, data: Schema.Array(FilterRow) }).annotate({
+  identifier: "FilterMetrics"
+})
 
 const totals = {
-  searches: count, zero_results: count, clicks: count, add_to_carts: count, purchases: count, revenue: rate, cart_value: rate,
-  results_found_rate: rate, zero_result_rate: rate, ctr: rate, no_click_rate: rate, conversion_rate: rate, revenue_per_search: rate
+  searches: count,
+  zero_results: count,
+  clicks: count,
+  add_to_carts: count,
+  purchases: count,
+  revenue: rate,
+  cart_value: rate,
+  results_found_rate: rate,
+  zero_result_rate: rate,
+  ctr: rate,
+  no_click_rate: rate,
+  conversion_rate: rate,
+  revenue_per_search: rate
 }
 const Totals = Schema.Struct(totals).annotate({ identifier: "AnalyticsTotals" })
 export const OverviewMetrics = Schema.Struct({
-  from: Schema.String, to: Schema.String, collection: Schema.NullOr(Schema.String), events: count,
+  from: Schema.String,
+  to: Schema.String,
+  collection: Schema.NullOr(Schema.String),
+  events: count,
   totals: Totals,
   /** One entry for every UTC day of the range, those without searches too. */
   series: Schema.Array(Schema.Struct({ date: Schema.String, ...totals }).annotate({ identifier: "AnalyticsDay" }))

@@ -2,7 +2,11 @@
  * What a transaction of Postgres sees, as `pg_current_snapshot()` tells it: `xmin:xmax:xip,…`. Everything below xmax is
  * seen but what is listed. With it, what was written since an earlier read is found exactly: commits come in any order.
  */
-export interface Snapshot { readonly text: string; readonly xmax: bigint; readonly inProgress: ReadonlySet<bigint> }
+export interface Snapshot {
+  readonly text: string
+  readonly xmax: bigint
+  readonly inProgress: ReadonlySet<bigint>
+}
 
 export const parseSnapshot = (text: string): Snapshot => {
   const [, xmax = "0", list = ""] = text.split(":")
@@ -12,6 +16,7 @@ export const parseSnapshot = (text: string): Snapshot => {
 /** Whether `later` sees all that `earlier` sees. */
 export const seesAllOf = (later: Snapshot, earlier: Snapshot): boolean => {
   if (later.xmax < earlier.xmax) return false
-  for (const transaction of later.inProgress) if (transaction < earlier.xmax && !earlier.inProgress.has(transaction)) return false
+  for (const transaction of later.inProgress)
+    if (transaction < earlier.xmax && !earlier.inProgress.has(transaction)) return false
   return true
 }

@@ -6,7 +6,10 @@ import type { AuditEntry } from "./schema.ts"
 const DAY_MS = 86_400_000
 /** Decision: a year and some, so that a yearly review finds the last one's entries. */
 export const AUDIT_KEPT_MS = 400 * DAY_MS
-/** Of one organization; older entries go first. Bounds what a caller who writes all day can make us keep (3 GB at the very most). */
+/**
+ * Of one organization; older entries go first. Bounds what a caller who writes all day can make us keep (3 GB at the
+ * very most).
+ */
 const AUDIT_ENTRIES_MAX = 100_000
 
 export interface AuditFilter {
@@ -19,8 +22,19 @@ export interface AuditFilter {
   readonly limit: number
 }
 interface Row {
-  readonly id: string; readonly at: number; readonly actor_type: AuditEntry["actor"]["type"]; readonly actor_id: string | null; readonly operation: string | null; readonly request_id: string | null
-  readonly subject_kind: string; readonly subject_id: string; readonly action: string; readonly changed: ReadonlyArray<string>; readonly before: string | null; readonly after: string | null; readonly is_settled: boolean
+  readonly id: string
+  readonly at: number
+  readonly actor_type: AuditEntry["actor"]["type"]
+  readonly actor_id: string | null
+  readonly operation: string | null
+  readonly request_id: string | null
+  readonly subject_kind: string
+  readonly subject_id: string
+  readonly action: string
+  readonly changed: ReadonlyArray<string>
+  readonly before: string | null
+  readonly after: string | null
+  readonly is_settled: boolean
 }
 const entryOf = (row: Row): AuditEntry => ({
   id: row.id,
@@ -36,12 +50,16 @@ const entryOf = (row: Row): AuditEntry => ({
   settled: row.is_settled
 })
 
-export const makeAuditRepository = Effect.gen(function*() {
+export const makeAuditRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
-    /** Newest first, along the key: O(limit) without a filter, O(entries of the organization) with one that nothing meets. */
-    page: (organizationId: string, { actor, before, cursor, from, kind, limit, subjectId }: AuditFilter) => Effect.map(
-      sql<Row>`SELECT id, at::float8 AS at, actor_type, actor_id, operation, request_id, subject_kind, subject_id, action, changed, before::text AS before, after::text AS after, is_settled
+    /**
+     * Newest first, along the key: O(limit) without a filter, O(entries of the organization) with one that nothing
+     * meets.
+     */
+    page: (organizationId: string, { actor, before, cursor, from, kind, limit, subjectId }: AuditFilter) =>
+      Effect.map(
+        sql<Row>`SELECT id, at::float8 AS at, actor_type, actor_id, operation, request_id, subject_kind, subject_id, action, changed, before::text AS before, after::text AS after, is_settled
         FROM audit_log WHERE organization_id = ${organizationId}
           AND (${cursor ?? null}::text IS NULL OR id < ${cursor ?? null})
           AND (${kind ?? null}::text IS NULL OR subject_kind = ${kind ?? null}) AND (${subjectId ?? null}::text IS NULL OR subject_id = ${subjectId ?? null})
@@ -49,19 +67,20 @@ export const makeAuditRepository = Effect.gen(function*() {
           AND (${from === undefined ? null : String(from)}::text::int8 IS NULL OR at >= ${from === undefined ? null : String(from)}::text::int8)
           AND (${before === undefined ? null : String(before)}::text::int8 IS NULL OR at < ${before === undefined ? null : String(before)}::text::int8)
         ORDER BY id DESC LIMIT ${limit}::int4`,
-      (rows) => rows.map(entryOf)
-    )
+        (rows) => rows.map(entryOf)
+      )
   }
 })
 
 /** Removes at most `rowsMax` entries that are too old, else of organizations that have too many; answers how many. */
-export const expireAudit = Effect.fnUntraced(function*(rowsMax: number, entriesMax = AUDIT_ENTRIES_MAX) {
+export const expireAudit = Effect.fnUntraced(function* (rowsMax: number, entriesMax = AUDIT_ENTRIES_MAX) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis
   const old = yield* sql`DELETE FROM audit_log WHERE (organization_id, id) IN (
     SELECT organization_id, id FROM audit_log WHERE at < ${String(now - AUDIT_KEPT_MS)}::text::int8 ORDER BY at LIMIT ${rowsMax}::int4) RETURNING id`
   if (old.length > 0) return old.length
-  const beyond = yield* sql`WITH crowded AS (SELECT organization_id, count(*) - ${entriesMax}::int4 AS surplus FROM audit_log GROUP BY organization_id HAVING count(*) > ${entriesMax}::int4 LIMIT 1)
+  const beyond =
+    yield* sql`WITH crowded AS (SELECT organization_id, count(*) - ${entriesMax}::int4 AS surplus FROM audit_log GROUP BY organization_id HAVING count(*) > ${entriesMax}::int4 LIMIT 1)
     DELETE FROM audit_log a USING crowded c WHERE a.organization_id = c.organization_id AND a.id IN (
       SELECT id FROM audit_log WHERE organization_id = c.organization_id ORDER BY id LIMIT least(c.surplus, ${rowsMax}::int4)) RETURNING a.id`
   return beyond.length

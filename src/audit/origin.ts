@@ -17,4 +17,6 @@ export interface Origin {
 }
 
 export const systemOrigin: Origin = { actor: { type: "system" }, requestId: undefined, operation: undefined }
-export const CurrentOrigin = Context.Reference<Origin>("dowser/audit/CurrentOrigin", { defaultValue: () => systemOrigin })
+export const CurrentOrigin = Context.Reference<Origin>("dowser/audit/CurrentOrigin", {
+  defaultValue: () => systemOrigin
+})

@@ -1,7 +1,7 @@
 /**
- * Writes the audit log, inside the transaction of the change: a change without its row does not exist. `recorded` sees the
- * subject's row before and after; `noted` is for what has no row of its own to compare. Cost of a recorded change: three
- * statements more (a lock, two point reads, one insert; none of them on a path that only reads).
+ * Writes the audit log, inside the transaction of the change: a change without its row does not exist. `recorded` sees
+ * the subject's row before and after; `noted` is for what has no row of its own to compare. Cost of a recorded change:
+ * three statements more (a lock, two point reads, one insert; none of them on a path that only reads).
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -19,14 +19,18 @@ export interface Note {
   readonly after?: unknown
 }
 
-const jsonOf = (value: unknown): string | null => value === undefined ? null : JSON.stringify(shownValue(value)) ?? null
+const jsonOf = (value: unknown): string | null =>
+  value === undefined ? null : (JSON.stringify(shownValue(value)) ?? null)
 
-export const makeAuditRecorder = Effect.gen(function*() {
+export const makeAuditRecorder = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const identifiers = yield* Identifiers
   const readers = yield* RowReaders
 
-  const insert = Effect.fnUntraced(function*({ action, after, before, id: subject, kind, organizationId }: Note, isSettled: boolean) {
+  const insert = Effect.fnUntraced(function* (
+    { action, after, before, id: subject, kind, organizationId }: Note,
+    isSettled: boolean
+  ) {
     const { actor, operation, requestId } = yield* CurrentOrigin
     const now = yield* Clock.currentTimeMillis
     const id = yield* identifiers.make("aud")
@@ -40,34 +44,55 @@ export const makeAuditRecorder = Effect.gen(function*() {
     /** One insert. */
     noted: (note: Note): Effect.Effect<void, SqlError.SqlError> => Effect.asVoid(insert(note, true)),
     /**
-     * Call inside `sql.withTransaction`, around everything that changes the row. Two changes of one subject happen one after the
-     * other, so that each names what the one before it left. Nothing is written where nothing changed.
+     * Call inside `sql.withTransaction`, around everything that changes the row. Two changes of one subject happen one
+     * after the other, so that each names what the one before it left. Nothing is written where nothing changed.
      */
-    recorded: <A, E, R>(subject: AuditSubject, change: Effect.Effect<A, E, R>): Effect.Effect<A, E | SqlError.SqlError, R> => Effect.gen(function*() {
-      const { id, kind, organizationId } = subject
-      const reader = readers.get(kind)
-      if (reader === undefined) return yield* Effect.die(new Error(`No room says how rows of ${kind} are read for the audit log.`))
-      const row = Effect.map(reader(sql, subject), ([found]) => found?.row)
-      yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`audit of ${organizationId}/${kind}/${id}`}, 0))`
-      const before = yield* row
-      const answer = yield* change
-      const after = yield* row
-      if (before === after) return answer
-      const parsed = (text: string | undefined): unknown => text === undefined ? undefined : JSON.parse(text)
-      yield* insert({ organizationId, kind, id, action: before === undefined ? "created" : after === undefined ? "deleted" : "updated", before: parsed(before), after: parsed(after) }, true)
-      return answer
-    }),
+    recorded: <A, E, R>(
+      subject: AuditSubject,
+      change: Effect.Effect<A, E, R>
+    ): Effect.Effect<A, E | SqlError.SqlError, R> =>
+      Effect.gen(function* () {
+        const { id, kind, organizationId } = subject
+        const reader = readers.get(kind)
+        if (reader === undefined)
+          return yield* Effect.die(new Error(`No room says how rows of ${kind} are read for the audit log.`))
+        const row = Effect.map(reader(sql, subject), ([found]) => found?.row)
+        yield* sql`SELECT pg_advisory_xact_lock(hashtextextended(${`audit of ${organizationId}/${kind}/${id}`}, 0))`
+        const before = yield* row
+        const answer = yield* change
+        const after = yield* row
+        if (before === after) return answer
+        const parsed = (text: string | undefined): unknown => (text === undefined ? undefined : JSON.parse(text))
+        yield* insert(
+          {
+            organizationId,
+            kind,
+            id,
+            action: before === undefined ? "created" : after === undefined ? "deleted" : "updated",
+            before: parsed(before),
+            after: parsed(after)
+          },
+          true
+        )
+        return answer
+      }),
     /**
-     * For a change that another store holds: the row is there first, unsettled; it is completed by what the change left, and
-     * goes again where the change was refused. Whatever else ends it leaves the row unsettled, so a change is never without one.
+     * For a change that another store holds: the row is there first, unsettled; it is completed by what the change
+     * left, and goes again where the change was refused. Whatever else ends it leaves the row unsettled, so a change is
+     * never without one.
      */
-    bracketed: <A, E, R>(note: Note, change: Effect.Effect<A, E, R>, after: () => unknown): Effect.Effect<A, E, R> => Effect.gen(function*() {
-      const id = yield* Effect.orDie(insert(note, false))
-      const answer = yield* Effect.tapError(change, () => Effect.orDie(sql`DELETE FROM audit_log WHERE organization_id = ${note.organizationId} AND id = ${id}`))
-      const left = after()
-      yield* Effect.orDie(sql`UPDATE audit_log SET is_settled = true, after = ${jsonOf(left)}::text::json, changed = ${[...changedFields(note.before, left)]}::text[] WHERE organization_id = ${note.organizationId} AND id = ${id}`)
-      return answer
-    })
+    bracketed: <A, E, R>(note: Note, change: Effect.Effect<A, E, R>, after: () => unknown): Effect.Effect<A, E, R> =>
+      Effect.gen(function* () {
+        const id = yield* Effect.orDie(insert(note, false))
+        const answer = yield* Effect.tapError(change, () =>
+          Effect.orDie(sql`DELETE FROM audit_log WHERE organization_id = ${note.organizationId} AND id = ${id}`)
+        )
+        const left = after()
+        yield* Effect.orDie(
+          sql`UPDATE audit_log SET is_settled = true, after = ${jsonOf(left)}::text::json, changed = ${[...changedFields(note.before, left)]}::text[] WHERE organization_id = ${note.organizationId} AND id = ${id}`
+        )
+        return answer
+      })
   }
 })
 export type AuditRecorder = Effect.Success<typeof makeAuditRecorder>

@@ -4,8 +4,13 @@ import { Schema } from "effect"
 export const AuditEntry = Schema.Struct({
   id: Schema.String,
   /** Unix milliseconds. */ at: Schema.Int,
-  actor: Schema.Struct({ type: Schema.Literals(["key", "member", "operator", "system"]), /** Of a key or a member. */ id: Schema.optionalKey(Schema.String) }).annotate({ identifier: "AuditActor" }),
-  /** Id of the API's operation; absent for what the program did by itself. */ operation: Schema.optionalKey(Schema.String),
+  actor: Schema.Struct({
+    type: Schema.Literals(["key", "member", "operator", "system"]),
+    /** Of a key or a member. */ id: Schema.optionalKey(Schema.String)
+  }).annotate({ identifier: "AuditActor" }),
+  /** Id of the API's operation; absent for what the program did by itself. */ operation: Schema.optionalKey(
+    Schema.String
+  ),
   request_id: Schema.optionalKey(Schema.String),
   subject: Schema.Struct({ kind: Schema.String, id: Schema.String }).annotate({ identifier: "AuditSubject" }),
   action: Schema.String,

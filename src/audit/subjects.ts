@@ -1,13 +1,22 @@
 /**
- * How the row of each audited kind is read, as it stands in the transaction that changes it. Each room says so of its own
- * kinds (`room.ts`); a change of a kind that no room knows is a defect, and nothing of it is stored.
+ * How the row of each audited kind is read, as it stands in the transaction that changes it. Each room says so of its
+ * own kinds (`room.ts`); a change of a kind that no room knows is a defect, and nothing of it is stored.
  */
 import { Context, type Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
 
-export interface AuditSubject { readonly kind: string; readonly organizationId: string; readonly id: string }
+export interface AuditSubject {
+  readonly kind: string
+  readonly organizationId: string
+  readonly id: string
+}
 
 /** The row as text: what `json` columns hold passes unread. */
-export type RowReader = (sql: SqlClient.SqlClient, subject: AuditSubject) => Effect.Effect<ReadonlyArray<{ readonly row: string }>, SqlError.SqlError>
+export type RowReader = (
+  sql: SqlClient.SqlClient,
+  subject: AuditSubject
+) => Effect.Effect<ReadonlyArray<{ readonly row: string }>, SqlError.SqlError>
 
-export class RowReaders extends Context.Service<RowReaders, ReadonlyMap<string, RowReader>>()("dowser/audit/RowReaders") {}
+export class RowReaders extends Context.Service<RowReaders, ReadonlyMap<string, RowReader>>()(
+  "dowser/audit/RowReaders"
+) {}

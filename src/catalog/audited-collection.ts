@@ -1,4 +1,6 @@
-/** Collections in the audit log. The engine holds them, so the entry is there before the change and completed behind it. */
+/**
+ * Collections in the audit log. The engine holds them, so the entry is there before the change and completed behind it.
+ */
 import type { OperationContext } from "../../engine-sdk/src/operations/mod.ts"
 import { type Body, parseBody, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
@@ -20,14 +22,25 @@ export const auditedCollection = (audit: AuditRecorder, contextOf: (organization
     creation: <A, E>(organizationId: string, body: Body, change: Effect.Effect<A, E>): Effect.Effect<A, E> => {
       const name = nameIn(body)
       if (name === undefined) return change
-      return audit.bracketed({ organizationId, kind: "collection", id: name, action: "created" }, change, () => schemaOf(organizationId, name))
+      return audit.bracketed({ organizationId, kind: "collection", id: name, action: "created" }, change, () =>
+        schemaOf(organizationId, name)
+      )
     },
     /** `name` may be an alias; one that names nothing is left to the engine to refuse. */
-    change: <A, E>(organizationId: string, name: string, action: "updated" | "deleted", change: Effect.Effect<A, E>): Effect.Effect<A, E> => Effect.suspend(() => {
-      const collection = resolveCollection(contextOf(organizationId), name)?.schema.name
-      if (collection === undefined) return change
-      return audit.bracketed({ organizationId, kind: "collection", id: collection, action, before: schemaOf(organizationId, collection) }, change,
-        () => action === "deleted" ? undefined : schemaOf(organizationId, collection))
-    })
+    change: <A, E>(
+      organizationId: string,
+      name: string,
+      action: "updated" | "deleted",
+      change: Effect.Effect<A, E>
+    ): Effect.Effect<A, E> =>
+      Effect.suspend(() => {
+        const collection = resolveCollection(contextOf(organizationId), name)?.schema.name
+        if (collection === undefined) return change
+        return audit.bracketed(
+          { organizationId, kind: "collection", id: collection, action, before: schemaOf(organizationId, collection) },
+          change,
+          () => (action === "deleted" ? undefined : schemaOf(organizationId, collection))
+        )
+      })
   }
 }

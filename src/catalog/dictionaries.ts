@@ -1,25 +1,37 @@
 /**
- * An engine analyses with stemming dictionaries that it does not keep: it is told the stored ones after a start, before any
- * write, and again where any process changed one.
+ * An engine analyses with stemming dictionaries that it does not keep: it is told the stored ones after a start, before
+ * any write, and again where any process changed one.
  */
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"
 import { Engine } from "../ports/engine.ts"
 import { CatalogResources, resourceOf } from "./resources.ts"
 
-export const layerDictionaries = Layer.effectDiscard(Effect.gen(function*() {
-  const configuration = yield* Configuration
-  const engine = yield* Engine
-  const resources = yield* CatalogResources
-  const tell = (organizationId: string, id: string) => Effect.promise(async () => engine.setDictionary?.(organizationId, id, resources.get(organizationId, "stemming_dictionary", id)?.words))
-  // Called after the resources have read the same rows, because they registered before.
-  yield* configuration.keep("engine_resource", (subjects) => Effect.forEach(
-    subjects === "all"
-      ? resources.organizations().flatMap((organizationId) => resources.list(organizationId, "stemming_dictionary").map(({ id }) => ({ organizationId, name: id })))
-      : subjects.flatMap(({ id, organizationId }) => {
-        const [kind, name] = resourceOf(id)
-        return kind === "stemming_dictionary" ? [{ organizationId, name }] : []
-      }),
-    ({ name, organizationId }) => tell(organizationId, name), { discard: true }
-  ))
-}))
+export const layerDictionaries = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const configuration = yield* Configuration
+    const engine = yield* Engine
+    const resources = yield* CatalogResources
+    const tell = (organizationId: string, id: string) =>
+      Effect.promise(async () =>
+        engine.setDictionary?.(organizationId, id, resources.get(organizationId, "stemming_dictionary", id)?.words)
+      )
+    // Called after the resources have read the same rows, because they registered before.
+    yield* configuration.keep("engine_resource", (subjects) =>
+      Effect.forEach(
+        subjects === "all"
+          ? resources
+              .organizations()
+              .flatMap((organizationId) =>
+                resources.list(organizationId, "stemming_dictionary").map(({ id }) => ({ organizationId, name: id }))
+              )
+          : subjects.flatMap(({ id, organizationId }) => {
+              const [kind, name] = resourceOf(id)
+              return kind === "stemming_dictionary" ? [{ organizationId, name }] : []
+            }),
+        ({ name, organizationId }) => tell(organizationId, name),
+        { discard: true }
+      )
+    )
+  })
+)

@@ -1,16 +1,21 @@
 /**
- * What an engine could not read of an organization at its start, where not even the collection's name is known: a list would
- * be short of it and its name could be given again, so the organization is refused as a whole. A collection that cannot be
- * opened is refused by the engine itself, when it is asked for.
+ * What an engine could not read of an organization at its start, where not even the collection's name is known: a list
+ * would be short of it and its name could be given again, so the organization is refused as a whole. A collection that
+ * cannot be opened is refused by the engine itself, when it is asked for.
  */
 import { Effect, Layer } from "effect"
 import { Configuration } from "../configuration/configuration.ts"
 import { Engine } from "../ports/engine.ts"
 
-export const layerEngineDamages = Layer.effectDiscard(Effect.gen(function*() {
-  const { damages } = yield* Configuration
-  for (const [i, { collection, message, namespace }] of ((yield* Engine).damaged?.() ?? []).entries()) {
-    yield* Effect.logError(`The engine: ${message} ${namespace === "" ? "Whose it is cannot be told." : `${namespace} is refused.`}`)
-    if (collection === undefined && namespace !== "") damages.note("engine", { organizationId: namespace, id: String(i) }, message)
-  }
-}))
+export const layerEngineDamages = Layer.effectDiscard(
+  Effect.gen(function* () {
+    const { damages } = yield* Configuration
+    for (const [i, { collection, message, namespace }] of ((yield* Engine).damaged?.() ?? []).entries()) {
+      yield* Effect.logError(
+        `The engine: ${message} ${namespace === "" ? "Whose it is cannot be told." : `${namespace} is refused.`}`
+      )
+      if (collection === undefined && namespace !== "")
+        damages.note("engine", { organizationId: namespace, id: String(i) }, message)
+    }
+  })
+)

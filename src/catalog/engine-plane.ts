@@ -13,7 +13,14 @@ import { Entitlements } from "../metering/entitlements.ts"
 import { FeatureNotInPlan } from "../metering/errors.ts"
 import { capOf, type Feature, type Plan, plans } from "../metering/plans.ts"
 import { Engine } from "../ports/engine.ts"
-import { EngineOverloaded, EngineRefusal, EngineUnavailable, organizationUnavailable, RestrictionNotApplicable, SearchTimedOut } from "../wire/errors.ts"
+import {
+  EngineOverloaded,
+  EngineRefusal,
+  EngineUnavailable,
+  organizationUnavailable,
+  RestrictionNotApplicable,
+  SearchTimedOut
+} from "../wire/errors.ts"
 import type { DeclaredError } from "../wire/render.ts"
 import { Reply } from "../wire/reply.ts"
 import type { HeldMemory } from "../wire/request-memory.ts"
@@ -28,29 +35,48 @@ export const declaredOf = (error: EngineError): DeclaredError => {
       return error.parameter === forcedFilterParameter
         ? new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this collection." })
         : new EngineRefusal({ message: error.message, status: 400 })
-    case "CapabilityMissing": return new EngineRefusal({ message: error.message, status: 400 })
-    case "CapReached": return new FeatureNotInPlan({ message: error.message, feature: error.cap, plan: error.plan, limit: error.limit })
-    case "NotFound": return new EngineRefusal({ message: error.message, status: 404 })
-    case "Conflict": return new EngineRefusal({ message: error.message, status: 409 })
-    case "Damaged": return organizationUnavailable(error.message)
-    case "Overloaded": return new EngineOverloaded({ message: error.message, retry_after_s: error.retryAfterSeconds })
-    case "Unavailable": return new EngineUnavailable({ message: error.message })
-    case "TimedOut": return new SearchTimedOut({ message: error.message })
+    case "CapabilityMissing":
+      return new EngineRefusal({ message: error.message, status: 400 })
+    case "CapReached":
+      return new FeatureNotInPlan({ message: error.message, feature: error.cap, plan: error.plan, limit: error.limit })
+    case "NotFound":
+      return new EngineRefusal({ message: error.message, status: 404 })
+    case "Conflict":
+      return new EngineRefusal({ message: error.message, status: 409 })
+    case "Damaged":
+      return organizationUnavailable(error.message)
+    case "Overloaded":
+      return new EngineOverloaded({ message: error.message, retry_after_s: error.retryAfterSeconds })
+    case "Unavailable":
+      return new EngineUnavailable({ message: error.message })
+    case "TimedOut":
+      return new SearchTimedOut({ message: error.message })
   }
 }
 
 const replyOf = (answered: Answered): Effect.Effect<Reply, DeclaredError> =>
-  answered.ok ? Effect.succeed(new Reply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body))) : Effect.fail(declaredOf(answered.error))
+  answered.ok
+    ? Effect.succeed(new Reply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body)))
+    : Effect.fail(declaredOf(answered.error))
 
-/** What a write of a named resource rejects with and is for its caller: not everybody confirmed it, the plan has no room for it, or it is too large. */
-const isRefusal = (error: unknown): error is ConfigurationUnavailable | FeatureNotInPlan | EngineRefusal => error instanceof ConfigurationUnavailable || error instanceof FeatureNotInPlan || error instanceof EngineRefusal
+/**
+ * What a write of a named resource rejects with and is for its caller: not everybody confirmed it, the plan has no room
+ * for it, or it is too large.
+ */
+const isRefusal = (error: unknown): error is ConfigurationUnavailable | FeatureNotInPlan | EngineRefusal =>
+  error instanceof ConfigurationUnavailable || error instanceof FeatureNotInPlan || error instanceof EngineRefusal
 
 /** Runs an operation that may answer at once or later; any other rejection is a defect. */
 export const answering = (run: () => Answered | Promise<Answered>): Effect.Effect<Reply, DeclaredError> =>
   Effect.suspend(() => {
     const answered = run()
     return answered instanceof Promise
-      ? Effect.flatMap(Effect.catch(Effect.tryPromise({ try: () => answered, catch: (error) => error }), (error) => isRefusal(error) ? Effect.fail(error) : Effect.die(error)), replyOf)
+      ? Effect.flatMap(
+          Effect.catch(Effect.tryPromise({ try: () => answered, catch: (error) => error }), (error) =>
+            isRefusal(error) ? Effect.fail(error) : Effect.die(error)
+          ),
+          replyOf
+        )
       : replyOf(answered)
   })
 
@@ -64,29 +90,66 @@ async function* owed(pieces: AsyncIterable<string>, held: HeldMemory): AsyncGene
 }
 /** JSON Lines as they come; a failure in the middle breaks the stream off, because the status is sent by then. */
 export const streaming = (started: Result<StreamAnswer>, held: HeldMemory): Effect.Effect<Reply, DeclaredError> =>
-  started.ok ? Effect.succeed(new Reply(started.value.status, Readable.from(owed(started.value.lines, held)), "text/plain; charset=utf-8")) : Effect.fail(declaredOf(started.error))
+  started.ok
+    ? Effect.succeed(
+        new Reply(started.value.status, Readable.from(owed(started.value.lines, held)), "text/plain; charset=utf-8")
+      )
+    : Effect.fail(declaredOf(started.error))
 
-export interface RequestLimits { readonly cutoff_ms_max: number; readonly answer_bytes_max: number; readonly multi_searches_max: number }
+export interface RequestLimits {
+  readonly cutoff_ms_max: number
+  readonly answer_bytes_max: number
+  readonly multi_searches_max: number
+}
 /** By plan: the same object for all organizations of one, because plan templates are kept by it. */
-const limitsOfPlans = new Map<Plan, RequestLimits>(Object.values(plans).map((plan) => [plan, {
-  cutoff_ms_max: capOf(plan, "search_cutoff_ms"),
-  answer_bytes_max: capOf(plan, "answer_bytes"),
-  multi_searches_max: capOf(plan, "searches_per_request")
-}]))
+const limitsOfPlans = new Map<Plan, RequestLimits>(
+  Object.values(plans).map((plan) => [
+    plan,
+    {
+      cutoff_ms_max: capOf(plan, "search_cutoff_ms"),
+      answer_bytes_max: capOf(plan, "answer_bytes"),
+      multi_searches_max: capOf(plan, "searches_per_request")
+    }
+  ])
+)
 
-const finite = <F extends Feature>(plan: Plan, feature: F) => Number.isFinite(capOf(plan, feature)) ? { [feature]: capOf(plan, feature) } as Record<F, number> : {}
+const finite = <F extends Feature>(plan: Plan, feature: F) =>
+  Number.isFinite(capOf(plan, feature)) ? ({ [feature]: capOf(plan, feature) } as Record<F, number>) : {}
 /** What the engine refuses to keep more of: asked where it writes, so that the last place is given once. */
-const keepsOfPlans = new Map<Plan, KeepLimits>(Object.values(plans).map((plan) =>
-  [plan, { plan: plan.id, ...finite(plan, "collections"), ...finite(plan, "fields_per_collection"), ...finite(plan, "documents"), ...finite(plan, "stored_bytes") }]))
+const keepsOfPlans = new Map<Plan, KeepLimits>(
+  Object.values(plans).map((plan) => [
+    plan,
+    {
+      plan: plan.id,
+      ...finite(plan, "collections"),
+      ...finite(plan, "fields_per_collection"),
+      ...finite(plan, "documents"),
+      ...finite(plan, "stored_bytes")
+    }
+  ])
+)
 
-/** Makes the context of a request, with the limits of the organization's plan; resolved once when routes are built. `origin`: of one that may write resources. */
-export const makeContexts = Effect.gen(function*() {
+/**
+ * Makes the context of a request, with the limits of the organization's plan; resolved once when routes are built.
+ * `origin`: of one that may write resources.
+ */
+export const makeContexts = Effect.gen(function* () {
   const engine = yield* Engine
   const entitlements = yield* Entitlements
   const resources = yield* CatalogResources
   const clock = yield* Clock.Clock
-  return (organizationId: string, origin: Origin = systemOrigin): OperationContext & { readonly limits: RequestLimits } => {
+  return (
+    organizationId: string,
+    origin: Origin = systemOrigin
+  ): OperationContext & { readonly limits: RequestLimits } => {
     const { plan } = entitlements.of(organizationId)
-    return { engine, resources: origin === systemOrigin ? resources : resources.on(origin), namespace: organizationId, now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000), limits: limitsOfPlans.get(plan)!, keeps: keepsOfPlans.get(plan)! }
+    return {
+      engine,
+      resources: origin === systemOrigin ? resources : resources.on(origin),
+      namespace: organizationId,
+      now_s: Math.floor(clock.currentTimeMillisUnsafe() / 1000),
+      limits: limitsOfPlans.get(plan)!,
+      keeps: keepsOfPlans.get(plan)!
+    }
   }
 })

@@ -1,22 +1,33 @@
-/** Which collection a name in an address means: a real collection wins over an alias of the same name (reference contract 2.1). */
+/**
+ * Which collection a name in an address means: a real collection wins over an alias of the same name (reference
+ * contract 2.1).
+ */
 import { Context, Effect, Layer } from "effect"
 import { Engine } from "../ports/engine.ts"
 import { CatalogResources } from "./resources.ts"
 
-export class CatalogNames extends Context.Service<CatalogNames, {
-  /** The real name, or undefined where neither exists. */
-  readonly resolve: (organizationId: string, name: string) => string | undefined
-}>()("dowser/catalog/CatalogNames") {
-  static readonly layer: Layer.Layer<CatalogNames, never, Engine | CatalogResources> = Layer.effect(CatalogNames, Effect.gen(function*() {
-    const engine = yield* Engine
-    const resources = yield* CatalogResources
-    return CatalogNames.of({
-      resolve: (organizationId, name) => {
-        const direct = engine.describeCollection(organizationId, name)
-        if (direct !== undefined) return direct.schema.name
-        const alias = resources.get(organizationId, "alias", name)
-        return alias === undefined ? undefined : engine.describeCollection(organizationId, alias.collection_name)?.schema.name
-      }
+export class CatalogNames extends Context.Service<
+  CatalogNames,
+  {
+    /** The real name, or undefined where neither exists. */
+    readonly resolve: (organizationId: string, name: string) => string | undefined
+  }
+>()("dowser/catalog/CatalogNames") {
+  static readonly layer: Layer.Layer<CatalogNames, never, Engine | CatalogResources> = Layer.effect(
+    CatalogNames,
+    Effect.gen(function* () {
+      const engine = yield* Engine
+      const resources = yield* CatalogResources
+      return CatalogNames.of({
+        resolve: (organizationId, name) => {
+          const direct = engine.describeCollection(organizationId, name)
+          if (direct !== undefined) return direct.schema.name
+          const alias = resources.get(organizationId, "alias", name)
+          return alias === undefined
+            ? undefined
+            : engine.describeCollection(organizationId, alias.collection_name)?.schema.name
+        }
+      })
     })
-  }))
+  )
 }

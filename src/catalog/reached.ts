@@ -1,7 +1,7 @@
 /**
- * What a key with a list of collections may do to the ones beside those that it names: a document that refers to another
- * collection asks that one, and one that is deleted takes those with it that refer to it. For keys that reach everything
- * nothing here is looked at.
+ * What a key with a list of collections may do to the ones beside those that it names: a document that refers to
+ * another collection asks that one, and one that is deleted takes those with it that refer to it. For keys that reach
+ * everything nothing here is looked at.
  */
 import type { CollectionSchema } from "../../engine-sdk/src/mod.ts"
 import { type Alias, type OperationContext, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
@@ -12,37 +12,80 @@ import { referredBy } from "../access/reach.ts"
 import { CollectionNotAllowed } from "../wire/errors.ts"
 import { filtersReach } from "./forced-filters.ts"
 
-/** Whether a key reaches a collection by this name, by its list of collections and by its filters; the same whether it is there. */
-export const reachesNamed = (context: OperationContext, caller: Caller, name: string): boolean => reachesCollection(caller, name) && filtersReach(context, caller.key.filter_by, name)
+/**
+ * Whether a key reaches a collection by this name, by its list of collections and by its filters; the same whether it
+ * is there.
+ */
+export const reachesNamed = (context: OperationContext, caller: Caller, name: string): boolean =>
+  reachesCollection(caller, name) && filtersReach(context, caller.key.filter_by, name)
 
 /** An alias shows its target: both are to be reached. */
-export const reachesAlias = (caller: Caller, { collection_name, name }: Alias): boolean => reachesCollection(caller, name) && reachesCollection(caller, collection_name)
+export const reachesAlias = (caller: Caller, { collection_name, name }: Alias): boolean =>
+  reachesCollection(caller, name) && reachesCollection(caller, collection_name)
 
 /** Patterns that fit a collection's own name where the key reaches it by any of its names. */
 export const patternsOf = (context: OperationContext, caller: Caller): ReadonlyArray<string> => [
   ...caller.key.collections,
-  ...context.resources.list(context.namespace, "alias").filter(({ name }) => reachesCollection(caller, name)).map(({ collection_name }) => collection_name)
+  ...context.resources
+    .list(context.namespace, "alias")
+    .filter(({ name }) => reachesCollection(caller, name))
+    .map(({ collection_name }) => collection_name)
 ]
 /** Whether the key reaches a collection, of whose names only its own is known, by any of them. O(aliases). */
 export const reachesOwnName = (context: OperationContext, caller: Caller, own: string): boolean =>
-  reachesCollection(caller, own) || (caller.index === undefined && context.resources.list(context.namespace, "alias").some(({ collection_name, name }) => collection_name === own && reachesCollection(caller, name)))
+  reachesCollection(caller, own) ||
+  (caller.index === undefined &&
+    context.resources
+      .list(context.namespace, "alias")
+      .some(({ collection_name, name }) => collection_name === own && reachesCollection(caller, name)))
 
-const references = ({ fields }: CollectionSchema): ReadonlyArray<{ readonly target: string; readonly cascades: boolean }> =>
-  fields.filter(({ reference }) => reference !== "").map(({ cascade_delete, reference }) => ({ target: referredBy(reference), cascades: cascade_delete }))
-const refersBeyond = (caller: Caller, schema: CollectionSchema): boolean => references(schema).some(({ target }) => !reachesCollection(caller, target))
+const references = ({
+  fields
+}: CollectionSchema): ReadonlyArray<{ readonly target: string; readonly cascades: boolean }> =>
+  fields
+    .filter(({ reference }) => reference !== "")
+    .map(({ cascade_delete, reference }) => ({ target: referredBy(reference), cascades: cascade_delete }))
+const refersBeyond = (caller: Caller, schema: CollectionSchema): boolean =>
+  references(schema).some(({ target }) => !reachesCollection(caller, target))
 
 /** Whether a reference is met is an answer about the other collection. */
-const beyond = (): CollectionNotAllowed => new CollectionNotAllowed({ message: "The collection has references to one that this key does not reach; documents of it are written with a key that reaches both." })
-const cascading = (): CollectionNotAllowed => new CollectionNotAllowed({ message: "Documents of a collection that this key does not reach refer to this one and would be deleted with its documents; that takes a key that reaches both." })
+const beyond = (): CollectionNotAllowed =>
+  new CollectionNotAllowed({
+    message:
+      "The collection has references to one that this key does not reach; documents of it are written with a key that reaches both."
+  })
+const cascading = (): CollectionNotAllowed =>
+  new CollectionNotAllowed({
+    message:
+      "Documents of a collection that this key does not reach refer to this one and would be deleted with its documents; that takes a key that reaches both."
+  })
 
 /** Refuses to write documents of a collection, and to copy its schema, where that asks one beyond the key's reach. */
-export const writable = (context: OperationContext, caller: Caller, name: string): Effect.Effect<void, CollectionNotAllowed> => Effect.suspend(() => {
-  const collection = reachesEverything(caller) ? undefined : resolveCollection(context, name)
-  return collection !== undefined && refersBeyond(caller, collection.schema) ? Effect.fail(beyond()) : Effect.void
-})
+export const writable = (
+  context: OperationContext,
+  caller: Caller,
+  name: string
+): Effect.Effect<void, CollectionNotAllowed> =>
+  Effect.suspend(() => {
+    const collection = reachesEverything(caller) ? undefined : resolveCollection(context, name)
+    return collection !== undefined && refersBeyond(caller, collection.schema) ? Effect.fail(beyond()) : Effect.void
+  })
 /** Refuses to delete documents of a collection where that deletes some beyond the key's reach. O(collections). */
-export const deletable = (context: OperationContext, caller: Caller, name: string): Effect.Effect<void, CollectionNotAllowed> => Effect.suspend(() => {
-  const own = reachesEverything(caller) ? undefined : resolveCollection(context, name)?.schema.name
-  const takes = own !== undefined && context.engine.listCollections(context.namespace).some(({ schema }) => !reachesOwnName(context, caller, schema.name) && references(schema).some(({ cascades, target }) => cascades && target === own))
-  return takes ? Effect.fail(cascading()) : Effect.void
-})
+export const deletable = (
+  context: OperationContext,
+  caller: Caller,
+  name: string
+): Effect.Effect<void, CollectionNotAllowed> =>
+  Effect.suspend(() => {
+    const own = reachesEverything(caller) ? undefined : resolveCollection(context, name)?.schema.name
+    const takes =
+      own !== undefined &&
+      context.engine
+        .listCollections(context.namespace)
+        .some(
+          ({ schema }) =>
+            !reachesOwnName(context, caller, schema.name) &&
+            references(schema).some(({ cascades, target }) => cascades && target === own)
+        )
+    return takes ? Effect.fail(cascading()) : Effect.void
+  })

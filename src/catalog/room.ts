@@ -23,7 +23,10 @@ export const room = defineRoom({
   },
   seeds,
   engineGroups: ["collections", "documents"],
-  layer: Layer.provideMerge(Layer.mergeAll(CatalogNames.layer, layerDictionaries, layerEngineDamages), CatalogResources.layer),
+  layer: Layer.provideMerge(
+    Layer.mergeAll(CatalogNames.layer, layerDictionaries, layerEngineDamages),
+    CatalogResources.layer
+  ),
   audited: {
     engine_resource: (sql, { id, organizationId }) => {
       // Kinds have no slash; names may.

@@ -1,4 +1,7 @@
-/** Handlers of collections, documents and what belongs to them: unpack, call one operation of the engine package, answer. */
+/**
+ * Handlers of collections, documents and what belongs to them: unpack, call one operation of the engine package,
+ * answer.
+ */
 import * as engine from "../../engine-sdk/src/operations/mod.ts"
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
@@ -22,128 +25,343 @@ type AnyInput = Input<unknown, unknown>
 const mayBeUnstorable = (text: string): boolean => /\\u(?:0000|d[89a-f])/i.test(text)
 const storable = <A>(value: A, parsed: unknown): Effect.Effect<A, InputInvalid> => {
   const path = unstorablePath(parsed)
-  return path === undefined ? Effect.succeed(value) : Effect.fail(inputInvalid(path === "" ? "body" : path, "No NUL character and no half surrogate pair"))
+  return path === undefined
+    ? Effect.succeed(value)
+    : Effect.fail(inputInvalid(path === "" ? "body" : path, "No NUL character and no half surrogate pair"))
 }
 /** A body that is parsed once, here; one that does not parse is refused by the operation, in the engine's words. */
-const bodyOf = (input: AnyInput): Effect.Effect<engine.ParsedBody, InputInvalid | Throttled> => Effect.flatMap(input.bytes, (bytes) => {
-  const text = textOf(bytes)
-  const result = engine.parseBody(text)
-  const body = new engine.ParsedBody(result)
-  return result.ok && mayBeUnstorable(text) ? storable(body, result.value) : Effect.succeed(body)
-})
+const bodyOf = (input: AnyInput): Effect.Effect<engine.ParsedBody, InputInvalid | Throttled> =>
+  Effect.flatMap(input.bytes, (bytes) => {
+    const text = textOf(bytes)
+    const result = engine.parseBody(text)
+    const body = new engine.ParsedBody(result)
+    return result.ok && mayBeUnstorable(text) ? storable(body, result.value) : Effect.succeed(body)
+  })
 /** Documents, which are parsed by who writes them, and the lines of a dictionary. */
-const textIn = (input: AnyInput): Effect.Effect<string, InputInvalid | Throttled> => Effect.flatMap(input.bytes, (bytes) => {
-  const text = textOf(bytes)
-  if (!mayBeUnstorable(text)) return Effect.succeed(text)
-  const whole = engine.parseBody(text)
-  return storable(text, whole.ok ? whole.value : text.split("\n").map((line) => engine.parseBody(line)).map((line) => line.ok ? line.value : undefined))
-})
+const textIn = (input: AnyInput): Effect.Effect<string, InputInvalid | Throttled> =>
+  Effect.flatMap(input.bytes, (bytes) => {
+    const text = textOf(bytes)
+    if (!mayBeUnstorable(text)) return Effect.succeed(text)
+    const whole = engine.parseBody(text)
+    return storable(
+      text,
+      whole.ok
+        ? whole.value
+        : text
+            .split("\n")
+            .map((line) => engine.parseBody(line))
+            .map((line) => (line.ok ? line.value : undefined))
+    )
+  })
 
-/** Under a name that a key reaches, an alias would open what it does not; one that leads elsewhere is not the key's to move. */
+/**
+ * Under a name that a key reaches, an alias would open what it does not; one that leads elsewhere is not the key's to
+ * move.
+ */
 const isAliasAllowed = (context: engine.OperationContext, caller: Caller, name: string, target?: unknown): boolean => {
   if (reachesEverything(caller)) return true
   const known = context.resources.get(context.namespace, "alias", name)
-  return reachesCollection(caller, name) && (known === undefined || reachesAlias(caller, known)) && (typeof target !== "string" || reachesCollection(caller, target))
+  return (
+    reachesCollection(caller, name) &&
+    (known === undefined || reachesAlias(caller, known)) &&
+    (typeof target !== "string" || reachesCollection(caller, target))
+  )
 }
 const targetIn = (sent: engine.Body): unknown => {
   const body = engine.parseBody(sent)
-  return body.ok && typeof body.value === "object" && body.value !== null && "collection_name" in body.value ? body.value.collection_name : undefined
+  return body.ok && typeof body.value === "object" && body.value !== null && "collection_name" in body.value
+    ? body.value.collection_name
+    : undefined
 }
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const rules = yield* SearchRules
   const audited = auditedCollection(yield* makeAuditRecorder, contextOf)
   const own = (input: AnyInput) => contextOf(input.caller.organizationId)
   /** Operations without a body. */
-  const plain = (run: (context: engine.OperationContext, input: AnyInput) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
-    Effect.flatMap(CurrentOrigin, (origin) => answering(() => run(contextOf(input.caller.organizationId, origin), input)))
+  const plain =
+    (run: (context: engine.OperationContext, input: AnyInput) => engine.Answered | Promise<engine.Answered>) =>
+    (input: AnyInput) =>
+      Effect.flatMap(CurrentOrigin, (origin) =>
+        answering(() => run(contextOf(input.caller.organizationId, origin), input))
+      )
   /** Operations that take a body, read as `read` does. */
-  const taking = <B>(read: (input: AnyInput) => Effect.Effect<B, InputInvalid | Throttled>) => (run: (context: engine.OperationContext, input: AnyInput, body: B) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
-    Effect.flatMap(CurrentOrigin, (origin) => Effect.flatMap(read(input), (body) => answering(() => run(contextOf(input.caller.organizationId, origin), input, body))))
+  const taking =
+    <B>(read: (input: AnyInput) => Effect.Effect<B, InputInvalid | Throttled>) =>
+    (run: (context: engine.OperationContext, input: AnyInput, body: B) => engine.Answered | Promise<engine.Answered>) =>
+    (input: AnyInput) =>
+      Effect.flatMap(CurrentOrigin, (origin) =>
+        Effect.flatMap(read(input), (body) =>
+          answering(() => run(contextOf(input.caller.organizationId, origin), input, body))
+        )
+      )
   const withBody = taking(bodyOf)
   const withText = taking(textIn)
   /** The same, after the collection was found: a missing one answers before a bad body (contract part 0). */
-  const inCollection = (run: (context: engine.OperationContext, input: AnyInput, text: string) => engine.Answered | Promise<engine.Answered>) => (input: AnyInput) =>
-    Effect.suspend(() => engine.resolveCollection(own(input), input.params.collectionName) === undefined
-      ? answering(() => engine.getCollection(own(input), input.params.collectionName))
-      : withText(run)(input))
+  const inCollection =
+    (
+      run: (
+        context: engine.OperationContext,
+        input: AnyInput,
+        text: string
+      ) => engine.Answered | Promise<engine.Answered>
+    ) =>
+    (input: AnyInput) =>
+      Effect.suspend(() =>
+        engine.resolveCollection(own(input), input.params.collectionName) === undefined
+          ? answering(() => engine.getCollection(own(input), input.params.collectionName))
+          : withText(run)(input)
+      )
 
   /** An operation whose filter or selection may name other collections; one that the key does not reach refuses it. */
-  const within = <A, E>(input: AnyInput, run: (context: engine.OperationContext, caller: engine.Caller) => Effect.Effect<A, E>): Effect.Effect<A, E | DeclaredError> => Effect.suspend(() => {
-    if (reachesEverything(input.caller)) return run(own(input), {})
-    const context = own(input)
-    let refused: DeclaredError | undefined
-    const answered = run(context, engineCallerOf(context, input.caller, (error) => { refused ??= error }))
-    const told = <B>(effect: Effect.Effect<B, E>): Effect.Effect<B, E | DeclaredError> => Effect.suspend((): Effect.Effect<B, E | DeclaredError> => refused === undefined ? effect : Effect.fail(refused))
-    return Effect.matchEffect(answered, { onFailure: (error) => told(Effect.fail(error)), onSuccess: (value) => told(Effect.succeed(value)) })
-  })
+  const within = <A, E>(
+    input: AnyInput,
+    run: (context: engine.OperationContext, caller: engine.Caller) => Effect.Effect<A, E>
+  ): Effect.Effect<A, E | DeclaredError> =>
+    Effect.suspend(() => {
+      if (reachesEverything(input.caller)) return run(own(input), {})
+      const context = own(input)
+      let refused: DeclaredError | undefined
+      const answered = run(
+        context,
+        engineCallerOf(context, input.caller, (error) => {
+          refused ??= error
+        })
+      )
+      const told = <B>(effect: Effect.Effect<B, E>): Effect.Effect<B, E | DeclaredError> =>
+        Effect.suspend((): Effect.Effect<B, E | DeclaredError> =>
+          refused === undefined ? effect : Effect.fail(refused)
+        )
+      return Effect.matchEffect(answered, {
+        onFailure: (error) => told(Effect.fail(error)),
+        onSuccess: (value) => told(Effect.succeed(value))
+      })
+    })
   const writing = (input: AnyInput) => writable(own(input), input.caller, input.params.collectionName)
   const deleting = (input: AnyInput) => deletable(own(input), input.caller, input.params.collectionName)
   /** The source of a clone: its schema becomes another collection's, with its references. */
-  const cloning = (input: AnyInput) => input.search.src_name === undefined ? Effect.void : writable(own(input), input.caller, input.search.src_name)
-  const aliasReached = (input: AnyInput, target?: unknown) => Effect.suspend(() => isAliasAllowed(own(input), input.caller, input.params.aliasName, target) ? Effect.void : Effect.fail(collectionClosed()))
+  const cloning = (input: AnyInput) =>
+    input.search.src_name === undefined ? Effect.void : writable(own(input), input.caller, input.search.src_name)
+  const aliasReached = (input: AnyInput, target?: unknown) =>
+    Effect.suspend(() =>
+      isAliasAllowed(own(input), input.caller, input.params.aliasName, target)
+        ? Effect.void
+        : Effect.fail(collectionClosed())
+    )
 
-  const sets = (operations: typeof contract.synonymSets | typeof contract.curationSets, run: engine.NamedSetOperations) => [
-    implement(operations.list, plain((context) => run.list(context))),
-    implement(operations.get, plain((context, { params }) => run.get(context, params.setName))),
-    implement(operations.upsert, withBody((context, { params }, body) => run.upsert(context, params.setName, body))),
-    implement(operations.delete, plain((context, { params }) => run.delete(context, params.setName))),
-    implement(operations.listItems, plain((context, { params, search }) => run.listItems(context, params.setName, search))),
-    implement(operations.getItem, plain((context, { params }) => run.getItem(context, params.setName, params.itemId))),
-    implement(operations.upsertItem, withBody((context, { params }, body) => run.upsertItem(context, params.setName, params.itemId, body))),
-    implement(operations.deleteItem, plain((context, { params }) => run.deleteItem(context, params.setName, params.itemId)))
+  const sets = (
+    operations: typeof contract.synonymSets | typeof contract.curationSets,
+    run: engine.NamedSetOperations
+  ) => [
+    implement(
+      operations.list,
+      plain((context) => run.list(context))
+    ),
+    implement(
+      operations.get,
+      plain((context, { params }) => run.get(context, params.setName))
+    ),
+    implement(
+      operations.upsert,
+      withBody((context, { params }, body) => run.upsert(context, params.setName, body))
+    ),
+    implement(
+      operations.delete,
+      plain((context, { params }) => run.delete(context, params.setName))
+    ),
+    implement(
+      operations.listItems,
+      plain((context, { params, search }) => run.listItems(context, params.setName, search))
+    ),
+    implement(
+      operations.getItem,
+      plain((context, { params }) => run.getItem(context, params.setName, params.itemId))
+    ),
+    implement(
+      operations.upsertItem,
+      withBody((context, { params }, body) => run.upsertItem(context, params.setName, params.itemId, body))
+    ),
+    implement(
+      operations.deleteItem,
+      plain((context, { params }) => run.deleteItem(context, params.setName, params.itemId))
+    )
   ]
 
-  const indexed = inCollection((context, { params, search }, text) => engine.createDocument(context, params.collectionName, text, search))
-  const updated = inCollection((context, { params, search }, text) => engine.updateDocument(context, params.collectionName, params.documentId, text, search))
-  const deleted = plain((context, { params, search }) => engine.deleteDocument(context, params.collectionName, params.documentId, search))
-  const updatedAll = (caller: engine.Caller) => inCollection((context, { params, search }, text) => engine.updateDocuments(context, params.collectionName, text, search, caller))
+  const indexed = inCollection((context, { params, search }, text) =>
+    engine.createDocument(context, params.collectionName, text, search)
+  )
+  const updated = inCollection((context, { params, search }, text) =>
+    engine.updateDocument(context, params.collectionName, params.documentId, text, search)
+  )
+  const deleted = plain((context, { params, search }) =>
+    engine.deleteDocument(context, params.collectionName, params.documentId, search)
+  )
+  const updatedAll = (caller: engine.Caller) =>
+    inCollection((context, { params, search }, text) =>
+      engine.updateDocuments(context, params.collectionName, text, search, caller)
+    )
   const shownAlias = plain((context, { params }) => engine.getAlias(context, params.aliasName))
   const removedAlias = plain((context, { params }) => engine.deleteAlias(context, params.aliasName))
 
   return [
-    implement(contract.getCollections, plain((context, { caller, search }) => engine.listCollections(context, search, reachesEverything(caller) ? undefined : (name) => reachesOwnName(context, caller, name)))),
-    implement(contract.createCollection, (input) => Effect.flatMap(Effect.andThen(cloning(input), bodyOf(input)), (body) => audited.creation(input.caller.organizationId, body, answering(() => engine.createCollection(own(input), body, input.search))))),
-    implement(contract.getCollection, plain((context, { params }) => engine.getCollection(context, params.collectionName))),
-    implement(contract.updateCollection, (input) => Effect.flatMap(bodyOf(input), (body) =>
-      audited.change(input.caller.organizationId, input.params.collectionName, "updated", answering(() => engine.updateCollection(own(input), input.params.collectionName, body))))),
-    implement(contract.deleteCollection, (input) => Effect.suspend(() => {
-      const collection = engine.resolveCollection(own(input), input.params.collectionName)
-      const dropped = audited.change(input.caller.organizationId, input.params.collectionName, "deleted", answering(() => engine.deleteCollection(own(input), input.params.collectionName)))
-      return collection === undefined ? dropped : Effect.tap(dropped, () => rules.remove(input.caller.organizationId, collection.schema.name))
-    })),
+    implement(
+      contract.getCollections,
+      plain((context, { caller, search }) =>
+        engine.listCollections(
+          context,
+          search,
+          reachesEverything(caller) ? undefined : (name) => reachesOwnName(context, caller, name)
+        )
+      )
+    ),
+    implement(contract.createCollection, (input) =>
+      Effect.flatMap(Effect.andThen(cloning(input), bodyOf(input)), (body) =>
+        audited.creation(
+          input.caller.organizationId,
+          body,
+          answering(() => engine.createCollection(own(input), body, input.search))
+        )
+      )
+    ),
+    implement(
+      contract.getCollection,
+      plain((context, { params }) => engine.getCollection(context, params.collectionName))
+    ),
+    implement(contract.updateCollection, (input) =>
+      Effect.flatMap(bodyOf(input), (body) =>
+        audited.change(
+          input.caller.organizationId,
+          input.params.collectionName,
+          "updated",
+          answering(() => engine.updateCollection(own(input), input.params.collectionName, body))
+        )
+      )
+    ),
+    implement(contract.deleteCollection, (input) =>
+      Effect.suspend(() => {
+        const collection = engine.resolveCollection(own(input), input.params.collectionName)
+        const dropped = audited.change(
+          input.caller.organizationId,
+          input.params.collectionName,
+          "deleted",
+          answering(() => engine.deleteCollection(own(input), input.params.collectionName))
+        )
+        return collection === undefined
+          ? dropped
+          : Effect.tap(dropped, () => rules.remove(input.caller.organizationId, collection.schema.name))
+      })
+    ),
 
     implement(contract.indexDocument, (input) => Effect.andThen(writing(input), indexed(input))),
-    implement(contract.importDocuments, (input) => Effect.flatMap(Effect.andThen(writing(input), input.stream), (stream) => streaming(engine.importDocuments(own(input), input.params.collectionName, stream, input.search, input.held()), input.held()))),
-    implement(contract.exportDocuments, (input) => within(input, (context, caller) => Effect.suspend(() => streaming(engine.exportDocuments(context, input.params.collectionName, input.search, caller), input.held())))),
-    implement(contract.getDocument, (input) => within(input, (context, caller) => answering(() => engine.getDocument(context, input.params.collectionName, input.params.documentId, input.search, caller)))),
+    implement(contract.importDocuments, (input) =>
+      Effect.flatMap(Effect.andThen(writing(input), input.stream), (stream) =>
+        streaming(
+          engine.importDocuments(own(input), input.params.collectionName, stream, input.search, input.held()),
+          input.held()
+        )
+      )
+    ),
+    implement(contract.exportDocuments, (input) =>
+      within(input, (context, caller) =>
+        Effect.suspend(() =>
+          streaming(engine.exportDocuments(context, input.params.collectionName, input.search, caller), input.held())
+        )
+      )
+    ),
+    implement(contract.getDocument, (input) =>
+      within(input, (context, caller) =>
+        answering(() =>
+          engine.getDocument(context, input.params.collectionName, input.params.documentId, input.search, caller)
+        )
+      )
+    ),
     implement(contract.updateDocument, (input) => Effect.andThen(writing(input), updated(input))),
     implement(contract.deleteDocument, (input) => Effect.andThen(deleting(input), deleted(input))),
-    implement(contract.updateDocuments, (input) => Effect.andThen(writing(input), within(input, (_context, caller) => updatedAll(caller)(input)))),
-    implement(contract.deleteDocuments, (input) => Effect.andThen(deleting(input), within(input, (context, caller) => answering(() => engine.deleteDocuments(context, input.params.collectionName, input.search, caller))))),
+    implement(contract.updateDocuments, (input) =>
+      Effect.andThen(
+        writing(input),
+        within(input, (_context, caller) => updatedAll(caller)(input))
+      )
+    ),
+    implement(contract.deleteDocuments, (input) =>
+      Effect.andThen(
+        deleting(input),
+        within(input, (context, caller) =>
+          answering(() => engine.deleteDocuments(context, input.params.collectionName, input.search, caller))
+        )
+      )
+    ),
 
-    implement(contract.listAliases, plain((context, { caller }) => engine.listAliases(context, reachesEverything(caller) ? undefined : (alias) => reachesAlias(caller, alias)))),
+    implement(
+      contract.listAliases,
+      plain((context, { caller }) =>
+        engine.listAliases(context, reachesEverything(caller) ? undefined : (alias) => reachesAlias(caller, alias))
+      )
+    ),
     implement(contract.getAlias, (input) => Effect.andThen(aliasReached(input), shownAlias(input))),
-    implement(contract.upsertAlias, (input) => Effect.flatMap(bodyOf(input), (body) => Effect.andThen(aliasReached(input, targetIn(body)), plain((context, { params }) => engine.upsertAlias(context, params.aliasName, body))(input)))),
+    implement(contract.upsertAlias, (input) =>
+      Effect.flatMap(bodyOf(input), (body) =>
+        Effect.andThen(
+          aliasReached(input, targetIn(body)),
+          plain((context, { params }) => engine.upsertAlias(context, params.aliasName, body))(input)
+        )
+      )
+    ),
     implement(contract.deleteAlias, (input) => Effect.andThen(aliasReached(input), removedAlias(input))),
 
-    implement(contract.listPresets, plain((context) => engine.listPresets(context))),
-    implement(contract.getPreset, plain((context, { params }) => engine.getPreset(context, params.presetId))),
-    implement(contract.upsertPreset, withBody((context, { params }, body) => engine.upsertPreset(context, params.presetId, body))),
-    implement(contract.deletePreset, plain((context, { params }) => engine.deletePreset(context, params.presetId))),
+    implement(
+      contract.listPresets,
+      plain((context) => engine.listPresets(context))
+    ),
+    implement(
+      contract.getPreset,
+      plain((context, { params }) => engine.getPreset(context, params.presetId))
+    ),
+    implement(
+      contract.upsertPreset,
+      withBody((context, { params }, body) => engine.upsertPreset(context, params.presetId, body))
+    ),
+    implement(
+      contract.deletePreset,
+      plain((context, { params }) => engine.deletePreset(context, params.presetId))
+    ),
 
     ...sets(contract.synonymSets, engine.synonymSets),
     ...sets(contract.curationSets, engine.curationSets),
 
-    implement(contract.listStopwords, plain((context) => engine.listStopwords(context))),
-    implement(contract.getStopwords, plain((context, { params }) => engine.getStopwords(context, params.setId))),
-    implement(contract.upsertStopwords, withBody((context, { params }, body) => engine.upsertStopwords(context, params.setId, body))),
-    implement(contract.deleteStopwords, plain((context, { params }) => engine.deleteStopwords(context, params.setId))),
+    implement(
+      contract.listStopwords,
+      plain((context) => engine.listStopwords(context))
+    ),
+    implement(
+      contract.getStopwords,
+      plain((context, { params }) => engine.getStopwords(context, params.setId))
+    ),
+    implement(
+      contract.upsertStopwords,
+      withBody((context, { params }, body) => engine.upsertStopwords(context, params.setId, body))
+    ),
+    implement(
+      contract.deleteStopwords,
+      plain((context, { params }) => engine.deleteStopwords(context, params.setId))
+    ),
 
-    implement(contract.listStemmingDictionaries, plain((context) => engine.listStemmingDictionaries(context))),
-    implement(contract.importStemmingDictionary, withText((context, { search }, text) => engine.importStemmingDictionary(context, text, search))),
-    implement(contract.getStemmingDictionary, plain((context, { params }) => engine.getStemmingDictionary(context, params.dictionaryId))),
-    implement(contract.deleteStemmingDictionary, plain((context, { params }) => engine.deleteStemmingDictionary(context, params.dictionaryId)))
+    implement(
+      contract.listStemmingDictionaries,
+      plain((context) => engine.listStemmingDictionaries(context))
+    ),
+    implement(
+      contract.importStemmingDictionary,
+      withText((context, { search }, text) => engine.importStemmingDictionary(context, text, search))
+    ),
+    implement(
+      contract.getStemmingDictionary,
+      plain((context, { params }) => engine.getStemmingDictionary(context, params.dictionaryId))
+    ),
+    implement(
+      contract.deleteStemmingDictionary,
+      plain((context, { params }) => engine.deleteStemmingDictionary(context, params.dictionaryId))
+    )
   ]
 })

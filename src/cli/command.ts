@@ -5,7 +5,23 @@ import { join } from "node:path"
 import { fileURLToPath } from "node:url"
 import { VISITOR_PARTITIONS_DISTRIBUTED } from "../../streams/topics.ts"
 import { type DistributedConfig, portDefault } from "../config.ts"
-import { benchAccess, benchAll, benchAnalytics, benchConfiguration, benchEngine, benchEvents, benchPackage, benchPipeline, benchRelevance, benchReplays, benchSearch, benchSuggestions, benchVectors, benchWebhooks, writeFixtures } from "./bench.ts"
+import {
+  benchAccess,
+  benchAll,
+  benchAnalytics,
+  benchConfiguration,
+  benchEngine,
+  benchEvents,
+  benchPackage,
+  benchPipeline,
+  benchRelevance,
+  benchReplays,
+  benchSearch,
+  benchSuggestions,
+  benchVectors,
+  benchWebhooks,
+  writeFixtures
+} from "./bench.ts"
 import { backupFolder, restoreFolder } from "./backup.ts"
 import { doctor } from "./doctor.ts"
 import { exportFile, importFile } from "./documents.ts"
@@ -14,105 +30,397 @@ import { addMember, listMembers, removeMember, setMemberRole } from "./members.t
 import { planIds } from "../metering/plans.ts"
 import { CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX } from "../wire/connections.ts"
 import { REQUEST_MEMORY_DEFAULT } from "../wire/request-memory.ts"
-import { createKey, createOrganization, listOrganizations, pauseOrganization, planOrganization, resumeOrganization, topUpOrganization } from "./organizations.ts"
+import {
+  createKey,
+  createOrganization,
+  listOrganizations,
+  pauseOrganization,
+  planOrganization,
+  resumeOrganization,
+  topUpOrganization
+} from "./organizations.ts"
 import { start } from "./start.ts"
 import { status } from "./status.ts"
 import { streams } from "./streams.ts"
 
 const dataDirDefault = fileURLToPath(new URL("../../.dowser", import.meta.url))
 
-const dataDir = Flag.String("data-dir").pipe(Flag.withDescription("Folder that holds everything"), Flag.withFallbackConfig(Config.String("DOWSER_DATA_DIR")), Flag.withDefault(dataDirDefault))
-const json = Flag.Boolean("json").pipe(Flag.withDescription("One JSON line on standard output"), Flag.withFallbackConfig(Config.Boolean("DOWSER_JSON")), Flag.withDefault(false))
+const dataDir = Flag.String("data-dir").pipe(
+  Flag.withDescription("Folder that holds everything"),
+  Flag.withFallbackConfig(Config.String("DOWSER_DATA_DIR")),
+  Flag.withDefault(dataDirDefault)
+)
+const json = Flag.Boolean("json").pipe(
+  Flag.withDescription("One JSON line on standard output"),
+  Flag.withFallbackConfig(Config.Boolean("DOWSER_JSON")),
+  Flag.withDefault(false)
+)
 
-const weights = Flag.String("weights").pipe(Flag.withDescription("Shares of organizations when counting is behind, e.g. org_a=4,org_b=0.5 (others 1)"), Flag.withFallbackConfig(Config.String("DOWSER_WEIGHTS")), Flag.withDefault(""))
+const weights = Flag.String("weights").pipe(
+  Flag.withDescription("Shares of organizations when counting is behind, e.g. org_a=4,org_b=0.5 (others 1)"),
+  Flag.withFallbackConfig(Config.String("DOWSER_WEIGHTS")),
+  Flag.withDefault("")
+)
 
 /** Only in distributed mode must the first two be there; their absence is told then. */
 const meeting = {
-  brokers: Flag.String("kafka-brokers").pipe(Flag.withDescription("Kafka brokers, host:port, separated by commas"), Flag.withFallbackConfig(Config.String("KAFKA_BROKERS")), Flag.withDefault("")),
-  databaseUrl: Flag.String("database-url").pipe(Flag.withDescription("Postgres of the installation"), Flag.withFallbackConfig(Config.String("DATABASE_URL")), Flag.withDefault("")),
-  topicPrefix: Flag.String("topic-prefix").pipe(Flag.withDescription("Put before every topic's name, for installations that share brokers"), Flag.withFallbackConfig(Config.String("DOWSER_TOPIC_PREFIX")), Flag.withDefault("")),
-  visitorPartitions: Flag.Int("visitor-partitions").pipe(Flag.withDescription("Partitions of the visitor topics; the same in every process"), Flag.withFallbackConfig(Config.Int("DOWSER_VISITOR_PARTITIONS")), Flag.withDefault(VISITOR_PARTITIONS_DISTRIBUTED)),
-  compression: Flag.Literals("compression", ["zstd", "gzip", "none"]).pipe(Flag.withDescription("Of records on their way to Kafka (zstd where the runtime has it, else gzip)"), Flag.withFallbackConfig(Config.Literals(["zstd", "gzip", "none"], "DOWSER_COMPRESSION")), Flag.optional),
-  replication: Flag.Int("replication").pipe(Flag.withDescription("Replicas of topics made here (the brokers' default otherwise)"), Flag.withFallbackConfig(Config.Int("DOWSER_REPLICATION")), Flag.optional)
+  brokers: Flag.String("kafka-brokers").pipe(
+    Flag.withDescription("Kafka brokers, host:port, separated by commas"),
+    Flag.withFallbackConfig(Config.String("KAFKA_BROKERS")),
+    Flag.withDefault("")
+  ),
+  databaseUrl: Flag.String("database-url").pipe(
+    Flag.withDescription("Postgres of the installation"),
+    Flag.withFallbackConfig(Config.String("DATABASE_URL")),
+    Flag.withDefault("")
+  ),
+  topicPrefix: Flag.String("topic-prefix").pipe(
+    Flag.withDescription("Put before every topic's name, for installations that share brokers"),
+    Flag.withFallbackConfig(Config.String("DOWSER_TOPIC_PREFIX")),
+    Flag.withDefault("")
+  ),
+  visitorPartitions: Flag.Int("visitor-partitions").pipe(
+    Flag.withDescription("Partitions of the visitor topics; the same in every process"),
+    Flag.withFallbackConfig(Config.Int("DOWSER_VISITOR_PARTITIONS")),
+    Flag.withDefault(VISITOR_PARTITIONS_DISTRIBUTED)
+  ),
+  compression: Flag.Literals("compression", ["zstd", "gzip", "none"]).pipe(
+    Flag.withDescription("Of records on their way to Kafka (zstd where the runtime has it, else gzip)"),
+    Flag.withFallbackConfig(Config.Literals(["zstd", "gzip", "none"], "DOWSER_COMPRESSION")),
+    Flag.optional
+  ),
+  replication: Flag.Int("replication").pipe(
+    Flag.withDescription("Replicas of topics made here (the brokers' default otherwise)"),
+    Flag.withFallbackConfig(Config.Int("DOWSER_REPLICATION")),
+    Flag.optional
+  )
 }
-type MeetingFlags = Pick<DistributedConfig, "brokers" | "databaseUrl" | "topicPrefix" | "visitorPartitions"> & { readonly compression: Option.Option<"zstd" | "gzip" | "none">; readonly replication: Option.Option<number> }
-const meetingOf = ({ brokers, compression, databaseUrl, replication, topicPrefix, visitorPartitions }: MeetingFlags): DistributedConfig =>
-  ({ brokers, databaseUrl, topicPrefix, visitorPartitions, compression: Option.getOrUndefined(compression), replication: Option.getOrUndefined(replication) })
+type MeetingFlags = Pick<DistributedConfig, "brokers" | "databaseUrl" | "topicPrefix" | "visitorPartitions"> & {
+  readonly compression: Option.Option<"zstd" | "gzip" | "none">
+  readonly replication: Option.Option<number>
+}
+const meetingOf = ({
+  brokers,
+  compression,
+  databaseUrl,
+  replication,
+  topicPrefix,
+  visitorPartitions
+}: MeetingFlags): DistributedConfig => ({
+  brokers,
+  databaseUrl,
+  topicPrefix,
+  visitorPartitions,
+  compression: Option.getOrUndefined(compression),
+  replication: Option.getOrUndefined(replication)
+})
 
-const startCommand = Command.make("start", {
-  dataDir,
-  json,
-  mode: Flag.Literals("mode", ["embedded", "distributed"]).pipe(Flag.withDescription("Everything in this program, or over a Kafka and a Postgres that are there already"), Flag.withFallbackConfig(Config.Literals(["embedded", "distributed"], "DOWSER_MODE")), Flag.withDefault("embedded" as const)),
-  engine: Flag.Literals("engine", ["embedded", "none"]).pipe(Flag.withDescription("none: another process has the search engine (distributed mode)"), Flag.withFallbackConfig(Config.Literals(["embedded", "none"], "DOWSER_ENGINE")), Flag.withDefault("embedded" as const)),
-  ...meeting,
-  operatorKey: Flag.String("operator-key").pipe(Flag.withDescription("64 hexadecimal digits, the same in every process (else the data folder's own)"), Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_KEY")), Flag.optional),
-  operatorToken: Flag.String("operator-token").pipe(Flag.withDescription("Token of the operator (else the data folder's own)"), Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_TOKEN")), Flag.optional),
-  host: Flag.String("host").pipe(Flag.withDescription("Address to listen on"), Flag.withFallbackConfig(Config.String("DOWSER_HOST")), Flag.withDefault("127.0.0.1")),
-  port: Flag.Int("port").pipe(Flag.withDescription("Port to listen on"), Flag.withFallbackConfig(Config.Int("DOWSER_PORT")), Flag.withDefault(portDefault)),
-  countryHeader: Flag.String("country-header").pipe(Flag.withDescription("Header in which a proxy in front names the visitor's country, e.g. cf-ipcountry"), Flag.withFallbackConfig(Config.String("DOWSER_COUNTRY_HEADER")), Flag.optional),
-  trustedProxies: Flag.String("trusted-proxies").pipe(Flag.withDescription("CIDR ranges of proxies in front, separated by commas; from them X-Forwarded-For tells the client's address"), Flag.withFallbackConfig(Config.String("DOWSER_TRUSTED_PROXIES")), Flag.withDefault("")),
-  serviceDomain: Flag.String("service-domain").pipe(Flag.withDescription("The service's own domain, whose subdomains keys of free organizations may list as origins"), Flag.withFallbackConfig(Config.String("DOWSER_SERVICE_DOMAIN")), Flag.optional),
-  demo: Flag.Boolean("demo").pipe(Flag.withDescription("Load the demo shop on the first start (--no-demo: one empty organization)"), Flag.withFallbackConfig(Config.Boolean("DOWSER_DEMO")), Flag.withDefault(true)),
-  allowPrivateAddresses: Flag.Boolean("allow-private-addresses").pipe(Flag.withDescription("Outbound calls (webhooks) may reach private and loopback addresses"), Flag.withFallbackConfig(Config.Boolean("DOWSER_ALLOW_PRIVATE_ADDRESSES")), Flag.withDefault(false)),
-  weights,
-  logMegabytesMax: Flag.Int("log-megabytes-max").pipe(Flag.withDescription("What the embedded event log may hold before events are answered 429 (0: as much as the disk has)"), Flag.withFallbackConfig(Config.Int("DOWSER_LOG_MEGABYTES_MAX")), Flag.withDefault(0)),
-  diskReserveMegabytes: Flag.Int("disk-reserve-megabytes").pipe(Flag.withDescription("What must stay free on the disk of the embedded event log"), Flag.withFallbackConfig(Config.Int("DOWSER_DISK_RESERVE_MEGABYTES")), Flag.withDefault(256)),
-  connectionsMax: Flag.Int("connections-max").pipe(Flag.withDescription("Connections that may be open at once; what comes beyond is closed with 503"), Flag.withFallbackConfig(Config.Int("DOWSER_CONNECTIONS_MAX")), Flag.withDefault(CONNECTIONS_MAX)),
-  connectionsPerAddressMax: Flag.Int("connections-per-address-max").pipe(Flag.withDescription("The same of one address (of IPv6 its /64); trusted proxies have no such bound"), Flag.withFallbackConfig(Config.Int("DOWSER_CONNECTIONS_PER_ADDRESS_MAX")), Flag.withDefault(CONNECTIONS_PER_ADDRESS_MAX)),
-  requestMegabytesMax: Flag.Int("request-megabytes-max").pipe(Flag.withDescription("What bodies and unread answers of all requests may hold in memory together before requests are answered 429; of one organization at most half"), Flag.withFallbackConfig(Config.Int("DOWSER_REQUEST_MEGABYTES_MAX")), Flag.withDefault(REQUEST_MEMORY_DEFAULT / 1024 / 1024)),
-  demoProducts: Flag.Int("demo-products").pipe(Flag.withDescription("Products of the demo shop"), Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")), Flag.withDefault(12_000))
-}, (flags) => Effect.scoped(start({ ...flags, countryHeader: Option.getOrUndefined(flags.countryHeader), serviceDomain: Option.getOrUndefined(flags.serviceDomain) }, meetingOf(flags), { operatorKey: Option.getOrUndefined(flags.operatorKey), operatorToken: Option.getOrUndefined(flags.operatorToken) }))).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
+const startCommand = Command.make(
+  "start",
+  {
+    dataDir,
+    json,
+    mode: Flag.Literals("mode", ["embedded", "distributed"]).pipe(
+      Flag.withDescription("Everything in this program, or over a Kafka and a Postgres that are there already"),
+      Flag.withFallbackConfig(Config.Literals(["embedded", "distributed"], "DOWSER_MODE")),
+      Flag.withDefault("embedded" as const)
+    ),
+    engine: Flag.Literals("engine", ["embedded", "none"]).pipe(
+      Flag.withDescription("none: another process has the search engine (distributed mode)"),
+      Flag.withFallbackConfig(Config.Literals(["embedded", "none"], "DOWSER_ENGINE")),
+      Flag.withDefault("embedded" as const)
+    ),
+    ...meeting,
+    operatorKey: Flag.String("operator-key").pipe(
+      Flag.withDescription("64 hexadecimal digits, the same in every process (else the data folder's own)"),
+      Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_KEY")),
+      Flag.optional
+    ),
+    operatorToken: Flag.String("operator-token").pipe(
+      Flag.withDescription("Token of the operator (else the data folder's own)"),
+      Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_TOKEN")),
+      Flag.optional
+    ),
+    host: Flag.String("host").pipe(
+      Flag.withDescription("Address to listen on"),
+      Flag.withFallbackConfig(Config.String("DOWSER_HOST")),
+      Flag.withDefault("127.0.0.1")
+    ),
+    port: Flag.Int("port").pipe(
+      Flag.withDescription("Port to listen on"),
+      Flag.withFallbackConfig(Config.Int("DOWSER_PORT")),
+      Flag.withDefault(portDefault)
+    ),
+    countryHeader: Flag.String("country-header").pipe(
+      Flag.withDescription("Header in which a proxy in front names the visitor's country, e.g. cf-ipcountry"),
+      Flag.withFallbackConfig(Config.String("DOWSER_COUNTRY_HEADER")),
+      Flag.optional
+    ),
+    trustedProxies: Flag.String("trusted-proxies").pipe(
+      Flag.withDescription(
+        "CIDR ranges of proxies in front, separated by commas; from them X-Forwarded-For tells the client's address"
+      ),
+      Flag.withFallbackConfig(Config.String("DOWSER_TRUSTED_PROXIES")),
+      Flag.withDefault("")
+    ),
+    serviceDomain: Flag.String("service-domain").pipe(
+      Flag.withDescription("The service's own domain, whose subdomains keys of free organizations may list as origins"),
+      Flag.withFallbackConfig(Config.String("DOWSER_SERVICE_DOMAIN")),
+      Flag.optional
+    ),
+    demo: Flag.Boolean("demo").pipe(
+      Flag.withDescription("Load the demo shop on the first start (--no-demo: one empty organization)"),
+      Flag.withFallbackConfig(Config.Boolean("DOWSER_DEMO")),
+      Flag.withDefault(true)
+    ),
+    allowPrivateAddresses: Flag.Boolean("allow-private-addresses").pipe(
+      Flag.withDescription("Outbound calls (webhooks) may reach private and loopback addresses"),
+      Flag.withFallbackConfig(Config.Boolean("DOWSER_ALLOW_PRIVATE_ADDRESSES")),
+      Flag.withDefault(false)
+    ),
+    weights,
+    logMegabytesMax: Flag.Int("log-megabytes-max").pipe(
+      Flag.withDescription(
+        "What the embedded event log may hold before events are answered 429 (0: as much as the disk has)"
+      ),
+      Flag.withFallbackConfig(Config.Int("DOWSER_LOG_MEGABYTES_MAX")),
+      Flag.withDefault(0)
+    ),
+    diskReserveMegabytes: Flag.Int("disk-reserve-megabytes").pipe(
+      Flag.withDescription("What must stay free on the disk of the embedded event log"),
+      Flag.withFallbackConfig(Config.Int("DOWSER_DISK_RESERVE_MEGABYTES")),
+      Flag.withDefault(256)
+    ),
+    connectionsMax: Flag.Int("connections-max").pipe(
+      Flag.withDescription("Connections that may be open at once; what comes beyond is closed with 503"),
+      Flag.withFallbackConfig(Config.Int("DOWSER_CONNECTIONS_MAX")),
+      Flag.withDefault(CONNECTIONS_MAX)
+    ),
+    connectionsPerAddressMax: Flag.Int("connections-per-address-max").pipe(
+      Flag.withDescription("The same of one address (of IPv6 its /64); trusted proxies have no such bound"),
+      Flag.withFallbackConfig(Config.Int("DOWSER_CONNECTIONS_PER_ADDRESS_MAX")),
+      Flag.withDefault(CONNECTIONS_PER_ADDRESS_MAX)
+    ),
+    requestMegabytesMax: Flag.Int("request-megabytes-max").pipe(
+      Flag.withDescription(
+        "What bodies and unread answers of all requests may hold in memory together before requests are answered 429; of one organization at most half"
+      ),
+      Flag.withFallbackConfig(Config.Int("DOWSER_REQUEST_MEGABYTES_MAX")),
+      Flag.withDefault(REQUEST_MEMORY_DEFAULT / 1024 / 1024)
+    ),
+    demoProducts: Flag.Int("demo-products").pipe(
+      Flag.withDescription("Products of the demo shop"),
+      Flag.withFallbackConfig(Config.Int("DOWSER_DEMO_PRODUCTS")),
+      Flag.withDefault(12_000)
+    )
+  },
+  (flags) =>
+    Effect.scoped(
+      start(
+        {
+          ...flags,
+          countryHeader: Option.getOrUndefined(flags.countryHeader),
+          serviceDomain: Option.getOrUndefined(flags.serviceDomain)
+        },
+        meetingOf(flags),
+        {
+          operatorKey: Option.getOrUndefined(flags.operatorKey),
+          operatorToken: Option.getOrUndefined(flags.operatorToken)
+        }
+      )
+    )
+).pipe(Command.withDescription("Start Dowser: API, engine, streams and database in one program"))
 
-const streamsCommand = Command.make("streams", {
-  dataDir, json, ...meeting, weights,
-  lease_ms: Flag.Int("lease-ms").pipe(Flag.withDescription("How long a silent process keeps its partitions"), Flag.withFallbackConfig(Config.Int("DOWSER_LEASE_MS")), Flag.withDefault(6_000)),
-  names: Argument.String("names").pipe(Argument.between(0, 50))
-}, (flags) => Effect.scoped(streams({ ...flags, config: meetingOf(flags) }))).pipe(Command.withDescription("Run stream processors alone: those named, or all, sharing partitions with every other such process"))
+const streamsCommand = Command.make(
+  "streams",
+  {
+    dataDir,
+    json,
+    ...meeting,
+    weights,
+    lease_ms: Flag.Int("lease-ms").pipe(
+      Flag.withDescription("How long a silent process keeps its partitions"),
+      Flag.withFallbackConfig(Config.Int("DOWSER_LEASE_MS")),
+      Flag.withDefault(6_000)
+    ),
+    names: Argument.String("names").pipe(Argument.between(0, 50))
+  },
+  (flags) => Effect.scoped(streams({ ...flags, config: meetingOf(flags) }))
+).pipe(
+  Command.withDescription(
+    "Run stream processors alone: those named, or all, sharing partitions with every other such process"
+  )
+)
 
 const target = {
   dataDir,
-  url: Flag.String("url").pipe(Flag.withDescription("Address of a running Dowser (else the one that owns --data-dir)"), Flag.withFallbackConfig(Config.String("DOWSER_URL")), Flag.optional),
-  operatorToken: Flag.String("operator-token").pipe(Flag.withDescription("Token of the operator, needed with --url"), Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_TOKEN")), Flag.optional)
+  url: Flag.String("url").pipe(
+    Flag.withDescription("Address of a running Dowser (else the one that owns --data-dir)"),
+    Flag.withFallbackConfig(Config.String("DOWSER_URL")),
+    Flag.optional
+  ),
+  operatorToken: Flag.String("operator-token").pipe(
+    Flag.withDescription("Token of the operator, needed with --url"),
+    Flag.withFallbackConfig(Config.String("DOWSER_OPERATOR_TOKEN")),
+    Flag.optional
+  )
 }
-const targetOf = (flags: { readonly dataDir: string; readonly url: Option.Option<string>; readonly operatorToken: Option.Option<string> }) =>
-  ({ dataDir: flags.dataDir, url: Option.getOrUndefined(flags.url), operatorToken: Option.getOrUndefined(flags.operatorToken) })
+const targetOf = (flags: {
+  readonly dataDir: string
+  readonly url: Option.Option<string>
+  readonly operatorToken: Option.Option<string>
+}) => ({
+  dataDir: flags.dataDir,
+  url: Option.getOrUndefined(flags.url),
+  operatorToken: Option.getOrUndefined(flags.operatorToken)
+})
 const organization = Flag.String("organization").pipe(Flag.withDescription("Id of the organization"))
-const key = Flag.String("key").pipe(Flag.withDescription("A full key"), Flag.withFallbackConfig(Config.String("DOWSER_KEY")))
+const key = Flag.String("key").pipe(
+  Flag.withDescription("A full key"),
+  Flag.withFallbackConfig(Config.String("DOWSER_KEY"))
+)
 
-const role = Flag.Literals("role", ["owner", "admin", "member"]).pipe(Flag.withDescription("owner: everything; admin: everything but owners; member: reads, and tests webhooks"))
+const role = Flag.Literals("role", ["owner", "admin", "member"]).pipe(
+  Flag.withDescription("owner: everything; admin: everything but owners; member: reads, and tests webhooks")
+)
 const membersCommand = Command.make("members").pipe(
   Command.withDescription("People of an organization"),
   Command.withSubcommands([
-    Command.make("list", { ...target, json, organization: Argument.String("organization") }, (flags) => listMembers({ ...targetOf(flags), organization: flags.organization, json: flags.json })).pipe(Command.withDescription("List members")),
-    Command.make("add", {
-      ...target, json, organization: Argument.String("organization"), email: Argument.String("email"), role, name: Flag.String("name").pipe(Flag.withDefault("")),
-      password: Flag.String("password").pipe(Flag.withDescription("At least 12 characters (made and shown once by default)"), Flag.withFallbackConfig(Config.String("DOWSER_MEMBER_PASSWORD")), Flag.optional)
-    }, (flags) => addMember({ ...targetOf(flags), organization: flags.organization, email: flags.email, role: flags.role, name: flags.name, password: Option.getOrUndefined(flags.password), json: flags.json })).pipe(Command.withDescription("Add a member")),
-    Command.make("set-role", { ...target, json, organization: Argument.String("organization"), member: Argument.String("member"), role },
-      (flags) => setMemberRole({ ...targetOf(flags), organization: flags.organization, member: flags.member, role: flags.role, json: flags.json })).pipe(Command.withDescription("Change the role of a member, named by id or address")),
-    Command.make("remove", { ...target, json, organization: Argument.String("organization"), member: Argument.String("member") },
-      (flags) => removeMember({ ...targetOf(flags), organization: flags.organization, member: flags.member, json: flags.json })).pipe(Command.withDescription("Remove a member, named by id or address; sessions end at once"))
+    Command.make("list", { ...target, json, organization: Argument.String("organization") }, (flags) =>
+      listMembers({ ...targetOf(flags), organization: flags.organization, json: flags.json })
+    ).pipe(Command.withDescription("List members")),
+    Command.make(
+      "add",
+      {
+        ...target,
+        json,
+        organization: Argument.String("organization"),
+        email: Argument.String("email"),
+        role,
+        name: Flag.String("name").pipe(Flag.withDefault("")),
+        password: Flag.String("password").pipe(
+          Flag.withDescription("At least 12 characters (made and shown once by default)"),
+          Flag.withFallbackConfig(Config.String("DOWSER_MEMBER_PASSWORD")),
+          Flag.optional
+        )
+      },
+      (flags) =>
+        addMember({
+          ...targetOf(flags),
+          organization: flags.organization,
+          email: flags.email,
+          role: flags.role,
+          name: flags.name,
+          password: Option.getOrUndefined(flags.password),
+          json: flags.json
+        })
+    ).pipe(Command.withDescription("Add a member")),
+    Command.make(
+      "set-role",
+      { ...target, json, organization: Argument.String("organization"), member: Argument.String("member"), role },
+      (flags) =>
+        setMemberRole({
+          ...targetOf(flags),
+          organization: flags.organization,
+          member: flags.member,
+          role: flags.role,
+          json: flags.json
+        })
+    ).pipe(Command.withDescription("Change the role of a member, named by id or address")),
+    Command.make(
+      "remove",
+      { ...target, json, organization: Argument.String("organization"), member: Argument.String("member") },
+      (flags) =>
+        removeMember({ ...targetOf(flags), organization: flags.organization, member: flags.member, json: flags.json })
+    ).pipe(Command.withDescription("Remove a member, named by id or address; sessions end at once"))
   ])
 )
 
 const orgCommand = Command.make("org").pipe(
   Command.withDescription("Organizations of this installation"),
   Command.withSubcommands([
-    Command.make("create", { ...target, json, name: Argument.String("name"), plan: Flag.Literals("plan", ["free", "standard", "unlimited"]).pipe(Flag.optional) },
-      (flags) => createOrganization({ ...targetOf(flags), name: flags.name, json: flags.json, plan: Option.getOrUndefined(flags.plan) })).pipe(Command.withDescription("Create an organization with a full and a search key")),
-    Command.make("list", { ...target, json }, (flags) => listOrganizations({ ...targetOf(flags), json: flags.json })).pipe(Command.withDescription("List organizations")),
-    Command.make("pause", { ...target, organization: Argument.String("organization"), reason: Flag.Literals("reason", ["manual", "payment"]).pipe(Flag.withDefault("manual")), json },
-      (flags) => pauseOrganization({ ...targetOf(flags), organization: flags.organization, reason: flags.reason, json: flags.json })).pipe(Command.withDescription("Every operation answers 402")),
-    Command.make("plan", {
-      ...target, json, organization: Argument.String("organization"), plan: Argument.Literals("plan", planIds),
-      quota: Flag.Int("quota").pipe(Flag.withDescription("Searches a month, instead of the plan's"), Flag.optional),
-      overage: Flag.Boolean("overage").pipe(Flag.withDescription("Searches beyond the quota are paid from the wallet"), Flag.withDefault(false))
-    }, (flags) => planOrganization({ ...targetOf(flags), organization: flags.organization, plan: flags.plan, quota: Option.getOrUndefined(flags.quota), overage: flags.overage, json: flags.json })).pipe(Command.withDescription("Set plan, quota and overage")),
-    Command.make("top-up", {
-      ...target, json, organization: Argument.String("organization"), credits: Argument.Finite("credits"),
-      reference: Flag.String("reference").pipe(Flag.withDescription("Of the payment: sent again, it is booked once"), Flag.optional)
-    }, (flags) => topUpOrganization({ ...targetOf(flags), organization: flags.organization, credits: flags.credits, reference: Option.getOrUndefined(flags.reference), json: flags.json })).pipe(Command.withDescription("Add credits to the wallet")),
-    Command.make("resume", { ...target, organization: Argument.String("organization"), json }, (flags) => resumeOrganization({ ...targetOf(flags), organization: flags.organization, json: flags.json })).pipe(Command.withDescription("Undo a pause")),
+    Command.make(
+      "create",
+      {
+        ...target,
+        json,
+        name: Argument.String("name"),
+        plan: Flag.Literals("plan", ["free", "standard", "unlimited"]).pipe(Flag.optional)
+      },
+      (flags) =>
+        createOrganization({
+          ...targetOf(flags),
+          name: flags.name,
+          json: flags.json,
+          plan: Option.getOrUndefined(flags.plan)
+        })
+    ).pipe(Command.withDescription("Create an organization with a full and a search key")),
+    Command.make("list", { ...target, json }, (flags) =>
+      listOrganizations({ ...targetOf(flags), json: flags.json })
+    ).pipe(Command.withDescription("List organizations")),
+    Command.make(
+      "pause",
+      {
+        ...target,
+        organization: Argument.String("organization"),
+        reason: Flag.Literals("reason", ["manual", "payment"]).pipe(Flag.withDefault("manual")),
+        json
+      },
+      (flags) =>
+        pauseOrganization({
+          ...targetOf(flags),
+          organization: flags.organization,
+          reason: flags.reason,
+          json: flags.json
+        })
+    ).pipe(Command.withDescription("Every operation answers 402")),
+    Command.make(
+      "plan",
+      {
+        ...target,
+        json,
+        organization: Argument.String("organization"),
+        plan: Argument.Literals("plan", planIds),
+        quota: Flag.Int("quota").pipe(Flag.withDescription("Searches a month, instead of the plan's"), Flag.optional),
+        overage: Flag.Boolean("overage").pipe(
+          Flag.withDescription("Searches beyond the quota are paid from the wallet"),
+          Flag.withDefault(false)
+        )
+      },
+      (flags) =>
+        planOrganization({
+          ...targetOf(flags),
+          organization: flags.organization,
+          plan: flags.plan,
+          quota: Option.getOrUndefined(flags.quota),
+          overage: flags.overage,
+          json: flags.json
+        })
+    ).pipe(Command.withDescription("Set plan, quota and overage")),
+    Command.make(
+      "top-up",
+      {
+        ...target,
+        json,
+        organization: Argument.String("organization"),
+        credits: Argument.Finite("credits"),
+        reference: Flag.String("reference").pipe(
+          Flag.withDescription("Of the payment: sent again, it is booked once"),
+          Flag.optional
+        )
+      },
+      (flags) =>
+        topUpOrganization({
+          ...targetOf(flags),
+          organization: flags.organization,
+          credits: flags.credits,
+          reference: Option.getOrUndefined(flags.reference),
+          json: flags.json
+        })
+    ).pipe(Command.withDescription("Add credits to the wallet")),
+    Command.make("resume", { ...target, organization: Argument.String("organization"), json }, (flags) =>
+      resumeOrganization({ ...targetOf(flags), organization: flags.organization, json: flags.json })
+    ).pipe(Command.withDescription("Undo a pause")),
     membersCommand
   ])
 )
@@ -120,43 +428,123 @@ const orgCommand = Command.make("org").pipe(
 const keysCommand = Command.make("keys").pipe(
   Command.withDescription("Keys of an organization"),
   Command.withSubcommands([
-    Command.make("create", {
-      ...target, json, organization,
-      scope: Flag.Literals("scope", ["full", "search", "connector_write"]).pipe(Flag.withDescription("What the key reaches")),
-      gateway: Flag.Boolean("gateway").pipe(Flag.withDescription("A key of the search gateway (ss_search_…)"), Flag.withDefault(false)),
-      rateLimit: Flag.Int("rate-limit").pipe(Flag.withDescription("Requests a minute; 0 = no limit, 600 by default"), Flag.optional),
-      description: Flag.String("description").pipe(Flag.withDefault("Made on the command line")),
-      filterBy: Flag.String("filter-by").pipe(Flag.withDescription("Forced filter, collection=filter; may be repeated"), Flag.between(0, 50))
-    }, (flags) => createKey({ ...targetOf(flags), organization: flags.organization, scope: flags.scope, gateway: flags.gateway, rateLimit: Option.getOrUndefined(flags.rateLimit), description: flags.description, filterBy: flags.filterBy, json: flags.json })).pipe(Command.withDescription("Create a key; it is shown once"))
+    Command.make(
+      "create",
+      {
+        ...target,
+        json,
+        organization,
+        scope: Flag.Literals("scope", ["full", "search", "connector_write"]).pipe(
+          Flag.withDescription("What the key reaches")
+        ),
+        gateway: Flag.Boolean("gateway").pipe(
+          Flag.withDescription("A key of the search gateway (ss_search_…)"),
+          Flag.withDefault(false)
+        ),
+        rateLimit: Flag.Int("rate-limit").pipe(
+          Flag.withDescription("Requests a minute; 0 = no limit, 600 by default"),
+          Flag.optional
+        ),
+        description: Flag.String("description").pipe(Flag.withDefault("Made on the command line")),
+        filterBy: Flag.String("filter-by").pipe(
+          Flag.withDescription("Forced filter, collection=filter; may be repeated"),
+          Flag.between(0, 50)
+        )
+      },
+      (flags) =>
+        createKey({
+          ...targetOf(flags),
+          organization: flags.organization,
+          scope: flags.scope,
+          gateway: flags.gateway,
+          rateLimit: Option.getOrUndefined(flags.rateLimit),
+          description: flags.description,
+          filterBy: flags.filterBy,
+          json: flags.json
+        })
+    ).pipe(Command.withDescription("Create a key; it is shown once"))
   ])
 )
 
-const importCommand = Command.make("import", {
-  ...target, json, key, collection: Argument.String("collection"), file: Argument.String("file"),
-  action: Flag.Literals("action", ["create", "upsert", "update", "emplace"]).pipe(Flag.withDefault("upsert"))
-}, (flags) => importFile({ ...targetOf(flags), key: flags.key, collection: flags.collection, file: flags.file, action: flags.action, json: flags.json })).pipe(Command.withDescription("Import JSON Lines (.jsonl or .jsonl.gz) into a collection"))
+const importCommand = Command.make(
+  "import",
+  {
+    ...target,
+    json,
+    key,
+    collection: Argument.String("collection"),
+    file: Argument.String("file"),
+    action: Flag.Literals("action", ["create", "upsert", "update", "emplace"]).pipe(Flag.withDefault("upsert"))
+  },
+  (flags) =>
+    importFile({
+      ...targetOf(flags),
+      key: flags.key,
+      collection: flags.collection,
+      file: flags.file,
+      action: flags.action,
+      json: flags.json
+    })
+).pipe(Command.withDescription("Import JSON Lines (.jsonl or .jsonl.gz) into a collection"))
 
-const exportCommand = Command.make("export", {
-  ...target, key, collection: Argument.String("collection"), file: Argument.String("file"), filterBy: Flag.String("filter-by").pipe(Flag.optional)
-}, (flags) => exportFile({ ...targetOf(flags), key: flags.key, collection: flags.collection, file: flags.file, filterBy: Option.getOrUndefined(flags.filterBy) })).pipe(Command.withDescription("Export a collection as JSON Lines"))
+const exportCommand = Command.make(
+  "export",
+  {
+    ...target,
+    key,
+    collection: Argument.String("collection"),
+    file: Argument.String("file"),
+    filterBy: Flag.String("filter-by").pipe(Flag.optional)
+  },
+  (flags) =>
+    exportFile({
+      ...targetOf(flags),
+      key: flags.key,
+      collection: flags.collection,
+      file: flags.file,
+      filterBy: Option.getOrUndefined(flags.filterBy)
+    })
+).pipe(Command.withDescription("Export a collection as JSON Lines"))
 
-const backupCommand = Command.make("backup", { dataDir, json, destination: Argument.String("folder") }, backupFolder)
-  .pipe(Command.withDescription("Copy the running program that owns --data-dir into a new folder, while it goes on; the folder holds secrets"))
-const restoreCommand = Command.make("restore", { json, source: Argument.String("backup"), dataDir: Argument.String("data-folder") }, restoreFolder)
-  .pipe(Command.withDescription("Make an empty data folder of a backup, after verifying all of it"))
+const backupCommand = Command.make(
+  "backup",
+  { dataDir, json, destination: Argument.String("folder") },
+  backupFolder
+).pipe(
+  Command.withDescription(
+    "Copy the running program that owns --data-dir into a new folder, while it goes on; the folder holds secrets"
+  )
+)
+const restoreCommand = Command.make(
+  "restore",
+  { json, source: Argument.String("backup"), dataDir: Argument.String("data-folder") },
+  restoreFolder
+).pipe(Command.withDescription("Make an empty data folder of a backup, after verifying all of it"))
 
-const doctorCommand = Command.make("doctor", { dataDir, json }, doctor).pipe(Command.withDescription("What this machine and this data folder can do"))
+const doctorCommand = Command.make("doctor", { dataDir, json }, doctor).pipe(
+  Command.withDescription("What this machine and this data folder can do")
+)
 
-const statusCommand = Command.make("status", { ...target, json }, (flags) => status({ ...targetOf(flags), json: flags.json })).pipe(Command.withDescription("How a running Dowser is: its parts, how far figures are behind, what was lost"))
+const statusCommand = Command.make("status", { ...target, json }, (flags) =>
+  status({ ...targetOf(flags), json: flags.json })
+).pipe(Command.withDescription("How a running Dowser is: its parts, how far figures are behind, what was lost"))
 
-const kafkaCommand = Command.make("kafka", {
-  json,
-  folder: Flag.String("folder").pipe(Flag.withDescription("Folder of the broker: jars, data, log"), Flag.withDefault(join(dataDirDefault, "kafka"))),
-  port: Flag.Int("port").pipe(Flag.withDescription("Port of the broker; 0 = any free one"), Flag.withDefault(9092)),
-  version: Flag.String("kafka-version").pipe(Flag.withDefault(kafkaVersionDefault))
-}, (flags) => Effect.scoped(kafka(flags))).pipe(Command.withDescription("Start a real Kafka broker on this machine's JVM"))
+const kafkaCommand = Command.make(
+  "kafka",
+  {
+    json,
+    folder: Flag.String("folder").pipe(
+      Flag.withDescription("Folder of the broker: jars, data, log"),
+      Flag.withDefault(join(dataDirDefault, "kafka"))
+    ),
+    port: Flag.Int("port").pipe(Flag.withDescription("Port of the broker; 0 = any free one"), Flag.withDefault(9092)),
+    version: Flag.String("kafka-version").pipe(Flag.withDefault(kafkaVersionDefault))
+  },
+  (flags) => Effect.scoped(kafka(flags))
+).pipe(Command.withDescription("Start a real Kafka broker on this machine's JVM"))
 
-const optionalText = (name: string, description: string) => Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
+const optionalText = (name: string, description: string) =>
+  Flag.String(name).pipe(Flag.withDescription(description), Flag.optional)
 const inputs = {
   docs: optionalText("docs", "Documents, .jsonl or .jsonl.gz (generated by default)"),
   schema: optionalText("schema", "Collection schema, .json"),
@@ -167,84 +555,339 @@ const inputs = {
   seed: Flag.Int("seed").pipe(Flag.withDefault(7)),
   out: optionalText("out", "Write all figures as JSON")
 }
-type InputFlags = { readonly [K in "docs" | "schema" | "queries" | "warm" | "out"]: Option.Option<string> } & { readonly products: number; readonly queryCount: number; readonly seed: number }
+type InputFlags = { readonly [K in "docs" | "schema" | "queries" | "warm" | "out"]: Option.Option<string> } & {
+  readonly products: number
+  readonly queryCount: number
+  readonly seed: number
+}
 const inputsOf = (flags: InputFlags) => ({
-  docs: Option.getOrUndefined(flags.docs), schema: Option.getOrUndefined(flags.schema), queries: Option.getOrUndefined(flags.queries), warm: Option.getOrUndefined(flags.warm), out: Option.getOrUndefined(flags.out),
-  products: flags.products, queryCount: flags.queryCount, seed: flags.seed
+  docs: Option.getOrUndefined(flags.docs),
+  schema: Option.getOrUndefined(flags.schema),
+  queries: Option.getOrUndefined(flags.queries),
+  warm: Option.getOrUndefined(flags.warm),
+  out: Option.getOrUndefined(flags.out),
+  products: flags.products,
+  queryCount: flags.queryCount,
+  seed: flags.seed
 })
 const load = {
   seconds: Flag.Int("seconds").pipe(Flag.withDescription("Length of each measured part"), Flag.withDefault(10)),
   connections: Flag.Int("connections").pipe(Flag.withDefault(16)),
-  rate: Flag.Int("rate").pipe(Flag.withDescription("Arrivals a second of the fixed-rate part (a share of the peak by default)"), Flag.optional)
+  rate: Flag.Int("rate").pipe(
+    Flag.withDescription("Arrivals a second of the fixed-rate part (a share of the peak by default)"),
+    Flag.optional
+  )
 }
 const benchCommand = Command.make("bench", {}, () => benchAll({ only: undefined, out: undefined })).pipe(
   Command.withDescription("Measure: every lane small, beside the last run (without a name); or one bench at any size"),
   Command.withSubcommands([
-    Command.make("all", {
-      only: optionalText("only", "Only lanes whose name begins so"), out: optionalText("out", "File of the raw results (bench/results/<time>.json by default, where the next run looks)")
-    }, (flags) => benchAll({ only: Option.getOrUndefined(flags.only), out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Every lane small, one table, beside the last run on this machine")),
-    Command.make("engine", { ...inputs, peer: Flag.Literals("peer", ["lucene", "sqlite", "minisearch", "orama"]).pipe(Flag.withDescription("Run a peer in the same run; may be repeated"), Flag.between(0, 4)), writes: Flag.Boolean("writes").pipe(Flag.withDescription("Also imports in memory, on disk and in a worker, with single upserts and searches beside them"), Flag.withDefault(false)), stalls: Flag.Literals("stalls", ["memory", "worker"]).pipe(Flag.withDescription("Also what holds the searching thread beside imports, merges and a start, by name, with documents written there or in a worker; may be repeated"), Flag.between(0, 2)) }, (flags) => benchEngine({ ...inputsOf(flags), peers: flags.peer, writes: flags.writes, stalls: flags.stalls })).pipe(Command.withDescription("The engine on one thread, in process")),
-    Command.make("search", { ...inputs, ...load, mixed: Flag.Boolean("mixed").pipe(Flag.withDescription("Again while events and documents stream in"), Flag.withDefault(false)), rules: Flag.Boolean("rules").pipe(Flag.withDescription("Again with 1,000 rules, rerank and diversity"), Flag.withDefault(false)) },
-      (flags) => benchSearch({ ...inputsOf(flags), seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), mixed: flags.mixed, rules: flags.rules })).pipe(Command.withDescription("Searches over HTTP from a load process")),
-    Command.make("fixtures", {
-      folder: Argument.String("folder"), products: inputs.products, queryCount: inputs.queryCount, seed: inputs.seed,
-      sessions: Flag.Int("sessions").pipe(Flag.withDescription("Generated visitor sessions"), Flag.withDefault(1_000))
-    }, ({ folder, products, queryCount, seed, sessions }) => writeFixtures({ folder, products, queries: queryCount, sessions, seed })).pipe(Command.withDescription("Write generated documents, queries, judgments and events as files")),
-    Command.make("relevance", {
-      docs: Flag.String("docs").pipe(Flag.withDescription("Documents, .jsonl or .jsonl.gz")),
-      queries: Flag.String("queries").pipe(Flag.withDescription("Judged queries {id, text}, .jsonl or .jsonl.gz")),
-      qrels: Flag.String("qrels").pipe(Flag.withDescription("Judgments: query, document, grade, separated by tabs")),
-      queryBy: Flag.String("query-by").pipe(Flag.withDescription("Fields to search, the title first; wildcards allowed")),
-      schema: optionalText("schema", "Collection schema, .json (detected by default)"),
-      ranking: Flag.Literals("ranking", ["plain", "bm25", "relevance"]).pipe(Flag.withDescription("The ranking to measure"), Flag.withDefault("relevance" as const)),
-      compare: Flag.Boolean("compare").pipe(Flag.withDescription("All rankings with intervals, times, and queries with errors"), Flag.withDefault(false)),
-      run: optionalText("run", "Write query, document, rank, score, separated by tabs, 100 a query"),
-      seed: inputs.seed, out: inputs.out
-    }, (flags) => benchRelevance({
-      docs: flags.docs, queries: flags.queries, qrels: flags.qrels, queryBy: flags.queryBy, ranking: flags.ranking, compare: flags.compare, seed: flags.seed,
-      schema: Option.getOrUndefined(flags.schema), run: Option.getOrUndefined(flags.run), out: Option.getOrUndefined(flags.out)
-    })).pipe(Command.withDescription("Quality on judged queries: nDCG@10, MRR, recall@100")),
-    Command.make("pipeline", {
-      docs: optionalText("docs", "Documents, .jsonl or .jsonl.gz (generated by default)"), queries: optionalText("queries", "Judged queries {id, text}, .jsonl or .jsonl.gz"),
-      qrels: optionalText("qrels", "Judgments: query, document, grade, separated by tabs"), rules: optionalText("rules", "A rule set, .json (1,000 generated rules by default)"),
-      queryBy: optionalText("query-by", "Fields to search, the title first"), ranking: Flag.Literals("ranking", ["plain", "relevance"]).pipe(Flag.withDefault("relevance" as const)),
-      products: Flag.Int("products").pipe(Flag.withDescription("Generated documents"), Flag.withDefault(5_000)), queryCount: Flag.Int("query-count").pipe(Flag.withDescription("Generated queries"), Flag.withDefault(200)), seed: inputs.seed, out: inputs.out
-    }, (flags) => benchPipeline({
-      docs: Option.getOrUndefined(flags.docs), queries: Option.getOrUndefined(flags.queries), qrels: Option.getOrUndefined(flags.qrels), rules: Option.getOrUndefined(flags.rules), queryBy: Option.getOrUndefined(flags.queryBy),
-      ranking: flags.ranking, products: flags.products, queryCount: flags.queryCount, seed: flags.seed, out: Option.getOrUndefined(flags.out)
-    })).pipe(Command.withDescription("Rules, rerank and diversity around the engine: time and quality")),
-    Command.make("events", { ...load, batch: Flag.Int("batch").pipe(Flag.withDefault(100)), seed: inputs.seed, out: inputs.out, known: Flag.Int("known").pipe(Flag.withDescription("Ids known before the run, in sealed runs of temporary disk (22 bytes each)"), Flag.withDefault(0)), kafka: Flag.Boolean("kafka").pipe(Flag.withDescription("Over a real broker, with a stream process beside the API"), Flag.withDefault(false)), spread: Flag.Int("spread").pipe(Flag.withDescription("Seconds before its sending that a batch's events happened in"), Flag.withDefault(1)), burst: Flag.Int("burst").pipe(Flag.withDescription("As many events at once instead of a peak of so many seconds"), Flag.withDefault(0)) },
-      (flags) => benchEvents({ seconds: flags.seconds, connections: flags.connections, rate: Option.getOrUndefined(flags.rate), batch: flags.batch, seed: flags.seed, out: Option.getOrUndefined(flags.out), kafka: flags.kafka, known: flags.known, spread: flags.spread, burst: flags.burst })).pipe(Command.withDescription("Event batches over HTTP from a load process")),
-    Command.make("webhooks", {
-      events: Flag.Int("events").pipe(Flag.withDescription("Events, each delivered to every endpoint"), Flag.withDefault(500)), endpoints: Flag.Int("endpoints").pipe(Flag.withDefault(10)),
-      seconds: load.seconds, rate: Flag.Int("rate").pipe(Flag.withDescription("Events a second of the part beside a hanging endpoint"), Flag.withDefault(20)), out: inputs.out
-    }, (flags) => benchWebhooks({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Deliveries a second to fast receivers, and latency beside one that hangs")),
-    Command.make("configuration", {
-      processes: Flag.Int("processes").pipe(Flag.withDefault(5)), writes: Flag.Int("writes").pipe(Flag.withDefault(300)), seconds: Flag.Int("seconds").pipe(Flag.withDescription("Seconds of doing nothing"), Flag.withDefault(10)), out: inputs.out
-    }, (flags) => benchConfiguration({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("What a configuration write costs that every process sees, a read, and doing nothing")),
-    Command.make("access", {
-      organizations: Flag.Int("organizations").pipe(Flag.withDefault(10_000)), keys: Flag.Int("keys").pipe(Flag.withDescription("Of each organization"), Flag.withDefault(100)), requests: Flag.Int("requests").pipe(Flag.withDescription("Of each kind of key"), Flag.withDefault(100_000)), out: inputs.out
-    }, (flags) => benchAccess({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("What key, limits and quota cost a request, and keys at rest")),
-    Command.make("analytics", {
-      events: Flag.Int("events").pipe(Flag.withDescription("Searches and events together; 10,000,000 take some minutes"), Flag.withDefault(1_000_000)), queries: Flag.Int("queries").pipe(Flag.withDescription("Distinct queries"), Flag.withDefault(100_000)),
-      reads: Flag.Int("reads").pipe(Flag.withDefault(200)), seed: inputs.seed, out: inputs.out
-    }, (flags) => benchAnalytics({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Whether a month's figures equal a recount by hand, and how long reading them takes")),
-    Command.make("replays", {
-      events: Flag.Int("events").pipe(Flag.withDefault(300_000)), seconds: load.seconds, seed: inputs.seed, out: inputs.out
-    }, (flags) => benchReplays({ ...flags, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("How long a replay and an erasure take, and how much later events show meanwhile")),
-    Command.make("suggestions", {
-      queryCount: Flag.Int("query-count").pipe(Flag.withDescription("Generated popular queries, each made by three visitors"), Flag.withDefault(100_000)), products: Flag.Int("products").pipe(Flag.withDefault(10_000)),
-      seconds: load.seconds, rate: Flag.Int("rate").pipe(Flag.withDescription("Requests a second of the fixed part"), Flag.withDefault(500)), queriesFile: Flag.String("queries-file").pipe(Flag.withDescription("Queries with popularity, JSON lines (.gz too), for quality"), Flag.optional), seed: inputs.seed, out: inputs.out
-    }, (flags) => benchSuggestions({ ...flags, queriesFile: Option.getOrUndefined(flags.queriesFile), out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Completions over many popular queries: time, and how soon the wanted one comes")),
-    Command.make("package", { out: inputs.out }, (flags) => benchPackage({ out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),
-    Command.make("vectors", {
-      vectors: Flag.Int("vectors").pipe(Flag.withDescription("Generated vectors of each kind"), Flag.withDefault(20_000)), dim: Flag.Int("dim").pipe(Flag.withDescription("Dimensions"), Flag.withDefault(384)),
-      queryCount: Flag.Int("query-count").pipe(Flag.withDefault(200)), approximateFrom: Flag.Int("approximate-from").pipe(Flag.withDescription("Vectors from which a segment gets an approximate index"), Flag.withDefault(10_000)), seed: inputs.seed, out: inputs.out
-    }, (flags) => benchVectors({ vectors: flags.vectors, dim: flags.dim, queryCount: flags.queryCount, approximateFrom: flags.approximateFrom, seed: flags.seed, out: Option.getOrUndefined(flags.out) })).pipe(Command.withDescription("Vector search: approximate beside exact"))
+    Command.make(
+      "all",
+      {
+        only: optionalText("only", "Only lanes whose name begins so"),
+        out: optionalText(
+          "out",
+          "File of the raw results (bench/results/<time>.json by default, where the next run looks)"
+        )
+      },
+      (flags) => benchAll({ only: Option.getOrUndefined(flags.only), out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Every lane small, one table, beside the last run on this machine")),
+    Command.make(
+      "engine",
+      {
+        ...inputs,
+        peer: Flag.Literals("peer", ["lucene", "sqlite", "minisearch", "orama"]).pipe(
+          Flag.withDescription("Run a peer in the same run; may be repeated"),
+          Flag.between(0, 4)
+        ),
+        writes: Flag.Boolean("writes").pipe(
+          Flag.withDescription(
+            "Also imports in memory, on disk and in a worker, with single upserts and searches beside them"
+          ),
+          Flag.withDefault(false)
+        ),
+        stalls: Flag.Literals("stalls", ["memory", "worker"]).pipe(
+          Flag.withDescription(
+            "Also what holds the searching thread beside imports, merges and a start, by name, with documents written there or in a worker; may be repeated"
+          ),
+          Flag.between(0, 2)
+        )
+      },
+      (flags) => benchEngine({ ...inputsOf(flags), peers: flags.peer, writes: flags.writes, stalls: flags.stalls })
+    ).pipe(Command.withDescription("The engine on one thread, in process")),
+    Command.make(
+      "search",
+      {
+        ...inputs,
+        ...load,
+        mixed: Flag.Boolean("mixed").pipe(
+          Flag.withDescription("Again while events and documents stream in"),
+          Flag.withDefault(false)
+        ),
+        rules: Flag.Boolean("rules").pipe(
+          Flag.withDescription("Again with 1,000 rules, rerank and diversity"),
+          Flag.withDefault(false)
+        )
+      },
+      (flags) =>
+        benchSearch({
+          ...inputsOf(flags),
+          seconds: flags.seconds,
+          connections: flags.connections,
+          rate: Option.getOrUndefined(flags.rate),
+          mixed: flags.mixed,
+          rules: flags.rules
+        })
+    ).pipe(Command.withDescription("Searches over HTTP from a load process")),
+    Command.make(
+      "fixtures",
+      {
+        folder: Argument.String("folder"),
+        products: inputs.products,
+        queryCount: inputs.queryCount,
+        seed: inputs.seed,
+        sessions: Flag.Int("sessions").pipe(Flag.withDescription("Generated visitor sessions"), Flag.withDefault(1_000))
+      },
+      ({ folder, products, queryCount, seed, sessions }) =>
+        writeFixtures({ folder, products, queries: queryCount, sessions, seed })
+    ).pipe(Command.withDescription("Write generated documents, queries, judgments and events as files")),
+    Command.make(
+      "relevance",
+      {
+        docs: Flag.String("docs").pipe(Flag.withDescription("Documents, .jsonl or .jsonl.gz")),
+        queries: Flag.String("queries").pipe(Flag.withDescription("Judged queries {id, text}, .jsonl or .jsonl.gz")),
+        qrels: Flag.String("qrels").pipe(Flag.withDescription("Judgments: query, document, grade, separated by tabs")),
+        queryBy: Flag.String("query-by").pipe(
+          Flag.withDescription("Fields to search, the title first; wildcards allowed")
+        ),
+        schema: optionalText("schema", "Collection schema, .json (detected by default)"),
+        ranking: Flag.Literals("ranking", ["plain", "bm25", "relevance"]).pipe(
+          Flag.withDescription("The ranking to measure"),
+          Flag.withDefault("relevance" as const)
+        ),
+        compare: Flag.Boolean("compare").pipe(
+          Flag.withDescription("All rankings with intervals, times, and queries with errors"),
+          Flag.withDefault(false)
+        ),
+        run: optionalText("run", "Write query, document, rank, score, separated by tabs, 100 a query"),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) =>
+        benchRelevance({
+          docs: flags.docs,
+          queries: flags.queries,
+          qrels: flags.qrels,
+          queryBy: flags.queryBy,
+          ranking: flags.ranking,
+          compare: flags.compare,
+          seed: flags.seed,
+          schema: Option.getOrUndefined(flags.schema),
+          run: Option.getOrUndefined(flags.run),
+          out: Option.getOrUndefined(flags.out)
+        })
+    ).pipe(Command.withDescription("Quality on judged queries: nDCG@10, MRR, recall@100")),
+    Command.make(
+      "pipeline",
+      {
+        docs: optionalText("docs", "Documents, .jsonl or .jsonl.gz (generated by default)"),
+        queries: optionalText("queries", "Judged queries {id, text}, .jsonl or .jsonl.gz"),
+        qrels: optionalText("qrels", "Judgments: query, document, grade, separated by tabs"),
+        rules: optionalText("rules", "A rule set, .json (1,000 generated rules by default)"),
+        queryBy: optionalText("query-by", "Fields to search, the title first"),
+        ranking: Flag.Literals("ranking", ["plain", "relevance"]).pipe(Flag.withDefault("relevance" as const)),
+        products: Flag.Int("products").pipe(Flag.withDescription("Generated documents"), Flag.withDefault(5_000)),
+        queryCount: Flag.Int("query-count").pipe(Flag.withDescription("Generated queries"), Flag.withDefault(200)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) =>
+        benchPipeline({
+          docs: Option.getOrUndefined(flags.docs),
+          queries: Option.getOrUndefined(flags.queries),
+          qrels: Option.getOrUndefined(flags.qrels),
+          rules: Option.getOrUndefined(flags.rules),
+          queryBy: Option.getOrUndefined(flags.queryBy),
+          ranking: flags.ranking,
+          products: flags.products,
+          queryCount: flags.queryCount,
+          seed: flags.seed,
+          out: Option.getOrUndefined(flags.out)
+        })
+    ).pipe(Command.withDescription("Rules, rerank and diversity around the engine: time and quality")),
+    Command.make(
+      "events",
+      {
+        ...load,
+        batch: Flag.Int("batch").pipe(Flag.withDefault(100)),
+        seed: inputs.seed,
+        out: inputs.out,
+        known: Flag.Int("known").pipe(
+          Flag.withDescription("Ids known before the run, in sealed runs of temporary disk (22 bytes each)"),
+          Flag.withDefault(0)
+        ),
+        kafka: Flag.Boolean("kafka").pipe(
+          Flag.withDescription("Over a real broker, with a stream process beside the API"),
+          Flag.withDefault(false)
+        ),
+        spread: Flag.Int("spread").pipe(
+          Flag.withDescription("Seconds before its sending that a batch's events happened in"),
+          Flag.withDefault(1)
+        ),
+        burst: Flag.Int("burst").pipe(
+          Flag.withDescription("As many events at once instead of a peak of so many seconds"),
+          Flag.withDefault(0)
+        )
+      },
+      (flags) =>
+        benchEvents({
+          seconds: flags.seconds,
+          connections: flags.connections,
+          rate: Option.getOrUndefined(flags.rate),
+          batch: flags.batch,
+          seed: flags.seed,
+          out: Option.getOrUndefined(flags.out),
+          kafka: flags.kafka,
+          known: flags.known,
+          spread: flags.spread,
+          burst: flags.burst
+        })
+    ).pipe(Command.withDescription("Event batches over HTTP from a load process")),
+    Command.make(
+      "webhooks",
+      {
+        events: Flag.Int("events").pipe(
+          Flag.withDescription("Events, each delivered to every endpoint"),
+          Flag.withDefault(500)
+        ),
+        endpoints: Flag.Int("endpoints").pipe(Flag.withDefault(10)),
+        seconds: load.seconds,
+        rate: Flag.Int("rate").pipe(
+          Flag.withDescription("Events a second of the part beside a hanging endpoint"),
+          Flag.withDefault(20)
+        ),
+        out: inputs.out
+      },
+      (flags) => benchWebhooks({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Deliveries a second to fast receivers, and latency beside one that hangs")),
+    Command.make(
+      "configuration",
+      {
+        processes: Flag.Int("processes").pipe(Flag.withDefault(5)),
+        writes: Flag.Int("writes").pipe(Flag.withDefault(300)),
+        seconds: Flag.Int("seconds").pipe(Flag.withDescription("Seconds of doing nothing"), Flag.withDefault(10)),
+        out: inputs.out
+      },
+      (flags) => benchConfiguration({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(
+      Command.withDescription("What a configuration write costs that every process sees, a read, and doing nothing")
+    ),
+    Command.make(
+      "access",
+      {
+        organizations: Flag.Int("organizations").pipe(Flag.withDefault(10_000)),
+        keys: Flag.Int("keys").pipe(Flag.withDescription("Of each organization"), Flag.withDefault(100)),
+        requests: Flag.Int("requests").pipe(Flag.withDescription("Of each kind of key"), Flag.withDefault(100_000)),
+        out: inputs.out
+      },
+      (flags) => benchAccess({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("What key, limits and quota cost a request, and keys at rest")),
+    Command.make(
+      "analytics",
+      {
+        events: Flag.Int("events").pipe(
+          Flag.withDescription("Searches and events together; 10,000,000 take some minutes"),
+          Flag.withDefault(1_000_000)
+        ),
+        queries: Flag.Int("queries").pipe(Flag.withDescription("Distinct queries"), Flag.withDefault(100_000)),
+        reads: Flag.Int("reads").pipe(Flag.withDefault(200)),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchAnalytics({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(
+      Command.withDescription("Whether a month's figures equal a recount by hand, and how long reading them takes")
+    ),
+    Command.make(
+      "replays",
+      {
+        events: Flag.Int("events").pipe(Flag.withDefault(300_000)),
+        seconds: load.seconds,
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) => benchReplays({ ...flags, out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("How long a replay and an erasure take, and how much later events show meanwhile")),
+    Command.make(
+      "suggestions",
+      {
+        queryCount: Flag.Int("query-count").pipe(
+          Flag.withDescription("Generated popular queries, each made by three visitors"),
+          Flag.withDefault(100_000)
+        ),
+        products: Flag.Int("products").pipe(Flag.withDefault(10_000)),
+        seconds: load.seconds,
+        rate: Flag.Int("rate").pipe(Flag.withDescription("Requests a second of the fixed part"), Flag.withDefault(500)),
+        queriesFile: Flag.String("queries-file").pipe(
+          Flag.withDescription("Queries with popularity, JSON lines (.gz too), for quality"),
+          Flag.optional
+        ),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) =>
+        benchSuggestions({
+          ...flags,
+          queriesFile: Option.getOrUndefined(flags.queriesFile),
+          out: Option.getOrUndefined(flags.out)
+        })
+    ).pipe(Command.withDescription("Completions over many popular queries: time, and how soon the wanted one comes")),
+    Command.make("package", { out: inputs.out }, (flags) =>
+      benchPackage({ out: Option.getOrUndefined(flags.out) })
+    ).pipe(Command.withDescription("Bytes of each entry of engine-sdk in a bundle")),
+    Command.make(
+      "vectors",
+      {
+        vectors: Flag.Int("vectors").pipe(
+          Flag.withDescription("Generated vectors of each kind"),
+          Flag.withDefault(20_000)
+        ),
+        dim: Flag.Int("dim").pipe(Flag.withDescription("Dimensions"), Flag.withDefault(384)),
+        queryCount: Flag.Int("query-count").pipe(Flag.withDefault(200)),
+        approximateFrom: Flag.Int("approximate-from").pipe(
+          Flag.withDescription("Vectors from which a segment gets an approximate index"),
+          Flag.withDefault(10_000)
+        ),
+        seed: inputs.seed,
+        out: inputs.out
+      },
+      (flags) =>
+        benchVectors({
+          vectors: flags.vectors,
+          dim: flags.dim,
+          queryCount: flags.queryCount,
+          approximateFrom: flags.approximateFrom,
+          seed: flags.seed,
+          out: Option.getOrUndefined(flags.out)
+        })
+    ).pipe(Command.withDescription("Vector search: approximate beside exact"))
   ])
 )
 
 export const command = Command.make("dowser").pipe(
   Command.withDescription("Hosted search that anyone can run: many tenants, one command"),
-  Command.withSubcommands([startCommand, streamsCommand, orgCommand, keysCommand, importCommand, exportCommand, backupCommand, restoreCommand, statusCommand, doctorCommand, benchCommand, kafkaCommand])
+  Command.withSubcommands([
+    startCommand,
+    streamsCommand,
+    orgCommand,
+    keysCommand,
+    importCommand,
+    exportCommand,
+    backupCommand,
+    restoreCommand,
+    statusCommand,
+    doctorCommand,
+    benchCommand,
+    kafkaCommand
+  ])
 )

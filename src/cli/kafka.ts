@@ -42,15 +42,21 @@ broker.session.timeout.ms=2000
 broker.heartbeat.interval.ms=500
 `
 
-
 const run = (file: string, args: ReadonlyArray<string>, cwd: string): string => {
   const result = spawnSync(file, [...args], { cwd, encoding: "utf8" })
-  if (result.error !== undefined) throw new StartRefused(`\`${file}\` cannot be run here: a broker needs Java 17 and Maven.`)
-  if (result.status !== 0) throw new StartRefused(`\`${file}\` failed: ${(result.stderr || result.stdout).trim().slice(-600)}`)
+  if (result.error !== undefined)
+    throw new StartRefused(`\`${file}\` cannot be run here: a broker needs Java 17 and Maven.`)
+  if (result.status !== 0)
+    throw new StartRefused(`\`${file}\` failed: ${(result.stderr || result.stdout).trim().slice(-600)}`)
   return result.stdout.trim()
 }
 
-export interface Broker { readonly address: string; readonly pid: number; readonly stop: () => Promise<void>; readonly exited: Promise<number | null> }
+export interface Broker {
+  readonly address: string
+  readonly pid: number
+  readonly stop: () => Promise<void>
+  readonly exited: Promise<number | null>
+}
 
 /** The folder under `folder` with the jars of a version, fetched (13 s) when it is not there. Throws `StartRefused`. */
 export const resolveJars = (folder: string, version: string, report: (text: string) => void): string => {
@@ -62,7 +68,19 @@ export const resolveJars = (folder: string, version: string, report: (text: stri
   const fresh = `${jars}.${process.pid}`
   mkdirSync(fresh)
   writeFileSync(join(fresh, "pom.xml"), pom)
-  run("mvn", ["-B", "-ntp", "-q", `-Dkafka.version=${version}`, "dependency:copy-dependencies", "-DincludeScope=runtime", `-DoutputDirectory=${fresh}`], fresh)
+  run(
+    "mvn",
+    [
+      "-B",
+      "-ntp",
+      "-q",
+      `-Dkafka.version=${version}`,
+      "dependency:copy-dependencies",
+      "-DincludeScope=runtime",
+      `-DoutputDirectory=${fresh}`
+    ],
+    fresh
+  )
   if (existsSync(jars)) rmSync(fresh, { recursive: true, force: true })
   else renameSync(fresh, jars)
   return jars
@@ -89,22 +107,71 @@ export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
   const port = options.port === 0 ? await freePort() : options.port
   const data = join(folder, "data")
   const file = join(folder, "server.properties")
-  writeFileSync(file, `${properties(port, controller, data)}\n${options.settings === undefined ? "" : options.settings.replaceAll("{port}", String(port)).replaceAll("{controller}", String(controller))}`)
+  writeFileSync(
+    file,
+    `${properties(port, controller, data)}\n${options.settings === undefined ? "" : options.settings.replaceAll("{port}", String(port)).replaceAll("{controller}", String(controller))}`
+  )
   const classpath = join(jars, "*")
   if (!existsSync(data) || readdirSync(data).length === 0) {
     options.report("Formatting the data folder")
-    const id = run("java", ["-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", classpath, "kafka.tools.StorageTool", "random-uuid"], folder).split("\n").pop() ?? ""
-    run("java", ["-Xmx128m", "-XX:TieredStopAtLevel=1", "-cp", classpath, "kafka.tools.StorageTool", "format", "-t", id, "-c", file], folder)
+    const id =
+      run(
+        "java",
+        ["-Xmx64m", "-XX:TieredStopAtLevel=1", "-cp", classpath, "kafka.tools.StorageTool", "random-uuid"],
+        folder
+      )
+        .split("\n")
+        .pop() ?? ""
+    run(
+      "java",
+      [
+        "-Xmx128m",
+        "-XX:TieredStopAtLevel=1",
+        "-cp",
+        classpath,
+        "kafka.tools.StorageTool",
+        "format",
+        "-t",
+        id,
+        "-c",
+        file
+      ],
+      folder
+    )
   }
   options.report("Starting the broker")
   const log = join(folder, "broker.log")
   writeFileSync(log, "")
-  const child = spawn("/bin/sh", ["-c", 'exec "$@" >>"$LOG" 2>&1', "dowser-kafka", "java",
-    "-Xms128m", "-Xmx384m", "-XX:+UseSerialGC", "-XX:MaxDirectMemorySize=128m", "-XX:ReservedCodeCacheSize=64m", "-XX:-UsePerfData", "-XX:+ExitOnOutOfMemoryError",
-    "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn", "-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info", "-cp", classpath, "kafka.Kafka", file
-  ], { cwd: folder, env: { ...process.env, LOG: log }, stdio: "ignore" })
+  const child = spawn(
+    "/bin/sh",
+    [
+      "-c",
+      'exec "$@" >>"$LOG" 2>&1',
+      "dowser-kafka",
+      "java",
+      "-Xms128m",
+      "-Xmx384m",
+      "-XX:+UseSerialGC",
+      "-XX:MaxDirectMemorySize=128m",
+      "-XX:ReservedCodeCacheSize=64m",
+      "-XX:-UsePerfData",
+      "-XX:+ExitOnOutOfMemoryError",
+      "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+      "-Dorg.slf4j.simpleLogger.log.kafka.server.KafkaRaftServer=info",
+      "-cp",
+      classpath,
+      "kafka.Kafka",
+      file
+    ],
+    { cwd: folder, env: { ...process.env, LOG: log }, stdio: "ignore" }
+  )
   let code: number | null | undefined
-  const exited = new Promise<number | null>((settle) => child.once("exit", (status) => { code = status; settle(status) }))
+  const exited = new Promise<number | null>((settle) =>
+    child.once("exit", (status) => {
+      code = status
+      settle(status)
+    })
+  )
   const stop = async () => {
     child.kill("SIGTERM")
     const timer = setTimeout(() => child.kill("SIGKILL"), 15_000)
@@ -112,7 +179,8 @@ export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
     clearTimeout(timer)
   }
   for (let waited_ms = 0; !readFileSync(log, "utf8").includes("Kafka Server started"); waited_ms += 50) {
-    if (code !== undefined) throw new StartRefused(`The broker ended while starting: ${readFileSync(log, "utf8").trim().slice(-600)}`)
+    if (code !== undefined)
+      throw new StartRefused(`The broker ended while starting: ${readFileSync(log, "utf8").trim().slice(-600)}`)
     if (waited_ms > 120_000) {
       await stop()
       throw new StartRefused("The broker was not ready within 120 s.")
@@ -122,10 +190,18 @@ export const startKafka = async (options: BrokerOptions): Promise<Broker> => {
   return { address: `127.0.0.1:${port}`, pid: child.pid ?? 0, stop, exited }
 }
 
-export const kafka = Effect.fn("cli.kafka")(function*(flags: { readonly folder: string; readonly port: number; readonly version: string; readonly json: boolean }) {
+export const kafka = Effect.fn("cli.kafka")(function* (flags: {
+  readonly folder: string
+  readonly port: number
+  readonly version: string
+  readonly json: boolean
+}) {
   const progress = makeProgress("Kafka")
   const broker = yield* Effect.acquireRelease(
-    Effect.tryPromise({ try: () => startKafka({ ...flags, report: progress.end }), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
+    Effect.tryPromise({
+      try: () => startKafka({ ...flags, report: progress.end }),
+      catch: (error) => (error instanceof StartRefused ? error : new StartRefused(String(error)))
+    }),
     (started) => Effect.promise(started.stop)
   )
   if (flags.json) process.stdout.write(`${JSON.stringify({ ready: true, brokers: broker.address })}\n`)

@@ -1,4 +1,7 @@
-/** Progress of long work: one line that is rewritten on a terminal, a line every two seconds elsewhere. Standard error only. */
+/**
+ * Progress of long work: one line that is rewritten on a terminal, a line every two seconds elsewhere. Standard error
+ * only.
+ */
 export interface Progress {
   readonly step: (done: number, total?: number) => void
   readonly end: (text: string) => void
@@ -20,6 +23,8 @@ export const makeProgress = (label: string): Progress => {
       last = now
       process.stderr.write(isTerminal ? `\r${line(done, total)}` : `${line(done, total)}\n`)
     },
-    end: (text) => { process.stderr.write(isTerminal ? `\r${text}${" ".repeat(30)}\n` : `${text}\n`) }
+    end: (text) => {
+      process.stderr.write(isTerminal ? `\r${text}${" ".repeat(30)}\n` : `${text}\n`)
+    }
   }
 }

@@ -1,4 +1,7 @@
-/** `dowser start`: boots the embedded stack, or one process of a distributed one, fills the demo once, prints where it listens, and runs until it is told to stop. */
+/**
+ * `dowser start`: boots the embedded stack, or one process of a distributed one, fills the demo once, prints where it
+ * listens, and runs until it is told to stop.
+ */
 import { createServer } from "node:net"
 import { join } from "node:path"
 import { Context, Effect, Layer } from "effect"
@@ -21,22 +24,39 @@ const assertPortFree = (host: string, port: number) =>
   Effect.callback<void, StartRefused>((resume) => {
     const probe = createServer()
     probe.once("error", (error: Error & { readonly code?: string }) =>
-      resume(Effect.fail(new StartRefused(error.code === "EADDRINUSE" ? `Port ${port} on ${host} is taken; choose another with --port.` : `Cannot listen on ${host}:${port}: ${error.message}.`))))
+      resume(
+        Effect.fail(
+          new StartRefused(
+            error.code === "EADDRINUSE"
+              ? `Port ${port} on ${host} is taken; choose another with --port.`
+              : `Cannot listen on ${host}:${port}: ${error.message}.`
+          )
+        )
+      )
+    )
     probe.listen(port, host, () => probe.close(() => resume(Effect.void)))
   })
 
-const say = (text: string) => Effect.sync(() => { process.stderr.write(`${text}\n`) })
+const say = (text: string) =>
+  Effect.sync(() => {
+    process.stderr.write(`${text}\n`)
+  })
 const demoCollection = "products"
 
-interface Prepared { readonly organization_id?: string; readonly full_key?: string; readonly search_key?: string }
+interface Prepared {
+  readonly organization_id?: string
+  readonly full_key?: string
+  readonly search_key?: string
+}
 
 /** The first start makes the organization and shows its keys; later ones only find it. */
-const prepareOrganization = Effect.fnUntraced(function*(folder: DataFolder, isDemo: boolean) {
+const prepareOrganization = Effect.fnUntraced(function* (folder: DataFolder, isDemo: boolean) {
   const access = yield* Access
   const [existing] = yield* access.organizations
   if (!folder.isFresh() && existing !== undefined) return { organization_id: existing.id } satisfies Prepared
   // A start that was killed before it could show its keys left an organization whose keys nobody knows: begin again.
-  for (const key of existing === undefined ? [] : access.listKeys(existing.id)) yield* Effect.orDie(access.revokeKey(key.organization_id, key.id))
+  for (const key of existing === undefined ? [] : access.listKeys(existing.id))
+    yield* Effect.orDie(access.revokeKey(key.organization_id, key.id))
   const made: Prepared = yield* createWithKeys(isDemo ? "Demo" : "Main", "unlimited", 0)
   return made
 })
@@ -44,8 +64,10 @@ const prepareOrganization = Effect.fnUntraced(function*(folder: DataFolder, isDe
 /** Loaded only when asked for: the embedded stack needs no Kafka client. */
 const distributedRuntime = Effect.promise(() => import("../runtime/distributed.ts"))
 
-/** Several processes start over one database: what is there is left alone, and one of them makes the first organization. */
-const prepareShared = Effect.gen(function*() {
+/**
+ * Several processes start over one database: what is there is left alone, and one of them makes the first organization.
+ */
+const prepareShared = Effect.gen(function* () {
   const [existing] = yield* (yield* Access).organizations
   if (existing !== undefined) return { organization_id: existing.id } satisfies Prepared
   const { claimFirstOrganization } = yield* distributedRuntime
@@ -53,7 +75,7 @@ const prepareShared = Effect.gen(function*() {
   return made
 })
 
-const prepareDemo = Effect.fnUntraced(function*(folder: DataFolder, config: ServerConfig, prepared: Prepared) {
+const prepareDemo = Effect.fnUntraced(function* (folder: DataFolder, config: ServerConfig, prepared: Prepared) {
   const demo = yield* Demo
   const file = join(folder.path, "demo.json")
   const record = readDemoRecord(file)
@@ -65,8 +87,15 @@ const prepareDemo = Effect.fnUntraced(function*(folder: DataFolder, config: Serv
     writeDemoRecord(file, { organization_id: organizationId, collection: demoCollection, is_seeded: false })
     const started = performance.now()
     const bars = { products: makeProgress("Demo catalogue"), events: makeProgress("Demo visitors ") }
-    const seeded = yield* seedDemo({ organizationId, collection: demoCollection, products: config.demoProducts, report: (part, done, total) => bars[part].step(done, total) })
-    bars.events.end(`Demo shop ready: ${seeded.products.toLocaleString("en")} products, ${seeded.events.toLocaleString("en")} visitor events, ${((performance.now() - started) / 1000).toFixed(1)} s`)
+    const seeded = yield* seedDemo({
+      organizationId,
+      collection: demoCollection,
+      products: config.demoProducts,
+      report: (part, done, total) => bars[part].step(done, total)
+    })
+    bars.events.end(
+      `Demo shop ready: ${seeded.products.toLocaleString("en")} products, ${seeded.events.toLocaleString("en")} visitor events, ${((performance.now() - started) / 1000).toFixed(1)} s`
+    )
     writeDemoRecord(file, { organization_id: organizationId, collection: demoCollection, is_seeded: true })
   }
   yield* demo.open(organizationId, demoCollection)
@@ -74,55 +103,109 @@ const prepareDemo = Effect.fnUntraced(function*(folder: DataFolder, config: Serv
 
 const readyLine = (config: ServerConfig, base: string, prepared: Prepared) =>
   JSON.stringify({
-    ready: true, base_url: `${base}/v1`, gateway_url: `${base}/api/v1`, console_url: `${base}/console`, ...prepared,
-    ...(prepared.full_key === undefined && prepared.organization_id !== undefined ? { keys_hint: `dowser keys create --organization ${prepared.organization_id} --scope full --data-dir ${config.dataDir}` } : {})
+    ready: true,
+    base_url: `${base}/v1`,
+    gateway_url: `${base}/api/v1`,
+    console_url: `${base}/console`,
+    ...prepared,
+    ...(prepared.full_key === undefined && prepared.organization_id !== undefined
+      ? {
+          keys_hint: `dowser keys create --organization ${prepared.organization_id} --scope full --data-dir ${config.dataDir}`
+        }
+      : {})
   })
 
 const welcome = (base: string, prepared: Prepared, hasDemo: boolean): string => {
   const { full_key, organization_id, search_key } = prepared
-  const keys = full_key === undefined
-    ? `  Keys         as printed on the first start; new ones: npm run dowser -- keys create --organization ${organization_id} --scope full`
-    : `  Full key     ${full_key}\n  Search key   ${search_key}\n               (shown once; only hashes are kept)`
+  const keys =
+    full_key === undefined
+      ? `  Keys         as printed on the first start; new ones: npm run dowser -- keys create --organization ${organization_id} --scope full`
+      : `  Full key     ${full_key}\n  Search key   ${search_key}\n               (shown once; only hashes are kept)`
   const secret = full_key ?? "YOUR_FULL_KEY"
   const searchable = search_key ?? "YOUR_SEARCH_KEY"
-  const curl = !hasDemo ? `  curl '${base}/v1/collections' -H 'X-SVC-API-KEY: ${secret}'` : [
-    `  curl '${base}/v1/collections/${demoCollection}/documents/search?q=wireles+hedphones&query_by=title,brand&filter_by=price:<200&facet_by=brand' -H 'X-SVC-API-KEY: ${searchable}'`,
-    `  curl '${base}/v1/events' -H 'X-SVC-API-KEY: ${searchable}' -d '{"events":[{"type":"click","collection":"${demoCollection}","document_id":"p1","q":"headphones","session_id":"me"}]}'`,
-    `  curl "${base}/v1/analytics/metrics/queries?from=$(date -u +%F)&to=$(date -u +%F)&limit=5" -H 'X-SVC-API-KEY: ${secret}'`
-  ].join("\n\n")
+  const curl = !hasDemo
+    ? `  curl '${base}/v1/collections' -H 'X-SVC-API-KEY: ${secret}'`
+    : [
+        `  curl '${base}/v1/collections/${demoCollection}/documents/search?q=wireles+hedphones&query_by=title,brand&filter_by=price:<200&facet_by=brand' -H 'X-SVC-API-KEY: ${searchable}'`,
+        `  curl '${base}/v1/events' -H 'X-SVC-API-KEY: ${searchable}' -d '{"events":[{"type":"click","collection":"${demoCollection}","document_id":"p1","q":"headphones","session_id":"me"}]}'`,
+        `  curl "${base}/v1/analytics/metrics/queries?from=$(date -u +%F)&to=$(date -u +%F)&limit=5" -H 'X-SVC-API-KEY: ${secret}'`
+      ].join("\n\n")
   return `\nDowser is ready.\n\n${hasDemo ? `  Demo page    ${base}/\n` : ""}  API          ${base}/v1\n  Reference    ${base}/docs\n  Organization ${organization_id ?? "another process is making the first one"}\n${keys}\n\nTry:\n\n${curl}\n`
 }
 
-export const start = Effect.fn("start")(function*(config: ServerConfig, distributed: DistributedConfig, secrets: GivenSecrets) {
-  if (config.mode === "embedded" && config.engine === "none") return yield* Effect.fail(new StartRefused("--engine none is for --mode distributed, where another process has the engine."))
+export const start = Effect.fn("start")(function* (
+  config: ServerConfig,
+  distributed: DistributedConfig,
+  secrets: GivenSecrets
+) {
+  if (config.mode === "embedded" && config.engine === "none")
+    return yield* Effect.fail(
+      new StartRefused("--engine none is for --mode distributed, where another process has the engine.")
+    )
   yield* assertPortFree(config.host, config.port)
   collectorGivesWay()
   const folder = yield* Effect.acquireRelease(
-    Effect.try({ try: () => openDataFolder(config.dataDir, dataVersion, secrets), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
+    Effect.try({
+      try: () => openDataFolder(config.dataDir, dataVersion, secrets),
+      catch: (error) => (error instanceof StartRefused ? error : new StartRefused(String(error)))
+    }),
     (opened) => Effect.sync(opened.release)
   )
   const weights = parseWeights(config.weights)
   if (typeof weights === "string") return yield* Effect.fail(new StartRefused(`--weights: ${weights}`))
-  const logSpace = { ...(config.logMegabytesMax > 0 ? { bytesMax: config.logMegabytesMax * 1024 * 1024 } : {}), reserveBytes: config.diskReserveMegabytes * 1024 * 1024 }
-  const trustedProxies = config.trustedProxies.split(",").map((range) => range.trim()).filter((range) => range !== "")
+  const logSpace = {
+    ...(config.logMegabytesMax > 0 ? { bytesMax: config.logMegabytesMax * 1024 * 1024 } : {}),
+    reserveBytes: config.diskReserveMegabytes * 1024 * 1024
+  }
+  const trustedProxies = config.trustedProxies
+    .split(",")
+    .map((range) => range.trim())
+    .filter((range) => range !== "")
   const badRange = trustedProxies.find((range) => parseCidr(range) === undefined)
-  if (badRange !== undefined) return yield* Effect.fail(new StartRefused(`--trusted-proxies: \`${badRange}\` is not an address or a CIDR range.`))
-  if (config.countryHeader !== undefined && trustedProxies.length === 0) return yield* Effect.fail(new StartRefused("--country-header: only proxies that are named with --trusted-proxies are believed."))
-  if (config.connectionsMax < 1 || config.connectionsPerAddressMax < 1) return yield* Effect.fail(new StartRefused("--connections-max and --connections-per-address-max: at least 1."))
-  if (config.requestMegabytesMax < 1) return yield* Effect.fail(new StartRefused("--request-megabytes-max: at least 1."))
-  const listening = { host: config.host, port: config.port, trustedProxies, requestBytesMax: config.requestMegabytesMax * 1024 * 1024, connectionsMax: config.connectionsMax, connectionsPerAddressMax: config.connectionsPerAddressMax, countryHeader: config.countryHeader }
-  const options = { weights, serviceDomain: config.serviceDomain, logSpace, countryHeader: config.countryHeader?.toLowerCase(), allowPrivateAddresses: config.allowPrivateAddresses }
+  if (badRange !== undefined)
+    return yield* Effect.fail(new StartRefused(`--trusted-proxies: \`${badRange}\` is not an address or a CIDR range.`))
+  if (config.countryHeader !== undefined && trustedProxies.length === 0)
+    return yield* Effect.fail(
+      new StartRefused("--country-header: only proxies that are named with --trusted-proxies are believed.")
+    )
+  if (config.connectionsMax < 1 || config.connectionsPerAddressMax < 1)
+    return yield* Effect.fail(new StartRefused("--connections-max and --connections-per-address-max: at least 1."))
+  if (config.requestMegabytesMax < 1)
+    return yield* Effect.fail(new StartRefused("--request-megabytes-max: at least 1."))
+  const listening = {
+    host: config.host,
+    port: config.port,
+    trustedProxies,
+    requestBytesMax: config.requestMegabytesMax * 1024 * 1024,
+    connectionsMax: config.connectionsMax,
+    connectionsPerAddressMax: config.connectionsPerAddressMax,
+    countryHeader: config.countryHeader
+  }
+  const options = {
+    weights,
+    serviceDomain: config.serviceDomain,
+    logSpace,
+    countryHeader: config.countryHeader?.toLowerCase(),
+    allowPrivateAddresses: config.allowPrivateAddresses
+  }
   const stack = yield* config.mode === "embedded"
     ? Layer.build(layerServer(listening).pipe(Layer.provideMerge(layerEmbedded(folder, options))))
-    : Layer.build(layerServer(listening).pipe(Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, options))))
+    : Layer.build(
+        layerServer(listening).pipe(
+          Layer.provideMerge((yield* distributedRuntime).layerDistributed(folder, distributed, config.engine, options))
+        )
+      )
   const base = `http://${config.host === "0.0.0.0" || config.host === "::" ? "127.0.0.1" : config.host}:${config.port}`
   folder.announce(base)
-  const prepared = yield* Effect.provide(Effect.gen(function*() {
-    if (config.mode === "distributed") return yield* prepareShared
-    const organization = yield* prepareOrganization(folder, config.demo)
-    yield* prepareDemo(folder, config, organization)
-    return organization
-  }), stack)
+  const prepared = yield* Effect.provide(
+    Effect.gen(function* () {
+      if (config.mode === "distributed") return yield* prepareShared
+      const organization = yield* prepareOrganization(folder, config.demo)
+      yield* prepareDemo(folder, config, organization)
+      return organization
+    }),
+    stack
+  )
   if (config.json) process.stdout.write(`${readyLine(config, base, prepared)}\n`)
   else yield* say(welcome(base, prepared, Context.get(stack, Demo).shop() !== undefined))
   folder.markInitialized()

@@ -7,10 +7,20 @@ import { dataVersion } from "../migrations/index.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { openDataFolder, StartRefused } from "../runtime/data-folder.ts"
 
-export const streams = Effect.fn("cli.streams")(function*(flags: { readonly dataDir: string; readonly json: boolean; readonly lease_ms: number; readonly names: ReadonlyArray<string>; readonly config: DistributedConfig; readonly weights: string }) {
+export const streams = Effect.fn("cli.streams")(function* (flags: {
+  readonly dataDir: string
+  readonly json: boolean
+  readonly lease_ms: number
+  readonly names: ReadonlyArray<string>
+  readonly config: DistributedConfig
+  readonly weights: string
+}) {
   // For the snapshots of its state; held like any data folder, since two processes would write into each other's.
   const folder = yield* Effect.acquireRelease(
-    Effect.try({ try: () => openDataFolder(flags.dataDir, dataVersion), catch: (error) => error instanceof StartRefused ? error : new StartRefused(String(error)) }),
+    Effect.try({
+      try: () => openDataFolder(flags.dataDir, dataVersion),
+      catch: (error) => (error instanceof StartRefused ? error : new StartRefused(String(error)))
+    }),
     (opened) => Effect.sync(opened.release)
   )
   const weights = parseWeights(flags.weights)
@@ -23,5 +33,13 @@ export const streams = Effect.fn("cli.streams")(function*(flags: { readonly data
     if (flags.json) process.stdout.write(`${JSON.stringify({ ready: true, member })}\n`)
     else process.stderr.write(`Processors run here as ${member}.\n`)
   })
-  return yield* runStreamsProcess({ config: flags.config, names: flags.names, statePath: join(folder.path, "streams"), member, weights, lease_ms: flags.lease_ms, ready })
+  return yield* runStreamsProcess({
+    config: flags.config,
+    names: flags.names,
+    statePath: join(folder.path, "streams"),
+    member,
+    weights,
+    lease_ms: flags.lease_ms,
+    ready
+  })
 }, Effect.provide(Identifiers.layer))

@@ -1,16 +1,26 @@
-/** What a write of configuration names: one row of one kind, which a room reads for the audit log (`audited` in its `room.ts`). */
+/**
+ * What a write of configuration names: one row of one kind, which a room reads for the audit log (`audited` in its
+ * `room.ts`).
+ */
 export type ConfigurationKind = string
 
 /** The row, as its room knows it inside an organization. */
-export interface Subject { readonly organizationId: string; readonly id: string }
-export interface Change extends Subject { readonly kind: ConfigurationKind }
+export interface Subject {
+  readonly organizationId: string
+  readonly id: string
+}
+export interface Change extends Subject {
+  readonly kind: ConfigurationKind
+}
 
 /** Each subject once, by kind, in the order of the first change. O(changes). */
-export const subjectsByKind = (changes: ReadonlyArray<Change>): ReadonlyMap<ConfigurationKind, ReadonlyArray<Subject>> => {
+export const subjectsByKind = (
+  changes: ReadonlyArray<Change>
+): ReadonlyMap<ConfigurationKind, ReadonlyArray<Subject>> => {
   const kinds = new Map<ConfigurationKind, Map<string, Subject>>()
   for (const { id, kind, organizationId } of changes) {
     let subjects = kinds.get(kind)
-    if (subjects === undefined) kinds.set(kind, subjects = new Map())
+    if (subjects === undefined) kinds.set(kind, (subjects = new Map()))
     subjects.set(JSON.stringify([organizationId, id]), { organizationId, id })
   }
   return new Map([...kinds].map(([kind, subjects]) => [kind, [...subjects.values()]]))

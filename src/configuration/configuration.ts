@@ -1,7 +1,8 @@
 /**
- * Configuration as every request sees it (design part 7): rows in Postgres, in the memory of the rooms that need them. A
- * write is answered when every process has it, so that the next request sees it wherever it arrives; a read asks nobody.
- * Here the service and its adapter for a single process; `configuration-postgres.ts` is that for one of several.
+ * Configuration as every request sees it (design part 7): rows in Postgres, in the memory of the rooms that need them.
+ * A write is answered when every process has it, so that the next request sees it wherever it arrives; a read asks
+ * nobody. Here the service and its adapter for a single process; `configuration-postgres.ts` is that for one of
+ * several.
  */
 import { Context, Effect, Layer, Semaphore } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -14,59 +15,106 @@ import { type Load, makeRooms } from "./rooms.ts"
 import type { RowReaders } from "../audit/subjects.ts"
 
 /**
- * Decision: a process that does not reach Postgres goes on with what it remembers for one minute after the last moment at
- * which that was certainly current, then answers 503. As long as Postgres is away for all of an installation nothing can
- * be written, so nothing is stale; a single process that is cut off cannot tell, and for at most this minute honours a key
- * that was revoked meanwhile. A minute is what a database takes to fail over, and short for a key that was stolen.
+ * Decision: a process that does not reach Postgres goes on with what it remembers for one minute after the last moment
+ * at which that was certainly current, then answers 503. As long as Postgres is away for all of an installation nothing
+ * can be written, so nothing is stale; a single process that is cut off cannot tell, and for at most this minute
+ * honours a key that was revoked meanwhile. A minute is what a database takes to fail over, and short for a key that
+ * was stolen.
  */
 export const SERVED_WITHOUT_POSTGRES_MS = 60_000
 
-export const unreadable = () => new ConfigurationUnavailable({ message: "The configuration cannot be read at the moment, and what this server remembers of it is too old to answer by; send the request again.", retry_after_s: 5 })
+export const unreadable = () =>
+  new ConfigurationUnavailable({
+    message:
+      "The configuration cannot be read at the moment, and what this server remembers of it is too old to answer by; send the request again.",
+    retry_after_s: 5
+  })
 
 export interface ConfigurationShape {
   /** Whether memory has every write that was answered before this moment. The whole cost of a read: a comparison. */
   readonly isCurrent: () => boolean
-  /** Settles when memory has every write that was answered before the call: asks Postgres where `isCurrent` does not hold. */
+  /**
+   * Settles when memory has every write that was answered before the call: asks Postgres where `isCurrent` does not
+   * hold.
+   */
   readonly current: Effect.Effect<void, ConfigurationUnavailable>
-  /** Rows that a `load` could not take in: it notes them here and goes on, so that they are their organization's matter alone. */
+  /**
+   * Rows that a `load` could not take in: it notes them here and goes on, so that they are their organization's matter
+   * alone.
+   */
   readonly damages: Damages
-  /** From here on `load` is called for what changes; once before this settles, for all rows. Never from two fibers at a time. */
+  /**
+   * From here on `load` is called for what changes; once before this settles, for all rows. Never from two fibers at a
+   * time.
+   */
   readonly keep: (kind: ConfigurationKind, load: Load) => Effect.Effect<void>
   /**
-   * Runs the effect in a transaction, reads the changed row into memory here and everywhere, then answers. The rooms do not
-   * write to memory themselves. What changed is in the audit log, in the same transaction. ConfigurationUnavailable when it is stored and not everybody could be asked.
-   * Cost: a transaction, four statements of the audit log and a point read; among several processes also one notification to each and the slowest one's
-   * point read, at most a lease for one that is gone, two for one that cannot read. Writes of an installation commit one at a time.
+   * Runs the effect in a transaction, reads the changed row into memory here and everywhere, then answers. The rooms do
+   * not write to memory themselves. What changed is in the audit log, in the same transaction. ConfigurationUnavailable
+   * when it is stored and not everybody could be asked. Cost: a transaction, four statements of the audit log and a
+   * point read; among several processes also one notification to each and the slowest one's point read, at most a lease
+   * for one that is gone, two for one that cannot read. Writes of an installation commit one at a time.
    */
-  readonly write: <A, E>(change: Change, effect: Effect.Effect<A, E>) => Effect.Effect<A, E | SqlError.SqlError | ConfigurationUnavailable>
+  readonly write: <A, E>(
+    change: Change,
+    effect: Effect.Effect<A, E>
+  ) => Effect.Effect<A, E | SqlError.SqlError | ConfigurationUnavailable>
 }
 
-export class Configuration extends Context.Service<Configuration, ConfigurationShape>()("dowser/configuration/Configuration") {
+export class Configuration extends Context.Service<Configuration, ConfigurationShape>()(
+  "dowser/configuration/Configuration"
+) {
   /** No other process writes to this database: no version, no lease, nobody to wait for. */
-  static readonly layerEmbedded: Layer.Layer<Configuration, never, Identifiers | RowReaders | SqlClient.SqlClient> = Layer.effect(Configuration, Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
-    const audit = yield* makeAuditRecorder
-    const rooms = makeRooms()
-    const reading = yield* Semaphore.make(1)
-    /** Since when (monotonic ms) a row may have been written that could not be read. */
-    let doubtfulSince: number | undefined
+  static readonly layerEmbedded: Layer.Layer<Configuration, never, Identifiers | RowReaders | SqlClient.SqlClient> =
+    Layer.effect(
+      Configuration,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const audit = yield* makeAuditRecorder
+        const rooms = makeRooms()
+        const reading = yield* Semaphore.make(1)
+        /** Since when (monotonic ms) a row may have been written that could not be read. */
+        let doubtfulSince: number | undefined
 
-    const load = (changes: ReadonlyArray<Change> | "all") => reading.withPermits(1)(Effect.matchCauseEffect(rooms.load(changes), {
-      onSuccess: () => Effect.sync(() => { if (changes === "all") doubtfulSince = undefined }),
-      onFailure: (cause) => Effect.suspend(() => {
-        const isNew = doubtfulSince === undefined
-        doubtfulSince ??= performance.now()
-        return isNew ? Effect.logError("Configuration was written and could not be read again; tried with the next request", cause) : Effect.void
+        const load = (changes: ReadonlyArray<Change> | "all") =>
+          reading.withPermits(1)(
+            Effect.matchCauseEffect(rooms.load(changes), {
+              onSuccess: () =>
+                Effect.sync(() => {
+                  if (changes === "all") doubtfulSince = undefined
+                }),
+              onFailure: (cause) =>
+                Effect.suspend(() => {
+                  const isNew = doubtfulSince === undefined
+                  doubtfulSince ??= performance.now()
+                  return isNew
+                    ? Effect.logError(
+                        "Configuration was written and could not be read again; tried with the next request",
+                        cause
+                      )
+                    : Effect.void
+                })
+            })
+          )
+        return Configuration.of({
+          damages: rooms.damages,
+          isCurrent: () => doubtfulSince === undefined,
+          current: Effect.suspend(() =>
+            doubtfulSince === undefined
+              ? Effect.void
+              : Effect.flatMap(load("all"), () =>
+                  doubtfulSince === undefined || performance.now() - doubtfulSince < SERVED_WITHOUT_POSTGRES_MS
+                    ? Effect.void
+                    : Effect.fail(unreadable())
+                )
+          ),
+          keep: (kind, room) => reading.withPermits(1)(Effect.orDie(rooms.keep(kind, room))),
+          // Also read after a failure: of a commit that was cut off nobody knows whether it happened.
+          write: (change, effect) =>
+            Effect.uninterruptible(
+              Effect.onExit(sql.withTransaction(audit.recorded(change, effect)), () => load([change]))
+            )
+        })
       })
-    }))
-    return Configuration.of({
-      damages: rooms.damages,
-      isCurrent: () => doubtfulSince === undefined,
-      current: Effect.suspend(() => doubtfulSince === undefined ? Effect.void : Effect.flatMap(load("all"), () =>
-        doubtfulSince === undefined || performance.now() - doubtfulSince < SERVED_WITHOUT_POSTGRES_MS ? Effect.void : Effect.fail(unreadable()))),
-      keep: (kind, room) => reading.withPermits(1)(Effect.orDie(rooms.keep(kind, room))),
-      // Also read after a failure: of a commit that was cut off nobody knows whether it happened.
-      write: (change, effect) => Effect.uninterruptible(Effect.onExit(sql.withTransaction(audit.recorded(change, effect)), () => load([change])))
-    })
-  }))
+    )
 }

@@ -1,10 +1,13 @@
 /**
- * Rows of configuration that could not be loaded, each a matter of its organization alone: its requests are refused with the
- * reason, everybody else's are not. A row is found again, or found well, whenever it is read.
+ * Rows of configuration that could not be loaded, each a matter of its organization alone: its requests are refused
+ * with the reason, everybody else's are not. A row is found again, or found well, whenever it is read.
  */
 import type { ConfigurationKind, Subject } from "./change.ts"
 
-export interface Damage { readonly organizationId: string; /** One sentence. */ readonly reason: string }
+export interface Damage {
+  readonly organizationId: string
+  /** One sentence. */ readonly reason: string
+}
 
 export class Damages {
   /** By organization, then by place. Empty in an installation that is well: asking costs a look into an empty map. */
@@ -13,12 +16,14 @@ export class Damages {
   /** Before the rows of `subjects` are read (again). */
   forget(kind: ConfigurationKind, subjects: ReadonlyArray<Subject> | "all"): void {
     if (this.#found.size === 0) return
-    if (subjects !== "all") return subjects.forEach(({ id, organizationId }) => this.#remove(organizationId, `${kind}/${id}`))
-    for (const [organizationId, places] of this.#found) for (const place of places.keys()) if (place.startsWith(`${kind}/`)) this.#remove(organizationId, place)
+    if (subjects !== "all")
+      return subjects.forEach(({ id, organizationId }) => this.#remove(organizationId, `${kind}/${id}`))
+    for (const [organizationId, places] of this.#found)
+      for (const place of places.keys()) if (place.startsWith(`${kind}/`)) this.#remove(organizationId, place)
   }
   note(kind: ConfigurationKind, { id, organizationId }: Subject, reason: string): void {
     let places = this.#found.get(organizationId)
-    if (places === undefined) this.#found.set(organizationId, places = new Map())
+    if (places === undefined) this.#found.set(organizationId, (places = new Map()))
     places.set(`${kind}/${id}`, reason)
   }
   /** Why the organization is refused; undefined where it is not. O(1). */
@@ -27,7 +32,9 @@ export class Damages {
     return undefined
   }
   list(): ReadonlyArray<Damage> {
-    return [...this.#found].flatMap(([organizationId, places]) => [...places.values()].map((reason) => ({ organizationId, reason })))
+    return [...this.#found].flatMap(([organizationId, places]) =>
+      [...places.values()].map((reason) => ({ organizationId, reason }))
+    )
   }
   #remove(organizationId: string, place: string): void {
     const places = this.#found.get(organizationId)

@@ -1,12 +1,18 @@
 /**
- * Whom a write waits for, and how long. A lease is a row that its process renews. No wall clock is compared with another:
- * the holder counts its lease from the moment it sent the renewal, whoever waits counts from the moment it first saw that
- * renewal, which is later; so a lease is over for its holder before anybody may end it.
+ * Whom a write waits for, and how long. A lease is a row that its process renews. No wall clock is compared with
+ * another: the holder counts its lease from the moment it sent the renewal, whoever waits counts from the moment it
+ * first saw that renewal, which is later; so a lease is over for its holder before anybody may end it.
  */
 
 /** `process` names one holding of a lease: a process that lost its lease comes back under another name. */
-export interface LeaseRow { readonly process: string; /** Newest version of which it has every change. */ readonly confirmed: number; readonly renewals: number }
-export interface Observed extends LeaseRow { /** Monotonic ms: when this renewal was first seen. */ readonly seenAt: number }
+export interface LeaseRow {
+  readonly process: string
+  /** Newest version of which it has every change. */ readonly confirmed: number
+  readonly renewals: number
+}
+export interface Observed extends LeaseRow {
+  /** Monotonic ms: when this renewal was first seen. */ readonly seenAt: number
+}
 
 export const LEASE_MS = 1_000
 /** For clocks that do not run alike: a twentieth, where quartz is off by a ten-thousandth. */
@@ -16,19 +22,33 @@ const CLOCK_SHARE = 0.05
 export const leaseEnd = (sentAt: number, lease_ms: number): number => sentAt + lease_ms * (1 - CLOCK_SHARE)
 
 /** `now`: after the rows were read. Rows that are gone are forgotten. */
-export const observe = (known: ReadonlyMap<string, Observed>, rows: ReadonlyArray<LeaseRow>, now: number): ReadonlyMap<string, Observed> =>
-  new Map(rows.map((row) => {
-    const before = known.get(row.process)
-    return [row.process, { ...row, seenAt: before?.renewals === row.renewals ? before.seenAt : now }]
-  }))
+export const observe = (
+  known: ReadonlyMap<string, Observed>,
+  rows: ReadonlyArray<LeaseRow>,
+  now: number
+): ReadonlyMap<string, Observed> =>
+  new Map(
+    rows.map((row) => {
+      const before = known.get(row.process)
+      return [row.process, { ...row, seenAt: before?.renewals === row.renewals ? before.seenAt : now }]
+    })
+  )
 
 /** Leases that their holders have given up or lost: nobody need wait for them. */
-export const ended = (observed: ReadonlyMap<string, Observed>, now: number, lease_ms: number): ReadonlyArray<Observed> =>
-  [...observed.values()].filter(({ seenAt }) => now - seenAt >= lease_ms)
+export const ended = (
+  observed: ReadonlyMap<string, Observed>,
+  now: number,
+  lease_ms: number
+): ReadonlyArray<Observed> => [...observed.values()].filter(({ seenAt }) => now - seenAt >= lease_ms)
 
 /** Leases that do not have a version yet, by their rows or by what was heard since. */
-export const unconfirmed = (observed: ReadonlyMap<string, Observed>, heard: ReadonlyMap<string, number>, version: number): ReadonlyArray<Observed> =>
+export const unconfirmed = (
+  observed: ReadonlyMap<string, Observed>,
+  heard: ReadonlyMap<string, number>,
+  version: number
+): ReadonlyArray<Observed> =>
   [...observed.values()].filter(({ confirmed, process }) => Math.max(confirmed, heard.get(process) ?? 0) < version)
 
 /** A process that knows of a change and cannot read it lets its lease end, or writes would wait for it for ever. */
-export const mayRenew = (behindSince: number | undefined, now: number, lease_ms: number): boolean => behindSince === undefined || now - behindSince < lease_ms
+export const mayRenew = (behindSince: number | undefined, now: number, lease_ms: number): boolean =>
+  behindSince === undefined || now - behindSince < lease_ms

@@ -1,8 +1,8 @@
 /**
- * Attempts to sign in, by quarters of an hour of the clock; counted together by all processes. Who knows an account's name
- * must not be able to lock its owner out, so what locks is an account from one network, and a network; an account that is
- * tried from many networks is slowed instead, but for networks from which somebody has signed in to it. An attempt that was
- * right is given back; wrong ones stay until the window turns.
+ * Attempts to sign in, by quarters of an hour of the clock; counted together by all processes. Who knows an account's
+ * name must not be able to lock its owner out, so what locks is an account from one network, and a network; an account
+ * that is tried from many networks is slowed instead, but for networks from which somebody has signed in to it. An
+ * attempt that was right is given back; wrong ones stay until the window turns.
  *
  * While Postgres is away a process lets pass at most one window's attempts of its own; nobody signs in then anyway.
  * Bound: `NAMES_MAX` names of each kind in memory, by their hashes, and as many pairs of accounts and known networks.
@@ -14,7 +14,9 @@ import { networkOf } from "../ports/network-address.ts"
 
 const WINDOW_MS = 15 * 60_000
 const NAMES_MAX = 10_000
-/** `pair`: of one account from one network; `network`: whatever the account; `account`: from all networks, more is slow. */
+/**
+ * `pair`: of one account from one network; `network`: whatever the account; `account`: from all networks, more is slow.
+ */
 const limits = { pair: 10, network: 50, account: 100 } as const
 type Kind = keyof typeof limits
 /** What a slow attempt waits for before it is looked at. */
@@ -34,40 +36,61 @@ export interface SignInAttempts {
 const hashOf = (name: string): string => createHash("sha256").update(name).digest("base64url")
 const pairOf = (account: string, address: string): string => `${account}\n${networkOf(address)}`
 
-export const makeSignInAttempts = Effect.gen(function*() {
+export const makeSignInAttempts = Effect.gen(function* () {
   const counters = yield* Counters
-  const open = (kind: Kind) => counters.open({ kind: `sign_in_${kind}`, isDurable: false, entriesMax: NAMES_MAX, creditMax: limits[kind], kept_ms: WINDOW_MS })
-  const opened: Readonly<Record<Kind, Counter>> = { pair: yield* open("pair"), network: yield* open("network"), account: yield* open("account") }
+  const open = (kind: Kind) =>
+    counters.open({
+      kind: `sign_in_${kind}`,
+      isDurable: false,
+      entriesMax: NAMES_MAX,
+      creditMax: limits[kind],
+      kept_ms: WINDOW_MS
+    })
+  const opened: Readonly<Record<Kind, Counter>> = {
+    pair: yield* open("pair"),
+    network: yield* open("network"),
+    account: yield* open("account")
+  }
   /** Pairs from which somebody signed in, the last ones behind. */
   const known = new Set<string>()
   const budgetOf = (kind: Kind, name: string, now_ms: number): Budget => {
-    const started_at = now_ms - now_ms % WINDOW_MS
+    const started_at = now_ms - (now_ms % WINDOW_MS)
     return { name: hashOf(name), limit: limits[kind], started_at, ends_at: started_at + WINDOW_MS }
   }
-  const isTaken = Effect.fnUntraced(function*(kind: Kind, name: string, now_ms: number) {
+  const isTaken = Effect.fnUntraced(function* (kind: Kind, name: string, now_ms: number) {
     const budget = budgetOf(kind, name, now_ms)
-    const { isAllowed } = opened[kind].take(budget, 1) ?? (yield* Effect.orElseSucceed(opened[kind].ask(budget, 1), () => ({ isAllowed: false })))
+    const { isAllowed } =
+      opened[kind].take(budget, 1) ??
+      (yield* Effect.orElseSucceed(opened[kind].ask(budget, 1), () => ({ isAllowed: false })))
     return isAllowed
   })
   const giveBack = (kind: Kind, name: string, now_ms: number) => opened[kind].giveBack(budgetOf(kind, name, now_ms), 1)
   return {
-    take: Effect.fnUntraced(function*(account, address) {
+    take: Effect.fnUntraced(function* (account, address) {
       const now_ms = yield* Clock.currentTimeMillis
-      const network = networkOf(address), pair = pairOf(account, address)
-      if (!(yield* isTaken("network", network, now_ms)) || !(yield* isTaken("pair", pair, now_ms))) return { wait_ms: WINDOW_MS - now_ms % WINDOW_MS, delay_ms: 0 }
-      return { wait_ms: 0, delay_ms: (yield* isTaken("account", account, now_ms)) || known.has(hashOf(pair)) ? 0 : SLOW_MS }
-    }),
-    succeed: (account, address) => Effect.map(Clock.currentTimeMillis, (now_ms) => {
-      const pair = pairOf(account, address), hash = hashOf(pair)
-      giveBack("network", networkOf(address), now_ms)
-      giveBack("pair", pair, now_ms)
-      giveBack("account", account, now_ms)
-      known.delete(hash)
-      known.add(hash)
-      if (known.size > NAMES_MAX) for (const oldest of known) {
-        known.delete(oldest)
-        break
+      const network = networkOf(address),
+        pair = pairOf(account, address)
+      if (!(yield* isTaken("network", network, now_ms)) || !(yield* isTaken("pair", pair, now_ms)))
+        return { wait_ms: WINDOW_MS - (now_ms % WINDOW_MS), delay_ms: 0 }
+      return {
+        wait_ms: 0,
+        delay_ms: (yield* isTaken("account", account, now_ms)) || known.has(hashOf(pair)) ? 0 : SLOW_MS
       }
-    })
+    }),
+    succeed: (account, address) =>
+      Effect.map(Clock.currentTimeMillis, (now_ms) => {
+        const pair = pairOf(account, address),
+          hash = hashOf(pair)
+        giveBack("network", networkOf(address), now_ms)
+        giveBack("pair", pair, now_ms)
+        giveBack("account", account, now_ms)
+        known.delete(hash)
+        known.add(hash)
+        if (known.size > NAMES_MAX)
+          for (const oldest of known) {
+            known.delete(oldest)
+            break
+          }
+      })
   } satisfies SignInAttempts as SignInAttempts
 })

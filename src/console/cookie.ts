@@ -13,10 +13,12 @@ export const sessionTokenOf = (cookies: string | undefined): string | undefined 
   return undefined
 }
 
-const firstOf = (header: string | ReadonlyArray<string> | undefined): string | undefined => (typeof header === "string" ? header : header?.[0])?.split(",")[0]!.trim()
+const firstOf = (header: string | ReadonlyArray<string> | undefined): string | undefined =>
+  (typeof header === "string" ? header : header?.[0])?.split(",")[0]!.trim()
 
 /** By this connection, or by what a proxy in front of us says of its own. */
-export const isOverTls = (headers: IncomingHttpHeaders, isEncrypted: boolean): boolean => isEncrypted || firstOf(headers["x-forwarded-proto"]) === "https"
+export const isOverTls = (headers: IncomingHttpHeaders, isEncrypted: boolean): boolean =>
+  isEncrypted || firstOf(headers["x-forwarded-proto"]) === "https"
 
 export const cookieText = (token: string, maxAge_s: number, isSecure: boolean): string =>
   `${cookieName}=${token}; Path=/console; HttpOnly; SameSite=Strict; Max-Age=${maxAge_s}${isSecure ? "; Secure" : ""}`

@@ -2,9 +2,25 @@
 import { Schema } from "effect"
 
 /** Wrong address, wrong password, or a person of several organizations who named none: one answer for all. */
-export class SignInRefused extends Schema.TaggedError<SignInRefused>()("SignInRefused", { message: Schema.String }, { httpApiStatus: 401 }) {}
-export class MemberNotFound extends Schema.TaggedError<MemberNotFound>()("MemberNotFound", { message: Schema.String }, { httpApiStatus: 404 }) {}
+export class SignInRefused extends Schema.TaggedError<SignInRefused>()(
+  "SignInRefused",
+  { message: Schema.String },
+  { httpApiStatus: 401 }
+) {}
+export class MemberNotFound extends Schema.TaggedError<MemberNotFound>()(
+  "MemberNotFound",
+  { message: Schema.String },
+  { httpApiStatus: 404 }
+) {}
 /** The address is a member already, the last owner would go, or there are too many members. */
-export class MemberConflict extends Schema.TaggedError<MemberConflict>()("MemberConflict", { message: Schema.String }, { httpApiStatus: 409 }) {}
+export class MemberConflict extends Schema.TaggedError<MemberConflict>()(
+  "MemberConflict",
+  { message: Schema.String },
+  { httpApiStatus: 409 }
+) {}
 /** The member's role does not reach this. */
-export class RoleDenied extends Schema.TaggedError<RoleDenied>()("RoleDenied", { message: Schema.String }, { httpApiStatus: 403 }) {}
+export class RoleDenied extends Schema.TaggedError<RoleDenied>()(
+  "RoleDenied",
+  { message: Schema.String },
+  { httpApiStatus: 403 }
+) {}

@@ -1,6 +1,6 @@
 /**
- * Passwords as scrypt hashes (RFC 7914) by Node's own crypto, in its thread pool: a hash takes about 0.1 s of one of its
- * threads and 32 MB, so at most `AT_ONCE_MAX` are made at a time, `WAITING_MAX` wait, and more are sent away.
+ * Passwords as scrypt hashes (RFC 7914) by Node's own crypto, in its thread pool: a hash takes about 0.1 s of one of
+ * its threads and 32 MB, so at most `AT_ONCE_MAX` are made at a time, `WAITING_MAX` wait, and more are sent away.
  */
 import { scrypt, timingSafeEqual } from "node:crypto"
 import { Effect, Semaphore } from "effect"
@@ -16,35 +16,80 @@ export const PASSWORD_CHARACTERS_MIN = 12
 /** What a person types is Unicode in more than one form. */
 export const PASSWORD_CHARACTERS_MAX = 256
 
-const derive = (password: string, salt: Buffer, { N, p, r }: { readonly N: number; readonly r: number; readonly p: number }, bytes: number): Effect.Effect<Buffer> =>
+const derive = (
+  password: string,
+  salt: Buffer,
+  { N, p, r }: { readonly N: number; readonly r: number; readonly p: number },
+  bytes: number
+): Effect.Effect<Buffer> =>
   Effect.callback((resume) => {
-    scrypt(password.normalize("NFKC"), salt, bytes, { N, r, p, maxmem: MEMORY_BYTES_MAX }, (error, key) => resume(error === null ? Effect.succeed(key) : Effect.die(error)))
+    scrypt(password.normalize("NFKC"), salt, bytes, { N, r, p, maxmem: MEMORY_BYTES_MAX }, (error, key) =>
+      resume(error === null ? Effect.succeed(key) : Effect.die(error))
+    )
   })
 
-interface Parsed { readonly N: number; readonly r: number; readonly p: number; readonly salt: Buffer; readonly key: Buffer }
+interface Parsed {
+  readonly N: number
+  readonly r: number
+  readonly p: number
+  readonly salt: Buffer
+  readonly key: Buffer
+}
 /** `scrypt$N$r$p$salt$key`, base64url. A damaged hash is a defect, not a wrong password. */
 const parse = (hash: string): Parsed => {
   const [kind, N, r, p, salt, key] = hash.split("$")
-  if (kind !== "scrypt" || salt === undefined || key === undefined) throw new Error("a stored password hash cannot be read")
-  return { N: Number(N), r: Number(r), p: Number(p), salt: Buffer.from(salt, "base64url"), key: Buffer.from(key, "base64url") }
+  if (kind !== "scrypt" || salt === undefined || key === undefined)
+    throw new Error("a stored password hash cannot be read")
+  return {
+    N: Number(N),
+    r: Number(r),
+    p: Number(p),
+    salt: Buffer.from(salt, "base64url"),
+    key: Buffer.from(key, "base64url")
+  }
 }
 
-export const makePasswords = Effect.gen(function*() {
+export const makePasswords = Effect.gen(function* () {
   const places = yield* Semaphore.make(AT_ONCE_MAX)
   let waiting = 0
-  const bounded = <A>(work: Effect.Effect<A>): Effect.Effect<A, Throttled> => Effect.suspend((): Effect.Effect<A, Throttled> => {
-    if (waiting >= AT_ONCE_MAX + WAITING_MAX) return Effect.fail(new Throttled({ message: "Too many people sign in at this moment; try again.", kind: "backpressure", retry_after_s: 1 }))
-    waiting++
-    return Effect.ensuring(places.withPermits(1)(work), Effect.sync(() => { waiting-- }))
-  })
+  const bounded = <A>(work: Effect.Effect<A>): Effect.Effect<A, Throttled> =>
+    Effect.suspend((): Effect.Effect<A, Throttled> => {
+      if (waiting >= AT_ONCE_MAX + WAITING_MAX)
+        return Effect.fail(
+          new Throttled({
+            message: "Too many people sign in at this moment; try again.",
+            kind: "backpressure",
+            retry_after_s: 1
+          })
+        )
+      waiting++
+      return Effect.ensuring(
+        places.withPermits(1)(work),
+        Effect.sync(() => {
+          waiting--
+        })
+      )
+    })
   const hash = (password: string, salt: Buffer): Effect.Effect<string, Throttled> =>
-    bounded(Effect.map(derive(password, salt, COST, KEY_BYTES), (key) => `scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString("base64url")}$${key.toString("base64url")}`))
+    bounded(
+      Effect.map(
+        derive(password, salt, COST, KEY_BYTES),
+        (key) => `scrypt$${COST.N}$${COST.r}$${COST.p}$${salt.toString("base64url")}$${key.toString("base64url")}`
+      )
+    )
   return {
     hash,
     /** Takes as long for a person who does not exist (`undefined`) as for one who does. */
-    isRight: (password: string, stored: string | undefined): Effect.Effect<boolean, Throttled> => Effect.suspend(() => {
-      const { key, salt, ...cost } = stored === undefined ? { ...COST, salt: Buffer.alloc(16), key: Buffer.alloc(KEY_BYTES) } : parse(stored)
-      return bounded(Effect.map(derive(password, salt, cost, key.length), (derived) => timingSafeEqual(derived, key) && stored !== undefined))
-    })
+    isRight: (password: string, stored: string | undefined): Effect.Effect<boolean, Throttled> =>
+      Effect.suspend(() => {
+        const { key, salt, ...cost } =
+          stored === undefined ? { ...COST, salt: Buffer.alloc(16), key: Buffer.alloc(KEY_BYTES) } : parse(stored)
+        return bounded(
+          Effect.map(
+            derive(password, salt, cost, key.length),
+            (derived) => timingSafeEqual(derived, key) && stored !== undefined
+          )
+        )
+      })
   }
 })

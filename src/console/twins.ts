@@ -1,6 +1,6 @@
 /**
- * Operations of the tenant API that the console has as well: the same handlers, reached by the operator or a member's session
- * under `/console/v1/organizations/{id}`: those that their room names a role for.
+ * Operations of the tenant API that the console has as well: the same handlers, reached by the operator or a member's
+ * session under `/console/v1/organizations/{id}`: those that their room names a role for.
  */
 import { Effect } from "effect"
 import { Access } from "../access/access.ts"
@@ -17,25 +17,59 @@ export const twinId = (id: string): string => `console${id[0]!.toUpperCase()}${i
 
 /** A console caller as rooms know one: everything of one organization, by no key. */
 const callerOf = (organizationId: string): Caller => ({
-  organizationId, scope: "full", embedded: undefined, sessionId: undefined, rate: undefined,
+  organizationId,
+  scope: "full",
+  embedded: undefined,
+  sessionId: undefined,
+  rate: undefined,
   key: {
-    id: "console", organization_id: organizationId, scope: "full", description: "Console", actions: ["*"], collections: ["*"], value_prefix: "", lookup_hash: "", sealed_digest: undefined,
-    cidrs: [], origins: [], filter_by: {}, fields: [], autodelete: false, installation_id: undefined, rate_limit_per_minute: 0, expires_at: Number.MAX_SAFE_INTEGER, created_at: 0, revoked_at: undefined
+    id: "console",
+    organization_id: organizationId,
+    scope: "full",
+    description: "Console",
+    actions: ["*"],
+    collections: ["*"],
+    value_prefix: "",
+    lookup_hash: "",
+    sealed_digest: undefined,
+    cidrs: [],
+    origins: [],
+    filter_by: {},
+    fields: [],
+    autodelete: false,
+    installation_id: undefined,
+    rate_limit_per_minute: 0,
+    expires_at: Number.MAX_SAFE_INTEGER,
+    created_at: 0,
+    revoked_at: undefined
   }
 })
 
-/** The same operation for the console; its description says whose twin it is, its example names an organization as well. */
+/**
+ * The same operation for the console; its description says whose twin it is, its example names an organization as well.
+ */
 export const twinOf = (operation: Operation): Operation => ({
-  ...operation, id: twinId(operation.id), group: `console: ${operation.group}`, scope: "console",
+  ...operation,
+  id: twinId(operation.id),
+  group: `console: ${operation.group}`,
+  scope: "console",
   description: `Does what \`${operation.id}\` does, for the organization in the path and without a key. ${operation.description}`,
   example: { ...operation.example, params: { organizationId: sampleIds.organization, ...operation.example.params } },
   path: `/console/v1/organizations/:organizationId/${operation.path.slice(PREFIX.length)}`
 })
 
 /** Twins of those that `roles` names. */
-export const twinsOf = (implemented: ReadonlyArray<Implemented>, roles: ReadonlyMap<string, Role>) => Effect.map(Access, (access): ReadonlyArray<Implemented> =>
-  implemented.filter(({ operation }) => isTwinned(operation) && roles.has(operation.id)).map(({ handler, operation }) => ({
-    operation: twinOf(operation),
-    role: roles.get(operation.id)!,
-    handler: (input) => Effect.andThen(organizationOf(access, input.params.organizationId!), handler({ ...input, caller: callerOf(input.params.organizationId!) }))
-  })))
+export const twinsOf = (implemented: ReadonlyArray<Implemented>, roles: ReadonlyMap<string, Role>) =>
+  Effect.map(Access, (access): ReadonlyArray<Implemented> =>
+    implemented
+      .filter(({ operation }) => isTwinned(operation) && roles.has(operation.id))
+      .map(({ handler, operation }) => ({
+        operation: twinOf(operation),
+        role: roles.get(operation.id)!,
+        handler: (input) =>
+          Effect.andThen(
+            organizationOf(access, input.params.organizationId!),
+            handler({ ...input, caller: callerOf(input.params.organizationId!) })
+          )
+      }))
+  )

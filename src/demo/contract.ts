@@ -4,16 +4,58 @@ import { operation } from "../wire/operation.ts"
 import { described } from "./examples.ts"
 
 const at = { group: "demo", plane: "control", scope: "public", method: "GET", isRateFree: true } as const
-export const getPage = operation({ ...at, ...described.getPage, id: "getDemoPage", summary: "The demo shop", path: "/", successType: "html" })
-export const getConsole = operation({ ...at, ...described.getConsole, id: "getConsole", summary: "Where a person starts", path: "/console", status: 302, successType: "text" })
-export const getFile = operation({ ...at, ...described.getFile, id: "getDemoFile", summary: "A file of the demo page", path: "/demo/:file", successType: "text", errors: [404] })
+export const getPage = operation({
+  ...at,
+  ...described.getPage,
+  id: "getDemoPage",
+  summary: "The demo shop",
+  path: "/",
+  successType: "html"
+})
+export const getConsole = operation({
+  ...at,
+  ...described.getConsole,
+  id: "getConsole",
+  summary: "Where a person starts",
+  path: "/console",
+  status: 302,
+  successType: "text"
+})
+export const getFile = operation({
+  ...at,
+  ...described.getFile,
+  id: "getDemoFile",
+  summary: "A file of the demo page",
+  path: "/demo/:file",
+  successType: "text",
+  errors: [404]
+})
 export const getConfig = operation({
-  ...at, ...described.getConfig, id: "getDemoConfig", summary: "Collection and search key of the page", path: "/demo/config.json",
-  success: Schema.Struct({ collection: Schema.String, search_key: Schema.String, products: Schema.Int }).annotate({ identifier: "DemoConfig" }), errors: [404]
+  ...at,
+  ...described.getConfig,
+  id: "getDemoConfig",
+  summary: "Collection and search key of the page",
+  path: "/demo/config.json",
+  success: Schema.Struct({ collection: Schema.String, search_key: Schema.String, products: Schema.Int }).annotate({
+    identifier: "DemoConfig"
+  }),
+  errors: [404]
 })
 export const getFigures = operation({
-  ...at, ...described.getFigures, id: "getDemoFigures", summary: "Live figures of the demo shop", path: "/demo/figures.json",
+  ...at,
+  ...described.getFigures,
+  id: "getDemoFigures",
+  summary: "Live figures of the demo shop",
+  path: "/demo/figures.json",
   success: Schema.Struct({
-    searches: Schema.Int, clicks: Schema.Int, add_to_carts: Schema.Int, purchases: Schema.Int, revenue: Schema.Number, ctr: Schema.Number, zero_result_rate: Schema.Number, popular: Schema.Array(Schema.String)
-  }).annotate({ identifier: "DemoFigures" }), errors: [404]
+    searches: Schema.Int,
+    clicks: Schema.Int,
+    add_to_carts: Schema.Int,
+    purchases: Schema.Int,
+    revenue: Schema.Number,
+    ctr: Schema.Number,
+    zero_result_rate: Schema.Number,
+    popular: Schema.Array(Schema.String)
+  }).annotate({ identifier: "DemoFigures" }),
+  errors: [404]
 })

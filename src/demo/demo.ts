@@ -7,7 +7,11 @@ import { Clock, Context, Effect, Layer } from "effect"
 import { Access, neverExpires } from "../access/access.ts"
 import { Analytics } from "../analytics/service.ts"
 
-export interface Shop { readonly organizationId: string; readonly collection: string; readonly searchKey: string }
+export interface Shop {
+  readonly organizationId: string
+  readonly collection: string
+  readonly searchKey: string
+}
 
 /** What the strip on the page shows: the last 24 hours. */
 export interface Figures {
@@ -22,7 +26,11 @@ export interface Figures {
 }
 
 /** What a data folder remembers of its demo. */
-export interface DemoRecord { readonly organization_id: string; readonly collection: string; readonly is_seeded: boolean }
+export interface DemoRecord {
+  readonly organization_id: string
+  readonly collection: string
+  readonly is_seeded: boolean
+}
 
 const pageKeyDescription = "Demo page"
 const dayMs = 86_400_000
@@ -41,35 +49,72 @@ export const writeDemoRecord = (file: string, record: DemoRecord): void => {
   renameSync(`${file}.new`, file)
 }
 
-export class Demo extends Context.Service<Demo, {
-  /** undefined until opened, and for ever without a demo. */ readonly shop: () => Shop | undefined
-  readonly open: (organizationId: string, collection: string) => Effect.Effect<Shop>
-  readonly figures: (shop: Shop) => Effect.Effect<Figures>
-}>()("dowser/demo/Demo") {
-  static readonly layer: Layer.Layer<Demo, never, Access | Analytics> = Layer.effect(Demo, Effect.gen(function*() {
-    const access = yield* Access
-    const analytics = yield* Analytics
-    let shop: Shop | undefined
-    return Demo.of({
-      shop: () => shop,
-      open: Effect.fn("Demo.open")(function*(organizationId, collection) {
-        for (const key of access.listKeys(organizationId)) {
-          if (key.description === pageKeyDescription) yield* Effect.orDie(access.revokeKey(organizationId, key.id))
-        }
-        const { value } = yield* Effect.orDie(access.createKey({
-          organization_id: organizationId, scope: "search", description: pageKeyDescription, actions: ["documents:search"], collections: [collection],
-          isGateway: false, cidrs: [], origins: [], filter_by: {}, rate_limit_per_minute: 0, expires_at: neverExpires
-        }))
-        shop = { organizationId, collection, searchKey: value }
-        return shop
-      }),
-      figures: Effect.fn("Demo.figures")(function*({ collection, organizationId }) {
-        const now = yield* Clock.currentTimeMillis
-        const filter = { organizationId, collection, segment: undefined, range: { from: now - dayMs, before: now + 60_000 } }
-        const [overview, queries] = yield* Effect.all([analytics.getOverviewMetrics(filter), analytics.getQueryMetrics({ ...filter, limit: popularShown, offset: 0 })], { concurrency: 2 })
-        const { add_to_carts, clicks, ctr, purchases, revenue, searches, zero_result_rate } = overview.totals
-        return { searches, clicks, add_to_carts, purchases, revenue, ctr, zero_result_rate, popular: queries.data.map(({ q }) => q) }
+export class Demo extends Context.Service<
+  Demo,
+  {
+    /** undefined until opened, and for ever without a demo. */ readonly shop: () => Shop | undefined
+    readonly open: (organizationId: string, collection: string) => Effect.Effect<Shop>
+    readonly figures: (shop: Shop) => Effect.Effect<Figures>
+  }
+>()("dowser/demo/Demo") {
+  static readonly layer: Layer.Layer<Demo, never, Access | Analytics> = Layer.effect(
+    Demo,
+    Effect.gen(function* () {
+      const access = yield* Access
+      const analytics = yield* Analytics
+      let shop: Shop | undefined
+      return Demo.of({
+        shop: () => shop,
+        open: Effect.fn("Demo.open")(function* (organizationId, collection) {
+          for (const key of access.listKeys(organizationId)) {
+            if (key.description === pageKeyDescription) yield* Effect.orDie(access.revokeKey(organizationId, key.id))
+          }
+          const { value } = yield* Effect.orDie(
+            access.createKey({
+              organization_id: organizationId,
+              scope: "search",
+              description: pageKeyDescription,
+              actions: ["documents:search"],
+              collections: [collection],
+              isGateway: false,
+              cidrs: [],
+              origins: [],
+              filter_by: {},
+              rate_limit_per_minute: 0,
+              expires_at: neverExpires
+            })
+          )
+          shop = { organizationId, collection, searchKey: value }
+          return shop
+        }),
+        figures: Effect.fn("Demo.figures")(function* ({ collection, organizationId }) {
+          const now = yield* Clock.currentTimeMillis
+          const filter = {
+            organizationId,
+            collection,
+            segment: undefined,
+            range: { from: now - dayMs, before: now + 60_000 }
+          }
+          const [overview, queries] = yield* Effect.all(
+            [
+              analytics.getOverviewMetrics(filter),
+              analytics.getQueryMetrics({ ...filter, limit: popularShown, offset: 0 })
+            ],
+            { concurrency: 2 }
+          )
+          const { add_to_carts, clicks, ctr, purchases, revenue, searches, zero_result_rate } = overview.totals
+          return {
+            searches,
+            clicks,
+            add_to_carts,
+            purchases,
+            revenue,
+            ctr,
+            zero_result_rate,
+            popular: queries.data.map(({ q }) => q)
+          }
+        })
       })
     })
-  }))
+  )
 }

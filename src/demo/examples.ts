@@ -2,9 +2,22 @@
 import type { Described } from "../wire/operation.ts"
 
 export const described = {
-  getPage: { description: "Shows the demo shop, or leads to the API reference where this installation runs without one.", example: {} },
+  getPage: {
+    description: "Shows the demo shop, or leads to the API reference where this installation runs without one.",
+    example: {}
+  },
   getConsole: { description: "Leads a person who looks for a console to the first page.", example: {} },
-  getFile: { description: "Serves one of the files that the demo page is made of. Any other name is a 404.", example: { params: { file: "page.js" } } },
-  getConfig: { description: "Tells the demo page which collection it shows and which search key it uses. Without a demo shop this is a 404.", example: {} },
-  getFigures: { description: "Shows what visitors of the demo shop did in the last 24 hours. Without a demo shop this is a 404.", example: {} }
+  getFile: {
+    description: "Serves one of the files that the demo page is made of. Any other name is a 404.",
+    example: { params: { file: "page.js" } }
+  },
+  getConfig: {
+    description:
+      "Tells the demo page which collection it shows and which search key it uses. Without a demo shop this is a 404.",
+    example: {}
+  },
+  getFigures: {
+    description: "Shows what visitors of the demo shop did in the last 24 hours. Without a demo shop this is a 404.",
+    example: {}
+  }
 } as const satisfies Readonly<Record<string, Described>>

@@ -12,13 +12,20 @@ import { loadPageFiles, type PageFile } from "./page-files.ts"
 const noDemo = new NotFound({ message: "This installation was started without the demo shop." })
 
 const fileReply = (file: PageFile, headers: IncomingHttpHeaders): Reply => {
-  const common = { etag: file.etag, "cache-control": "no-cache", vary: "accept-encoding", "x-content-type-options": "nosniff" }
+  const common = {
+    etag: file.etag,
+    "cache-control": "no-cache",
+    vary: "accept-encoding",
+    "x-content-type-options": "nosniff"
+  }
   if (headers["if-none-match"] === file.etag) return new Reply(304, "", file.type, common)
-  return /\bgzip\b/.test(headers["accept-encoding"] ?? "") ? new Reply(200, file.gzip, file.type, { ...common, "content-encoding": "gzip" }) : new Reply(200, file.plain, file.type, common)
+  return /\bgzip\b/.test(headers["accept-encoding"] ?? "")
+    ? new Reply(200, file.gzip, file.type, { ...common, "content-encoding": "gzip" })
+    : new Reply(200, file.plain, file.type, common)
 }
 const redirect = (to: string) => new Reply(302, "", "text/plain", { location: to })
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const demo = yield* Demo
   const engine = yield* Engine
   const files = loadPageFiles()
@@ -28,13 +35,25 @@ export const routes = Effect.gen(function*() {
     return shop === undefined ? Effect.fail(noDemo) : Effect.succeed(shop)
   })
   return [
-    implement(contract.getPage, ({ headers }) => Effect.sync(() => demo.shop() === undefined ? redirect("/docs") : fileReply(page, headers))),
+    implement(contract.getPage, ({ headers }) =>
+      Effect.sync(() => (demo.shop() === undefined ? redirect("/docs") : fileReply(page, headers)))
+    ),
     implement(contract.getConsole, () => Effect.sync(() => redirect("/"))),
-    implement(contract.getConfig, () => Effect.map(opened, ({ collection, organizationId, searchKey }) => ({ collection, search_key: searchKey, products: engine.describeCollection(organizationId, collection)?.num_documents ?? 0 }))),
+    implement(contract.getConfig, () =>
+      Effect.map(opened, ({ collection, organizationId, searchKey }) => ({
+        collection,
+        search_key: searchKey,
+        products: engine.describeCollection(organizationId, collection)?.num_documents ?? 0
+      }))
+    ),
     implement(contract.getFigures, () => Effect.flatMap(opened, demo.figures)),
-    implement(contract.getFile, ({ headers, params }) => Effect.suspend(() => {
-      const file = files.get(params.file)
-      return file === undefined ? Effect.fail(new NotFound({ message: "Not Found" })) : Effect.succeed(fileReply(file, headers))
-    }))
+    implement(contract.getFile, ({ headers, params }) =>
+      Effect.suspend(() => {
+        const file = files.get(params.file)
+        return file === undefined
+          ? Effect.fail(new NotFound({ message: "Not Found" }))
+          : Effect.succeed(fileReply(file, headers))
+      })
+    )
   ]
 })

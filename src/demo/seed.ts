@@ -1,8 +1,14 @@
 /**
  * Fills the demo shop: a generated catalogue through the import operation, a few search rules, and a day of visitors
- * through the same door as any shop's events. Running it again after an interruption changes nothing that was already there.
+ * through the same door as any shop's events. Running it again after an interruption changes nothing that was already
+ * there.
  */
-import { createCollection, importDocuments, type OperationContext, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
+import {
+  createCollection,
+  importDocuments,
+  type OperationContext,
+  resolveCollection
+} from "../../engine-sdk/src/operations/mod.ts"
 import { Clock, Effect } from "effect"
 import { generateCatalog, type Product, productSchema } from "../../fixtures/catalog/generate.ts"
 import { generateVisitors } from "../../fixtures/events/generate.ts"
@@ -14,7 +20,11 @@ export interface SeedOptions {
   readonly organizationId: string
   readonly collection: string
   readonly products: number
-  /** Called often; `done` of `total` of the named part. */ readonly report: (part: "products" | "events", done: number, total: number) => void
+  /** Called often; `done` of `total` of the named part. */ readonly report: (
+    part: "products" | "events",
+    done: number,
+    total: number
+  ) => void
 }
 
 const seed = 20_260_101
@@ -34,30 +44,48 @@ async function* chunksOf(products: ReadonlyArray<Product>, report: (done: number
   }
 }
 
-const importAll = async (context: OperationContext, options: SeedOptions, products: ReadonlyArray<Product>): Promise<void> => {
+const importAll = async (
+  context: OperationContext,
+  options: SeedOptions,
+  products: ReadonlyArray<Product>
+): Promise<void> => {
   if (context.engine.describeCollection(context.namespace, options.collection) === undefined) {
     const created = await createCollection(context, JSON.stringify(productSchema(options.collection)))
     if (!created.ok) throw new Error(`The demo collection was refused: ${created.error.message}`)
   }
-  const started = importDocuments(context, options.collection, chunksOf(products, (done) => options.report("products", done, products.length)), { action: "upsert" })
+  const started = importDocuments(
+    context,
+    options.collection,
+    chunksOf(products, (done) => options.report("products", done, products.length)),
+    { action: "upsert" }
+  )
   if (!started.ok) throw new Error(`The demo import was refused: ${started.error.message}`)
   for await (const text of started.value.lines) {
-    const refused = text.split("\n").find((line) => line.includes("\"success\":false"))
+    const refused = text.split("\n").find((line) => line.includes('"success":false'))
     if (refused !== undefined) throw new Error(`A demo product was refused: ${refused}`)
   }
 }
 
 /** What a merchandiser would begin with: the best-known headphones first, and something to say beside them. */
 const rulesOf = (products: ReadonlyArray<Product>) => {
-  const best = products.filter(({ stock, title }) => stock > 0 && /headphones/i.test(title)).sort((a, b) => b.popularity - a.popularity)[0]
+  const best = products
+    .filter(({ stock, title }) => stock > 0 && /headphones/i.test(title))
+    .sort((a, b) => b.popularity - a.popularity)[0]
   return {
     pins: best === undefined ? [] : [{ query: "headphones", doc_id: best.id, position: 1 }],
-    banners: [{ id: "audio-week", query: "headphones", match: "partial", content: { title: "Audio week", text: "Free returns on everything you can hear." } }],
+    banners: [
+      {
+        id: "audio-week",
+        query: "headphones",
+        match: "partial",
+        content: { title: "Audio week", text: "Free returns on everything you can hear." }
+      }
+    ],
     facet_suggestions: { fields: ["brand"], limit: 5 }
   }
 }
 
-export const seedDemo = Effect.fn("seedDemo")(function*(options: SeedOptions) {
+export const seedDemo = Effect.fn("seedDemo")(function* (options: SeedOptions) {
   const contextOf = yield* makeContexts
   const events = yield* Events
   const products = [...generateCatalog({ seed, products: options.products })]
@@ -65,15 +93,29 @@ export const seedDemo = Effect.fn("seedDemo")(function*(options: SeedOptions) {
   const rules = yield* SearchRules
   const collection = resolveCollection(contextOf(options.organizationId), options.collection)
   if (collection !== undefined && rules.get(options.organizationId, collection) === undefined) {
-    yield* Effect.orDie(Effect.flatMap(rules.checked(options.organizationId, collection, rulesOf(products)), (ruleSet) => rules.replace(options.organizationId, collection, ruleSet)))
+    yield* Effect.orDie(
+      Effect.flatMap(rules.checked(options.organizationId, collection, rulesOf(products)), (ruleSet) =>
+        rules.replace(options.organizationId, collection, ruleSet)
+      )
+    )
   }
   const now = yield* Clock.currentTimeMillis
-  const sessions = Math.ceil(options.products * sessionsPerThousandProducts / 1000)
-  const visitors = [...generateVisitors(products, { seed, sessions, collection: options.collection, from: now - dayMs, to: now, run: "demo" })]
+  const sessions = Math.ceil((options.products * sessionsPerThousandProducts) / 1000)
+  const visitors = [
+    ...generateVisitors(products, {
+      seed,
+      sessions,
+      collection: options.collection,
+      from: now - dayMs,
+      to: now,
+      run: "demo"
+    })
+  ]
   for (let at = 0; at < visitors.length; at += eventsPerBatch) {
     const batch = visitors.slice(at, at + eventsPerBatch)
     const answer = yield* Effect.orDie(events.ingestEvents(options.organizationId, batch))
-    if (answer.rejected.length > 0) return yield* Effect.die(new Error(`A demo event was refused: ${answer.rejected[0].reason}`))
+    if (answer.rejected.length > 0)
+      return yield* Effect.die(new Error(`A demo event was refused: ${answer.rejected[0].reason}`))
     options.report("events", Math.min(visitors.length, at + batch.length), visitors.length)
   }
   return { products: products.length, events: visitors.length }

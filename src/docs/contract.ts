@@ -3,7 +3,38 @@ import { operation } from "../wire/operation.ts"
 import { described } from "./examples.ts"
 
 const at = { group: "reference", method: "GET", scope: "public", isRateFree: true } as const
-export const getTenantDocument = operation({ ...at, ...described.getTenantDocument, id: "getOpenApi", summary: "This document", path: "/v1/openapi.json", plane: "control" })
-export const getGatewayDocument = operation({ ...at, ...described.getGatewayDocument, id: "getGatewayOpenApi", summary: "The gateway's document", path: "/api/v1/openapi.json", plane: "gateway" })
-export const getReference = operation({ ...at, ...described.getReference, id: "getReference", summary: "API reference", path: "/docs", plane: "control", successType: "html" })
-export const getReferenceFile = operation({ ...at, ...described.getReferenceFile, id: "getReferenceFile", summary: "A file of the API reference", path: "/docs/:file", plane: "control", successType: "text", errors: [404] })
+export const getTenantDocument = operation({
+  ...at,
+  ...described.getTenantDocument,
+  id: "getOpenApi",
+  summary: "This document",
+  path: "/v1/openapi.json",
+  plane: "control"
+})
+export const getGatewayDocument = operation({
+  ...at,
+  ...described.getGatewayDocument,
+  id: "getGatewayOpenApi",
+  summary: "The gateway's document",
+  path: "/api/v1/openapi.json",
+  plane: "gateway"
+})
+export const getReference = operation({
+  ...at,
+  ...described.getReference,
+  id: "getReference",
+  summary: "API reference",
+  path: "/docs",
+  plane: "control",
+  successType: "html"
+})
+export const getReferenceFile = operation({
+  ...at,
+  ...described.getReferenceFile,
+  id: "getReferenceFile",
+  summary: "A file of the API reference",
+  path: "/docs/:file",
+  plane: "control",
+  successType: "text",
+  errors: [404]
+})

@@ -7,11 +7,18 @@ import { readFileSync } from "node:fs"
 import { createRequire } from "node:module"
 import { gzipSync } from "node:zlib"
 
-export interface PageFile { readonly type: string; readonly plain: Buffer; readonly gzip: Buffer; readonly etag: string }
+export interface PageFile {
+  readonly type: string
+  readonly plain: Buffer
+  readonly gzip: Buffer
+  readonly etag: string
+}
 
 const require = createRequire(import.meta.url)
 const own = (name: string) => new URL(`./page/${name}`, import.meta.url)
-const html = "text/html; charset=utf-8", script = "text/javascript; charset=utf-8", styles = "text/css; charset=utf-8"
+const html = "text/html; charset=utf-8",
+  script = "text/javascript; charset=utf-8",
+  styles = "text/css; charset=utf-8"
 /** By the name behind `/docs/`; `index.html` is the page at `/docs`. */
 const places: ReadonlyMap<string, readonly [place: () => string | URL, type: string]> = new Map([
   ["index.html", [() => own("index.html"), html]],
@@ -27,7 +34,12 @@ export const pageFile = (name: string): PageFile | undefined => {
   const place = places.get(name)
   if (known !== undefined || place === undefined) return known
   const plain = readFileSync(place[0]())
-  const file = { type: place[1], plain, gzip: gzipSync(plain), etag: `"${createHash("sha256").update(plain).digest("hex").slice(0, 24)}"` }
+  const file = {
+    type: place[1],
+    plain,
+    gzip: gzipSync(plain),
+    etag: `"${createHash("sha256").update(plain).digest("hex").slice(0, 24)}"`
+  }
   read.set(name, file)
   return file
 }

@@ -1,32 +1,95 @@
-/** `POST /events` (contract part 3): reachable with a search key, one JSON batch or NDJSON of any length. What it refused: full key. */
+/**
+ * `POST /events` (contract part 3): reachable with a search key, one JSON batch or NDJSON of any length. What it
+ * refused: full key.
+ */
 import { Schema } from "effect"
 import { Job } from "../jobs/schema.ts"
 import { pageLimit } from "../wire/checks.ts"
 import { operation } from "../wire/operation.ts"
-import { BATCH_BYTES_MAX, EventBatch, EventBatchAnswer, FAILED_PAGE_MAX, FailedEventList, ReplayBody, RetryAnswer, RetryBody } from "./schema.ts"
+import {
+  BATCH_BYTES_MAX,
+  EventBatch,
+  EventBatchAnswer,
+  FAILED_PAGE_MAX,
+  FailedEventList,
+  ReplayBody,
+  RetryAnswer,
+  RetryBody
+} from "./schema.ts"
 import { described } from "./examples.ts"
 
 export const ingestEvents = operation({
-  ...described.ingestEvents, id: "ingestEvents", group: "events", plane: "control", scope: "search", method: "POST", path: "/v1/events",
+  ...described.ingestEvents,
+  id: "ingestEvents",
+  group: "events",
+  plane: "control",
+  scope: "search",
+  method: "POST",
+  path: "/v1/events",
   summary: "Report behavioural events; also one event a line as application/x-ndjson",
   // Entries are judged one by one and answered by index, so the schema stands for the document only.
-  payload: EventBatch, payloadIsChecked: false, payloadMedia: ["application/json", "application/x-ndjson"], success: EventBatchAnswer, bodyBytesMax: BATCH_BYTES_MAX, errors: [503]
+  payload: EventBatch,
+  payloadIsChecked: false,
+  payloadMedia: ["application/json", "application/x-ndjson"],
+  success: EventBatchAnswer,
+  bodyBytesMax: BATCH_BYTES_MAX,
+  errors: [503]
 })
 
 export const listFailedEvents = operation({
-  ...described.listFailedEvents, id: "listFailedEvents", group: "events", plane: "control", scope: "full", method: "GET", path: "/v1/events/failed", summary: "List refused entries of the last seven days with their reasons",
-  query: Schema.Struct({ collection: Schema.optionalKey(Schema.String), limit: Schema.optionalKey(pageLimit(FAILED_PAGE_MAX)), cursor: Schema.optionalKey(Schema.String) }), success: FailedEventList
+  ...described.listFailedEvents,
+  id: "listFailedEvents",
+  group: "events",
+  plane: "control",
+  scope: "full",
+  method: "GET",
+  path: "/v1/events/failed",
+  summary: "List refused entries of the last seven days with their reasons",
+  query: Schema.Struct({
+    collection: Schema.optionalKey(Schema.String),
+    limit: Schema.optionalKey(pageLimit(FAILED_PAGE_MAX)),
+    cursor: Schema.optionalKey(Schema.String)
+  }),
+  success: FailedEventList
 })
 export const retryFailedEvents = operation({
-  ...described.retryFailedEvents, id: "retryFailedEvents", group: "events", plane: "control", scope: "full", method: "POST", path: "/v1/events/failed/retry", summary: "Send refused entries through again after a fix",
-  payload: RetryBody, success: RetryAnswer, errors: [503]
+  ...described.retryFailedEvents,
+  id: "retryFailedEvents",
+  group: "events",
+  plane: "control",
+  scope: "full",
+  method: "POST",
+  path: "/v1/events/failed/retry",
+  summary: "Send refused entries through again after a fix",
+  payload: RetryBody,
+  success: RetryAnswer,
+  errors: [503]
 })
 
 export const replayEvents = operation({
-  ...described.replayEvents, id: "replayEvents", group: "events", plane: "control", scope: "full", method: "POST", path: "/v1/events/replays", summary: "Rebuild the figures of whole days from the event log",
-  payload: ReplayBody, success: Job, status: 202, errors: [409, 503]
+  ...described.replayEvents,
+  id: "replayEvents",
+  group: "events",
+  plane: "control",
+  scope: "full",
+  method: "POST",
+  path: "/v1/events/replays",
+  summary: "Rebuild the figures of whole days from the event log",
+  payload: ReplayBody,
+  success: Job,
+  status: 202,
+  errors: [409, 503]
 })
 export const eraseSubject = operation({
-  ...described.eraseSubject, id: "eraseSubject", group: "events", plane: "control", scope: "full", method: "DELETE", path: "/v1/events/subjects/:userId", summary: "Erase the events of one person and what was derived from them",
-  success: Job, status: 202, errors: [503]
+  ...described.eraseSubject,
+  id: "eraseSubject",
+  group: "events",
+  plane: "control",
+  scope: "full",
+  method: "DELETE",
+  path: "/v1/events/subjects/:userId",
+  summary: "Erase the events of one person and what was derived from them",
+  success: Job,
+  status: 202,
+  errors: [503]
 })

@@ -2,14 +2,18 @@
 import { Schema } from "effect"
 
 /** The log could not store the batch. Nothing was acknowledged: sending the same ids again is safe. */
-export class EventsUnavailable extends Schema.TaggedError<EventsUnavailable>()("EventsUnavailable", {
-  message: Schema.String,
-  retry_after_s: Schema.Int
-}, { httpApiStatus: 503 }) {}
+export class EventsUnavailable extends Schema.TaggedError<EventsUnavailable>()(
+  "EventsUnavailable",
+  {
+    message: Schema.String,
+    retry_after_s: Schema.Int
+  },
+  { httpApiStatus: 503 }
+) {}
 
 /**
- * An NDJSON request that ended before its end, after some of it was stored: `status`, `feature` and the like are of what ended it.
- * `lines` were dealt with, as the totals say; the sender goes on behind them.
+ * An NDJSON request that ended before its end, after some of it was stored: `status`, `feature` and the like are of
+ * what ended it. `lines` were dealt with, as the totals say; the sender goes on behind them.
  */
 export class EventStreamEnded extends Schema.TaggedError<EventStreamEnded>()("EventStreamEnded", {
   message: Schema.String,

@@ -3,26 +3,51 @@ import type { Described } from "../wire/operation.ts"
 
 export const described = {
   ingestEvents: {
-    description: "Reports what visitors did: searches, views, clicks, carts, purchases and events of your own. A JSON batch has at most 1,000 entries and 1 MB; as `application/x-ndjson` one event a line comes without a limit on length. Each entry is judged by itself: the answer counts the accepted and the deduplicated ones and names each refused one with its reason. What is accepted is on disk before the answer; when the log cannot keep up the answer is 429 with `Retry-After`.",
-    example: { body: { events: [
-      { type: "click", collection: "products", event_id: "evt-1", session_id: "s-42", document_id: "p1", q: "mug", position: 1 },
-      { type: "purchase", collection: "products", event_id: "evt-2", session_id: "s-42", items: [{ document_id: "p1", quantity: 2, price: 14.5 }], revenue: 29, currency: "EUR" }
-    ] } }
+    description:
+      "Reports what visitors did: searches, views, clicks, carts, purchases and events of your own. A JSON batch has at most 1,000 entries and 1 MB; as `application/x-ndjson` one event a line comes without a limit on length. Each entry is judged by itself: the answer counts the accepted and the deduplicated ones and names each refused one with its reason. What is accepted is on disk before the answer; when the log cannot keep up the answer is 429 with `Retry-After`.",
+    example: {
+      body: {
+        events: [
+          {
+            type: "click",
+            collection: "products",
+            event_id: "evt-1",
+            session_id: "s-42",
+            document_id: "p1",
+            q: "mug",
+            position: 1
+          },
+          {
+            type: "purchase",
+            collection: "products",
+            event_id: "evt-2",
+            session_id: "s-42",
+            items: [{ document_id: "p1", quantity: 2, price: 14.5 }],
+            revenue: 29,
+            currency: "EUR"
+          }
+        ]
+      }
+    }
   },
   listFailedEvents: {
-    description: "Lists the entries that were refused in the last seven days, newest first, each as it was sent and with the reason. A page has at most 250.",
+    description:
+      "Lists the entries that were refused in the last seven days, newest first, each as it was sent and with the reason. A page has at most 250.",
     example: { query: { collection: "products", limit: "50" } }
   },
   retryFailedEvents: {
-    description: "Sends refused entries through again after a fix: those in `ids`, or without ids all of them, 1,000 at a time. `set` lays keys over every entry first, and null takes a key away. What is refused again stays in the list with its new reason.",
+    description:
+      "Sends refused entries through again after a fix: those in `ids`, or without ids all of them, 1,000 at a time. `set` lays keys over every entry first, and null takes a key away. What is refused again stays in the list with its new reason.",
     example: { body: { collection: "products", set: { collection: "products" } } }
   },
   replayEvents: {
-    description: "Starts a job that rebuilds the figures of whole days from the event log, and answers the job. Readers see the old figures until the new ones are complete. One replay of an organization runs at a time (409); the plan must have replays (403).",
+    description:
+      "Starts a job that rebuilds the figures of whole days from the event log, and answers the job. Readers see the old figures until the new ones are complete. One replay of an organization runs at a time (409); the plan must have replays (403).",
     example: { body: { from: "2026-11-01", to: "2026-11-02", target: "analytics" } }
   },
   eraseSubject: {
-    description: "Starts a job that erases the events of one person and what was derived from them, searches included. What it erases is hidden from every read at once, so the job cannot be cancelled; its result is a receipt of what was touched.",
+    description:
+      "Starts a job that erases the events of one person and what was derived from them, searches included. What it erases is hidden from every read at once, so the job cannot be cancelled; its result is a receipt of what was touched.",
     example: { params: { userId: "visitor-99" } }
   }
 } as const satisfies Readonly<Record<string, Described>>

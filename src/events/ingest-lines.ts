@@ -1,7 +1,8 @@
 /**
- * `POST /events` as NDJSON: one event a line on one long request, judged and stored in parts, answered once with the totals.
- * Each part is asked for as a batch would be: a token of the key's rate, which also asks whether the key still holds, and
- * room for its bytes in the plan. A stream that ends before its end answers what ended it, with the totals so far.
+ * `POST /events` as NDJSON: one event a line on one long request, judged and stored in parts, answered once with the
+ * totals. Each part is asked for as a batch would be: a token of the key's rate, which also asks whether the key still
+ * holds, and room for its bytes in the plan. A stream that ends before its end answers what ended it, with the totals
+ * so far.
  */
 import { Clock, Effect, Schedule } from "effect"
 import type { Caller } from "../access/caller.ts"
@@ -26,7 +27,16 @@ const whileBusy = Schedule.max([Schedule.spaced("100 millis"), Schedule.recurs(1
 const parseLine = (line: string | undefined): { readonly entry: unknown } | { readonly reason: string } => {
   if (line === undefined) return { reason: `the line is longer than ${BATCH_BYTES_MAX} bytes` }
   const parsed = parseBounded(line)
-  return typeof parsed === "object" ? { entry: parsed.value } : { reason: parsed === "invalid" ? "the line is not valid JSON" : parsed === "too deep" ? "the line nests too deeply" : "the line has too many objects and lists" }
+  return typeof parsed === "object"
+    ? { entry: parsed.value }
+    : {
+        reason:
+          parsed === "invalid"
+            ? "the line is not valid JSON"
+            : parsed === "too deep"
+              ? "the line nests too deeply"
+              : "the line has too many objects and lists"
+      }
 }
 /** An unreadable line is a hole that the judge must not see: `numbers` are those of the lines that it sees. */
 const parsedLines = (lines: ReadonlyArray<string | undefined>, indexFrom: number) => {
@@ -48,48 +58,94 @@ const parsedLines = (lines: ReadonlyArray<string | undefined>, indexFrom: number
 }
 
 /** Takes from what the plan has for the day; what then is not stored is given back. */
-export const withinDay = <A, E extends DeclaredError, R>(spending: Spending, organizationId: string, bytes: number, store: Effect.Effect<A, E, R>) =>
-  Effect.andThen(spending.take(organizationId, bytes), Effect.onError(store, () => Effect.sync(() => spending.giveBack(organizationId, bytes))))
+export const withinDay = <A, E extends DeclaredError, R>(
+  spending: Spending,
+  organizationId: string,
+  bytes: number,
+  store: Effect.Effect<A, E, R>
+) =>
+  Effect.andThen(
+    spending.take(organizationId, bytes),
+    Effect.onError(store, () => Effect.sync(() => spending.giveBack(organizationId, bytes)))
+  )
 
 /** The next token; one that comes soon is waited for. */
-const taken = Effect.fnUntraced(function*(again: Input<unknown, unknown>["again"]) {
-  const caller = yield* Effect.catchIf(again, (error): error is Throttled => error instanceof Throttled && error.kind === "rate" && error.retry_after_s * 1_000 <= PAUSE_MAX_MS,
-    ({ retry_after_s }) => Effect.andThen(Effect.sleep(retry_after_s * 1_000), again))
+const taken = Effect.fnUntraced(function* (again: Input<unknown, unknown>["again"]) {
+  const caller = yield* Effect.catchIf(
+    again,
+    (error): error is Throttled =>
+      error instanceof Throttled && error.kind === "rate" && error.retry_after_s * 1_000 <= PAUSE_MAX_MS,
+    ({ retry_after_s }) => Effect.andThen(Effect.sleep(retry_after_s * 1_000), again)
+  )
   const pause_ms = pauseOf(caller.rate, yield* Clock.currentTimeMillis)
   if (pause_ms > 0) yield* Effect.sleep(pause_ms)
 })
 
-export const ingestLines = Effect.fnUntraced(function*(events: EventsShape, spending: Spending, { again, caller, held, stream }: Pick<Input<unknown, unknown>, "again" | "caller" | "held" | "stream">, reaches: ((collection: string) => boolean) | undefined) {
+export const ingestLines = Effect.fnUntraced(function* (
+  events: EventsShape,
+  spending: Spending,
+  { again, caller, held, stream }: Pick<Input<unknown, unknown>, "again" | "caller" | "held" | "stream">,
+  reaches: ((collection: string) => boolean) | undefined
+) {
   const totals = { accepted: 0, deduplicated: 0 }
   const rejected: Array<Rejection> = []
-  let rejectedTotal = 0, lineTotal = 0, byteTotal = 0
+  let rejectedTotal = 0,
+    lineTotal = 0,
+    byteTotal = 0
   let tokens = 1
   const reject = (rejections: ReadonlyArray<Rejection>) => {
     rejectedTotal += rejections.length
     rejected.push(...rejections.slice(0, Math.max(0, REJECTIONS_LISTED_MAX - rejected.length)))
   }
   const { organizationId }: Caller = caller
-  const part = Effect.fnUntraced(function*(lines: ReadonlyArray<string | undefined>, bytes: number) {
+  const part = Effect.fnUntraced(function* (lines: ReadonlyArray<string | undefined>, bytes: number) {
     for (; tokens < tokensOf(lineTotal + lines.length, byteTotal + bytes); tokens++) yield* taken(again)
     const { bad, numbers, readable, unreadable } = parsedLines(lines, lineTotal)
-    const stored = Effect.retry(events.ingestEvents(organizationId, readable, { reaches, unreadable }), { schedule: whileBusy, while: (error) => error._tag === "Throttled" })
+    const stored = Effect.retry(events.ingestEvents(organizationId, readable, { reaches, unreadable }), {
+      schedule: whileBusy,
+      while: (error) => error._tag === "Throttled"
+    })
     const answer = yield* withinDay(spending, organizationId, bytes, stored)
     totals.accepted += answer.accepted
     totals.deduplicated += answer.deduplicated
-    reject([...bad, ...answer.rejected.map((rejection) => ({ index: numbers[rejection.index]!, reason: rejection.reason }))].sort((a, b) => a.index - b.index))
+    reject(
+      [
+        ...bad,
+        ...answer.rejected.map((rejection) => ({ index: numbers[rejection.index]!, reason: rejection.reason }))
+      ].sort((a, b) => a.index - b.index)
+    )
     lineTotal += lines.length
     byteTotal += bytes
   })
-  const answered = () => ({ ...totals, rejected, ...(rejectedTotal > rejected.length ? { rejected_total: rejectedTotal } : {}) })
-  yield* Effect.mapError(eachChunk(yield* stream, held(), limits, part), (error: DeclaredError) => lineTotal === 0 ? error : endedBy(error, { ...answered(), lines: lineTotal }))
+  const answered = () => ({
+    ...totals,
+    rejected,
+    ...(rejectedTotal > rejected.length ? { rejected_total: rejectedTotal } : {})
+  })
+  yield* Effect.mapError(eachChunk(yield* stream, held(), limits, part), (error: DeclaredError) =>
+    lineTotal === 0 ? error : endedBy(error, { ...answered(), lines: lineTotal })
+  )
   return answered()
 })
 
 /** What ended a stream of which something is stored: its own status and facts, and how far it came. */
-const endedBy = (error: DeclaredError, totals: Pick<EventStreamEnded, "accepted" | "deduplicated" | "lines" | "rejected" | "rejected_total">): EventStreamEnded => {
+const endedBy = (
+  error: DeclaredError,
+  totals: Pick<EventStreamEnded, "accepted" | "deduplicated" | "lines" | "rejected" | "rejected_total">
+): EventStreamEnded => {
   const { retry_after_s } = error as { readonly retry_after_s?: unknown }
   const waits = typeof retry_after_s === "number" ? { retry_after_s } : {}
-  const cap = error instanceof FeatureNotInPlan ? { feature: error.feature, plan: error.plan, ...(error.limit === undefined ? {} : { limit: error.limit }) } : {}
+  const cap =
+    error instanceof FeatureNotInPlan
+      ? { feature: error.feature, plan: error.plan, ...(error.limit === undefined ? {} : { limit: error.limit }) }
+      : {}
   const issues = error instanceof InputInvalid ? { issues: error.issues } : {}
-  return new EventStreamEnded({ message: `${error.message} The first ${totals.lines} lines were dealt with; send the others again.`, status: statusOf(error), ...waits, ...cap, ...issues, ...totals })
+  return new EventStreamEnded({
+    message: `${error.message} The first ${totals.lines} lines were dealt with; send the others again.`,
+    status: statusOf(error),
+    ...waits,
+    ...cap,
+    ...issues,
+    ...totals
+  })
 }

@@ -1,12 +1,13 @@
 /**
  * Whether a commit waits for more requests to share it. A commit has a price of its own: pages of five trees, a sync, a
- * message to each reader. At 300 requests of 100 events a second there were 226 commits; an event cost the accepting thread
- * 12 µs instead of the 8.5 it took in full groups, and 1.1 kB of writes. So it waits where that lately brought somebody.
+ * message to each reader. At 300 requests of 100 events a second there were 226 commits; an event cost the accepting
+ * thread 12 µs instead of the 8.5 it took in full groups, and 1.1 kB of writes. So it waits where that lately brought
+ * somebody.
  */
 export const LINGER_MS = 5
 /**
- * Requests that a wait brings, in the mean of the last ones, from which it pays. Of two senders that each wait for their
- * answers one can come at most: those, and whoever is alone, wait for nobody.
+ * Requests that a wait brings, in the mean of the last ones, from which it pays. Of two senders that each wait for
+ * their answers one can come at most: those, and whoever is alone, wait for nobody.
  */
 const PAYS_FROM = 1.1
 /** The newest wait's part in that mean. */
@@ -19,8 +20,9 @@ export class Linger {
   #since = 0
 
   /**
-   * Before a commit: whether to wait `LINGER_MS`, and to say then what that brought. `waited_ms` is what the oldest request
-   * has waited already: one that came while a commit took its time does not wait again, and has its company. O(1).
+   * Before a commit: whether to wait `LINGER_MS`, and to say then what that brought. `waited_ms` is what the oldest
+   * request has waited already: one that came while a commit took its time does not wait again, and has its company.
+   * O(1).
    */
   isDue(waited_ms: number): boolean {
     if (waited_ms >= LINGER_MS) return false

@@ -1,6 +1,6 @@
 /**
- * How much a sender may say of an event beside what is defined. Decision: 16,384 characters of JSON, some hundred fields; the log
- * keeps what it is given for years, and one event may not become a megabyte of it.
+ * How much a sender may say of an event beside what is defined. Decision: 16,384 characters of JSON, some hundred
+ * fields; the log keeps what it is given for years, and one event may not become a megabyte of it.
  */
 export const METADATA_CHARACTERS_MAX = 16_384
 

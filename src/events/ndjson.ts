@@ -13,11 +13,12 @@ export interface LineLimits {
 }
 
 /**
- * Calls `each` with chunks of non-empty lines and their bytes, in order, one chunk at a time: the stream waits meanwhile, and with it
- * the sender. A stream that breaks off fails after what came before it was handed on. Where there is no memory for more,
- * chunks are handed on as they are; where there is none for the unfinished line either, it fails.
+ * Calls `each` with chunks of non-empty lines and their bytes, in order, one chunk at a time: the stream waits
+ * meanwhile, and with it the sender. A stream that breaks off fails after what came before it was handed on. Where
+ * there is no memory for more, chunks are handed on as they are; where there is none for the unfinished line either, it
+ * fails.
  */
-export const eachChunk = Effect.fnUntraced(function*<E, R>(
+export const eachChunk = Effect.fnUntraced(function* <E, R>(
   stream: Readable,
   held: HeldMemory,
   limits: LineLimits,
@@ -30,7 +31,9 @@ export const eachChunk = Effect.fnUntraced(function*<E, R>(
   let unfinishedBytes = 0
   const finishLine = () => {
     const isTooLong = unfinishedBytes > limits.lineBytesMax
-    const line = isTooLong ? undefined : textOf(unfinished.length === 1 ? unfinished[0]! : Buffer.concat(unfinished)).trim()
+    const line = isTooLong
+      ? undefined
+      : textOf(unfinished.length === 1 ? unfinished[0]! : Buffer.concat(unfinished)).trim()
     if (line !== "") {
       lines.push(line)
       bytes += isTooLong ? 0 : unfinishedBytes
@@ -38,7 +41,7 @@ export const eachChunk = Effect.fnUntraced(function*<E, R>(
     unfinished = []
     unfinishedBytes = 0
   }
-  const handOn = Effect.fnUntraced(function*() {
+  const handOn = Effect.fnUntraced(function* () {
     yield* each(lines, bytes)
     lines = []
     bytes = 0
@@ -70,4 +73,3 @@ export const eachChunk = Effect.fnUntraced(function*<E, R>(
   if (unfinishedBytes > 0) finishLine()
   if (lines.length > 0) yield* each(lines, bytes)
 })
-

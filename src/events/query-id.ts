@@ -9,11 +9,17 @@ const crockford = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 const minted = /^qry_[0-7][0-9A-HJKMNP-TV-Z]{25}$/
 /** Ten bits: `qry_`, ten characters of time, then two of partition. */
 const PARTITION_AT = 14
-/** What ten bits name. More visitor partitions than this would give two of them the same mark: `SearchServed` refuses to start. */
+/**
+ * What ten bits name. More visitor partitions than this would give two of them the same mark: `SearchServed` refuses to
+ * start.
+ */
 export const QUERY_ID_PARTITIONS_MAX = 1_024
 
 export const markPartition = (queryId: string, partition: number): string =>
-  queryId.slice(0, PARTITION_AT) + crockford[(partition >> 5) & 31]! + crockford[partition & 31]! + queryId.slice(PARTITION_AT + 2)
+  queryId.slice(0, PARTITION_AT) +
+  crockford[(partition >> 5) & 31]! +
+  crockford[partition & 31]! +
+  queryId.slice(PARTITION_AT + 2)
 
 /** A new id for a search of a visitor in `partition` (see `partitionOfVisitor` in streams/routing.ts). */
 export const mintQueryId = (identifiers: Identifiers["Service"], partition: number): Effect.Effect<string> =>
@@ -21,4 +27,6 @@ export const mintQueryId = (identifiers: Identifiers["Service"], partition: numb
 
 /** The partition inside an id of ours; undefined for an id that somebody else made. */
 export const partitionOfQueryId = (queryId: string): number | undefined =>
-  minted.test(queryId) ? crockford.indexOf(queryId[PARTITION_AT]!) * 32 + crockford.indexOf(queryId[PARTITION_AT + 1]!) : undefined
+  minted.test(queryId)
+    ? crockford.indexOf(queryId[PARTITION_AT]!) * 32 + crockford.indexOf(queryId[PARTITION_AT + 1]!)
+    : undefined

@@ -1,6 +1,6 @@
 /**
- * Refused entries as they are kept for seven days (contract part 3): the sender's own text with the reason, so that they
- * can be looked at and sent through again after a fix. They ride in the log beside the events of their request.
+ * Refused entries as they are kept for seven days (contract part 3): the sender's own text with the reason, so that
+ * they can be looked at and sent through again after a fix. They ride in the log beside the events of their request.
  *
  * Decision: what is kept is bounded, because anybody with a search key can send rubbish: of an organization 10,000
  * entries at once and 2,000 an hour after that, 8 kB of text each. What is beyond is refused and answered as ever, only
@@ -24,24 +24,41 @@ export interface KeptRejection {
 }
 
 /** Payload of `behaviour.rejected.v1`, schema version 1: refused entries of one request, null where one was erased. */
-export interface RejectionsPayload { readonly rejections: ReadonlyArray<KeptRejection | null> }
+export interface RejectionsPayload {
+  readonly rejections: ReadonlyArray<KeptRejection | null>
+}
 export const REJECTIONS_SCHEMA_VERSION = 1
 
 const collectionOf = (entry: unknown): string | undefined => {
-  const name = typeof entry === "object" && entry !== null ? (entry as { readonly collection?: unknown }).collection : undefined
-  return typeof name === "string" && name !== "" && Buffer.byteLength(name) <= IDENTIFIER_BYTES_MAX ? storable(name) : undefined
+  const name =
+    typeof entry === "object" && entry !== null ? (entry as { readonly collection?: unknown }).collection : undefined
+  return typeof name === "string" && name !== "" && Buffer.byteLength(name) <= IDENTIFIER_BYTES_MAX
+    ? storable(name)
+    : undefined
 }
 
 /** O(size of the entry). */
 export const keptEntry = (entry: unknown, reason: string): KeptRejection => {
   const text = JSON.stringify(entry)
   const collection = collectionOf(entry)
-  return { entry: storable(text.slice(0, TEXT_CHARACTERS_MAX)), isUnreadable: text.length > TEXT_CHARACTERS_MAX, ...(collection === undefined ? {} : { collection }), reason }
+  return {
+    entry: storable(text.slice(0, TEXT_CHARACTERS_MAX)),
+    isUnreadable: text.length > TEXT_CHARACTERS_MAX,
+    ...(collection === undefined ? {} : { collection }),
+    reason
+  }
 }
 /** A line that is no entry at all. */
-export const keptLine = (line: string, reason: string): KeptRejection => ({ entry: storable(line.slice(0, TEXT_CHARACTERS_MAX)), isUnreadable: true, reason })
+export const keptLine = (line: string, reason: string): KeptRejection => ({
+  entry: storable(line.slice(0, TEXT_CHARACTERS_MAX)),
+  isUnreadable: true,
+  reason
+})
 
-interface Bucket { tokens: number; at: number }
+interface Bucket {
+  tokens: number
+  at: number
+}
 /** How many more refused entries of each organization may be kept. Memory: the organizations that lately had any. */
 export class RejectionBudget {
   readonly #buckets = new Map<string, Bucket>()

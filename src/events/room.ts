@@ -17,7 +17,9 @@ export const room = defineRoom({
   routes,
   errorSamples,
   facts: {
-    /** Of a stream that ended before its end: how many lines were dealt with, and how. */ lines: Schema.optionalKey(Schema.Int),
+    /** Of a stream that ended before its end: how many lines were dealt with, and how. */ lines: Schema.optionalKey(
+      Schema.Int
+    ),
     accepted: Schema.optionalKey(Schema.Int),
     deduplicated: Schema.optionalKey(Schema.Int),
     rejected: Schema.optionalKey(Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String }))),
@@ -25,10 +27,17 @@ export const room = defineRoom({
   },
   groups: { events: "What visitors do: reported, repaired, replayed and erased." },
   seeds,
-  layer: Layer.unwrap(Effect.map(Installation, ({ visitorPartitions, weights }) => Layer.mergeAll(
-    Layer.provideMerge(FailedEvents.layer, Layer.provide(Events.layer({ visitorPartitions }), layerAdmission(weights === undefined ? {} : { weights }))),
-    Replays.layer({ visitorPartitions }),
-    SearchServed.layer({ visitorPartitions })
-  ))),
+  layer: Layer.unwrap(
+    Effect.map(Installation, ({ visitorPartitions, weights }) =>
+      Layer.mergeAll(
+        Layer.provideMerge(
+          FailedEvents.layer,
+          Layer.provide(Events.layer({ visitorPartitions }), layerAdmission(weights === undefined ? {} : { weights }))
+        ),
+        Replays.layer({ visitorPartitions }),
+        SearchServed.layer({ visitorPartitions })
+      )
+    )
+  ),
   expiries: [expireRejections]
 })

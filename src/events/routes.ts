@@ -1,4 +1,6 @@
-/** Handlers of `POST /events`, in both its forms, of what it refused, and of what was made of it: replayed or erased. */
+/**
+ * Handlers of `POST /events`, in both its forms, of what it refused, and of what was made of it: replayed or erased.
+ */
 import { Effect } from "effect"
 import type { Caller } from "../access/caller.ts"
 import { reachesEverything } from "../access/decision.ts"
@@ -22,25 +24,36 @@ import { Events } from "./service.ts"
 type Reach = ((collection: string) => boolean) | undefined
 
 const entriesOf = (payload: unknown): ReadonlyArray<unknown> | undefined => {
-  const events = typeof payload === "object" && payload !== null ? (payload as { readonly events?: unknown }).events : undefined
+  const events =
+    typeof payload === "object" && payload !== null ? (payload as { readonly events?: unknown }).events : undefined
   return Array.isArray(events) ? events : undefined
 }
 
 /** A key that reaches some collections sees what was meant for one of those. */
 const checkReach = (reaches: Reach, collection: string | undefined) => {
   if (reaches === undefined) return Effect.void
-  if (collection === undefined) return Effect.fail(new RestrictionNotApplicable({ message: "This key reaches only some collections; name one of them in `collection`." }))
-  return reaches(collection) ? Effect.void : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
+  if (collection === undefined)
+    return Effect.fail(
+      new RestrictionNotApplicable({
+        message: "This key reaches only some collections; name one of them in `collection`."
+      })
+    )
+  return reaches(collection)
+    ? Effect.void
+    : Effect.fail(new CollectionNotAllowed({ message: "This key does not reach the collection." }))
 }
 /** Empty counts as absent; a text that Postgres cannot hold names nothing there. */
-const given = (text: string | undefined): string | undefined => text === undefined || text === "" ? undefined : storable(text)
+const given = (text: string | undefined): string | undefined =>
+  text === undefined || text === "" ? undefined : storable(text)
 
 /** A user id as events carry it (`accept-batch.ts`). */
 const userIdOf = (text: string) => {
   const userId = text.toWellFormed()
-  return userId === "" || userId.includes("\u0000") || Buffer.byteLength(userId) > IDENTIFIER_BYTES_MAX ? Effect.fail(inputInvalid("user_id", `1 to ${IDENTIFIER_BYTES_MAX} bytes without NUL`)) : Effect.succeed(userId)
+  return userId === "" || userId.includes("\u0000") || Buffer.byteLength(userId) > IDENTIFIER_BYTES_MAX
+    ? Effect.fail(inputInvalid("user_id", `1 to ${IDENTIFIER_BYTES_MAX} bytes without NUL`))
+    : Effect.succeed(userId)
 }
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const events = yield* Events
   const replays = yield* Replays
   const entitlements = yield* Entitlements
@@ -55,38 +68,71 @@ export const routes = Effect.gen(function*() {
     return (collection) => reachesNamed(context, caller, collection)
   }
   return [
-    implement(contract.ingestEvents, Effect.fnUntraced(function*(input) {
-      const { bytes, caller, headers, payload } = input
-      if ((headers["content-type"] ?? "").toLowerCase().startsWith("application/x-ndjson")) return yield* ingestLines(events, event_bytes_per_day, input, reachOf(caller))
-      const entries = entriesOf(yield* payload)
-      if (entries === undefined) return yield* inputInvalid("events", "`events` must be a list of events")
-      if (entries.length > EVENTS_PER_BATCH_MAX) return yield* inputInvalid("events", `A batch has at most ${EVENTS_PER_BATCH_MAX} events`)
-      return yield* withinDay(event_bytes_per_day, caller.organizationId, (yield* bytes).length, events.ingestEvents(caller.organizationId, entries, { reaches: reachOf(caller) }))
-    })),
-    implement(contract.listFailedEvents, Effect.fnUntraced(function*({ caller, query }) {
-      const { collection, cursor, limit: text = 50 } = yield* query
-      const limit = Number(text)
-      yield* checkReach(reachOf(caller), given(collection))
-      const data = yield* failed.list(caller.organizationId, { collection: given(collection), cursor: given(cursor), limit: limit + 1 })
-      return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
-    })),
-    implement(contract.retryFailedEvents, Effect.fnUntraced(function*({ caller, payload }) {
-      const { collection, cursor, ids, set } = yield* payload
-      yield* checkReach(reachOf(caller), given(collection))
-      return yield* failed.retry(caller.organizationId, { collection: given(collection), cursor: given(cursor), ids: ids?.map(storable), set, limit: RETRIES_MAX, reaches: reachOf(caller) })
-    })),
-    implement(contract.replayEvents, Effect.fnUntraced(function*({ caller, payload }) {
-      const { from, to } = yield* payload
-      const parsed = parseDateRange(from, to)
-      if (!parsed.ok) return yield* invalidFields(parsed.issues)
-      yield* entitlements.require(caller.organizationId, "event_replays")
-      return yield* replays.replay(caller.organizationId, parsed.range)
-    })),
-    implement(contract.eraseSubject, Effect.fnUntraced(function*({ caller, params }) {
-      const job = yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
-      // Suggested refinements of kept answers are queries that people made.
-      search.forgetAnswers(caller.organizationId)
-      return job
-    }))
+    implement(
+      contract.ingestEvents,
+      Effect.fnUntraced(function* (input) {
+        const { bytes, caller, headers, payload } = input
+        if ((headers["content-type"] ?? "").toLowerCase().startsWith("application/x-ndjson"))
+          return yield* ingestLines(events, event_bytes_per_day, input, reachOf(caller))
+        const entries = entriesOf(yield* payload)
+        if (entries === undefined) return yield* inputInvalid("events", "`events` must be a list of events")
+        if (entries.length > EVENTS_PER_BATCH_MAX)
+          return yield* inputInvalid("events", `A batch has at most ${EVENTS_PER_BATCH_MAX} events`)
+        return yield* withinDay(
+          event_bytes_per_day,
+          caller.organizationId,
+          (yield* bytes).length,
+          events.ingestEvents(caller.organizationId, entries, { reaches: reachOf(caller) })
+        )
+      })
+    ),
+    implement(
+      contract.listFailedEvents,
+      Effect.fnUntraced(function* ({ caller, query }) {
+        const { collection, cursor, limit: text = 50 } = yield* query
+        const limit = Number(text)
+        yield* checkReach(reachOf(caller), given(collection))
+        const data = yield* failed.list(caller.organizationId, {
+          collection: given(collection),
+          cursor: given(cursor),
+          limit: limit + 1
+        })
+        return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
+      })
+    ),
+    implement(
+      contract.retryFailedEvents,
+      Effect.fnUntraced(function* ({ caller, payload }) {
+        const { collection, cursor, ids, set } = yield* payload
+        yield* checkReach(reachOf(caller), given(collection))
+        return yield* failed.retry(caller.organizationId, {
+          collection: given(collection),
+          cursor: given(cursor),
+          ids: ids?.map(storable),
+          set,
+          limit: RETRIES_MAX,
+          reaches: reachOf(caller)
+        })
+      })
+    ),
+    implement(
+      contract.replayEvents,
+      Effect.fnUntraced(function* ({ caller, payload }) {
+        const { from, to } = yield* payload
+        const parsed = parseDateRange(from, to)
+        if (!parsed.ok) return yield* invalidFields(parsed.issues)
+        yield* entitlements.require(caller.organizationId, "event_replays")
+        return yield* replays.replay(caller.organizationId, parsed.range)
+      })
+    ),
+    implement(
+      contract.eraseSubject,
+      Effect.fnUntraced(function* ({ caller, params }) {
+        const job = yield* replays.erase(caller.organizationId, yield* userIdOf(params.userId!))
+        // Suggested refinements of kept answers are queries that people made.
+        search.forgetAnswers(caller.organizationId)
+        return job
+      })
+    )
   ]
 })

@@ -75,17 +75,25 @@ export interface ServedSearch {
   readonly device?: string
   readonly country?: string
   readonly surface?: string
-  /** Keyed fingerprint of the network that asked, of 53 bits; records of before do not have it. */ readonly network?: number
+  /** Keyed fingerprint of the network that asked, of 53 bits; records of before do not have it. */
+  readonly network?: number
   /** Unix milliseconds. */
   readonly at: number
   /** `enable_analytics` of the request. */
   readonly isCounted: boolean
 }
 
-/** Payload of `behaviour.events.v1`, schema version 1: accepted events of one organization and partition, of one request or several (`pack-events.ts`). Null where one was erased. */
-export interface EventsPayload { readonly events: ReadonlyArray<BehaviouralEvent | null> }
+/**
+ * Payload of `behaviour.events.v1`, schema version 1: accepted events of one organization and partition, of one request
+ * or several (`pack-events.ts`). Null where one was erased.
+ */
+export interface EventsPayload {
+  readonly events: ReadonlyArray<BehaviouralEvent | null>
+}
 /** Payload of `search.served.v1`, schema version 1. Null where one was erased. */
-export interface ServedPayload { readonly served: ReadonlyArray<ServedSearch | null> }
+export interface ServedPayload {
+  readonly served: ReadonlyArray<ServedSearch | null>
+}
 export const EVENTS_SCHEMA_VERSION = 1
 export const SERVED_SCHEMA_VERSION = 1
 
@@ -96,15 +104,34 @@ const number = Schema.optionalKey(Schema.Number)
 const EventEntry = Schema.Struct({
   type: Schema.Literals(EVENT_TYPES),
   collection: Schema.String,
-  event_id: text, query_id: text, user_id: text, anonymous_id: text, session_id: text,
+  event_id: text,
+  query_id: text,
+  user_id: text,
+  anonymous_id: text,
+  session_id: text,
   timestamp: Schema.optionalKey(Schema.Int),
   document_id: text,
   document_ids: Schema.optionalKey(Schema.Array(Schema.String)),
-  items: Schema.optionalKey(Schema.Array(Schema.Struct({ document_id: Schema.String, quantity: number, price: number }))),
-  position: number, q: text, filter_by: text, results_found: number, quantity: number, price: number, revenue: number, currency: text,
-  surface: text, device: text, country: text, name: text,
+  items: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ document_id: Schema.String, quantity: number, price: number }))
+  ),
+  position: number,
+  q: text,
+  filter_by: text,
+  results_found: number,
+  quantity: number,
+  price: number,
+  revenue: number,
+  currency: text,
+  surface: text,
+  device: text,
+  country: text,
+  name: text,
   metadata: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown))
-}).annotate({ identifier: "BehaviouralEvent", description: "Unknown keys are kept under `metadata`, which has at most 16,384 characters of JSON." })
+}).annotate({
+  identifier: "BehaviouralEvent",
+  description: "Unknown keys are kept under `metadata`, which has at most 16,384 characters of JSON."
+})
 
 export const EventBatch = Schema.Struct({ events: Schema.Array(EventEntry) }).annotate({ identifier: "EventBatch" })
 
@@ -114,11 +141,18 @@ export const EventBatchAnswer = Schema.Struct({
   rejected: Schema.Array(Schema.Struct({ index: Schema.Int, reason: Schema.String })),
   /** NDJSON only, when more lines were rejected than `REJECTIONS_LISTED_MAX`. */
   rejected_total: Schema.optionalKey(Schema.Int)
-}).annotate({ identifier: "EventBatchAnswer", description: "`accepted` + `deduplicated` + entries in `rejected` = entries sent. NDJSON takes a token of the key's rate for each 1,000 lines (or megabyte); where less than half of a minute's tokens is left it is read more slowly. A stream that ends before its end (429 no token left, 403 `event_bytes_per_day`, 400, 503) answers these totals so far beside the error, with `lines`: how many were dealt with; send the others again." })
+}).annotate({
+  identifier: "EventBatchAnswer",
+  description:
+    "`accepted` + `deduplicated` + entries in `rejected` = entries sent. NDJSON takes a token of the key's rate for each 1,000 lines (or megabyte); where less than half of a minute's tokens is left it is read more slowly. A stream that ends before its end (429 no token left, 403 `event_bytes_per_day`, 400, 503) answers these totals so far beside the error, with `lines`: how many were dealt with; send the others again."
+})
 
 /** Rejections listed for one NDJSON request, whose answer must not grow with its length. */
 export const REJECTIONS_LISTED_MAX = 10_000
-export interface Rejection { readonly index: number; readonly reason: string }
+export interface Rejection {
+  readonly index: number
+  readonly reason: string
+}
 
 /** Of `GET /events/failed` and of one retry. */
 export const FAILED_PAGE_MAX = 250
@@ -129,23 +163,40 @@ export const FailedEvent = Schema.Struct({
   /** Unix milliseconds. */ received_at: Schema.Int,
   reason: Schema.String,
   /** As it was sent. */ entry: Schema.optionalKey(Schema.Unknown),
-  /** In its place where the entry was no JSON or longer than 8,192 characters: what was kept of it. */ text: Schema.optionalKey(Schema.String),
+  /** In its place where the entry was no JSON or longer than 8,192 characters: what was kept of it. */
+  text: Schema.optionalKey(Schema.String),
   /** Retries that failed. */ attempts: Schema.Int,
   last_retried_at: Schema.optionalKey(Schema.Int)
 }).annotate({ identifier: "FailedEvent" })
-export const FailedEventList = Schema.Struct({ data: Schema.Array(FailedEvent), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier: "FailedEventList", description: "Newest first, of the last seven days." })
+export const FailedEventList = Schema.Struct({
+  data: Schema.Array(FailedEvent),
+  next_cursor: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "FailedEventList", description: "Newest first, of the last seven days." })
 
 export const RetryBody = Schema.Struct({
-  ids: Schema.optionalKey(Schema.Array(Schema.String).check(refusing((ids: ReadonlyArray<string>) => ids.length === 0 || ids.length > RETRIES_MAX ? `1 to ${RETRIES_MAX} ids` : undefined))),
+  ids: Schema.optionalKey(
+    Schema.Array(Schema.String).check(
+      refusing((ids: ReadonlyArray<string>) =>
+        ids.length === 0 || ids.length > RETRIES_MAX ? `1 to ${RETRIES_MAX} ids` : undefined
+      )
+    )
+  ),
   /** Without `ids`: where the answer before ended. */ cursor: Schema.optionalKey(Schema.String),
-  /** Keys laid over every entry before it is judged again; null takes a key away. */ set: Schema.optionalKey(Schema.Record(Schema.String, Schema.Unknown)),
+  /** Keys laid over every entry before it is judged again; null takes a key away. */ set: Schema.optionalKey(
+    Schema.Record(Schema.String, Schema.Unknown)
+  ),
   collection: Schema.optionalKey(Schema.String)
-}).annotate({ identifier: "RetryFailedEvents", description: "Without `ids` every failed entry, 1,000 at a time, oldest first." })
+}).annotate({
+  identifier: "RetryFailedEvents",
+  description: "Without `ids` every failed entry, 1,000 at a time, oldest first."
+})
 export const RetryAnswer = Schema.Struct({
   retried: Schema.Int,
   accepted: Schema.Int,
   deduplicated: Schema.Int,
-  /** These stay in the list, with the new reason. */ rejected: Schema.Array(Schema.Struct({ id: Schema.String, reason: Schema.String })),
+  /** These stay in the list, with the new reason. */ rejected: Schema.Array(
+    Schema.Struct({ id: Schema.String, reason: Schema.String })
+  ),
   next_cursor: Schema.optionalKey(Schema.String)
 }).annotate({ identifier: "RetriedEvents" })
 
@@ -153,6 +204,24 @@ const REPLAY_TARGETS = ["analytics", "recommendations", "experiments"] as const
 export const ReplayBody = Schema.Struct({
   from: Schema.String,
   to: Schema.String,
-  types: Schema.optionalKey(Schema.Array(Schema.Literals(EVENT_TYPES)).check(refusing((types: ReadonlyArray<typeof EVENT_TYPES[number]>) => EVENT_TYPES.every((type) => types.includes(type)) ? undefined : "Figures of analytics join events of all types: name all of them, or leave `types` out"))),
-  target: Schema.Literals(REPLAY_TARGETS).check(refusing((target: string) => target === "analytics" ? undefined : `\`${target}\` has no results that are rebuilt from events; use \`analytics\``))
-}).annotate({ identifier: "ReplayEvents", description: "`from` and `to`: ISO 8601 dates or date-times, both inclusive, widened to whole days (UTC). Figures join events of all types, so `types` names all of them or is left out." })
+  types: Schema.optionalKey(
+    Schema.Array(Schema.Literals(EVENT_TYPES)).check(
+      refusing((types: ReadonlyArray<(typeof EVENT_TYPES)[number]>) =>
+        EVENT_TYPES.every((type) => types.includes(type))
+          ? undefined
+          : "Figures of analytics join events of all types: name all of them, or leave `types` out"
+      )
+    )
+  ),
+  target: Schema.Literals(REPLAY_TARGETS).check(
+    refusing((target: string) =>
+      target === "analytics"
+        ? undefined
+        : `\`${target}\` has no results that are rebuilt from events; use \`analytics\``
+    )
+  )
+}).annotate({
+  identifier: "ReplayEvents",
+  description:
+    "`from` and `to`: ISO 8601 dates or date-times, both inclusive, widened to whole days (UTC). Figures join events of all types, so `types` names all of them or is left out."
+})

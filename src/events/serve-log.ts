@@ -11,12 +11,24 @@ import { cutBytes, storable } from "../analytics/normalize-query.ts"
 import { type AppendRecord, EventLog } from "../ports/event-log.ts"
 import { Identifiers } from "../ports/identifiers.ts"
 import { mintQueryId, QUERY_ID_PARTITIONS_MAX } from "./query-id.ts"
-import { IDENTIFIER_BYTES_MAX, QUERY_CHARACTERS_MAX, SERVED_SCHEMA_VERSION, type ServedPayload, type ServedSearch, TEXT_CHARACTERS_MAX } from "./schema.ts"
+import {
+  IDENTIFIER_BYTES_MAX,
+  QUERY_CHARACTERS_MAX,
+  SERVED_SCHEMA_VERSION,
+  type ServedPayload,
+  type ServedSearch,
+  TEXT_CHARACTERS_MAX
+} from "./schema.ts"
 
 export interface SearchServedShape {
-  /** A new query id for a search of this visitor (session, else user, else anonymous id; none for a search without any). */
+  /**
+   * A new query id for a search of this visitor (session, else user, else anonymous id; none for a search without any).
+   */
   readonly mint: (organizationId: string, visitor: string | undefined) => Effect.Effect<string>
-  /** Hands a report over; returns at once and never fails. `at` is filled in. One report, with its own query id, per collection searched. */
+  /**
+   * Hands a report over; returns at once and never fails. `at` is filled in. One report, with its own query id, per
+   * collection searched.
+   */
   readonly record: (served: Omit<ServedSearch, "at">) => void
   /** Reports dropped because the buffer was full. */
   readonly dropped: Effect.Effect<number>
@@ -34,11 +46,16 @@ const REPORTS_PER_RECORD_MAX = 500
 const retry = Schedule.min([Schedule.exponential("50 millis"), Schedule.spaced("2 seconds")]).pipe(Schedule.jittered)
 const RETRIES_AT_SHUTDOWN = 3
 
-const identifier = (text: string | undefined): string | undefined => text === undefined || text === "" ? undefined : cutBytes(storable(text), IDENTIFIER_BYTES_MAX)
+const identifier = (text: string | undefined): string | undefined =>
+  text === undefined || text === "" ? undefined : cutBytes(storable(text), IDENTIFIER_BYTES_MAX)
 
-const make = Effect.fnUntraced(function*(options: SearchServedOptions) {
+const make = Effect.fnUntraced(function* (options: SearchServedOptions) {
   if (options.visitorPartitions > QUERY_ID_PARTITIONS_MAX) {
-    return yield* Effect.die(new RangeError(`${options.visitorPartitions} visitor partitions are more than a query id can name; configure at most ${QUERY_ID_PARTITIONS_MAX}.`))
+    return yield* Effect.die(
+      new RangeError(
+        `${options.visitorPartitions} visitor partitions are more than a query id can name; configure at most ${QUERY_ID_PARTITIONS_MAX}.`
+      )
+    )
   }
   const log = yield* EventLog
   const identifiers = yield* Identifiers
@@ -60,12 +77,16 @@ const make = Effect.fnUntraced(function*(options: SearchServedOptions) {
     }
     return [...parts].flatMap(([partition, part]) =>
       Array.from({ length: Math.ceil(part.length / REPORTS_PER_RECORD_MAX) }, (_, i) => ({
-        topic: SEARCH_SERVED.name, partition,
+        topic: SEARCH_SERVED.name,
+        partition,
         value: encodeRecord<ServedPayload>({
-          schema_version: SERVED_SCHEMA_VERSION, organization_id: "", occurred_at: now,
+          schema_version: SERVED_SCHEMA_VERSION,
+          organization_id: "",
+          occurred_at: now,
           payload: { served: part.slice(i * REPORTS_PER_RECORD_MAX, (i + 1) * REPORTS_PER_RECORD_MAX) }
         })
-      })))
+      }))
+    )
   }
   /** Takes the whole buffer. What it took goes back when it is interrupted; a report stored twice still counts once. */
   const flushWith = (schedule: typeof retry, times: number) =>
@@ -75,36 +96,56 @@ const make = Effect.fnUntraced(function*(options: SearchServedOptions) {
       if (reports.length === 0) return Effect.void
       const records = recordsOf(reports, clock.currentTimeMillisUnsafe())
       return Effect.asVoid(Effect.retry(log.append(records), { schedule, times })).pipe(
-        Effect.onInterrupt(() => Effect.sync(() => { buffer = [...reports, ...buffer] }))
+        Effect.onInterrupt(() =>
+          Effect.sync(() => {
+            buffer = [...reports, ...buffer]
+          })
+        )
       )
     })
 
   // Registered before the fiber below, so that it runs after that has ended.
   yield* Effect.addFinalizer(() =>
     flushWith(retry, RETRIES_AT_SHUTDOWN).pipe(
-      Effect.catch((error) => Effect.logError("Reports of answered searches could not be stored before stopping", error))
-    ))
-  yield* Effect.forkScoped(Effect.forever(Effect.gen(function*() {
-    yield* filled.await
-    yield* Effect.sleep(GATHER_MS)
-    yield* filled.close
-    yield* Effect.orDie(flushWith(retry, Number.POSITIVE_INFINITY))
-  })))
+      Effect.catch((error) =>
+        Effect.logError("Reports of answered searches could not be stored before stopping", error)
+      )
+    )
+  )
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.gen(function* () {
+        yield* filled.await
+        yield* Effect.sleep(GATHER_MS)
+        yield* filled.close
+        yield* Effect.orDie(flushWith(retry, Number.POSITIVE_INFINITY))
+      })
+    )
+  )
 
   return SearchServed.of({
     mint: (organizationId, visitor) =>
-      mintQueryId(identifiers, visitor === undefined || visitor === ""
-        ? turn++ % options.visitorPartitions
-        : partitionOfVisitor(organizationId, visitor, options.visitorPartitions)),
+      mintQueryId(
+        identifiers,
+        visitor === undefined || visitor === ""
+          ? turn++ % options.visitorPartitions
+          : partitionOfVisitor(organizationId, visitor, options.visitorPartitions)
+      ),
     record: (served) => {
       if (buffer.length >= reportsMax) {
         dropped++
         return
       }
       buffer.push({
-        ...served, at: clock.currentTimeMillisUnsafe(),
-        q: served.q.slice(0, QUERY_CHARACTERS_MAX), filter_by: served.filter_by?.slice(0, TEXT_CHARACTERS_MAX), facet_by: served.facet_by?.slice(0, TEXT_CHARACTERS_MAX), analytics_tag: served.analytics_tag?.slice(0, TEXT_CHARACTERS_MAX),
-        session_id: identifier(served.session_id), user_id: identifier(served.user_id), anonymous_id: identifier(served.anonymous_id)
+        ...served,
+        at: clock.currentTimeMillisUnsafe(),
+        q: served.q.slice(0, QUERY_CHARACTERS_MAX),
+        filter_by: served.filter_by?.slice(0, TEXT_CHARACTERS_MAX),
+        facet_by: served.facet_by?.slice(0, TEXT_CHARACTERS_MAX),
+        analytics_tag: served.analytics_tag?.slice(0, TEXT_CHARACTERS_MAX),
+        session_id: identifier(served.session_id),
+        user_id: identifier(served.user_id),
+        anonymous_id: identifier(served.anonymous_id)
       })
       filled.openUnsafe()
     },
@@ -114,5 +155,6 @@ const make = Effect.fnUntraced(function*(options: SearchServedOptions) {
 
 export class SearchServed extends Context.Service<SearchServed, SearchServedShape>()("dowser/events/SearchServed") {
   /** Stops by appending what is left in the buffer. */
-  static readonly layer = (options: SearchServedOptions): Layer.Layer<SearchServed, never, EventLog | Identifiers> => Layer.effect(SearchServed, make(options))
+  static readonly layer = (options: SearchServedOptions): Layer.Layer<SearchServed, never, EventLog | Identifiers> =>
+    Layer.effect(SearchServed, make(options))
 }

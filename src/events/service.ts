@@ -14,7 +14,13 @@ import { acceptBatch, type AcceptOptions } from "./accept-batch.ts"
 import { EventsUnavailable } from "./errors.ts"
 import { Linger, LINGER_MS } from "./linger.ts"
 import { packEvents, type RequestEvents } from "./pack-events.ts"
-import { keptEntry, type KeptRejection, RejectionBudget, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "./rejections.ts"
+import {
+  keptEntry,
+  type KeptRejection,
+  RejectionBudget,
+  REJECTIONS_SCHEMA_VERSION,
+  type RejectionsPayload
+} from "./rejections.ts"
 import type { BehaviouralEvent, Rejection } from "./schema.ts"
 
 export interface IngestAnswer {
@@ -29,7 +35,11 @@ export interface EventsShape {
    * Takes decoded entries of one organization. Idempotent for entries with an event_id. Fails with 429 at once, storing
    * nothing, when too much waits already. Refused entries are kept for a week with their reasons.
    */
-  readonly ingestEvents: (organizationId: string, entries: ReadonlyArray<unknown>, options?: IngestOptions) => Effect.Effect<IngestAnswer, IngestFailure>
+  readonly ingestEvents: (
+    organizationId: string,
+    entries: ReadonlyArray<unknown>,
+    options?: IngestOptions
+  ) => Effect.Effect<IngestAnswer, IngestFailure>
 }
 
 export interface IngestOptions extends AcceptOptions {
@@ -66,7 +76,8 @@ const sizeOf = ({ events, rejections }: Waiting): number => events.length + reje
 /** How many requests from `from` on make up about `events_max` events; at least one when there is one. */
 const requestsWithin = (requests: ReadonlyArray<Waiting>, from: number, events_max: number): number => {
   let count = 0
-  for (let events = 0; from + count < requests.length && events < events_max; count++) events += sizeOf(requests[from + count]!)
+  for (let events = 0; from + count < requests.length && events < events_max; count++)
+    events += sizeOf(requests[from + count]!)
   return count
 }
 
@@ -78,10 +89,19 @@ const idsOf = (events: ReadonlyArray<BehaviouralEvent>): ReadonlyArray<string> =
 }
 
 const overShare = (retry_after_s: number) =>
-  new Throttled({ message: "Counting is behind and this organization sends more than its share; send the batch again later.", kind: "backpressure", retry_after_s })
-const overloaded = (retry_after_s = RETRY_AFTER_S) => new Throttled({ message: "Too many events are waiting to be stored; send the batch again later.", kind: "backpressure", retry_after_s })
+  new Throttled({
+    message: "Counting is behind and this organization sends more than its share; send the batch again later.",
+    kind: "backpressure",
+    retry_after_s
+  })
+const overloaded = (retry_after_s = RETRY_AFTER_S) =>
+  new Throttled({
+    message: "Too many events are waiting to be stored; send the batch again later.",
+    kind: "backpressure",
+    retry_after_s
+  })
 
-const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
+const make = Effect.fnUntraced(function* ({ visitorPartitions }: EventsOptions) {
   const log = yield* EventLog
   const window = yield* DedupeWindow
   const clock = yield* Clock.Clock
@@ -93,18 +113,31 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
 
   const budget = new RejectionBudget()
   /** What of the refused is kept: nothing of the common request, which has none. */
-  const keptOf = (organizationId: string, entries: ReadonlyArray<unknown>, rejected: ReadonlyArray<Rejection>, { indexFrom = 0, keepsRejected = true, unreadable = [] }: IngestOptions = {}, now: number): ReadonlyArray<KeptRejection> => {
+  const keptOf = (
+    organizationId: string,
+    entries: ReadonlyArray<unknown>,
+    rejected: ReadonlyArray<Rejection>,
+    { indexFrom = 0, keepsRejected = true, unreadable = [] }: IngestOptions = {},
+    now: number
+  ): ReadonlyArray<KeptRejection> => {
     const wanted = rejected.length + unreadable.length
     if (wanted === 0 || !keepsRejected) return []
     const kept = budget.take(organizationId, wanted, now)
-    return [...unreadable.slice(0, kept), ...rejected.slice(0, Math.max(0, kept - unreadable.length)).map(({ index, reason }) => keptEntry(entries[index - indexFrom], reason))]
+    return [
+      ...unreadable.slice(0, kept),
+      ...rejected
+        .slice(0, Math.max(0, kept - unreadable.length))
+        .map(({ index, reason }) => keptEntry(entries[index - indexFrom], reason))
+    ]
   }
 
   const takeGroup = (): ReadonlyArray<Waiting> => waiting.splice(0, requestsWithin(waiting, 0, GROUP_EVENTS_MAX))
 
   /** Dedupes and packs one slice; answers its records and how many events of each request were duplicates. */
-  const packSlice = Effect.fnUntraced(function*(slice: ReadonlyArray<Waiting>, admissions: Array<Admission>) {
-    const admission = yield* window.admit(slice.map(({ events, organizationId }) => ({ organizationId, eventIds: idsOf(events) })))
+  const packSlice = Effect.fnUntraced(function* (slice: ReadonlyArray<Waiting>, admissions: Array<Admission>) {
+    const admission = yield* window.admit(
+      slice.map(({ events, organizationId }) => ({ organizationId, eventIds: idsOf(events) }))
+    )
     admissions.push(admission)
     const now = clock.currentTimeMillisUnsafe()
     const records: Array<AppendRecord> = []
@@ -112,23 +145,33 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
     const duplicates = slice.map(({ events, organizationId }, i) => {
       const seen = admission.seen[i]!
       let id = 0
-      const fresh = seen.includes(1) ? events.filter(({ event_id }) => event_id === undefined || seen[id++] === 0) : events
+      const fresh = seen.includes(1)
+        ? events.filter(({ event_id }) => event_id === undefined || seen[id++] === 0)
+        : events
       if (fresh.length > 0) kept.push({ organizationId, events: fresh })
       const { rejections } = slice[i]!
       if (rejections.length > 0) {
         records.push({
-          topic: BEHAVIOUR_REJECTED.name, partition: 0, key: organizationId,
-          value: encodeRecord<RejectionsPayload>({ schema_version: REJECTIONS_SCHEMA_VERSION, organization_id: organizationId, occurred_at: now, payload: { rejections } })
+          topic: BEHAVIOUR_REJECTED.name,
+          partition: 0,
+          key: organizationId,
+          value: encodeRecord<RejectionsPayload>({
+            schema_version: REJECTIONS_SCHEMA_VERSION,
+            organization_id: organizationId,
+            occurred_at: now,
+            payload: { rejections }
+          })
         })
       }
       return events.length - fresh.length
     })
     records.push(...packEvents(kept, visitorPartitions, now))
-    if (admission.block.length > 0) records.push({ topic: EVENT_FINGERPRINTS.name, partition: 0, value: admission.block })
+    if (admission.block.length > 0)
+      records.push({ topic: EVENT_FINGERPRINTS.name, partition: 0, value: admission.block })
     return { records, duplicates }
   })
 
-  const storeAdmitting = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>, admissions: Array<Admission>) {
+  const storeAdmitting = Effect.fnUntraced(function* (group: ReadonlyArray<Waiting>, admissions: Array<Admission>) {
     const records: Array<AppendRecord> = []
     const duplicates: Array<number> = []
     for (let from = 0; from < group.length;) {
@@ -144,48 +187,72 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
     for (const admission of admissions) yield* window.forget(admission)
     if (stored.failure._tag === "EventLogOverloaded") return overloaded(Math.ceil(stored.failure.retry_after_s))
     yield* Effect.logError("The event log refused an append", stored.failure)
-    return new EventsUnavailable({ message: "The events could not be stored; send the same batch again.", retry_after_s: RETRY_AFTER_S })
+    return new EventsUnavailable({
+      message: "The events could not be stored; send the same batch again.",
+      retry_after_s: RETRY_AFTER_S
+    })
   })
 
-  /** Answers every request of the group, whatever happens: a defect is theirs to hear of, and must not end the loop below. */
-  const store = Effect.fnUntraced(function*(group: ReadonlyArray<Waiting>) {
+  /**
+   * Answers every request of the group, whatever happens: a defect is theirs to hear of, and must not end the loop
+   * below.
+   */
+  const store = Effect.fnUntraced(function* (group: ReadonlyArray<Waiting>) {
     for (const one of group) waitingEvents -= sizeOf(one)
     const admissions: Array<Admission> = []
     yield* storeAdmitting(group, admissions).pipe(
-      Effect.map((result) => group.forEach(({ done }, i) => Deferred.doneUnsafe(done, "_tag" in result ? Effect.fail(result) : Effect.succeed(result[i]!)))),
+      Effect.map((result) =>
+        group.forEach(({ done }, i) =>
+          Deferred.doneUnsafe(done, "_tag" in result ? Effect.fail(result) : Effect.succeed(result[i]!))
+        )
+      ),
       Effect.catchCause((cause) =>
-        Effect.andThen(Effect.forEach(admissions, window.forget, { discard: true }), Effect.sync(() => {
-          for (const { done } of group) Deferred.doneUnsafe(done, Effect.failCause(cause))
-        })))
+        Effect.andThen(
+          Effect.forEach(admissions, window.forget, { discard: true }),
+          Effect.sync(() => {
+            for (const { done } of group) Deferred.doneUnsafe(done, Effect.failCause(cause))
+          })
+        )
+      )
     )
   })
 
   // Registered before the fiber below, so that it runs after that has ended: what still waits is stored and answered.
-  yield* Effect.addFinalizer(() => Effect.whileLoop({ while: () => waiting.length > 0, body: () => store(takeGroup()), step: () => {} }))
+  yield* Effect.addFinalizer(() =>
+    Effect.whileLoop({ while: () => waiting.length > 0, body: () => store(takeGroup()), step: () => {} })
+  )
   const linger = new Linger()
   // A group that was taken is finished even while the service stops.
-  yield* Effect.forkScoped(Effect.forever(Effect.gen(function*() {
-    if (waiting.length === 0) {
-      yield* filled.close
-      if (waiting.length === 0) yield* filled.await
-    }
-    if (waitingEvents < GROUP_EVENTS_MAX && linger.isDue(clock.currentTimeMillisUnsafe() - (waiting[0]?.cameAt ?? 0))) {
-      const before = waiting.length
-      yield* Effect.sleep(LINGER_MS)
-      linger.brought(waiting.length - before)
-    }
-    yield* Effect.uninterruptible(Effect.suspend(() => store(takeGroup())))
-  })))
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.gen(function* () {
+        if (waiting.length === 0) {
+          yield* filled.close
+          if (waiting.length === 0) yield* filled.await
+        }
+        if (
+          waitingEvents < GROUP_EVENTS_MAX &&
+          linger.isDue(clock.currentTimeMillisUnsafe() - (waiting[0]?.cameAt ?? 0))
+        ) {
+          const before = waiting.length
+          yield* Effect.sleep(LINGER_MS)
+          linger.brought(waiting.length - before)
+        }
+        yield* Effect.uninterruptible(Effect.suspend(() => store(takeGroup())))
+      })
+    )
+  )
 
   return Events.of({
-    ingestEvents: Effect.fnUntraced(function*(organizationId, entries, options) {
+    ingestEvents: Effect.fnUntraced(function* (organizationId, entries, options) {
       const now = clock.currentTimeMillisUnsafe()
       const { accepted, rejected } = acceptBatch(entries, now, options)
       const rejections = keptOf(organizationId, entries, rejected, options, now)
       if (accepted.length + rejections.length === 0) return { accepted: 0, deduplicated: 0, rejected }
       const done = Deferred.makeUnsafe<number, IngestFailure>()
       const size = accepted.length + rejections.length
-      if (waiting.length >= WAITING_REQUESTS_MAX || (waitingEvents > 0 && waitingEvents + size > WAITING_EVENTS_MAX)) return yield* overloaded()
+      if (waiting.length >= WAITING_REQUESTS_MAX || (waitingEvents > 0 && waitingEvents + size > WAITING_EVENTS_MAX))
+        return yield* overloaded()
       const comeBack_s = senders.admit(organizationId, size)
       if (comeBack_s > 0) return yield* overShare(comeBack_s)
       waiting.push({ organizationId, events: accepted, rejections, cameAt: now, done })
@@ -199,5 +266,6 @@ const make = Effect.fnUntraced(function*({ visitorPartitions }: EventsOptions) {
 
 export class Events extends Context.Service<Events, EventsShape>()("dowser/events/Events") {
   /** Needs the log and the window; stops by storing what waits. */
-  static readonly layer = (options: EventsOptions): Layer.Layer<Events, never, EventLog | DedupeWindow> => Layer.effect(Events, make(options))
+  static readonly layer = (options: EventsOptions): Layer.Layer<Events, never, EventLog | DedupeWindow> =>
+    Layer.effect(Events, make(options))
 }

@@ -1,22 +1,48 @@
 /** What a connector's key may do: store and delete documents of one index, each with a verdict of its own. */
-import { type EngineError, type Result, statusOf, type WriteOperation, type WriteVerdict } from "../../engine-sdk/src/mod.ts"
+import {
+  type EngineError,
+  type Result,
+  statusOf,
+  type WriteOperation,
+  type WriteVerdict
+} from "../../engine-sdk/src/mod.ts"
 import { boundedText } from "../../engine-sdk/src/error-text.ts"
 import { CONTAINERS_MAX, parseBounded, parseJson } from "../../engine-sdk/src/documents/json.ts"
 import { DOCUMENTS_MAX } from "./limits.ts"
 import { type Fault, isObject } from "./search-body.ts"
 
-export interface DocumentVerdict { readonly id?: string; readonly ok: boolean; readonly status?: number; readonly error?: string }
-export interface DocumentVerdicts { readonly succeeded: number; readonly failed: number; readonly results: ReadonlyArray<DocumentVerdict> }
+export interface DocumentVerdict {
+  readonly id?: string
+  readonly ok: boolean
+  readonly status?: number
+  readonly error?: string
+}
+export interface DocumentVerdicts {
+  readonly succeeded: number
+  readonly failed: number
+  readonly results: ReadonlyArray<DocumentVerdict>
+}
 
 const listOf = (text: string, name: "documents" | "ids"): ReadonlyArray<unknown> | Fault => {
   // Numbers beyond 2^53 stay exact.
   const body = parseBounded(text, undefined, parseJson)
-  if (typeof body !== "object") return { path: "body", message: body === "invalid" ? "The body is not valid JSON" : body === "too deep" ? "The body nests too deep" : `The body has more than ${CONTAINERS_MAX} objects and lists` }
+  if (typeof body !== "object")
+    return {
+      path: "body",
+      message:
+        body === "invalid"
+          ? "The body is not valid JSON"
+          : body === "too deep"
+            ? "The body nests too deep"
+            : `The body has more than ${CONTAINERS_MAX} objects and lists`
+    }
   if (!isObject(body.value)) return { path: "body", message: "An object" }
   const unknown = Object.keys(body.value).find((key) => key !== name)
   if (unknown !== undefined) return { path: unknown, message: "Not a field of this body" }
   const list = body.value[name]
-  return Array.isArray(list) && list.length > 0 && list.length <= DOCUMENTS_MAX ? list : { path: name, message: `A list of 1 to ${DOCUMENTS_MAX}` }
+  return Array.isArray(list) && list.length > 0 && list.length <= DOCUMENTS_MAX
+    ? list
+    : { path: name, message: `A list of 1 to ${DOCUMENTS_MAX}` }
 }
 const isList = (value: ReadonlyArray<unknown> | Fault): value is ReadonlyArray<unknown> => Array.isArray(value)
 
@@ -27,13 +53,22 @@ export const putsOf = (text: string): Writes => {
   if (!isList(documents)) return documents
   const wrong = documents.findIndex((document) => !isObject(document))
   // What else is wrong with one is its own verdict.
-  return wrong >= 0 ? { path: `documents[${wrong}]`, message: "An object" } : documents.map((document) => ({ kind: "put", action: "upsert", dirtyValues: undefined, document: document as Record<string, unknown> }))
+  return wrong >= 0
+    ? { path: `documents[${wrong}]`, message: "An object" }
+    : documents.map((document) => ({
+        kind: "put",
+        action: "upsert",
+        dirtyValues: undefined,
+        document: document as Record<string, unknown>
+      }))
 }
 export const deletesOf = (text: string): Writes => {
   const ids = listOf(text, "ids")
   if (!isList(ids)) return ids
   const wrong = ids.findIndex((id) => typeof id !== "string" || id === "")
-  return wrong >= 0 ? { path: `ids[${wrong}]`, message: "A text" } : ids.map((id) => ({ kind: "delete", id: id as string }))
+  return wrong >= 0
+    ? { path: `ids[${wrong}]`, message: "A text" }
+    : ids.map((id) => ({ kind: "delete", id: id as string }))
 }
 
 const idOf = (operation: WriteOperation): string | undefined => {
@@ -41,13 +76,19 @@ const idOf = (operation: WriteOperation): string | undefined => {
   const { id } = operation.document as { readonly id?: unknown }
   return typeof id === "string" ? id : undefined
 }
-export const verdictsOf = (operations: ReadonlyArray<WriteOperation>, verdicts: ReadonlyArray<WriteVerdict>): DocumentVerdicts => {
+export const verdictsOf = (
+  operations: ReadonlyArray<WriteOperation>,
+  verdicts: ReadonlyArray<WriteVerdict>
+): DocumentVerdicts => {
   const results = verdicts.map(({ id, result }: WriteVerdict, i): DocumentVerdict => {
-    const known = result.ok ? result.value.id : id ?? idOf(operations[i])
+    const known = result.ok ? result.value.id : (id ?? idOf(operations[i]))
     const named = known === undefined ? {} : { id: known }
     return result.ok ? { ...named, ok: true } : { ...named, ok: false, ...refusalOf(result) }
   })
   const succeeded = results.filter(({ ok }) => ok).length
   return { succeeded, failed: results.length - succeeded, results }
 }
-const refusalOf = ({ error }: Extract<Result<unknown, EngineError>, { readonly ok: false }>) => ({ status: statusOf(error), error: boundedText(error.message) })
+const refusalOf = ({ error }: Extract<Result<unknown, EngineError>, { readonly ok: false }>) => ({
+  status: statusOf(error),
+  error: boundedText(error.message)
+})

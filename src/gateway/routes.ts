@@ -1,7 +1,7 @@
 /**
- * Handlers of the search gateway: each takes its body apart and calls the use case that the tenant API calls. What is the
- * gateway's own is here: indexes that the organization lacks are refused, not missing; searches end after ten seconds; and
- * when this process cannot keep up, requests are turned away.
+ * Handlers of the search gateway: each takes its body apart and calls the use case that the tenant API calls. What is
+ * the gateway's own is here: indexes that the organization lacks are refused, not missing; searches end after ten
+ * seconds; and when this process cannot keep up, requests are turned away.
  */
 import { type CollectionInfo, statusOf } from "../../engine-sdk/src/mod.ts"
 import { ParsedBody, resolveCollection } from "../../engine-sdk/src/operations/mod.ts"
@@ -37,15 +37,21 @@ const refused = ({ message, path }: Fault) => inputInvalid(path, message)
 
 /** The index is there: what the engine does not find is named in the request, and is told in the engine's words. */
 const asInvalid = <A>(effect: Effect.Effect<A, DeclaredError>): Effect.Effect<A, DeclaredError> =>
-  Effect.mapError(effect, (error) => error instanceof EngineRefusal && error.status === 404 ? new EngineRefusal({ message: error.message, status: 400 }) : error)
+  Effect.mapError(effect, (error) =>
+    error instanceof EngineRefusal && error.status === 404
+      ? new EngineRefusal({ message: error.message, status: 400 })
+      : error
+  )
 
 /** A merged list has one outcome; the engine package tells its failure in a 200, as the tenant API does. */
 const mergedOutcome = (reply: SearchReply): Effect.Effect<SearchReply, DeclaredError> => {
   const [failure] = reply.failures
-  return failure === undefined ? Effect.succeed(reply) : Effect.fail(new EngineRefusal({ message: failure.message, status: statusOf(failure) }))
+  return failure === undefined
+    ? Effect.succeed(reply)
+    : Effect.fail(new EngineRefusal({ message: failure.message, status: statusOf(failure) }))
 }
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const { searchTimeMax_ms, ...settings } = yield* GatewaySettings
   const isShedding = settings.isShedding ?? (yield* makeShedding).isShedding
   const contextOf = yield* makeContexts
@@ -54,76 +60,164 @@ export const routes = Effect.gen(function*() {
   const suggestions = yield* Suggestions
   const quota = yield* Quota
 
-  const mismatch = new CollectionNotAllowed({ message: "This key's organization has no such index, or the key does not reach it." })
-  const indexOf = (caller: Caller, name: string): Effect.Effect<CollectionInfo, CollectionNotAllowed> => Effect.suspend(() => {
-    const context = contextOf(caller.organizationId)
-    const collection = reachesNamed(context, caller, name) ? resolveCollection(context, name) : undefined
-    return collection === undefined ? Effect.fail(mismatch) : Effect.succeed(collection)
+  const mismatch = new CollectionNotAllowed({
+    message: "This key's organization has no such index, or the key does not reach it."
   })
+  const indexOf = (caller: Caller, name: string): Effect.Effect<CollectionInfo, CollectionNotAllowed> =>
+    Effect.suspend(() => {
+      const context = contextOf(caller.organizationId)
+      const collection = reachesNamed(context, caller, name) ? resolveCollection(context, name) : undefined
+      return collection === undefined ? Effect.fail(mismatch) : Effect.succeed(collection)
+    })
   /** Before anything else of a request is looked at. */
-  const taken = ({ handler, operation }: Implemented): Implemented => ({ operation, handler: (input) => Effect.suspend(() =>
-    isShedding() ? Effect.fail(new EngineOverloaded({ message: "More requests are waiting than can be answered in time.", retry_after_s: RETRY_AFTER_S })) : handler(input)) })
-  const bodyOf = (input: Input<unknown, unknown>) => Effect.flatMap(input.payload, (body) => isObject(body) ? Effect.succeed(body) : Effect.fail(inputInvalid("body", "An object")))
-  const checked = <A extends object>(value: A | Fault): Effect.Effect<A, DeclaredError> => isFault(value) ? Effect.fail(refused(value)) : Effect.succeed(value)
-  const requestOf = ({ address, caller, headers, held }: Input<unknown, unknown>, shared: Parameters): SearchRequest => ({ caller, headers, address, held, shared, queryText: "", timeLimit_ms: searchTimeMax_ms })
-
-  const inIndex = (parametersIn: (body: Readonly<Record<string, unknown>>, collection: CollectionInfo, caller: Caller) => { readonly values: Parameters; readonly field?: string } | Fault) => Effect.fnUntraced(function*(input: Input<unknown, unknown>) {
-    const { caller, params } = input
-    const collection = yield* indexOf(caller, params.collectionName)
-    const { field, values } = yield* checked(parametersIn(yield* bodyOf(input), collection, caller))
-    const request = requestOf(input, values)
-    return yield* asInvalid(search.searchCollection(field === undefined ? request : { ...request, distanceField: field }, params.collectionName))
+  const taken = ({ handler, operation }: Implemented): Implemented => ({
+    operation,
+    handler: (input) =>
+      Effect.suspend(() =>
+        isShedding()
+          ? Effect.fail(
+              new EngineOverloaded({
+                message: "More requests are waiting than can be answered in time.",
+                retry_after_s: RETRY_AFTER_S
+              })
+            )
+          : handler(input)
+      )
   })
-  const several = Effect.fnUntraced(function*(input: Input<unknown, unknown>, body: Readonly<Record<string, unknown>>, shared: Parameters, more: object) {
+  const bodyOf = (input: Input<unknown, unknown>) =>
+    Effect.flatMap(input.payload, (body) =>
+      isObject(body) ? Effect.succeed(body) : Effect.fail(inputInvalid("body", "An object"))
+    )
+  const checked = <A extends object>(value: A | Fault): Effect.Effect<A, DeclaredError> =>
+    isFault(value) ? Effect.fail(refused(value)) : Effect.succeed(value)
+  const requestOf = (
+    { address, caller, headers, held }: Input<unknown, unknown>,
+    shared: Parameters
+  ): SearchRequest => ({ caller, headers, address, held, shared, queryText: "", timeLimit_ms: searchTimeMax_ms })
+
+  const inIndex = (
+    parametersIn: (
+      body: Readonly<Record<string, unknown>>,
+      collection: CollectionInfo,
+      caller: Caller
+    ) => { readonly values: Parameters; readonly field?: string } | Fault
+  ) =>
+    Effect.fnUntraced(function* (input: Input<unknown, unknown>) {
+      const { caller, params } = input
+      const collection = yield* indexOf(caller, params.collectionName)
+      const { field, values } = yield* checked(parametersIn(yield* bodyOf(input), collection, caller))
+      const request = requestOf(input, values)
+      return yield* asInvalid(
+        search.searchCollection(
+          field === undefined ? request : { ...request, distanceField: field },
+          params.collectionName
+        )
+      )
+    })
+  const several = Effect.fnUntraced(function* (
+    input: Input<unknown, unknown>,
+    body: Readonly<Record<string, unknown>>,
+    shared: Parameters,
+    more: object
+  ) {
     const { entries, indexes } = yield* checked(entriesOf(body))
     yield* Effect.forEach(indexes, (index) => indexOf(input.caller, index), { discard: true })
-    return yield* search.multiSearch(requestOf(input, shared), new ParsedBody({ ok: true, value: { searches: entries, ...more } }))
+    return yield* search.multiSearch(
+      requestOf(input, shared),
+      new ParsedBody({ ok: true, value: { searches: entries, ...more } })
+    )
   })
-  const writing = (writesOf: (text: string) => Writes, mayWrite: typeof writable): Handler<unknown, unknown, DocumentVerdicts> => Effect.fnUntraced(function*({ bytes, caller, params }) {
-    const collection = yield* indexOf(caller, params.collectionName)
-    yield* mayWrite(contextOf(caller.organizationId), caller, params.collectionName)
-    const writes = writesOf(textOf(yield* bytes))
-    if (!isWrites(writes)) return yield* refused(writes)
-    const written = yield* Effect.promise(() => engine.write(caller.organizationId, collection.schema.name, writes, { keeps: contextOf(caller.organizationId).keeps }))
-    if (written.ok) return verdictsOf(writes, written.value)
-    // Dropped since it was looked up: told as a moment later.
-    return yield* Effect.fail(statusOf(written.error) === 404 ? mismatch : declaredOf(written.error))
-  })
+  const writing = (
+    writesOf: (text: string) => Writes,
+    mayWrite: typeof writable
+  ): Handler<unknown, unknown, DocumentVerdicts> =>
+    Effect.fnUntraced(function* ({ bytes, caller, params }) {
+      const collection = yield* indexOf(caller, params.collectionName)
+      yield* mayWrite(contextOf(caller.organizationId), caller, params.collectionName)
+      const writes = writesOf(textOf(yield* bytes))
+      if (!isWrites(writes)) return yield* refused(writes)
+      const written = yield* Effect.promise(() =>
+        engine.write(caller.organizationId, collection.schema.name, writes, {
+          keeps: contextOf(caller.organizationId).keeps
+        })
+      )
+      if (written.ok) return verdictsOf(writes, written.value)
+      // Dropped since it was looked up: told as a moment later.
+      return yield* Effect.fail(statusOf(written.error) === 404 ? mismatch : declaredOf(written.error))
+    })
 
   const capabilities = () => ({
     version,
-    operations: contract.gatewayOperations.map(({ method, path }) => `${method} ${path.replace(":collectionName", "{index}")}`),
+    operations: contract.gatewayOperations.map(
+      ({ method, path }) => `${method} ${path.replace(":collectionName", "{index}")}`
+    ),
     engine: engine.capabilities().grades,
-    limits: { search_time_ms: searchTimeMax_ms, searches_per_request: SEARCHES_MAX, documents_per_request: DOCUMENTS_MAX, body_bytes: bodyBytesMaxDefault, suggestions: LIMIT_MAX, scoped_token_seconds: EXPIRES_IN_MAX_S }
+    limits: {
+      search_time_ms: searchTimeMax_ms,
+      searches_per_request: SEARCHES_MAX,
+      documents_per_request: DOCUMENTS_MAX,
+      body_bytes: bodyBytesMaxDefault,
+      suggestions: LIMIT_MAX,
+      scoped_token_seconds: EXPIRES_IN_MAX_S
+    }
   })
 
   const keyed = [
-    implement(contract.gatewaySearch, inIndex((body) => parametersOf(body))),
-    implement(contract.gatewaySuggest, Effect.fnUntraced(function*(input) {
-      const { caller, params } = input
-      const collection = yield* indexOf(caller, params.collectionName)
-      const { limit: text, q } = yield* input.query
-      const limit = yield* limitOf(text)
-      return { data: yield* quota.counted(caller.organizationId, withinTime(searchTimeMax_ms, suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit))) }
-    })),
-    implement(contract.gatewayMultiSearch, Effect.fnUntraced(function*(input) {
-      const body = yield* bodyOf(input)
-      const unknown = Object.keys(body).find((name) => name !== "searches")
-      if (unknown !== undefined) return yield* inputInvalid(unknown, "Not a field of this body")
-      return yield* several(input, body, {}, {})
-    })),
-    implement(contract.gatewayFederatedSearch, Effect.fnUntraced(function*(input) {
-      const { remove_duplicates, searches, ...paging } = yield* bodyOf(input)
-      const unknown = Object.keys(paging).find((name) => !["page", "per_page", "offset", "limit", "limit_hits"].includes(name))
-      if (unknown !== undefined) return yield* inputInvalid(unknown, "Not a field of this body")
-      if (remove_duplicates !== undefined && typeof remove_duplicates !== "boolean") return yield* inputInvalid("remove_duplicates", "true or false")
-      const { values } = yield* checked(parametersOf(paging))
-      return yield* Effect.flatMap(several(input, { searches }, values, { union: true, remove_duplicates: remove_duplicates ?? true }), (reply) => asInvalid(mergedOutcome(reply)))
-    })),
-    implement(contract.gatewayGeoSearch, inIndex((body, collection, caller) => {
-      const seen = seenFieldsOf(caller, (name) => name)
-      return geoSearchOf(body, collection, (name) => mayName(seen, name))
-    })),
+    implement(
+      contract.gatewaySearch,
+      inIndex((body) => parametersOf(body))
+    ),
+    implement(
+      contract.gatewaySuggest,
+      Effect.fnUntraced(function* (input) {
+        const { caller, params } = input
+        const collection = yield* indexOf(caller, params.collectionName)
+        const { limit: text, q } = yield* input.query
+        const limit = yield* limitOf(text)
+        return {
+          data: yield* quota.counted(
+            caller.organizationId,
+            withinTime(
+              searchTimeMax_ms,
+              suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit)
+            )
+          )
+        }
+      })
+    ),
+    implement(
+      contract.gatewayMultiSearch,
+      Effect.fnUntraced(function* (input) {
+        const body = yield* bodyOf(input)
+        const unknown = Object.keys(body).find((name) => name !== "searches")
+        if (unknown !== undefined) return yield* inputInvalid(unknown, "Not a field of this body")
+        return yield* several(input, body, {}, {})
+      })
+    ),
+    implement(
+      contract.gatewayFederatedSearch,
+      Effect.fnUntraced(function* (input) {
+        const { remove_duplicates, searches, ...paging } = yield* bodyOf(input)
+        const unknown = Object.keys(paging).find(
+          (name) => !["page", "per_page", "offset", "limit", "limit_hits"].includes(name)
+        )
+        if (unknown !== undefined) return yield* inputInvalid(unknown, "Not a field of this body")
+        if (remove_duplicates !== undefined && typeof remove_duplicates !== "boolean")
+          return yield* inputInvalid("remove_duplicates", "true or false")
+        const { values } = yield* checked(parametersOf(paging))
+        return yield* Effect.flatMap(
+          several(input, { searches }, values, { union: true, remove_duplicates: remove_duplicates ?? true }),
+          (reply) => asInvalid(mergedOutcome(reply))
+        )
+      })
+    ),
+    implement(
+      contract.gatewayGeoSearch,
+      inIndex((body, collection, caller) => {
+        const seen = seenFieldsOf(caller, (name) => name)
+        return geoSearchOf(body, collection, (name) => mayName(seen, name))
+      })
+    ),
     implement(contract.gatewayPutDocuments, writing(putsOf, writable)),
     implement(contract.gatewayDeleteDocuments, writing(deletesOf, deletable)),
     implement(contract.createScopedToken, yield* makeScopedTokens(indexOf))

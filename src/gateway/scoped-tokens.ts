@@ -11,26 +11,54 @@ import type { DeclaredError } from "../wire/render.ts"
 import type { Input } from "../wire/route.ts"
 import type { createScopedToken } from "./contract.ts"
 
-type Body = typeof createScopedToken.payload extends infer P | undefined ? P extends { readonly Type: infer B } ? B : never : never
+type Body = typeof createScopedToken.payload extends (infer P) | undefined
+  ? P extends { readonly Type: infer B }
+    ? B
+    : never
+  : never
 
-export const makeScopedTokens = Effect.fnUntraced(function*(indexOf: (caller: Caller, name: string) => Effect.Effect<CollectionInfo, CollectionNotAllowed>) {
+export const makeScopedTokens = Effect.fnUntraced(function* (
+  indexOf: (caller: Caller, name: string) => Effect.Effect<CollectionInfo, CollectionNotAllowed>
+) {
   const access = yield* Access
   const contextOf = yield* makeContexts
   /** Whether the key's filter, with this one, can be applied to the index. */
   const isApplicable = (caller: Caller, collection: CollectionInfo): boolean =>
     engineCallerOf(contextOf(caller.organizationId), caller, () => {}).forcedFilter?.(collection).ok ?? true
 
-  return ({ caller, payload }: Input<unknown, Body>): Effect.Effect<{ readonly token: string; readonly index: string; readonly expiresAt: string }, DeclaredError> => Effect.gen(function*() {
-    // A token stands for its search key alone: made by what is already narrowed, it would be wider than its maker.
-    if (caller.key.scope !== "search" || caller.embedded !== undefined) return yield* new ScopeDenied({ message: "The scope of this key does not reach the operation: only a search key makes scoped tokens." })
-    const { expiresInSeconds, index, scopedFilter } = yield* payload
-    const collection = yield* indexOf(caller, index)
-    if (!isApplicable(caller, collection)) return yield* new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this index." })
-    if (!isApplicable({ ...caller, embedded: { filter_by: scopedFilter }, index }, collection)) return yield* inputInvalid("scopedFilter", "Not a filter of this index")
-    const now_ms = yield* Clock.currentTimeMillis
-    const expires_at = Math.min(Math.floor(now_ms / 1_000) + expiresInSeconds, caller.key.expires_at)
-    const token = yield* access.mintScopedToken({ organization_id: caller.organizationId, key_id: caller.key.id, index, scopedFilter, expires_at })
-    if (token.length > signedTextLengthMax) return yield* inputInvalid("scopedFilter", "The token carries the filter and would be longer than a header may be; use a shorter one")
-    return { token, index, expiresAt: new Date(expires_at * 1_000).toISOString() }
-  })
+  return ({
+    caller,
+    payload
+  }: Input<unknown, Body>): Effect.Effect<
+    { readonly token: string; readonly index: string; readonly expiresAt: string },
+    DeclaredError
+  > =>
+    Effect.gen(function* () {
+      // A token stands for its search key alone: made by what is already narrowed, it would be wider than its maker.
+      if (caller.key.scope !== "search" || caller.embedded !== undefined)
+        return yield* new ScopeDenied({
+          message: "The scope of this key does not reach the operation: only a search key makes scoped tokens."
+        })
+      const { expiresInSeconds, index, scopedFilter } = yield* payload
+      const collection = yield* indexOf(caller, index)
+      if (!isApplicable(caller, collection))
+        return yield* new RestrictionNotApplicable({ message: "The key's filter cannot be applied to this index." })
+      if (!isApplicable({ ...caller, embedded: { filter_by: scopedFilter }, index }, collection))
+        return yield* inputInvalid("scopedFilter", "Not a filter of this index")
+      const now_ms = yield* Clock.currentTimeMillis
+      const expires_at = Math.min(Math.floor(now_ms / 1_000) + expiresInSeconds, caller.key.expires_at)
+      const token = yield* access.mintScopedToken({
+        organization_id: caller.organizationId,
+        key_id: caller.key.id,
+        index,
+        scopedFilter,
+        expires_at
+      })
+      if (token.length > signedTextLengthMax)
+        return yield* inputInvalid(
+          "scopedFilter",
+          "The token carries the filter and would be longer than a header may be; use a shorter one"
+        )
+      return { token, index, expiresAt: new Date(expires_at * 1_000).toISOString() }
+    })
 })

@@ -4,6 +4,9 @@ import { SEARCH_TIME_MAX_MS } from "./limits.ts"
 
 export interface GatewaySettings {
   readonly searchTimeMax_ms: number
-  /** Whether requests are to be turned away now; by the delay of this thread when absent. */ readonly isShedding?: () => boolean
+  /** Whether requests are to be turned away now; by the delay of this thread when absent. */
+  readonly isShedding?: () => boolean
 }
-export const GatewaySettings = Context.Reference<GatewaySettings>("dowser/gateway/GatewaySettings", { defaultValue: () => ({ searchTimeMax_ms: SEARCH_TIME_MAX_MS }) })
+export const GatewaySettings = Context.Reference<GatewaySettings>("dowser/gateway/GatewaySettings", {
+  defaultValue: () => ({ searchTimeMax_ms: SEARCH_TIME_MAX_MS })
+})

@@ -3,19 +3,56 @@ import { Schema } from "effect"
 import { operation } from "../wire/operation.ts"
 import { described } from "./examples.ts"
 
-export const Health = Schema.Struct({ ok: Schema.Boolean, status: Schema.Literals(["ok", "degraded"]), version: Schema.String, /** The parts that are not well; why is the operator's matter. */ degraded: Schema.optionalKey(Schema.Array(Schema.String)) }).annotate({ identifier: "Health" })
+export const Health = Schema.Struct({
+  ok: Schema.Boolean,
+  status: Schema.Literals(["ok", "degraded"]),
+  version: Schema.String,
+  /** The parts that are not well; why is the operator's matter. */ degraded: Schema.optionalKey(
+    Schema.Array(Schema.String)
+  )
+}).annotate({ identifier: "Health" })
 
 export const getHealth = operation({
-  ...described.getHealth, id: "getHealth", group: "health", summary: "Health probe", method: "GET", path: "/api/v1/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
+  ...described.getHealth,
+  id: "getHealth",
+  group: "health",
+  summary: "Health probe",
+  method: "GET",
+  path: "/api/v1/health",
+  plane: "gateway",
+  scope: "public",
+  success: Health,
+  isRateFree: true,
+  errors: [503]
 })
 /** The alias of contract part 0. */
 export const getHealthAlias = operation({
-  ...described.getHealthAlias, id: "getHealthAlias", group: "health", summary: "Health probe (alias)", method: "GET", path: "/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
+  ...described.getHealthAlias,
+  id: "getHealthAlias",
+  group: "health",
+  summary: "Health probe (alias)",
+  method: "GET",
+  path: "/health",
+  plane: "gateway",
+  scope: "public",
+  success: Health,
+  isRateFree: true,
+  errors: [503]
 })
 
 /** Stock clients add `/health` to the base address that they have. */
 export const getTenantHealth = operation({
-  ...described.getTenantHealth, id: "getTenantHealth", group: "health", summary: "Health probe (for clients with a base path)", method: "GET", path: "/v1/health", plane: "gateway", scope: "public", success: Health, isRateFree: true, errors: [503]
+  ...described.getTenantHealth,
+  id: "getTenantHealth",
+  group: "health",
+  summary: "Health probe (for clients with a base path)",
+  method: "GET",
+  path: "/v1/health",
+  plane: "gateway",
+  scope: "public",
+  success: Health,
+  isRateFree: true,
+  errors: [503]
 })
 
 const Circuit = Schema.Literals(["closed", "open", "half_open"])
@@ -24,23 +61,51 @@ export const Status = Schema.Struct({
   version: Schema.String,
   /** Unix milliseconds. */ checked_at: Schema.Int,
   parts: Schema.Array(Schema.Struct({ name: Schema.String, ok: Schema.Boolean, detail: Schema.String })),
-  /** `open`: refused for some seconds, because the engine did not answer; `half_open`: one request is let through to see. */
+  /**
+   * `open`: refused for some seconds, because the engine did not answer; `half_open`: one request is let through to
+   * see.
+   */
   engine_circuits: Schema.Struct({ reads: Circuit, writes: Circuit }),
   worker_restarts: Schema.Int,
   processor_restarts: Schema.Int,
   dead_letters: Schema.Int,
   records_lost: Schema.Int,
   /** Reports of answered searches that the log could not take. */ reports_dropped: Schema.Int,
-  /** Age of the oldest record that no figure shows yet; null where it cannot be read, which `parts` explains. */ streams_lag_seconds: Schema.NullOr(Schema.Finite),
+  /** Age of the oldest record that no figure shows yet; null where it cannot be read, which `parts` explains. */
+  streams_lag_seconds: Schema.NullOr(Schema.Finite),
   /** Counts since the stream worker's thread began. */
-  partitions: Schema.Array(Schema.Struct({
-    group: Schema.String, partition: Schema.Int, records_behind: Schema.Int, entries: Schema.Int, dropped: Schema.Int, dead_letters: Schema.Int, restarts: Schema.Int, records_lost: Schema.Int, is_replaying: Schema.Boolean,
-    /** In the last seconds. */ entries_per_second: Schema.Finite
-  })),
+  partitions: Schema.Array(
+    Schema.Struct({
+      group: Schema.String,
+      partition: Schema.Int,
+      records_behind: Schema.Int,
+      entries: Schema.Int,
+      dropped: Schema.Int,
+      dead_letters: Schema.Int,
+      restarts: Schema.Int,
+      records_lost: Schema.Int,
+      is_replaying: Schema.Boolean,
+      /** In the last seconds. */ entries_per_second: Schema.Finite
+    })
+  ),
   /** Each counted up to 10,000; null where they could not be counted lately. */
-  webhooks: Schema.NullOr(Schema.Struct({ deliveries_pending: Schema.Int, deliveries_failed: Schema.Int, /** Events not spread to their endpoints yet. */ outbox_waiting: Schema.Int }))
+  webhooks: Schema.NullOr(
+    Schema.Struct({
+      deliveries_pending: Schema.Int,
+      deliveries_failed: Schema.Int,
+      /** Events not spread to their endpoints yet. */ outbox_waiting: Schema.Int
+    })
+  )
 }).annotate({ identifier: "Status" })
 
 export const getStatus = operation({
-  ...described.getStatus, id: "getStatus", group: "health", summary: "Every part of the program, for the operator", method: "GET", path: "/console/v1/status", plane: "control", scope: "operator", success: Status
+  ...described.getStatus,
+  id: "getStatus",
+  group: "health",
+  summary: "Every part of the program, for the operator",
+  method: "GET",
+  path: "/console/v1/status",
+  plane: "control",
+  scope: "operator",
+  success: Status
 })

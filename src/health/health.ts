@@ -47,9 +47,14 @@ const FIGURES_EVERY_MS = 10_000
 const DAMAGED_TOLD_MAX = 10
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`
-const sumOf = (partitions: ReadonlyArray<Progress>, count: (progress: Progress) => number): number => partitions.reduce((sum, progress) => sum + count(progress), 0)
+const sumOf = (partitions: ReadonlyArray<Progress>, count: (progress: Progress) => number): number =>
+  partitions.reduce((sum, progress) => sum + count(progress), 0)
 
-const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_MAX_MS, probe_ms = PROBE_MS }: HealthOptions) {
+const make = Effect.fnUntraced(function* ({
+  every_ms = EVERY_MS,
+  lagMax_ms = LAG_MAX_MS,
+  probe_ms = PROBE_MS
+}: HealthOptions) {
   const clock = yield* Clock.Clock
   const engine = yield* Engine
   const { damages } = yield* Configuration
@@ -65,11 +70,14 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
    * A part's own words, or that it did not answer in time. Never fails. The probe runs beside the wait, because giving
    * one up can take seconds too (the driver waits for a server that does not answer its cancellation); one a part.
    */
-  const look = (part: Finding["part"], probe: Effect.Effect<string, { readonly message: string }>): Effect.Effect<Finding> =>
-    Effect.gen(function*() {
+  const look = (
+    part: Finding["part"],
+    probe: Effect.Effect<string, { readonly message: string }>
+  ): Effect.Effect<Finding> =>
+    Effect.gen(function* () {
       let fiber = looking.get(part)
       if (fiber === undefined) {
-        looking.set(part, fiber = yield* Effect.forkIn(probe, scope))
+        looking.set(part, (fiber = yield* Effect.forkIn(probe, scope)))
         fiber.addObserver(() => looking.delete(part))
       }
       const answer = yield* Effect.timeoutOption(Fiber.await(fiber), probe_ms)
@@ -84,50 +92,88 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
     })
 
   // Searches that are refused are not answered. Half open is well: without requests nothing would ever close it.
-  const engineProbe = Effect.flatMap(Effect.promise(async () => engine.health()), (health) => {
-    if (!health.ok) return Effect.fail(health.error)
-    return circuits().reads === "open" ? Effect.fail({ message: "did not answer searches, which are refused for some seconds" }) : Effect.succeed("answers")
-  })
+  const engineProbe = Effect.flatMap(
+    Effect.promise(async () => engine.health()),
+    (health) => {
+      if (!health.ok) return Effect.fail(health.error)
+      return circuits().reads === "open"
+        ? Effect.fail({ message: "did not answer searches, which are refused for some seconds" })
+        : Effect.succeed("answers")
+    }
+  )
   const streamsProbe = Effect.flatMap(streams.lag_ms, (lag_ms) =>
-    lag_ms <= lagMax_ms ? Effect.succeed(`${seconds(lag_ms)} behind`) : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` }))
+    lag_ms <= lagMax_ms
+      ? Effect.succeed(`${seconds(lag_ms)} behind`)
+      : Effect.fail({ message: `the oldest record that is not counted yet waits for ${seconds(lag_ms)}` })
+  )
 
   /** What of single organizations could not be read, told up to a length. */
   const organizationsProbe = Effect.suspend(() => {
-    const damaged = [...damages.list(), ...(engine.damaged?.() ?? []).filter(({ collection, namespace }) => collection !== undefined || namespace === "").map(({ message, namespace }) => ({ organizationId: namespace === "" ? "an organization that cannot be told" : namespace, reason: message }))]
+    const damaged = [
+      ...damages.list(),
+      ...(engine.damaged?.() ?? [])
+        .filter(({ collection, namespace }) => collection !== undefined || namespace === "")
+        .map(({ message, namespace }) => ({
+          organizationId: namespace === "" ? "an organization that cannot be told" : namespace,
+          reason: message
+        }))
+    ]
     if (damaged.length === 0) return Effect.succeed("all are read")
-    const told = damaged.slice(0, DAMAGED_TOLD_MAX).map(({ organizationId, reason }) => `${organizationId}: ${reason}`).join(" ")
-    return Effect.fail({ message: `${new Set(damaged.map(({ organizationId }) => organizationId)).size} cannot be read and are refused. ${told}${damaged.length > DAMAGED_TOLD_MAX ? " …" : ""}` })
+    const told = damaged
+      .slice(0, DAMAGED_TOLD_MAX)
+      .map(({ organizationId, reason }) => `${organizationId}: ${reason}`)
+      .join(" ")
+    return Effect.fail({
+      message: `${new Set(damaged.map(({ organizationId }) => organizationId)).size} cannot be read and are refused. ${told}${damaged.length > DAMAGED_TOLD_MAX ? " …" : ""}`
+    })
   })
 
   let webhooks: WebhookFigures | undefined
   // Beside the looks: it may be slow, and nobody waits for it.
-  yield* Effect.forkScoped(Effect.forever(Effect.andThen(
-    Effect.catch(Effect.map(countWebhooks, (figures) => { webhooks = figures }), (error) => {
-      webhooks = undefined
-      return Effect.logWarning("What waits of webhooks could not be counted", error)
-    }),
-    Effect.sleep(FIGURES_EVERY_MS)
-  )))
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.andThen(
+        Effect.catch(
+          Effect.map(countWebhooks, (figures) => {
+            webhooks = figures
+          }),
+          (error) => {
+            webhooks = undefined
+            return Effect.logWarning("What waits of webhooks could not be counted", error)
+          }
+        ),
+        Effect.sleep(FIGURES_EVERY_MS)
+      )
+    )
+  )
 
   let entriesBefore = new Map<string, number>()
   let countedAt = clock.currentTimeMillisUnsafe()
   /** A runner that began again counts from zero. */
   const ratesOf = (partitions: ReadonlyArray<Progress>, now: number): ReadonlyMap<string, number> => {
     const elapsed_s = Math.max(0.001, (now - countedAt) / 1_000)
-    const rates = new Map(partitions.map(({ entries, group, partition }) => [`${group}/${partition}`, Math.max(0, entries - (entriesBefore.get(`${group}/${partition}`) ?? entries)) / elapsed_s]))
+    const rates = new Map(
+      partitions.map(({ entries, group, partition }) => [
+        `${group}/${partition}`,
+        Math.max(0, entries - (entriesBefore.get(`${group}/${partition}`) ?? entries)) / elapsed_s
+      ])
+    )
     entriesBefore = new Map(partitions.map(({ entries, group, partition }) => [`${group}/${partition}`, entries]))
     countedAt = now
     return rates
   }
 
-  const examine = Effect.gen(function*() {
-    const findings = yield* Effect.all([
-      look("engine", engineProbe),
-      look("event_log", Effect.as(log.health, "takes records")),
-      look("streams", streamsProbe),
-      look("postgres", Effect.as(sql`SELECT 1`, "answers")),
-      look("organizations", organizationsProbe)
-    ], { concurrency: "unbounded" })
+  const examine = Effect.gen(function* () {
+    const findings = yield* Effect.all(
+      [
+        look("engine", engineProbe),
+        look("event_log", Effect.as(log.health, "takes records")),
+        look("streams", streamsProbe),
+        look("postgres", Effect.as(sql`SELECT 1`, "answers")),
+        look("organizations", organizationsProbe)
+      ],
+      { concurrency: "unbounded" }
+    )
     const partitions = yield* streams.progress
     const report: HealthReport = {
       verdict: verdictOf(findings),
@@ -142,7 +188,9 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
         reports_dropped: yield* served.dropped
       },
       lag_ms: yield* Effect.orElseSucceed(streams.lag_ms, () => undefined),
-      partitions, rates: ratesOf(partitions, clock.currentTimeMillisUnsafe()), webhooks
+      partitions,
+      rates: ratesOf(partitions, clock.currentTimeMillisUnsafe()),
+      webhooks
     }
     return report
   })
@@ -151,8 +199,11 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
   let told = latest.losses
   let toldAt = 0
   const tell = (before: ReadonlyArray<Finding>, { checked_at, findings, losses }: HealthReport) =>
-    Effect.gen(function*() {
-      for (const { detail, ok, part } of changesOf(before, findings)) yield* ok ? Effect.logInfo(`Health: ${part} is well again: ${detail}`) : Effect.logWarning(`Health: ${part}: ${detail}`)
+    Effect.gen(function* () {
+      for (const { detail, ok, part } of changesOf(before, findings))
+        yield* ok
+          ? Effect.logInfo(`Health: ${part} is well again: ${detail}`)
+          : Effect.logWarning(`Health: ${part}: ${detail}`)
       const growth = growthOf(told, losses)
       if (growth === undefined || checked_at - toldAt < LOSSES_TOLD_EVERY_MS) return
       yield* Effect.logWarning(`Since the last report: ${growth}`)
@@ -160,19 +211,26 @@ const make = Effect.fnUntraced(function*({ every_ms = EVERY_MS, lagMax_ms = LAG_
       toldAt = checked_at
     })
   yield* tell([], latest)
-  yield* Effect.forkScoped(Effect.forever(Effect.gen(function*() {
-    yield* Effect.sleep(every_ms)
-    const before = latest.findings
-    latest = yield* examine
-    yield* tell(before, latest)
-  })))
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.gen(function* () {
+        yield* Effect.sleep(every_ms)
+        const before = latest.findings
+        latest = yield* examine
+        yield* tell(before, latest)
+      })
+    )
+  )
 
   return Health.of({
     latest: Effect.sync(() => {
       const age_ms = clock.currentTimeMillisUnsafe() - latest.checked_at
       if (age_ms <= 2 * (every_ms + probe_ms)) return latest
       // A look takes at most `probe_ms`: a thread that cannot keep that up is itself the finding.
-      const findings: ReadonlyArray<Finding> = [...latest.findings, { part: "health", ok: false, detail: `the last look is ${seconds(age_ms)} old` }]
+      const findings: ReadonlyArray<Finding> = [
+        ...latest.findings,
+        { part: "health", ok: false, detail: `the last look is ${seconds(age_ms)} old` }
+      ]
       return { ...latest, findings, verdict: verdictOf(findings) }
     })
   })
@@ -184,10 +242,19 @@ const messageOf = (reason: unknown): string => {
   return typeof message === "string" && message !== "" ? message : "does not answer"
 }
 
-export class Health extends Context.Service<Health, {
-  /** What the newest look found; at once, and without another look. */
-  readonly latest: Effect.Effect<HealthReport>
-}>()("dowser/health/Health") {
+export class Health extends Context.Service<
+  Health,
+  {
+    /** What the newest look found; at once, and without another look. */
+    readonly latest: Effect.Effect<HealthReport>
+  }
+>()("dowser/health/Health") {
   /** Built after a first look, which takes at most `probe_ms`. */
-  static readonly layer = (options: HealthOptions = {}): Layer.Layer<Health, never, Configuration | Engine | EventLog | SearchServed | SqlClient.SqlClient | StreamWorker> => Layer.effect(Health, make(options))
+  static readonly layer = (
+    options: HealthOptions = {}
+  ): Layer.Layer<
+    Health,
+    never,
+    Configuration | Engine | EventLog | SearchServed | SqlClient.SqlClient | StreamWorker
+  > => Layer.effect(Health, make(options))
 }

@@ -46,6 +46,8 @@ const sentences: Record<keyof Losses, string> = {
 
 /** Undefined when nothing grew. Counts of processors begin again at zero with the worker's thread. */
 export const growthOf = (before: Losses, now: Losses): string | undefined => {
-  const grown = (Object.keys(sentences) as Array<keyof Losses>).filter((name) => now[name] > before[name]).map((name) => `${now[name] - before[name]} ${sentences[name]}`)
+  const grown = (Object.keys(sentences) as Array<keyof Losses>)
+    .filter((name) => now[name] > before[name])
+    .map((name) => `${now[name] - before[name]} ${sentences[name]}`)
   return grown.length === 0 ? undefined : grown.join(", ")
 }

@@ -10,7 +10,7 @@ export interface WebhookFigures {
   readonly outbox_waiting: number
 }
 
-export const countWebhooks = Effect.gen(function*() {
+export const countWebhooks = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const atMost = String(FIGURES_MAX)
   const [row] = yield* sql<WebhookFigures>`SELECT

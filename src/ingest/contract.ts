@@ -6,14 +6,55 @@ import { IngestJob } from "./schema.ts"
 import { described } from "./examples.ts"
 
 export const reindexCollection = operation({
-  ...described.reindexCollection, id: "reindexCollection", group: "collections", summary: "Export every document and import it back", method: "POST", path: "/v1/collections/:collectionName/reindex", plane: "control", scope: "full",
-  payload: Schema.Struct({ action: Schema.optionalKey(Schema.Literals(["create", "upsert", "update", "emplace"])) }).annotate({ identifier: "ReindexBody" }), success: IngestJob, status: 202, errors: [404, 409]
+  ...described.reindexCollection,
+  id: "reindexCollection",
+  group: "collections",
+  summary: "Export every document and import it back",
+  method: "POST",
+  path: "/v1/collections/:collectionName/reindex",
+  plane: "control",
+  scope: "full",
+  payload: Schema.Struct({
+    action: Schema.optionalKey(Schema.Literals(["create", "upsert", "update", "emplace"]))
+  }).annotate({ identifier: "ReindexBody" }),
+  success: IngestJob,
+  status: 202,
+  errors: [404, 409]
 })
 const at = { group: "ingest jobs", plane: "control", scope: "full" } as const
 export const listIngestJobs = operation({
-  ...at, ...described.listIngestJobs, id: "listIngestJobs", summary: "List ingest jobs, newest first", method: "GET", path: "/v1/ingest/jobs",
-  query: Schema.Struct({ limit: Schema.optionalKey(pageLimit(250)), cursor: Schema.optionalKey(Schema.String), status: Schema.optionalKey(Schema.String) }),
-  success: Schema.Struct({ data: Schema.Array(IngestJob), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier: "IngestJobList" })
+  ...at,
+  ...described.listIngestJobs,
+  id: "listIngestJobs",
+  summary: "List ingest jobs, newest first",
+  method: "GET",
+  path: "/v1/ingest/jobs",
+  query: Schema.Struct({
+    limit: Schema.optionalKey(pageLimit(250)),
+    cursor: Schema.optionalKey(Schema.String),
+    status: Schema.optionalKey(Schema.String)
+  }),
+  success: Schema.Struct({ data: Schema.Array(IngestJob), next_cursor: Schema.optionalKey(Schema.String) }).annotate({
+    identifier: "IngestJobList"
+  })
 })
-export const getIngestJob = operation({ ...at, ...described.getIngestJob, id: "getIngestJob", summary: "Get an ingest job", method: "GET", path: "/v1/ingest/jobs/:jobId", success: IngestJob, errors: [404] })
-export const cancelIngestJob = operation({ ...at, ...described.cancelIngestJob, id: "cancelIngestJob", summary: "Cancel an ingest job", method: "POST", path: "/v1/ingest/jobs/:jobId/cancel", success: IngestJob, errors: [404] })
+export const getIngestJob = operation({
+  ...at,
+  ...described.getIngestJob,
+  id: "getIngestJob",
+  summary: "Get an ingest job",
+  method: "GET",
+  path: "/v1/ingest/jobs/:jobId",
+  success: IngestJob,
+  errors: [404]
+})
+export const cancelIngestJob = operation({
+  ...at,
+  ...described.cancelIngestJob,
+  id: "cancelIngestJob",
+  summary: "Cancel an ingest job",
+  method: "POST",
+  path: "/v1/ingest/jobs/:jobId/cancel",
+  success: IngestJob,
+  errors: [404]
+})

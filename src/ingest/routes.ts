@@ -10,30 +10,46 @@ import * as contract from "./contract.ts"
 import { CollectionMissing, JobNotFound } from "./errors.ts"
 import { Ingest } from "./ingest.ts"
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const ingest = yield* Ingest
   const names = yield* CatalogNames
   const contextOf = yield* makeContexts
   /** A job of a collection beyond the key's reach does not exist for it. */
-  const found = (caller: Caller, id: string) => Effect.flatMap(ingest.get(caller.organizationId, id), (job) => reachesOwnName(contextOf(caller.organizationId), caller, job.collection)
-    ? Effect.succeed(job)
-    : Effect.fail(new JobNotFound({ message: `Job ${id} does not exist.` })))
+  const found = (caller: Caller, id: string) =>
+    Effect.flatMap(ingest.get(caller.organizationId, id), (job) =>
+      reachesOwnName(contextOf(caller.organizationId), caller, job.collection)
+        ? Effect.succeed(job)
+        : Effect.fail(new JobNotFound({ message: `Job ${id} does not exist.` }))
+    )
   return [
-    implement(contract.reindexCollection, Effect.fnUntraced(function*({ bytes, caller, params, payload }) {
-      const collection = names.resolve(caller.organizationId, params.collectionName)
-      if (collection === undefined) return yield* new CollectionMissing({ message: "Collection not found" })
-      yield* writable(contextOf(caller.organizationId), caller, collection)
-      // A reindex without a body is the common call.
-      const body = (yield* bytes).length === 0 ? {} : yield* payload
-      return yield* ingest.reindex(caller.organizationId, collection, body.action ?? "upsert")
-    })),
-    implement(contract.listIngestJobs, Effect.fnUntraced(function*({ caller, query }) {
-      const { cursor, limit: given = 50, status } = yield* query
-      const limit = Number(given)
-      const data = yield* ingest.list(caller.organizationId, { status, cursor, limit: limit + 1, collections: reachesEverything(caller) ? undefined : patternsOf(contextOf(caller.organizationId), caller) })
-      return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1].id } : {}) }
-    })),
+    implement(
+      contract.reindexCollection,
+      Effect.fnUntraced(function* ({ bytes, caller, params, payload }) {
+        const collection = names.resolve(caller.organizationId, params.collectionName)
+        if (collection === undefined) return yield* new CollectionMissing({ message: "Collection not found" })
+        yield* writable(contextOf(caller.organizationId), caller, collection)
+        // A reindex without a body is the common call.
+        const body = (yield* bytes).length === 0 ? {} : yield* payload
+        return yield* ingest.reindex(caller.organizationId, collection, body.action ?? "upsert")
+      })
+    ),
+    implement(
+      contract.listIngestJobs,
+      Effect.fnUntraced(function* ({ caller, query }) {
+        const { cursor, limit: given = 50, status } = yield* query
+        const limit = Number(given)
+        const data = yield* ingest.list(caller.organizationId, {
+          status,
+          cursor,
+          limit: limit + 1,
+          collections: reachesEverything(caller) ? undefined : patternsOf(contextOf(caller.organizationId), caller)
+        })
+        return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1].id } : {}) }
+      })
+    ),
     implement(contract.getIngestJob, ({ caller, params }) => found(caller, params.jobId)),
-    implement(contract.cancelIngestJob, ({ caller, params }) => Effect.flatMap(found(caller, params.jobId), ({ id }) => ingest.cancel(caller.organizationId, id)))
+    implement(contract.cancelIngestJob, ({ caller, params }) =>
+      Effect.flatMap(found(caller, params.jobId), ({ id }) => ingest.cancel(caller.organizationId, id))
+    )
   ]
 })

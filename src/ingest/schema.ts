@@ -29,4 +29,5 @@ export type IngestJob = typeof IngestJob.Type
 
 /** Errors listed in a job; further ones are only counted. */
 export const jobErrorsMax = 100
-export const isTerminal = (status: IngestJob["status"]): boolean => status === "ready" || status === "failed" || status === "cancelled"
+export const isTerminal = (status: IngestJob["status"]): boolean =>
+  status === "ready" || status === "failed" || status === "cancelled"

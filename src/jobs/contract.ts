@@ -5,12 +5,44 @@ import { operation } from "../wire/operation.ts"
 import { Job, JOB_STATUSES, JobList } from "./schema.ts"
 import { described } from "./examples.ts"
 
-const nameRefusal = (text: string): string | undefined => /^[a-zA-Z0-9_]{1,64}$/.test(text) ? undefined : "Letters, digits and `_`"
+const nameRefusal = (text: string): string | undefined =>
+  /^[a-zA-Z0-9_]{1,64}$/.test(text) ? undefined : "Letters, digits and `_`"
 
 const at = { group: "jobs", plane: "control", scope: "full" } as const
 export const listJobs = operation({
-  ...at, ...described.listJobs, id: "listJobs", summary: "List jobs, newest first", method: "GET", path: "/v1/jobs",
-  query: Schema.Struct({ type: optionalText(nameRefusal), status: optionalText((text) => (JOB_STATUSES as ReadonlyArray<string>).includes(text) ? undefined : `One of ${JOB_STATUSES.join(", ")}`), limit: Schema.optionalKey(pageLimit(250)), cursor: optionalText(nameRefusal) }), success: JobList
+  ...at,
+  ...described.listJobs,
+  id: "listJobs",
+  summary: "List jobs, newest first",
+  method: "GET",
+  path: "/v1/jobs",
+  query: Schema.Struct({
+    type: optionalText(nameRefusal),
+    status: optionalText((text) =>
+      (JOB_STATUSES as ReadonlyArray<string>).includes(text) ? undefined : `One of ${JOB_STATUSES.join(", ")}`
+    ),
+    limit: Schema.optionalKey(pageLimit(250)),
+    cursor: optionalText(nameRefusal)
+  }),
+  success: JobList
 })
-export const getJob = operation({ ...at, ...described.getJob, id: "getJob", summary: "Get a job with its result or error", method: "GET", path: "/v1/jobs/:jobId", success: Job, errors: [404] })
-export const cancelJob = operation({ ...at, ...described.cancelJob, id: "cancelJob", summary: "Cancel a job that can still be taken back", method: "POST", path: "/v1/jobs/:jobId/cancel", success: Job, errors: [404, 409] })
+export const getJob = operation({
+  ...at,
+  ...described.getJob,
+  id: "getJob",
+  summary: "Get a job with its result or error",
+  method: "GET",
+  path: "/v1/jobs/:jobId",
+  success: Job,
+  errors: [404]
+})
+export const cancelJob = operation({
+  ...at,
+  ...described.cancelJob,
+  id: "cancelJob",
+  summary: "Cancel a job that can still be taken back",
+  method: "POST",
+  path: "/v1/jobs/:jobId/cancel",
+  success: Job,
+  errors: [404, 409]
+})

@@ -3,7 +3,19 @@ import type { Described } from "../wire/operation.ts"
 import { sampleIds } from "../wire/sample-ids.ts"
 
 export const described = {
-  listJobs: { description: "Lists jobs of every kind, newest first: ingest jobs, event replays and erasures. `type` and `status` keep a part of them. A page has at most 250, 50 by default.", example: { query: { limit: "20", type: "ingest" } } },
-  getJob: { description: "Shows a job with its progress from 0 to 1, and its result or error once it is over. An unknown id, or another organization's, is a 404.", example: { params: { jobId: sampleIds.job } } },
-  cancelJob: { description: "Takes a job back that can still be taken back and answers it; one that is over is answered as it ended. An erasure, and a replay that is being swapped in, cannot be cancelled: that is a 409.", example: { params: { jobId: sampleIds.job } } }
+  listJobs: {
+    description:
+      "Lists jobs of every kind, newest first: ingest jobs, event replays and erasures. `type` and `status` keep a part of them. A page has at most 250, 50 by default.",
+    example: { query: { limit: "20", type: "ingest" } }
+  },
+  getJob: {
+    description:
+      "Shows a job with its progress from 0 to 1, and its result or error once it is over. An unknown id, or another organization's, is a 404.",
+    example: { params: { jobId: sampleIds.job } }
+  },
+  cancelJob: {
+    description:
+      "Takes a job back that can still be taken back and answers it; one that is over is answered as it ended. An erasure, and a replay that is being swapped in, cannot be cancelled: that is a 409.",
+    example: { params: { jobId: sampleIds.job } }
+  }
 } as const satisfies Readonly<Record<string, Described>>

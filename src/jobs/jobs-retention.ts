@@ -1,6 +1,6 @@
 /**
- * Jobs leave 400 days after they finished, as the audit log does: the receipt of an erasure is a job's result, and somebody
- * may have to show it. Jobs that are under way stay.
+ * Jobs leave 400 days after they finished, as the audit log does: the receipt of an erasure is a job's result, and
+ * somebody may have to show it. Jobs that are under way stay.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
@@ -8,12 +8,14 @@ import { SqlClient } from "effect/sql"
 export const JOBS_KEPT_MS = 400 * 86_400_000
 
 /** Removes at most `rowsMax` jobs of each kind; answers how many. */
-export const expireJobs = Effect.fnUntraced(function*(rowsMax: number) {
+export const expireJobs = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const before = String((yield* Clock.currentTimeMillis) - JOBS_KEPT_MS)
   let removed = 0
   for (const table of ["jobs", "ingest_jobs"]) {
-    removed += (yield* sql`DELETE FROM ${sql(table)} WHERE id = ANY(ARRAY(SELECT id FROM ${sql(table)} WHERE finished_at < ${before}::text::int8 LIMIT ${rowsMax}::int4)) RETURNING id`).length
+    removed +=
+      (yield* sql`DELETE FROM ${sql(table)} WHERE id = ANY(ARRAY(SELECT id FROM ${sql(table)} WHERE finished_at < ${before}::text::int8 LIMIT ${rowsMax}::int4)) RETURNING id`)
+        .length
   }
   return removed
 })

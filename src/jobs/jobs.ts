@@ -2,7 +2,8 @@
  * Jobs of an organization, whatever does them. A room that starts one inserts it here, in the transaction of whatever
  * belongs to it; who does it moves its row. Ingest jobs have a table of their own and are shown as jobs.
  *
- * States: queued → running → ready | failed; cancelled from the first two by the caller, as long as nothing has been changed.
+ * States: queued → running → ready | failed; cancelled from the first two by the caller, as long as nothing has been
+ * changed.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -16,72 +17,149 @@ import { makeJobsRepository } from "./jobs-repository.ts"
 import type { Job } from "./schema.ts"
 import type { RowReaders } from "../audit/subjects.ts"
 
-export interface JobsPage { readonly type: string | undefined; readonly status: string | undefined; readonly cursor: string | undefined; readonly limit: number; /** Patterns of collections as keys list them: jobs of others, and of all collections, are not there. */ readonly collections: ReadonlyArray<string> | undefined }
+export interface JobsPage {
+  readonly type: string | undefined
+  readonly status: string | undefined
+  readonly cursor: string | undefined
+  readonly limit: number
+  /** Patterns of collections as keys list them: jobs of others, and of all collections, are not there. */
+  readonly collections: ReadonlyArray<string> | undefined
+}
 
-const shownIngest = ({ collection, config, created_at, error, finished_at, id, name, progress, source, stats, status, type, updated_at }: IngestJob): Job => ({
-  id, type, status, progress, config: { ...config, name, collection, source }, created_at, updated_at,
-  ...(status === "ready" ? { result: stats } : {}), ...(error === undefined ? {} : { error }), ...(finished_at === undefined ? {} : { finished_at })
+const shownIngest = ({
+  collection,
+  config,
+  created_at,
+  error,
+  finished_at,
+  id,
+  name,
+  progress,
+  source,
+  stats,
+  status,
+  type,
+  updated_at
+}: IngestJob): Job => ({
+  id,
+  type,
+  status,
+  progress,
+  config: { ...config, name, collection, source },
+  created_at,
+  updated_at,
+  ...(status === "ready" ? { result: stats } : {}),
+  ...(error === undefined ? {} : { error }),
+  ...(finished_at === undefined ? {} : { finished_at })
 })
 const isOver = ({ finished_at }: Job): boolean => finished_at !== undefined
 const missing = (id: string) => new NotFound({ message: `Job ${id} does not exist.` })
 
-export class Jobs extends Context.Service<Jobs, {
-  readonly get: (organizationId: string, id: string) => Effect.Effect<Job, NotFound>
-  /** Newest first. Two reads of at most `limit` rows. */
-  readonly list: (organizationId: string, page: JobsPage) => Effect.Effect<ReadonlyArray<Job>>
-  /** The job as it is then; one that is over stays as it ended. Conflict where it cannot be taken back any more. */
-  readonly cancel: (organizationId: string, id: string) => Effect.Effect<Job, NotFound | Conflict>
-}>()("dowser/jobs/Jobs") {
-  static readonly layer: Layer.Layer<Jobs, never, Identifiers | Ingest | RowReaders | SqlClient.SqlClient> = Layer.effect(Jobs, Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
-    const ingest = yield* Ingest
-    const repository = yield* makeJobsRepository
-    const audit = yield* makeAuditRecorder
-    const ingestJob = (organizationId: string, id: string) => Effect.mapBoth(ingest.get(organizationId, id), { onFailure: () => missing(id), onSuccess: shownIngest })
-    return Jobs.of({
-      get: Effect.fnUntraced(function*(organizationId, id) {
-        return (yield* Effect.orDie(repository.get(organizationId, id))) ?? (yield* ingestJob(organizationId, id))
-      }),
-      list: Effect.fnUntraced(function*(organizationId, { collections, cursor, limit, status, type }) {
-        const own = type === "ingest" || collections !== undefined ? [] : yield* Effect.orDie(repository.page(organizationId, { type, status, before: cursor, limit }))
-        const ingested = type !== undefined && type !== "ingest" ? [] : (yield* ingest.list(organizationId, { status, cursor, limit, collections })).map(shownIngest)
-        return [...own, ...ingested].sort((a, b) => a.id < b.id ? 1 : -1).slice(0, limit)
-      }),
-      cancel: Effect.fn("Jobs.cancel")(function*(organizationId, id) {
-        const own = yield* sql.withTransaction(Effect.gen(function*() {
-          const job = yield* repository.lock(organizationId, id)
-          if (job === undefined || isOver(job)) return job
-          if (job.type === "subject_erasure") return yield* new Conflict({ message: "An erasure cannot be cancelled: what it erases is hidden already." })
-          if (!(yield* Effect.provideService(cancelRun(id), SqlClient.SqlClient, sql))) return yield* new Conflict({ message: "The replay is being swapped in and cannot be cancelled any more." })
-          yield* repository.cancel(organizationId, id, yield* Clock.currentTimeMillis)
-          yield* audit.noted({ organizationId, kind: "job", id, action: "cancelled", before: { type: job.type, status: job.status } })
-          return yield* repository.get(organizationId, id)
-        })).pipe(Effect.catchTag("SqlError", Effect.die))
-        if (own !== undefined) return own
-        yield* ingestJob(organizationId, id)
-        return yield* Effect.mapBoth(ingest.cancel(organizationId, id), { onFailure: () => missing(id), onSuccess: shownIngest })
+export class Jobs extends Context.Service<
+  Jobs,
+  {
+    readonly get: (organizationId: string, id: string) => Effect.Effect<Job, NotFound>
+    /** Newest first. Two reads of at most `limit` rows. */
+    readonly list: (organizationId: string, page: JobsPage) => Effect.Effect<ReadonlyArray<Job>>
+    /** The job as it is then; one that is over stays as it ended. Conflict where it cannot be taken back any more. */
+    readonly cancel: (organizationId: string, id: string) => Effect.Effect<Job, NotFound | Conflict>
+  }
+>()("dowser/jobs/Jobs") {
+  static readonly layer: Layer.Layer<Jobs, never, Identifiers | Ingest | RowReaders | SqlClient.SqlClient> =
+    Layer.effect(
+      Jobs,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const ingest = yield* Ingest
+        const repository = yield* makeJobsRepository
+        const audit = yield* makeAuditRecorder
+        const ingestJob = (organizationId: string, id: string) =>
+          Effect.mapBoth(ingest.get(organizationId, id), { onFailure: () => missing(id), onSuccess: shownIngest })
+        return Jobs.of({
+          get: Effect.fnUntraced(function* (organizationId, id) {
+            return (yield* Effect.orDie(repository.get(organizationId, id))) ?? (yield* ingestJob(organizationId, id))
+          }),
+          list: Effect.fnUntraced(function* (organizationId, { collections, cursor, limit, status, type }) {
+            const own =
+              type === "ingest" || collections !== undefined
+                ? []
+                : yield* Effect.orDie(repository.page(organizationId, { type, status, before: cursor, limit }))
+            const ingested =
+              type !== undefined && type !== "ingest"
+                ? []
+                : (yield* ingest.list(organizationId, { status, cursor, limit, collections })).map(shownIngest)
+            return [...own, ...ingested].sort((a, b) => (a.id < b.id ? 1 : -1)).slice(0, limit)
+          }),
+          cancel: Effect.fn("Jobs.cancel")(function* (organizationId, id) {
+            const own = yield* sql
+              .withTransaction(
+                Effect.gen(function* () {
+                  const job = yield* repository.lock(organizationId, id)
+                  if (job === undefined || isOver(job)) return job
+                  if (job.type === "subject_erasure")
+                    return yield* new Conflict({
+                      message: "An erasure cannot be cancelled: what it erases is hidden already."
+                    })
+                  if (!(yield* Effect.provideService(cancelRun(id), SqlClient.SqlClient, sql)))
+                    return yield* new Conflict({
+                      message: "The replay is being swapped in and cannot be cancelled any more."
+                    })
+                  yield* repository.cancel(organizationId, id, yield* Clock.currentTimeMillis)
+                  yield* audit.noted({
+                    organizationId,
+                    kind: "job",
+                    id,
+                    action: "cancelled",
+                    before: { type: job.type, status: job.status }
+                  })
+                  return yield* repository.get(organizationId, id)
+                })
+              )
+              .pipe(Effect.catchTag("SqlError", Effect.die))
+            if (own !== undefined) return own
+            yield* ingestJob(organizationId, id)
+            return yield* Effect.mapBoth(ingest.cancel(organizationId, id), {
+              onFailure: () => missing(id),
+              onSuccess: shownIngest
+            })
+          })
+        })
       })
-    })
-  }))
+    )
 }
 
 /** A job that waits to be done. `alongside` runs in the transaction that makes it. */
-export const makeJobStarter = Effect.gen(function*() {
+export const makeJobStarter = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const identifiers = yield* Identifiers
   const repository = yield* makeJobsRepository
   const audit = yield* makeAuditRecorder
   /** Fails with a unique violation where the kind allows one of an organization at a time. */
-  const start = <E>(organizationId: string, type: string, config: Readonly<Record<string, unknown>>, alongside: (job: Job) => Effect.Effect<void, E>): Effect.Effect<Job, E | SqlError.SqlError> =>
-    Effect.gen(function*() {
+  const start = <E>(
+    organizationId: string,
+    type: string,
+    config: Readonly<Record<string, unknown>>,
+    alongside: (job: Job) => Effect.Effect<void, E>
+  ): Effect.Effect<Job, E | SqlError.SqlError> =>
+    Effect.gen(function* () {
       const now = yield* Clock.currentTimeMillis
-      const job: Job = { id: yield* identifiers.make("job"), type, status: "queued", progress: 0, config, created_at: now, updated_at: now }
-      yield* sql.withTransaction(Effect.gen(function*() {
-        yield* repository.insert(organizationId, job)
-        yield* alongside(job)
-        // Without the config, which may name the person that is to be forgotten.
-        yield* audit.noted({ organizationId, kind: "job", id: job.id, action: "started", after: { type } })
-      }))
+      const job: Job = {
+        id: yield* identifiers.make("job"),
+        type,
+        status: "queued",
+        progress: 0,
+        config,
+        created_at: now,
+        updated_at: now
+      }
+      yield* sql.withTransaction(
+        Effect.gen(function* () {
+          yield* repository.insert(organizationId, job)
+          yield* alongside(job)
+          // Without the config, which may name the person that is to be forgotten.
+          yield* audit.noted({ organizationId, kind: "job", id: job.id, action: "started", after: { type } })
+        })
+      )
       return job
     })
   return { start, unfinished: repository.unfinished }

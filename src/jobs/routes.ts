@@ -11,25 +11,42 @@ import { Jobs } from "./jobs.ts"
 import type { Job } from "./schema.ts"
 
 /** Empty counts as absent. */
-const given = (text: string | undefined): string | undefined => text === undefined || text === "" ? undefined : text
+const given = (text: string | undefined): string | undefined => (text === undefined || text === "" ? undefined : text)
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const jobs = yield* Jobs
   const contextOf = yield* makeContexts
   const reached = (caller: Caller, job: Job): boolean => {
     const collection = job.type === "ingest" ? job.config.collection : undefined
-    return reachesEverything(caller) || (typeof collection === "string" && reachesOwnName(contextOf(caller.organizationId), caller, collection))
+    return (
+      reachesEverything(caller) ||
+      (typeof collection === "string" && reachesOwnName(contextOf(caller.organizationId), caller, collection))
+    )
   }
   /** What is done to collections beyond the key's reach, or to all of them, does not exist for it. */
-  const found = (caller: Caller, id: string) => Effect.flatMap(jobs.get(caller.organizationId, id), (job) => reached(caller, job) ? Effect.succeed(job) : Effect.fail(new NotFound({ message: `Job ${id} does not exist.` })))
+  const found = (caller: Caller, id: string) =>
+    Effect.flatMap(jobs.get(caller.organizationId, id), (job) =>
+      reached(caller, job) ? Effect.succeed(job) : Effect.fail(new NotFound({ message: `Job ${id} does not exist.` }))
+    )
   return [
-    implement(contract.listJobs, Effect.fnUntraced(function*({ caller, query }) {
-      const { cursor, limit: text = 50, status, type } = yield* query
-      const limit = Number(text)
-      const data = yield* jobs.list(caller.organizationId, { type: given(type), status: given(status), cursor: given(cursor), limit: limit + 1, collections: reachesEverything(caller) ? undefined : patternsOf(contextOf(caller.organizationId), caller) })
-      return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
-    })),
+    implement(
+      contract.listJobs,
+      Effect.fnUntraced(function* ({ caller, query }) {
+        const { cursor, limit: text = 50, status, type } = yield* query
+        const limit = Number(text)
+        const data = yield* jobs.list(caller.organizationId, {
+          type: given(type),
+          status: given(status),
+          cursor: given(cursor),
+          limit: limit + 1,
+          collections: reachesEverything(caller) ? undefined : patternsOf(contextOf(caller.organizationId), caller)
+        })
+        return { data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1]!.id } : {}) }
+      })
+    ),
     implement(contract.getJob, ({ caller, params }) => found(caller, params.jobId!)),
-    implement(contract.cancelJob, ({ caller, params }) => Effect.flatMap(found(caller, params.jobId!), ({ id }) => jobs.cancel(caller.organizationId, id)))
+    implement(contract.cancelJob, ({ caller, params }) =>
+      Effect.flatMap(found(caller, params.jobId!), ({ id }) => jobs.cancel(caller.organizationId, id))
+    )
   ]
 })

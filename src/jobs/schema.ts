@@ -17,4 +17,7 @@ export const Job = Schema.Struct({
 }).annotate({ identifier: "Job" })
 export type Job = typeof Job.Type
 
-export const JobList = Schema.Struct({ data: Schema.Array(Job), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier: "JobList", description: "Newest first." })
+export const JobList = Schema.Struct({
+  data: Schema.Array(Job),
+  next_cursor: Schema.optionalKey(Schema.String)
+}).annotate({ identifier: "JobList", description: "Newest first." })

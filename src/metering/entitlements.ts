@@ -19,64 +19,118 @@ export interface Entitlement {
 /** Of the plans' own table, or of a room; one that neither has is in no plan. */
 export type AnyFeature = Feature | (string & {})
 /** How many a plan allows, and what one more is told. */
-export interface Cap { readonly max: number; readonly refusal: FeatureNotInPlan }
-export interface PlanChange { readonly plan: PlanId; /** Instead of the plan's. */ readonly quotaUnits: number | undefined; readonly hasOverage: boolean }
+export interface Cap {
+  readonly max: number
+  readonly refusal: FeatureNotInPlan
+}
+export interface PlanChange {
+  readonly plan: PlanId
+  /** Instead of the plan's. */ readonly quotaUnits: number | undefined
+  readonly hasOverage: boolean
+}
 
-const entitlementOf = (plan: Plan, quota_units: number | null, hasOverage: boolean): Entitlement => ({ plan, quotaUnits: quota_units ?? plan.quotaUnits ?? Infinity, hasOverage })
+const entitlementOf = (plan: Plan, quota_units: number | null, hasOverage: boolean): Entitlement => ({
+  plan,
+  quotaUnits: quota_units ?? plan.quotaUnits ?? Infinity,
+  hasOverage
+})
 /** Most organizations have what their plan says: they share one value. */
 const ofPlan = new Map(Object.values(plans).map((plan) => [plan, entitlementOf(plan, null, false)]))
 const least = ofPlan.get(plans.free)!
 
-export class Entitlements extends Context.Service<Entitlements, {
-  /** O(1). An organization that does not exist has the least. */
-  readonly of: (organizationId: string) => Entitlement
-  /** 403 with `feature` and `plan` where the plan does not have it. */
-  readonly require: (organizationId: string, feature: AnyFeature) => Effect.Effect<void, FeatureNotInPlan>
-  /** O(1). What is counted is counted by who writes it, in the transaction of the write: only there is the last place given once. */
-  readonly cap: (organizationId: string, feature: AnyFeature) => Cap
-  /** 403 where `wanted` is more than the plan's cap: for amounts that stand in the request itself. */
-  readonly requireRoom: (organizationId: string, feature: AnyFeature, wanted: number) => Effect.Effect<void, FeatureNotInPlan>
-  /** Every feature of a plan, those of rooms too. */
-  readonly featuresOf: (plan: Plan) => Readonly<Record<string, boolean | number>>
-  /** Replaces all of it; seen by the next request of every process. */
-  readonly set: (organizationId: string, change: PlanChange) => Effect.Effect<Entitlement, NotFound | ConfigurationUnavailable>
-}>()("dowser/metering/Entitlements") {
-  static readonly layer: Layer.Layer<Entitlements, never, Configuration | SqlClient.SqlClient> = Layer.effect(Entitlements, Effect.gen(function*() {
-    const configuration = yield* Configuration
-    const repository = yield* makeEntitlementsRepository
-    const ofRooms = yield* RoomFeatures
-    const known = new Map<string, Entitlement>()
-    yield* configuration.keep("organization", (subjects) => Effect.map(repository.read(subjects), (rows) => {
-      if (subjects === "all") known.clear()
-      for (const { has_overage, id, plan: name, quota_units } of rows) {
-        const plan = planOf(name)
-        known.set(id, quota_units === null && !has_overage ? ofPlan.get(plan)! : entitlementOf(plan, quota_units, has_overage))
+export class Entitlements extends Context.Service<
+  Entitlements,
+  {
+    /** O(1). An organization that does not exist has the least. */
+    readonly of: (organizationId: string) => Entitlement
+    /** 403 with `feature` and `plan` where the plan does not have it. */
+    readonly require: (organizationId: string, feature: AnyFeature) => Effect.Effect<void, FeatureNotInPlan>
+    /**
+     * O(1). What is counted is counted by who writes it, in the transaction of the write: only there is the last place
+     * given once.
+     */
+    readonly cap: (organizationId: string, feature: AnyFeature) => Cap
+    /** 403 where `wanted` is more than the plan's cap: for amounts that stand in the request itself. */
+    readonly requireRoom: (
+      organizationId: string,
+      feature: AnyFeature,
+      wanted: number
+    ) => Effect.Effect<void, FeatureNotInPlan>
+    /** Every feature of a plan, those of rooms too. */
+    readonly featuresOf: (plan: Plan) => Readonly<Record<string, boolean | number>>
+    /** Replaces all of it; seen by the next request of every process. */
+    readonly set: (
+      organizationId: string,
+      change: PlanChange
+    ) => Effect.Effect<Entitlement, NotFound | ConfigurationUnavailable>
+  }
+>()("dowser/metering/Entitlements") {
+  static readonly layer: Layer.Layer<Entitlements, never, Configuration | SqlClient.SqlClient> = Layer.effect(
+    Entitlements,
+    Effect.gen(function* () {
+      const configuration = yield* Configuration
+      const repository = yield* makeEntitlementsRepository
+      const ofRooms = yield* RoomFeatures
+      const known = new Map<string, Entitlement>()
+      yield* configuration.keep("organization", (subjects) =>
+        Effect.map(repository.read(subjects), (rows) => {
+          if (subjects === "all") known.clear()
+          for (const { has_overage, id, plan: name, quota_units } of rows) {
+            const plan = planOf(name)
+            known.set(
+              id,
+              quota_units === null && !has_overage ? ofPlan.get(plan)! : entitlementOf(plan, quota_units, has_overage)
+            )
+          }
+        })
+      )
+      const of = (organizationId: string) => known.get(organizationId) ?? least
+      const maxOf = (plan: Plan, feature: AnyFeature): number =>
+        Object.hasOwn(plan.features, feature)
+          ? capOf(plan, feature as Feature)
+          : roomOf(ofRooms.get(feature)?.[plan.id] ?? false)
+      const refused = ({ plan }: Entitlement, feature: AnyFeature) => {
+        const cap = maxOf(plan, feature)
+        return new FeatureNotInPlan({
+          message:
+            cap === 0
+              ? `The plan ${plan.id} does not include ${feature}.`
+              : `The plan ${plan.id} includes ${feature} up to ${cap}.`,
+          feature,
+          plan: plan.id,
+          ...(cap > 0 && Number.isFinite(cap) ? { limit: cap } : {})
+        })
       }
-    }))
-    const of = (organizationId: string) => known.get(organizationId) ?? least
-    const maxOf = (plan: Plan, feature: AnyFeature): number => Object.hasOwn(plan.features, feature) ? capOf(plan, feature as Feature) : roomOf(ofRooms.get(feature)?.[plan.id] ?? false)
-    const refused = ({ plan }: Entitlement, feature: AnyFeature) => {
-      const cap = maxOf(plan, feature)
-      return new FeatureNotInPlan({ message: cap === 0 ? `The plan ${plan.id} does not include ${feature}.` : `The plan ${plan.id} includes ${feature} up to ${cap}.`, feature, plan: plan.id, ...(cap > 0 && Number.isFinite(cap) ? { limit: cap } : {}) })
-    }
-    const cap = (organizationId: string, feature: AnyFeature): Cap => {
-      const entitlement = of(organizationId)
-      return { max: maxOf(entitlement.plan, feature), refusal: refused(entitlement, feature) }
-    }
-    const requireRoom = (organizationId: string, feature: AnyFeature, wanted: number) => Effect.suspend(() => {
-      const { max, refusal } = cap(organizationId, feature)
-      return wanted <= max ? Effect.void : Effect.fail(refusal)
+      const cap = (organizationId: string, feature: AnyFeature): Cap => {
+        const entitlement = of(organizationId)
+        return { max: maxOf(entitlement.plan, feature), refusal: refused(entitlement, feature) }
+      }
+      const requireRoom = (organizationId: string, feature: AnyFeature, wanted: number) =>
+        Effect.suspend(() => {
+          const { max, refusal } = cap(organizationId, feature)
+          return wanted <= max ? Effect.void : Effect.fail(refusal)
+        })
+      return Entitlements.of({
+        of,
+        cap,
+        require: (organizationId, feature) => requireRoom(organizationId, feature, 1),
+        requireRoom,
+        featuresOf: (plan) => ({
+          ...plan.features,
+          ...Object.fromEntries([...ofRooms].map(([feature, inPlans]) => [feature, inPlans[plan.id]]))
+        }),
+        set: (id, { hasOverage, plan, quotaUnits }) =>
+          configuration
+            .write(
+              { kind: "organization", organizationId: id, id },
+              Effect.gen(function* () {
+                if (!(yield* repository.update({ id, plan, quota_units: quotaUnits ?? null, has_overage: hasOverage })))
+                  return yield* new NotFound({ message: `Organization ${id} does not exist.` })
+                return entitlementOf(planOf(plan), quotaUnits ?? null, hasOverage)
+              })
+            )
+            .pipe(Effect.catchTag("SqlError", (error: SqlError.SqlError) => Effect.die(error)))
+      })
     })
-    return Entitlements.of({
-      of,
-      cap,
-      require: (organizationId, feature) => requireRoom(organizationId, feature, 1),
-      requireRoom,
-      featuresOf: (plan) => ({ ...plan.features, ...Object.fromEntries([...ofRooms].map(([feature, inPlans]) => [feature, inPlans[plan.id]])) }),
-      set: (id, { hasOverage, plan, quotaUnits }) => configuration.write({ kind: "organization", organizationId: id, id }, Effect.gen(function*() {
-        if (!(yield* repository.update({ id, plan, quota_units: quotaUnits ?? null, has_overage: hasOverage }))) return yield* new NotFound({ message: `Organization ${id} does not exist.` })
-        return entitlementOf(planOf(plan), quotaUnits ?? null, hasOverage)
-      })).pipe(Effect.catchTag("SqlError", (error: SqlError.SqlError) => Effect.die(error)))
-    })
-  }))
+  )
 }

@@ -1,13 +1,40 @@
 /** What plans, limits and the wallet refuse. */
 import { Schema } from "effect"
 
-/** Also for a cap that is reached: `feature` names it, `limit` is how many the plan has; absent where the plan does not have it at all. */
-export class FeatureNotInPlan extends Schema.TaggedError<FeatureNotInPlan>()("FeatureNotInPlan", { message: Schema.String, feature: Schema.String, plan: Schema.String, limit: Schema.optionalKey(Schema.Int) }, { httpApiStatus: 403 }) {}
+/**
+ * Also for a cap that is reached: `feature` names it, `limit` is how many the plan has; absent where the plan does not
+ * have it at all.
+ */
+export class FeatureNotInPlan extends Schema.TaggedError<FeatureNotInPlan>()(
+  "FeatureNotInPlan",
+  { message: Schema.String, feature: Schema.String, plan: Schema.String, limit: Schema.optionalKey(Schema.Int) },
+  { httpApiStatus: 403 }
+) {}
 /** The wallet cannot cover it; both in credits. */
-export class CreditsExhausted extends Schema.TaggedError<CreditsExhausted>()("CreditsExhausted", { message: Schema.String, available: Schema.Number, requested: Schema.Number }, { httpApiStatus: 402 }) {}
-export class WalletUnreachable extends Schema.TaggedError<WalletUnreachable>()("WalletUnreachable", { message: Schema.String }, { httpApiStatus: 500 }) {}
+export class CreditsExhausted extends Schema.TaggedError<CreditsExhausted>()(
+  "CreditsExhausted",
+  { message: Schema.String, available: Schema.Number, requested: Schema.Number },
+  { httpApiStatus: 402 }
+) {}
+export class WalletUnreachable extends Schema.TaggedError<WalletUnreachable>()(
+  "WalletUnreachable",
+  { message: Schema.String },
+  { httpApiStatus: 500 }
+) {}
 /** A session's AI allowance; `retry_after` in seconds, as the specification spells it, and as the header. */
-export class AllowanceExhausted extends Schema.TaggedError<AllowanceExhausted>()("AllowanceExhausted", { message: Schema.String, retry_after: Schema.Int, retry_after_s: Schema.Int }, { httpApiStatus: 429 }) {}
+export class AllowanceExhausted extends Schema.TaggedError<AllowanceExhausted>()(
+  "AllowanceExhausted",
+  { message: Schema.String, retry_after: Schema.Int, retry_after_s: Schema.Int },
+  { httpApiStatus: 429 }
+) {}
 /** Units can neither be asked for nor be used on credit any more. */
-export class LimitsUnavailable extends Schema.TaggedError<LimitsUnavailable>()("LimitsUnavailable", { message: Schema.String, retry_after_s: Schema.Int }, { httpApiStatus: 503 }) {}
-export const limitsUnavailable = () => new LimitsUnavailable({ message: "Limits cannot be checked at the moment; send the request again.", retry_after_s: 5 })
+export class LimitsUnavailable extends Schema.TaggedError<LimitsUnavailable>()(
+  "LimitsUnavailable",
+  { message: Schema.String, retry_after_s: Schema.Int },
+  { httpApiStatus: 503 }
+) {}
+export const limitsUnavailable = () =>
+  new LimitsUnavailable({
+    message: "Limits cannot be checked at the moment; send the request again.",
+    retry_after_s: 5
+  })

@@ -1,15 +1,29 @@
-/** What the operations of plans and wallets do, in words, and a request of each that succeeds (`src/wire/operation.ts`). */
+/**
+ * What the operations of plans and wallets do, in words, and a request of each that succeeds (`src/wire/operation.ts`).
+ */
 import type { Described } from "../wire/operation.ts"
 import { sampleIds } from "../wire/sample-ids.ts"
 
 export const described = {
-  getEntitlement: { description: "Shows what the plan covers, how much of each bounded feature is used, what is left of the month's searches, and the wallet's credits. Figures are at most 5 seconds old and may be kept for minutes; no request is decided by them.", example: {} },
+  getEntitlement: {
+    description:
+      "Shows what the plan covers, how much of each bounded feature is used, what is left of the month's searches, and the wallet's credits. Figures are at most 5 seconds old and may be kept for minutes; no request is decided by them.",
+    example: {}
+  },
   setOrganizationPlan: {
-    description: "Sets the plan of an organization, and with it the monthly quota and whether searches beyond it are paid from the wallet. All three are set: without `quota` it is the plan's, without `overage` there is none.",
-    example: { params: { organizationId: sampleIds.otherOrganization }, body: { plan: "standard", quota: 2_000_000, overage: true } }
+    description:
+      "Sets the plan of an organization, and with it the monthly quota and whether searches beyond it are paid from the wallet. All three are set: without `quota` it is the plan's, without `overage` there is none.",
+    example: {
+      params: { organizationId: sampleIds.otherOrganization },
+      body: { plan: "standard", quota: 2_000_000, overage: true }
+    }
   },
   topUpOrganization: {
-    description: "Adds credits, with up to six decimals, to the wallet of an organization and answers the new balance. With a `reference`, such as an invoice number, the same top-up sent again is booked once.",
-    example: { params: { organizationId: sampleIds.otherOrganization }, body: { credits: 250, reference: "invoice 2026-0117" } }
+    description:
+      "Adds credits, with up to six decimals, to the wallet of an organization and answers the new balance. With a `reference`, such as an invoice number, the same top-up sent again is booked once.",
+    example: {
+      params: { organizationId: sampleIds.otherOrganization },
+      body: { credits: 250, reference: "invoice 2026-0117" }
+    }
   }
 } as const satisfies Readonly<Record<string, Described>>

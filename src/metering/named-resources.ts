@@ -1,8 +1,8 @@
 /**
  * Caps of named resources: presets, synonym and curation sets with their items, stopword sets, stemming dictionaries,
  * aliases, rules of searches and of analytics. They are counted in the transaction of the write, under the lock of the
- * organization's row, so that the last place is given once, by whichever process. The columns that are summed are made by
- * the database (migration 37).
+ * organization's row, so that the last place is given once, by whichever process. The columns that are summed are made
+ * by the database (migration 37).
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -10,9 +10,9 @@ import { Entitlements } from "./entitlements.ts"
 import type { FeatureNotInPlan } from "./errors.ts"
 
 /**
- * Decision: for every plan alike, because every process reads a value whole, keeps it, and reads it again with each start: 64 kB for
- * a preset, an alias, a stopword set, an analytics rule and an item of a set; 1 MB for what is a list by nature: a stemming
- * dictionary, a whole set of synonyms or curations, the search rules of a collection.
+ * Decision: for every plan alike, because every process reads a value whole, keeps it, and reads it again with each
+ * start: 64 kB for a preset, an alias, a stopword set, an analytics rule and an item of a set; 1 MB for what is a list
+ * by nature: a stemming dictionary, a whole set of synonyms or curations, the search rules of a collection.
  */
 export const VALUE_BYTES_MAX = 65_536
 export const LIST_BYTES_MAX = 1_048_576
@@ -20,20 +20,34 @@ export const LIST_BYTES_MAX = 1_048_576
 /** Bytes of a value as it rests. */
 export const bytesOf = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "")
 
-export interface KeptResources { readonly items: number; readonly bytes: number }
+export interface KeptResources {
+  readonly items: number
+  readonly bytes: number
+}
 
-export const makeNamedResources = Effect.gen(function*() {
+export const makeNamedResources = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const entitlements = yield* Entitlements
-  const kept = (organizationId: string) => Effect.map(sql<KeptResources>`SELECT coalesce(sum(items), 0)::float8 AS items, coalesce(sum(bytes), 0)::float8 AS bytes FROM (
+  const kept = (organizationId: string) =>
+    Effect.map(
+      sql<KeptResources>`SELECT coalesce(sum(items), 0)::float8 AS items, coalesce(sum(bytes), 0)::float8 AS bytes FROM (
       SELECT items, bytes FROM engine_resources WHERE organization_id = ${organizationId}
       UNION ALL SELECT 1, bytes FROM search_rule_sets WHERE organization_id = ${organizationId}
-      UNION ALL SELECT 1, bytes FROM analytics_rules WHERE organization_id = ${organizationId}) AS each`, ([row]) => row!)
+      UNION ALL SELECT 1, bytes FROM analytics_rules WHERE organization_id = ${organizationId}) AS each`,
+      ([row]) => row!
+    )
   return {
     kept,
-    /** Inside of the write's transaction: fails where the change makes more than the plan has. What shrinks or only replaces passes even beyond it. */
-    within: Effect.fnUntraced(function*<A, E>(organizationId: string, change: Effect.Effect<A, E>): Effect.fn.Return<A, E | FeatureNotInPlan | SqlError.SqlError> {
-      const items = entitlements.cap(organizationId, "named_resources"), bytes = entitlements.cap(organizationId, "named_resource_bytes")
+    /**
+     * Inside of the write's transaction: fails where the change makes more than the plan has. What shrinks or only
+     * replaces passes even beyond it.
+     */
+    within: Effect.fnUntraced(function* <A, E>(
+      organizationId: string,
+      change: Effect.Effect<A, E>
+    ): Effect.fn.Return<A, E | FeatureNotInPlan | SqlError.SqlError> {
+      const items = entitlements.cap(organizationId, "named_resources"),
+        bytes = entitlements.cap(organizationId, "named_resource_bytes")
       if (items.max === Infinity && bytes.max === Infinity) return yield* change
       yield* sql`SELECT 1 FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`
       const before = yield* kept(organizationId)

@@ -3,12 +3,12 @@
  * success (spec part 7, retry rule 4). Taking one costs a look into memory; the block behind it comes from Postgres
  * (`Counter`). Beyond the quota the wallet pays where overage is enabled.
  *
- * Decision: one request is one unit, also a multi-search (spec part 8 lists it among them), of the organization whose key
- * asks; suggestions and prompts are searches too. At 80 % and when it is used up `quota.warning` and `quota.exhausted` are
- * sent, once a month; endpoints of all events get them.
+ * Decision: one request is one unit, also a multi-search (spec part 8 lists it among them), of the organization whose
+ * key asks; suggestions and prompts are searches too. At 80 % and when it is used up `quota.warning` and
+ * `quota.exhausted` are sent, once a month; endpoints of all events get them.
  *
- * While Postgres is away a process uses what it holds, then 1,000 units of each organization on credit, which are counted
- * when it is back; then 503.
+ * While Postgres is away a process uses what it holds, then 1,000 units of each organization on credit, which are
+ * counted when it is back; then 503.
  */
 import { Clock, Context, Effect, Layer } from "effect"
 import { SqlClient } from "effect/sql"
@@ -29,112 +29,175 @@ const ENTRIES_MAX = 100_000
 
 export type QuotaRefusal = Throttled | WalletUnreachable | LimitsUnavailable
 /** A unit for one request, or why there is none; given back, it was never used. Giving back twice gives back once. */
-export interface Unit { readonly refusal: QuotaRefusal | undefined; readonly giveBack: () => void }
-export interface QuotaState { readonly limit: number; readonly used: number; readonly resets_at: number }
+export interface Unit {
+  readonly refusal: QuotaRefusal | undefined
+  readonly giveBack: () => void
+}
+export interface QuotaState {
+  readonly limit: number
+  readonly used: number
+  readonly resets_at: number
+}
 
-export class Quota extends Context.Service<Quota, {
-  /** Never fails: a request that is wrong in itself is told so before it is told that the quota is used up. */
-  readonly reserve: (organizationId: string) => Effect.Effect<Unit>
-  /** A unit, the effect, and the unit back when that fails. For operations that have nothing to check before the engine. */
-  readonly counted: <A, E, R>(organizationId: string, effect: Effect.Effect<A, E, R>) => Effect.Effect<A, E | QuotaRefusal, R>
-  /** Over all processes, at most two seconds old. */
-  readonly state: (organizationId: string) => Effect.Effect<QuotaState, LimitsUnavailable>
-}>()("dowser/metering/Quota") {
-  static readonly layer: Layer.Layer<Quota, never, Counters | Entitlements | Outbox | SqlClient.SqlClient | Wallet> = Layer.effect(Quota, Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
-    const entitlements = yield* Entitlements
-    const outbox = yield* Outbox
-    const clock = yield* Clock.Clock
-    const overage = yield* makeOverage
-    const fork = Effect.runForkWith(yield* Effect.context<never>())
+export class Quota extends Context.Service<
+  Quota,
+  {
+    /** Never fails: a request that is wrong in itself is told so before it is told that the quota is used up. */
+    readonly reserve: (organizationId: string) => Effect.Effect<Unit>
+    /**
+     * A unit, the effect, and the unit back when that fails. For operations that have nothing to check before the
+     * engine.
+     */
+    readonly counted: <A, E, R>(
+      organizationId: string,
+      effect: Effect.Effect<A, E, R>
+    ) => Effect.Effect<A, E | QuotaRefusal, R>
+    /** Over all processes, at most two seconds old. */
+    readonly state: (organizationId: string) => Effect.Effect<QuotaState, LimitsUnavailable>
+  }
+>()("dowser/metering/Quota") {
+  static readonly layer: Layer.Layer<Quota, never, Counters | Entitlements | Outbox | SqlClient.SqlClient | Wallet> =
+    Layer.effect(
+      Quota,
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const entitlements = yield* Entitlements
+        const outbox = yield* Outbox
+        const clock = yield* Clock.Clock
+        const overage = yield* makeOverage
+        const fork = Effect.runForkWith(yield* Effect.context<never>())
 
-    /** Organizations whose event of the period was sent or is being sent. Those of past periods go with the period. */
-    let told = new Map<string, "quota.warning" | "quota.exhausted">()
-    let month: Period = monthOf(clock.currentTimeMillisUnsafe())
-    const budgetOf = (name: string): Budget => {
-      const now = clock.currentTimeMillisUnsafe()
-      if (now >= month.ends_at || now < month.started_at) {
-        month = monthOf(now)
-        told = new Map()
-      }
-      return { name, limit: entitlements.of(name).quotaUnits, started_at: month.started_at, ends_at: month.ends_at }
-    }
-
-    /** Once for an organization and period, whichever process is first. */
-    const tell = (event: "quota.warning" | "quota.exhausted", { ends_at, limit, name, started_at }: Budget, used: number) => sql.withTransaction(Effect.gen(function*() {
-      const first = yield* sql`INSERT INTO quota_notices (organization_id, period_at, event) VALUES (${name}, ${String(started_at)}::text::int8, ${event}) ON CONFLICT DO NOTHING RETURNING event`
-      if (first.length > 0) yield* outbox.put(name, event, { limit, used: Math.max(used, 0), period_started_at: started_at, resets_at: ends_at })
-    }))
-    const onUsed = (budget: Budget, used: number) => {
-      if (budget.limit === Infinity || budget.limit === 0 || used < WARNING_SHARE * budget.limit || budget.started_at !== month.started_at) return
-      const event = used >= budget.limit ? "quota.exhausted" as const : "quota.warning" as const
-      const before = told.get(budget.name)
-      if (before === "quota.exhausted" || before === event) return
-      told.set(budget.name, event)
-      const sent = event === "quota.exhausted" && before === undefined ? Effect.andThen(tell("quota.warning", budget, used), tell(event, budget, used)) : tell(event, budget, used)
-      fork(Effect.catch(sent, (error) => Effect.suspend(() => {
-        // Tried again with the next exchange.
-        told.delete(budget.name)
-        return Effect.logWarning(`The event ${event} of ${budget.name} could not be stored; tried again`, error)
-      })))
-    }
-    const options = { isDurable: true, entriesMax: ENTRIES_MAX, creditMax: CREDIT_MAX, kept_ms: KEPT_MS } as const
-    const counters = yield* Counters
-    const counter = yield* counters.open({ ...options, kind: "quota", onUsed })
-    /** What the wallet paid for, counted apart: a unit of the quota that comes back is one of the quota again. */
-    const paid = yield* counters.open({ ...options, kind: "quota_overage" })
-    const endless = (budget: Budget): Budget => ({ ...budget, limit: Infinity })
-
-    const unitOf = (giveBack: () => void): Unit => {
-      let isBack = false
-      return {
-        refusal: undefined,
-        giveBack: () => {
-          if (isBack) return
-          isBack = true
-          giveBack()
+        /**
+         * Organizations whose event of the period was sent or is being sent. Those of past periods go with the period.
+         */
+        let told = new Map<string, "quota.warning" | "quota.exhausted">()
+        let month: Period = monthOf(clock.currentTimeMillisUnsafe())
+        const budgetOf = (name: string): Budget => {
+          const now = clock.currentTimeMillisUnsafe()
+          if (now >= month.ends_at || now < month.started_at) {
+            month = monthOf(now)
+            told = new Map()
+          }
+          return { name, limit: entitlements.of(name).quotaUnits, started_at: month.started_at, ends_at: month.ends_at }
         }
-      }
-    }
-    const refused = (refusal: QuotaRefusal): Unit => ({ refusal, giveBack: () => {} })
-    const usedUp = ({ ends_at, limit }: Budget) => new Throttled({
-      message: `The monthly quota of ${limit} searches is used up.`, kind: "quota", retry_after_s: Math.ceil((ends_at - clock.currentTimeMillisUnsafe()) / 1000), resets_at: ends_at
-    })
-    const settled = (budget: Budget, taken: Taken): Effect.Effect<Unit> => {
-      if (taken.isAllowed) return Effect.succeed(unitOf(() => counter.giveBack(budget, 1)))
-      if (!entitlements.of(budget.name).hasOverage) return Effect.succeed(refused(usedUp(budget)))
-      return Effect.map(overage.pay(budget.name), (payment) => {
-        if (payment instanceof CreditsExhausted) return refused(usedUp(budget))
-        if (!("giveBack" in payment)) return refused(payment)
-        paid.add(endless(budget), 1)
-        return unitOf(() => {
-          payment.giveBack()
-          paid.giveBack(endless(budget), 1)
+
+        /** Once for an organization and period, whichever process is first. */
+        const tell = (
+          event: "quota.warning" | "quota.exhausted",
+          { ends_at, limit, name, started_at }: Budget,
+          used: number
+        ) =>
+          sql.withTransaction(
+            Effect.gen(function* () {
+              const first =
+                yield* sql`INSERT INTO quota_notices (organization_id, period_at, event) VALUES (${name}, ${String(started_at)}::text::int8, ${event}) ON CONFLICT DO NOTHING RETURNING event`
+              if (first.length > 0)
+                yield* outbox.put(name, event, {
+                  limit,
+                  used: Math.max(used, 0),
+                  period_started_at: started_at,
+                  resets_at: ends_at
+                })
+            })
+          )
+        const onUsed = (budget: Budget, used: number) => {
+          if (
+            budget.limit === Infinity ||
+            budget.limit === 0 ||
+            used < WARNING_SHARE * budget.limit ||
+            budget.started_at !== month.started_at
+          )
+            return
+          const event = used >= budget.limit ? ("quota.exhausted" as const) : ("quota.warning" as const)
+          const before = told.get(budget.name)
+          if (before === "quota.exhausted" || before === event) return
+          told.set(budget.name, event)
+          const sent =
+            event === "quota.exhausted" && before === undefined
+              ? Effect.andThen(tell("quota.warning", budget, used), tell(event, budget, used))
+              : tell(event, budget, used)
+          fork(
+            Effect.catch(sent, (error) =>
+              Effect.suspend(() => {
+                // Tried again with the next exchange.
+                told.delete(budget.name)
+                return Effect.logWarning(`The event ${event} of ${budget.name} could not be stored; tried again`, error)
+              })
+            )
+          )
+        }
+        const options = { isDurable: true, entriesMax: ENTRIES_MAX, creditMax: CREDIT_MAX, kept_ms: KEPT_MS } as const
+        const counters = yield* Counters
+        const counter = yield* counters.open({ ...options, kind: "quota", onUsed })
+        /** What the wallet paid for, counted apart: a unit of the quota that comes back is one of the quota again. */
+        const paid = yield* counters.open({ ...options, kind: "quota_overage" })
+        const endless = (budget: Budget): Budget => ({ ...budget, limit: Infinity })
+
+        const unitOf = (giveBack: () => void): Unit => {
+          let isBack = false
+          return {
+            refusal: undefined,
+            giveBack: () => {
+              if (isBack) return
+              isBack = true
+              giveBack()
+            }
+          }
+        }
+        const refused = (refusal: QuotaRefusal): Unit => ({ refusal, giveBack: () => {} })
+        const usedUp = ({ ends_at, limit }: Budget) =>
+          new Throttled({
+            message: `The monthly quota of ${limit} searches is used up.`,
+            kind: "quota",
+            retry_after_s: Math.ceil((ends_at - clock.currentTimeMillisUnsafe()) / 1000),
+            resets_at: ends_at
+          })
+        const settled = (budget: Budget, taken: Taken): Effect.Effect<Unit> => {
+          if (taken.isAllowed) return Effect.succeed(unitOf(() => counter.giveBack(budget, 1)))
+          if (!entitlements.of(budget.name).hasOverage) return Effect.succeed(refused(usedUp(budget)))
+          return Effect.map(overage.pay(budget.name), (payment) => {
+            if (payment instanceof CreditsExhausted) return refused(usedUp(budget))
+            if (!("giveBack" in payment)) return refused(payment)
+            paid.add(endless(budget), 1)
+            return unitOf(() => {
+              payment.giveBack()
+              paid.giveBack(endless(budget), 1)
+            })
+          })
+        }
+        const reserve = (organizationId: string): Effect.Effect<Unit> =>
+          Effect.suspend(() => {
+            const budget = budgetOf(organizationId)
+            const taken = counter.take(budget, 1)
+            if (taken !== undefined) return settled(budget, taken)
+            return Effect.matchEffect(counter.ask(budget, 1), {
+              onFailure: (_: CounterUnavailable) => Effect.succeed(refused(limitsUnavailable())),
+              onSuccess: (asked) => settled(budget, asked)
+            })
+          })
+        return Quota.of({
+          reserve,
+          counted: Effect.fnUntraced(function* (organizationId, effect) {
+            const { giveBack, refusal } = yield* reserve(organizationId)
+            if (refusal !== undefined) return yield* refusal
+            return yield* Effect.onError(effect, () => Effect.sync(giveBack))
+          }),
+          state: (organizationId) =>
+            Effect.suspend(() => {
+              const budget = budgetOf(organizationId)
+              return Effect.mapBoth(
+                Effect.all([counter.used(budget), paid.used(endless(budget))], { concurrency: 2 }),
+                {
+                  onFailure: limitsUnavailable,
+                  onSuccess: ([free, beyond]) => ({
+                    limit: budget.limit,
+                    used: free + beyond,
+                    resets_at: budget.ends_at
+                  })
+                }
+              )
+            })
         })
       })
-    }
-    const reserve = (organizationId: string): Effect.Effect<Unit> => Effect.suspend(() => {
-      const budget = budgetOf(organizationId)
-      const taken = counter.take(budget, 1)
-      if (taken !== undefined) return settled(budget, taken)
-      return Effect.matchEffect(counter.ask(budget, 1), {
-        onFailure: (_: CounterUnavailable) => Effect.succeed(refused(limitsUnavailable())),
-        onSuccess: (asked) => settled(budget, asked)
-      })
-    })
-    return Quota.of({
-      reserve,
-      counted: Effect.fnUntraced(function*(organizationId, effect) {
-        const { giveBack, refusal } = yield* reserve(organizationId)
-        if (refusal !== undefined) return yield* refusal
-        return yield* Effect.onError(effect, () => Effect.sync(giveBack))
-      }),
-      state: (organizationId) => Effect.suspend(() => {
-        const budget = budgetOf(organizationId)
-        return Effect.mapBoth(Effect.all([counter.used(budget), paid.used(endless(budget))], { concurrency: 2 }), {
-          onFailure: limitsUnavailable, onSuccess: ([free, beyond]) => ({ limit: budget.limit, used: free + beyond, resets_at: budget.ends_at })
-        })
-      })
-    })
-  }))
+    )
 }

@@ -21,7 +21,13 @@ export const room = defineRoom({
     retry_after: Schema.optionalKey(Schema.Int)
   },
   groups: { entitlement: "What the plan covers and what is left of it." },
-  layer: Layer.provideMerge(Layer.mergeAll(Quota.layer, AiAllowance.layer, WindowedCaps.layer), Layer.mergeAll(Entitlements.layer, Wallet.layer)),
-  audited: { wallet: (sql, { organizationId }) => sql`SELECT row_to_json(t)::text AS row FROM wallets t WHERE organization_id = ${organizationId}` },
+  layer: Layer.provideMerge(
+    Layer.mergeAll(Quota.layer, AiAllowance.layer, WindowedCaps.layer),
+    Layer.mergeAll(Entitlements.layer, Wallet.layer)
+  ),
+  audited: {
+    wallet: (sql, { organizationId }) =>
+      sql`SELECT row_to_json(t)::text AS row FROM wallets t WHERE organization_id = ${organizationId}`
+  },
   expiries: [(rowsMax) => expireReservations(rowsMax)]
 })

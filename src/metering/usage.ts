@@ -1,4 +1,7 @@
-/** How much an organization keeps, or has used within a time, of each feature whose use its plan bounds: for the read-out. */
+/**
+ * How much an organization keeps, or has used within a time, of each feature whose use its plan bounds: for the
+ * read-out.
+ */
 import { Clock, Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { Engine, EngineAbsence } from "../ports/engine.ts"
@@ -13,7 +16,7 @@ type EngineUse = Pick<Usage, "collections" | "documents" | "stored_bytes">
 const SUMMED_EVERY_MS = 3_000
 const SUMS_MAX = 1_000
 
-export const makeUsage = Effect.gen(function*() {
+export const makeUsage = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   const engine = yield* Engine
   const hasEngine = (yield* EngineAbsence) === undefined
@@ -24,11 +27,15 @@ export const makeUsage = Effect.gen(function*() {
   /** Nothing where another process has the engine: this one does not know. O(collections). */
   const engineUse = (organizationId: string): EngineUse => {
     if (!hasEngine) return {}
-    const now = clock.currentTimeMillisUnsafe(), known = sums.get(organizationId)
+    const now = clock.currentTimeMillisUnsafe(),
+      known = sums.get(organizationId)
     if (known !== undefined && now >= known.at && now - known.at < SUMMED_EVERY_MS) return known.use
     const collections = engine.listCollections(organizationId)
-    let documents = 0, stored_bytes = 0
-    for (const { schema: { name } } of collections) {
+    let documents = 0,
+      stored_bytes = 0
+    for (const {
+      schema: { name }
+    } of collections) {
       const usage = engine.usage(organizationId, name)
       documents += usage?.documents ?? 0
       stored_bytes += usage?.document_bytes ?? 0
@@ -36,20 +43,36 @@ export const makeUsage = Effect.gen(function*() {
     const use = { collections: collections.length, documents, stored_bytes }
     sums.delete(organizationId)
     sums.set(organizationId, { at: now, use })
-    if (sums.size > SUMS_MAX) for (const oldest of sums.keys()) { sums.delete(oldest); break }
+    if (sums.size > SUMS_MAX)
+      for (const oldest of sums.keys()) {
+        sums.delete(oldest)
+        break
+      }
     return use
   }
-  return Effect.fnUntraced(function*(organizationId: string) {
-    const [rows, named, browser_keys_per_hour, event_bytes_per_day] = yield* Effect.all([
-      Effect.orDie(sql<{ readonly api_keys: number; readonly webhooks: number; readonly members: number }>`SELECT
+  return Effect.fnUntraced(function* (organizationId: string) {
+    const [rows, named, browser_keys_per_hour, event_bytes_per_day] = yield* Effect.all(
+      [
+        Effect.orDie(sql<{ readonly api_keys: number; readonly webhooks: number; readonly members: number }>`SELECT
         (SELECT count(*) FROM api_keys WHERE organization_id = ${organizationId} AND revoked_at IS NULL AND scope <> 'installation')::float8 AS api_keys,
         (SELECT count(*) FROM webhook_endpoints WHERE organization_id = ${organizationId})::float8 AS webhooks,
         (SELECT count(*) FROM members WHERE organization_id = ${organizationId})::float8 AS members`),
-      Effect.orDie(resources.kept(organizationId)),
-      caps.browser_keys_per_hour.used(organizationId),
-      caps.event_bytes_per_day.used(organizationId)
-    ], { concurrency: "unbounded" })
+        Effect.orDie(resources.kept(organizationId)),
+        caps.browser_keys_per_hour.used(organizationId),
+        caps.event_bytes_per_day.used(organizationId)
+      ],
+      { concurrency: "unbounded" }
+    )
     const { api_keys, members, webhooks } = rows[0]!
-    return { api_keys, webhooks, ...engineUse(organizationId), named_resources: named.items, named_resource_bytes: named.bytes, members, browser_keys_per_hour, event_bytes_per_day } satisfies Usage
+    return {
+      api_keys,
+      webhooks,
+      ...engineUse(organizationId),
+      named_resources: named.items,
+      named_resource_bytes: named.bytes,
+      members,
+      browser_keys_per_hour,
+      event_bytes_per_day
+    } satisfies Usage
   })
 })

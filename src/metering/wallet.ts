@@ -1,7 +1,7 @@
 /**
- * The credit wallet: what is spent is reserved first, settled by what was used, and the rest released (spec part 7, retry
- * rule 4). Every movement is a line of the ledger. The balance never goes below zero, whoever spends at the same time: the
- * statements ask for it and the table checks it.
+ * The credit wallet: what is spent is reserved first, settled by what was used, and the rest released (spec part 7,
+ * retry rule 4). Every movement is a line of the ledger. The balance never goes below zero, whoever spends at the same
+ * time: the statements ask for it and the table checks it.
  *
  *   open      reserved, not spent
  *   settled   `used` was taken from the balance, the rest freed
@@ -26,76 +26,136 @@ export const RESERVATION_MS = 15 * 60_000
 const CLOSED_KEPT_MS = 30 * 86_400_000
 const ANSWER_WITHIN_MS = 3_000
 
-export interface Reservation { readonly id: string; readonly organizationId: string; readonly amount: number }
-
-/** Every failure of a statement: constraints cannot fail here, so what fails is the way to Postgres, or Postgres. */
-const reaching = <A, E>(effect: Effect.Effect<A, E | SqlError.SqlError>): Effect.Effect<A, Exclude<E, SqlError.SqlError> | WalletUnreachable> => {
-  const unreachable = new WalletUnreachable({ message: "The credit wallet cannot be reached at the moment; send the request again." })
-  const timely = Effect.timeoutOrElse(effect, { duration: ANSWER_WITHIN_MS, orElse: () => Effect.fail(unreachable) })
-  return Effect.catchIf(timely, (error): error is SqlError.SqlError => (error as { readonly _tag?: unknown })._tag === "SqlError", (error) =>
-    Effect.andThen(Effect.logError("The credit wallet cannot be reached", error), Effect.fail(unreachable))) as Effect.Effect<A, Exclude<E, SqlError.SqlError> | WalletUnreachable>
+export interface Reservation {
+  readonly id: string
+  readonly organizationId: string
+  readonly amount: number
 }
 
-export class Wallet extends Context.Service<Wallet, {
-  readonly balance: (organizationId: string) => Effect.Effect<Balance, WalletUnreachable>
-  /** Idempotent by `reference` where one is given: a second time changes nothing. */
-  readonly topUp: (organizationId: string, amount: number, reference: string) => Effect.Effect<Balance, NotFound | WalletUnreachable>
-  /** Whole or not at all. An amount of 0 needs no reservation. */
-  readonly reserve: (organizationId: string, amount: number, reference: string) => Effect.Effect<Reservation, CreditsExhausted | WalletUnreachable>
-  /** `used` up to the reserved amount. Idempotent: false when it was closed before (settled, released or expired). */
-  readonly settle: (reservation: Reservation, used: number) => Effect.Effect<boolean, WalletUnreachable>
-  readonly release: (reservation: Reservation) => Effect.Effect<boolean, WalletUnreachable>
-  /** Reserves at most `amount`, runs, settles by what the effect says it used; on failure or interruption releases. */
-  readonly spending: <A, E, R>(organizationId: string, amount: number, reference: string, effect: Effect.Effect<readonly [answer: A, used: number], E, R>) => Effect.Effect<A, E | CreditsExhausted | WalletUnreachable, R>
-}>()("dowser/metering/Wallet") {
-  static readonly layer: Layer.Layer<Wallet, never, Identifiers | RowReaders | SqlClient.SqlClient> = Layer.effect(Wallet, Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
-    const identifiers = yield* Identifiers
-    const repository = yield* makeWalletRepository
-    const audit = yield* makeAuditRecorder
-    const balance = (organizationId: string) => reaching(repository.balance(organizationId))
+/** Every failure of a statement: constraints cannot fail here, so what fails is the way to Postgres, or Postgres. */
+const reaching = <A, E>(
+  effect: Effect.Effect<A, E | SqlError.SqlError>
+): Effect.Effect<A, Exclude<E, SqlError.SqlError> | WalletUnreachable> => {
+  const unreachable = new WalletUnreachable({
+    message: "The credit wallet cannot be reached at the moment; send the request again."
+  })
+  const timely = Effect.timeoutOrElse(effect, { duration: ANSWER_WITHIN_MS, orElse: () => Effect.fail(unreachable) })
+  return Effect.catchIf(
+    timely,
+    (error): error is SqlError.SqlError => (error as { readonly _tag?: unknown })._tag === "SqlError",
+    (error) => Effect.andThen(Effect.logError("The credit wallet cannot be reached", error), Effect.fail(unreachable))
+  ) as Effect.Effect<A, Exclude<E, SqlError.SqlError> | WalletUnreachable>
+}
 
-    const reserve = Effect.fn("Wallet.reserve")(function*(organizationId: string, amount: number, reference: string) {
-      const id = yield* identifiers.make("rsv")
-      const now = yield* Clock.currentTimeMillis
-      if (!(yield* reaching(repository.reserve(id, organizationId, amount, reference, now, now + RESERVATION_MS)))) {
-        const { balance: held, reserved } = yield* balance(organizationId)
-        return yield* new CreditsExhausted({ message: "The credits of the wallet do not cover this operation.", available: creditsOf(held - reserved), requested: creditsOf(amount) })
-      }
-      return { id, organizationId, amount }
-    })
-    const close = Effect.fn("Wallet.close")(function*({ amount, id }: Reservation, how: "settle" | "release", used: number) {
-      if (!Number.isInteger(used) || used < 0 || used > amount) return yield* Effect.die(new Error(`${used} of a reservation of ${amount}`))
-      return yield* reaching(repository.close(id, how, used, yield* Clock.currentTimeMillis))
-    })
-    const release = (reservation: Reservation) => close(reservation, "release", 0)
-    return Wallet.of({
-      balance,
-      topUp: Effect.fn("Wallet.topUp")(function*(organizationId, amount, reference) {
+export class Wallet extends Context.Service<
+  Wallet,
+  {
+    readonly balance: (organizationId: string) => Effect.Effect<Balance, WalletUnreachable>
+    /** Idempotent by `reference` where one is given: a second time changes nothing. */
+    readonly topUp: (
+      organizationId: string,
+      amount: number,
+      reference: string
+    ) => Effect.Effect<Balance, NotFound | WalletUnreachable>
+    /** Whole or not at all. An amount of 0 needs no reservation. */
+    readonly reserve: (
+      organizationId: string,
+      amount: number,
+      reference: string
+    ) => Effect.Effect<Reservation, CreditsExhausted | WalletUnreachable>
+    /** `used` up to the reserved amount. Idempotent: false when it was closed before (settled, released or expired). */
+    readonly settle: (reservation: Reservation, used: number) => Effect.Effect<boolean, WalletUnreachable>
+    readonly release: (reservation: Reservation) => Effect.Effect<boolean, WalletUnreachable>
+    /**
+     * Reserves at most `amount`, runs, settles by what the effect says it used; on failure or interruption releases.
+     */
+    readonly spending: <A, E, R>(
+      organizationId: string,
+      amount: number,
+      reference: string,
+      effect: Effect.Effect<readonly [answer: A, used: number], E, R>
+    ) => Effect.Effect<A, E | CreditsExhausted | WalletUnreachable, R>
+  }
+>()("dowser/metering/Wallet") {
+  static readonly layer: Layer.Layer<Wallet, never, Identifiers | RowReaders | SqlClient.SqlClient> = Layer.effect(
+    Wallet,
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const identifiers = yield* Identifiers
+      const repository = yield* makeWalletRepository
+      const audit = yield* makeAuditRecorder
+      const balance = (organizationId: string) => reaching(repository.balance(organizationId))
+
+      const reserve = Effect.fn("Wallet.reserve")(function* (
+        organizationId: string,
+        amount: number,
+        reference: string
+      ) {
+        const id = yield* identifiers.make("rsv")
         const now = yield* Clock.currentTimeMillis
-        const booked = sql.withTransaction(Effect.gen(function*() {
-          // Serializes top-ups of an organization, so that of two with one reference the second sees the first.
-          if ((yield* sql`SELECT id FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`).length === 0) return yield* new NotFound({ message: `Organization ${organizationId} does not exist.` })
-          if (reference !== "" && (yield* repository.isBooked(organizationId, reference))) return yield* repository.balance(organizationId)
-          return yield* audit.recorded({ kind: "wallet", organizationId, id: organizationId }, repository.topUp(organizationId, amount, reference, now))
-        }))
-        return yield* reaching(booked)
-      }),
-      reserve,
-      settle: (reservation, used) => close(reservation, "settle", used),
-      release,
-      spending: (organizationId, amount, reference, effect) => Effect.uninterruptibleMask((restore) => Effect.gen(function*() {
-        const reservation = yield* reserve(organizationId, amount, reference)
-        const [answer, used] = yield* Effect.onError(restore(effect), () => Effect.ignore(release(reservation)))
-        if (!(yield* close(reservation, "settle", used))) yield* Effect.logWarning(`A reservation of ${organizationId} was used after it had expired: ${reference}`)
-        return answer
-      }))
+        if (!(yield* reaching(repository.reserve(id, organizationId, amount, reference, now, now + RESERVATION_MS)))) {
+          const { balance: held, reserved } = yield* balance(organizationId)
+          return yield* new CreditsExhausted({
+            message: "The credits of the wallet do not cover this operation.",
+            available: creditsOf(held - reserved),
+            requested: creditsOf(amount)
+          })
+        }
+        return { id, organizationId, amount }
+      })
+      const close = Effect.fn("Wallet.close")(function* (
+        { amount, id }: Reservation,
+        how: "settle" | "release",
+        used: number
+      ) {
+        if (!Number.isInteger(used) || used < 0 || used > amount)
+          return yield* Effect.die(new Error(`${used} of a reservation of ${amount}`))
+        return yield* reaching(repository.close(id, how, used, yield* Clock.currentTimeMillis))
+      })
+      const release = (reservation: Reservation) => close(reservation, "release", 0)
+      return Wallet.of({
+        balance,
+        topUp: Effect.fn("Wallet.topUp")(function* (organizationId, amount, reference) {
+          const now = yield* Clock.currentTimeMillis
+          const booked = sql.withTransaction(
+            Effect.gen(function* () {
+              // Serializes top-ups of an organization, so that of two with one reference the second sees the first.
+              if (
+                (yield* sql`SELECT id FROM organizations WHERE id = ${organizationId} FOR NO KEY UPDATE`).length === 0
+              )
+                return yield* new NotFound({ message: `Organization ${organizationId} does not exist.` })
+              if (reference !== "" && (yield* repository.isBooked(organizationId, reference)))
+                return yield* repository.balance(organizationId)
+              return yield* audit.recorded(
+                { kind: "wallet", organizationId, id: organizationId },
+                repository.topUp(organizationId, amount, reference, now)
+              )
+            })
+          )
+          return yield* reaching(booked)
+        }),
+        reserve,
+        settle: (reservation, used) => close(reservation, "settle", used),
+        release,
+        spending: (organizationId, amount, reference, effect) =>
+          Effect.uninterruptibleMask((restore) =>
+            Effect.gen(function* () {
+              const reservation = yield* reserve(organizationId, amount, reference)
+              const [answer, used] = yield* Effect.onError(restore(effect), () => Effect.ignore(release(reservation)))
+              if (!(yield* close(reservation, "settle", used)))
+                yield* Effect.logWarning(
+                  `A reservation of ${organizationId} was used after it had expired: ${reference}`
+                )
+              return answer
+            })
+          )
+      })
     })
-  }))
+  )
 }
 
 /** Releases what spenders that died had reserved, and forgets what was closed long ago; answers how many rows. */
-export const expireReservations = Effect.fnUntraced(function*(rowsMax: number) {
+export const expireReservations = Effect.fnUntraced(function* (rowsMax: number) {
   const repository = yield* makeWalletRepository
   const now = yield* Clock.currentTimeMillis
   const overdue = yield* repository.overdue(now, rowsMax)

@@ -1,8 +1,11 @@
-/** What the tenant API stores beside the engine: aliases, presets, synonym and curation sets, stopwords, stemming dictionaries. */
+/**
+ * What the tenant API stores beside the engine: aliases, presets, synonym and curation sets, stopwords, stemming
+ * dictionaries.
+ */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE engine_resources (
     organization_id text NOT NULL REFERENCES organizations (id),

@@ -1,12 +1,13 @@
 /**
  * Rollups of behaviour, each row at three grains (1 minute, 2 hour, 3 day; see src/analytics/grain.ts), and the single
- * instants packed by minute. Every column is a sum that only changes by what is added to it; amounts are whole millionths
- * so that sums are exact, and numeric because one shop's absurd prices must not overflow a flush that all shops share.
+ * instants packed by minute. Every column is a sum that only changes by what is added to it; amounts are whole
+ * millionths so that sums are exact, and numeric because one shop's absurd prices must not overflow a flush that all
+ * shops share.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE analytics_query_rollup (
     organization_id text NOT NULL,

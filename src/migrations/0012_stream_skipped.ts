@@ -1,12 +1,12 @@
 /**
  * Entries of the log that a consumer group has not counted and never will, because they could not be read or their
- * figures were refused. A replay of the state must step over exactly these, or it would remember what was never written.
- * `entry_index` is -1 for a whole record.
+ * figures were refused. A replay of the state must step over exactly these, or it would remember what was never
+ * written. `entry_index` is -1 for a whole record.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE stream_skipped (
     consumer_group text NOT NULL,

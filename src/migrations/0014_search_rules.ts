@@ -1,12 +1,12 @@
 /**
- * Search rules, one set per collection. `collection_created_at` (Unix seconds) says which collection of that name is meant:
- * a set that outlived its collection must not act on the next one of the same name. Sets are read whole and never
- * queried, so they are `json`, which keeps every text as it was written; `jsonb` refuses some.
+ * Search rules, one set per collection. `collection_created_at` (Unix seconds) says which collection of that name is
+ * meant: a set that outlived its collection must not act on the next one of the same name. Sets are read whole and
+ * never queried, so they are `json`, which keeps every text as it was written; `jsonb` refuses some.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE search_rule_sets (
     organization_id text NOT NULL REFERENCES organizations (id),

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE stream_members (member text PRIMARY KEY, processors text[] NOT NULL, expires_at timestamptz NOT NULL)`
   yield* sql`CREATE TABLE stream_leases (

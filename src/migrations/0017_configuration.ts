@@ -1,12 +1,12 @@
 /**
  * The versions of the configuration, for installations of several processes. One counter for all organizations, its row
- * locked by each write until it commits: versions have no gaps and become visible in their order. Changes name the newest
- * versions' rows; leases are the processes that a write waits for.
+ * locked by each write until it commits: versions have no gaps and become visible in their order. Changes name the
+ * newest versions' rows; leases are the processes that a write waits for.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE configuration_version (id int4 PRIMARY KEY CHECK (id = 1), version bigint NOT NULL)`
   yield* sql`INSERT INTO configuration_version VALUES (1, 0)`

@@ -2,15 +2,16 @@
  * Figures of products by device, country and surface as well, which were not kept apart before: older ones have none. A
  * rollup of the filters and facets that searches used; its measures are those of the query rollup that searches have.
  *
- * And how much each query of a collection is used lately, and by whom as far as it takes to know that enough visitors made it.
- * `weight` and its siblings are forward-decayed sums (src/suggestions/recency.ts), `is_known` stays true once three visitors
- * have made the query, so that the index also finds a query that has lost one of them. `changed` is the writer's
- * transaction: readers ask for what was written since the oldest one that was still open when they last looked.
+ * And how much each query of a collection is used lately, and by whom as far as it takes to know that enough visitors
+ * made it. `weight` and its siblings are forward-decayed sums (src/suggestions/recency.ts), `is_known` stays true once
+ * three visitors have made the query, so that the index also finds a query that has lost one of them. `changed` is the
+ * writer's transaction: readers ask for what was written since the oldest one that was still open when they last
+ * looked.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE query_popularity (
     organization_id text NOT NULL,

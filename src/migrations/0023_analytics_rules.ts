@@ -1,12 +1,13 @@
 /**
- * Analytics rules and what they count, each moved in the transaction that moves the stream's offsets. A rule that is deleted
- * takes its figures with it. In `analytics_rule_counters`, `counted` events have happened and `applied` of them stand in
- * the document; `before`, `after` and `intended` say what a write that is under way does to the document's field. `published_as` is the document that shows a query in the rule's destination.
+ * Analytics rules and what they count, each moved in the transaction that moves the stream's offsets. A rule that is
+ * deleted takes its figures with it. In `analytics_rule_counters`, `counted` events have happened and `applied` of them
+ * stand in the document; `before`, `after` and `intended` say what a write that is under way does to the document's
+ * field. `published_as` is the document that shows a query in the rule's destination.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE analytics_rules (
     organization_id text NOT NULL REFERENCES organizations (id),

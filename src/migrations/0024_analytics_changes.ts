@@ -1,12 +1,12 @@
 /**
- * What changed in an organization's figures since an earlier look: instants are only ever added, so the transaction that
- * wrote them says which are new to whom. What does change rows that were there (a replay, an erasure) counts one up in
- * `analytics_rewrites`, in its own transaction: whoever keeps sums in memory then reads them anew.
+ * What changed in an organization's figures since an earlier look: instants are only ever added, so the transaction
+ * that wrote them says which are new to whom. What does change rows that were there (a replay, an erasure) counts one
+ * up in `analytics_rewrites`, in its own transaction: whoever keeps sums in memory then reads them anew.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   // Rows that are there already need no transaction: everybody sees them.
   yield* sql`ALTER TABLE analytics_instants ADD COLUMN written_by xid8 NOT NULL DEFAULT '0'::xid8`

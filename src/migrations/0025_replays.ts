@@ -1,12 +1,12 @@
 /**
- * Jobs that the program works off beside requests (contract part 0), replays of one organization's figures from the log,
- * and tombstones of erased persons. A shadow table has the columns and key of the table it stands for; its
+ * Jobs that the program works off beside requests (contract part 0), replays of one organization's figures from the
+ * log, and tombstones of erased persons. A shadow table has the columns and key of the table it stands for; its
  * `organization_id` is the name of one partition's shadow: job, partition and the life that builds it.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE jobs (
     id text PRIMARY KEY,
@@ -56,11 +56,18 @@ export default Effect.gen(function*() {
     generation bigint NOT NULL,
     PRIMARY KEY (consumer_group, partition)
   )`
-  for (const table of ["analytics_query_rollup", "analytics_product_rollup", "analytics_event_rollup", "analytics_filter_rollup", "analytics_instants"]) {
+  for (const table of [
+    "analytics_query_rollup",
+    "analytics_product_rollup",
+    "analytics_event_rollup",
+    "analytics_filter_rollup",
+    "analytics_instants"
+  ]) {
     yield* sql.unsafe(`CREATE TABLE shadow_${table} (LIKE ${table} INCLUDING ALL)`)
   }
 
-  // `prints`: 16 bytes each, keyed: the user, then sessions, anonymous ids and searches that belong to him. `ends`: end offsets by topic/partition.
+  // `prints`: 16 bytes each, keyed: the user, then sessions, anonymous ids and searches that belong to him. `ends`: end
+  // offsets by topic/partition.
   yield* sql`CREATE TABLE event_tombstones (
     organization_id text NOT NULL,
     job_id text NOT NULL,

@@ -1,12 +1,12 @@
 /**
- * Which packed instants are not in the rows of the rollups yet. A flush writes instants and names them here; some seconds
- * later they are folded into rows (streams/processors/attribution/fold.ts), each row once for many events, and the names
- * go. Readers add what is named here to the rows. What is there already was written with its rows.
+ * Which packed instants are not in the rows of the rollups yet. A flush writes instants and names them here; some
+ * seconds later they are folded into rows (streams/processors/attribution/fold.ts), each row once for many events, and
+ * the names go. Readers add what is named here to the rows. What is there already was written with its rows.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   // `is_refused`: rows of it Postgres does not take; it stays here for readers and is not tried again.
   yield* sql`CREATE TABLE analytics_unfolded (

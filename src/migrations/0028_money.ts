@@ -1,12 +1,12 @@
 /**
- * What an organization may use beyond its plan's table, and its wallet: one balance, what is reserved of it, and a line for
- * every movement. Credits are whole millionths, so that sums are exact. No statement can make the balance negative or
- * reserve more than there is: the checks hold whatever a program does.
+ * What an organization may use beyond its plan's table, and its wallet: one balance, what is reserved of it, and a line
+ * for every movement. Credits are whole millionths, so that sums are exact. No statement can make the balance negative
+ * or reserve more than there is: the checks hold whatever a program does.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`ALTER TABLE organizations ADD COLUMN quota_units bigint CHECK (quota_units >= 0), ADD COLUMN has_overage boolean NOT NULL DEFAULT false`
   yield* sql`CREATE TABLE wallets (

@@ -1,12 +1,12 @@
 /**
- * Who changed what, when: one row a change, written in the change's transaction. `before` and `after` are `json`, which keeps
- * texts that `jsonb` refuses; secrets in them are masked. `is_settled` is false while a change that Postgres does not
- * hold itself (a collection of the engine) is being made, and stays so where the program died in between.
+ * Who changed what, when: one row a change, written in the change's transaction. `before` and `after` are `json`, which
+ * keeps texts that `jsonb` refuses; secrets in them are masked. `is_settled` is false while a change that Postgres does
+ * not hold itself (a collection of the engine) is being made, and stays so where the program died in between.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE audit_log (
     organization_id text NOT NULL,

@@ -1,11 +1,11 @@
 /**
- * People who work for an organization, and their console sessions. Of passwords and tokens only hashes are here. Sessions
- * from `sessions_after` (Unix milliseconds) and before are over: a new password ends them all at once.
+ * People who work for an organization, and their console sessions. Of passwords and tokens only hashes are here.
+ * Sessions from `sessions_after` (Unix milliseconds) and before are over: a new password ends them all at once.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE members (
     id text PRIMARY KEY,

@@ -1,11 +1,11 @@
 /**
- * Keys are found by a hash of their digest. The digest itself stood there before, by which secured keys are signed: a copy
- * of the table could have signed them, although the digest beside it is sealed.
+ * Keys are found by a hash of their digest. The digest itself stood there before, by which secured keys are signed: a
+ * copy of the table could have signed them, although the digest beside it is sealed.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`UPDATE api_keys SET lookup_hash = encode(sha256(convert_to('dowser look-up', 'UTF8') || decode(lookup_hash, 'hex')), 'hex')`
 })

@@ -1,11 +1,11 @@
 /**
- * Exchanges of counters have numbers. Whose answer was lost asks whether its exchange was done: what was used on credit was
- * told twice before, and counted twice.
+ * Exchanges of counters have numbers. Whose answer was lost asks whether its exchange was done: what was used on credit
+ * was told twice before, and counted twice.
  */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`CREATE TABLE counter_exchanges (
     process text NOT NULL,
@@ -16,8 +16,8 @@ export default Effect.gen(function*() {
     PRIMARY KEY (process, kind)
   ) WITH (fillfactor = 50)`
   yield* sql`CREATE INDEX counter_exchanges_at ON counter_exchanges (at)`
-  // Beside the one without a number, which processes of the version before go on calling. One that comes after its successor,
-  // or after it was given up, does nothing: it fails.
+  // Beside the one without a number, which processes of the version before go on calling. One that comes after its
+  // successor, or after it was given up, does nothing: it fails.
   yield* sql`CREATE FUNCTION counter_exchange(p_number int8, p_kind text, p_process text, p_share int8, p_names text[], p_started int8[], p_kept int8[], p_limits int8[], p_least int8[], p_wish int8[], p_back int8[], p_debt int8[], p_held int8[], p_recalled bool[])
     RETURNS TABLE (o_name text, o_started float8, o_taken float8, o_available float8, o_others float8, o_used float8) LANGUAGE plpgsql AS $function$
     BEGIN
@@ -26,8 +26,8 @@ export default Effect.gen(function*() {
       IF NOT FOUND THEN RAISE EXCEPTION 'exchange % of % was given up', p_number, p_kind; END IF;
       RETURN QUERY SELECT * FROM counter_exchange(p_kind, p_process, p_share, p_names, p_started, p_kept, p_limits, p_least, p_wish, p_back, p_debt, p_held, p_recalled);
     END $function$`
-  // Waits for the exchange if it is still under way, and keeps it from being done later. Answers what the process holds,
-  // or no row where the exchange was not done.
+  // Waits for the exchange if it is still under way, and keeps it from being done later. Answers what the process
+  // holds, or no row where the exchange was not done.
   yield* sql`CREATE FUNCTION counter_exchange_outcome(p_number int8, p_kind text, p_process text, p_names text[], p_started int8[])
     RETURNS TABLE (o_name text, o_started float8, o_held float8) LANGUAGE plpgsql AS $function$
     DECLARE

@@ -5,7 +5,7 @@
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 
-export default Effect.gen(function*() {
+export default Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   yield* sql`ALTER TABLE engine_resources
     ADD COLUMN items int4 NOT NULL GENERATED ALWAYS AS (CASE WHEN kind IN ('synonym_set', 'curation_set') AND jsonb_typeof(value->'items') = 'array' THEN 1 + jsonb_array_length(value->'items') ELSE 1 END) STORED,

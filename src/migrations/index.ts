@@ -1,6 +1,7 @@
 /**
- * The schema's history, forward only: rooms name their steps by date (`migrations` in `room.ts`), those of before are numbered
- * here; a name is its place for ever. `dataVersion` names the newest one: a data folder that says more was written by a newer program.
+ * The schema's history, forward only: rooms name their steps by date (`migrations` in `room.ts`), those of before are
+ * numbered here; a name is its place for ever. `dataVersion` names the newest one: a data folder that says more was
+ * written by a newer program.
  */
 import { Layer } from "effect"
 import { RowReaders } from "../audit/subjects.ts"
@@ -75,7 +76,8 @@ export const dataVersion = Math.max(...Object.keys(all).map(versionOf))
 const layerOf = (wanted: Migrations) => Layer.effectDiscard(migrate(wanted))
 
 /** The schema as it was at a version: what a backup of that time is restored into. */
-export const layerUpTo = (version: number) => layerOf(Object.fromEntries(Object.entries(all).filter(([name]) => versionOf(name) <= version)))
+export const layerUpTo = (version: number) =>
+  layerOf(Object.fromEntries(Object.entries(all).filter(([name]) => versionOf(name) <= version)))
 
 export const layerRowReaders = Layer.sync(RowReaders, () => rooms.table("audited"))
 /** What rooms say of the database: its schema, and how rows are read for the audit log. */

@@ -6,29 +6,42 @@ import type { Migration } from "../room.ts"
 export type Migrations = Readonly<Record<string, Migration>>
 export const versionOf = (name: string): number => Number(name.slice(0, name.indexOf("_")))
 
-const notRun = Effect.fnUntraced(function*(migrations: Migrations) {
+const notRun = Effect.fnUntraced(function* (migrations: Migrations) {
   const sql = yield* SqlClient.SqlClient
   const rows = yield* sql<{ migration_id: number }>`SELECT migration_id FROM effect_sql_migrations`
   const run = new Set(rows.map(({ migration_id }) => migration_id))
-  return Object.entries(migrations).filter(([name]) => !run.has(versionOf(name))).sort(([a], [b]) => versionOf(a) - versionOf(b))
+  return Object.entries(migrations)
+    .filter(([name]) => !run.has(versionOf(name)))
+    .sort(([a], [b]) => versionOf(a) - versionOf(b))
 })
 
 /**
- * The migrator goes on behind the newest that was run. Rooms are built beside each other, so one may land after another that
- * names a later day: what was passed over is run here.
+ * The migrator goes on behind the newest that was run. Rooms are built beside each other, so one may land after another
+ * that names a later day: what was passed over is run here.
  */
-const runPassedOver = (migrations: Migrations): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> => Effect.gen(function*() {
-  if ((yield* notRun(migrations)).length === 0) return
-  const sql = yield* SqlClient.SqlClient
-  yield* sql.withTransaction(Effect.gen(function*() {
-    yield* sql`LOCK TABLE effect_sql_migrations IN ACCESS EXCLUSIVE MODE`
-    for (const [name, migration] of yield* notRun(migrations)) {
-      yield* migration
-      yield* sql`INSERT INTO effect_sql_migrations (migration_id, name) VALUES (${versionOf(name)}, ${name.slice(name.indexOf("_") + 1)})`
-    }
-  }))
-})
+const runPassedOver = (migrations: Migrations): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
+    if ((yield* notRun(migrations)).length === 0) return
+    const sql = yield* SqlClient.SqlClient
+    yield* sql.withTransaction(
+      Effect.gen(function* () {
+        yield* sql`LOCK TABLE effect_sql_migrations IN ACCESS EXCLUSIVE MODE`
+        for (const [name, migration] of yield* notRun(migrations)) {
+          yield* migration
+          yield* sql`INSERT INTO effect_sql_migrations (migration_id, name) VALUES (${versionOf(name)}, ${name.slice(name.indexOf("_") + 1)})`
+        }
+      })
+    )
+  })
 
-/** Tried again because of processes that start together: making the table of migrations twice at once fails for one of them. */
+/**
+ * Tried again because of processes that start together: making the table of migrations twice at once fails for one of
+ * them.
+ */
 export const migrate = (migrations: Migrations) =>
-  Effect.orDie(Effect.andThen(Effect.retry(Migrator.make({})({ loader: Migrator.fromRecord(migrations) }), { times: 2 }), runPassedOver(migrations)))
+  Effect.orDie(
+    Effect.andThen(
+      Effect.retry(Migrator.make({})({ loader: Migrator.fromRecord(migrations) }), { times: 2 }),
+      runPassedOver(migrations)
+    )
+  )

@@ -33,7 +33,11 @@ const plainKey = (organizationId: string, scope: "full" | "search", rateLimit: n
 })
 
 /** An organization with its first two keys: what `org create` and the first start of a data folder make. */
-export const createWithKeys = Effect.fn("organizations.createWithKeys")(function*(name: string, plan: string, rateLimit: number) {
+export const createWithKeys = Effect.fn("organizations.createWithKeys")(function* (
+  name: string,
+  plan: string,
+  rateLimit: number
+) {
   const access = yield* Access
   const organization = yield* access.createOrganization(name, plan)
   const full = yield* Effect.orDie(access.createKey(plainKey(organization.id, "full", rateLimit)))
@@ -42,35 +46,55 @@ export const createWithKeys = Effect.fn("organizations.createWithKeys")(function
 })
 
 /** What an operation of the console is about. */
-export const organizationOf = (access: Access["Service"], id: string) => Effect.flatMap(access.organizations, (organizations) => {
-  const found = organizations.find((organization) => organization.id === id)
-  return found === undefined ? Effect.fail(new NotFound({ message: `Organization ${id} does not exist.` })) : Effect.succeed(found)
-})
+export const organizationOf = (access: Access["Service"], id: string) =>
+  Effect.flatMap(access.organizations, (organizations) => {
+    const found = organizations.find((organization) => organization.id === id)
+    return found === undefined
+      ? Effect.fail(new NotFound({ message: `Organization ${id} does not exist.` }))
+      : Effect.succeed(found)
+  })
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const access = yield* Access
   const entitlements = yield* Entitlements
   return [
-    implement(contract.listOrganizations, ({ consoleCaller }) => Effect.map(access.organizations, (organizations) => ({
-      data: organizations.filter(({ id }) => consoleCaller.type === "operator" || id === consoleCaller.member.organization_id).map(shown)
-    }))),
-    implement(contract.getOrganization, ({ params }) => Effect.map(organizationOf(access, params.organizationId), shown)),
-    implement(contract.createOrganization, Effect.fnUntraced(function*({ payload }) {
-      const { name, plan } = yield* payload
-      return yield* Effect.provideService(createWithKeys(name, plan ?? "standard", rateLimitDefault), Access, access)
-    })),
-    implement(contract.pauseOrganization, Effect.fnUntraced(function*({ params, payload }) {
-      const { reason } = yield* payload
-      return shown(yield* access.setOrganization(params.organizationId, { status: "paused", paused_reason: reason }))
-    })),
-    implement(contract.resumeOrganization, ({ params }) => Effect.map(access.setOrganization(params.organizationId, { status: "active", paused_reason: undefined }), shown)),
-    implement(contract.createOrganizationKey, Effect.fnUntraced(function*({ consoleCaller, params, payload }) {
-      const { id } = yield* organizationOf(access, params.organizationId)
-      const request = yield* newKeyOf(id, yield* payload)
-      // Decision: the plan binds the organization's people, not the operator, who sets the plan.
-      if (consoleCaller.type === "member") return yield* createdWithinPlan(access, entitlements, request)
-      const { key, value } = yield* access.createKey(request)
-      return { ...shownKey(key), value }
-    }))
+    implement(contract.listOrganizations, ({ consoleCaller }) =>
+      Effect.map(access.organizations, (organizations) => ({
+        data: organizations
+          .filter(({ id }) => consoleCaller.type === "operator" || id === consoleCaller.member.organization_id)
+          .map(shown)
+      }))
+    ),
+    implement(contract.getOrganization, ({ params }) =>
+      Effect.map(organizationOf(access, params.organizationId), shown)
+    ),
+    implement(
+      contract.createOrganization,
+      Effect.fnUntraced(function* ({ payload }) {
+        const { name, plan } = yield* payload
+        return yield* Effect.provideService(createWithKeys(name, plan ?? "standard", rateLimitDefault), Access, access)
+      })
+    ),
+    implement(
+      contract.pauseOrganization,
+      Effect.fnUntraced(function* ({ params, payload }) {
+        const { reason } = yield* payload
+        return shown(yield* access.setOrganization(params.organizationId, { status: "paused", paused_reason: reason }))
+      })
+    ),
+    implement(contract.resumeOrganization, ({ params }) =>
+      Effect.map(access.setOrganization(params.organizationId, { status: "active", paused_reason: undefined }), shown)
+    ),
+    implement(
+      contract.createOrganizationKey,
+      Effect.fnUntraced(function* ({ consoleCaller, params, payload }) {
+        const { id } = yield* organizationOf(access, params.organizationId)
+        const request = yield* newKeyOf(id, yield* payload)
+        // Decision: the plan binds the organization's people, not the operator, who sets the plan.
+        if (consoleCaller.type === "member") return yield* createdWithinPlan(access, entitlements, request)
+        const { key, value } = yield* access.createKey(request)
+        return { ...shownKey(key), value }
+      })
+    )
   ]
 })

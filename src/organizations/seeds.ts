@@ -2,5 +2,8 @@
 import type { Seeds } from "../room.ts"
 
 export const seeds: Seeds = {
-  createOrganizationKey: [{ description: "k", scope: "search" }, { scope: "full", rate_limit_per_minute: 5 }]
+  createOrganizationKey: [
+    { description: "k", scope: "search" },
+    { scope: "full", rate_limit_per_minute: 5 }
+  ]
 }

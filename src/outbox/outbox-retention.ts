@@ -10,8 +10,11 @@ const DAY_MS = 86_400_000
 const SETTLED_KEPT_MS = 7 * DAY_MS
 const UNSETTLED_KEPT_MS = 30 * DAY_MS
 
-/** Removes at most `rowsMax` rows of each kind; answers how many. Reads the settled ones by their index, the others from the oldest on. */
-export const expireOutbox = Effect.fnUntraced(function*(rowsMax: number) {
+/**
+ * Removes at most `rowsMax` rows of each kind; answers how many. Reads the settled ones by their index, the others from
+ * the oldest on.
+ */
+export const expireOutbox = Effect.fnUntraced(function* (rowsMax: number) {
   const sql = yield* SqlClient.SqlClient
   const now = yield* Clock.currentTimeMillis
   const settled = yield* sql`DELETE FROM outbox WHERE id IN (
@@ -19,6 +22,7 @@ export const expireOutbox = Effect.fnUntraced(function*(rowsMax: number) {
   const unsettled = yield* sql`DELETE FROM outbox WHERE id IN (
     SELECT id FROM (SELECT id, created_at, settled_at FROM outbox ORDER BY id LIMIT ${rowsMax}::int4) AS oldest
     WHERE settled_at IS NULL AND created_at < ${String(now - UNSETTLED_KEPT_MS)}::text::int8) RETURNING id`
-  if (unsettled.length > 0) yield* Effect.logInfo(`${unsettled.length} outbound events that nothing delivered within 30 days were removed`)
+  if (unsettled.length > 0)
+    yield* Effect.logInfo(`${unsettled.length} outbound events that nothing delivered within 30 days were removed`)
   return settled.length + unsettled.length
 })

@@ -12,7 +12,7 @@ export interface WaitingEvent {
 }
 
 /** One function per statement; all are called inside the caller's transaction. */
-export const makeOutboxSettling = Effect.gen(function*() {
+export const makeOutboxSettling = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
     /** At most `rowsMax`, oldest first, locked; what another process fans out is passed over. */
@@ -22,8 +22,11 @@ export const makeOutboxSettling = Effect.gen(function*() {
     markFannedOut: (ids: ReadonlyArray<number>, settled: ReadonlyArray<number>, now: number) =>
       sql`UPDATE outbox SET fanned_out_at = ${String(now)}::text::int8, settled_at = CASE WHEN id = ANY(${settled.map(String)}::text[]::int8[]) THEN ${String(now)}::text::int8 ELSE settled_at END
         WHERE id = ANY(${ids.map(String)}::text[]::int8[])`,
-    /** Settles those of the events that have no pending delivery left. Their rows are locked first, so that of two who record the last two deliveries at once the later one sees both. */
-    settle: Effect.fnUntraced(function*(ids: ReadonlyArray<number>, now: number) {
+    /**
+     * Settles those of the events that have no pending delivery left. Their rows are locked first, so that of two who
+     * record the last two deliveries at once the later one sees both.
+     */
+    settle: Effect.fnUntraced(function* (ids: ReadonlyArray<number>, now: number) {
       if (ids.length === 0) return
       const distinct = [...new Set(ids)].map(String)
       yield* sql`SELECT id FROM outbox WHERE id = ANY(${distinct}::text[]::int8[]) ORDER BY id FOR UPDATE`

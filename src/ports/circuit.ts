@@ -4,8 +4,9 @@
  *   closed ──(`failuresMax` failures in a row within `window_ms`)──> open ──(after `wait_ms`)──> half open
  *   half open lets one call through: its success closes, its failure opens again
  *
- * A call gets a ticket when it is let through; what it reports counts only while the circuit is in the state that gave the
- * ticket, so that calls which hung since before the circuit opened neither close nor prolong it. O(1) in time and memory.
+ * A call gets a ticket when it is let through; what it reports counts only while the circuit is in the state that gave
+ * the ticket, so that calls which hung since before the circuit opened neither close nor prolong it. O(1) in time and
+ * memory.
  */
 export interface CircuitOptions {
   /** Failures in a row that open. */ readonly failuresMax: number
@@ -16,7 +17,8 @@ export type CircuitState = "closed" | "open" | "half_open"
 export interface Circuit {
   readonly state: CircuitState
   /** Grows with every change of state, and with every probe. */ readonly epoch: number
-  /** When the failures of now happened, oldest first; at most `failuresMax`. Only while closed. */ readonly failures: ReadonlyArray<number>
+  /** When the failures of now happened, oldest first; at most `failuresMax`. Only while closed. */
+  readonly failures: ReadonlyArray<number>
   /** While open: when one call may try. */ readonly opensUntil_ms: number
   /** Half open: the one call is under way. */ readonly isProbing: boolean
 }
@@ -25,10 +27,15 @@ export const closedCircuit: Circuit = { state: "closed", epoch: 0, failures: [],
 
 /** What time alone has changed. */
 export const circuitAt = (circuit: Circuit, now_ms: number): Circuit =>
-  circuit.state === "open" && now_ms >= circuit.opensUntil_ms ? { ...circuit, state: "half_open", epoch: circuit.epoch + 1, isProbing: false } : circuit
+  circuit.state === "open" && now_ms >= circuit.opensUntil_ms
+    ? { ...circuit, state: "half_open", epoch: circuit.epoch + 1, isProbing: false }
+    : circuit
 
 /** A call asks to go through: `ticket` is undefined where it may not. */
-export const admit = (given: Circuit, now_ms: number): { readonly circuit: Circuit; readonly ticket: number | undefined } => {
+export const admit = (
+  given: Circuit,
+  now_ms: number
+): { readonly circuit: Circuit; readonly ticket: number | undefined } => {
   const circuit = circuitAt(given, now_ms)
   if (circuit.state === "closed") return { circuit, ticket: circuit.epoch }
   if (circuit.state === "open" || circuit.isProbing) return { circuit, ticket: undefined }
@@ -38,14 +45,29 @@ export const admit = (given: Circuit, now_ms: number): { readonly circuit: Circu
 
 /** How a call ended: `abandoned` says nothing about the other side. */
 export type CallOutcome = "answered" | "unavailable" | "abandoned"
-export const settle = (circuit: Circuit, ticket: number, outcome: CallOutcome, now_ms: number, { failuresMax, wait_ms, window_ms }: CircuitOptions): Circuit => {
+export const settle = (
+  circuit: Circuit,
+  ticket: number,
+  outcome: CallOutcome,
+  now_ms: number,
+  { failuresMax, wait_ms, window_ms }: CircuitOptions
+): Circuit => {
   if (ticket !== circuit.epoch) return circuit
-  const open = (): Circuit => ({ state: "open", epoch: circuit.epoch + 1, failures: [], opensUntil_ms: now_ms + wait_ms, isProbing: false })
+  const open = (): Circuit => ({
+    state: "open",
+    epoch: circuit.epoch + 1,
+    failures: [],
+    opensUntil_ms: now_ms + wait_ms,
+    isProbing: false
+  })
   if (circuit.state === "half_open") {
     switch (outcome) {
-      case "answered": return { ...closedCircuit, epoch: circuit.epoch + 1 }
-      case "unavailable": return open()
-      case "abandoned": return { ...circuit, epoch: circuit.epoch + 1, isProbing: false }
+      case "answered":
+        return { ...closedCircuit, epoch: circuit.epoch + 1 }
+      case "unavailable":
+        return open()
+      case "abandoned":
+        return { ...circuit, epoch: circuit.epoch + 1, isProbing: false }
     }
   }
   if (outcome === "abandoned") return circuit

@@ -2,7 +2,10 @@
 import { Effect } from "effect"
 import type { Budget, Counter, CounterOptions, Taken } from "./counter.ts"
 
-/** Windows of one kind turn together: then all counters are dropped, so memory is bounded by the budgets active in one window. */
+/**
+ * Windows of one kind turn together: then all counters are dropped, so memory is bounded by the budgets active in one
+ * window.
+ */
 export const makeMemoryCounter = ({ entriesMax }: Pick<CounterOptions, "entriesMax">): Counter => {
   let startedAt = -Infinity
   let used = new Map<string, number>()
@@ -16,7 +19,11 @@ export const makeMemoryCounter = ({ entriesMax }: Pick<CounterOptions, "entriesM
   }
   const set = (name: string, units: number) => {
     used.set(name, units)
-    if (used.size > entriesMax) for (const oldest of used.keys()) { used.delete(oldest); break }
+    if (used.size > entriesMax)
+      for (const oldest of used.keys()) {
+        used.delete(oldest)
+        break
+      }
   }
   const take = (budget: Budget, units: number): Taken => {
     const before = usedOf(budget)

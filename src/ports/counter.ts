@@ -1,10 +1,10 @@
 /**
- * Budgets of a window: requests of a key's minute, searches of an organization's month, an AI session's hour. Taking a unit
- * costs a look into memory; where several processes share a budget, or it has to survive this one, units come from
+ * Budgets of a window: requests of a key's minute, searches of an organization's month, an AI session's hour. Taking a
+ * unit costs a look into memory; where several processes share a budget, or it has to survive this one, units come from
  * Postgres in blocks (`counter-leased-sql.ts`). Never more units pass than the budget has.
  *
- * Decision: the window is named by the clock of the process that counts (minutes and months of UTC). A clock that is off
- * charges a request to the neighbouring window; within each window the limit holds whatever the clocks say.
+ * Decision: the window is named by the clock of the process that counts (minutes and months of UTC). A clock that is
+ * off charges a request to the neighbouring window; within each window the limit holds whatever the clocks say.
  */
 import { Context, type Effect, Schema, type Scope } from "effect"
 
@@ -16,22 +16,42 @@ export interface Budget {
   readonly ends_at: number
 }
 /** `remaining`: what this process holds and, when it last asked, nobody held. */
-export interface Taken { readonly isAllowed: boolean; readonly remaining: number }
+export interface Taken {
+  readonly isAllowed: boolean
+  readonly remaining: number
+}
 
 /** Units could not be asked for, and what may be used on credit meanwhile is used up. */
-export class CounterUnavailable extends Schema.TaggedError<CounterUnavailable>()("CounterUnavailable", { message: Schema.String }) {}
+export class CounterUnavailable extends Schema.TaggedError<CounterUnavailable>()("CounterUnavailable", {
+  message: Schema.String
+}) {}
 
 export interface CounterOptions {
   /** Budgets of one kind do not meet those of another. */ readonly kind: string
-  /** Survives a restart. A kill costs a budget at most what the process held: `HELD_MAX` units. */ readonly isDurable: boolean
-  /** Budgets in memory; beyond it the oldest is forgotten: a volatile one begins its window again, a leased one gives back what it held. */ readonly entriesMax: number
-  /** Units of each budget, at most its limit, that a process lets pass while Postgres is away; they are counted when it is back. */ readonly creditMax: number
+  /** Survives a restart. A kill costs a budget at most what the process held: `HELD_MAX` units. */
+  readonly isDurable: boolean
+  /**
+   * Budgets in memory; beyond it the oldest is forgotten: a volatile one begins its window again, a leased one gives
+   * back what it held.
+   */
+  readonly entriesMax: number
+  /**
+   * Units of each budget, at most its limit, that a process lets pass while Postgres is away; they are counted when it
+   * is back.
+   */
+  readonly creditMax: number
   /** How long rows are kept after their window. */ readonly kept_ms: number
-  /** Told after each exchange with Postgres: units used by all processes. */ readonly onUsed?: (budget: Budget, used: number) => void
+  /** Told after each exchange with Postgres: units used by all processes. */ readonly onUsed?: (
+    budget: Budget,
+    used: number
+  ) => void
 }
 
 export interface Counter {
-  /** Takes units at once, all or none; undefined where Postgres has to be asked (`ask`). O(1), no allocation beyond the answer. */
+  /**
+   * Takes units at once, all or none; undefined where Postgres has to be asked (`ask`). O(1), no allocation beyond the
+   * answer.
+   */
   readonly take: (budget: Budget, units: number) => Taken | undefined
   /** As `take`, with a round trip where it is needed: one for all that ask at the same time. */
   readonly ask: (budget: Budget, units: number) => Effect.Effect<Taken, CounterUnavailable>
@@ -48,6 +68,9 @@ export interface Counter {
 /** Units of one budget in one process's hands, at most. */
 export const HELD_MAX = 256
 
-export class Counters extends Context.Service<Counters, {
-  readonly open: (options: CounterOptions) => Effect.Effect<Counter, never, Scope.Scope>
-}>()("dowser/ports/Counters") {}
+export class Counters extends Context.Service<
+  Counters,
+  {
+    readonly open: (options: CounterOptions) => Effect.Effect<Counter, never, Scope.Scope>
+  }
+>()("dowser/ports/Counters") {}

@@ -43,26 +43,36 @@ const makeMemory = (options: DedupeWindowOptions, clock: Clock.Clock): DedupeWin
 
 export class DedupeWindow extends Context.Service<DedupeWindow, DedupeWindowShape>()("dowser/ports/DedupeWindow") {
   static readonly layerMemory = (options: DedupeWindowOptions): Layer.Layer<DedupeWindow> =>
-    Layer.effect(DedupeWindow, Effect.map(Clock.Clock, (clock) => DedupeWindow.of(makeMemory(options, clock))))
+    Layer.effect(
+      DedupeWindow,
+      Effect.map(Clock.Clock, (clock) => DedupeWindow.of(makeMemory(options, clock)))
+    )
 
   /**
    * The newest ids in memory, older ones in sealed runs of `folder`: sorted files with a filter in memory for each, 1.8
-   * bytes an id there and 22 on disk. Runs are derived from the blocks in `topic` of the log; at start they are opened and
-   * only what came after the last is read. A folder that is lost, damaged or of another log is made again from the log
-   * in the background, the newest million ids before anything else; until then the processors alone tell what is older.
+   * bytes an id there and 22 on disk. Runs are derived from the blocks in `topic` of the log; at start they are opened
+   * and only what came after the last is read. A folder that is lost, damaged or of another log is made again from the
+   * log in the background, the newest million ids before anything else; until then the processors alone tell what is
+   * older.
    *
-   * Cost: a new id about 0.5 µs (its fingerprint, one line of each run's filter, one place in the table), a repetition of
-   * an older id one page of a file more. Sealing and merging are another thread's.
+   * Cost: a new id about 0.5 µs (its fingerprint, one line of each run's filter, one place in the table), a repetition
+   * of an older id one page of a file more. Sealing and merging are another thread's.
    *
-   * Several processes over one log: each reads what the others append as soon as the log hints at it (embedded within 0.05 s,
-   * Kafka within about 0.15 s). A batch that reaches two processes within that time is accepted by both and counted once.
+   * Several processes over one log: each reads what the others append as soon as the log hints at it (embedded within
+   * 0.05 s, Kafka within about 0.15 s). A batch that reaches two processes within that time is accepted by both and
+   * counted once.
    *
-   * Bound: `idsMax` ids over all organizations. Past it the organizations with the most ids lose their oldest, all down to
-   * one level, so that one with less than an equal share keeps all of its 30 days. What was lost is accepted again here and
-   * told by the processors as long as they remember it.
+   * Bound: `idsMax` ids over all organizations. Past it the organizations with the most ids lose their oldest, all down
+   * to one level, so that one with less than an equal share keeps all of its 30 days. What was lost is accepted again
+   * here and told by the processors as long as they remember it.
    *
    * Fails when the log cannot be read at start. Waits at most 2.5 s for the runs.
    */
-  static readonly layerSealed = (options: SealedWindowOptions): Layer.Layer<DedupeWindow, EventLogUnavailable, EventLog> =>
-    Layer.effect(DedupeWindow, Effect.map(makeSealedWindow({ ...options, windowHours: DEDUPE_WINDOW_HOURS }), (shape) => DedupeWindow.of(shape)))
+  static readonly layerSealed = (
+    options: SealedWindowOptions
+  ): Layer.Layer<DedupeWindow, EventLogUnavailable, EventLog> =>
+    Layer.effect(
+      DedupeWindow,
+      Effect.map(makeSealedWindow({ ...options, windowHours: DEDUPE_WINDOW_HOURS }), (shape) => DedupeWindow.of(shape))
+    )
 }

@@ -1,4 +1,7 @@
-/** An engine that asks another one for everything, and which one at every call. What a wrapper does otherwise it lays over this. */
+/**
+ * An engine that asks another one for everything, and which one at every call. What a wrapper does otherwise it lays
+ * over this.
+ */
 import type { SearchEngine } from "../../engine-sdk/src/mod.ts"
 
 /** `setDictionary` is there where the engine of this moment has it. */
@@ -15,7 +18,9 @@ export const delegatingEngine = (engine: () => SearchEngine): SearchEngine => ({
   scan: (...given) => engine().scan(...given),
   get: (...given) => engine().get(...given),
   usage: (...given) => engine().usage(...given),
-  ...engine().setDictionary === undefined ? {} : { setDictionary: async (...given) => engine().setDictionary?.(...given) },
+  ...(engine().setDictionary === undefined
+    ? {}
+    : { setDictionary: async (...given) => engine().setDictionary?.(...given) }),
   health: () => engine().health(),
   close: () => engine().close()
 })

@@ -1,9 +1,17 @@
 /**
- * The event log on Kafka. Appends go through one producer (`kafka/producer.ts`), reads by offset (`kafka/reader.ts`). Records are durable when every replica in sync has them: what a power cut takes from all
- * of them at once, `acks` cannot bring back.
+ * The event log on Kafka. Appends go through one producer (`kafka/producer.ts`), reads by offset (`kafka/reader.ts`).
+ * Records are durable when every replica in sync has them: what a power cut takes from all of them at once, `acks`
+ * cannot bring back.
  */
 import { Effect, Layer, Queue } from "effect"
-import { type AppendedHint, type AppendRecord, EventLog, EventLogOverloaded, EventLogUnavailable, HINTS_MAX } from "./event-log.ts"
+import {
+  type AppendedHint,
+  type AppendRecord,
+  EventLog,
+  EventLogOverloaded,
+  EventLogUnavailable,
+  HINTS_MAX
+} from "./event-log.ts"
 import { makeBrokers } from "./kafka/brokers.ts"
 import { type KafkaSettings, makeKafka } from "./kafka/client.ts"
 import { type Compression, compressionOf } from "./kafka/codecs.ts"
@@ -24,7 +32,10 @@ export interface KafkaLogOptions extends Omit<KafkaSettings, "onLog"> {
   readonly compression?: Compression
   /** Bytes that may wait for an acknowledgement before `append` refuses. */
   readonly pendingBytesMax?: number
-  /** How long an append waits before its caller is told that it failed. It is sent on until it is acknowledged all the same. */
+  /**
+   * How long an append waits before its caller is told that it failed. It is sent on until it is acknowledged all the
+   * same.
+   */
   readonly appendWithin_ms?: number
   readonly readWithin_ms?: number
   /** How often the ends of partitions that are read here are looked at, for hints of what other processes appended. */
@@ -49,12 +60,23 @@ const CLOSE_WITHIN_MS = 7_000
 
 const unavailable = (cause: unknown) => new EventLogUnavailable({ message: messageOf(cause) })
 
-/** Copied, because the bytes are kept until they are acknowledged, which may be after the caller was told of a failure. */
-const recordFor = ({ key, value }: AppendRecord): BatchRecord => ({ key: key === undefined ? undefined : Buffer.from(key), value: value.slice() })
+/**
+ * Copied, because the bytes are kept until they are acknowledged, which may be after the caller was told of a failure.
+ */
+const recordFor = ({ key, value }: AppendRecord): BatchRecord => ({
+  key: key === undefined ? undefined : Buffer.from(key),
+  value: value.slice()
+})
 
-interface Part { readonly topic: string; readonly partition: number; readonly records: Array<BatchRecord>; readonly indexes: Array<number>; bytes: number }
+interface Part {
+  readonly topic: string
+  readonly partition: number
+  readonly records: Array<BatchRecord>
+  readonly indexes: Array<number>
+  bytes: number
+}
 
-const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
+const make = Effect.fnUntraced(function* (options: KafkaLogOptions) {
   const services = yield* Effect.context<never>()
   const run = Effect.runSyncWith(services)
   const prefix = options.prefix ?? ""
@@ -63,12 +85,20 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
   const compression = compressionOf(options.compression)
   const partitionsOf = new Map(options.topics.map(({ name, partitions }) => [name, partitions]))
   yield* Effect.tryPromise({
-    try: () => ensureTopics(kafka, options.topics.map((spec) => ({ ...spec, name: prefix + spec.name })), options.replication),
-    catch: (error) => error instanceof KafkaTopicsDiffer ? error : unavailable(error)
+    try: () =>
+      ensureTopics(
+        kafka,
+        options.topics.map((spec) => ({ ...spec, name: prefix + spec.name })),
+        options.replication
+      ),
+    catch: (error) => (error instanceof KafkaTopicsDiffer ? error : unavailable(error))
   })
 
   const producer = new KafkaProducer({
-    compression, batchBytesMax: BATCH_BYTES_MAX, requestBytesMax: REQUEST_BYTES_MAX, onTrouble,
+    compression,
+    batchBytesMax: BATCH_BYTES_MAX,
+    requestBytesMax: REQUEST_BYTES_MAX,
+    onTrouble,
     brokers: makeBrokers(kafka, options.requestTimeout_ms ?? REQUEST_TIMEOUT_MS, onTrouble)
   })
   yield* Effect.addFinalizer(() => Effect.promise(() => producer.close(CLOSE_WITHIN_MS)))
@@ -91,20 +121,29 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
     const key = `${topic}/${partition}`
     if ((ends.get(key)?.endOffset ?? -1) < endOffset) ends.set(key, { topic, partition, endOffset })
   }
-  yield* Effect.forkScoped(Effect.forever(Effect.gen(function*() {
-    yield* Effect.sleep(options.hintEvery_ms ?? HINT_EVERY_MS)
-    if (subscribers.size === 0 || ends.size === 0) return
-    const asked = [...ends.values()].map(({ partition, topic }) => ({ topic: prefix + topic, partition }))
-    // A look that fails costs a hint; readers look for themselves every second and say what is wrong.
-    const found = yield* Effect.tryPromise({ try: () => reader.ends(asked), catch: unavailable }).pipe(Effect.catch((error) => Effect.as(Effect.logDebug("The ends of the event log could not be read", error), [])))
-    for (const { endOffset, partition, topic } of found) publish({ topic: topic.slice(prefix.length), partition, endOffset })
-  })))
+  yield* Effect.forkScoped(
+    Effect.forever(
+      Effect.gen(function* () {
+        yield* Effect.sleep(options.hintEvery_ms ?? HINT_EVERY_MS)
+        if (subscribers.size === 0 || ends.size === 0) return
+        const asked = [...ends.values()].map(({ partition, topic }) => ({ topic: prefix + topic, partition }))
+        // A look that fails costs a hint; readers look for themselves every second and say what is wrong.
+        const found = yield* Effect.tryPromise({ try: () => reader.ends(asked), catch: unavailable }).pipe(
+          Effect.catch((error) => Effect.as(Effect.logDebug("The ends of the event log could not be read", error), []))
+        )
+        for (const { endOffset, partition, topic } of found)
+          publish({ topic: topic.slice(prefix.length), partition, endOffset })
+      })
+    )
+  )
 
   let pendingBytes = 0
   const pendingBytesMax = options.pendingBytesMax ?? PENDING_BYTES_MAX
   const unknownPartition = ({ partition, topic }: { readonly topic: string; readonly partition: number }) => {
     const known = partitionsOf.get(topic)
-    return known !== undefined && partition >= 0 && partition < known ? undefined : new EventLogUnavailable({ message: `the event log has no partition ${partition} of ${topic}` })
+    return known !== undefined && partition >= 0 && partition < known
+      ? undefined
+      : new EventLogUnavailable({ message: `the event log has no partition ${partition} of ${topic}` })
   }
 
   const append = (records: ReadonlyArray<AppendRecord>) =>
@@ -114,18 +153,35 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
       let bytes = 0
       for (let i = 0; i < records.length; i++) {
         const record = records[i]!
-        const wrong = unknownPartition(record) ?? (record.value.length > RECORD_BYTES_MAX ? new EventLogUnavailable({ message: `a record of ${record.value.length} bytes is more than the event log takes (${RECORD_BYTES_MAX})` }) : undefined)
+        const wrong =
+          unknownPartition(record) ??
+          (record.value.length > RECORD_BYTES_MAX
+            ? new EventLogUnavailable({
+                message: `a record of ${record.value.length} bytes is more than the event log takes (${RECORD_BYTES_MAX})`
+              })
+            : undefined)
         if (wrong !== undefined) return resume(Effect.fail(wrong))
         const key = `${record.topic}/${record.partition}`
         let part = parts.get(key)
-        if (part === undefined) parts.set(key, part = { topic: record.topic, partition: record.partition, records: [], indexes: [], bytes: 0 })
+        if (part === undefined)
+          parts.set(
+            key,
+            (part = { topic: record.topic, partition: record.partition, records: [], indexes: [], bytes: 0 })
+          )
         part.records.push(recordFor(record))
         part.indexes.push(i)
         part.bytes += record.value.length
         bytes += record.value.length
       }
       if (pendingBytes > 0 && pendingBytes + bytes > pendingBytesMax) {
-        return resume(Effect.fail(new EventLogOverloaded({ message: "the event log has too much waiting to be acknowledged", retry_after_s: OVERLOADED_RETRY_AFTER_S })))
+        return resume(
+          Effect.fail(
+            new EventLogOverloaded({
+              message: "the event log has too much waiting to be acknowledged",
+              retry_after_s: OVERLOADED_RETRY_AFTER_S
+            })
+          )
+        )
       }
       pendingBytes += bytes
       const offsets = new Array<number>(records.length)
@@ -133,7 +189,10 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
       let failure: EventLogUnavailable | undefined
       for (const { bytes: partBytes, indexes, partition, records: ofPart, topic } of parts.values()) {
         producer.append({
-          topic: prefix + topic, partition, records: ofPart, bytes: partBytes,
+          topic: prefix + topic,
+          partition,
+          records: ofPart,
+          bytes: partBytes,
           done: (result) => {
             pendingBytes -= partBytes
             if ("message" in result) failure ??= new EventLogUnavailable(result)
@@ -152,27 +211,47 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
     append: (records) =>
       Effect.timeoutOrElse(append(records), {
         duration: appendWithin_ms,
-        orElse: () => Effect.suspend(() => Effect.fail(new EventLogUnavailable({ message: `not acknowledged within ${appendWithin_ms / 1_000} s (${producer.trouble?.message ?? "the broker is slow"}); it may be stored yet` })))
+        orElse: () =>
+          Effect.suspend(() =>
+            Effect.fail(
+              new EventLogUnavailable({
+                message: `not acknowledged within ${appendWithin_ms / 1_000} s (${producer.trouble?.message ?? "the broker is slow"}); it may be stored yet`
+              })
+            )
+          )
       }),
     read: (request) =>
-      Effect.tryPromise({ try: () => reader.read({ ...request, topic: prefix + request.topic }), catch: unavailable }).pipe(
-        Effect.tap(({ nextOffset }) => Effect.sync(() => watch(request.topic, request.partition, nextOffset)))
-      ),
+      Effect.tryPromise({
+        try: () => reader.read({ ...request, topic: prefix + request.topic }),
+        catch: unavailable
+      }).pipe(Effect.tap(({ nextOffset }) => Effect.sync(() => watch(request.topic, request.partition, nextOffset)))),
     bounds: (topic, partition) =>
       Effect.tryPromise({ try: () => reader.bounds(prefix + topic, partition), catch: unavailable }).pipe(
         Effect.tap(({ endOffset }) => Effect.sync(() => watch(topic, partition, endOffset)))
       ),
-    offsetAt: (topic, partition, time) => Effect.tryPromise({ try: () => reader.offsetAt(prefix + topic, partition, time), catch: unavailable }),
-    trim: (topic, partition, before) => Effect.tryPromise({ try: () => reader.trim(prefix + topic, partition, before), catch: unavailable }),
+    offsetAt: (topic, partition, time) =>
+      Effect.tryPromise({ try: () => reader.offsetAt(prefix + topic, partition, time), catch: unavailable }),
+    trim: (topic, partition, before) =>
+      Effect.tryPromise({ try: () => reader.trim(prefix + topic, partition, before), catch: unavailable }),
     rewrite: () => Effect.succeed(false),
     health: Effect.suspend(() => {
       const { trouble } = producer
       const silent_ms = trouble === undefined ? 0 : Date.now() - trouble.since
-      return silent_ms < UNWELL_AFTER_MS ? Effect.void : Effect.fail(new EventLogUnavailable({ message: `no broker has acknowledged anything for ${Math.round(silent_ms / 1_000)} s: ${trouble?.message}` }))
+      return silent_ms < UNWELL_AFTER_MS
+        ? Effect.void
+        : Effect.fail(
+            new EventLogUnavailable({
+              message: `no broker has acknowledged anything for ${Math.round(silent_ms / 1_000)} s: ${trouble?.message}`
+            })
+          )
     }),
     subscribe: Effect.acquireRelease(
       Effect.tap(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => Effect.sync(() => subscribers.add(queue))),
-      (queue) => Effect.andThen(Effect.sync(() => subscribers.delete(queue)), Queue.shutdown(queue))
+      (queue) =>
+        Effect.andThen(
+          Effect.sync(() => subscribers.delete(queue)),
+          Queue.shutdown(queue)
+        )
     )
   })
 })
@@ -181,4 +260,5 @@ const make = Effect.fnUntraced(function*(options: KafkaLogOptions) {
  * The log on brokers, shared by any number of processes. Building it makes and checks the topics and fails when they
  * differ from the table or no broker answers. Closing sends what waits, for at most seven seconds.
  */
-export const layerKafka = (options: KafkaLogOptions): Layer.Layer<EventLog, EventLogUnavailable | KafkaTopicsDiffer> => Layer.effect(EventLog, make(options))
+export const layerKafka = (options: KafkaLogOptions): Layer.Layer<EventLog, EventLogUnavailable | KafkaTopicsDiffer> =>
+  Layer.effect(EventLog, make(options))

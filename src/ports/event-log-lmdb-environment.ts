@@ -28,7 +28,11 @@ export interface LogEnvironment {
   /** Removes at most `TRIM_RECORDS_MAX` records below `before`; answers the new start. */
   readonly trim: (topic: string, partition: number, before: number) => Promise<number>
   /** Replaces values where records are, with their keys and times. Not yet durable. */
-  readonly rewrite: (topic: string, partition: number, values: ReadonlyArray<{ readonly offset: number; readonly value: Uint8Array }>) => Promise<void>
+  readonly rewrite: (
+    topic: string,
+    partition: number,
+    values: ReadonlyArray<{ readonly offset: number; readonly value: Uint8Array }>
+  ) => Promise<void>
   /** O(databases). */
   readonly usage: () => LogUsage
   readonly close: () => Promise<void>
@@ -44,8 +48,13 @@ const NEXT_OFFSETS = "next-offsets"
 const META_PAGES = 2
 
 /** Of a B+ tree, as LMDB tells it. */
-interface TreePages { readonly treeBranchPageCount: number; readonly treeLeafPageCount: number; readonly overflowPages: number }
-const pagesOf = ({ overflowPages, treeBranchPageCount, treeLeafPageCount }: TreePages): number => overflowPages + treeBranchPageCount + treeLeafPageCount
+interface TreePages {
+  readonly treeBranchPageCount: number
+  readonly treeLeafPageCount: number
+  readonly overflowPages: number
+}
+const pagesOf = ({ overflowPages, treeBranchPageCount, treeLeafPageCount }: TreePages): number =>
+  overflowPages + treeBranchPageCount + treeLeafPageCount
 
 /** `[appended at f64][key length u16][key][value]`, little end first. */
 export const frame = (appendedAt: number, key: string | undefined, value: Uint8Array): Buffer => {
@@ -74,7 +83,11 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
   // `safeRestore` (absent from the typings): after any crash go back to the newest synced transaction. By default LMDB
   // trusts unsynced ones while the machine's boot id is the same, which a restored snapshot of a virtual disk can keep.
   const options: Parameters<typeof open>[0] & { readonly safeRestore: boolean } = {
-    path, encoding: "binary", maxDbs: DATABASES_MAX, maxReaders: READERS_MAX, safeRestore: true
+    path,
+    encoding: "binary",
+    maxDbs: DATABASES_MAX,
+    maxReaders: READERS_MAX,
+    safeRestore: true
   }
   const root = open<Buffer, string>(options)
   const openPartition = (name: string) => root.openDB<Buffer, number>({ name, encoding: "binary" })
@@ -83,7 +96,7 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
   const databases = new Map<string, ReturnType<typeof openPartition>>()
   const namedDatabase = (name: string) => {
     let database = databases.get(name)
-    if (database === undefined) databases.set(name, database = openPartition(name))
+    if (database === undefined) databases.set(name, (database = openPartition(name)))
     return database
   }
   const databaseOf = (topic: string, partition: number) => namedDatabase(`${topic}/${partition}`)
@@ -143,12 +156,26 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
     },
     usage: () => {
       root.resetReadTxn()
-      const { free, lastPageNumber, pageSize, root: main } = root.getStats() as TreePages & { readonly lastPageNumber: number; readonly pageSize: number; readonly free: TreePages; readonly root: TreePages }
+      const {
+        free,
+        lastPageNumber,
+        pageSize,
+        root: main
+      } = root.getStats() as TreePages & {
+        readonly lastPageNumber: number
+        readonly pageSize: number
+        readonly free: TreePages
+        readonly root: TreePages
+      }
       // What no tree holds is free. A database that this process has not opened yet is listed in the main one.
       let held = META_PAGES + pagesOf(main) + pagesOf(free) + pagesOf(meta.getStats() as TreePages)
-      for (const name of root.getKeys()) if (name !== NEXT_OFFSETS) held += pagesOf(namedDatabase(name).getStats() as TreePages)
+      for (const name of root.getKeys())
+        if (name !== NEXT_OFFSETS) held += pagesOf(namedDatabase(name).getStats() as TreePages)
       root.resetReadTxn()
-      return { bytes: (lastPageNumber + 1) * pageSize, reusableBytes: Math.max(0, lastPageNumber + 1 - held) * pageSize }
+      return {
+        bytes: (lastPageNumber + 1) * pageSize,
+        reusableBytes: Math.max(0, lastPageNumber + 1 - held) * pageSize
+      }
     },
     close: async () => {
       await root.flushed
@@ -158,17 +185,25 @@ export const openLogEnvironment = (path: string): LogEnvironment => {
 }
 
 /** Copies the log at `path`, which other processes go on writing to, into the folder `to`, as it is at one moment. */
-export const copyLog = (path: string, to: string): Promise<void> => copyEnvironment(open, path, to, { maxDbs: DATABASES_MAX, maxReaders: READERS_MAX })
+export const copyLog = (path: string, to: string): Promise<void> =>
+  copyEnvironment(open, path, to, { maxDbs: DATABASES_MAX, maxReaders: READERS_MAX })
 /** End offsets by `topic/partition` of a log that nobody writes to. */
 export const endOffsetsOf = async (path: string): Promise<Readonly<Record<string, number>>> => {
-  const root = open<Buffer, string>({ path, encoding: "binary", maxDbs: DATABASES_MAX, maxReaders: READERS_MAX, readOnly: true })
+  const root = open<Buffer, string>({
+    path,
+    encoding: "binary",
+    maxDbs: DATABASES_MAX,
+    maxReaders: READERS_MAX,
+    readOnly: true
+  })
   try {
     const ends: Record<string, number> = {}
     const names = [...root.getKeys()].filter((name) => name !== NEXT_OFFSETS)
     const meta = root.openDB<Buffer, string>({ name: NEXT_OFFSETS, encoding: "binary" })
     for (const name of names) {
       ends[name] = meta.get(name)?.readDoubleLE(0) ?? 0
-      for (const last of root.openDB<Buffer, number>({ name, encoding: "binary" }).getKeys({ limit: 1, reverse: true })) ends[name] = last + 1
+      for (const last of root.openDB<Buffer, number>({ name, encoding: "binary" }).getKeys({ limit: 1, reverse: true }))
+        ends[name] = last + 1
     }
     return ends
   } finally {

@@ -5,7 +5,17 @@
  */
 import { statfs } from "node:fs/promises"
 import { Clock, Effect, Layer, Queue } from "effect"
-import { type AppendedHint, type AppendRecord, EventLog, EventLogOverloaded, type EventLogShape, EventLogUnavailable, HINTS_MAX, type LogRecord, type RewrittenRecord } from "./event-log.ts"
+import {
+  type AppendedHint,
+  type AppendRecord,
+  EventLog,
+  EventLogOverloaded,
+  type EventLogShape,
+  EventLogUnavailable,
+  HINTS_MAX,
+  type LogRecord,
+  type RewrittenRecord
+} from "./event-log.ts"
 import { type LogSpaceOptions, spaceRefusal } from "./log-space.ts"
 import { frame, type LogEnvironment, type LogWrite, openLogEnvironment } from "./event-log-lmdb-environment.ts"
 
@@ -16,7 +26,10 @@ export interface EmbeddedLogOptions {
   readonly pendingBytesMax?: number
   /** Bytes of one commit: bounds how long one group keeps the disk and its callers waiting. */
   readonly groupBytesMax?: number
-  /** Near these bounds appends are refused, but those to topics that `isAlwaysTaken`: without dead letters nothing can be counted and then removed. */
+  /**
+   * Near these bounds appends are refused, but those to topics that `isAlwaysTaken`: without dead letters nothing can
+   * be counted and then removed.
+   */
   readonly space?: LogSpaceOptions & { readonly isAlwaysTaken?: (topic: string) => boolean }
   /** The environment under the log; tests put a simulated disk there. */
   readonly open?: (path: string) => LogEnvironment
@@ -59,7 +72,13 @@ export const readDurable = (
 }
 
 /** First durable offset appended at or after `time`, by bisection: append times follow offsets. */
-export const offsetAtOrAfter = (environment: LogEnvironment, topic: string, partition: number, time: number, endOffset: number): number => {
+export const offsetAtOrAfter = (
+  environment: LogEnvironment,
+  topic: string,
+  partition: number,
+  time: number,
+  endOffset: number
+): number => {
   environment.refresh()
   let low = Math.min(environment.bounds(topic, partition).startOffset, endOffset)
   let high = endOffset
@@ -73,11 +92,14 @@ export const offsetAtOrAfter = (environment: LogEnvironment, topic: string, part
   return low
 }
 
-const failed = (cause: unknown) => new EventLogUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
+const failed = (cause: unknown) =>
+  new EventLogUnavailable({ message: cause instanceof Error ? cause.message : String(cause) })
 
 /** What every append answers from then on. */
 const unsynced = (cause: unknown) =>
-  new EventLogUnavailable({ message: `the event log could not be brought to disk (${cause instanceof Error ? cause.message : String(cause)}) and takes nothing more until Dowser is started again` })
+  new EventLogUnavailable({
+    message: `the event log could not be brought to disk (${cause instanceof Error ? cause.message : String(cause)}) and takes nothing more until Dowser is started again`
+  })
 
 class LmdbEventLog {
   readonly #environment: LogEnvironment
@@ -96,14 +118,20 @@ class LmdbEventLog {
   /**
    * Set for ever once a sync failed: what the file holds after that is unknown until a new process opens it.
    *
-   * Decision: it is not opened again here. A second sync would succeed without the pages that the kernel gave up on, and
-   * LMDB shares one environment among the threads of a process, so that while the stream worker reads, opening again
-   * goes on with the unsynced transaction instead of going back to the newest synced one. A new process does go back
-   * (`safeRestore`), and every acknowledged record is in what it finds. Until then nothing is acknowledged and `health` tells.
+   * Decision: it is not opened again here. A second sync would succeed without the pages that the kernel gave up on,
+   * and LMDB shares one environment among the threads of a process, so that while the stream worker reads, opening
+   * again goes on with the unsynced transaction instead of going back to the newest synced one. A new process does go
+   * back (`safeRestore`), and every acknowledged record is in what it finds. Until then nothing is acknowledged and
+   * `health` tells.
    */
   #broken: EventLogUnavailable | undefined
 
-  constructor(environment: LogEnvironment, options: EmbeddedLogOptions, now: () => number, publish: (hint: AppendedHint) => void) {
+  constructor(
+    environment: LogEnvironment,
+    options: EmbeddedLogOptions,
+    now: () => number,
+    publish: (hint: AppendedHint) => void
+  ) {
     this.#environment = environment
     this.#now = now
     this.#publish = publish
@@ -116,7 +144,7 @@ class LmdbEventLog {
     const name = `${topic}/${partition}`
     let end = this.#ends.get(name)
     // What an opened file holds has survived: it is durable by definition.
-    if (end === undefined) this.#ends.set(name, end = this.#environment.bounds(topic, partition).endOffset)
+    if (end === undefined) this.#ends.set(name, (end = this.#environment.bounds(topic, partition).endOffset))
     return end
   }
 
@@ -130,7 +158,12 @@ class LmdbEventLog {
     let bytes = 0
     for (const record of records) bytes += record.value.length
     if (this.#pendingBytes > 0 && this.#pendingBytes + bytes > this.#pendingBytesMax) {
-      return done(new EventLogOverloaded({ message: "the event log has too much waiting to be written", retry_after_s: OVERLOADED_RETRY_AFTER_S }))
+      return done(
+        new EventLogOverloaded({
+          message: "the event log has too much waiting to be written",
+          retry_after_s: OVERLOADED_RETRY_AFTER_S
+        })
+      )
     }
     if (this.full !== undefined && !records.every(({ topic }) => this.#isAlwaysTaken(topic))) {
       return done(new EventLogOverloaded({ message: this.full, retry_after_s: FULL_RETRY_AFTER_S }))
@@ -146,7 +179,11 @@ class LmdbEventLog {
     try {
       while (this.#waiting.length > 0) {
         let count = 0
-        for (let bytes = 0; count < this.#waiting.length && (count === 0 || bytes + this.#waiting[count]!.bytes <= this.#groupBytesMax); count++) {
+        for (
+          let bytes = 0;
+          count < this.#waiting.length && (count === 0 || bytes + this.#waiting[count]!.bytes <= this.#groupBytesMax);
+          count++
+        ) {
           bytes += this.#waiting[count]!.bytes
         }
         await this.#commit(this.#waiting.splice(0, count))
@@ -163,18 +200,21 @@ class LmdbEventLog {
     const offsets: Array<Array<number>> = []
     const writes: Array<LogWrite> = []
     for (const { records } of group) {
-      offsets.push(records.map(({ topic, partition, key, value }) => {
-        const name = `${topic}/${partition}`
-        const offset = ends.get(name)?.endOffset ?? this.endOf(topic, partition)
-        ends.set(name, { topic, partition, endOffset: offset + 1 })
-        writes.push({ topic, partition, offset, value: frame(appendedAt, key, value) })
-        return offset
-      }))
+      offsets.push(
+        records.map(({ topic, partition, key, value }) => {
+          const name = `${topic}/${partition}`
+          const offset = ends.get(name)?.endOffset ?? this.endOf(topic, partition)
+          ends.set(name, { topic, partition, endOffset: offset + 1 })
+          writes.push({ topic, partition, offset, value: frame(appendedAt, key, value) })
+          return offset
+        })
+      )
     }
     let failure: EventLogUnavailable | undefined = this.#broken
     if (failure === undefined) {
       failure = await this.#environment.commit(writes).then(() => undefined, failed)
-      if (failure === undefined) failure = this.#broken = await this.#environment.synced().then(() => undefined, unsynced)
+      if (failure === undefined)
+        failure = this.#broken = await this.#environment.synced().then(() => undefined, unsynced)
     }
     if (failure === undefined) {
       for (const [name, hint] of ends) this.#ends.set(name, hint.endOffset)
@@ -188,7 +228,7 @@ class LmdbEventLog {
 
   async trim(topic: string, partition: number, before: number): Promise<void> {
     const stop = Math.min(before, this.endOf(topic, partition))
-    for (let start = -1;;) {
+    for (let start = -1; ;) {
       const next = await this.#environment.trim(topic, partition, stop)
       if (next >= stop || next === start) return
       start = next
@@ -200,7 +240,7 @@ class LmdbEventLog {
     await this.#environment.rewrite(topic, partition, values)
     const failure = await this.#environment.synced().then(() => undefined, unsynced)
     if (failure === undefined) return true
-    throw this.#broken = failure
+    throw (this.#broken = failure)
   }
 
   async close(): Promise<void> {
@@ -209,29 +249,38 @@ class LmdbEventLog {
   }
 }
 
-const make = Effect.fnUntraced(function*(options: EmbeddedLogOptions) {
+const make = Effect.fnUntraced(function* (options: EmbeddedLogOptions) {
   const clock = yield* Clock.Clock
   const environment = (options.open ?? openLogEnvironment)(options.path)
   const subscribers = new Set<Queue.Queue<AppendedHint>>()
   const log = yield* Effect.acquireRelease(
-    Effect.sync(() =>
-      new LmdbEventLog(environment, options, () => clock.currentTimeMillisUnsafe(), (hint) => subscribers.forEach((queue) => Queue.offerUnsafe(queue, hint)))
+    Effect.sync(
+      () =>
+        new LmdbEventLog(
+          environment,
+          options,
+          () => clock.currentTimeMillisUnsafe(),
+          (hint) => subscribers.forEach((queue) => Queue.offerUnsafe(queue, hint))
+        )
     ),
     (log) => Effect.promise(() => log.close())
   )
   const attempt = <A>(evaluate: () => A) => Effect.try({ try: evaluate, catch: failed })
-  const lookAtSpace = Effect.gen(function*() {
+  const lookAtSpace = Effect.gen(function* () {
     const { bavail, bsize } = yield* Effect.tryPromise({ try: () => statfs(options.path), catch: failed })
     const full = spaceRefusal(environment.usage(), bavail * bsize, options.space ?? {})
     if (full !== undefined && log.full === undefined) yield* Effect.logError(`Events are refused: ${full}`)
-    if (full === undefined && log.full !== undefined) yield* Effect.logInfo("Events are taken again: the event log has room")
+    if (full === undefined && log.full !== undefined)
+      yield* Effect.logInfo("Events are taken again: the event log has room")
     log.full = full
   }).pipe(Effect.catch((error) => Effect.logWarning("How much room the event log has could not be seen", error)))
   yield* lookAtSpace
   yield* Effect.forkScoped(Effect.forever(Effect.andThen(Effect.sleep(SPACE_EVERY_MS), lookAtSpace)))
   const shape: EventLogShape = {
     append: (records) =>
-      Effect.callback((resume) => log.append(records, (result) => resume("_tag" in result ? Effect.fail(result) : Effect.succeed(result)))),
+      Effect.callback((resume) =>
+        log.append(records, (result) => resume("_tag" in result ? Effect.fail(result) : Effect.succeed(result)))
+      ),
     read: (request) => attempt(() => readDurable(environment, request, log.endOf(request.topic, request.partition))),
     bounds: (topic, partition) =>
       attempt(() => {
@@ -239,20 +288,31 @@ const make = Effect.fnUntraced(function*(options: EmbeddedLogOptions) {
         const endOffset = log.endOf(topic, partition)
         return { startOffset: Math.min(environment.bounds(topic, partition).startOffset, endOffset), endOffset }
       }),
-    offsetAt: (topic, partition, time) => attempt(() => offsetAtOrAfter(environment, topic, partition, time, log.endOf(topic, partition))),
-    trim: (topic, partition, before) => Effect.tryPromise({ try: () => log.trim(topic, partition, before), catch: failed }),
-    rewrite: (topic, partition, values) => Effect.tryPromise({ try: () => log.rewrite(topic, partition, values), catch: (cause) => cause instanceof EventLogUnavailable ? cause : failed(cause) }),
+    offsetAt: (topic, partition, time) =>
+      attempt(() => offsetAtOrAfter(environment, topic, partition, time, log.endOf(topic, partition))),
+    trim: (topic, partition, before) =>
+      Effect.tryPromise({ try: () => log.trim(topic, partition, before), catch: failed }),
+    rewrite: (topic, partition, values) =>
+      Effect.tryPromise({
+        try: () => log.rewrite(topic, partition, values),
+        catch: (cause) => (cause instanceof EventLogUnavailable ? cause : failed(cause))
+      }),
     health: Effect.suspend(() => {
       if (log.broken !== undefined) return Effect.fail(log.broken)
       return log.full === undefined ? Effect.void : Effect.fail(new EventLogUnavailable({ message: log.full }))
     }),
     subscribe: Effect.acquireRelease(
       Effect.tap(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => Effect.sync(() => subscribers.add(queue))),
-      (queue) => Effect.andThen(Effect.sync(() => subscribers.delete(queue)), Queue.shutdown(queue))
+      (queue) =>
+        Effect.andThen(
+          Effect.sync(() => subscribers.delete(queue)),
+          Queue.shutdown(queue)
+        )
     )
   }
   return EventLog.of(shape)
 })
 
 /** The log in a folder of this machine, written by this thread only. Closing drains what waits. */
-export const layerEmbedded = (options: EmbeddedLogOptions): Layer.Layer<EventLog> => Layer.effect(EventLog, make(options))
+export const layerEmbedded = (options: EmbeddedLogOptions): Layer.Layer<EventLog> =>
+  Layer.effect(EventLog, make(options))

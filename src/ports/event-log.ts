@@ -6,7 +6,10 @@
  */
 import { Clock, Context, Effect, Layer, Queue, Schema, Scope } from "effect"
 
-/** One record to append. `key` is what compaction and external brokers see; it does not choose the partition, the caller does. */
+/**
+ * One record to append. `key` is what compaction and external brokers see; it does not choose the partition, the caller
+ * does.
+ */
 export interface AppendRecord {
   readonly topic: string
   readonly partition: number
@@ -14,7 +17,10 @@ export interface AppendRecord {
   readonly value: Uint8Array
 }
 
-/** One stored record. `appendedAt` (ms) is the log's own clock at the append and never decreases by more than clock steps. */
+/**
+ * One stored record. `appendedAt` (ms) is the log's own clock at the append and never decreases by more than clock
+ * steps.
+ */
 export interface LogRecord {
   readonly offset: number
   readonly appendedAt: number
@@ -54,7 +60,9 @@ export interface AppendedHint {
   readonly endOffset: number
 }
 
-/** The log took nothing of this append and will not for a while. Nothing was stored; the same batch may be sent again. */
+/**
+ * The log took nothing of this append and will not for a while. Nothing was stored; the same batch may be sent again.
+ */
 export class EventLogOverloaded extends Schema.TaggedError<EventLogOverloaded>()("EventLogOverloaded", {
   message: Schema.String,
   retry_after_s: Schema.Number
@@ -65,7 +73,10 @@ export class EventLogUnavailable extends Schema.TaggedError<EventLogUnavailable>
   message: Schema.String
 }) {}
 
-export interface RewrittenRecord { readonly offset: number; readonly value: Uint8Array }
+export interface RewrittenRecord {
+  readonly offset: number
+  readonly value: Uint8Array
+}
 
 export interface EventLogShape {
   /**
@@ -75,7 +86,10 @@ export interface EventLogShape {
   readonly append: (
     records: ReadonlyArray<AppendRecord>
   ) => Effect.Effect<ReadonlyArray<number>, EventLogOverloaded | EventLogUnavailable>
-  /** Durable records from an offset on, bounded by count and bytes; empty at the end. The bytes are the caller's own copy. */
+  /**
+   * Durable records from an offset on, bounded by count and bytes; empty at the end. The bytes are the caller's own
+   * copy.
+   */
   readonly read: (request: ReadRequest) => Effect.Effect<ReadAnswer, EventLogUnavailable>
   readonly bounds: (topic: string, partition: number) => Effect.Effect<PartitionBounds, EventLogUnavailable>
   /** First offset whose record was appended at or after `time` (ms); the end offset when there is none. */
@@ -83,11 +97,19 @@ export interface EventLogShape {
   /** Drops the records below `before` and gives their space back, also while readers are open. Idempotent. */
   readonly trim: (topic: string, partition: number, before: number) => Effect.Effect<void, EventLogUnavailable>
   /**
-   * Replaces values of stored records, each in its place and with its key and time; what retention has removed stays removed.
-   * Durable when it answers. False, and nothing changed, where the log cannot: brokers keep what they have until its time.
+   * Replaces values of stored records, each in its place and with its key and time; what retention has removed stays
+   * removed. Durable when it answers. False, and nothing changed, where the log cannot: brokers keep what they have
+   * until its time.
    */
-  readonly rewrite: (topic: string, partition: number, values: ReadonlyArray<RewrittenRecord>) => Effect.Effect<boolean, EventLogUnavailable>
-  /** Fails while nothing is stored: for good after a failed sync, for as long as the brokers are away. Looks at what is known; costs nothing. */
+  readonly rewrite: (
+    topic: string,
+    partition: number,
+    values: ReadonlyArray<RewrittenRecord>
+  ) => Effect.Effect<boolean, EventLogUnavailable>
+  /**
+   * Fails while nothing is stored: for good after a failed sync, for as long as the brokers are away. Looks at what is
+   * known; costs nothing.
+   */
   readonly health: Effect.Effect<void, EventLogUnavailable>
   /** Hints for all partitions from now on, the newest kept when the subscriber is slow. Ends with the scope. */
   readonly subscribe: Effect.Effect<Queue.Dequeue<AppendedHint>, never, Scope.Scope>
@@ -98,7 +120,10 @@ export const HINTS_MAX = 256
 
 export class EventLog extends Context.Service<EventLog, EventLogShape>()("dowser/ports/EventLog") {
   /** Records in arrays, for tests. Durable means "in the array"; the same rules otherwise. */
-  static readonly layerMemory: Layer.Layer<EventLog> = Layer.effect(EventLog, Effect.suspend(() => makeMemory))
+  static readonly layerMemory: Layer.Layer<EventLog> = Layer.effect(
+    EventLog,
+    Effect.suspend(() => makeMemory)
+  )
 }
 
 interface MemoryPartition {
@@ -112,7 +137,7 @@ const makeMemory: Effect.Effect<EventLogShape> = Effect.sync(() => {
   const partitionOf = (topic: string, partition: number): MemoryPartition => {
     const key = `${topic}/${partition}`
     let found = partitions.get(key)
-    if (found === undefined) partitions.set(key, found = { startOffset: 0, records: [] })
+    if (found === undefined) partitions.set(key, (found = { startOffset: 0, records: [] }))
     return found
   }
   const endOf = (p: MemoryPartition) => p.startOffset + p.records.length
@@ -127,7 +152,8 @@ const makeMemory: Effect.Effect<EventLogShape> = Effect.sync(() => {
             Queue.offerUnsafe(queue, { topic: record.topic, partition: record.partition, endOffset: offset + 1 })
           }
           return offset
-        })),
+        })
+      ),
     read: ({ topic, partition, from, recordsMax, bytesMax }) =>
       Effect.sync(() => {
         const p = partitionOf(topic, partition)
@@ -170,7 +196,11 @@ const makeMemory: Effect.Effect<EventLogShape> = Effect.sync(() => {
     health: Effect.void,
     subscribe: Effect.acquireRelease(
       Effect.tap(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => Effect.sync(() => subscribers.add(queue))),
-      (queue) => Effect.andThen(Effect.sync(() => subscribers.delete(queue)), Queue.shutdown(queue))
+      (queue) =>
+        Effect.andThen(
+          Effect.sync(() => subscribers.delete(queue)),
+          Queue.shutdown(queue)
+        )
     )
   })
 })

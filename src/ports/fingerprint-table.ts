@@ -11,8 +11,8 @@ const FILLED_MAX = SLOTS * 0.8
 /** A segment that expiry brings below this keeps its size; above it, it splits at once rather than again soon. */
 const FILLED_AFTER_EXPIRY_MAX = SLOTS * 0.6
 /**
- * A segment's words: all fingerprints, then their stamps (hour and turn, 16 bits each). Apart, because a look for what is
- * not there, the common one, reads fingerprints alone, of which four share a cache line and none lies in two.
+ * A segment's words: all fingerprints, then their stamps (hour and turn, 16 bits each). Apart, because a look for what
+ * is not there, the common one, reads fingerprints alone, of which four share a cache line and none lies in two.
  */
 const STAMPS = SLOTS * FINGERPRINT_WORDS
 export const SEGMENT_BYTES = (STAMPS + SLOTS) * 4
@@ -42,7 +42,10 @@ export interface FingerprintTableOptions {
   readonly windowHours: number
   /** At the bound a full segment drops a quarter of its ids, those that came first: they are taken for new again. */
   readonly bytesMax: number
-  /** As many are foreseen: up to there nothing is split. A segment takes memory only when the first comes to it. Default: none. */
+  /**
+   * As many are foreseen: up to there nothing is split. A segment takes memory only when the first comes to it.
+   * Default: none.
+   */
   readonly ids?: number
 }
 
@@ -63,7 +66,10 @@ export class FingerprintTable {
   constructor({ bytesMax, ids = 0, windowHours }: FingerprintTableOptions) {
     this.#windowHours = windowHours
     this.#segmentsMax = Math.max(1, Math.floor(bytesMax / SEGMENT_BYTES))
-    this.#depth = this.#depthFirst = Math.max(0, Math.min(Math.ceil(Math.log2(ids / FILLED_MAX)), Math.floor(Math.log2(this.#segmentsMax))))
+    this.#depth = this.#depthFirst = Math.max(
+      0,
+      Math.min(Math.ceil(Math.log2(ids / FILLED_MAX)), Math.floor(Math.log2(this.#segmentsMax)))
+    )
     this.#directory = emptyDirectory(this.#depth)
   }
 
@@ -107,8 +113,9 @@ export class FingerprintTable {
   }
 
   /**
-   * Has the slots of these fingerprints and their stamps brought into the processor's cache, all at once: a look waits for memory, and one
-   * that decides by what it finds keeps the next from waiting beside it. Pays for some hundred to some thousand of them.
+   * Has the slots of these fingerprints and their stamps brought into the processor's cache, all at once: a look waits
+   * for memory, and one that decides by what it finds keeps the next from waiting beside it. Pays for some hundred to
+   * some thousand of them.
    */
   touch(words: Uint32Array): void {
     let sum = 0
@@ -132,15 +139,21 @@ export class FingerprintTable {
 
   /** Forgets everything and keeps the memory that it was made for. */
   clear(): void {
-    this.#cleared = [...new Set(this.#directory)].flatMap((segment) => segment === undefined ? [] : [segment.words]).slice(0, 2 ** this.#depthFirst - this.#empty.length)
+    this.#cleared = [...new Set(this.#directory)]
+      .flatMap((segment) => (segment === undefined ? [] : [segment.words]))
+      .slice(0, 2 ** this.#depthFirst - this.#empty.length)
     this.#depth = this.#depthFirst
     this.#directory = emptyDirectory(this.#depth)
     this.#segments = 0
   }
 
-  /** Has memory ready for so many more segments, of those that are foreseen: 10 to 40 µs each, which who comes first would wait for. */
+  /**
+   * Has memory ready for so many more segments, of those that are foreseen: 10 to 40 µs each, which who comes first
+   * would wait for.
+   */
   prepare(segments: number): void {
-    for (let made = 0; made < segments && this.#segments + this.#empty.length < 2 ** this.#depthFirst; made++) this.#empty.push(this.#emptyWords())
+    for (let made = 0; made < segments && this.#segments + this.#empty.length < 2 ** this.#depthFirst; made++)
+      this.#empty.push(this.#emptyWords())
   }
   #emptyWords(): Uint32Array {
     return this.#cleared.pop()?.fill(0) ?? new Uint32Array(SEGMENT_BYTES / 4)
@@ -177,24 +190,35 @@ export class FingerprintTable {
       put(half, ~find(half.words, words, at), words, at, hourAt(segment, slot))
     }
     // The segment's places are one after the other.
-    const first = this.#directory.indexOf(segment), places = 2 ** (this.#depth - segment.depth)
+    const first = this.#directory.indexOf(segment),
+      places = 2 ** (this.#depth - segment.depth)
     for (let i = 0; i < places; i++) this.#directory[first + i] = halves[2 * i < places ? 0 : 1]
     this.#segments--
   }
 }
-const emptyDirectory = (depth: number): Array<Segment | undefined> => Array.from({ length: 2 ** depth }, () => undefined)
+const emptyDirectory = (depth: number): Array<Segment | undefined> =>
+  Array.from({ length: 2 ** depth }, () => undefined)
 
-/** The last word as slots hold it: one without a bit marks an empty slot. Two fingerprints that this makes equal differ in one bit of 128. */
+/**
+ * The last word as slots hold it: one without a bit marks an empty slot. Two fingerprints that this makes equal differ
+ * in one bit of 128.
+ */
 const lastOf = (words: Uint32Array, at: number): number => words[at + 3]! || 1
 
 /** The slot of a fingerprint, or the complement (negative) of the empty one where it would stand. */
 const find = (slots: Uint32Array, words: Uint32Array, at: number): number => {
   const last = lastOf(words, at)
-  for (let slot = words[at + 1]! & MASK;; slot = (slot + 1) & MASK) {
+  for (let slot = words[at + 1]! & MASK; ; slot = (slot + 1) & MASK) {
     const held = slot * FINGERPRINT_WORDS
     const there = slots[held + 3]!
     if (there === 0) return ~slot
-    if (there === last && slots[held] === words[at] && slots[held + 1] === words[at + 1] && slots[held + 2] === words[at + 2]) return slot
+    if (
+      there === last &&
+      slots[held] === words[at] &&
+      slots[held + 1] === words[at + 1] &&
+      slots[held + 2] === words[at + 2]
+    )
+      return slot
   }
 }
 
@@ -209,7 +233,10 @@ const put = (segment: Segment, slot: number, words: Uint32Array, at: number, hou
   if (hour < segment.oldest) segment.oldest = hour
 }
 
-/** Slots with what is from `oldest` on, in the order it came; good until the next call. Each was filled at most `SLOTS` turns after a rebuild, so turns are below that and no two are equal. */
+/**
+ * Slots with what is from `oldest` on, in the order it came; good until the next call. Each was filled at most `SLOTS`
+ * turns after a rebuild, so turns are below that and no two are equal.
+ */
 const inTurn = (segment: Segment, oldest: number): Int32Array => {
   byTurn.fill(-1)
   for (let slot = 0; slot < SLOTS; slot++) {
@@ -222,7 +249,10 @@ const inTurn = (segment: Segment, oldest: number): Int32Array => {
 }
 const byTurn = new Int32Array(SLOTS)
 
-/** Keeps only what is from `oldest` on, at most the last `most` of it, and closes the gaps that linear probing would stumble over. */
+/**
+ * Keeps only what is from `oldest` on, at most the last `most` of it, and closes the gaps that linear probing would
+ * stumble over.
+ */
 const rebuild = (segment: Segment, oldest: number, most = SLOTS): void => {
   const kept = inTurn(segment, oldest).subarray(-Math.floor(most))
   const before = { ...segment, words: segment.words.slice() }

@@ -23,19 +23,29 @@ const BLOCK = 8
 
 /**
  * MurmurHash3 x86 128 (Appleby, 2011) over UTF-16 code units, seeded with all four words of the key.
- * Writes `FINGERPRINT_WORDS` words at `at`. About 0.1 µs for a UUID; no allocation. `before` is what the text begins with,
- * without joining the two.
+ * Writes `FINGERPRINT_WORDS` words at `at`. About 0.1 µs for a UUID; no allocation. `before` is what the text begins
+ * with, without joining the two.
  */
 export const fingerprintInto = (key: FingerprintKey, text: string, out: Uint32Array, at: number, before = ""): void => {
-  const from = before.length, length = from + text.length
+  const from = before.length,
+    length = from + text.length
   if (length + BLOCK > units.length) units = new Uint16Array(2 * length + BLOCK)
   for (let i = 0; i < from; i++) units[i] = before.charCodeAt(i)
   for (let i = from; i < length; i++) units[i] = text.charCodeAt(i - from)
   mixInto(key, length, out, at)
 }
 
-/** Likewise of a text whose characters are these bytes, ASCII: what `fingerprintInto` says of it, and no text is made. */
-export const fingerprintBytesInto = (key: FingerprintKey, bytes: Uint8Array, from: number, to: number, out: Uint32Array, at: number): void => {
+/**
+ * Likewise of a text whose characters are these bytes, ASCII: what `fingerprintInto` says of it, and no text is made.
+ */
+export const fingerprintBytesInto = (
+  key: FingerprintKey,
+  bytes: Uint8Array,
+  from: number,
+  to: number,
+  out: Uint32Array,
+  at: number
+): void => {
   const length = to - from
   if (length + BLOCK > units.length) units = new Uint16Array(2 * length + BLOCK)
   for (let i = 0; i < length; i++) units[i] = bytes[from + i]!
@@ -46,7 +56,10 @@ const mixInto = (key: FingerprintKey, length: number, out: Uint32Array, at: numb
   const text = units
   // The length mixed in below tells padding from zeros.
   for (let i = length; i < length + BLOCK; i++) text[i] = 0
-  let a = key[0], b = key[1], c = key[2], d = key[3]
+  let a = key[0],
+    b = key[1],
+    c = key[2],
+    d = key[3]
   for (let i = 0; i < length; i += BLOCK) {
     const w0 = text[i]! | (text[i + 1]! << 16)
     const w1 = text[i + 2]! | (text[i + 3]! << 16)
@@ -61,10 +74,18 @@ const mixInto = (key: FingerprintKey, length: number, out: Uint32Array, at: numb
     d ^= Math.imul(rotate(Math.imul(w3, 0xa1e38b93), 18), 0x239b961b)
     d = (Math.imul(rotate(d, 13) + a, 5) + 0x32ac3b17) | 0
   }
-  a ^= length; b ^= length; c ^= length; d ^= length
+  a ^= length
+  b ^= length
+  c ^= length
+  d ^= length
   a = (a + b + c + d) | 0
-  b = (b + a) | 0; c = (c + a) | 0; d = (d + a) | 0
-  a = finish(a); b = finish(b); c = finish(c); d = finish(d)
+  b = (b + a) | 0
+  c = (c + a) | 0
+  d = (d + a) | 0
+  a = finish(a)
+  b = finish(b)
+  c = finish(c)
+  d = finish(d)
   a = (a + b + c + d) | 0
   out[at] = a
   out[at + 1] = b + a

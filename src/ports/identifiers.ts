@@ -1,6 +1,6 @@
 /**
- * Clock-ordered identifiers and secret texts. The one place with randomness, so that tests seed it and `tidy` can forbid
- * it everywhere else.
+ * Clock-ordered identifiers and secret texts. The one place with randomness, so that tests seed it and `tidy` can
+ * forbid it everywhere else.
  */
 import { randomBytes } from "node:crypto"
 import { Clock, Context, Effect, Layer } from "effect"
@@ -24,22 +24,29 @@ export const ulid = (now_ms: number, random: Uint8Array): string => {
   return text
 }
 
-export class Identifiers extends Context.Service<Identifiers, {
-  /** `prefix_` + ULID. */
-  readonly make: (prefix: string) => Effect.Effect<string>
-  /** Unbiased alphanumeric text of the given length; about 5.95 bits a character. */
-  readonly secret: (length: number) => Effect.Effect<string>
-}>()("dowser/ports/Identifiers") {
-  static readonly layer = Layer.succeed(Identifiers, Identifiers.of({
-    make: (prefix) => Effect.map(Clock.currentTimeMillis, (now) => `${prefix}_${ulid(now, randomBytes(11))}`),
-    secret: (length) => Effect.sync(() => {
-      let text = ""
-      while (text.length < length) {
-        for (const byte of randomBytes(length)) {
-          if (byte < 248 && text.length < length) text += alphanumeric[byte % 62]
-        }
-      }
-      return text
+export class Identifiers extends Context.Service<
+  Identifiers,
+  {
+    /** `prefix_` + ULID. */
+    readonly make: (prefix: string) => Effect.Effect<string>
+    /** Unbiased alphanumeric text of the given length; about 5.95 bits a character. */
+    readonly secret: (length: number) => Effect.Effect<string>
+  }
+>()("dowser/ports/Identifiers") {
+  static readonly layer = Layer.succeed(
+    Identifiers,
+    Identifiers.of({
+      make: (prefix) => Effect.map(Clock.currentTimeMillis, (now) => `${prefix}_${ulid(now, randomBytes(11))}`),
+      secret: (length) =>
+        Effect.sync(() => {
+          let text = ""
+          while (text.length < length) {
+            for (const byte of randomBytes(length)) {
+              if (byte < 248 && text.length < length) text += alphanumeric[byte % 62]
+            }
+          }
+          return text
+        })
     })
-  }))
+  )
 }

@@ -20,9 +20,15 @@ export interface LogUsage {
 const megabytes = (bytes: number): string => `${Math.round(bytes / 1024 / 1024)} MB`
 
 /** Why nothing more is taken, or undefined. `freeBytes`: of the disk. */
-export const spaceRefusal = ({ bytes, reusableBytes }: LogUsage, freeBytes: number, { bytesMax, reserveBytes = DISK_RESERVE_BYTES }: LogSpaceOptions): string | undefined => {
+export const spaceRefusal = (
+  { bytes, reusableBytes }: LogUsage,
+  freeBytes: number,
+  { bytesMax, reserveBytes = DISK_RESERVE_BYTES }: LogSpaceOptions
+): string | undefined => {
   const held = bytes - reusableBytes
-  if (bytesMax !== undefined && held >= bytesMax) return `the event log holds ${megabytes(held)}, and ${megabytes(bytesMax)} is its bound`
-  if (freeBytes + reusableBytes < reserveBytes) return `${megabytes(freeBytes + reusableBytes)} are left for the event log on its disk, and ${megabytes(reserveBytes)} must stay free`
+  if (bytesMax !== undefined && held >= bytesMax)
+    return `the event log holds ${megabytes(held)}, and ${megabytes(bytesMax)} is its bound`
+  if (freeBytes + reusableBytes < reserveBytes)
+    return `${megabytes(freeBytes + reusableBytes)} are left for the event log on its disk, and ${megabytes(reserveBytes)} must stay free`
   return undefined
 }

@@ -43,15 +43,21 @@ export const parseCidr = (text: string): { readonly bits: bigint; readonly lengt
 
 export const isInCidrs = (address: string, cidrs: ReadonlyArray<string>): boolean => {
   const bits = addressBits(address)
-  return bits !== undefined && cidrs.some((text) => {
-    const cidr = parseCidr(text)
-    return cidr !== undefined && (cidr.length === 0 || (bits >> BigInt(128 - cidr.length)) === (cidr.bits >> BigInt(128 - cidr.length)))
-  })
+  return (
+    bits !== undefined &&
+    cidrs.some((text) => {
+      const cidr = parseCidr(text)
+      return (
+        cidr !== undefined &&
+        (cidr.length === 0 || bits >> BigInt(128 - cidr.length) === cidr.bits >> BigInt(128 - cidr.length))
+      )
+    })
+  )
 }
 
 /**
- * Who counts as one where addresses are counted: an IPv4 address, also where it is written as IPv6, and the /64 of an IPv6
- * address, because its holder has all of them. What is no address is one network together: somebody wrote it.
+ * Who counts as one where addresses are counted: an IPv4 address, also where it is written as IPv6, and the /64 of an
+ * IPv6 address, because its holder has all of them. What is no address is one network together: somebody wrote it.
  */
 export const networkOf = (address: string): string => {
   // As sockets write nearly all of them.
@@ -59,5 +65,7 @@ export const networkOf = (address: string): string => {
   if (isIP(plain) === 4) return plain
   const bits = addressBits(address)
   if (bits === undefined) return "?"
-  return bits >> 32n === 0xffffn ? [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 255n).join(".") : `${(bits >> 64n).toString(16)}:`
+  return bits >> 32n === 0xffffn
+    ? [24n, 16n, 8n, 0n].map((shift) => (bits >> shift) & 255n).join(".")
+    : `${(bits >> 64n).toString(16)}:`
 }

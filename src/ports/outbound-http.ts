@@ -1,14 +1,16 @@
 /**
- * Every call that the program makes to an address that a tenant chose. The port promises: the address that is connected to
- * is the one that was checked (no second look-up in between), redirects are never followed, certificates are verified,
- * time and bytes of the answer are bounded.
+ * Every call that the program makes to an address that a tenant chose. The port promises: the address that is connected
+ * to is the one that was checked (no second look-up in between), redirects are never followed, certificates are
+ * verified, time and bytes of the answer are bounded.
  */
 import { Context, Data, type Effect } from "effect"
 
 export interface OutboundRequest {
   readonly method: "GET" | "POST"
   /** http or https. */ readonly url: string
-  /** Names in lower case. `host` and `content-length` are set by the port. */ readonly headers: Readonly<Record<string, string>>
+  /** Names in lower case. `host` and `content-length` are set by the port. */ readonly headers: Readonly<
+    Record<string, string>
+  >
   readonly body?: string | Uint8Array
   /** From the first look-up to the status line; an answer's body has the same end. */ readonly timeout_ms: number
   /** More of the answer's body is not read. */ readonly responseBytesMax: number
@@ -29,7 +31,10 @@ export class OutboundFailure extends Data.TaggedError("OutboundFailure")<{
   readonly message: string
 }> {}
 
-export class OutboundHttp extends Context.Service<OutboundHttp, {
-  /** One request, one answer. Interrupting it closes the connection. */
-  readonly send: (request: OutboundRequest) => Effect.Effect<OutboundResponse, OutboundFailure>
-}>()("dowser/ports/OutboundHttp") {}
+export class OutboundHttp extends Context.Service<
+  OutboundHttp,
+  {
+    /** One request, one answer. Interrupting it closes the connection. */
+    readonly send: (request: OutboundRequest) => Effect.Effect<OutboundResponse, OutboundFailure>
+  }
+>()("dowser/ports/OutboundHttp") {}

@@ -15,14 +15,25 @@ export const gatesOf = (ruleSets: ReadonlyArray<RuleSet>): AnswerGates => ({
   device: ruleSets.some(({ device }) => device !== "any"),
   language: ruleSets.some(({ language }) => language !== ""),
   country: ruleSets.some(({ country }) => country !== ""),
-  turns: ruleSets.flatMap(({ ends_at, starts_at }) => [starts_at, ends_at]).map((text) => parseInstant(text ?? "")).filter((at) => at !== undefined)
+  turns: ruleSets
+    .flatMap(({ ends_at, starts_at }) => [starts_at, ends_at])
+    .map((text) => parseInstant(text ?? ""))
+    .filter((at) => at !== undefined)
 })
 
-export interface GateVisitor { readonly device: string | undefined; readonly language: string | undefined; readonly country: string | undefined }
+export interface GateVisitor {
+  readonly device: string | undefined
+  readonly language: string | undefined
+  readonly country: string | undefined
+}
 /** Equal for two requests that no rule tells apart. */
-export const gatePart = (gates: AnswerGates, visitor: GateVisitor, now_ms: number): ReadonlyArray<string | number | null> => [
-  gates.device ? visitor.device ?? null : null,
-  gates.language ? visitor.language ?? null : null,
-  gates.country ? visitor.country ?? null : null,
+export const gatePart = (
+  gates: AnswerGates,
+  visitor: GateVisitor,
+  now_ms: number
+): ReadonlyArray<string | number | null> => [
+  gates.device ? (visitor.device ?? null) : null,
+  gates.language ? (visitor.language ?? null) : null,
+  gates.country ? (visitor.country ?? null) : null,
   gates.turns.filter((at) => at <= now_ms).length
 ]

@@ -5,16 +5,51 @@ import { operation } from "../wire/operation.ts"
 import { SearchPreviewBody, SearchRuleSet, SearchRuleSetBody } from "./schema.ts"
 import { described } from "./examples.ts"
 
-const at = { group: "search rules", plane: "control", scope: "full", path: "/v1/collections/:collectionName/search_rules", errors: [404] } as const
-export const getSearchRule = operation({ ...at, ...described.getSearchRule, id: "getSearchRule", summary: "Get the search rules of a collection", method: "GET", success: SearchRuleSet })
+const at = {
+  group: "search rules",
+  plane: "control",
+  scope: "full",
+  path: "/v1/collections/:collectionName/search_rules",
+  errors: [404]
+} as const
+export const getSearchRule = operation({
+  ...at,
+  ...described.getSearchRule,
+  id: "getSearchRule",
+  summary: "Get the search rules of a collection",
+  method: "GET",
+  success: SearchRuleSet
+})
 export const upsertSearchRule = operation({
-  ...at, ...described.upsertSearchRule, id: "upsertSearchRule", summary: "Replace the search rules of a collection; in force on the next search", method: "PUT", payload: SearchRuleSetBody, payloadIsChecked: false, success: SearchRuleSet
+  ...at,
+  ...described.upsertSearchRule,
+  id: "upsertSearchRule",
+  summary: "Replace the search rules of a collection; in force on the next search",
+  method: "PUT",
+  payload: SearchRuleSetBody,
+  payloadIsChecked: false,
+  success: SearchRuleSet
 })
 export const deleteSearchRule = operation({
-  ...at, ...described.deleteSearchRule, id: "deleteSearchRule", summary: "Delete the search rules; searches then reach the engine unchanged", method: "DELETE",
+  ...at,
+  ...described.deleteSearchRule,
+  id: "deleteSearchRule",
+  summary: "Delete the search rules; searches then reach the engine unchanged",
+  method: "DELETE",
   success: Schema.Struct({ collection: Schema.String }).annotate({ identifier: "DeletedSearchRuleSet" })
 })
 export const previewSearchRule = operation({
-  ...at, ...described.previewSearchRule, id: "previewSearchRule", summary: "A search without and with rules, at any instant, for any device, country and language", method: "POST", path: `${at.path}/preview`, payload: SearchPreviewBody, errors: [404, 502, 503],
-  success: Schema.Struct({ before: SearchResponse, after: SearchResponse, explain: Schema.Record(Schema.String, Schema.Unknown) }).annotate({ identifier: "SearchPreview" })
+  ...at,
+  ...described.previewSearchRule,
+  id: "previewSearchRule",
+  summary: "A search without and with rules, at any instant, for any device, country and language",
+  method: "POST",
+  path: `${at.path}/preview`,
+  payload: SearchPreviewBody,
+  errors: [404, 502, 503],
+  success: Schema.Struct({
+    before: SearchResponse,
+    after: SearchResponse,
+    explain: Schema.Record(Schema.String, Schema.Unknown)
+  }).annotate({ identifier: "SearchPreview" })
 })

@@ -1,4 +1,8 @@
 /** Failures of the rules room. */
 import { Schema } from "effect"
 
-export class SearchRulesNotFound extends Schema.TaggedError<SearchRulesNotFound>()("SearchRulesNotFound", { message: Schema.String }, { httpApiStatus: 404 }) {}
+export class SearchRulesNotFound extends Schema.TaggedError<SearchRulesNotFound>()(
+  "SearchRulesNotFound",
+  { message: Schema.String },
+  { httpApiStatus: 404 }
+) {}

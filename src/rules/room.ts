@@ -14,6 +14,7 @@ export const room = defineRoom({
   engineGroups: ["search rules"],
   layer: SearchRules.layer,
   audited: {
-    search_rule_set: (sql, { id, organizationId }) => sql`SELECT rule_set::text AS row FROM search_rule_sets WHERE organization_id = ${organizationId} AND collection = ${id}`
+    search_rule_set: (sql, { id, organizationId }) =>
+      sql`SELECT rule_set::text AS row FROM search_rule_sets WHERE organization_id = ${organizationId} AND collection = ${id}`
   }
 })

@@ -14,37 +14,57 @@ import type { StoredRuleSet } from "./rule-sets-repository.ts"
 import type { SearchRuleSet } from "./schema.ts"
 import { SearchRules } from "./search-rules.ts"
 
-const shown = ({ collection, ruleSet, updated_at }: StoredRuleSet): typeof SearchRuleSet.Type => ({ ...ruleSet, collection, updated_at })
+const shown = ({ collection, ruleSet, updated_at }: StoredRuleSet): typeof SearchRuleSet.Type => ({
+  ...ruleSet,
+  collection,
+  updated_at
+})
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const rules = yield* SearchRules
   const preview = yield* makePreview
-  const collectionOf = ({ organizationId }: Caller, name: string) => Effect.suspend(() => {
-    const collection = resolveCollection(contextOf(organizationId), name)
-    return collection === undefined ? Effect.fail(new NotFound({ message: "Collection not found" })) : Effect.succeed(collection)
-  })
+  const collectionOf = ({ organizationId }: Caller, name: string) =>
+    Effect.suspend(() => {
+      const collection = resolveCollection(contextOf(organizationId), name)
+      return collection === undefined
+        ? Effect.fail(new NotFound({ message: "Collection not found" }))
+        : Effect.succeed(collection)
+    })
   const missing = (collection: string) => new SearchRulesNotFound({ message: `\`${collection}\` has no search rules.` })
   return [
-    implement(contract.getSearchRule, ({ caller, params }) => Effect.flatMap(collectionOf(caller, params.collectionName), (collection) => {
-      const stored = rules.get(caller.organizationId, collection)
-      return stored === undefined ? Effect.fail(missing(collection.schema.name)) : Effect.succeed(shown(stored))
-    })),
-    implement(contract.upsertSearchRule, Effect.fnUntraced(function*({ caller, params, payload }) {
-      const collection = yield* collectionOf(caller, params.collectionName)
-      const ruleSet = yield* rules.checked(caller.organizationId, collection, yield* payload, (name) => reachesCollection(caller, name))
-      return shown(yield* rules.replace(caller.organizationId, collection, ruleSet))
-    })),
-    implement(contract.deleteSearchRule, Effect.fnUntraced(function*({ caller, params }) {
-      const collection = yield* collectionOf(caller, params.collectionName)
-      const { name } = collection.schema
-      if (rules.get(caller.organizationId, collection) === undefined) return yield* missing(name)
-      yield* rules.remove(caller.organizationId, name)
-      return { collection: name }
-    })),
-    implement(contract.previewSearchRule, Effect.fnUntraced(function*({ caller, held, params, payload }) {
-      const collection = yield* collectionOf(caller, params.collectionName)
-      return new Reply(200, yield* preview(caller, collection, yield* payload, held))
-    }))
+    implement(contract.getSearchRule, ({ caller, params }) =>
+      Effect.flatMap(collectionOf(caller, params.collectionName), (collection) => {
+        const stored = rules.get(caller.organizationId, collection)
+        return stored === undefined ? Effect.fail(missing(collection.schema.name)) : Effect.succeed(shown(stored))
+      })
+    ),
+    implement(
+      contract.upsertSearchRule,
+      Effect.fnUntraced(function* ({ caller, params, payload }) {
+        const collection = yield* collectionOf(caller, params.collectionName)
+        const ruleSet = yield* rules.checked(caller.organizationId, collection, yield* payload, (name) =>
+          reachesCollection(caller, name)
+        )
+        return shown(yield* rules.replace(caller.organizationId, collection, ruleSet))
+      })
+    ),
+    implement(
+      contract.deleteSearchRule,
+      Effect.fnUntraced(function* ({ caller, params }) {
+        const collection = yield* collectionOf(caller, params.collectionName)
+        const { name } = collection.schema
+        if (rules.get(caller.organizationId, collection) === undefined) return yield* missing(name)
+        yield* rules.remove(caller.organizationId, name)
+        return { collection: name }
+      })
+    ),
+    implement(
+      contract.previewSearchRule,
+      Effect.fnUntraced(function* ({ caller, held, params, payload }) {
+        const collection = yield* collectionOf(caller, params.collectionName)
+        return new Reply(200, yield* preview(caller, collection, yield* payload, held))
+      })
+    )
   ]
 })

@@ -18,7 +18,7 @@ export type RuleSetRow = Omit<StoredRuleSet, "ruleSet"> & { readonly rule_set: u
 /** A set that an older program stored lacks the fields that came later. */
 export const ruleSetOf = (stored: Partial<RuleSet>): RuleSet => ({ ...emptyRuleSet, ...stored })
 
-export const makeRuleSetsRepository = Effect.gen(function*() {
+export const makeRuleSetsRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   return {
     /** `id` of a subject: the collection. */
@@ -26,11 +26,13 @@ export const makeRuleSetsRepository = Effect.gen(function*() {
       sql<RuleSetRow>`SELECT organization_id, collection, collection_created_at::float8 AS collection_created_at, CASE WHEN bytes > ${READ_BYTES_MAX}::int4 THEN NULL ELSE rule_set END AS rule_set, updated_at::float8 AS updated_at FROM search_rule_sets
         WHERE ${subjects === "all" ? sql`true` : sql`(organization_id, collection) IN (SELECT * FROM unnest(${subjects.map(({ organizationId }) => organizationId)}::text[], ${subjects.map(({ id }) => id)}::text[]))`}`,
     /** Until the transaction ends nobody else stores or removes the rules of the collection. */
-    lock: (organizationId: string, collection: string) => sql`SELECT pg_advisory_xact_lock(hashtextextended(${`search rules of ${organizationId}/${collection}`}, 0))`,
+    lock: (organizationId: string, collection: string) =>
+      sql`SELECT pg_advisory_xact_lock(hashtextextended(${`search rules of ${organizationId}/${collection}`}, 0))`,
     upsert: (stored: StoredRuleSet) =>
       sql`INSERT INTO search_rule_sets (organization_id, collection, collection_created_at, rule_set, updated_at)
         VALUES (${stored.organization_id}, ${stored.collection}, ${stored.collection_created_at}, ${JSON.stringify(stored.ruleSet)}::text::json, ${stored.updated_at})
         ON CONFLICT (organization_id, collection) DO UPDATE SET collection_created_at = EXCLUDED.collection_created_at, rule_set = EXCLUDED.rule_set, updated_at = EXCLUDED.updated_at`,
-    remove: (organizationId: string, collection: string) => sql`DELETE FROM search_rule_sets WHERE organization_id = ${organizationId} AND collection = ${collection}`
+    remove: (organizationId: string, collection: string) =>
+      sql`DELETE FROM search_rule_sets WHERE organization_id = ${organizationId} AND collection = ${collection}`
   }
 })

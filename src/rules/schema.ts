@@ -1,6 +1,6 @@
 /**
- * Rule sets as the API document shows them (specification part 2, "Search rules"; enumerations in contract part 2). What a
- * body must hold is judged by engine-sdk/src/rules/check-rule-set.ts, which hears every problem of it at once.
+ * Rule sets as the API document shows them (specification part 2, "Search rules"; enumerations in contract part 2).
+ * What a body must hold is judged by engine-sdk/src/rules/check-rule-set.ts, which hears every problem of it at once.
  */
 import { Schema } from "effect"
 
@@ -10,18 +10,71 @@ const strings = Schema.Array(Schema.String)
 const anything = Schema.Record(Schema.String, Schema.Unknown)
 const match = Schema.optionalKey(Schema.Literals(["exact", "partial", "prefix", "any"]))
 
-const Boost = Schema.Struct({ filter_by: Schema.String, weight: Schema.Number, name: text, priority: integer }).annotate({ identifier: "Boost" })
-const Pin = Schema.Struct({ query: text, match, filter_contains: text, doc_id: Schema.String, position: Schema.Int, priority: integer }).annotate({ identifier: "Pin" })
-const NearDuplicate = Schema.Struct({ fields: strings, threshold: Schema.optionalKey(Schema.Number) }).annotate({ identifier: "NearDuplicateRule" })
-const Mmr = Schema.Struct({ lambda: Schema.optionalKey(Schema.Number), vector_field: text, text_fields: Schema.optionalKey(strings), k: integer }).annotate({ identifier: "MmrRule" })
-const Diversity = Schema.Struct({ field: text, max: integer, min: integer, from: integer, near_duplicate: Schema.optionalKey(NearDuplicate), mmr: Schema.optionalKey(Mmr) }).annotate({ identifier: "DiversityRule" })
-const Redirect = Schema.Struct({ query: text, match, url: Schema.String, priority: integer }).annotate({ identifier: "RedirectRule" })
-const Suggestion = Schema.Struct({ query: text, match, suggestions: strings }).annotate({ identifier: "SuggestionRule" })
-const FacetSuggestions = Schema.Struct({ fields: strings, limit: integer }).annotate({ identifier: "FacetSuggestionRule" })
-const Banner = Schema.Struct({ id: Schema.String, query: text, match, filter_contains: text, content: anything, priority: integer }).annotate({ identifier: "BannerRule" })
-const Sponsored = Schema.Struct({ id: text, query: text, match, filter_by: text, label: text, campaign_id: text, position: Schema.Int, priority: integer }).annotate({ identifier: "SponsoredSlot" })
+const Boost = Schema.Struct({
+  filter_by: Schema.String,
+  weight: Schema.Number,
+  name: text,
+  priority: integer
+}).annotate({ identifier: "Boost" })
+const Pin = Schema.Struct({
+  query: text,
+  match,
+  filter_contains: text,
+  doc_id: Schema.String,
+  position: Schema.Int,
+  priority: integer
+}).annotate({ identifier: "Pin" })
+const NearDuplicate = Schema.Struct({ fields: strings, threshold: Schema.optionalKey(Schema.Number) }).annotate({
+  identifier: "NearDuplicateRule"
+})
+const Mmr = Schema.Struct({
+  lambda: Schema.optionalKey(Schema.Number),
+  vector_field: text,
+  text_fields: Schema.optionalKey(strings),
+  k: integer
+}).annotate({ identifier: "MmrRule" })
+const Diversity = Schema.Struct({
+  field: text,
+  max: integer,
+  min: integer,
+  from: integer,
+  near_duplicate: Schema.optionalKey(NearDuplicate),
+  mmr: Schema.optionalKey(Mmr)
+}).annotate({ identifier: "DiversityRule" })
+const Redirect = Schema.Struct({ query: text, match, url: Schema.String, priority: integer }).annotate({
+  identifier: "RedirectRule"
+})
+const Suggestion = Schema.Struct({ query: text, match, suggestions: strings }).annotate({
+  identifier: "SuggestionRule"
+})
+const FacetSuggestions = Schema.Struct({ fields: strings, limit: integer }).annotate({
+  identifier: "FacetSuggestionRule"
+})
+const Banner = Schema.Struct({
+  id: Schema.String,
+  query: text,
+  match,
+  filter_contains: text,
+  content: anything,
+  priority: integer
+}).annotate({ identifier: "BannerRule" })
+const Sponsored = Schema.Struct({
+  id: text,
+  query: text,
+  match,
+  filter_by: text,
+  label: text,
+  campaign_id: text,
+  position: Schema.Int,
+  priority: integer
+}).annotate({ identifier: "SponsoredSlot" })
 const Rerank = Schema.Struct({
-  enabled: Schema.optionalKey(Schema.Boolean), model: text, top_k: integer, fields: Schema.optionalKey(strings), timeout_ms: integer, min_hits: integer,
+  enabled: Schema.optionalKey(Schema.Boolean),
+  model: text,
+  top_k: integer,
+  fields: Schema.optionalKey(strings),
+  timeout_ms: integer,
+  min_hits: integer,
   fallback: Schema.optionalKey(Schema.Literals(["engine_order", "error"]))
 }).annotate({ identifier: "RerankRule" })
 
@@ -45,10 +98,20 @@ const fields = {
 }
 /** ISO 8601; absent = open on that side. */
 const window = { starts_at: text, ends_at: text }
-const optional = Object.fromEntries(Object.entries(fields).map(([name, schema]) => [name, Schema.optionalKey(schema)])) as { readonly [K in keyof typeof fields]: Schema.optionalKey<typeof fields[K]> }
+const optional = Object.fromEntries(
+  Object.entries(fields).map(([name, schema]) => [name, Schema.optionalKey(schema)])
+) as { readonly [K in keyof typeof fields]: Schema.optionalKey<(typeof fields)[K]> }
 
-export const SearchRuleSetBody = Schema.Struct({ ...optional, ...window }).annotate({ identifier: "SearchRuleSetBody", description: "The complete set: omitted fields are reset to their defaults." })
-export const SearchRuleSet = Schema.Struct({ ...fields, ...window, collection: Schema.String, updated_at: Schema.Int }).annotate({ identifier: "SearchRuleSet" })
+export const SearchRuleSetBody = Schema.Struct({ ...optional, ...window }).annotate({
+  identifier: "SearchRuleSetBody",
+  description: "The complete set: omitted fields are reset to their defaults."
+})
+export const SearchRuleSet = Schema.Struct({
+  ...fields,
+  ...window,
+  collection: Schema.String,
+  updated_at: Schema.Int
+}).annotate({ identifier: "SearchRuleSet" })
 export const SearchPreviewBody = Schema.Struct({
   rules: Schema.optionalKey(anything),
   search: anything,
@@ -56,4 +119,8 @@ export const SearchPreviewBody = Schema.Struct({
   device: Schema.optionalKey(Schema.Literals(["desktop", "mobile", "tablet"])),
   language: text,
   country: text
-}).annotate({ identifier: "SearchPreviewBody", description: "`rules` is a set as `PUT` takes it, else the stored one acts; `search` holds search parameters; `at` is ISO 8601, now by default." })
+}).annotate({
+  identifier: "SearchPreviewBody",
+  description:
+    "`rules` is a set as `PUT` takes it, else the stored one acts; `search` holds search parameters; `at` is ISO 8601, now by default."
+})

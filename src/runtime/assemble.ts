@@ -1,4 +1,6 @@
-/** What every mode is made of, once somebody has chosen the database, the log, the engine and who runs the processors. */
+/**
+ * What every mode is made of, once somebody has chosen the database, the log, the engine and who runs the processors.
+ */
 import type { PgClient } from "@effect/sql-pg"
 import { Effect, Layer } from "effect"
 import type { SqlClient } from "effect/sql"
@@ -26,12 +28,18 @@ import { layerHousekeeping } from "./housekeeping.ts"
 
 /** What the person who starts the program chooses, whatever the mode. */
 export interface RuntimeOptions {
-  /** Header in which a proxy in front names the visitor's country, lower case. */ readonly countryHeader?: string | undefined
+  /** Header in which a proxy in front names the visitor's country, lower case. */ readonly countryHeader?:
+    | string
+    | undefined
   /** Contract part 7; false when absent. */ readonly allowPrivateAddresses?: boolean
   /** Of organizations, where they share what is counted a second. */ readonly weights?: Weights
-  /** The service's own: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain?: string | undefined
+  /** The service's own: free organizations may list its subdomains as origins of keys. */ readonly serviceDomain?:
+    | string
+    | undefined
   /** Of the embedded event log. */ readonly logSpace?: LogSpaceOptions
-  /** Another engine than the in-process one, which would keep its files under the path. */ readonly engine?: (path: string) => Layer.Layer<Engine>
+  /** Another engine than the in-process one, which would keep its files under the path. */ readonly engine?: (
+    path: string
+  ) => Layer.Layer<Engine>
 }
 
 export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
@@ -48,13 +56,46 @@ export interface Parts<PortsE, SqlE, StreamsE, ConfigurationE> {
 }
 
 /** The ground that rooms stand on, then the rooms (`src/rooms.ts`), then what looks after all of them. */
-export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({ configuration, dedupePath, isAlone, operatorKey, operatorToken, options: { allowPrivateAddresses = false, countryHeader, serviceDomain, weights }, sql, streams, visitorPartitions, ...parts }: Parts<PortsE, SqlE, StreamsE, ConfigurationE>) => {
-  const installation = Layer.succeed(Installation, { countryHeader, serviceDomain, weights, visitorPartitions, isAlone })
-  const ports = Layer.mergeAll(Identifiers.layer, Seal.layer(operatorKey), OperatorAuth.layer(operatorToken), layerOutboundHttp({ allowPrivateAddresses }), parts.ports)
-  const dedupe = Layer.unwrap(Effect.map(Effect.orDie(readFingerprintKey), (key) => DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })))
+export const assemble = <PortsE, SqlE, StreamsE, ConfigurationE>({
+  configuration,
+  dedupePath,
+  isAlone,
+  operatorKey,
+  operatorToken,
+  options: { allowPrivateAddresses = false, countryHeader, serviceDomain, weights },
+  sql,
+  streams,
+  visitorPartitions,
+  ...parts
+}: Parts<PortsE, SqlE, StreamsE, ConfigurationE>) => {
+  const installation = Layer.succeed(Installation, {
+    countryHeader,
+    serviceDomain,
+    weights,
+    visitorPartitions,
+    isAlone
+  })
+  const ports = Layer.mergeAll(
+    Identifiers.layer,
+    Seal.layer(operatorKey),
+    OperatorAuth.layer(operatorToken),
+    layerOutboundHttp({ allowPrivateAddresses }),
+    parts.ports
+  )
+  const dedupe = Layer.unwrap(
+    Effect.map(Effect.orDie(readFingerprintKey), (key) =>
+      DedupeWindow.layerSealed({ key, topic: EVENT_FINGERPRINTS.name, folder: dedupePath })
+    )
+  )
   return Layer.provideMerge(layerHousekeeping(), rooms.layer).pipe(
     Layer.provideMerge(Layer.mergeAll(streams, dedupe, Outbox.layer, configuration, layerLeased({ isAlone }))),
-    Layer.provideMerge(Layer.mergeAll(ports, installation, Layer.sync(RoomFeatures, () => rooms.table("features")))),
+    Layer.provideMerge(
+      Layer.mergeAll(
+        ports,
+        installation,
+        Layer.sync(RoomFeatures, () => rooms.table("features"))
+      )
+    ),
     Layer.provideMerge(Layer.provideMerge(layerMigrations, sql))
   )
 }

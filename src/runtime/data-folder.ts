@@ -12,7 +12,11 @@ export class StartRefused extends Error {
   override readonly name = "StartRefused"
 }
 
-export interface RunningProgram { readonly pid: number; readonly url: string; readonly operator_token: string }
+export interface RunningProgram {
+  readonly pid: number
+  readonly url: string
+  readonly operator_token: string
+}
 
 export interface DataFolder {
   readonly path: string
@@ -70,8 +74,13 @@ const secret = (path: string, name: string, make: () => string): string => {
   return readFileSync(file, "utf8").trim()
 }
 
-/** Secrets that come from outside, where several processes with folders of their own must agree on them. Hex and text. */
-export interface GivenSecrets { readonly operatorKey: string | undefined; readonly operatorToken: string | undefined }
+/**
+ * Secrets that come from outside, where several processes with folders of their own must agree on them. Hex and text.
+ */
+export interface GivenSecrets {
+  readonly operatorKey: string | undefined
+  readonly operatorToken: string | undefined
+}
 
 /** Takes the folder for this process, making it when missing. Throws `StartRefused`. */
 export const openDataFolder = (given: string, dataVersion: number, secrets?: GivenSecrets): DataFolder => {
@@ -85,21 +94,40 @@ export const openDataFolder = (given: string, dataVersion: number, secrets?: Giv
   } catch (error) {
     throw new StartRefused(`The data folder ${path} cannot be written: ${(error as Error).message}.`)
   }
-  if (existsSync(join(path, restoringMark))) throw new StartRefused(`A restore into ${path} was interrupted and what is there is not whole: remove the folder and restore again.`)
+  if (existsSync(join(path, restoringMark)))
+    throw new StartRefused(
+      `A restore into ${path} was interrupted and what is there is not whole: remove the folder and restore again.`
+    )
   const versionFile = join(path, "version.json")
   if (existsSync(versionFile)) {
     const found = (JSON.parse(readFileSync(versionFile, "utf8")) as { readonly data_version: number }).data_version
-    if (found > dataVersion) throw new StartRefused(`The data folder ${path} was written by a newer version of Dowser (data version ${found}, this program knows ${dataVersion}); start that version instead.`)
+    if (found > dataVersion)
+      throw new StartRefused(
+        `The data folder ${path} was written by a newer version of Dowser (data version ${found}, this program knows ${dataVersion}); start that version instead.`
+      )
   }
   const owner = readRunning(path)
-  if (owner !== undefined) throw new StartRefused(`The data folder ${path} is in use by a running Dowser (process ${owner.pid}${owner.url === "" ? "" : `, ${owner.url}`}).`)
+  if (owner !== undefined)
+    throw new StartRefused(
+      `The data folder ${path} is in use by a running Dowser (process ${owner.pid}${owner.url === "" ? "" : `, ${owner.url}`}).`
+    )
   writeWhole(versionFile, JSON.stringify({ data_version: dataVersion }))
-  if (secrets?.operatorKey !== undefined && !/^[0-9a-f]{64}$/i.test(secrets.operatorKey)) throw new StartRefused("DOWSER_OPERATOR_KEY must be 64 hexadecimal digits: the content of another process's operator.key.")
+  if (secrets?.operatorKey !== undefined && !/^[0-9a-f]{64}$/i.test(secrets.operatorKey))
+    throw new StartRefused(
+      "DOWSER_OPERATOR_KEY must be 64 hexadecimal digits: the content of another process's operator.key."
+    )
   // Folders of Postgres are its own user's, which insists on modes itself.
   makePrivate(path, POSTGRES_FOLDERS)
-  const operatorKey = Buffer.from(secrets?.operatorKey ?? secret(path, "operator.key", () => randomBytes(32).toString("hex")), "hex")
+  const operatorKey = Buffer.from(
+    secrets?.operatorKey ?? secret(path, "operator.key", () => randomBytes(32).toString("hex")),
+    "hex"
+  )
   const operatorToken = secrets?.operatorToken ?? secret(path, "operator.token", () => randomBytes(24).toString("hex"))
-  const announce = (url: string) => writeWhole(runningFile(path), JSON.stringify({ pid: process.pid, url, operator_token: operatorToken } satisfies RunningProgram))
+  const announce = (url: string) =>
+    writeWhole(
+      runningFile(path),
+      JSON.stringify({ pid: process.pid, url, operator_token: operatorToken } satisfies RunningProgram)
+    )
   announce("")
   // A restore that took the folder since then goes on; one that takes it from here on sees that somebody is in it.
   if (existsSync(join(path, restoringMark))) {

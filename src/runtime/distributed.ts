@@ -36,25 +36,54 @@ import { engineAbsence, noEngine } from "./no-engine.ts"
 const API_CONNECTIONS_MAX = 8
 /** Of each process that keeps configuration: one listens, one renews, one reads. */
 const CONFIGURATION_CONNECTIONS = 3
-/** Beside one of each partition, all of which may wait while a day of a replay is exchanged: leases, replays and what looks. */
+/**
+ * Beside one of each partition, all of which may wait while a day of a replay is exchanged: leases, replays and what
+ * looks.
+ */
 const STREAM_CONNECTIONS_SPARE = 4
 
 /** A server that cannot be used is one sentence for a person, not a defect. */
-const refusing = (sentence: (error: { readonly message: string }) => string) => <A, E extends { readonly message: string }, R>(layer: Layer.Layer<A, E, R>): Layer.Layer<A, StartRefused, R> =>
-  Layer.catch(layer, (error) => Layer.unwrap(Effect.fail(new StartRefused(sentence(error)))))
+const refusing =
+  (sentence: (error: { readonly message: string }) => string) =>
+  <A, E extends { readonly message: string }, R>(layer: Layer.Layer<A, E, R>): Layer.Layer<A, StartRefused, R> =>
+    Layer.catch(layer, (error) => Layer.unwrap(Effect.fail(new StartRefused(sentence(error)))))
 
-const layerDatabase = (databaseUrl: string, applicationName: string, maxConnections: number): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, StartRefused> =>
+const layerDatabase = (
+  databaseUrl: string,
+  applicationName: string,
+  maxConnections: number
+): Layer.Layer<SqlClient.SqlClient | PgClient.PgClient, StartRefused> =>
   /^postgres(ql)?:\/\//.test(databaseUrl)
-    ? PgClient.layer({ url: Redacted.make(databaseUrl), applicationName, maxConnections }).pipe(refusing(({ message }) => `The database at DATABASE_URL cannot be used: ${message}.`))
-    : Layer.unwrap(Effect.fail(new StartRefused("DATABASE_URL must name a Postgres database: postgres://user:password@host:port/database.")))
+    ? PgClient.layer({ url: Redacted.make(databaseUrl), applicationName, maxConnections }).pipe(
+        refusing(({ message }) => `The database at DATABASE_URL cannot be used: ${message}.`)
+      )
+    : Layer.unwrap(
+        Effect.fail(
+          new StartRefused("DATABASE_URL must name a Postgres database: postgres://user:password@host:port/database.")
+        )
+      )
 
-const layerBrokers = ({ brokers, compression, replication, topicPrefix, visitorPartitions }: DistributedConfig, clientId: string): Layer.Layer<EventLog, StartRefused> => {
-  const addresses = brokers.split(",").map((address) => address.trim()).filter((address) => address !== "")
+const layerBrokers = (
+  { brokers, compression, replication, topicPrefix, visitorPartitions }: DistributedConfig,
+  clientId: string
+): Layer.Layer<EventLog, StartRefused> => {
+  const addresses = brokers
+    .split(",")
+    .map((address) => address.trim())
+    .filter((address) => address !== "")
   const security = kafkaSecurityOf(process.env, (path) => readFileSync(path, "utf8"))
   if (typeof security === "string") return Layer.unwrap(Effect.fail(new StartRefused(security)))
   return addresses.length === 0
     ? Layer.unwrap(Effect.fail(new StartRefused("KAFKA_BROKERS must name brokers: host:port, separated by commas.")))
-    : layerKafka({ security, brokers: addresses, clientId, prefix: topicPrefix, compression, replication, topics: topicSpecs(visitorPartitions) }).pipe(refusing(({ message }) => `The brokers at KAFKA_BROKERS (${brokers}) cannot be used: ${message}`))
+    : layerKafka({
+        security,
+        brokers: addresses,
+        clientId,
+        prefix: topicPrefix,
+        compression,
+        replication,
+        topics: topicSpecs(visitorPartitions)
+      }).pipe(refusing(({ message }) => `The brokers at KAFKA_BROKERS (${brokers}) cannot be used: ${message}`))
 }
 
 /**
@@ -62,32 +91,71 @@ const layerBrokers = ({ brokers, compression, replication, topicPrefix, visitorP
  * key in the database, from which the key does not follow.
  */
 const checkOperatorKey = (operatorKey: Uint8Array) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const mark = createHmac("sha256", operatorKey).update("dowser operator key").digest()
-    yield* Effect.orDie(sql`INSERT INTO stream_settings (name, value) VALUES ('operator_key_mark', decode(${mark.toString("hex")}, 'hex')) ON CONFLICT DO NOTHING`)
-    const [row] = yield* Effect.orDie(sql<{ value: string }>`SELECT encode(value, 'hex') AS value FROM stream_settings WHERE name = 'operator_key_mark'`)
-    if (row?.value !== mark.toString("hex")) return yield* Effect.fail(new StartRefused("This installation is sealed with another operator's key; give its content as DOWSER_OPERATOR_KEY (it is in the first process's data folder, operator.key)."))
+    yield* Effect.orDie(
+      sql`INSERT INTO stream_settings (name, value) VALUES ('operator_key_mark', decode(${mark.toString("hex")}, 'hex')) ON CONFLICT DO NOTHING`
+    )
+    const [row] = yield* Effect.orDie(
+      sql<{ value: string }>`SELECT encode(value, 'hex') AS value FROM stream_settings WHERE name = 'operator_key_mark'`
+    )
+    if (row?.value !== mark.toString("hex"))
+      return yield* Effect.fail(
+        new StartRefused(
+          "This installation is sealed with another operator's key; give its content as DOWSER_OPERATOR_KEY (it is in the first process's data folder, operator.key)."
+        )
+      )
   })
 
 /**
- * True for one process of an installation, once: that one makes the first organization. Should it die before it has, the
- * operator makes one (`dowser org create`).
+ * True for one process of an installation, once: that one makes the first organization. Should it die before it has,
+ * the operator makes one (`dowser org create`).
  */
-export const claimFirstOrganization = Effect.gen(function*() {
+export const claimFirstOrganization = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  return (yield* sql`INSERT INTO stream_settings (name, value) VALUES ('first_organization', '') ON CONFLICT DO NOTHING RETURNING name`).length > 0
+  return (
+    (yield* sql`INSERT INTO stream_settings (name, value) VALUES ('first_organization', '') ON CONFLICT DO NOTHING RETURNING name`)
+      .length > 0
+  )
 }).pipe(Effect.orDie)
 
-/** For processes that remember configuration. Stream processes remember none: a lease of theirs would only be waited for. */
-const layerConfiguration = (config: DistributedConfig) => layerPostgres(layerDatabase(config.databaseUrl, "dowser-configuration", CONFIGURATION_CONNECTIONS))
+/**
+ * For processes that remember configuration. Stream processes remember none: a lease of theirs would only be waited
+ * for.
+ */
+const layerConfiguration = (config: DistributedConfig) =>
+  layerPostgres(layerDatabase(config.databaseUrl, "dowser-configuration", CONFIGURATION_CONNECTIONS))
 
-export const layerDistributed = (folder: DataFolder, config: DistributedConfig, engine: "embedded" | "none", options: RuntimeOptions = {}) => {
+export const layerDistributed = (
+  folder: DataFolder,
+  config: DistributedConfig,
+  engine: "embedded" | "none",
+  options: RuntimeOptions = {}
+) => {
   const { visitorPartitions } = config
-  const chosen: Layer.Layer<Engine> = engine === "none" ? Layer.mergeAll(Layer.succeed(Engine, noEngine), Layer.succeed(EngineAbsence, engineAbsence)) : (options.engine ?? layerEngine)(join(folder.path, "engine"))
+  const chosen: Layer.Layer<Engine> =
+    engine === "none"
+      ? Layer.mergeAll(Layer.succeed(Engine, noEngine), Layer.succeed(EngineAbsence, engineAbsence))
+      : (options.engine ?? layerEngine)(join(folder.path, "engine"))
   const sql = layerDatabase(config.databaseUrl, "dowser", API_CONNECTIONS_MAX)
-  const ports = Layer.mergeAll(chosen, layerBrokers(config, "dowser-api"), Layer.effectDiscard(checkOperatorKey(folder.operatorKey)))
-  return assemble({ sql, ports, streams: layerObserved({ visitorPartitions }), configuration: layerConfiguration(config), options, dedupePath: join(folder.path, "dedupe"), isAlone: false, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
+  const ports = Layer.mergeAll(
+    chosen,
+    layerBrokers(config, "dowser-api"),
+    Layer.effectDiscard(checkOperatorKey(folder.operatorKey))
+  )
+  return assemble({
+    sql,
+    ports,
+    streams: layerObserved({ visitorPartitions }),
+    configuration: layerConfiguration(config),
+    options,
+    dedupePath: join(folder.path, "dedupe"),
+    isAlone: false,
+    visitorPartitions,
+    operatorKey: folder.operatorKey,
+    operatorToken: folder.operatorToken
+  })
 }
 
 export interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease_ms" | "report"> {
@@ -101,22 +169,41 @@ export interface StreamsProcess extends Pick<OwnershipOptions, "member" | "lease
   readonly ready: Effect.Effect<void>
 }
 
-/** Processors alone, until interrupted. Fails with `StartRefused` when a server does not answer or a name is unknown. */
+/**
+ * Processors alone, until interrupted. Fails with `StartRefused` when a server does not answer or a name is unknown.
+ */
 export const runStreamsProcess = ({ config, names, ready, statePath, weights, ...options }: StreamsProcess) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const { visitorPartitions } = config
     const fingerprintKey = yield* Effect.orDie(readFingerprintKey)
     const all = [...makeProcessors(fingerprintKey), makeReplays({ fingerprintKey, visitorPartitions })]
     const unknown = names.find((name) => !all.some((processor) => processor.name === name))
-    if (unknown !== undefined) return yield* Effect.fail(new StartRefused(`There is no processor ${unknown}; there are: ${all.map(({ name }) => name).join(", ")}.`))
+    if (unknown !== undefined)
+      return yield* Effect.fail(
+        new StartRefused(`There is no processor ${unknown}; there are: ${all.map(({ name }) => name).join(", ")}.`)
+      )
     yield* ready
     return yield* runOwned({
-      ...options, visitorPartitions, runner: { weightOf: weightIn(weights) },
+      ...options,
+      visitorPartitions,
+      runner: { weightOf: weightIn(weights) },
       processors: names.length === 0 ? all : all.filter(({ name }) => names.includes(name)),
       openStore: ({ group, partition }) => openStateStore(join(statePath, `${group}-${partition}`)),
-      replays: { board: yield* makeBoard(), sql: yield* SqlClient.SqlClient, openShadowStore: ({ group, partition }) => openStateStore(join(statePath, `shadow-${group}-${partition}`)) }
+      replays: {
+        board: yield* makeBoard(),
+        sql: yield* SqlClient.SqlClient,
+        openShadowStore: ({ group, partition }) => openStateStore(join(statePath, `shadow-${group}-${partition}`))
+      }
     })
   }).pipe(
     Effect.scoped,
-    Effect.provide(Layer.provideMerge(layerBrokers(config, "dowser-streams"), Layer.provideMerge(Layer.mergeAll(layerMigrations, layerOffsetStore, LeaseStore.layerPostgres), layerDatabase(config.databaseUrl, "dowser-streams", config.visitorPartitions + STREAM_CONNECTIONS_SPARE))))
+    Effect.provide(
+      Layer.provideMerge(
+        layerBrokers(config, "dowser-streams"),
+        Layer.provideMerge(
+          Layer.mergeAll(layerMigrations, layerOffsetStore, LeaseStore.layerPostgres),
+          layerDatabase(config.databaseUrl, "dowser-streams", config.visitorPartitions + STREAM_CONNECTIONS_SPARE)
+        )
+      )
+    )
   )

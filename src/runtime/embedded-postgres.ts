@@ -1,10 +1,21 @@
 /**
- * A real Postgres server from npm binaries (`scripts/postgres-server.mjs`) that this process starts itself, in a folder of
- * ours: whom it runs as where this process is root, and whose its files are then.
+ * A real Postgres server from npm binaries (`scripts/postgres-server.mjs`) that this process starts itself, in a folder
+ * of ours: whom it runs as where this process is root, and whose its files are then.
  */
 import { spawnSync } from "node:child_process"
 import { randomBytes } from "node:crypto"
-import { chownSync, existsSync, lchownSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  chownSync,
+  existsSync,
+  lchownSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { dirname, join, resolve } from "node:path"
 import { initialize, nativeFolder, type RunAs, startServer } from "../../scripts/postgres-server.mjs"
 import { letPass } from "./private-files.ts"
@@ -25,7 +36,15 @@ export interface PostgresServer {
 export const runningServer = (folder: string): Omit<PostgresServer, "stop" | "died"> | undefined => {
   try {
     const port = Number(readFileSync(join(folder, "postmaster.pid"), "utf8").split("\n")[3])
-    return Number.isInteger(port) && port > 0 ? { host: "127.0.0.1", port, username: "dowser", password: readFileSync(`${folder}.password`, "utf8").trim(), database: "postgres" } : undefined
+    return Number.isInteger(port) && port > 0
+      ? {
+          host: "127.0.0.1",
+          port,
+          username: "dowser",
+          password: readFileSync(`${folder}.password`, "utf8").trim(),
+          database: "postgres"
+        }
+      : undefined
   } catch (error) {
     if ((error as { readonly code?: string }).code === "ENOENT") return undefined
     throw error
@@ -54,17 +73,22 @@ const chooseRunner = (dataFolder: string, binaries: string): Runner => {
   // A user namespace makes Postgres believe it is nobody, while files stay root's: no copy of 60 MB needed.
   const probe = spawnSync("unshare", ["--user", `--map-user=${nobody}`, `--map-group=${nobody}`, "true"])
   if (probe.status === 0) return { kind: "unshare" }
-  throw new Error("Postgres cannot run as root here: the data folder lies below a folder that other users cannot enter, and user namespaces are off. Choose another --data-dir.")
+  throw new Error(
+    "Postgres cannot run as root here: the data folder lies below a folder that other users cannot enter, and user namespaces are off. Choose another --data-dir."
+  )
 }
 
 const runAs = (runner: Runner): RunAs => ({
-  command: (program, args) => runner.kind === "unshare"
-    ? { file: "unshare", args: ["--user", `--map-user=${nobody}`, `--map-group=${nobody}`, program, ...args] }
-    : { file: program, args: [...args] },
-  identity: runner.kind === "uid" ? { uid: nobody, gid: nobody } : {},
+  command: (program, args) =>
+    runner.kind === "unshare"
+      ? { file: "unshare", args: ["--user", `--map-user=${nobody}`, `--map-group=${nobody}`, program, ...args] }
+      : { file: program, args: [...args] },
+  identity: runner.kind === "uid" ? { uid: nobody, gid: nobody } : {}
 })
 
-const own = (runner: Runner, path: string): void => { if (runner.kind === "uid") chownSync(path, nobody, nobody) }
+const own = (runner: Runner, path: string): void => {
+  if (runner.kind === "uid") chownSync(path, nobody, nobody)
+}
 
 /** A folder that was filled while nobody else could enter it, by a server that only believed to be another user. */
 const ownAll = (folder: string): void => {
@@ -95,13 +119,15 @@ export const ownPassword = (folder: string): string => {
 
 /**
  * Starts the server over `folder` (made when missing). First start about 1 s, later ones 0.1-0.6 s; after a kill -9 it
- * recovers by itself. Rejects with one sentence that a person can act on. `at`: the port, for whoever knows the server by it; else a free one.
+ * recovers by itself. Rejects with one sentence that a person can act on. `at`: the port, for whoever knows the server
+ * by it; else a free one.
  */
 export const startEmbeddedPostgres = async (folder: string, at?: number): Promise<PostgresServer> => {
   mkdirSync(dirname(folder), { recursive: true, mode: 0o700 })
   const above = dirname(resolve(folder))
   // A private folder of root's own; one that everybody may enter is not ours to close.
-  if (process.getuid?.() === 0 && statSync(above).uid === 0 && (statSync(above).mode & 0o077) === 0) letPass(above, nobody)
+  if (process.getuid?.() === 0 && statSync(above).uid === 0 && (statSync(above).mode & 0o077) === 0)
+    letPass(above, nobody)
   const runner = chooseRunner(folder, nativeFolder())
   if (runner.kind === "uid" && existsSync(folder) && statSync(folder).uid !== nobody) ownAll(folder)
   const isNew = !existsSync(folder) || readdirSync(folder).length === 0

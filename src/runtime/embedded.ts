@@ -1,4 +1,6 @@
-/** Everything in one process on one machine: embedded Postgres, the embedded log, the in-process engine, all processors. */
+/**
+ * Everything in one process on one machine: embedded Postgres, the embedded log, the in-process engine, all processors.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { Effect, Layer, Redacted } from "effect"
 import { join } from "node:path"
@@ -18,40 +20,82 @@ import { superviseEngine } from "./supervised-engine.ts"
 
 export const layerSql = (server: Omit<PostgresServer, "stop" | "died">) =>
   PgClient.layer({
-    host: server.host, port: server.port, username: server.username, password: Redacted.make(server.password), database: server.database,
-    maxConnections: 8, applicationName: "dowser"
+    host: server.host,
+    port: server.port,
+    username: server.username,
+    password: Redacted.make(server.password),
+    database: server.database,
+    maxConnections: 8,
+    applicationName: "dowser"
   })
 
 /** Collections open on first use within this budget and close again, least recently used first. */
 const engineMemoryBytes = 2 * 1024 ** 3
 
 /** Writes, merges and snapshots in a thread of their own; searches read shared segments on this one. */
-export const layerEngine = (path: string) => Layer.unwrap(Effect.gen(function*() {
-  const services = yield* Effect.context<never>()
-  const log = (line: Effect.Effect<void>) => Effect.runSyncWith(services)(line)
-  const supervised = yield* Effect.acquireRelease(
-    Effect.promise(() => superviseEngine({
-      open: () => openEngine({ path, worker: true, memoryBudgetBytes: engineMemoryBytes }),
-      onLost: (message) => log(Effect.logError(`The engine's writer was lost and is opened again: ${message}`))
-    })),
-    (engine) => Effect.promise(() => engine.close())
+export const layerEngine = (path: string) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      const services = yield* Effect.context<never>()
+      const log = (line: Effect.Effect<void>) => Effect.runSyncWith(services)(line)
+      const supervised = yield* Effect.acquireRelease(
+        Effect.promise(() =>
+          superviseEngine({
+            open: () => openEngine({ path, worker: true, memoryBudgetBytes: engineMemoryBytes }),
+            onLost: (message) => log(Effect.logError(`The engine's writer was lost and is opened again: ${message}`))
+          })
+        ),
+        (engine) => Effect.promise(() => engine.close())
+      )
+      return layerGuarded(supervised, {
+        onChange: (circuit, state) => log(Effect.logWarning(`The engine's circuit for ${circuit} is ${state}`))
+      })
+    })
   )
-  return layerGuarded(supervised, { onChange: (circuit, state) => log(Effect.logWarning(`The engine's circuit for ${circuit} is ${state}`)) })
-}))
 /** An engine with its circuit breakers, and their states for the status. */
 export const layerGuarded = (engine: SearchEngine, options: GuardOptions = {}): Layer.Layer<Engine> => {
   const guarded = guardEngine(engine, options)
-  return Layer.mergeAll(Layer.succeed(Engine, guarded), Layer.succeed(CurrentCircuits, guarded.circuits), Layer.succeed(CurrentRemovals, guarded.removals))
+  return Layer.mergeAll(
+    Layer.succeed(Engine, guarded),
+    Layer.succeed(CurrentCircuits, guarded.circuits),
+    Layer.succeed(CurrentRemovals, guarded.removals)
+  )
 }
 
-export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) => Layer.unwrap(Effect.gen(function*() {
-  // The server lives as long as the layer's scope; it is stopped after everything that talks to it.
-  const server = yield* Effect.acquireRelease(Effect.promise(() => startPostgres(join(folder.path, "postgres"))), (running) => Effect.promise(running.stop))
-  const visitorPartitions = VISITOR_PARTITIONS_EMBEDDED
-  const logPath = join(folder.path, "log")
-  const { database, host, password, port, username } = server
+export const layerEmbedded = (folder: DataFolder, options: RuntimeOptions = {}) =>
+  Layer.unwrap(
+    Effect.gen(function* () {
+      // The server lives as long as the layer's scope; it is stopped after everything that talks to it.
+      const server = yield* Effect.acquireRelease(
+        Effect.promise(() => startPostgres(join(folder.path, "postgres"))),
+        (running) => Effect.promise(running.stop)
+      )
+      const visitorPartitions = VISITOR_PARTITIONS_EMBEDDED
+      const logPath = join(folder.path, "log")
+      const { database, host, password, port, username } = server
 
-  const ports = Layer.mergeAll((options.engine ?? layerEngine)(join(folder.path, "engine")), layerEmbeddedLog({ path: logPath, space: { ...options.logSpace, isAlwaysTaken: isDeadLetters } }))
-  const streams = StreamWorker.layer({ logPath, statePath: join(folder.path, "streams"), sql: { host, port, username, password, database }, visitorPartitions, ...(options.weights === undefined ? {} : { weights: options.weights }) })
-  return assemble({ sql: layerSql(server), ports, streams, configuration: Configuration.layerEmbedded, options, dedupePath: join(folder.path, "dedupe"), isAlone: true, visitorPartitions, operatorKey: folder.operatorKey, operatorToken: folder.operatorToken })
-}))
+      const ports = Layer.mergeAll(
+        (options.engine ?? layerEngine)(join(folder.path, "engine")),
+        layerEmbeddedLog({ path: logPath, space: { ...options.logSpace, isAlwaysTaken: isDeadLetters } })
+      )
+      const streams = StreamWorker.layer({
+        logPath,
+        statePath: join(folder.path, "streams"),
+        sql: { host, port, username, password, database },
+        visitorPartitions,
+        ...(options.weights === undefined ? {} : { weights: options.weights })
+      })
+      return assemble({
+        sql: layerSql(server),
+        ports,
+        streams,
+        configuration: Configuration.layerEmbedded,
+        options,
+        dedupePath: join(folder.path, "dedupe"),
+        isAlone: true,
+        visitorPartitions,
+        operatorKey: folder.operatorKey,
+        operatorToken: folder.operatorToken
+      })
+    })
+  )

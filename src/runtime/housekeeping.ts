@@ -21,10 +21,13 @@ export interface HousekeepingOptions {
 }
 
 /** Counters are of no room. */
-const expiries: ReadonlyArray<Expiry> = [...rooms.all.flatMap(({ expiries = [] }) => expiries), (rowsMax) => expireCounters(rowsMax)]
+const expiries: ReadonlyArray<Expiry> = [
+  ...rooms.all.flatMap(({ expiries = [] }) => expiries),
+  (rowsMax) => expireCounters(rowsMax)
+]
 
 /** One sweep: every table until a statement finds nothing more; answers the rows removed. */
-export const sweep = Effect.fnUntraced(function*(rowsMax: number) {
+export const sweep = Effect.fnUntraced(function* (rowsMax: number) {
   let removed = 0
   for (const expire of expiries) {
     for (let found = yield* expire(rowsMax); found > 0; found = yield* expire(rowsMax)) {
@@ -36,11 +39,22 @@ export const sweep = Effect.fnUntraced(function*(rowsMax: number) {
 })
 
 /** Sweeps as long as the layer lives. */
-export const layerHousekeeping = ({ firstAfter_ms = FIRST_AFTER_MS, rowsMax = ROWS_MAX }: HousekeepingOptions = {}): Layer.Layer<never, never, SqlClient.SqlClient> =>
-  Layer.effectDiscard(Effect.forkScoped(Effect.andThen(
-    Effect.sleep(firstAfter_ms),
-    Effect.forever(Effect.andThen(
-      Effect.catch(sweep(rowsMax), (error) => Effect.logError("Old rows could not be removed; tried again in an hour", error)),
-      Effect.sleep(EVERY_MS)
-    ))
-  )))
+export const layerHousekeeping = ({
+  firstAfter_ms = FIRST_AFTER_MS,
+  rowsMax = ROWS_MAX
+}: HousekeepingOptions = {}): Layer.Layer<never, never, SqlClient.SqlClient> =>
+  Layer.effectDiscard(
+    Effect.forkScoped(
+      Effect.andThen(
+        Effect.sleep(firstAfter_ms),
+        Effect.forever(
+          Effect.andThen(
+            Effect.catch(sweep(rowsMax), (error) =>
+              Effect.logError("Old rows could not be removed; tried again in an hour", error)
+            ),
+            Effect.sleep(EVERY_MS)
+          )
+        )
+      )
+    )
+  )

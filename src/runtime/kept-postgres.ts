@@ -1,12 +1,15 @@
 /**
- * Postgres as a user of its own, started by the launcher that is root (`scripts/kept-postgres.mjs`): asked for here, once the
- * data folder is known to be in order and ours. Rejects with one sentence that a person can act on.
+ * Postgres as a user of its own, started by the launcher that is root (`scripts/kept-postgres.mjs`): asked for here,
+ * once the data folder is known to be in order and ours. Rejects with one sentence that a person can act on.
  */
 import { chmodSync } from "node:fs"
 import { dirname } from "node:path"
 import { ownPassword, type PostgresServer, startEmbeddedPostgres } from "./embedded-postgres.ts"
 
-type FromLauncher = { readonly kind: "started"; readonly port: number } | { readonly kind: "refused"; readonly message: string } | { readonly kind: "stopped" }
+type FromLauncher =
+  | { readonly kind: "started"; readonly port: number }
+  | { readonly kind: "refused"; readonly message: string }
+  | { readonly kind: "stopped" }
 /** What a process has that was started with a channel; Deno's types leave it out. */
 interface Channelled {
   readonly connected?: boolean
@@ -18,30 +21,42 @@ interface Channelled {
 const launcher = process as unknown as Channelled
 
 /** Undefined where the launcher is gone, and Postgres with it. */
-const ask = (message: unknown): Promise<FromLauncher | undefined> => new Promise((settle) => {
-  if (launcher.connected !== true) return settle(undefined)
-  const done = (answer?: FromLauncher): void => {
-    launcher.off("message", done)
-    launcher.off("disconnect", gone)
-    // Waiting for nothing, the channel must not keep the program alive.
-    launcher.channel?.unref?.()
-    settle(answer)
-  }
-  const gone = (): void => done()
-  launcher.channel?.ref?.()
-  launcher.once("message", done)
-  launcher.once("disconnect", gone)
-  launcher.send!(message)
-})
+const ask = (message: unknown): Promise<FromLauncher | undefined> =>
+  new Promise((settle) => {
+    if (launcher.connected !== true) return settle(undefined)
+    const done = (answer?: FromLauncher): void => {
+      launcher.off("message", done)
+      launcher.off("disconnect", gone)
+      // Waiting for nothing, the channel must not keep the program alive.
+      launcher.channel?.unref?.()
+      settle(answer)
+    }
+    const gone = (): void => done()
+    launcher.channel?.ref?.()
+    launcher.once("message", done)
+    launcher.once("disconnect", gone)
+    launcher.send!(message)
+  })
 
 const startKeptPostgres = async (folder: string): Promise<PostgresServer> => {
   const password = ownPassword(folder)
   // Its user passes through, by the group that the launcher gave the folder, and sees nothing.
   chmodSync(dirname(folder), 0o710)
   const answer = await ask({ kind: "postgres", password })
-  if (answer?.kind !== "started") throw new Error(answer?.kind === "refused" ? answer.message : "The launcher did not start Postgres.")
-  const stop = async (): Promise<void> => { await ask({ kind: "stop" }) }
-  return { host: "127.0.0.1", port: answer.port, username: "dowser", password, database: "postgres", stop, died: new Promise(() => {}) }
+  if (answer?.kind !== "started")
+    throw new Error(answer?.kind === "refused" ? answer.message : "The launcher did not start Postgres.")
+  const stop = async (): Promise<void> => {
+    await ask({ kind: "stop" })
+  }
+  return {
+    host: "127.0.0.1",
+    port: answer.port,
+    username: "dowser",
+    password,
+    database: "postgres",
+    stop,
+    died: new Promise(() => {})
+  }
 }
 
 /** By the launcher where it offers to, else by this process. */

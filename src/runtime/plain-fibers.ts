@@ -1,14 +1,15 @@
 /**
  * Imported first by every entry, before anything of `effect`: fibers without an asynchronous context of Node's.
  *
- * Effect makes an `AsyncResource` at every step at which a fiber waits, so that `AsyncLocalStorage` reaches across it. In
- * Deno 2.9 each of them keeps the one in which it was made: a fiber that lives as long as the program keeps 460 bytes of every
- * step it ever waited for. Nothing here uses that storage, and without it a step costs a third. Effect asks for the class
- * once, while it loads, and does without where there is none.
+ * Effect makes an `AsyncResource` at every step at which a fiber waits, so that `AsyncLocalStorage` reaches across it.
+ * In Deno 2.9 each of them keeps the one in which it was made: a fiber that lives as long as the program keeps 460
+ * bytes of every step it ever waited for. Nothing here uses that storage, and without it a step costs a third. Effect
+ * asks for the class once, while it loads, and does without where there is none.
  */
 const { process } = globalThis
 const getBuiltinModule = process.getBuiltinModule
-process.getBuiltinModule = ((name: string) => name === "node:async_hooks" ? undefined : getBuiltinModule(name)) as typeof getBuiltinModule
+process.getBuiltinModule = ((name: string) =>
+  name === "node:async_hooks" ? undefined : getBuiltinModule(name)) as typeof getBuiltinModule
 try {
   await import("effect")
 } finally {

@@ -1,7 +1,7 @@
 /**
- * What this program writes is nobody else's: documents, events, keys. From here on whatever it and its children make has no
- * bits for group and others; what an older version made is corrected when its folder is taken. Only what a person asks for
- * as a file of their own (`export`) keeps the person's mode.
+ * What this program writes is nobody else's: documents, events, keys. From here on whatever it and its children make
+ * has no bits for group and others; what an older version made is corrected when its folder is taken. Only what a
+ * person asks for as a file of their own (`export`) keeps the person's mode.
  */
 import { chmodSync, chownSync, lstatSync, readdirSync } from "node:fs"
 import { join } from "node:path"
@@ -10,12 +10,17 @@ let ofUser: number | undefined
 /** Idempotent. Answers the mask that the person who started us has. */
 export const keepPrivate = (): number => {
   const before = process.umask(0o077)
-  return ofUser ??= before
+  return (ofUser ??= before)
 }
 
 const OTHERS = 0o077
-const withoutOthers = (path: string, mode: number): void => { if ((mode & OTHERS) !== 0) chmodSync(path, mode & 0o700) }
-/** Corrects a folder and what is below it; links are left alone. `skipped`: names in the folder that belong to another user. */
+const withoutOthers = (path: string, mode: number): void => {
+  if ((mode & OTHERS) !== 0) chmodSync(path, mode & 0o700)
+}
+/**
+ * Corrects a folder and what is below it; links are left alone. `skipped`: names in the folder that belong to another
+ * user.
+ */
 export const makePrivate = (folder: string, skipped: ReadonlySet<string> = new Set()): void => {
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     if (skipped.has(entry.name) || entry.isSymbolicLink()) continue
@@ -26,7 +31,10 @@ export const makePrivate = (folder: string, skipped: ReadonlySet<string> = new S
   withoutOthers(folder, lstatSync(folder).mode)
 }
 
-/** Lets one group pass through a folder, without seeing what is in it: where root runs the program and Postgres is another user below it. */
+/**
+ * Lets one group pass through a folder, without seeing what is in it: where root runs the program and Postgres is
+ * another user below it.
+ */
 export const letPass = (folder: string, gid: number): void => {
   chownSync(folder, lstatSync(folder).uid, gid)
   chmodSync(folder, 0o710)

@@ -1,7 +1,7 @@
 /**
- * The in-process engine, opened again when its writer is lost. Searches go on over the old reader until the new engine is
- * open; writes answer that the engine is unavailable meanwhile, and nothing acknowledged is lost, because the writer only
- * acknowledges what is on disk.
+ * The in-process engine, opened again when its writer is lost. Searches go on over the old reader until the new engine
+ * is open; writes answer that the engine is unavailable meanwhile, and nothing acknowledged is lost, because the writer
+ * only acknowledges what is on disk.
  */
 import type { Awaitable, EngineError, Result, SearchEngine } from "../../engine-sdk/src/mod.ts"
 import { delegatingEngine } from "../ports/delegating-engine.ts"
@@ -18,7 +18,11 @@ const checkEveryDefault_ms = 500
 const backoffMax_ms = 10_000
 
 /** Rejects when the first opening fails; later failures are reported and tried again with growing pauses. */
-export const superviseEngine = async ({ checkEvery_ms = checkEveryDefault_ms, onLost, open }: SupervisionOptions): Promise<SearchEngine> => {
+export const superviseEngine = async ({
+  checkEvery_ms = checkEveryDefault_ms,
+  onLost,
+  open
+}: SupervisionOptions): Promise<SearchEngine> => {
   let current = await open()
   let isClosed = false
   let reopening: Promise<void> | undefined
@@ -30,11 +34,14 @@ export const superviseEngine = async ({ checkEvery_ms = checkEveryDefault_ms, on
     for (let pause_ms = 100; !isClosed; pause_ms = Math.min(backoffMax_ms, 2 * pause_ms)) {
       const old = current
       try {
-        // A writer that was given up may still be alive: what it acknowledged after the new one had read the folder, nobody
-        // would find. The old reader answers until the new one stands, which is told everything before it is asked anything.
+        // A writer that was given up may still be alive: what it acknowledged after the new one had read the folder,
+        // nobody would find. The old reader answers until the new one stands, which is told everything before it is
+        // asked anything.
         await old.stopWriting?.()
         const next = await open()
-        try { for (const tell of dictionaries.values()) await tell(next) } catch (error) {
+        try {
+          for (const tell of dictionaries.values()) await tell(next)
+        } catch (error) {
           await next.close()
           throw error
         }
@@ -51,7 +58,9 @@ export const superviseEngine = async ({ checkEvery_ms = checkEveryDefault_ms, on
     if (isClosed || reopening !== undefined) return
     const health = current.health() as Awaitable<Result<unknown, EngineError>>
     if (health instanceof Promise || health.ok) return
-    reopening = reopen(health.error.message).finally(() => { reopening = undefined })
+    reopening = reopen(health.error.message).finally(() => {
+      reopening = undefined
+    })
   }
   const timer = setInterval(check, checkEvery_ms)
   timer.unref()

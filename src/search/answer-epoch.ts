@@ -1,27 +1,35 @@
 /**
  * What a kept answer is asked to be of, beside its request: answers of before something was taken away (documents, a
- * collection, the target of an alias, a person) are never given again. A process that searches has the engine itself, so it
- * hears of every removal; aliases come by `Configuration`, before their write is answered.
+ * collection, the target of an alias, a person) are never given again. A process that searches has the engine itself,
+ * so it hears of every removal; aliases come by `Configuration`, before their write is answered.
  */
 import { Effect } from "effect"
 import { resourceOf } from "../catalog/resources.ts"
 import { Configuration } from "../configuration/configuration.ts"
 import { CurrentRemovals } from "../ports/engine.ts"
 
-export const makeAnswerEpoch = Effect.gen(function*() {
+export const makeAnswerEpoch = Effect.gen(function* () {
   const configuration = yield* Configuration
   const removals = yield* CurrentRemovals
   const changes = new Map<string, number>()
   let all = 0
-  const forget = (organizationId: string): void => { changes.set(organizationId, (changes.get(organizationId) ?? 0) + 1) }
-  yield* configuration.keep("engine_resource", (subjects) => Effect.sync(() => {
-    if (subjects === "all") all++
-    else for (const { id, organizationId } of subjects) if (resourceOf(id)[0] === "alias") forget(organizationId)
-  }))
+  const forget = (organizationId: string): void => {
+    changes.set(organizationId, (changes.get(organizationId) ?? 0) + 1)
+  }
+  yield* configuration.keep("engine_resource", (subjects) =>
+    Effect.sync(() => {
+      if (subjects === "all") all++
+      else for (const { id, organizationId } of subjects) if (resourceOf(id)[0] === "alias") forget(organizationId)
+    })
+  )
   return {
     /** Every answer of the organization until now is of the past. */
     forget,
     /** Differs after each removal. O(1). */
-    of: (organizationId: string): readonly [number, number, number] => [all, changes.get(organizationId) ?? 0, removals(organizationId)]
+    of: (organizationId: string): readonly [number, number, number] => [
+      all,
+      changes.get(organizationId) ?? 0,
+      removals(organizationId)
+    ]
   }
 })

@@ -1,27 +1,118 @@
-/** Search and multi-search (spec part 4): reachable with a search key, forwarded to the engine after the control plane's part. */
+/**
+ * Search and multi-search (spec part 4): reachable with a search key, forwarded to the engine after the control plane's
+ * part.
+ */
 import { Schema } from "effect"
 import { operation } from "../wire/operation.ts"
 import { described } from "./examples.ts"
 
 const anything = Schema.Record(Schema.String, Schema.Unknown)
 
-/** Spec part 4, "Search parameters": every name, as text; what each means is the engine's or the control plane's matter. */
+/**
+ * Spec part 4, "Search parameters": every name, as text; what each means is the engine's or the control plane's matter.
+ */
 export const searchParameterNames = [
-  "q", "query_rewrite", "refinements", "search_policy", "x_user_id", "x_anonymous_id", "x_surface", "rerank_model", "query_by", "nl_model_id", "query_by_weights", "ranking", "text_match_type",
-  "prefix", "infix", "filter_by", "sort_by", "facet_by", "facet_query", "num_typos", "group_by", "include_fields", "exclude_fields", "highlight_full_fields", "highlight_start_tag",
-  "highlight_end_tag", "highlight_fields", "synonym_sets", "drop_tokens_mode", "pinned_hits", "hidden_hits", "curation_tags", "split_join_tokens", "preset", "profile", "sort",
-  "vector_query", "facet_strategy", "stopwords", "facet_return_parent", "voice_query", "conversation_model_id", "conversation_id",
-  "x_personalization_strength", "rerank_top_k", "nl_query_prompt_cache_ttl", "max_extra_prefix", "max_extra_suffix", "max_filter_by_candidates", "max_facet_values", "facet_query_num_typos",
-  "page", "per_page", "limit", "offset", "group_limit", "highlight_affix_num_tokens", "snippet_threshold", "drop_tokens_threshold", "typo_tokens_threshold", "synonym_num_typos",
-  "max_candidates", "search_cutoff_ms", "cache_ttl", "min_len_1typo", "min_len_2typo", "remote_embedding_timeout_ms", "remote_embedding_num_tries",
-  "debug", "rerank", "validate_field_names", "nl_query", "nl_query_debug", "group_missing_values", "enable_highlight_v1", "enable_analytics", "enable_typos_for_alpha_numerical_tokens",
-  "enable_typos_for_numerical_tokens", "filter_curated_hits", "enable_synonyms", "synonym_prefix", "pre_segmented_query", "enable_curations", "prioritize_exact_match",
-  "prioritize_token_position", "prioritize_num_matching_fields", "exhaustive_search", "use_cache", "conversation", "conversation_stream",
-  "x_device", "x_language", "x_country"
+  "q",
+  "query_rewrite",
+  "refinements",
+  "search_policy",
+  "x_user_id",
+  "x_anonymous_id",
+  "x_surface",
+  "rerank_model",
+  "query_by",
+  "nl_model_id",
+  "query_by_weights",
+  "ranking",
+  "text_match_type",
+  "prefix",
+  "infix",
+  "filter_by",
+  "sort_by",
+  "facet_by",
+  "facet_query",
+  "num_typos",
+  "group_by",
+  "include_fields",
+  "exclude_fields",
+  "highlight_full_fields",
+  "highlight_start_tag",
+  "highlight_end_tag",
+  "highlight_fields",
+  "synonym_sets",
+  "drop_tokens_mode",
+  "pinned_hits",
+  "hidden_hits",
+  "curation_tags",
+  "split_join_tokens",
+  "preset",
+  "profile",
+  "sort",
+  "vector_query",
+  "facet_strategy",
+  "stopwords",
+  "facet_return_parent",
+  "voice_query",
+  "conversation_model_id",
+  "conversation_id",
+  "x_personalization_strength",
+  "rerank_top_k",
+  "nl_query_prompt_cache_ttl",
+  "max_extra_prefix",
+  "max_extra_suffix",
+  "max_filter_by_candidates",
+  "max_facet_values",
+  "facet_query_num_typos",
+  "page",
+  "per_page",
+  "limit",
+  "offset",
+  "group_limit",
+  "highlight_affix_num_tokens",
+  "snippet_threshold",
+  "drop_tokens_threshold",
+  "typo_tokens_threshold",
+  "synonym_num_typos",
+  "max_candidates",
+  "search_cutoff_ms",
+  "cache_ttl",
+  "min_len_1typo",
+  "min_len_2typo",
+  "remote_embedding_timeout_ms",
+  "remote_embedding_num_tries",
+  "debug",
+  "rerank",
+  "validate_field_names",
+  "nl_query",
+  "nl_query_debug",
+  "group_missing_values",
+  "enable_highlight_v1",
+  "enable_analytics",
+  "enable_typos_for_alpha_numerical_tokens",
+  "enable_typos_for_numerical_tokens",
+  "filter_curated_hits",
+  "enable_synonyms",
+  "synonym_prefix",
+  "pre_segmented_query",
+  "enable_curations",
+  "prioritize_exact_match",
+  "prioritize_token_position",
+  "prioritize_num_matching_fields",
+  "exhaustive_search",
+  "use_cache",
+  "conversation",
+  "conversation_stream",
+  "x_device",
+  "x_language",
+  "x_country"
 ] as const
 
-export const SearchParameters = Schema.Struct(Object.fromEntries(searchParameterNames.map((name) => [name, Schema.optionalKey(Schema.String)])) as Record<typeof searchParameterNames[number], Schema.optionalKey<Schema.String>>)
-  .annotate({ identifier: "SearchParameters" })
+export const SearchParameters = Schema.Struct(
+  Object.fromEntries(searchParameterNames.map((name) => [name, Schema.optionalKey(Schema.String)])) as Record<
+    (typeof searchParameterNames)[number],
+    Schema.optionalKey<Schema.String>
+  >
+).annotate({ identifier: "SearchParameters" })
 
 const Hit = Schema.Struct({
   document: anything,
@@ -31,7 +122,9 @@ const Hit = Schema.Struct({
   text_match_info: Schema.optionalKey(anything),
   curated: Schema.optionalKey(Schema.Boolean),
   pinned: Schema.optionalKey(Schema.Boolean),
-  sponsored: Schema.optionalKey(Schema.Struct({ label: Schema.String, campaign_id: Schema.String }).annotate({ identifier: "SponsoredHit" })),
+  sponsored: Schema.optionalKey(
+    Schema.Struct({ label: Schema.String, campaign_id: Schema.String }).annotate({ identifier: "SponsoredHit" })
+  ),
   geo_distance_meters: Schema.optionalKey(anything),
   distance_m: Schema.optionalKey(Schema.Number.annotate({ description: "Of a geo-search." })),
   vector_distance: Schema.optionalKey(Schema.Number),
@@ -40,13 +133,28 @@ const Hit = Schema.Struct({
 const FacetCounts = Schema.Struct({
   field_name: Schema.String,
   sampled: Schema.Boolean,
-  counts: Schema.Array(Schema.Struct({ value: Schema.String, highlighted: Schema.String, count: Schema.Int, parent: Schema.optionalKey(Schema.Unknown) }).annotate({ identifier: "FacetCount" })),
+  counts: Schema.Array(
+    Schema.Struct({
+      value: Schema.String,
+      highlighted: Schema.String,
+      count: Schema.Int,
+      parent: Schema.optionalKey(Schema.Unknown)
+    }).annotate({ identifier: "FacetCount" })
+  ),
   stats: anything
 }).annotate({ identifier: "FacetCounts" })
-const Correction = Schema.NullOr(Schema.Struct({ q: Schema.String, type: Schema.Literals(["typo", "layout", "translit", "split"]) }).annotate({ identifier: "Correction" }))
+const Correction = Schema.NullOr(
+  Schema.Struct({ q: Schema.String, type: Schema.Literals(["typo", "layout", "translit", "split"]) }).annotate({
+    identifier: "Correction"
+  })
+)
 
 const Refinement = Schema.Struct({
-  type: Schema.Literals(["query", "facet"]), label: Schema.String, q: Schema.optionalKey(Schema.String), filter_by: Schema.optionalKey(Schema.String), count: Schema.Int
+  type: Schema.Literals(["query", "facet"]),
+  label: Schema.String,
+  q: Schema.optionalKey(Schema.String),
+  filter_by: Schema.optionalKey(Schema.String),
+  count: Schema.Int
 }).annotate({ identifier: "Refinement", description: "Absent with `refinements=off`." })
 
 export const SearchResponse = Schema.Struct({
@@ -56,7 +164,15 @@ export const SearchResponse = Schema.Struct({
   page: Schema.optionalKey(Schema.Int),
   offset: Schema.optionalKey(Schema.Int),
   hits: Schema.optionalKey(Schema.Array(Hit)),
-  grouped_hits: Schema.optionalKey(Schema.Array(Schema.Struct({ group_key: Schema.Array(Schema.Unknown), found: Schema.optionalKey(Schema.Int), hits: Schema.Array(Hit) }).annotate({ identifier: "GroupedHits" }))),
+  grouped_hits: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        group_key: Schema.Array(Schema.Unknown),
+        found: Schema.optionalKey(Schema.Int),
+        hits: Schema.Array(Hit)
+      }).annotate({ identifier: "GroupedHits" })
+    )
+  ),
   facet_counts: Schema.optionalKey(Schema.Array(FacetCounts)),
   search_cutoff: Schema.Boolean,
   search_time_ms: Schema.optionalKey(Schema.Int),
@@ -67,20 +183,56 @@ export const SearchResponse = Schema.Struct({
   correction: Schema.optionalKey(Correction),
   refinements: Schema.optionalKey(Schema.Array(Refinement)),
   redirect: Schema.optionalKey(Schema.Struct({ url: Schema.String }).annotate({ identifier: "SearchRedirect" })),
-  banners: Schema.optionalKey(Schema.Array(Schema.Struct({ id: Schema.String, content: anything }).annotate({ identifier: "SearchBanner" }))),
+  banners: Schema.optionalKey(
+    Schema.Array(Schema.Struct({ id: Schema.String, content: anything }).annotate({ identifier: "SearchBanner" }))
+  ),
   suggestions: Schema.optionalKey(Schema.Array(Schema.String)),
-  facet_suggestions: Schema.optionalKey(Schema.Array(Schema.Struct({ field: Schema.String, values: Schema.Array(Schema.Struct({ value: Schema.String, count: Schema.Int }).annotate({ identifier: "FacetSuggestionValue" })) }).annotate({ identifier: "FacetSuggestion" }))),
-  explain: Schema.optionalKey(anything.annotate({ description: "With `debug` and a full key: rules that fired, what was sent to the engine, scores and moves of hits, microseconds of each stage." }))
+  facet_suggestions: Schema.optionalKey(
+    Schema.Array(
+      Schema.Struct({
+        field: Schema.String,
+        values: Schema.Array(
+          Schema.Struct({ value: Schema.String, count: Schema.Int }).annotate({ identifier: "FacetSuggestionValue" })
+        )
+      }).annotate({ identifier: "FacetSuggestion" })
+    )
+  ),
+  explain: Schema.optionalKey(
+    anything.annotate({
+      description:
+        "With `debug` and a full key: rules that fired, what was sent to the engine, scores and moves of hits, microseconds of each stage."
+    })
+  )
 }).annotate({ identifier: "SearchResponse" })
 
 const at = { plane: "engine", scope: "search", payloadIsChecked: false, group: "search" } as const
 export const searchCollection = operation({
-  ...at, ...described.searchCollection, id: "searchCollection", summary: "Search a collection", method: "GET", path: "/v1/collections/:collectionName/documents/search", query: SearchParameters, success: SearchResponse, errors: [404, 502, 503]
+  ...at,
+  ...described.searchCollection,
+  id: "searchCollection",
+  summary: "Search a collection",
+  method: "GET",
+  path: "/v1/collections/:collectionName/documents/search",
+  query: SearchParameters,
+  success: SearchResponse,
+  errors: [404, 502, 503]
 })
 export const multiSearch = operation({
-  ...at, ...described.multiSearch, id: "multiSearch", summary: "Several searches in one request, side by side or merged (union)", method: "POST", path: "/v1/multi_search",
+  ...at,
+  ...described.multiSearch,
+  id: "multiSearch",
+  summary: "Several searches in one request, side by side or merged (union)",
+  method: "POST",
+  path: "/v1/multi_search",
   query: SearchParameters,
-  payload: Schema.Struct({ searches: Schema.Array(anything), union: Schema.optionalKey(Schema.Boolean), remove_duplicates: Schema.optionalKey(Schema.Boolean) }).annotate({ identifier: "MultiSearchBody" }),
-  success: Schema.Unknown.annotate({ identifier: "MultiSearchResponse", description: "`{results: [SearchResponse | {code, error}]}`, or one merged answer with `union`." }),
+  payload: Schema.Struct({
+    searches: Schema.Array(anything),
+    union: Schema.optionalKey(Schema.Boolean),
+    remove_duplicates: Schema.optionalKey(Schema.Boolean)
+  }).annotate({ identifier: "MultiSearchBody" }),
+  success: Schema.Unknown.annotate({
+    identifier: "MultiSearchResponse",
+    description: "`{results: [SearchResponse | {code, error}]}`, or one merged answer with `union`."
+  }),
   errors: [404, 502, 503]
 })

@@ -3,11 +3,31 @@ import type { Described } from "../wire/operation.ts"
 
 export const described = {
   searchCollection: {
-    description: "Searches a collection or an alias: typing errors are forgiven, and rules, synonyms, filters, facets and sorts apply. It counts as one search unit of the month (429 with `resets_at` when they are used up). `search_cutoff_ms` and the plan bound its time: a search that is cut off answers what it has, with `search_cutoff: true`. Parameters that are not known are ignored.",
-    example: { params: { collectionName: "products" }, query: { q: "enamel mgu", query_by: "title,brand", filter_by: "price:<50", facet_by: "brand,category", sort_by: "_text_match:desc,popularity:desc", per_page: "10" } }
+    description:
+      "Searches a collection or an alias: typing errors are forgiven, and rules, synonyms, filters, facets and sorts apply. It counts as one search unit of the month (429 with `resets_at` when they are used up). `search_cutoff_ms` and the plan bound its time: a search that is cut off answers what it has, with `search_cutoff: true`. Parameters that are not known are ignored.",
+    example: {
+      params: { collectionName: "products" },
+      query: {
+        q: "enamel mgu",
+        query_by: "title,brand",
+        filter_by: "price:<50",
+        facet_by: "brand,category",
+        sort_by: "_text_match:desc,popularity:desc",
+        per_page: "10"
+      }
+    }
   },
   multiSearch: {
-    description: "Runs up to 50 searches in one request and answers a result for each, a failed one with its `code` and `error`; with `union` their hits become one list. Query parameters are the defaults of all of them. The request counts as one search unit of the month.",
-    example: { query: { query_by: "title" }, body: { searches: [{ collection: "products", q: "mug", filter_by: "category:=Kitchen" }, { collection: "brands", q: "hearth", query_by: "name" }] } }
+    description:
+      "Runs up to 50 searches in one request and answers a result for each, a failed one with its `code` and `error`; with `union` their hits become one list. Query parameters are the defaults of all of them. The request counts as one search unit of the month.",
+    example: {
+      query: { query_by: "title" },
+      body: {
+        searches: [
+          { collection: "products", q: "mug", filter_by: "category:=Kitchen" },
+          { collection: "brands", q: "hearth", query_by: "name" }
+        ]
+      }
+    }
   }
 } as const satisfies Readonly<Record<string, Described>>

@@ -1,12 +1,18 @@
 /**
- * Who is next where one thread works for all: start-time fair queueing by the time that each organization's work took, over
- * its weight. Who has used least since others began to wait goes next, so a tenant with one search passes a tenant
+ * Who is next where one thread works for all: start-time fair queueing by the time that each organization's work took,
+ * over its weight. Who has used least since others began to wait goes next, so a tenant with one search passes a tenant
  * with fifty. Pure.
  *
  * Bound: what waits, and an organization for each that waits or has worked since the queue was last empty.
  */
-interface Member<A> { readonly waiting: Array<A>; /** Work done, in virtual milliseconds. */ finish: number }
-export interface Taken<A> { readonly organizationId: string; readonly entry: A }
+interface Member<A> {
+  readonly waiting: Array<A>
+  /** Work done, in virtual milliseconds. */ finish: number
+}
+export interface Taken<A> {
+  readonly organizationId: string
+  readonly entry: A
+}
 
 export const makeFairQueue = <A>(weightOf: (organizationId: string) => number) => {
   const members = new Map<string, Member<A>>()
@@ -16,7 +22,7 @@ export const makeFairQueue = <A>(weightOf: (organizationId: string) => number) =
     size: (): number => size,
     put: (organizationId: string, entry: A): void => {
       let member = members.get(organizationId)
-      if (member === undefined) members.set(organizationId, member = { waiting: [], finish: virtual_ms })
+      if (member === undefined) members.set(organizationId, (member = { waiting: [], finish: virtual_ms }))
       // Who was away does not save up what it did not use.
       if (member.waiting.length === 0) member.finish = Math.max(member.finish, virtual_ms)
       member.waiting.push(entry)
@@ -25,7 +31,8 @@ export const makeFairQueue = <A>(weightOf: (organizationId: string) => number) =
     /** O(organizations that wait or have worked). */
     take: (): Taken<A> | undefined => {
       let next: readonly [string, Member<A>] | undefined
-      for (const one of members) if (one[1].waiting.length > 0 && (next === undefined || one[1].finish < next[1].finish)) next = one
+      for (const one of members)
+        if (one[1].waiting.length > 0 && (next === undefined || one[1].finish < next[1].finish)) next = one
       if (next === undefined) return undefined
       virtual_ms = next[1].finish
       size--
@@ -37,7 +44,8 @@ export const makeFairQueue = <A>(weightOf: (organizationId: string) => number) =
       const member = members.get(organizationId)
       if (member !== undefined) member.finish += took_ms / weightOf(organizationId)
       // Those whose lead the others have caught up with are as new.
-      for (const [id, { finish, waiting }] of members) if (waiting.length === 0 && finish <= virtual_ms) members.delete(id)
+      for (const [id, { finish, waiting }] of members)
+        if (waiting.length === 0 && finish <= virtual_ms) members.delete(id)
     }
   }
 }

@@ -5,11 +5,16 @@ import { implement } from "../wire/route.ts"
 import * as contract from "./contract.ts"
 import { Search } from "./search.ts"
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const search = yield* Search
   return [
-    implement(contract.searchCollection, ({ address, caller, headers, held, params, search: shared, searchText }) => search.searchCollection({ caller, headers, address, held, shared, queryText: searchText }, params.collectionName)),
+    implement(contract.searchCollection, ({ address, caller, headers, held, params, search: shared, searchText }) =>
+      search.searchCollection({ caller, headers, address, held, shared, queryText: searchText }, params.collectionName)
+    ),
     implement(contract.multiSearch, ({ address, bytes, caller, headers, held, search: shared, searchText }) =>
-      Effect.flatMap(bytes, (body) => search.multiSearch({ caller, headers, address, held, shared, queryText: searchText }, textOf(body))))
+      Effect.flatMap(bytes, (body) =>
+        search.multiSearch({ caller, headers, address, held, shared, queryText: searchText }, textOf(body))
+      )
+    )
   ]
 })

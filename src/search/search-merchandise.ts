@@ -6,7 +6,8 @@ import type { PopularDocuments } from "../analytics/popular-documents.ts"
 import type { Visitor } from "./visitor.ts"
 
 type Parameters = Readonly<Record<string, string>>
-export const isOn = (parameters: Parameters, name: string): boolean => parameters[name] === "true" || parameters[name] === "1"
+export const isOn = (parameters: Parameters, name: string): boolean =>
+  parameters[name] === "true" || parameters[name] === "1"
 
 export interface MerchandiseInput {
   readonly rules: CompiledRules | undefined
@@ -17,34 +18,61 @@ export interface MerchandiseInput {
 }
 
 /** What the pipeline gets from this program: its clock, and what visitors of the organization want most. */
-export const environmentOf = (organizationId: string, popular: PopularDocuments["Service"]): Merchandising["environment"] => ({
+export const environmentOf = (
+  organizationId: string,
+  popular: PopularDocuments["Service"]
+): Merchandising["environment"] => ({
   now_us: () => Math.round(performance.now() * 1_000),
   popular: (collection, limit) => popular.ids(organizationId, collection).slice(0, limit)
 })
 
 /** undefined: the engine's answer passes unchanged, which is what nearly every search without rules gets. */
-export const searchMerchandise = ({ explain, now_ms, parameters, rules, visitor }: MerchandiseInput): SearchMerchandise | undefined => {
+export const searchMerchandise = ({
+  explain,
+  now_ms,
+  parameters,
+  rules,
+  visitor
+}: MerchandiseInput): SearchMerchandise | undefined => {
   const reranks = isOn(parameters, "rerank")
   if (rules === undefined && !reranks && !explain) return undefined
   const { country, device, language } = visitor()
   // No parameter can switch off, or change, the rerank that active rules ask for.
-  return { rules, request: { now_ms, device, language, country }, explain, ...(reranks ? { rerank: askedRerank(parameters) } : {}) }
+  return {
+    rules,
+    request: { now_ms, device, language, country },
+    explain,
+    ...(reranks ? { rerank: askedRerank(parameters) } : {})
+  }
 }
 
 /**
- * Decision: `rerank=true` reranks also where no rules do: the first `rerank_top_k` hits (50, at most the window of 250) by
- * `rerank_model` (`linear` by default) over the fields of `query_by`, within 50 ms. A model that does not exist leaves the
- * engine's order and is told in `explain`, as an unknown preset is: an answer is worth more than its last refinement.
+ * Decision: `rerank=true` reranks also where no rules do: the first `rerank_top_k` hits (50, at most the window of 250)
+ * by `rerank_model` (`linear` by default) over the fields of `query_by`, within 50 ms. A model that does not exist
+ * leaves the engine's order and is told in `explain`, as an unknown preset is: an answer is worth more than its last
+ * refinement.
  */
 const askedRerank = (parameters: Parameters): RerankSettings => {
   const model = parameters.rerank_model ?? defaultRerank.model
   const top_k = Math.min(WINDOW, Number(parameters.rerank_top_k ?? defaultRerank.top_k))
-  const fields = (parameters.query_by ?? "").split(",").map((field) => field.trim()).filter((field) => field !== "" && !field.includes("*"))
+  const fields = (parameters.query_by ?? "")
+    .split(",")
+    .map((field) => field.trim())
+    .filter((field) => field !== "" && !field.includes("*"))
   return { ...defaultRerank, enabled: true, model, top_k, fields }
 }
 
-/** What a request asks for and does not get without being refused (contract part 7): explained, so that nobody looks for it in vain. */
-export const ignoredOf = (parameters: Parameters): ReadonlyArray<{ readonly parameter: string; readonly value: string; readonly why: string }> => [
-  ...((parameters.preset ?? "") === "" ? [] : [{ parameter: "preset", value: String(parameters.preset), why: "there is no preset of this name" }]),
-  ...(parameters.sort === undefined ? [] : [{ parameter: "sort", value: parameters.sort, why: "sorts are picked by id from a profile, and none is named" }])
+/**
+ * What a request asks for and does not get without being refused (contract part 7): explained, so that nobody looks for
+ * it in vain.
+ */
+export const ignoredOf = (
+  parameters: Parameters
+): ReadonlyArray<{ readonly parameter: string; readonly value: string; readonly why: string }> => [
+  ...((parameters.preset ?? "") === ""
+    ? []
+    : [{ parameter: "preset", value: String(parameters.preset), why: "there is no preset of this name" }]),
+  ...(parameters.sort === undefined
+    ? []
+    : [{ parameter: "sort", value: parameters.sort, why: "sorts are picked by id from a profile, and none is named" }])
 ]

@@ -8,9 +8,19 @@ import type { DeclaredError } from "../wire/render.ts"
 import { Reply } from "../wire/reply.ts"
 
 export class SearchReply extends Reply {
-  /** Texts of the entries of a multi-search, for who puts several together; else none: the text has them, and holding both would be twice the answer. */ readonly entries: ReadonlyArray<string>
-  /** Searches that failed inside an answer of 200; of a union the one that stands for all of it. */ readonly failures: ReadonlyArray<EngineError>
-  constructor(status: number, text: string, entries: ReadonlyArray<string> = [], failures: ReadonlyArray<EngineError> = []) {
+  /**
+   * Texts of the entries of a multi-search, for who puts several together; else none: the text has them, and holding
+   * both would be twice the answer.
+   */
+  readonly entries: ReadonlyArray<string>
+  /** Searches that failed inside an answer of 200; of a union the one that stands for all of it. */
+  readonly failures: ReadonlyArray<EngineError>
+  constructor(
+    status: number,
+    text: string,
+    entries: ReadonlyArray<string> = [],
+    failures: ReadonlyArray<EngineError> = []
+  ) {
     super(status, text)
     this.entries = entries
     this.failures = failures
@@ -19,5 +29,12 @@ export class SearchReply extends Reply {
 
 export const searchReplyOf = (answered: Answered, keepsEntries = false): Effect.Effect<SearchReply, DeclaredError> =>
   answered.ok
-    ? Effect.succeed(new SearchReply(answered.value.status, answered.value.text ?? stringifyJson(answered.value.body), keepsEntries ? answered.value.entries : [], answered.value.failures))
+    ? Effect.succeed(
+        new SearchReply(
+          answered.value.status,
+          answered.value.text ?? stringifyJson(answered.value.body),
+          keepsEntries ? answered.value.entries : [],
+          answered.value.failures
+        )
+      )
     : Effect.fail(declaredOf(answered.error))

@@ -1,7 +1,8 @@
 /**
- * The engine as one search request has it: every search waits for its turn on this thread, is refused when the request's time
- * is over by then, and is cut off by the engine with what remains of that time. Where an engine searches on this thread,
- * several searches are asked one by one, so that others get their turn between them, and share one budget of its time.
+ * The engine as one search request has it: every search waits for its turn on this thread, is refused when the
+ * request's time is over by then, and is cut off by the engine with what remains of that time. Where an engine searches
+ * on this thread, several searches are asked one by one, so that others get their turn between them, and share one
+ * budget of its time.
  */
 import { type EngineError, fail, type SearchEngine, type SearchPlan } from "../../engine-sdk/src/mod.ts"
 import { delegatingEngine } from "../ports/delegating-engine.ts"
@@ -10,7 +11,11 @@ import type { Refused, Turn, Turns } from "./turns.ts"
 const RETRY_AFTER_S = 10
 const refusals: Readonly<Record<Refused, EngineError>> = {
   late: { kind: "TimedOut", message: "The time of the request was over before the search began." },
-  full: { kind: "Overloaded", message: "More searches are waiting than can be answered in time.", retryAfterSeconds: RETRY_AFTER_S }
+  full: {
+    kind: "Overloaded",
+    message: "More searches are waiting than can be answered in time.",
+    retryAfterSeconds: RETRY_AFTER_S
+  }
 }
 const within = (plan: SearchPlan, until: number): SearchPlan => {
   const left_ms = Math.max(1, Math.ceil(until - performance.now()))
@@ -32,7 +37,13 @@ export const timelyEngine = (engine: SearchEngine, turns: Turns, turn: Turn): Se
   return {
     ...delegatingEngine(() => engine),
     capabilities,
-    search: (namespace, plans) => turns.take(turn, () => engine.search(namespace, timely(plans), budget), (reason) => plans.map(() => refused(reason))),
-    union: (namespace, union) => turns.take(turn, () => engine.union(namespace, { ...union, plans: timely(union.plans) }, budget), refused)
+    search: (namespace, plans) =>
+      turns.take(
+        turn,
+        () => engine.search(namespace, timely(plans), budget),
+        (reason) => plans.map(() => refused(reason))
+      ),
+    union: (namespace, union) =>
+      turns.take(turn, () => engine.union(namespace, { ...union, plans: timely(union.plans) }, budget), refused)
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Turns on this thread for searches that hold it. A search that finds the thread free runs at once; once searches took a
- * slice of a turn of the event loop, the next ones wait while everything else that has arrived gets its turn (health, keys,
- * bodies), then go on by `fair-queue.ts`. Who has waited beyond its deadline, or whose caller is gone, does not run.
+ * Turns on this thread for searches that hold it. A search that finds the thread free runs at once; once searches took
+ * a slice of a turn of the event loop, the next ones wait while everything else that has arrived gets its turn (health,
+ * keys, bodies), then go on by `fair-queue.ts`. Who has waited beyond its deadline, or whose caller is gone, does not
+ * run.
  *
  * Cost of a search that need not wait: two readings of the clock. An engine elsewhere answers later and uses no slice.
  */
@@ -23,12 +24,26 @@ export interface TurnsOptions {
   readonly slice_ms?: number
   readonly waitingMax?: number
   readonly now?: () => number
-  /** Calls back in a later turn of the event loop, after what has arrived meanwhile. */ readonly soon?: (run: () => void) => void
+  /** Calls back in a later turn of the event loop, after what has arrived meanwhile. */ readonly soon?: (
+    run: () => void
+  ) => void
 }
 export type Refused = "late" | "full"
-interface Waiting { readonly turn: Turn; readonly run: () => void; readonly refuse: (refused: Refused) => void }
+interface Waiting {
+  readonly turn: Turn
+  readonly run: () => void
+  readonly refuse: (refused: Refused) => void
+}
 
-export const makeTurns = ({ now = () => performance.now(), slice_ms = SLICE_MS, soon = (run) => { setImmediate(run) }, waitingMax = WAITING_MAX, weightOf = () => 1 }: TurnsOptions = {}) => {
+export const makeTurns = ({
+  now = () => performance.now(),
+  slice_ms = SLICE_MS,
+  soon = (run) => {
+    setImmediate(run)
+  },
+  waitingMax = WAITING_MAX,
+  weightOf = () => 1
+}: TurnsOptions = {}) => {
   const queue = makeFairQueue<Waiting>(weightOf)
   let used_ms = 0
   let isYielding = false
@@ -58,7 +73,10 @@ export const makeTurns = ({ now = () => performance.now(), slice_ms = SLICE_MS, 
     }
   }
   return {
-    /** `run` at once or in its turn; what it throws is thrown or rejects. `refused` makes the answer where it does not run. */
+    /**
+     * `run` at once or in its turn; what it throws is thrown or rejects. `refused` makes the answer where it does not
+     * run.
+     */
     take: <A>(turn: Turn, run: () => Awaitable<A>, refused: (reason: Refused) => A): Awaitable<A> => {
       if (turn.signal.aborted || now() >= turn.until) return refused("late")
       if (!isYielding) return timed(turn.organizationId, run)

@@ -3,7 +3,8 @@ import type { IncomingHttpHeaders } from "node:http"
 
 export type Device = "desktop" | "mobile" | "tablet"
 
-const text = (value: unknown): string | undefined => typeof value === "string" && value !== "" ? value.slice(0, 256) : undefined
+const text = (value: unknown): string | undefined =>
+  typeof value === "string" && value !== "" ? value.slice(0, 256) : undefined
 
 const deviceOfAgent = (headers: IncomingHttpHeaders): Device | undefined => {
   const hint = headers["sec-ch-ua-mobile"]
@@ -29,7 +30,8 @@ export interface Visitor {
 /** The tag that `Accept-Language` wants most; the first of equals. */
 const languageOf = (header: string | undefined): string | undefined => {
   if (header === undefined) return undefined
-  let best: string | undefined, most = 0
+  let best: string | undefined,
+    most = 0
   for (const part of header.slice(0, 1_000).split(",")) {
     const [tag, quality] = part.split(";")
     const weight = quality === undefined ? 1 : Number(/^\s*q=([\d.]+)\s*$/.exec(quality)?.[1] ?? 0)
@@ -41,14 +43,25 @@ const languageOf = (header: string | undefined): string | undefined => {
   return best
 }
 
-/** `countryHeader`: where a proxy in front of this program says the country; without one it is told by parameter only. */
-export const visitorOf = (parameters: Readonly<Record<string, unknown>>, headers: IncomingHttpHeaders, sessionId: string | undefined, countryHeader?: string): Visitor => ({
+/**
+ * `countryHeader`: where a proxy in front of this program says the country; without one it is told by parameter only.
+ */
+export const visitorOf = (
+  parameters: Readonly<Record<string, unknown>>,
+  headers: IncomingHttpHeaders,
+  sessionId: string | undefined,
+  countryHeader?: string
+): Visitor => ({
   session_id: sessionId,
   user_id: text(parameters.x_user_id),
   anonymous_id: text(parameters.x_anonymous_id),
   device: text(parameters.x_device) ?? deviceOfAgent(headers),
   // Read where a rule or a cache asks for it.
-  get language() { return text(parameters.x_language) ?? languageOf(headers["accept-language"]) },
-  country: (text(parameters.x_country) ?? (countryHeader === undefined ? undefined : text(headers[countryHeader])))?.toUpperCase(),
+  get language() {
+    return text(parameters.x_language) ?? languageOf(headers["accept-language"])
+  },
+  country: (
+    text(parameters.x_country) ?? (countryHeader === undefined ? undefined : text(headers[countryHeader]))
+  )?.toUpperCase(),
   surface: text(parameters.x_surface)
 })

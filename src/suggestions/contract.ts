@@ -3,6 +3,28 @@ import { operation } from "../wire/operation.ts"
 import { PromptsQuery, Suggestions, SuggestionsQuery } from "./schema.ts"
 import { described } from "./examples.ts"
 
-const at = { group: "suggestions", plane: "control", scope: "search", method: "GET", success: Suggestions, errors: [404, 502] } as const
-export const getSuggestions = operation({ ...at, ...described.getSuggestions, id: "getSuggestions", summary: "Completions of what is being typed: popular queries of the collection, then facet values; typing errors are corrected", path: "/v1/collections/:collectionName/suggestions", query: SuggestionsQuery })
-export const getPrompts = operation({ ...at, ...described.getPrompts, id: "getPrompts", summary: "What to offer before anything is typed: queries most used lately, then facet values with most documents", path: "/v1/collections/:collectionName/prompts", query: PromptsQuery })
+const at = {
+  group: "suggestions",
+  plane: "control",
+  scope: "search",
+  method: "GET",
+  success: Suggestions,
+  errors: [404, 502]
+} as const
+export const getSuggestions = operation({
+  ...at,
+  ...described.getSuggestions,
+  id: "getSuggestions",
+  summary:
+    "Completions of what is being typed: popular queries of the collection, then facet values; typing errors are corrected",
+  path: "/v1/collections/:collectionName/suggestions",
+  query: SuggestionsQuery
+})
+export const getPrompts = operation({
+  ...at,
+  ...described.getPrompts,
+  id: "getPrompts",
+  summary: "What to offer before anything is typed: queries most used lately, then facet values with most documents",
+  path: "/v1/collections/:collectionName/prompts",
+  query: PromptsQuery
+})

@@ -32,85 +32,116 @@ interface Held {
   readonly first: Deferred.Deferred<void>
 }
 
-export class PopularQueries extends Context.Service<PopularQueries, {
-  /** Of the collection by that name (a caller's name for it, also an alias). Waits for the first reading, at most two seconds. */
-  readonly index: (organizationId: string, name: string) => Effect.Effect<Typeahead<Completable>>
-  /** What is there now; never waits. Undefined until it was read once, which this starts. */
-  readonly known: (organizationId: string, name: string) => Typeahead<Completable> | undefined
-}>()("dowser/suggestions/PopularQueries") {
-  static readonly layer: Layer.Layer<PopularQueries, never, SqlClient.SqlClient> = Layer.effect(PopularQueries, Effect.gen(function*() {
-    const repository = yield* makePopularQueriesRepository
-    const clock = yield* Clock.Clock
-    const fork = yield* FiberSet.makeRuntime<never>()
-    /** In order of use: the first was not asked for longest. */
-    const held = new Map<string, Held>()
-    let bytes = 0
+export class PopularQueries extends Context.Service<
+  PopularQueries,
+  {
+    /**
+     * Of the collection by that name (a caller's name for it, also an alias). Waits for the first reading, at most two
+     * seconds.
+     */
+    readonly index: (organizationId: string, name: string) => Effect.Effect<Typeahead<Completable>>
+    /** What is there now; never waits. Undefined until it was read once, which this starts. */
+    readonly known: (organizationId: string, name: string) => Typeahead<Completable> | undefined
+  }
+>()("dowser/suggestions/PopularQueries") {
+  static readonly layer: Layer.Layer<PopularQueries, never, SqlClient.SqlClient> = Layer.effect(
+    PopularQueries,
+    Effect.gen(function* () {
+      const repository = yield* makePopularQueriesRepository
+      const clock = yield* Clock.Clock
+      const fork = yield* FiberSet.makeRuntime<never>()
+      /** In order of use: the first was not asked for longest. */
+      const held = new Map<string, Held>()
+      let bytes = 0
 
-    const resize = (key: string, collection: Held) => {
-      if (held.get(key) !== collection) return
-      bytes += collection.index.bytes - collection.bytes
-      collection.bytes = collection.index.bytes
-      for (const [oldest, { bytes: freed }] of held) {
-        if ((bytes <= BYTES_MAX && held.size <= COLLECTIONS_MAX) || oldest === key) break
-        held.delete(oldest)
-        bytes -= freed
-      }
-    }
-    const build = (items: ReadonlyArray<Completable>) => inSlices(Typeahead.build(items))
-
-    const look = Effect.fnUntraced(function*(organizationId: string, name: string, collection: Held) {
-      const now = clock.currentTimeMillisUnsafe()
-      const horizon = yield* repository.horizon
-      if (collection.horizon === undefined || now - collection.read_at > READ_WHOLE_EVERY_MS) {
-        collection.index = yield* build(yield* repository.all(organizationId, name))
-        collection.read_at = collection.built_at = now
-        collection.lookEvery_ms = LOOK_EVERY_MS
-      } else {
-        const changed = yield* repository.changed(organizationId, name, collection.horizon)
-        for (const item of changed) collection.index.put(item)
-        if (collection.index.wantsBuild || (collection.index.fresh > 0 && now - collection.built_at > BUILD_WITHIN_MS)) {
-          collection.index = yield* build(collection.index.items().filter(({ score }) => score > 0))
-          collection.built_at = now
+      const resize = (key: string, collection: Held) => {
+        if (held.get(key) !== collection) return
+        bytes += collection.index.bytes - collection.bytes
+        collection.bytes = collection.index.bytes
+        for (const [oldest, { bytes: freed }] of held) {
+          if ((bytes <= BYTES_MAX && held.size <= COLLECTIONS_MAX) || oldest === key) break
+          held.delete(oldest)
+          bytes -= freed
         }
-        collection.lookEvery_ms = changed.length > 0 ? LOOK_EVERY_MS : Math.min(2 * collection.lookEvery_ms, LOOK_EVERY_MAX_MS)
       }
-      collection.horizon = horizon
-    })
-    const refresh = (key: string, organizationId: string, name: string, collection: Held) =>
-      look(organizationId, name, collection).pipe(
-        Effect.catch((error) => Effect.logError("Popular queries could not be read; the ones of before are suggested meanwhile", error)),
-        Effect.ensuring(Effect.sync(() => {
-          collection.isBusy = false
-          collection.looked_at = clock.currentTimeMillisUnsafe()
-          resize(key, collection)
-          Deferred.doneUnsafe(collection.first, Effect.void)
-        }))
-      )
+      const build = (items: ReadonlyArray<Completable>) => inSlices(Typeahead.build(items))
 
-    const asked = (organizationId: string, name: string): Held => {
-      const key = `${organizationId}\n${name}`
-      let collection = held.get(key)
-      if (collection === undefined) {
-        collection = { index: Typeahead.of<Completable>([]), horizon: undefined, bytes: 0, read_at: 0, built_at: 0, looked_at: Number.NEGATIVE_INFINITY, lookEvery_ms: LOOK_EVERY_MS, isBusy: false, first: Deferred.makeUnsafe() }
-      } else held.delete(key)
-      held.set(key, collection)
-      if (!collection.isBusy && clock.currentTimeMillisUnsafe() - collection.looked_at >= collection.lookEvery_ms) {
-        collection.isBusy = true
-        fork(refresh(key, organizationId, name, collection))
+      const look = Effect.fnUntraced(function* (organizationId: string, name: string, collection: Held) {
+        const now = clock.currentTimeMillisUnsafe()
+        const horizon = yield* repository.horizon
+        if (collection.horizon === undefined || now - collection.read_at > READ_WHOLE_EVERY_MS) {
+          collection.index = yield* build(yield* repository.all(organizationId, name))
+          collection.read_at = collection.built_at = now
+          collection.lookEvery_ms = LOOK_EVERY_MS
+        } else {
+          const changed = yield* repository.changed(organizationId, name, collection.horizon)
+          for (const item of changed) collection.index.put(item)
+          if (
+            collection.index.wantsBuild ||
+            (collection.index.fresh > 0 && now - collection.built_at > BUILD_WITHIN_MS)
+          ) {
+            collection.index = yield* build(collection.index.items().filter(({ score }) => score > 0))
+            collection.built_at = now
+          }
+          collection.lookEvery_ms =
+            changed.length > 0 ? LOOK_EVERY_MS : Math.min(2 * collection.lookEvery_ms, LOOK_EVERY_MAX_MS)
+        }
+        collection.horizon = horizon
+      })
+      const refresh = (key: string, organizationId: string, name: string, collection: Held) =>
+        look(organizationId, name, collection).pipe(
+          Effect.catch((error) =>
+            Effect.logError("Popular queries could not be read; the ones of before are suggested meanwhile", error)
+          ),
+          Effect.ensuring(
+            Effect.sync(() => {
+              collection.isBusy = false
+              collection.looked_at = clock.currentTimeMillisUnsafe()
+              resize(key, collection)
+              Deferred.doneUnsafe(collection.first, Effect.void)
+            })
+          )
+        )
+
+      const asked = (organizationId: string, name: string): Held => {
+        const key = `${organizationId}\n${name}`
+        let collection = held.get(key)
+        if (collection === undefined) {
+          collection = {
+            index: Typeahead.of<Completable>([]),
+            horizon: undefined,
+            bytes: 0,
+            read_at: 0,
+            built_at: 0,
+            looked_at: Number.NEGATIVE_INFINITY,
+            lookEvery_ms: LOOK_EVERY_MS,
+            isBusy: false,
+            first: Deferred.makeUnsafe()
+          }
+        } else held.delete(key)
+        held.set(key, collection)
+        if (!collection.isBusy && clock.currentTimeMillisUnsafe() - collection.looked_at >= collection.lookEvery_ms) {
+          collection.isBusy = true
+          fork(refresh(key, organizationId, name, collection))
+        }
+        return collection
       }
-      return collection
-    }
-    return PopularQueries.of({
-      index: (organizationId, name) => Effect.suspend(() => {
-        const collection = asked(organizationId, name)
-        return collection.horizon !== undefined
-          ? Effect.succeed(collection.index)
-          : Effect.map(Effect.timeoutOption(Deferred.await(collection.first), FIRST_WAIT_MS), () => collection.index)
-      }),
-      known: (organizationId, name) => {
-        const { horizon, index } = asked(organizationId, name)
-        return horizon === undefined ? undefined : index
-      }
+      return PopularQueries.of({
+        index: (organizationId, name) =>
+          Effect.suspend(() => {
+            const collection = asked(organizationId, name)
+            return collection.horizon !== undefined
+              ? Effect.succeed(collection.index)
+              : Effect.map(
+                  Effect.timeoutOption(Deferred.await(collection.first), FIRST_WAIT_MS),
+                  () => collection.index
+                )
+          }),
+        known: (organizationId, name) => {
+          const { horizon, index } = asked(organizationId, name)
+          return horizon === undefined ? undefined : index
+        }
+      })
     })
-  }))
+  )
 }

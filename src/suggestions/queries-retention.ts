@@ -1,6 +1,6 @@
 /**
- * Queries that nobody uses any more, and those of a collection beyond its bound, least used first, with what is known of
- * who made them. Rows that a flush is at are left for the next sweep, so the two never wait for each other.
+ * Queries that nobody uses any more, and those of a collection beyond its bound, least used first, with what is known
+ * of who made them. Rows that a flush is at are left for the next sweep, so the two never wait for each other.
  */
 import { Clock, Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -10,8 +10,13 @@ import { weightOf } from "./recency.ts"
 /** Eight half-lives: one search goes after eight weeks, a hundred after fifteen. */
 const FADED = 1 / 256
 
-const remove = (condition: string, order: string, parameters: ReadonlyArray<unknown>, rowsMax: number): Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient> =>
-  Effect.gen(function*() {
+const remove = (
+  condition: string,
+  order: string,
+  parameters: ReadonlyArray<unknown>,
+  rowsMax: number
+): Effect.Effect<number, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const [row] = yield* sql.unsafe<{ n: number }>(
       `WITH picked AS MATERIALIZED (
@@ -26,7 +31,7 @@ const remove = (condition: string, order: string, parameters: ReadonlyArray<unkn
   })
 
 /** Removes at most `rowsMax` queries of a kind; answers how many. O(queries kept). */
-export const expireQueries = Effect.fnUntraced(function*(rowsMax: number, queriesMax = QUERIES_PER_COLLECTION_MAX) {
+export const expireQueries = Effect.fnUntraced(function* (rowsMax: number, queriesMax = QUERIES_PER_COLLECTION_MAX) {
   const sql = yield* SqlClient.SqlClient
   const faded = FADED * weightOf(yield* Clock.currentTimeMillis)
   let removed = yield* remove("searches <= 0 OR weight + zero_weight < $1::text::float8", "", [String(faded)], rowsMax)
@@ -34,7 +39,12 @@ export const expireQueries = Effect.fnUntraced(function*(rowsMax: number, querie
     `SELECT organization_id, collection, (count(*) - ${queriesMax})::int4 AS surplus FROM query_popularity GROUP BY 1, 2 HAVING count(*) > ${queriesMax}`
   )
   for (const { collection, organization_id, surplus } of full) {
-    removed += yield* remove("organization_id = $1 AND collection = $2", "ORDER BY weight + click_weight", [organization_id, collection], Math.min(rowsMax, surplus))
+    removed += yield* remove(
+      "organization_id = $1 AND collection = $2",
+      "ORDER BY weight + click_weight",
+      [organization_id, collection],
+      Math.min(rowsMax, surplus)
+    )
   }
   return removed
 })

@@ -1,6 +1,7 @@
 /**
- * Ways to narrow an answer (contract part 1): queries of other visitors that go on where this one ends, and facet values
- * that split what was found. From memory and from the facets that the request asked for anyway; no engine call. Pure.
+ * Ways to narrow an answer (contract part 1): queries of other visitors that go on where this one ends, and facet
+ * values that split what was found. From memory and from the facets that the request asked for anyway; no engine call.
+ * Pure.
  */
 import type { CollectionInfo, FacetCount } from "../../engine-sdk/src/mod.ts"
 import { fieldNamed } from "../../engine-sdk/src/query/query-context.ts"
@@ -24,14 +25,26 @@ const LOOKED_AT_MAX = 1_000
 /** A value that nearly every hit has, or nearly none, splits nothing. */
 const SHARE_MIN = 0.05
 
-export const queryRefinements = (q: string, popular: ReadonlyArray<Typeahead<Completable>>): ReadonlyArray<Refinement> => {
+export const queryRefinements = (
+  q: string,
+  popular: ReadonlyArray<Typeahead<Completable>>
+): ReadonlyArray<Refinement> => {
   const found = new Map<string, Completable>()
-  for (const index of popular) for (const item of index.extensions(q, QUERIES_MAX)) if ((found.get(item.label)?.score ?? 0) < item.score) found.set(item.label, item)
-  return [...found.values()].sort((a, b) => b.score - a.score).slice(0, QUERIES_MAX).map(({ count, label }) => ({ type: "query", label, q: label, count }))
+  for (const index of popular)
+    for (const item of index.extensions(q, QUERIES_MAX))
+      if ((found.get(item.label)?.score ?? 0) < item.score) found.set(item.label, item)
+  return [...found.values()]
+    .sort((a, b) => b.score - a.score)
+    .slice(0, QUERIES_MAX)
+    .map(({ count, label }) => ({ type: "query", label, q: label, count }))
 }
 
 /** The values nearest to one half of what was found, at most three of a field. */
-export const facetRefinements = (collection: CollectionInfo, found: number, facets: ReadonlyArray<FacetCount>): ReadonlyArray<Refinement> => {
+export const facetRefinements = (
+  collection: CollectionInfo,
+  found: number,
+  facets: ReadonlyArray<FacetCount>
+): ReadonlyArray<Refinement> => {
   const candidates: Array<Refinement & { readonly balance: number }> = []
   for (const facet of facets) {
     const { field_name } = facet
@@ -46,5 +59,8 @@ export const facetRefinements = (collection: CollectionInfo, found: number, face
     }
     candidates.push(...ofField.sort((a, b) => b.balance - a.balance).slice(0, PER_FIELD_MAX))
   }
-  return candidates.sort((a, b) => b.balance - a.balance).slice(0, FACETS_MAX).map(({ balance: _balance, ...refinement }) => refinement)
+  return candidates
+    .sort((a, b) => b.balance - a.balance)
+    .slice(0, FACETS_MAX)
+    .map(({ balance: _balance, ...refinement }) => refinement)
 }

@@ -14,28 +14,42 @@ import { limitOf } from "./limit.ts"
 import { TYPED_CHARACTERS_MAX } from "./schema.ts"
 import { Suggestions } from "./service.ts"
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const contextOf = yield* makeContexts
   const suggestions = yield* Suggestions
   const quota = yield* Quota
-  const collectionOf = (caller: Caller, name: string) => Effect.suspend((): Effect.Effect<CollectionInfo, CollectionNotAllowed | NotFound> => {
-    const context = contextOf(caller.organizationId)
-    if (!reachesNamed(context, caller, name)) return Effect.fail(collectionClosed())
-    const collection = resolveCollection(context, name)
-    return collection === undefined ? Effect.fail(new NotFound({ message: "Collection not found" })) : Effect.succeed(collection)
-  })
+  const collectionOf = (caller: Caller, name: string) =>
+    Effect.suspend((): Effect.Effect<CollectionInfo, CollectionNotAllowed | NotFound> => {
+      const context = contextOf(caller.organizationId)
+      if (!reachesNamed(context, caller, name)) return Effect.fail(collectionClosed())
+      const collection = resolveCollection(context, name)
+      return collection === undefined
+        ? Effect.fail(new NotFound({ message: "Collection not found" }))
+        : Effect.succeed(collection)
+    })
   return [
-    implement(contract.getSuggestions, Effect.fnUntraced(function*({ caller, params, query }) {
-      const collection = yield* collectionOf(caller, params.collectionName)
-      const { limit: text, q } = yield* query
-      const limit = yield* limitOf(text)
-      return { data: yield* quota.counted(caller.organizationId, suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit)) }
-    })),
-    implement(contract.getPrompts, Effect.fnUntraced(function*({ caller, params, query }) {
-      const collection = yield* collectionOf(caller, params.collectionName)
-      const { limit: text } = yield* query
-      const limit = yield* limitOf(text)
-      return { data: yield* quota.counted(caller.organizationId, suggestions.suggest(caller, collection, "", limit)) }
-    }))
+    implement(
+      contract.getSuggestions,
+      Effect.fnUntraced(function* ({ caller, params, query }) {
+        const collection = yield* collectionOf(caller, params.collectionName)
+        const { limit: text, q } = yield* query
+        const limit = yield* limitOf(text)
+        return {
+          data: yield* quota.counted(
+            caller.organizationId,
+            suggestions.suggest(caller, collection, (q ?? "").slice(0, TYPED_CHARACTERS_MAX), limit)
+          )
+        }
+      })
+    ),
+    implement(
+      contract.getPrompts,
+      Effect.fnUntraced(function* ({ caller, params, query }) {
+        const collection = yield* collectionOf(caller, params.collectionName)
+        const { limit: text } = yield* query
+        const limit = yield* limitOf(text)
+        return { data: yield* quota.counted(caller.organizationId, suggestions.suggest(caller, collection, "", limit)) }
+      })
+    )
   ]
 })

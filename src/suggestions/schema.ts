@@ -9,6 +9,13 @@ const text = Schema.optionalKey(Schema.String)
 export const SuggestionsQuery = Schema.Struct({ q: text, limit: text }).annotate({ identifier: "SuggestionsQuery" })
 export const PromptsQuery = Schema.Struct({ limit: text }).annotate({ identifier: "PromptsQuery" })
 export const Suggestion = Schema.Struct({
-  q: Schema.String, type: Schema.Literals(["query", "facet"]), filter_by: text, count: Schema.optionalKey(Schema.Int)
-}).annotate({ identifier: "Suggestion", description: "`count`: searches of a query, documents of a facet value. A facet value comes with the filter that keeps its documents." })
+  q: Schema.String,
+  type: Schema.Literals(["query", "facet"]),
+  filter_by: text,
+  count: Schema.optionalKey(Schema.Int)
+}).annotate({
+  identifier: "Suggestion",
+  description:
+    "`count`: searches of a query, documents of a facet value. A facet value comes with the filter that keeps its documents."
+})
 export const Suggestions = Schema.Struct({ data: Schema.Array(Suggestion) }).annotate({ identifier: "Suggestions" })

@@ -1,9 +1,10 @@
 /**
- * Suggestions of a collection: popular queries with facet values beside them. Answered from memory, except the facet values
- * of a key with restrictions, which are one engine call.
+ * Suggestions of a collection: popular queries with facet values beside them. Answered from memory, except the facet
+ * values of a key with restrictions, which are one engine call.
  *
- * Decision: up to three in ten are facet values, more where there are fewer queries. Nothing typed means prompts. Queries of
- * an alias count for its collection, each name by its own visitors: three must have made a query under one of them.
+ * Decision: up to three in ten are facet values, more where there are fewer queries. Nothing typed means prompts.
+ * Queries of an alias count for its collection, each name by its own visitors: three must have made a query under one
+ * of them.
  */
 import type { CollectionInfo } from "../../engine-sdk/src/mod.ts"
 import { Context, Effect, Layer } from "effect"
@@ -22,45 +23,77 @@ import type { Completable, Completion } from "./typeahead.ts"
 type Answered = ReadonlyArray<typeof Suggestion.Type>
 
 /** Room for facet values beside so many queries. */
-export const facetRoom = (limit: number, queries: number): number => Math.max(limit - queries, limit < 2 ? 0 : Math.max(1, Math.floor(0.3 * limit)))
+export const facetRoom = (limit: number, queries: number): number =>
+  Math.max(limit - queries, limit < 2 ? 0 : Math.max(1, Math.floor(0.3 * limit)))
 
 /** Completions under several names as one list: fewer corrections first, then by score, a query's searches together. */
-const merged = (lists: ReadonlyArray<ReadonlyArray<Completion<Completable>>>): ReadonlyArray<Completion<Completable>> => {
+const merged = (
+  lists: ReadonlyArray<ReadonlyArray<Completion<Completable>>>
+): ReadonlyArray<Completion<Completable>> => {
   const filled = lists.filter(({ length }) => length > 0)
   if (filled.length < 2) return filled[0] ?? []
   const byLabel = new Map<string, Completion<Completable>>()
   for (const completion of filled.flat()) {
     const known = byLabel.get(completion.item.label)
     const { count, label, score } = completion.item
-    byLabel.set(label, known === undefined ? completion : { typos: known.typos, item: { label, score: known.item.score + score, count: known.item.count + count } })
+    byLabel.set(
+      label,
+      known === undefined
+        ? completion
+        : { typos: known.typos, item: { label, score: known.item.score + score, count: known.item.count + count } }
+    )
   }
   return [...byLabel.values()].sort((a, b) => a.typos - b.typos || b.item.score - a.item.score)
 }
 
-export class Suggestions extends Context.Service<Suggestions, {
-  /** At most `limit`; everything a caller's key does not reach stays out. */
-  readonly suggest: (caller: Caller, collection: CollectionInfo, typed: string, limit: number) => Effect.Effect<Answered, DeclaredError>
-}>()("dowser/suggestions/Suggestions") {
-  static readonly layer: Layer.Layer<Suggestions, never, CatalogResources | Engine | Entitlements | PopularQueries> = Layer.effect(Suggestions, Effect.gen(function*() {
-    const popular = yield* PopularQueries
-    const resources = yield* CatalogResources
-    const facets = yield* makeFacetValues
-    const namesOf = (organizationId: string, name: string) =>
-      [name, ...resources.list(organizationId, "alias").filter(({ collection_name }) => collection_name === name).map((alias) => alias.name)]
-
-    return Suggestions.of({
-      suggest: Effect.fnUntraced(function*(caller, collection, typed, limit) {
-        const { organizationId } = caller
-        // What others searched, under the names that the key reaches; nothing of it where the key does not see all that they may have found.
-        const names = seesWhole(caller) ? namesOf(organizationId, collection.schema.name).filter((name) => reachesCollection(caller, name)) : []
-        const indexes = yield* Effect.forEach(names, (name) => popular.index(organizationId, name), { concurrency: "unbounded" })
-        const queries = merged(indexes.map((index) => index.complete(typed, limit))).slice(0, limit)
-        const values = yield* facets.complete(caller, collection, typed, facetRoom(limit, queries.length))
-        return [
-          ...queries.slice(0, limit - values.length).map(({ item }) => ({ q: item.label, type: "query" as const, count: item.count })),
-          ...values.map(({ count, filter_by, value }) => ({ q: value, type: "facet" as const, filter_by, count }))
+export class Suggestions extends Context.Service<
+  Suggestions,
+  {
+    /** At most `limit`; everything a caller's key does not reach stays out. */
+    readonly suggest: (
+      caller: Caller,
+      collection: CollectionInfo,
+      typed: string,
+      limit: number
+    ) => Effect.Effect<Answered, DeclaredError>
+  }
+>()("dowser/suggestions/Suggestions") {
+  static readonly layer: Layer.Layer<Suggestions, never, CatalogResources | Engine | Entitlements | PopularQueries> =
+    Layer.effect(
+      Suggestions,
+      Effect.gen(function* () {
+        const popular = yield* PopularQueries
+        const resources = yield* CatalogResources
+        const facets = yield* makeFacetValues
+        const namesOf = (organizationId: string, name: string) => [
+          name,
+          ...resources
+            .list(organizationId, "alias")
+            .filter(({ collection_name }) => collection_name === name)
+            .map((alias) => alias.name)
         ]
+
+        return Suggestions.of({
+          suggest: Effect.fnUntraced(function* (caller, collection, typed, limit) {
+            const { organizationId } = caller
+            // What others searched, under the names that the key reaches; nothing of it where the key does not see all
+            // that they may have found.
+            const names = seesWhole(caller)
+              ? namesOf(organizationId, collection.schema.name).filter((name) => reachesCollection(caller, name))
+              : []
+            const indexes = yield* Effect.forEach(names, (name) => popular.index(organizationId, name), {
+              concurrency: "unbounded"
+            })
+            const queries = merged(indexes.map((index) => index.complete(typed, limit))).slice(0, limit)
+            const values = yield* facets.complete(caller, collection, typed, facetRoom(limit, queries.length))
+            return [
+              ...queries
+                .slice(0, limit - values.length)
+                .map(({ item }) => ({ q: item.label, type: "query" as const, count: item.count })),
+              ...values.map(({ count, filter_by, value }) => ({ q: value, type: "facet" as const, filter_by, count }))
+            ]
+          })
+        })
       })
-    })
-  }))
+    )
 }

@@ -5,7 +5,10 @@ const CHUNK = 128
 const COMPARISONS_PER_SLICE = 256
 
 /** Sorts by merging, with a yield after every few hundred comparisons. O(n log n), the size of the input beside it. */
-export function* sortSliced<A>(items: ReadonlyArray<A>, compare: (a: A, b: A) => number): Generator<void, ReadonlyArray<A>> {
+export function* sortSliced<A>(
+  items: ReadonlyArray<A>,
+  compare: (a: A, b: A) => number
+): Generator<void, ReadonlyArray<A>> {
   let from: Array<A> = []
   for (let at = 0; at < items.length; at += CHUNK) {
     for (const item of items.slice(at, at + CHUNK).sort(compare)) from.push(item)
@@ -15,8 +18,10 @@ export function* sortSliced<A>(items: ReadonlyArray<A>, compare: (a: A, b: A) =>
   for (let size = CHUNK; size < from.length; size *= 2) {
     const into: Array<A> = []
     for (let start = 0; start < from.length; start += 2 * size) {
-      const middle = Math.min(start + size, from.length), end = Math.min(start + 2 * size, from.length)
-      let a = start, b = middle
+      const middle = Math.min(start + size, from.length),
+        end = Math.min(start + 2 * size, from.length)
+      let a = start,
+        b = middle
       while (a < middle || b < end) {
         into.push(b >= end || (a < middle && compare(from[a]!, from[b]!) <= 0) ? from[a++]! : from[b++]!)
         if (++compared % COMPARISONS_PER_SLICE === 0) yield
@@ -32,7 +37,7 @@ const SLICE_NS = 500_000n
 
 /** Drives a generator to its end, giving way to requests between slices. */
 export const inSlices = <A>(steps: Generator<void, A>): Effect.Effect<A> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const clock = yield* Clock.Clock
     for (;;) {
       for (const until = clock.currentTimeNanosUnsafe() + SLICE_NS; clock.currentTimeNanosUnsafe() < until;) {

@@ -4,7 +4,10 @@
  */
 
 /** What is listed: the part of `text` from `from` on. */
-export interface Place { readonly entry: number; readonly from: number }
+export interface Place {
+  readonly entry: number
+  readonly from: number
+}
 
 const YIELD_MASK = 4_095
 
@@ -25,8 +28,14 @@ export class SortedTexts {
     this.#best = new Float64Array(2 * this.#width).fill(Number.NEGATIVE_INFINITY)
   }
 
-  /** `sorted` by what they list, in UTF-16 order. `texts` by entry. O(places), with a yield after every few thousand. */
-  static *build(texts: ReadonlyArray<string>, sorted: ReadonlyArray<Place>, scoreOf: (entry: number) => number): Generator<void, SortedTexts> {
+  /**
+   * `sorted` by what they list, in UTF-16 order. `texts` by entry. O(places), with a yield after every few thousand.
+   */
+  static *build(
+    texts: ReadonlyArray<string>,
+    sorted: ReadonlyArray<Place>,
+    scoreOf: (entry: number) => number
+  ): Generator<void, SortedTexts> {
     const made = new SortedTexts(texts, sorted.length)
     for (let i = 0; i < sorted.length; i++) {
       const { entry, from } = sorted[i]!
@@ -52,7 +61,8 @@ export class SortedTexts {
     return [first, this.#firstWhere((text) => text > prefix && !text.startsWith(prefix), first)]
   }
   #firstWhere(holds: (text: string) => boolean, from = 0): number {
-    let low = from, high = this.#entries.length
+    let low = from,
+      high = this.#entries.length
     while (low < high) {
       const middle = (low + high) >>> 1
       if (holds(this.#text(middle))) high = middle
@@ -61,19 +71,24 @@ export class SortedTexts {
     return low
   }
 
-  /** Entries of a range, best first, ties in order of text; those of score -Infinity never. `take` says false when it has enough. O(log places) an entry. */
+  /**
+   * Entries of a range, best first, ties in order of text; those of score -Infinity never. `take` says false when it
+   * has enough. O(log places) an entry.
+   */
   best(first: number, behind: number, take: (entry: number, score: number) => boolean): void {
     // Nodes that together cover what is left of the range, best first; few, so a sorted list is a good enough heap.
     const open: Array<number> = []
     const push = (node: number) => {
       const score = this.#best[node]!
       if (score === Number.NEGATIVE_INFINITY) return
-      let low = 0, high = open.length
+      let low = 0,
+        high = open.length
       while (low < high) {
         const middle = (low + high) >>> 1
         const other = open[middle]!
         const otherScore = this.#best[other]!
-        if (otherScore < score || (otherScore === score && this.#firstLeaf(other) > this.#firstLeaf(node))) low = middle + 1
+        if (otherScore < score || (otherScore === score && this.#firstLeaf(other) > this.#firstLeaf(node)))
+          low = middle + 1
         else high = middle
       }
       open.splice(low, 0, node)
@@ -103,7 +118,8 @@ export class SortedTexts {
       if (this.#entries[place] !== entry || this.#froms[place] !== from) continue
       let node = place + this.#width
       this.#best[node] = score
-      for (node >>= 1; node > 0; node >>= 1) this.#best[node] = Math.max(this.#best[2 * node]!, this.#best[2 * node + 1]!)
+      for (node >>= 1; node > 0; node >>= 1)
+        this.#best[node] = Math.max(this.#best[2 * node]!, this.#best[2 * node + 1]!)
       return
     }
   }

@@ -1,14 +1,15 @@
 /**
- * Completions of what is being typed, best first, from a bounded list of texts with scores that change. Pure, in memory.
+ * Completions of what is being typed, best first, from a bounded list of texts with scores that change. Pure, in
+ * memory.
  *
  *   1  texts that begin with what was typed
  *   2  texts with a word where it begins ("case" → "iphone case")
  *   3  texts that hold its words in another order, the last one as a prefix
  *   4  the same as 1 and 2 for words with typing errors: one from four letters, two from eight (as searches allow)
  *
- * Each kind comes only when the ones before it leave room. Words are compared as the engine's tokens: lower case, accents
- * folded, punctuation gone. A text that is new after the index was built stands in a small list that is looked through,
- * until there are enough of them for another build.
+ * Each kind comes only when the ones before it leave room. Words are compared as the engine's tokens: lower case,
+ * accents folded, punctuation gone. A text that is new after the index was built stands in a small list that is looked
+ * through, until there are enough of them for another build.
  */
 import { createAnalyzer } from "../../engine-sdk/src/analysis/mod.ts"
 import { sharedPrefixes } from "../../engine-sdk/src/index/builders.ts"
@@ -44,10 +45,17 @@ const NEVER = Number.NEGATIVE_INFINITY
 /** Of the objects of one entry, about. */
 const ENTRY_BYTES = 160
 
-const scoreOf = ({ score }: Completable): number => score > 0 ? score : NEVER
+const scoreOf = ({ score }: Completable): number => (score > 0 ? score : NEVER)
 
-interface Vocabulary { readonly terms: StringTable; readonly shared: Uint8Array }
-interface Word { readonly text: string; readonly typos: number; readonly score: number }
+interface Vocabulary {
+  readonly terms: StringTable
+  readonly shared: Uint8Array
+}
+interface Word {
+  readonly text: string
+  readonly typos: number
+  readonly score: number
+}
 
 export class Typeahead<A extends Completable> {
   readonly #items: Array<A>
@@ -61,7 +69,16 @@ export class Typeahead<A extends Completable> {
   readonly #fresh = new Map<string, { item: A; readonly text: string }>()
   readonly #textBytes: number
 
-  private constructor(items: Array<A>, texts: ReadonlyArray<string>, byLabel: Map<string, number>, starts: SortedTexts, inner: SortedTexts, words: Vocabulary, wordScores: Float64Array, textBytes: number) {
+  private constructor(
+    items: Array<A>,
+    texts: ReadonlyArray<string>,
+    byLabel: Map<string, number>,
+    starts: SortedTexts,
+    inner: SortedTexts,
+    words: Vocabulary,
+    wordScores: Float64Array,
+    textBytes: number
+  ) {
     this.#items = items
     this.#texts = texts
     this.#byLabel = byLabel
@@ -110,7 +127,9 @@ export class Typeahead<A extends Completable> {
       words.push({ bytes: encodeUtf8(word), best })
       if ((words.length & 511) === 0) yield
     }
-    const sorted = yield* sortSliced(words, (a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
+    const sorted = yield* sortSliced(words, (a, b) =>
+      compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length)
+    )
     const offsets = new Uint32Array(sorted.length + 1)
     for (let i = 0; i < sorted.length; i++) offsets[i + 1] = offsets[i]! + sorted[i]!.bytes.length
     const bytes = new Uint8Array(offsets[sorted.length]!)
@@ -121,7 +140,16 @@ export class Typeahead<A extends Completable> {
       if ((i & 4_095) === 4_095) yield
     }
     yield
-    return new Typeahead(items, texts, byLabel, sortedStarts, sortedInner, { terms: new StringTable(bytes, offsets), shared: sharedPrefixes(bytes, offsets) }, best, textBytes)
+    return new Typeahead(
+      items,
+      texts,
+      byLabel,
+      sortedStarts,
+      sortedInner,
+      { terms: new StringTable(bytes, offsets), shared: sharedPrefixes(bytes, offsets) },
+      best,
+      textBytes
+    )
   }
   static of<A extends Completable>(given: ReadonlyArray<A>): Typeahead<A> {
     return atOnce(Typeahead.build(given))
@@ -132,7 +160,9 @@ export class Typeahead<A extends Completable> {
   }
   /** What it holds, about. */
   get bytes(): number {
-    return this.#textBytes + this.#starts.bytes + this.#inner.bytes + this.#words.terms.bytes.length + 256 * this.#fresh.size
+    return (
+      this.#textBytes + this.#starts.bytes + this.#inner.bytes + this.#words.terms.bytes.length + 256 * this.#fresh.size
+    )
   }
   /** Texts that came after the build: found, but their words are no corrections yet. */
   get fresh(): number {
@@ -147,7 +177,10 @@ export class Typeahead<A extends Completable> {
     return [...this.#items, ...[...this.#fresh.values()].map(({ item }) => item)]
   }
 
-  /** Puts an item in the place of the one with its label, or beside the others; one with a score not above 0 is not shown any more. O(log texts). */
+  /**
+   * Puts an item in the place of the one with its label, or beside the others; one with a score not above 0 is not
+   * shown any more. O(log texts).
+   */
   put(item: A): void {
     const entry = this.#byLabel.get(item.label)
     if (entry !== undefined) {
@@ -177,10 +210,15 @@ export class Typeahead<A extends Completable> {
   /** Texts that go on behind `typed` with another word, best first. O(log texts) each. */
   extensions(typed: string, limit: number): ReadonlyArray<A> {
     const text = foldText(typed)
-    return text === "" ? [] : this.#collect(limit, (found) => this.#from(this.#starts, `${text} `, 0, found)).map(({ item }) => item)
+    return text === ""
+      ? []
+      : this.#collect(limit, (found) => this.#from(this.#starts, `${text} `, 0, found)).map(({ item }) => item)
   }
 
-  /** At most `limit` completions, best first. Some tens of microseconds; with typing errors the vocabulary is walked, some hundreds. */
+  /**
+   * At most `limit` completions, best first. Some tens of microseconds; with typing errors the vocabulary is walked,
+   * some hundreds.
+   */
   complete(typed: string, limit: number): ReadonlyArray<Completion<A>> {
     const words = analyzer.tokenize(typed).slice(0, WORDS_MAX)
     if (words.length === 0) return this.top(limit)
@@ -202,9 +240,15 @@ export class Typeahead<A extends Completable> {
   /** New texts count as the start or the inside of a text like the others, and are merged in by score. */
   #from(list: SortedTexts, prefix: string, typos: 0 | 1 | 2, found: Found<A>): void {
     const isStart = list === this.#starts
-    const fresh = this.#fresh.size === 0 ? [] : [...this.#fresh.values()]
-      .filter(({ item, text }) => scoreOf(item) > 0 && (isStart ? text.startsWith(prefix) : text.includes(` ${prefix}`)))
-      .map(({ item }) => item).sort((a, b) => b.score - a.score)
+    const fresh =
+      this.#fresh.size === 0
+        ? []
+        : [...this.#fresh.values()]
+            .filter(
+              ({ item, text }) => scoreOf(item) > 0 && (isStart ? text.startsWith(prefix) : text.includes(` ${prefix}`))
+            )
+            .map(({ item }) => item)
+            .sort((a, b) => b.score - a.score)
     let next = 0
     const [first, behind] = list.range(prefix)
     list.best(first, behind, (entry, score) => {
@@ -258,9 +302,17 @@ export class Typeahead<A extends Completable> {
     let texts: ReadonlyArray<Word> = [{ text: "", typos: 0, score: Number.POSITIVE_INFINITY }]
     for (const [i, word] of words.entries()) {
       const meant = this.#meant(word, i === words.length - 1)
-      texts = texts.flatMap((before) => meant.map(({ score, text, typos }): Word => ({ text: before.text === "" ? text : `${before.text} ${text}`, typos: before.typos + typos, score: Math.min(before.score, score) })))
+      texts = texts
+        .flatMap((before) =>
+          meant.map(({ score, text, typos }): Word => ({
+            text: before.text === "" ? text : `${before.text} ${text}`,
+            typos: before.typos + typos,
+            score: Math.min(before.score, score)
+          }))
+        )
         .filter(({ typos }) => typos <= 2)
-        .sort((a, b) => a.typos - b.typos || b.score - a.score).slice(0, CORRECTED_TEXTS_MAX)
+        .sort((a, b) => a.typos - b.typos || b.score - a.score)
+        .slice(0, CORRECTED_TEXTS_MAX)
     }
     for (const typos of [1, 2] as const) {
       const ofTypos = texts.filter((text) => text.typos === typos)

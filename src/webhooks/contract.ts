@@ -2,30 +2,141 @@
 import { Schema } from "effect"
 import { pageLimit, refusing } from "../wire/checks.ts"
 import { operation } from "../wire/operation.ts"
-import { WebhookBody, WebhookDelivery, WebhookEndpoint, WebhookEndpointDetail, WebhookEndpointWithSecret } from "./schema.ts"
+import {
+  WebhookBody,
+  WebhookDelivery,
+  WebhookEndpoint,
+  WebhookEndpointDetail,
+  WebhookEndpointWithSecret
+} from "./schema.ts"
 import { described } from "./examples.ts"
 
 const at = { group: "webhooks", plane: "control", scope: "full" } as const
 const page = Schema.Struct({ limit: Schema.optionalKey(pageLimit(250)), cursor: Schema.optionalKey(Schema.String) })
-const listOf = <S extends Schema.Codec<unknown, unknown, never, never>>(item: S, identifier: string) => Schema.Struct({ data: Schema.Array(item), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier })
+const listOf = <S extends Schema.Codec<unknown, unknown, never, never>>(item: S, identifier: string) =>
+  Schema.Struct({ data: Schema.Array(item), next_cursor: Schema.optionalKey(Schema.String) }).annotate({ identifier })
 
-export const listWebhooks = operation({ ...at, ...described.listWebhooks, id: "listWebhooks", summary: "List webhook endpoints", method: "GET", path: "/v1/webhooks", query: page, success: listOf(WebhookEndpoint, "WebhookEndpointList") })
-export const createWebhook = operation({ ...at, ...described.createWebhook, id: "createWebhook", summary: "Create a webhook endpoint; its secret is shown once", method: "POST", path: "/v1/webhooks", payload: WebhookBody, success: WebhookEndpointWithSecret, status: 201, errors: [409] })
-export const getWebhook = operation({ ...at, ...described.getWebhook, id: "getWebhook", summary: "Get a webhook endpoint with its 100 newest deliveries", method: "GET", path: "/v1/webhooks/:webhookId", success: WebhookEndpointDetail, errors: [404] })
-export const updateWebhook = operation({ ...at, ...described.updateWebhook, id: "updateWebhook", summary: "Replace a webhook endpoint; the secret stays", method: "PUT", path: "/v1/webhooks/:webhookId", payload: WebhookBody, success: WebhookEndpoint, errors: [404] })
-export const deleteWebhook = operation({ ...at, ...described.deleteWebhook, id: "deleteWebhook", summary: "Delete a webhook endpoint and its deliveries", method: "DELETE", path: "/v1/webhooks/:webhookId", success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedWebhook" }), errors: [404] })
-export const rotateWebhookSecret = operation({ ...at, ...described.rotateWebhookSecret, id: "rotateWebhookSecret", summary: "Make a new secret, shown once; the old one stays valid for 24 hours", method: "POST", path: "/v1/webhooks/:webhookId/secret", success: WebhookEndpointWithSecret, errors: [404, 409] })
+export const listWebhooks = operation({
+  ...at,
+  ...described.listWebhooks,
+  id: "listWebhooks",
+  summary: "List webhook endpoints",
+  method: "GET",
+  path: "/v1/webhooks",
+  query: page,
+  success: listOf(WebhookEndpoint, "WebhookEndpointList")
+})
+export const createWebhook = operation({
+  ...at,
+  ...described.createWebhook,
+  id: "createWebhook",
+  summary: "Create a webhook endpoint; its secret is shown once",
+  method: "POST",
+  path: "/v1/webhooks",
+  payload: WebhookBody,
+  success: WebhookEndpointWithSecret,
+  status: 201,
+  errors: [409]
+})
+export const getWebhook = operation({
+  ...at,
+  ...described.getWebhook,
+  id: "getWebhook",
+  summary: "Get a webhook endpoint with its 100 newest deliveries",
+  method: "GET",
+  path: "/v1/webhooks/:webhookId",
+  success: WebhookEndpointDetail,
+  errors: [404]
+})
+export const updateWebhook = operation({
+  ...at,
+  ...described.updateWebhook,
+  id: "updateWebhook",
+  summary: "Replace a webhook endpoint; the secret stays",
+  method: "PUT",
+  path: "/v1/webhooks/:webhookId",
+  payload: WebhookBody,
+  success: WebhookEndpoint,
+  errors: [404]
+})
+export const deleteWebhook = operation({
+  ...at,
+  ...described.deleteWebhook,
+  id: "deleteWebhook",
+  summary: "Delete a webhook endpoint and its deliveries",
+  method: "DELETE",
+  path: "/v1/webhooks/:webhookId",
+  success: Schema.Struct({ id: Schema.String }).annotate({ identifier: "DeletedWebhook" }),
+  errors: [404]
+})
+export const rotateWebhookSecret = operation({
+  ...at,
+  ...described.rotateWebhookSecret,
+  id: "rotateWebhookSecret",
+  summary: "Make a new secret, shown once; the old one stays valid for 24 hours",
+  method: "POST",
+  path: "/v1/webhooks/:webhookId/secret",
+  success: WebhookEndpointWithSecret,
+  errors: [404, 409]
+})
 /** Decision: 202 for what is only queued when it is answered; the delivery tells how it went. */
-export const testWebhook = operation({ ...at, ...described.testWebhook, id: "testWebhook", summary: "Send `webhook.test` to the endpoint", method: "POST", path: "/v1/webhooks/:webhookId/test", success: WebhookDelivery, status: 202, errors: [404] })
+export const testWebhook = operation({
+  ...at,
+  ...described.testWebhook,
+  id: "testWebhook",
+  summary: "Send `webhook.test` to the endpoint",
+  method: "POST",
+  path: "/v1/webhooks/:webhookId/test",
+  success: WebhookDelivery,
+  status: 202,
+  errors: [404]
+})
 export const listWebhookDeliveries = operation({
-  ...at, ...described.listWebhookDeliveries, id: "listWebhookDeliveries", summary: "List deliveries, newest first (100 by default)", method: "GET", path: "/v1/webhooks/:webhookId/deliveries", query: page, success: listOf(WebhookDelivery, "WebhookDeliveryList"), errors: [404]
+  ...at,
+  ...described.listWebhookDeliveries,
+  id: "listWebhookDeliveries",
+  summary: "List deliveries, newest first (100 by default)",
+  method: "GET",
+  path: "/v1/webhooks/:webhookId/deliveries",
+  query: page,
+  success: listOf(WebhookDelivery, "WebhookDeliveryList"),
+  errors: [404]
 })
-export const getWebhookDelivery = operation({ ...at, ...described.getWebhookDelivery, id: "getWebhookDelivery", summary: "Get one delivery with its exact body", method: "GET", path: "/v1/webhooks/:webhookId/deliveries/:deliveryId", success: WebhookDelivery, errors: [404] })
+export const getWebhookDelivery = operation({
+  ...at,
+  ...described.getWebhookDelivery,
+  id: "getWebhookDelivery",
+  summary: "Get one delivery with its exact body",
+  method: "GET",
+  path: "/v1/webhooks/:webhookId/deliveries/:deliveryId",
+  success: WebhookDelivery,
+  errors: [404]
+})
 export const redeliverWebhookDelivery = operation({
-  ...at, ...described.redeliverWebhookDelivery, id: "redeliverWebhookDelivery", summary: "Send a delivery again under its id", method: "POST", path: "/v1/webhooks/:webhookId/deliveries/:deliveryId/redeliver", success: WebhookDelivery, status: 202, errors: [404, 409]
+  ...at,
+  ...described.redeliverWebhookDelivery,
+  id: "redeliverWebhookDelivery",
+  summary: "Send a delivery again under its id",
+  method: "POST",
+  path: "/v1/webhooks/:webhookId/deliveries/:deliveryId/redeliver",
+  success: WebhookDelivery,
+  status: 202,
+  errors: [404, 409]
 })
-/** Decision: the contract names no path for the recovery that the product promises; it stands beside the other actions. */
+/**
+ * Decision: the contract names no path for the recovery that the product promises; it stands beside the other actions.
+ */
 export const recoverWebhook = operation({
-  ...at, ...described.recoverWebhook, id: "recoverWebhook", summary: "Send everything again that failed since a time (Unix milliseconds)", method: "POST", path: "/v1/webhooks/:webhookId/recover",
-  payload: Schema.Struct({ since: Schema.Int.check(refusing((since: number) => since < 0 ? "Unix milliseconds, 0 or more" : undefined)) }).annotate({ identifier: "RecoverWebhook" }), success: Schema.Struct({ recovered: Schema.Int }).annotate({ identifier: "RecoveredWebhook" }), status: 202, errors: [404, 409]
+  ...at,
+  ...described.recoverWebhook,
+  id: "recoverWebhook",
+  summary: "Send everything again that failed since a time (Unix milliseconds)",
+  method: "POST",
+  path: "/v1/webhooks/:webhookId/recover",
+  payload: Schema.Struct({
+    since: Schema.Int.check(refusing((since: number) => (since < 0 ? "Unix milliseconds, 0 or more" : undefined)))
+  }).annotate({ identifier: "RecoverWebhook" }),
+  success: Schema.Struct({ recovered: Schema.Int }).annotate({ identifier: "RecoveredWebhook" }),
+  status: 202,
+  errors: [404, 409]
 })

@@ -37,17 +37,26 @@ export interface DeliveryResult {
   readonly ended_at: number
   /** Only while pending. */ readonly due_at: number | undefined
 }
-type DeliveryRow = { readonly [K in keyof Required<WebhookDelivery>]: Required<WebhookDelivery>[K] | (undefined extends WebhookDelivery[K] ? null : never) }
+type DeliveryRow = {
+  readonly [K in keyof Required<WebhookDelivery>]:
+    | Required<WebhookDelivery>[K]
+    | (undefined extends WebhookDelivery[K] ? null : never)
+}
 type ClaimedRow = Omit<ClaimedDelivery, "secrets"> & { readonly secrets: unknown }
 
-const deliveryOf = (row: DeliveryRow): WebhookDelivery => Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as WebhookDelivery
-/** For arrays of texts: the driver cannot name the type of one that holds only null, so an absent value is the empty text. */
-const text = (value: number | string | undefined): string => value === undefined ? "" : String(value)
+const deliveryOf = (row: DeliveryRow): WebhookDelivery =>
+  Object.fromEntries(Object.entries(row).filter(([, value]) => value !== null)) as unknown as WebhookDelivery
+/**
+ * For arrays of texts: the driver cannot name the type of one that holds only null, so an absent value is the empty
+ * text.
+ */
+const text = (value: number | string | undefined): string => (value === undefined ? "" : String(value))
 
-export const makeDeliveriesRepository = Effect.gen(function*() {
+export const makeDeliveriesRepository = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
   // The end of a claim is no time at which anything is sent.
-  const columns = sql.literal(`id, event, status, http_code, attempts, error, body, created_at::float8 AS created_at, last_attempt_at::float8 AS last_attempt_at,
+  const columns =
+    sql.literal(`id, event, status, http_code, attempts, error, body, created_at::float8 AS created_at, last_attempt_at::float8 AS last_attempt_at,
     CASE WHEN NOT is_claimed THEN due_at::float8 END AS next_attempt_at, finished_at::float8 AS finished_at`)
   const many = Effect.map((rows: ReadonlyArray<DeliveryRow>) => rows.map(deliveryOf))
   const pairs = (rows: ReadonlyArray<{ readonly endpoint_id: string; readonly id: string; readonly claim: number }>) =>
@@ -62,9 +71,19 @@ export const makeDeliveriesRepository = Effect.gen(function*() {
         ON CONFLICT DO NOTHING`,
     /** Newest first: an id begins with its time. */
     page: (endpointId: string, before: string | undefined, limit: number) =>
-      many(sql<DeliveryRow>`SELECT ${columns} FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND (${before ?? null}::text IS NULL OR id < ${before ?? null}) ORDER BY id DESC LIMIT ${limit}::int4`),
-    get: (endpointId: string, id: string) => Effect.map(many(sql<DeliveryRow>`SELECT ${columns} FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND id = ${id}`), (rows) => rows[0] as WebhookDelivery | undefined),
-    /** Due now: a settled one in a new round, a waiting one earlier than it would be, one that is on its way not again. */
+      many(
+        sql<DeliveryRow>`SELECT ${columns} FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND (${before ?? null}::text IS NULL OR id < ${before ?? null}) ORDER BY id DESC LIMIT ${limit}::int4`
+      ),
+    get: (endpointId: string, id: string) =>
+      Effect.map(
+        many(
+          sql<DeliveryRow>`SELECT ${columns} FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND id = ${id}`
+        ),
+        (rows) => rows[0] as WebhookDelivery | undefined
+      ),
+    /**
+     * Due now: a settled one in a new round, a waiting one earlier than it would be, one that is on its way not again.
+     */
     redeliver: (endpointId: string, id: string, now: number) =>
       sql`UPDATE webhook_deliveries SET status = 'pending', due_at = ${String(now)}::text::int8, finished_at = NULL, round_attempts = CASE WHEN status = 'pending' THEN round_attempts ELSE 0 END
         WHERE endpoint_id = ${endpointId} AND id = ${id} AND NOT is_claimed`,
@@ -79,14 +98,23 @@ export const makeDeliveriesRepository = Effect.gen(function*() {
     /** Gives up all that waits or is on its way; answers the outbox rows it came from. */
     failPending: (endpointId: string, error: string, now: number) =>
       Effect.map(
-        sql<{ outbox_id: number | null }>`WITH locked AS (SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND status = 'pending' ORDER BY id FOR UPDATE)
+        sql<{
+          outbox_id: number | null
+        }>`WITH locked AS (SELECT id FROM webhook_deliveries WHERE endpoint_id = ${endpointId} AND status = 'pending' ORDER BY id FOR UPDATE)
           UPDATE webhook_deliveries AS d SET status = 'failed', error = ${error}, due_at = NULL, is_claimed = false, finished_at = ${String(now)}::text::int8 FROM locked
           WHERE d.endpoint_id = ${endpointId} AND d.id = locked.id RETURNING d.outbox_id::float8 AS outbox_id`,
-        (rows) => rows.flatMap(({ outbox_id }) => outbox_id === null ? [] : [outbox_id])
+        (rows) => rows.flatMap(({ outbox_id }) => (outbox_id === null ? [] : [outbox_id]))
       ),
 
-    /** Claims up to `places` due deliveries of each endpoint, the longest due first, until `claimEnd`; what another process holds is passed over. */
-    claim: (wanted: ReadonlyArray<{ readonly endpointId: string; readonly places: number }>, now: number, claimEnd: number) =>
+    /**
+     * Claims up to `places` due deliveries of each endpoint, the longest due first, until `claimEnd`; what another
+     * process holds is passed over.
+     */
+    claim: (
+      wanted: ReadonlyArray<{ readonly endpointId: string; readonly places: number }>,
+      now: number,
+      claimEnd: number
+    ) =>
       Effect.map(
         sql<ClaimedRow>`WITH picked AS (
             SELECT due.endpoint_id, due.id FROM unnest(${wanted.map(({ endpointId }) => endpointId)}::text[], ${wanted.map(({ places }) => places)}::int4[]) AS wanted (endpoint_id, places) CROSS JOIN LATERAL (
@@ -98,7 +126,10 @@ export const makeDeliveriesRepository = Effect.gen(function*() {
       ),
     /** The next due time of each endpoint that has one. One step in an index an endpoint. */
     nextDueOf: (endpointIds: ReadonlyArray<string>) =>
-      sql<{ endpoint_id: string; due_at: number }>`SELECT wanted.endpoint_id, next.due_at::float8 AS due_at FROM unnest(${[...endpointIds]}::text[]) AS wanted (endpoint_id) CROSS JOIN LATERAL (
+      sql<{
+        endpoint_id: string
+        due_at: number
+      }>`SELECT wanted.endpoint_id, next.due_at::float8 AS due_at FROM unnest(${[...endpointIds]}::text[]) AS wanted (endpoint_id) CROSS JOIN LATERAL (
         SELECT due_at FROM webhook_deliveries WHERE endpoint_id = wanted.endpoint_id AND status = 'pending' ORDER BY due_at, id LIMIT 1) AS next`,
     /** The same for every endpoint; walks the index from endpoint to endpoint, whatever waits at each. */
     nextDue: sql<{ endpoint_id: string; due_at: number }>`WITH RECURSIVE queue AS (
@@ -107,10 +138,16 @@ export const makeDeliveriesRepository = Effect.gen(function*() {
         SELECT next.endpoint_id, next.due_at FROM queue CROSS JOIN LATERAL (
           SELECT endpoint_id, due_at FROM webhook_deliveries WHERE status = 'pending' AND endpoint_id > queue.endpoint_id ORDER BY endpoint_id, due_at, id LIMIT 1) AS next
       ) SELECT endpoint_id, due_at::float8 AS due_at FROM queue`,
-    /** Writes results of claims that still hold; answers the outbox rows of those that are settled. Rows are locked in the order of their ids, as `failPending` does. */
+    /**
+     * Writes results of claims that still hold; answers the outbox rows of those that are settled. Rows are locked in
+     * the order of their ids, as `failPending` does.
+     */
     record: (results: ReadonlyArray<DeliveryResult>) =>
       Effect.map(
-        sql<{ outbox_id: number | null; status: string }>`WITH r AS (SELECT * FROM unnest(${results.map(({ endpoint_id }) => endpoint_id)}::text[], ${results.map(({ id }) => id)}::text[], ${results.map(({ claim }) => claim)}::int4[], ${results.map(({ status }) => status)}::text[],
+        sql<{
+          outbox_id: number | null
+          status: string
+        }>`WITH r AS (SELECT * FROM unnest(${results.map(({ endpoint_id }) => endpoint_id)}::text[], ${results.map(({ id }) => id)}::text[], ${results.map(({ claim }) => claim)}::int4[], ${results.map(({ status }) => status)}::text[],
             ${results.map(({ http_code }) => text(http_code))}::text[], ${results.map(({ error }) => text(error))}::text[], ${results.map(({ ended_at }) => String(ended_at))}::text[]::int8[], ${results.map(({ due_at }) => text(due_at))}::text[])
             AS result (endpoint_id, id, claim, status, http_code, error, ended_at, due_at)),
           locked AS (SELECT d.endpoint_id, d.id FROM webhook_deliveries AS d JOIN r ON d.endpoint_id = r.endpoint_id AND d.id = r.id AND d.claim = r.claim WHERE d.status = 'pending' AND d.is_claimed ORDER BY d.endpoint_id, d.id FOR UPDATE OF d)
@@ -118,14 +155,16 @@ export const makeDeliveriesRepository = Effect.gen(function*() {
             last_attempt_at = r.ended_at, due_at = nullif(r.due_at, '')::int8, is_claimed = false, finished_at = CASE WHEN r.status <> 'pending' THEN r.ended_at END
           FROM r JOIN locked ON locked.endpoint_id = r.endpoint_id AND locked.id = r.id
           WHERE d.endpoint_id = r.endpoint_id AND d.id = r.id RETURNING d.outbox_id::float8 AS outbox_id, d.status`,
-        (rows) => rows.flatMap(({ outbox_id, status }) => outbox_id === null || status === "pending" ? [] : [outbox_id])
+        (rows) =>
+          rows.flatMap(({ outbox_id, status }) => (outbox_id === null || status === "pending" ? [] : [outbox_id]))
       ),
     /** Claims that will not be used: due at once for whoever comes next. */
     giveBack: (claims: ReadonlyArray<Pick<ClaimedDelivery, "endpoint_id" | "id" | "claim">>, now: number) =>
       sql`UPDATE webhook_deliveries AS d SET due_at = ${String(now)}::text::int8, is_claimed = false FROM ${pairs(claims)} AS c (endpoint_id, id, claim)
         WHERE d.endpoint_id = c.endpoint_id AND d.id = c.id AND d.claim = c.claim AND d.status = 'pending' AND d.is_claimed`,
     /** For a process that knows that it is alone: every claim is one of its former life. */
-    giveBackAll: (now: number) => sql`UPDATE webhook_deliveries SET due_at = ${String(now)}::text::int8, is_claimed = false WHERE status = 'pending' AND is_claimed`
+    giveBackAll: (now: number) =>
+      sql`UPDATE webhook_deliveries SET due_at = ${String(now)}::text::int8, is_claimed = false WHERE status = 'pending' AND is_claimed`
   }
 })
 export type DeliveriesRepository = Effect.Success<typeof makeDeliveriesRepository>

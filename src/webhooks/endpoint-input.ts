@@ -4,22 +4,44 @@ import { normalizedEvents } from "./subscribable-events.ts"
 const nameLengthMax = 120
 const urlLengthMax = 2_048
 
-export interface EndpointFields { readonly name: string; readonly url: string; readonly events: ReadonlyArray<string>; readonly enabled: boolean }
+export interface EndpointFields {
+  readonly name: string
+  readonly url: string
+  readonly events: ReadonlyArray<string>
+  readonly enabled: boolean
+}
 
 export const nameRefusal = (text: string): string | undefined => {
   const name = text.trim()
-  return name === "" || [...name].length > nameLengthMax ? `1 to ${nameLengthMax} characters` : name.includes("\u0000") ? "No NUL character" : undefined
+  return name === "" || [...name].length > nameLengthMax
+    ? `1 to ${nameLengthMax} characters`
+    : name.includes("\u0000")
+      ? "No NUL character"
+      : undefined
 }
 export const urlRefusal = (text: string): string | undefined => {
   if (text.length > urlLengthMax) return `At most ${urlLengthMax} characters`
   if (text.includes("\u0000")) return "No NUL character"
   const url = URL.canParse(text) ? new URL(text) : undefined
-  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:")) return "An address that begins with http:// or https://"
+  if (url === undefined || (url.protocol !== "http:" && url.protocol !== "https:"))
+    return "An address that begins with http:// or https://"
   // Decision: a name and password in the address would be stored and shown in plain text.
-  return url.username !== "" || url.password !== "" ? "No user name or password in the address; check the signature instead" : undefined
+  return url.username !== "" || url.password !== ""
+    ? "No user name or password in the address; check the signature instead"
+    : undefined
 }
 
 /** What `WebhookBody` has read. */
-interface EndpointBody { readonly name: string; readonly url: string; readonly events: ReadonlyArray<string>; readonly enabled?: boolean | undefined }
+interface EndpointBody {
+  readonly name: string
+  readonly url: string
+  readonly events: ReadonlyArray<string>
+  readonly enabled?: boolean | undefined
+}
 /** Omitted `enabled` is true, also in a replacement: omitted fields reset. */
-export const endpointFields = ({ enabled, events, name, url }: EndpointBody): EndpointFields => ({ name: name.trim(), url, events: normalizedEvents(events), enabled: enabled ?? true })
+export const endpointFields = ({ enabled, events, name, url }: EndpointBody): EndpointFields => ({
+  name: name.trim(),
+  url,
+  events: normalizedEvents(events),
+  enabled: enabled ?? true
+})

@@ -10,5 +10,9 @@ const WAIT_CAP_MS = 15 * 60_000
 /** The end of the interval that the wait after the n-th attempt (n from 1) is drawn from. */
 export const waitMax_ms = (n: number): number => Math.min(WAIT_BASE_MS * 2 ** (n - 1), WAIT_CAP_MS)
 
-/** Full jitter: uniform in [0, waitMax]. `chance` is uniform in [0, 1). Undefined after the last attempt. Whole milliseconds. */
-export const waitAfter_ms = (n: number, chance: number): number | undefined => n >= ATTEMPTS_MAX ? undefined : Math.floor(chance * (waitMax_ms(n) + 1))
+/**
+ * Full jitter: uniform in [0, waitMax]. `chance` is uniform in [0, 1). Undefined after the last attempt. Whole
+ * milliseconds.
+ */
+export const waitAfter_ms = (n: number, chance: number): number | undefined =>
+  n >= ATTEMPTS_MAX ? undefined : Math.floor(chance * (waitMax_ms(n) + 1))

@@ -17,7 +17,8 @@ export const room = defineRoom({
   seeds,
   layer: Layer.provideMerge(Layer.unwrap(Effect.map(Installation, layerDispatcher)), Webhooks.layer),
   audited: {
-    webhook: (sql, { id, organizationId }) => sql`SELECT row_to_json(t)::text AS row FROM webhook_endpoints t WHERE organization_id = ${organizationId} AND id = ${id}`
+    webhook: (sql, { id, organizationId }) =>
+      sql`SELECT row_to_json(t)::text AS row FROM webhook_endpoints t WHERE organization_id = ${organizationId} AND id = ${id}`
   },
   // Reading and testing any member, the rest owner or admin.
   roles: {

@@ -9,46 +9,83 @@ import { deliveriesListed, endpointsMax } from "./schema.ts"
 import { Webhooks } from "./webhooks.ts"
 
 /** One more than asked for was read: whether there is a next page. */
-const pageOf = <A extends { readonly id: string }>(data: ReadonlyArray<A>, limit: number) => ({ data: data.slice(0, limit), ...(data.length > limit ? { next_cursor: data[limit - 1].id } : {}) })
+const pageOf = <A extends { readonly id: string }>(data: ReadonlyArray<A>, limit: number) => ({
+  data: data.slice(0, limit),
+  ...(data.length > limit ? { next_cursor: data[limit - 1].id } : {})
+})
 
-export const routes = Effect.gen(function*() {
+export const routes = Effect.gen(function* () {
   const webhooks = yield* Webhooks
   const entitlements = yield* Entitlements
   return [
-    implement(contract.listWebhooks, Effect.fnUntraced(function*({ caller, query }) {
-      const { cursor, limit: given = 50 } = yield* query
-      const limit = Number(given)
-      return pageOf(yield* webhooks.list(caller.organizationId, { cursor, limit: limit + 1 }), limit)
-    })),
-    implement(contract.createWebhook, Effect.fnUntraced(function*({ caller, payload }) {
-      const { organizationId } = caller
-      const cap = capOf(entitlements.of(organizationId).plan, "webhooks")
-      return yield* Effect.catchTag(webhooks.create(organizationId, endpointFields(yield* payload), cap), "WebhooksExhausted", (error) =>
-        Effect.andThen(entitlements.requireRoom(organizationId, "webhooks", Math.min(cap + 1, endpointsMax)), Effect.fail(error)))
-    })),
-    implement(contract.getWebhook, Effect.fnUntraced(function*({ caller, params }) {
-      const endpoint = yield* webhooks.get(caller.organizationId, params.webhookId)
-      return { ...endpoint, deliveries: yield* webhooks.newestDeliveries(endpoint.id) }
-    })),
-    implement(contract.updateWebhook, Effect.fnUntraced(function*({ caller, params, payload }) {
-      yield* webhooks.get(caller.organizationId, params.webhookId)
-      return yield* webhooks.replace(caller.organizationId, params.webhookId, endpointFields(yield* payload))
-    })),
+    implement(
+      contract.listWebhooks,
+      Effect.fnUntraced(function* ({ caller, query }) {
+        const { cursor, limit: given = 50 } = yield* query
+        const limit = Number(given)
+        return pageOf(yield* webhooks.list(caller.organizationId, { cursor, limit: limit + 1 }), limit)
+      })
+    ),
+    implement(
+      contract.createWebhook,
+      Effect.fnUntraced(function* ({ caller, payload }) {
+        const { organizationId } = caller
+        const cap = capOf(entitlements.of(organizationId).plan, "webhooks")
+        return yield* Effect.catchTag(
+          webhooks.create(organizationId, endpointFields(yield* payload), cap),
+          "WebhooksExhausted",
+          (error) =>
+            Effect.andThen(
+              entitlements.requireRoom(organizationId, "webhooks", Math.min(cap + 1, endpointsMax)),
+              Effect.fail(error)
+            )
+        )
+      })
+    ),
+    implement(
+      contract.getWebhook,
+      Effect.fnUntraced(function* ({ caller, params }) {
+        const endpoint = yield* webhooks.get(caller.organizationId, params.webhookId)
+        return { ...endpoint, deliveries: yield* webhooks.newestDeliveries(endpoint.id) }
+      })
+    ),
+    implement(
+      contract.updateWebhook,
+      Effect.fnUntraced(function* ({ caller, params, payload }) {
+        yield* webhooks.get(caller.organizationId, params.webhookId)
+        return yield* webhooks.replace(caller.organizationId, params.webhookId, endpointFields(yield* payload))
+      })
+    ),
     implement(contract.deleteWebhook, ({ caller, params }) => webhooks.remove(caller.organizationId, params.webhookId)),
-    implement(contract.rotateWebhookSecret, ({ caller, params }) => webhooks.rotateSecret(caller.organizationId, params.webhookId)),
+    implement(contract.rotateWebhookSecret, ({ caller, params }) =>
+      webhooks.rotateSecret(caller.organizationId, params.webhookId)
+    ),
     implement(contract.testWebhook, ({ caller, params }) => webhooks.sendTest(caller.organizationId, params.webhookId)),
-    implement(contract.listWebhookDeliveries, Effect.fnUntraced(function*({ caller, params, query }) {
-      yield* webhooks.get(caller.organizationId, params.webhookId)
-      const { cursor, limit: given = deliveriesListed } = yield* query
-      const limit = Number(given)
-      return pageOf(yield* webhooks.deliveries(caller.organizationId, params.webhookId, { cursor, limit: limit + 1 }), limit)
-    })),
-    implement(contract.getWebhookDelivery, ({ caller, params }) => webhooks.delivery(caller.organizationId, params.webhookId, params.deliveryId)),
-    implement(contract.redeliverWebhookDelivery, ({ caller, params }) => webhooks.redeliver(caller.organizationId, params.webhookId, params.deliveryId)),
-    implement(contract.recoverWebhook, Effect.fnUntraced(function*({ caller, params, payload }) {
-      yield* webhooks.get(caller.organizationId, params.webhookId)
-      const { since } = yield* payload
-      return yield* webhooks.recover(caller.organizationId, params.webhookId, since)
-    }))
+    implement(
+      contract.listWebhookDeliveries,
+      Effect.fnUntraced(function* ({ caller, params, query }) {
+        yield* webhooks.get(caller.organizationId, params.webhookId)
+        const { cursor, limit: given = deliveriesListed } = yield* query
+        const limit = Number(given)
+        return pageOf(
+          yield* webhooks.deliveries(caller.organizationId, params.webhookId, { cursor, limit: limit + 1 }),
+          limit
+        )
+      })
+    ),
+    implement(contract.getWebhookDelivery, ({ caller, params }) =>
+      webhooks.delivery(caller.organizationId, params.webhookId, params.deliveryId)
+    ),
+    implement(contract.redeliverWebhookDelivery, ({ caller, params }) =>
+      webhooks.redeliver(caller.organizationId, params.webhookId, params.deliveryId)
+    ),
+    implement(
+      contract.recoverWebhook,
+      Effect.fnUntraced(function* ({ caller, params, payload }) {
+        yield* webhooks.get(caller.organizationId, params.webhookId)
+        const { since } = yield* payload
+        return yield* webhooks.recover(caller.organizationId, params.webhookId, since)
+      })
+    )
   ]
 })

@@ -13,7 +13,13 @@ const strings = Schema.Array(Schema.String)
 export const WebhookBody = Schema.Struct({
   name: Schema.String.check(refusing(nameRefusal)),
   url: Schema.String.check(refusing(urlRefusal)),
-  /** Names of the event table, or `*`. */ events: Schema.Array(Schema.String.check(refusing(subscriptionRefusal))).check(refusing((events: ReadonlyArray<string>) => events.length === 0 ? "Name at least one event, or `*` for all" : undefined)),
+  /** Names of the event table, or `*`. */ events: Schema.Array(
+    Schema.String.check(refusing(subscriptionRefusal))
+  ).check(
+    refusing((events: ReadonlyArray<string>) =>
+      events.length === 0 ? "Name at least one event, or `*` for all" : undefined
+    )
+  ),
   enabled: Schema.optionalKey(Schema.Boolean)
 }).annotate({ identifier: "WebhookBody" })
 export type WebhookBody = typeof WebhookBody.Type
@@ -24,10 +30,15 @@ const endpointFields = {
   url: Schema.String,
   events: strings,
   enabled: Schema.Boolean,
-  /** Unix milliseconds of the first failed attempt since the last success. */ failing_since: Schema.optionalKey(Schema.Int),
-  /** Set when the program disabled the endpoint itself, with the reason. */ disabled_at: Schema.optionalKey(Schema.Int),
+  /** Unix milliseconds of the first failed attempt since the last success. */ failing_since: Schema.optionalKey(
+    Schema.Int
+  ),
+  /** Set when the program disabled the endpoint itself, with the reason. */ disabled_at: Schema.optionalKey(
+    Schema.Int
+  ),
   disabled_reason: Schema.optionalKey(Schema.String),
-  /** Until then deliveries are also signed with the secret before the last rotation. */ previous_secret_valid_until: Schema.optionalKey(Schema.Int),
+  /** Until then deliveries are also signed with the secret before the last rotation. */ previous_secret_valid_until:
+    Schema.optionalKey(Schema.Int),
   created_at: Schema.Int,
   updated_at: Schema.Int
 }
@@ -35,10 +46,13 @@ export const WebhookEndpoint = Schema.Struct(endpointFields).annotate({ identifi
 export type WebhookEndpoint = typeof WebhookEndpoint.Type
 
 /** The answer to creation and rotation: the only two moments at which the secret is shown. */
-export const WebhookEndpointWithSecret = Schema.Struct({ ...endpointFields, secret: Schema.String }).annotate({ identifier: "WebhookEndpointWithSecret" })
+export const WebhookEndpointWithSecret = Schema.Struct({ ...endpointFields, secret: Schema.String }).annotate({
+  identifier: "WebhookEndpointWithSecret"
+})
 
 export const WebhookDelivery = Schema.Struct({
-  /** Also in `X-SVC-Delivery`, `webhook-id` and the body; the same for every attempt and redelivery. */ id: Schema.String,
+  /** Also in `X-SVC-Delivery`, `webhook-id` and the body; the same for every attempt and redelivery. */
+  id: Schema.String,
   event: Schema.String,
   status: Schema.Literals(["pending", "success", "failed"]),
   /** The receiver's last answer; absent when there was none. */ http_code: Schema.optionalKey(Schema.Int),
@@ -52,4 +66,7 @@ export const WebhookDelivery = Schema.Struct({
 }).annotate({ identifier: "WebhookDelivery" })
 export type WebhookDelivery = typeof WebhookDelivery.Type
 
-export const WebhookEndpointDetail = Schema.Struct({ ...endpointFields, deliveries: Schema.Array(WebhookDelivery) }).annotate({ identifier: "WebhookEndpointDetail" })
+export const WebhookEndpointDetail = Schema.Struct({
+  ...endpointFields,
+  deliveries: Schema.Array(WebhookDelivery)
+}).annotate({ identifier: "WebhookEndpointDetail" })

@@ -1,9 +1,12 @@
 /**
- * Which secrets of an endpoint sign at a moment. Pure; the texts are sealed. After a rotation the new secret and the old
- * one are both valid for 24 h, so that a receiver is changed without a gap (contract part 7).
+ * Which secrets of an endpoint sign at a moment. Pure; the texts are sealed. After a rotation the new secret and the
+ * old one are both valid for 24 h, so that a receiver is changed without a gap (contract part 7).
  */
 export const ROTATION_MS = 24 * 3_600_000
-/** Each valid secret is one more signature in every delivery. Decision: further rotations within 24 h are refused, because dropping a secret early breaks the promise. */
+/**
+ * Each valid secret is one more signature in every delivery. Decision: further rotations within 24 h are refused,
+ * because dropping a secret early breaks the promise.
+ */
 export const SECRETS_MAX = 4
 
 export interface StoredSecret {
@@ -16,11 +19,21 @@ export const validSecrets = (secrets: ReadonlyArray<StoredSecret>, now: number):
   secrets.filter(({ valid_until }) => valid_until === undefined || valid_until > now)
 
 /** Undefined when too many are still valid. */
-export const rotatedSecrets = (secrets: ReadonlyArray<StoredSecret>, sealed: string, now: number): ReadonlyArray<StoredSecret> | undefined => {
-  const kept = validSecrets(secrets, now).map((secret) => ({ ...secret, valid_until: secret.valid_until ?? now + ROTATION_MS }))
+export const rotatedSecrets = (
+  secrets: ReadonlyArray<StoredSecret>,
+  sealed: string,
+  now: number
+): ReadonlyArray<StoredSecret> | undefined => {
+  const kept = validSecrets(secrets, now).map((secret) => ({
+    ...secret,
+    valid_until: secret.valid_until ?? now + ROTATION_MS
+  }))
   return kept.length >= SECRETS_MAX ? undefined : [{ sealed }, ...kept]
 }
 
 /** When the last of the older secrets ends; undefined when only the newest is valid. */
 export const previousValidUntil = (secrets: ReadonlyArray<StoredSecret>, now: number): number | undefined =>
-  validSecrets(secrets, now).reduce<number | undefined>((latest, { valid_until }) => valid_until === undefined ? latest : Math.max(latest ?? 0, valid_until), undefined)
+  validSecrets(secrets, now).reduce<number | undefined>(
+    (latest, { valid_until }) => (valid_until === undefined ? latest : Math.max(latest ?? 0, valid_until)),
+    undefined
+  )

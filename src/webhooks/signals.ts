@@ -1,7 +1,7 @@
 /**
- * How whoever delivers hears of work at once, in this process or another: Postgres' notifications, which arrive when the
- * transaction that caused them commits. An empty text says that the outbox has rows (a trigger sends it), another names an
- * endpoint with something due. A lost signal costs time, never a delivery.
+ * How whoever delivers hears of work at once, in this process or another: Postgres' notifications, which arrive when
+ * the transaction that caused them commits. An empty text says that the outbox has rows (a trigger sends it), another
+ * names an endpoint with something due. A lost signal costs time, never a delivery.
  */
 import { PgClient } from "@effect/sql-pg"
 import { Cause, Effect, Queue } from "effect"
@@ -11,15 +11,33 @@ const channel = "dowser_webhooks"
 /** After a lost connection. */
 const AGAIN_MS = 1_000
 
-export const signalDue = (endpointId: string) => Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify(${channel}, ${endpointId})`)
+export const signalDue = (endpointId: string) =>
+  Effect.flatMap(SqlClient.SqlClient, (sql) => sql`SELECT pg_notify(${channel}, ${endpointId})`)
 
-/** Calls back for each signal, and with undefined whenever some may have been missed. Holds one connection. Never ends. */
-export const listenSignals = (onSignal: (endpointId: string | undefined) => void) => Effect.flatMap(PgClient.PgClient, (pg) =>
-  Effect.forever(Effect.andThen(
-    Effect.catchCause(Effect.scoped(Effect.gen(function*() {
-      const signals = yield* pg.listen(channel)
-      onSignal(undefined)
-      for (;;) for (const { payload } of yield* Queue.takeAll(signals)) onSignal(payload ?? "")
-    })), (cause) => Cause.hasInterruptsOnly(cause) ? Effect.interrupt : Effect.logWarning("Webhooks: Postgres no longer tells of new work; asked again, meanwhile the tables are looked at once a minute", cause)),
-    Effect.sleep(AGAIN_MS)
-  )))
+/**
+ * Calls back for each signal, and with undefined whenever some may have been missed. Holds one connection. Never ends.
+ */
+export const listenSignals = (onSignal: (endpointId: string | undefined) => void) =>
+  Effect.flatMap(PgClient.PgClient, (pg) =>
+    Effect.forever(
+      Effect.andThen(
+        Effect.catchCause(
+          Effect.scoped(
+            Effect.gen(function* () {
+              const signals = yield* pg.listen(channel)
+              onSignal(undefined)
+              for (;;) for (const { payload } of yield* Queue.takeAll(signals)) onSignal(payload ?? "")
+            })
+          ),
+          (cause) =>
+            Cause.hasInterruptsOnly(cause)
+              ? Effect.interrupt
+              : Effect.logWarning(
+                  "Webhooks: Postgres no longer tells of new work; asked again, meanwhile the tables are looked at once a minute",
+                  cause
+                )
+        ),
+        Effect.sleep(AGAIN_MS)
+      )
+    )
+  )

@@ -3,22 +3,33 @@
  *
  *   X-SVC-Signature    `t=<unix seconds>,v1=<hex>`: HMAC-SHA256 of `<t>.<raw body>` under the secret's text as it was
  *                      shown, `whsec_` included (spec part 6); one `v1` per valid secret (contract part 7)
- *   webhook-signature  `v1,<base64>`: HMAC-SHA256 of `<id>.<timestamp>.<raw body>` under the bytes that the secret's text
- *                      behind `whsec_` is the base64 of (Standard Webhooks 1.0.0); one entry per valid secret, by spaces
+ * webhook-signature `v1,<base64>`: HMAC-SHA256 of `<id>.<timestamp>.<raw body>` under the bytes that the secret's text
+ *   behind `whsec_` is the base64 of (Standard Webhooks 1.0.0); one entry per valid secret, by spaces
  *
  * A secret is therefore `whsec_` and 32 characters of base64's alphabet: 24 bytes for a stock verifier.
  */
 import { createHmac } from "node:crypto"
 
 export const secretPrefix = "whsec_"
-/** A multiple of four, so that it is base64 without padding; letters and digits only, so that no shell or URL mangles it. */
+/**
+ * A multiple of four, so that it is base64 without padding; letters and digits only, so that no shell or URL mangles
+ * it.
+ */
 export const secretLength = 32
 
-export interface Signed { readonly id: string; readonly event: string; /** Unix seconds. */ readonly timestamp: number; readonly body: string }
+export interface Signed {
+  readonly id: string
+  readonly event: string
+  /** Unix seconds. */ readonly timestamp: number
+  readonly body: string
+}
 
-const v1 = ({ body, timestamp }: Signed, secret: string): string => createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex")
+const v1 = ({ body, timestamp }: Signed, secret: string): string =>
+  createHmac("sha256", secret).update(`${timestamp}.${body}`).digest("hex")
 const standard = ({ body, id, timestamp }: Signed, secret: string): string =>
-  createHmac("sha256", Buffer.from(secret.slice(secretPrefix.length), "base64")).update(`${id}.${timestamp}.${body}`).digest("base64")
+  createHmac("sha256", Buffer.from(secret.slice(secretPrefix.length), "base64"))
+    .update(`${id}.${timestamp}.${body}`)
+    .digest("base64")
 
 /** Headers of one attempt. `secrets`: texts of every secret that is valid now, newest first. */
 export const signedHeaders = (delivery: Signed, secrets: ReadonlyArray<string>): Record<string, string> => ({

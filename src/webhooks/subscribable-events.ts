@@ -1,30 +1,45 @@
 /** The table of spec part 6: what an endpoint can subscribe to, and what only All events (`*`) brings. */
 export const subscribableEvents = [
-  "support.thread.created", "support.message.created",
+  "support.thread.created",
+  "support.message.created",
   "conversation.completed",
-  "experiment.started", "experiment.stopped", "experiment.promoted",
-  "hosting.enabled", "hosting.updated", "hosting.disabled",
+  "experiment.started",
+  "experiment.stopped",
+  "experiment.promoted",
+  "hosting.enabled",
+  "hosting.updated",
+  "hosting.disabled",
   "media.uploaded",
-  "api_key.created", "api_key.revoked",
+  "api_key.created",
+  "api_key.revoked",
   "alert.fired"
 ] as const
 /** Rule 1 of the table, and what was added since (rule 2): not in the table, so not in a list of names. */
-export const wildcardOnlyEvents = ["experiment.winner_detected", "quality.regression", "event.replayed", "quota.warning", "quota.exhausted"] as const
+export const wildcardOnlyEvents = [
+  "experiment.winner_detected",
+  "quality.regression",
+  "event.replayed",
+  "quota.warning",
+  "quota.exhausted"
+] as const
 /** Rule 3: sent by the Send test action and by nothing else. */
 export const testEvent = "webhook.test"
 /** Rule 2: also covers events added later. */
 export const allEvents = "*"
 
 /** Whether an endpoint gets an event of the outbox. */
-export const subscribes = (events: ReadonlyArray<string>, event: string): boolean => events.includes(allEvents) || events.includes(event)
+export const subscribes = (events: ReadonlyArray<string>, event: string): boolean =>
+  events.includes(allEvents) || events.includes(event)
 
 /** Why a name cannot stand in an endpoint's list; undefined when it can. */
 export const subscriptionRefusal = (name: string): string | undefined => {
   if (name === allEvents || (subscribableEvents as ReadonlyArray<string>).includes(name)) return undefined
-  if ((wildcardOnlyEvents as ReadonlyArray<string>).includes(name)) return `\`${name}\` is sent only to endpoints of all events: use \`*\``
+  if ((wildcardOnlyEvents as ReadonlyArray<string>).includes(name))
+    return `\`${name}\` is sent only to endpoints of all events: use \`*\``
   if (name === testEvent) return "`webhook.test` is sent by the test action only and cannot be subscribed to"
   return `\`${name.slice(0, 80)}\` is no event; known are ${subscribableEvents.join(", ")} and \`*\` for all`
 }
 
 /** The list as it is stored: All events is the wildcard alone, no name stands twice. */
-export const normalizedEvents = (events: ReadonlyArray<string>): ReadonlyArray<string> => events.includes(allEvents) ? [allEvents] : [...new Set(events)]
+export const normalizedEvents = (events: ReadonlyArray<string>): ReadonlyArray<string> =>
+  events.includes(allEvents) ? [allEvents] : [...new Set(events)]

@@ -5,8 +5,9 @@
  *   408, 429, 5xx      → retry (pending again, or failed after the last attempt)
  *   any other answer   → failed at once; a redirect is an answer and is never followed
  *
- * Decision: an attempt without any answer (time-out, refused, reset, unknown name, bad certificate) is retried, because at
- * least once would mean nothing for a receiver that restarts. An address that we refuse is final: waiting changes no policy.
+ * Decision: an attempt without any answer (time-out, refused, reset, unknown name, bad certificate) is retried, because
+ * at least once would mean nothing for a receiver that restarts. An address that we refuse is final: waiting changes no
+ * policy.
  */
 import type { OutboundFailure, OutboundResponse } from "../ports/outbound-http.ts"
 
@@ -18,16 +19,34 @@ export type Verdict =
 export const ANSWER_SHOWN_BYTES = 512
 
 /** Control characters (a database text holds no NUL) become spaces. */
-const shown = (body: Uint8Array): string => Buffer.from(body.subarray(0, ANSWER_SHOWN_BYTES)).toString("utf8").replace(/[\u0000-\u001f\u007f\ufffd]+/g, " ").trim()
+const shown = (body: Uint8Array): string =>
+  Buffer.from(body.subarray(0, ANSWER_SHOWN_BYTES))
+    .toString("utf8")
+    .replace(/[\u0000-\u001f\u007f\ufffd]+/g, " ")
+    .trim()
 
 const isRetried = (status: number): boolean => status === 408 || status === 429 || (status >= 500 && status <= 599)
 
-export const verdictOfResponse = ({ body, headers, status }: Pick<OutboundResponse, "status" | "headers" | "body">): Verdict => {
+export const verdictOfResponse = ({
+  body,
+  headers,
+  status
+}: Pick<OutboundResponse, "status" | "headers" | "body">): Verdict => {
   if (status >= 200 && status <= 299) return { kind: "success", http_code: status }
   const text = shown(body)
-  const redirect = status >= 300 && status <= 399 && headers.location !== undefined ? ` (redirects are not followed: ${shown(Buffer.from(headers.location))})` : ""
-  return { kind: isRetried(status) ? "retry" : "failed", http_code: status, error: `The receiver answered ${status}${redirect}${text === "" ? "" : `: ${text}`}` }
+  const redirect =
+    status >= 300 && status <= 399 && headers.location !== undefined
+      ? ` (redirects are not followed: ${shown(Buffer.from(headers.location))})`
+      : ""
+  return {
+    kind: isRetried(status) ? "retry" : "failed",
+    http_code: status,
+    error: `The receiver answered ${status}${redirect}${text === "" ? "" : `: ${text}`}`
+  }
 }
 
-export const verdictOfFailure = ({ kind, message }: Pick<OutboundFailure, "kind" | "message">): Verdict =>
-  ({ kind: kind === "refused_address" ? "failed" : "retry", http_code: undefined, error: shown(Buffer.from(message)) })
+export const verdictOfFailure = ({ kind, message }: Pick<OutboundFailure, "kind" | "message">): Verdict => ({
+  kind: kind === "refused_address" ? "failed" : "retry",
+  http_code: undefined,
+  error: shown(Buffer.from(message))
+})

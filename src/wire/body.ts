@@ -1,6 +1,6 @@
 /**
- * Request bodies: any content type, `gzip`, `br` and `zstd` decoded, and a bound on the decoded bytes (contract part 0).
- * Works on the node request itself, because a framework's body reader would decide by content type.
+ * Request bodies: any content type, `gzip`, `br` and `zstd` decoded, and a bound on the decoded bytes (contract part
+ * 0). Works on the node request itself, because a framework's body reader would decide by content type.
  */
 import type { IncomingMessage } from "node:http"
 import { pipeline, type Readable, Transform } from "node:stream"
@@ -11,17 +11,20 @@ import { type InputInvalid, inputInvalid, Throttled } from "./errors.ts"
 import { FREE_BYTES, type HeldMemory } from "./request-memory.ts"
 
 /**
- * Bodies that say that they are no longer are decoded in one piece: a stream for each leaves some 30 KB of native memory
- * to the collector, which does not know of it. What comes out is bounded like every body.
+ * Bodies that say that they are no longer are decoded in one piece: a stream for each leaves some 30 KB of native
+ * memory to the collector, which does not know of it. What comes out is bounded like every body.
  */
 const wholeBytesMax = 65_536
-const encodingOf = (request: IncomingMessage): string => (request.headers["content-encoding"] ?? "identity").trim().toLowerCase()
+const encodingOf = (request: IncomingMessage): string =>
+  (request.headers["content-encoding"] ?? "identity").trim().toLowerCase()
 const wholeCodingOf = (request: IncomingMessage): ContentCoding | undefined =>
-  Number(request.headers["content-length"] ?? Infinity) <= wholeBytesMax ? contentCoding(encodingOf(request)) : undefined
+  Number(request.headers["content-length"] ?? Infinity) <= wholeBytesMax
+    ? contentCoding(encodingOf(request))
+    : undefined
 
 /**
- * For a body that is read whole, and more for each byte that has come: who sends a byte now and then ends as soon as who sends
- * nothing any more, and an honest slow line has the time that it needs.
+ * For a body that is read whole, and more for each byte that has come: who sends a byte now and then ends as soon as
+ * who sends nothing any more, and an honest slow line has the time that it needs.
  */
 const bodyTime_ms = 30_000
 const BODY_BYTES_A_SECOND_MIN = 16_384
@@ -31,20 +34,30 @@ const streamSilence_ms = 30_000
 const lingering_ms = 30_000
 
 /** More is held for requests than may be (`request-memory.ts`). */
-export const outOfMemory = (): Throttled => new Throttled({ message: "Too much is held in memory for this organization's requests at this moment; send it again later.", kind: "backpressure", retry_after_s: 1 })
+export const outOfMemory = (): Throttled =>
+  new Throttled({
+    message: "Too much is held in memory for this organization's requests at this moment; send it again later.",
+    kind: "backpressure",
+    retry_after_s: 1
+  })
 /** Why a body cannot be read. */
 export const unreadable = (error: unknown): InputInvalid | Throttled =>
-  error instanceof Throttled ? error : inputInvalid("body", `The body could not be read: ${error instanceof Error ? error.message : String(error)}`)
+  error instanceof Throttled
+    ? error
+    : inputInvalid("body", `The body could not be read: ${error instanceof Error ? error.message : String(error)}`)
 
 /**
- * Decision: texts of real catalogues and events decode to ten to forty times what was sent; more than a hundred times, beyond the
- * first megabyte, is made to cost us more than its sender.
+ * Decision: texts of real catalogues and events decode to ten to forty times what was sent; more than a hundred times,
+ * beyond the first megabyte, is made to cost us more than its sender.
  */
 const DECODED_FREE_BYTES = 1_000_000
 const DECODED_PER_SENT_MAX = 100
 const boundedRatio = (request: IncomingMessage): Transform => {
-  let sent = 0, decoded = 0
-  request.on("data", (chunk: Buffer) => { sent += chunk.length })
+  let sent = 0,
+    decoded = 0
+  request.on("data", (chunk: Buffer) => {
+    sent += chunk.length
+  })
   return new Transform({
     transform: (chunk: Buffer, _, done) => {
       decoded += chunk.length
@@ -54,19 +67,25 @@ const boundedRatio = (request: IncomingMessage): Transform => {
   })
 }
 
-const decodedStream = (request: IncomingMessage, held: () => HeldMemory): Effect.Effect<Readable, InputInvalid> => Effect.suspend((): Effect.Effect<Readable, InputInvalid> => {
-  const encoding = encodingOf(request)
-  if (encoding === "identity" || encoding === "") return Effect.succeed(request)
-  const coding = contentCoding(encoding)
-  if (coding === undefined) return Effect.fail(inputInvalid("content-encoding", `\`${encoding.slice(0, 40)}\` is not supported; gzip, br and zstd are`))
-  const { input, output } = coding.stream((bytes) => held().holdDecoder(bytes) ? undefined : outOfMemory())
-  request.on("error", (error) => input.destroy(error))
-  request.on("close", () => { if (!request.complete) input.destroy(new Error("it ended early")) })
-  const bounded = boundedRatio(request)
-  pipeline(output, bounded, () => {})
-  request.pipe(input)
-  return Effect.succeed(bounded)
-})
+const decodedStream = (request: IncomingMessage, held: () => HeldMemory): Effect.Effect<Readable, InputInvalid> =>
+  Effect.suspend((): Effect.Effect<Readable, InputInvalid> => {
+    const encoding = encodingOf(request)
+    if (encoding === "identity" || encoding === "") return Effect.succeed(request)
+    const coding = contentCoding(encoding)
+    if (coding === undefined)
+      return Effect.fail(
+        inputInvalid("content-encoding", `\`${encoding.slice(0, 40)}\` is not supported; gzip, br and zstd are`)
+      )
+    const { input, output } = coding.stream((bytes) => (held().holdDecoder(bytes) ? undefined : outOfMemory()))
+    request.on("error", (error) => input.destroy(error))
+    request.on("close", () => {
+      if (!request.complete) input.destroy(new Error("it ended early"))
+    })
+    const bounded = boundedRatio(request)
+    pipeline(output, bounded, () => {})
+    request.pipe(input)
+    return Effect.succeed(bounded)
+  })
 
 /** Of a body that nobody reads on: what is left is not decoded for nothing, and its sender has a while to read why. */
 export const discardRest = (request: IncomingMessage, stream: Readable, lingers_ms = lingering_ms): void => {
@@ -76,12 +95,20 @@ export const discardRest = (request: IncomingMessage, stream: Readable, lingers_
   }
   if (request.complete || request.destroyed) return
   request.resume()
-  const linger = setTimeout(() => { request.destroy() }, lingers_ms)
+  const linger = setTimeout(() => {
+    request.destroy()
+  }, lingers_ms)
   request.once("end", () => clearTimeout(linger)).once("close", () => clearTimeout(linger))
 }
 
-interface Ending { at: number; end: () => void }
-/** Bodies on their way. One clock for all: a timer for each is two hundredths of a small request. Who takes one out empties it (`ARCHITECTURE.md`). */
+interface Ending {
+  at: number
+  end: () => void
+}
+/**
+ * Bodies on their way. One clock for all: a timer for each is two hundredths of a small request. Who takes one out
+ * empties it (`ARCHITECTURE.md`).
+ */
 const endings = new Set<Ending>()
 const isOver = () => {}
 let look: { readonly at: number; readonly timer: NodeJS.Timeout } | undefined
@@ -132,70 +159,102 @@ const endInSilence = (request: IncomingMessage, silence_ms: number): void => {
 }
 
 /**
- * The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold at once. It fails where the
- * compressed text does not end as it has to, and its connection is closed where its sender goes silent.
+ * The decoded body as a stream, unbounded: for imports and NDJSON, which bound what they hold at once. It fails where
+ * the compressed text does not end as it has to, and its connection is closed where its sender goes silent.
  */
-export const bodyStream = (request: IncomingMessage, held: () => HeldMemory, { silence_ms = streamSilence_ms } = {}): Effect.Effect<Readable, InputInvalid> => Effect.suspend(() => {
-  endInSilence(request, silence_ms)
-  return decodedStream(request, held)
-})
+export const bodyStream = (
+  request: IncomingMessage,
+  held: () => HeldMemory,
+  { silence_ms = streamSilence_ms } = {}
+): Effect.Effect<Readable, InputInvalid> =>
+  Effect.suspend(() => {
+    endInSilence(request, silence_ms)
+    return decodedStream(request, held)
+  })
 
-/** The whole decoded body, at most `bytes_max`. Over it, or over its time, the rest is discarded and the answer is 400; 429 where there is no memory for it. What it holds is `held` until that is closed. */
-export const bodyBytes = (request: IncomingMessage, bytes_max: number, held: () => HeldMemory, { lingers_ms = lingering_ms, time_ms = bodyTime_ms } = {}): Effect.Effect<Buffer, InputInvalid | Throttled> => {
+/**
+ * The whole decoded body, at most `bytes_max`. Over it, or over its time, the rest is discarded and the answer is 400;
+ * 429 where there is no memory for it. What it holds is `held` until that is closed.
+ */
+export const bodyBytes = (
+  request: IncomingMessage,
+  bytes_max: number,
+  held: () => HeldMemory,
+  { lingers_ms = lingering_ms, time_ms = bodyTime_ms } = {}
+): Effect.Effect<Buffer, InputInvalid | Throttled> => {
   const coding = wholeCodingOf(request)
-  return Effect.flatMap(coding === undefined ? decodedStream(request, held) : Effect.succeed<Readable>(request), (stream) =>
-    Effect.callback<Buffer, InputInvalid | Throttled>((resume) => {
-      const chunks: Array<Buffer> = []
-      let size = 0
-      let isDone = false
-      const finish = (effect: Effect.Effect<Buffer, InputInvalid | Throttled>) => {
-        if (isDone) return
-        isDone = true
-        endings.delete(ending)
-        ending.end = isOver
-        resume(effect)
-      }
-      const abandon = (failure: InputInvalid | Throttled) => {
-        finish(Effect.fail(failure))
-        chunks.length = 0
-        discardRest(request, stream, lingers_ms)
-      }
-      const now = performance.now(), before = request.socket.bytesRead
-      const late = () => {
-        const until = now + time_ms + (request.socket.bytesRead - before) * 1_000 / BODY_BYTES_A_SECOND_MIN
-        if (until > performance.now() + 1) ending.at = until
-        else abandon(inputInvalid("body", `The body did not arrive within ${time_ms / 1_000} seconds, with a second more for each ${BODY_BYTES_A_SECOND_MIN} bytes`))
-      }
-      const ending: Ending = { at: now + time_ms, end: late }
-      endings.add(ending)
-      lookAt(ending.at, now)
-      const tooLarge = () => abandon(inputInvalid("body", `The body is larger than ${bytes_max} bytes`))
-      const broken = (error: Error) => finish(Effect.fail(unreadable(error)))
-      const arrived = () => {
-        if (coding === undefined) return finish(Effect.succeed(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)))
-        try {
-          const decoded = coding.decode(chunks, size, bytes_max)
-          finish(decoded.length <= FREE_BYTES || held().hold(decoded.length) ? Effect.succeed(decoded) : Effect.fail(outOfMemory()))
-        } catch (error) {
-          if ((error as { readonly code?: unknown }).code === "ERR_BUFFER_TOO_LARGE") tooLarge()
-          else broken(error as Error)
+  return Effect.flatMap(
+    coding === undefined ? decodedStream(request, held) : Effect.succeed<Readable>(request),
+    (stream) =>
+      Effect.callback<Buffer, InputInvalid | Throttled>((resume) => {
+        const chunks: Array<Buffer> = []
+        let size = 0
+        let isDone = false
+        const finish = (effect: Effect.Effect<Buffer, InputInvalid | Throttled>) => {
+          if (isDone) return
+          isDone = true
+          endings.delete(ending)
+          ending.end = isOver
+          resume(effect)
         }
-      }
-      if (stream.errored) return broken(stream.errored)
-      if (stream.destroyed) return finish(Effect.fail(inputInvalid("body", "The body ended early")))
-      if (Number(request.headers["content-length"] ?? 0) > bytes_max && stream === request) return tooLarge()
-      stream.on("data", (chunk: Buffer) => {
-        if (isDone) return
-        size += chunk.length
-        if (size > bytes_max) return tooLarge()
-        if (size > FREE_BYTES && !held().hold(size)) return abandon(outOfMemory())
-        chunks.push(chunk)
+        const abandon = (failure: InputInvalid | Throttled) => {
+          finish(Effect.fail(failure))
+          chunks.length = 0
+          discardRest(request, stream, lingers_ms)
+        }
+        const now = performance.now(),
+          before = request.socket.bytesRead
+        const late = () => {
+          const until = now + time_ms + ((request.socket.bytesRead - before) * 1_000) / BODY_BYTES_A_SECOND_MIN
+          if (until > performance.now() + 1) ending.at = until
+          else
+            abandon(
+              inputInvalid(
+                "body",
+                `The body did not arrive within ${time_ms / 1_000} seconds, with a second more for each ${BODY_BYTES_A_SECOND_MIN} bytes`
+              )
+            )
+        }
+        const ending: Ending = { at: now + time_ms, end: late }
+        endings.add(ending)
+        lookAt(ending.at, now)
+        const tooLarge = () => abandon(inputInvalid("body", `The body is larger than ${bytes_max} bytes`))
+        const broken = (error: Error) => finish(Effect.fail(unreadable(error)))
+        const arrived = () => {
+          if (coding === undefined)
+            return finish(Effect.succeed(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, size)))
+          try {
+            const decoded = coding.decode(chunks, size, bytes_max)
+            finish(
+              decoded.length <= FREE_BYTES || held().hold(decoded.length)
+                ? Effect.succeed(decoded)
+                : Effect.fail(outOfMemory())
+            )
+          } catch (error) {
+            if ((error as { readonly code?: unknown }).code === "ERR_BUFFER_TOO_LARGE") tooLarge()
+            else broken(error as Error)
+          }
+        }
+        if (stream.errored) return broken(stream.errored)
+        if (stream.destroyed) return finish(Effect.fail(inputInvalid("body", "The body ended early")))
+        if (Number(request.headers["content-length"] ?? 0) > bytes_max && stream === request) return tooLarge()
+        stream.on("data", (chunk: Buffer) => {
+          if (isDone) return
+          size += chunk.length
+          if (size > bytes_max) return tooLarge()
+          if (size > FREE_BYTES && !held().hold(size)) return abandon(outOfMemory())
+          chunks.push(chunk)
+        })
+        stream.on("end", () => {
+          if (!isDone) arrived()
+        })
+        stream.on("error", broken)
+        // An error is made with its stack: not at the close of every body.
+        stream.on("close", () => {
+          if (!isDone) finish(Effect.fail(inputInvalid("body", "The body ended early")))
+        })
       })
-      stream.on("end", () => { if (!isDone) arrived() })
-      stream.on("error", broken)
-      // An error is made with its stack: not at the close of every body.
-      stream.on("close", () => { if (!isDone) finish(Effect.fail(inputInvalid("body", "The body ended early"))) })
-    }))
+  )
 }
 
 /** Not `toString`: that one takes Deno twenty times as long. A mark of byte order stays, as there. */
@@ -215,14 +274,18 @@ export const parseRefusals = {
 
 /** Postgres keeps neither NUL nor half a surrogate pair in a text; JSON and percent signs can write both. */
 export const isStorable = (text: string): boolean => !text.includes("\u0000") && text.isWellFormed()
-/** Where a value that JSON wrote has a text that cannot be stored: its path, `""` for the value itself; undefined when nowhere. */
+/**
+ * Where a value that JSON wrote has a text that cannot be stored: its path, `""` for the value itself; undefined when
+ * nowhere.
+ */
 export const unstorablePath = (value: unknown): string | undefined => {
   if (typeof value === "string") return isStorable(value) ? undefined : ""
   if (typeof value !== "object" || value === null) return undefined
   for (const [key, each] of Object.entries(value)) {
     if (!isStorable(key)) return Array.isArray(value) ? "" : key.replaceAll("\u0000", "\ufffd").toWellFormed()
     const below = unstorablePath(each)
-    if (below !== undefined) return `${Array.isArray(value) ? `[${key}]` : key}${below === "" || below.startsWith("[") ? below : `.${below}`}`
+    if (below !== undefined)
+      return `${Array.isArray(value) ? `[${key}]` : key}${below === "" || below.startsWith("[") ? below : `.${below}`}`
   }
   return undefined
 }

@@ -1,43 +1,55 @@
 /**
- * Content codings of requests: gzip, deflate, br and, where the runtime has it, zstd (Node from 22.15). A text that does not
- * end is refused, and so is anything behind its end, because what is not decoded would be lost unnoticed: decoders of several
- * runtimes call half a text of br or zstd a whole one, and drop what follows the first. Members of gzip and frames of zstd
- * may follow one another, as their formats say.
+ * Content codings of requests: gzip, deflate, br and, where the runtime has it, zstd (Node from 22.15). A text that
+ * does not end is refused, and so is anything behind its end, because what is not decoded would be lost unnoticed:
+ * decoders of several runtimes call half a text of br or zstd a whole one, and drop what follows the first. Members of
+ * gzip and frames of zstd may follow one another, as their formats say.
  */
 import { pipeline, type Readable, Transform, type Writable } from "node:stream"
 import * as zlib from "node:zlib"
 import { makeZstdFrames } from "./zstd-frames.ts"
 
 export interface ContentCoding {
-  /** In one piece, `size` bytes in all. Throws why it is unreadable, or an error with the code `ERR_BUFFER_TOO_LARGE`. */
+  /**
+   * In one piece, `size` bytes in all. Throws why it is unreadable, or an error with the code `ERR_BUFFER_TOO_LARGE`.
+   */
   readonly decode: (chunks: ReadonlyArray<Uint8Array>, size: number, bytes_max: number) => Buffer
   /**
-   * As a stream, unbounded, with the native memory of one decoder until it ends, fails or is destroyed. `holds` is told how
-   * much of what it has decoded the decoder keeps, as that grows; an error that it returns ends the stream.
+   * As a stream, unbounded, with the native memory of one decoder until it ends, fails or is destroyed. `holds` is told
+   * how much of what it has decoded the decoder keeps, as that grows; an error that it returns ends the stream.
    */
   readonly stream: (holds: HoldsDecoded) => { readonly input: Writable; readonly output: Readable }
 }
 export type HoldsDecoded = (bytes: number) => Error | undefined
 
 type Decoder = Transform & { /** Of what was given, as far as it was used. */ readonly bytesWritten: number }
-type DecodeSync = (bytes: Uint8Array, options: { readonly maxOutputLength: number; readonly info: true }) => { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } }
+type DecodeSync = (
+  bytes: Uint8Array,
+  options: { readonly maxOutputLength: number; readonly info: true }
+) => { readonly buffer: Buffer; readonly engine: { readonly bytesWritten: number } }
 
 const NO_END = "the compressed text has no end"
-/** Stages that fail and end together. A failure that nobody reads must not end the program; whoever reads later still meets it. */
+/**
+ * Stages that fail and end together. A failure that nobody reads must not end the program; whoever reads later still
+ * meets it.
+ */
 const joined = (...stages: ReadonlyArray<Transform>) => {
   if (stages.length === 1) stages[0]!.on("error", () => {})
   else pipeline(stages as ReadonlyArray<NodeJS.ReadWriteStream>, () => {})
   return { input: stages[0]!, output: stages.at(-1)! }
 }
 
-/** How far back a text may refer: what a decoder keeps of what it has decoded. Of zstd it is what RFC 8878 asks every decoder to take, of the others what their formats allow. */
+/**
+ * How far back a text may refer: what a decoder keeps of what it has decoded. Of zstd it is what RFC 8878 asks every
+ * decoder to take, of the others what their formats allow.
+ */
 const WINDOW_BYTES = { deflate: 32 * 1024, br: 16 * 1024 * 1024, zstd: 8 * 1024 * 1024 } as const
 const ZSTD_WINDOW_LOG = 23
 /** Asked for in steps. */
 const WINDOW_STEP = 256 * 1024
 /** Stands behind a decoder with a window that counts. */
 const kept = (window_bytes: number, holds: HoldsDecoded) => {
-  let decoded = 0, told = 0
+  let decoded = 0,
+    told = 0
   return (chunk: Uint8Array): Error | undefined => {
     if (told === window_bytes) return undefined
     decoded += chunk.length
@@ -49,18 +61,30 @@ const kept = (window_bytes: number, holds: HoldsDecoded) => {
 
 /** A decoder that tells itself where something is missing or left over. */
 const sure = (create: () => Transform, decodeSync: DecodeSync): ContentCoding => ({
-  decode: (chunks, _, bytes_max) => decodeSync(Buffer.concat(chunks), { maxOutputLength: bytes_max, info: true }).buffer,
+  decode: (chunks, _, bytes_max) =>
+    decodeSync(Buffer.concat(chunks), { maxOutputLength: bytes_max, info: true }).buffer,
   stream: () => joined(create())
 })
 
-/** A decoder that is asked how much of what was sent it used. `guard` stands behind everything: at its end a decoder leaves it, before it takes it or fails of it. */
-const counted = (create: () => Transform, decodeSync: DecodeSync, guard: Uint8Array, window_bytes: number): ContentCoding => {
+/**
+ * A decoder that is asked how much of what was sent it used. `guard` stands behind everything: at its end a decoder
+ * leaves it, before it takes it or fails of it.
+ */
+const counted = (
+  create: () => Transform,
+  decodeSync: DecodeSync,
+  guard: Uint8Array,
+  window_bytes: number
+): ContentCoding => {
   const check = (used: number, sent: number): void => {
     if (used !== sent) throw new Error(used > sent ? NO_END : "something stands behind the end of the compressed text")
   }
   return {
     decode: (chunks, size, bytes_max) => {
-      const { buffer, engine } = decodeSync(Buffer.concat([...chunks, guard]), { maxOutputLength: bytes_max, info: true })
+      const { buffer, engine } = decodeSync(Buffer.concat([...chunks, guard]), {
+        maxOutputLength: bytes_max,
+        info: true
+      })
       check(engine.bytesWritten, size)
       return buffer
     },
@@ -75,19 +99,24 @@ const counted = (create: () => Transform, decodeSync: DecodeSync, guard: Uint8Ar
         },
         flush: (done) => done(null, guard.length === 0 ? undefined : guard)
       })
-      const ended = new Transform({ transform: (chunk: Uint8Array, _, done) => done(keeps(chunk) ?? null, chunk), flush: attempted(() => check(decoder.bytesWritten, sent)) })
+      const ended = new Transform({
+        transform: (chunk: Uint8Array, _, done) => done(keeps(chunk) ?? null, chunk),
+        flush: attempted(() => check(decoder.bytesWritten, sent))
+      })
       return joined(count, decoder, ended)
     }
   }
 }
-const attempted = (run: () => void) => (done: (error: Error | null) => void): void => {
-  try {
-    run()
-  } catch (error) {
-    return done(error as Error)
+const attempted =
+  (run: () => void) =>
+  (done: (error: Error | null) => void): void => {
+    try {
+      run()
+    } catch (error) {
+      return done(error as Error)
+    }
+    done(null)
   }
-  done(null)
-}
 
 /** Of a text that is decoded in one piece: each costs a decoder, and the thread for that long. */
 const FRAMES_MAX = 64
@@ -100,7 +129,8 @@ const framed = (create: () => Transform, decodeSync: DecodeSync, window_bytes: n
     for (let at = 0, left = bytes_max; at < size;) {
       const end = frames.next(bytes, at)
       if (end === size && !frames.isWhole()) break
-      if (decoded.length === FRAMES_MAX) throw new Error(`the compressed text is short and has more than ${FRAMES_MAX} frames`)
+      if (decoded.length === FRAMES_MAX)
+        throw new Error(`the compressed text is short and has more than ${FRAMES_MAX} frames`)
       const { buffer } = decodeSync(bytes.subarray(at, end), { maxOutputLength: Math.max(1, left), info: true })
       left -= buffer.length
       if (left < 0) throw Object.assign(new Error("too large"), { code: "ERR_BUFFER_TOO_LARGE" })
@@ -125,7 +155,11 @@ const framed = (create: () => Transform, decodeSync: DecodeSync, window_bytes: n
       },
       flush: (done) => done(frames.isWhole() ? null : new Error(NO_END))
     })
-    return joined(cut, create(), new Transform({ transform: (chunk: Uint8Array, _, done) => done(keeps(chunk) ?? null, chunk) }))
+    return joined(
+      cut,
+      create(),
+      new Transform({ transform: (chunk: Uint8Array, _, done) => done(keeps(chunk) ?? null, chunk) })
+    )
   }
 })
 
@@ -134,20 +168,43 @@ interface Zstd {
   readonly zstdDecompressSync?: (bytes: Uint8Array, options: object) => unknown
   readonly constants: { readonly ZSTD_d_windowLogMax?: number }
 }
-const { constants: { ZSTD_d_windowLogMax = 100 }, createZstdDecompress, zstdDecompressSync } = zlib as Zstd
+const {
+  constants: { ZSTD_d_windowLogMax = 100 },
+  createZstdDecompress,
+  zstdDecompressSync
+} = zlib as Zstd
 const zstdParameters = { params: { [ZSTD_d_windowLogMax]: ZSTD_WINDOW_LOG } }
-const zstd = createZstdDecompress === undefined || zstdDecompressSync === undefined ? undefined : framed(
-  () => createZstdDecompress(zstdParameters),
-  ((bytes, options) => zstdDecompressSync(bytes, { ...zstdParameters, ...options })) as DecodeSync,
-  WINDOW_BYTES.zstd
-)
+const zstd =
+  createZstdDecompress === undefined || zstdDecompressSync === undefined
+    ? undefined
+    : framed(
+        () => createZstdDecompress(zstdParameters),
+        ((bytes, options) => zstdDecompressSync(bytes, { ...zstdParameters, ...options })) as DecodeSync,
+        WINDOW_BYTES.zstd
+      )
 const gzip = sure(() => zlib.createGunzip(), zlib.gunzipSync as unknown as DecodeSync)
 const codings: ReadonlyMap<string, ContentCoding> = new Map([
   ["gzip", gzip],
   ["x-gzip", gzip],
-  ["deflate", counted(() => zlib.createInflate(), zlib.inflateSync as unknown as DecodeSync, Buffer.alloc(0), WINDOW_BYTES.deflate)],
-  ["br", counted(() => zlib.createBrotliDecompress(), zlib.brotliDecompressSync as unknown as DecodeSync, Buffer.alloc(1), WINDOW_BYTES.br)],
-  ...zstd === undefined ? [] : [["zstd", zstd] as const]
+  [
+    "deflate",
+    counted(
+      () => zlib.createInflate(),
+      zlib.inflateSync as unknown as DecodeSync,
+      Buffer.alloc(0),
+      WINDOW_BYTES.deflate
+    )
+  ],
+  [
+    "br",
+    counted(
+      () => zlib.createBrotliDecompress(),
+      zlib.brotliDecompressSync as unknown as DecodeSync,
+      Buffer.alloc(1),
+      WINDOW_BYTES.br
+    )
+  ],
+  ...(zstd === undefined ? [] : [["zstd", zstd] as const])
 ])
 /** By its name in lower case; undefined for what cannot be decoded here. */
 export const contentCoding = (name: string): ContentCoding | undefined => codings.get(name)

@@ -8,7 +8,9 @@ const ownFacts = {
   limit: Schema.optionalKey(Schema.Int)
 }
 
-/** The bodies of the three planes. Which fact stands where is said by the operation's refusals; each may be left out. */
+/**
+ * The bodies of the three planes. Which fact stands where is said by the operation's refusals; each may be left out.
+ */
 export const errorSchemasOf = (roomFacts: Schema.Struct.Fields) => {
   const facts = { ...ownFacts, ...roomFacts }
   const engine = Schema.Struct({
@@ -18,13 +20,25 @@ export const errorSchemasOf = (roomFacts: Schema.Struct.Fields) => {
   }).annotate({ identifier: "EngineError", description: "Shape A: operations of the search engine." })
   const control = Schema.Struct({
     defined: Schema.Boolean,
-    code: Schema.Literals(["BAD_REQUEST", "UNAUTHORIZED", "PAYMENT_REQUIRED", "FORBIDDEN", "NOT_FOUND", "CONFLICT", "TOO_MANY_REQUESTS", "INTERNAL_SERVER_ERROR"]),
+    code: Schema.Literals([
+      "BAD_REQUEST",
+      "UNAUTHORIZED",
+      "PAYMENT_REQUIRED",
+      "FORBIDDEN",
+      "NOT_FOUND",
+      "CONFLICT",
+      "TOO_MANY_REQUESTS",
+      "INTERNAL_SERVER_ERROR"
+    ]),
     status: Schema.Int,
     message: Schema.String,
     data: Schema.Record(Schema.String, Schema.Unknown),
     ...facts,
     resets_at: Schema.optionalKey(Schema.Int)
-  }).annotate({ identifier: "ControlError", description: "Shape B: operations of the control plane. The facts in `data` also stand at top level." })
+  }).annotate({
+    identifier: "ControlError",
+    description: "Shape B: operations of the control plane. The facts in `data` also stand at top level."
+  })
   const gateway = Schema.Struct({
     error: Schema.String,
     message: Schema.optionalKey(Schema.String),

@@ -1,63 +1,139 @@
 /**
- * Failures that any operation can answer before or beside its own: the ordered refusals of contract part 0 and trouble of
- * the engine or of ourselves. Failures of one room live in that room's `errors.ts`. Each carries its facts; how a fact
- * looks on the wire is decided in `render.ts` alone.
+ * Failures that any operation can answer before or beside its own: the ordered refusals of contract part 0 and trouble
+ * of the engine or of ourselves. Failures of one room live in that room's `errors.ts`. Each carries its facts; how a
+ * fact looks on the wire is decided in `render.ts` alone.
  */
 import { Schema } from "effect"
 
 /** No key, or a key that is unknown, expired, revoked or wrongly signed. */
-export class Unauthorized extends Schema.TaggedError<Unauthorized>()("Unauthorized", {
-  message: Schema.String,
-  reason: Schema.Literals(["missing", "rejected", "scoped_token"])
-}, { httpApiStatus: 401 }) {}
+export class Unauthorized extends Schema.TaggedError<Unauthorized>()(
+  "Unauthorized",
+  {
+    message: Schema.String,
+    reason: Schema.Literals(["missing", "rejected", "scoped_token"])
+  },
+  { httpApiStatus: 401 }
+) {}
 
-export class OrganizationPaused extends Schema.TaggedError<OrganizationPaused>()("OrganizationPaused", {
-  message: Schema.String,
-  reason: Schema.Literals(["payment", "manual"])
-}, { httpApiStatus: 402 }) {}
+export class OrganizationPaused extends Schema.TaggedError<OrganizationPaused>()(
+  "OrganizationPaused",
+  {
+    message: Schema.String,
+    reason: Schema.Literals(["payment", "manual"])
+  },
+  { httpApiStatus: 402 }
+) {}
 
 /** What is stored of the organization cannot be read; it alone is refused. `reason` says what, for whoever mends it. */
-export class OrganizationUnavailable extends Schema.TaggedError<OrganizationUnavailable>()("OrganizationUnavailable", { message: Schema.String, reason: Schema.String, retry_after_s: Schema.Int }, { httpApiStatus: 503 }) {}
+export class OrganizationUnavailable extends Schema.TaggedError<OrganizationUnavailable>()(
+  "OrganizationUnavailable",
+  { message: Schema.String, reason: Schema.String, retry_after_s: Schema.Int },
+  { httpApiStatus: 503 }
+) {}
 /** It is read again with the next start, or when it is written. */
 const DAMAGED_AGAIN_S = 60
 export const organizationUnavailable = (reason: string) =>
-  new OrganizationUnavailable({ message: "What is stored of this organization cannot be read; the operator of this service sees why.", reason, retry_after_s: DAMAGED_AGAIN_S })
+  new OrganizationUnavailable({
+    message: "What is stored of this organization cannot be read; the operator of this service sees why.",
+    reason,
+    retry_after_s: DAMAGED_AGAIN_S
+  })
 
-export class AddressNotAllowed extends Schema.TaggedError<AddressNotAllowed>()("AddressNotAllowed", { message: Schema.String }, { httpApiStatus: 403 }) {}
-export class OriginNotAllowed extends Schema.TaggedError<OriginNotAllowed>()("OriginNotAllowed", { message: Schema.String }, { httpApiStatus: 403 }) {}
-export class ScopeDenied extends Schema.TaggedError<ScopeDenied>()("ScopeDenied", { message: Schema.String }, { httpApiStatus: 403 }) {}
-export class CollectionNotAllowed extends Schema.TaggedError<CollectionNotAllowed>()("CollectionNotAllowed", { message: Schema.String }, { httpApiStatus: 403 }) {}
+export class AddressNotAllowed extends Schema.TaggedError<AddressNotAllowed>()(
+  "AddressNotAllowed",
+  { message: Schema.String },
+  { httpApiStatus: 403 }
+) {}
+export class OriginNotAllowed extends Schema.TaggedError<OriginNotAllowed>()(
+  "OriginNotAllowed",
+  { message: Schema.String },
+  { httpApiStatus: 403 }
+) {}
+export class ScopeDenied extends Schema.TaggedError<ScopeDenied>()(
+  "ScopeDenied",
+  { message: Schema.String },
+  { httpApiStatus: 403 }
+) {}
+export class CollectionNotAllowed extends Schema.TaggedError<CollectionNotAllowed>()(
+  "CollectionNotAllowed",
+  { message: Schema.String },
+  { httpApiStatus: 403 }
+) {}
 /** A restriction of the key that cannot be applied to this request: refused, never answered unfiltered. */
-export class RestrictionNotApplicable extends Schema.TaggedError<RestrictionNotApplicable>()("RestrictionNotApplicable", { message: Schema.String }, { httpApiStatus: 403 }) {}
+export class RestrictionNotApplicable extends Schema.TaggedError<RestrictionNotApplicable>()(
+  "RestrictionNotApplicable",
+  { message: Schema.String },
+  { httpApiStatus: 403 }
+) {}
 
 /** Per-key rate, backpressure, quota: everything that says "later". `retry_after_s` also becomes the header. */
-export class Throttled extends Schema.TaggedError<Throttled>()("Throttled", {
-  message: Schema.String,
-  kind: Schema.Literals(["rate", "backpressure", "quota"]),
-  retry_after_s: Schema.Int,
-  /** Unix milliseconds, for the monthly quota. */ resets_at: Schema.optionalKey(Schema.Int),
-  limit: Schema.optionalKey(Schema.Int)
-}, { httpApiStatus: 429 }) {}
+export class Throttled extends Schema.TaggedError<Throttled>()(
+  "Throttled",
+  {
+    message: Schema.String,
+    kind: Schema.Literals(["rate", "backpressure", "quota"]),
+    retry_after_s: Schema.Int,
+    /** Unix milliseconds, for the monthly quota. */ resets_at: Schema.optionalKey(Schema.Int),
+    limit: Schema.optionalKey(Schema.Int)
+  },
+  { httpApiStatus: 429 }
+) {}
 
 /** A resource that does not exist. */
-export class NotFound extends Schema.TaggedError<NotFound>()("NotFound", { message: Schema.String }, { httpApiStatus: 404 }) {}
-export class Conflict extends Schema.TaggedError<Conflict>()("Conflict", { message: Schema.String }, { httpApiStatus: 409 }) {}
+export class NotFound extends Schema.TaggedError<NotFound>()(
+  "NotFound",
+  { message: Schema.String },
+  { httpApiStatus: 404 }
+) {}
+export class Conflict extends Schema.TaggedError<Conflict>()(
+  "Conflict",
+  { message: Schema.String },
+  { httpApiStatus: 409 }
+) {}
 /** An AI operation called with a search key and without X-SVC-SESSION-ID (spec part 5, item 3). */
-export class SessionRequired extends Schema.TaggedError<SessionRequired>()("SessionRequired", { message: Schema.String }, { httpApiStatus: 400 }) {}
+export class SessionRequired extends Schema.TaggedError<SessionRequired>()(
+  "SessionRequired",
+  { message: Schema.String },
+  { httpApiStatus: 400 }
+) {}
 
 /** A body or parameter that does not fit its schema; one issue per field. */
-export class InputInvalid extends Schema.TaggedError<InputInvalid>()("InputInvalid", {
-  message: Schema.String,
-  issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))
-}, { httpApiStatus: 400 }) {}
-export const inputInvalid = (path: string, message: string): InputInvalid => new InputInvalid({ message: "Input validation failed", issues: [{ path, message }] })
+export class InputInvalid extends Schema.TaggedError<InputInvalid>()(
+  "InputInvalid",
+  {
+    message: Schema.String,
+    issues: Schema.Array(Schema.Struct({ path: Schema.String, message: Schema.String }))
+  },
+  { httpApiStatus: 400 }
+) {}
+export const inputInvalid = (path: string, message: string): InputInvalid =>
+  new InputInvalid({ message: "Input validation failed", issues: [{ path, message }] })
 
 /** What the engine plane refuses in the engine's own words (reference contract 1.1). */
-export class EngineRefusal extends Schema.TaggedError<EngineRefusal>()("EngineRefusal", { message: Schema.String, status: Schema.Int }) {}
-export class EngineUnavailable extends Schema.TaggedError<EngineUnavailable>()("EngineUnavailable", { message: Schema.String }, { httpApiStatus: 502 }) {}
+export class EngineRefusal extends Schema.TaggedError<EngineRefusal>()("EngineRefusal", {
+  message: Schema.String,
+  status: Schema.Int
+}) {}
+export class EngineUnavailable extends Schema.TaggedError<EngineUnavailable>()(
+  "EngineUnavailable",
+  { message: Schema.String },
+  { httpApiStatus: 502 }
+) {}
 /** The breaker is open or the engine asks for time. */
-export class EngineOverloaded extends Schema.TaggedError<EngineOverloaded>()("EngineOverloaded", { message: Schema.String, retry_after_s: Schema.Int }, { httpApiStatus: 503 }) {}
+export class EngineOverloaded extends Schema.TaggedError<EngineOverloaded>()(
+  "EngineOverloaded",
+  { message: Schema.String, retry_after_s: Schema.Int },
+  { httpApiStatus: 503 }
+) {}
 /** The gateway's 504; on /v1 a search that is cut off is a 200 that says so. */
-export class SearchTimedOut extends Schema.TaggedError<SearchTimedOut>()("SearchTimedOut", { message: Schema.String }, { httpApiStatus: 504 }) {}
+export class SearchTimedOut extends Schema.TaggedError<SearchTimedOut>()(
+  "SearchTimedOut",
+  { message: Schema.String },
+  { httpApiStatus: 504 }
+) {}
 /** A defect, told without its details; they are in the log under the request id. */
-export class InternalError extends Schema.TaggedError<InternalError>()("InternalError", { message: Schema.String, requestId: Schema.String }, { httpApiStatus: 500 }) {}
+export class InternalError extends Schema.TaggedError<InternalError>()(
+  "InternalError",
+  { message: Schema.String, requestId: Schema.String },
+  { httpApiStatus: 500 }
+) {}

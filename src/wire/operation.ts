@@ -18,26 +18,46 @@ type AnyCodec = Schema.Codec<unknown, unknown, never, never>
 export type PayloadType = "json" | "jsonl" | "bytes"
 export type SuccessType = "json" | "jsonl" | "event_stream" | "text" | "html" | "bytes"
 
-/** A request that is answered with success by an organization that has what it names; `test/contract/examples.test.ts` furnishes one and sends them all. */
+/**
+ * A request that is answered with success by an organization that has what it names; `test/contract/examples.test.ts`
+ * furnishes one and sends them all.
+ */
 export interface Example {
-  /** By the names in the path; ids that the program makes are of `sample-ids.ts`. */ readonly params?: Readonly<Record<string, string>>
+  /** By the names in the path; ids that the program makes are of `sample-ids.ts`. */ readonly params?: Readonly<
+    Record<string, string>
+  >
   readonly query?: Readonly<Record<string, string>>
   /** Beside the key's own. */ readonly headers?: Readonly<Record<string, string>>
   /** JSON, or the text of a body that is not. */ readonly body?: unknown
 }
-type NamesIn<P extends string> = P extends `${string}/:${infer Name}/${infer Rest}` ? Name | NamesIn<`/${Rest}`> : P extends `${string}/:${infer Name}` ? Name : never
+type NamesIn<P extends string> = P extends `${string}/:${infer Name}/${infer Rest}`
+  ? Name | NamesIn<`/${Rest}`>
+  : P extends `${string}/:${infer Name}`
+    ? Name
+    : never
 /** Of one operation: every name of its path has a value, query and body are as its schemas want them. */
-export type ExampleOf<P extends string, Q extends AnyCodec, B extends AnyCodec> =
-  & { readonly query?: Q["Encoded"] & Readonly<Record<string, string>>; readonly headers?: Readonly<Record<string, string>>; readonly body?: B["Encoded"] | string }
-  & ([NamesIn<P>] extends [never] ? { readonly params?: undefined } : { readonly params: { readonly [Name in NamesIn<P>]: string } })
+export type ExampleOf<P extends string, Q extends AnyCodec, B extends AnyCodec> = {
+  readonly query?: Q["Encoded"] & Readonly<Record<string, string>>
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: B["Encoded"] | string
+} & ([NamesIn<P>] extends [never]
+  ? { readonly params?: undefined }
+  : { readonly params: { readonly [Name in NamesIn<P>]: string } })
 /** What a room's `examples.ts` says of each of its operations. */
-export interface Described { readonly description: string; readonly example: Example }
+export interface Described {
+  readonly description: string
+  readonly example: Example
+}
 
 export interface Operation<Q = unknown, B = unknown, S = unknown> {
   /** The operation's name in the specification, or one in its manner. */ readonly id: string
   readonly group: string
   readonly summary: string
-  /** What it does, what bounds it and what it refuses, in plain sentences. Who may call it is added by the document, from `scope`. */ readonly description: string
+  /**
+   * What it does, what bounds it and what it refuses, in plain sentences. Who may call it is added by the document,
+   * from `scope`.
+   */
+  readonly description: string
   readonly example: Example
   readonly method: Method
   /** `/v1/collections/:collectionName`. */ readonly path: `/${string}`
@@ -49,20 +69,42 @@ export interface Operation<Q = unknown, B = unknown, S = unknown> {
   readonly payloadIsChecked: boolean
   readonly payloadType: PayloadType | "none"
   /** Media types of the body, the usual one first. */ readonly payloadMedia: ReadonlyArray<string>
-  readonly success: { readonly status: number; readonly schema: Schema.Codec<S, unknown, never, never> | undefined; readonly type: SuccessType; /** Media types of the answer, the usual one first. */ readonly media: ReadonlyArray<string>; /** Answered instead where the request made the thing. */ readonly created?: 201 }
+  readonly success: {
+    readonly status: number
+    readonly schema: Schema.Codec<S, unknown, never, never> | undefined
+    readonly type: SuccessType
+    /** Media types of the answer, the usual one first. */ readonly media: ReadonlyArray<string>
+    /** Answered instead where the request made the thing. */ readonly created?: 201
+  }
   readonly bodyBytesMax: number
   /** Statuses that this operation can answer beside the common refusals. */ readonly errors: ReadonlyArray<number>
   /** Not counted by the per-key rate (spec part 8). */ readonly isRateFree: boolean
-  /** An AI operation: with a search key it needs a session (spec part 5), which is asked for before query and body are read. */ readonly isAi: boolean
+  /**
+   * An AI operation: with a search key it needs a session (spec part 5), which is asked for before query and body are
+   * read.
+   */
+  readonly isAi: boolean
 }
 
 /** 5 MB (contract part 0). */
 export const bodyBytesMaxDefault = 5_000_000
 
-/** What a body is sent as where the operation does not say. JSON Lines are read whatever they are called; clients of the engine say `text/plain`. */
-const usualPayloadMedia: Readonly<Record<PayloadType, ReadonlyArray<string>>> = { json: ["application/json"], jsonl: ["text/plain", "application/x-ndjson"], bytes: ["application/octet-stream"] }
+/**
+ * What a body is sent as where the operation does not say. JSON Lines are read whatever they are called; clients of the
+ * engine say `text/plain`.
+ */
+const usualPayloadMedia: Readonly<Record<PayloadType, ReadonlyArray<string>>> = {
+  json: ["application/json"],
+  jsonl: ["text/plain", "application/x-ndjson"],
+  bytes: ["application/octet-stream"]
+}
 const usualSuccessMedia: Readonly<Record<SuccessType, string>> = {
-  json: "application/json", jsonl: "application/x-ndjson", event_stream: "text/event-stream", text: "text/plain", html: "text/html", bytes: "application/octet-stream"
+  json: "application/json",
+  jsonl: "application/x-ndjson",
+  event_stream: "text/event-stream",
+  text: "text/plain",
+  html: "text/html",
+  bytes: "application/octet-stream"
 }
 
 export interface OperationOptions<P extends `/${string}`, Q extends AnyCodec, B extends AnyCodec, S extends AnyCodec> {
@@ -83,7 +125,10 @@ export interface OperationOptions<P extends `/${string}`, Q extends AnyCodec, B 
   readonly success?: S
   readonly status?: number
   readonly successType?: SuccessType
-  /** Several where the caller chooses, such as `["application/json", "text/event-stream"]`: JSON is as `success` says. */ readonly successMedia?: ReadonlyArray<string>
+  /**
+   * Several where the caller chooses, such as `["application/json", "text/event-stream"]`: JSON is as `success` says.
+   */
+  readonly successMedia?: ReadonlyArray<string>
   /** Answers 201 too, with the same body. */ readonly creates?: boolean
   readonly bodyBytesMax?: number
   readonly errors?: ReadonlyArray<number>
@@ -91,7 +136,12 @@ export interface OperationOptions<P extends `/${string}`, Q extends AnyCodec, B 
   readonly isAi?: boolean
 }
 
-export const operation = <P extends `/${string}`, Q extends AnyCodec = typeof Schema.Unknown, B extends AnyCodec = typeof Schema.Unknown, S extends AnyCodec = typeof Schema.Unknown>(
+export const operation = <
+  P extends `/${string}`,
+  Q extends AnyCodec = typeof Schema.Unknown,
+  B extends AnyCodec = typeof Schema.Unknown,
+  S extends AnyCodec = typeof Schema.Unknown
+>(
   options: OperationOptions<P, Q, B, S>
 ): Operation<Q["Type"], B["Type"], S["Type"]> => ({
   id: options.id,
@@ -106,9 +156,15 @@ export const operation = <P extends `/${string}`, Q extends AnyCodec = typeof Sc
   query: options.query as Operation<Q["Type"], B["Type"], S["Type"]>["query"],
   payload: options.payload as Operation<Q["Type"], B["Type"], S["Type"]>["payload"],
   payloadIsChecked: options.payloadIsChecked ?? true,
-  payloadType: options.payload === undefined ? "none" : options.payloadType ?? "json",
+  payloadType: options.payload === undefined ? "none" : (options.payloadType ?? "json"),
   payloadMedia: options.payloadMedia ?? usualPayloadMedia[options.payloadType ?? "json"],
-  success: { status: options.status ?? 200, schema: options.success as Operation<Q["Type"], B["Type"], S["Type"]>["success"]["schema"], type: options.successType ?? "json", media: options.successMedia ?? [usualSuccessMedia[options.successType ?? "json"]], ...(options.creates === true ? { created: 201 as const } : {}) },
+  success: {
+    status: options.status ?? 200,
+    schema: options.success as Operation<Q["Type"], B["Type"], S["Type"]>["success"]["schema"],
+    type: options.successType ?? "json",
+    media: options.successMedia ?? [usualSuccessMedia[options.successType ?? "json"]],
+    ...(options.creates === true ? { created: 201 as const } : {})
+  },
   bodyBytesMax: options.bodyBytesMax ?? bodyBytesMaxDefault,
   errors: options.errors ?? [],
   isRateFree: options.isRateFree ?? false,
@@ -116,7 +172,9 @@ export const operation = <P extends `/${string}`, Q extends AnyCodec = typeof Sc
 })
 
 /** Names of the `:params` in a path, in order. */
-export const paramsOf = (path: string): ReadonlyArray<string> => [...path.matchAll(/:([A-Za-z_]+)/g)].map((match) => match[1])
+export const paramsOf = (path: string): ReadonlyArray<string> =>
+  [...path.matchAll(/:([A-Za-z_]+)/g)].map((match) => match[1])
 
 /** Whether the key stands in `Authorization`. */
-export const isBearer = ({ plane, scope }: Pick<Operation, "plane" | "scope">): boolean => plane === "gateway" || scope === "operator" || scope === "installation"
+export const isBearer = ({ plane, scope }: Pick<Operation, "plane" | "scope">): boolean =>
+  plane === "gateway" || scope === "operator" || scope === "installation"

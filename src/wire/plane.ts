@@ -4,4 +4,4 @@
  */
 export type Plane = "engine" | "control" | "gateway"
 
-export const planeOfPath = (path: string): Plane => path.startsWith("/api/v1") ? "gateway" : "control"
+export const planeOfPath = (path: string): Plane => (path.startsWith("/api/v1") ? "gateway" : "control")

@@ -7,32 +7,63 @@ import { boundedText } from "../../engine-sdk/src/error-text.ts"
 import type { Plane } from "./plane.ts"
 
 /** What every declared failure has: a tag, a sentence, and a status as data on its schema. */
-export interface DeclaredError { readonly _tag: string; readonly message: string }
-export interface Rendered { readonly status: number; readonly headers: Record<string, string>; readonly body: Record<string, unknown> }
+export interface DeclaredError {
+  readonly _tag: string
+  readonly message: string
+}
+export interface Rendered {
+  readonly status: number
+  readonly headers: Record<string, string>
+  readonly body: Record<string, unknown>
+}
 
 const codes: Record<number, string> = {
-  400: "BAD_REQUEST", 401: "UNAUTHORIZED", 402: "PAYMENT_REQUIRED", 403: "FORBIDDEN", 404: "NOT_FOUND", 409: "CONFLICT",
-  411: "BAD_REQUEST", 413: "BAD_REQUEST", 429: "TOO_MANY_REQUESTS"
+  400: "BAD_REQUEST",
+  401: "UNAUTHORIZED",
+  402: "PAYMENT_REQUIRED",
+  403: "FORBIDDEN",
+  404: "NOT_FOUND",
+  409: "CONFLICT",
+  411: "BAD_REQUEST",
+  413: "BAD_REQUEST",
+  429: "TOO_MANY_REQUESTS"
 }
 const codeOf = (status: number): string => codes[status] ?? "INTERNAL_SERVER_ERROR"
 
 /** Gateway codes (spec part 7, last table); a tag without one gets the code of its status. */
 const gatewayByTag: Record<string, string | ((error: Record<string, unknown>) => string)> = {
-  Unauthorized: (error) => error.reason === "missing" ? "missing_bearer_token" : error.reason === "scoped_token" ? "invalid_or_expired_scoped_token" : "invalid_or_revoked_key",
+  Unauthorized: (error) =>
+    error.reason === "missing"
+      ? "missing_bearer_token"
+      : error.reason === "scoped_token"
+        ? "invalid_or_expired_scoped_token"
+        : "invalid_or_revoked_key",
   OrganizationPaused: "organization_paused",
   OriginNotAllowed: "origin_not_allowed",
   AddressNotAllowed: "address_not_allowed",
   ScopeDenied: "scope_denied",
   CollectionNotAllowed: "tenant_mismatch",
   RestrictionNotApplicable: "restriction_not_applicable",
-  Throttled: (error) => error.kind === "quota" ? "quota_exhausted" : "rate_limited",
+  Throttled: (error) => (error.kind === "quota" ? "quota_exhausted" : "rate_limited"),
   FeatureNotInPlan: "feature_not_in_plan",
   CreditsExhausted: "credits_exhausted",
   AllowanceExhausted: "ai_allowance_exhausted",
   EngineOverloaded: "degraded",
   SearchTimedOut: "search_timed_out"
 }
-const gatewayByStatus: Record<number, string> = { 400: "invalid_request", 401: "invalid_or_revoked_key", 402: "payment_required", 403: "forbidden", 404: "not_found", 409: "conflict", 429: "rate_limited", 500: "internal_error", 502: "upstream_unreachable", 503: "degraded", 504: "search_timed_out" }
+const gatewayByStatus: Record<number, string> = {
+  400: "invalid_request",
+  401: "invalid_or_revoked_key",
+  402: "payment_required",
+  403: "forbidden",
+  404: "not_found",
+  409: "conflict",
+  429: "rate_limited",
+  500: "internal_error",
+  502: "upstream_unreachable",
+  503: "degraded",
+  504: "search_timed_out"
+}
 
 /** Facts that steer rendering and do not travel as they stand. */
 const hidden = new Set(["_tag", "message", "status", "retry_after_s", "kind", "issues", "requestId"])
@@ -40,7 +71,8 @@ const hidden = new Set(["_tag", "message", "status", "retry_after_s", "kind", "i
 export const statusOf = (error: DeclaredError): number => {
   const own = (error as { readonly status?: unknown }).status
   if (typeof own === "number") return own
-  const annotations = (error.constructor as { readonly ast?: { readonly annotations?: Record<string, unknown> } }).ast?.annotations
+  const annotations = (error.constructor as { readonly ast?: { readonly annotations?: Record<string, unknown> } }).ast
+    ?.annotations
   const declared = annotations?.httpApiStatus
   return typeof declared === "number" ? declared : 500
 }
@@ -56,12 +88,20 @@ const extrasOf = (error: DeclaredError): Record<string, unknown> => {
   return extras
 }
 
-interface Issue { readonly path: string; readonly message: string }
+interface Issue {
+  readonly path: string
+  readonly message: string
+}
 const issuesOf = (error: DeclaredError): ReadonlyArray<Issue> | undefined => {
   const issues = (error as { readonly issues?: unknown }).issues
-  return Array.isArray(issues) ? (issues as ReadonlyArray<Issue>).map(({ message, path }) => ({ path: boundedText(path), message: boundedText(message) })) : undefined
+  return Array.isArray(issues)
+    ? (issues as ReadonlyArray<Issue>).map(({ message, path }) => ({
+        path: boundedText(path),
+        message: boundedText(message)
+      }))
+    : undefined
 }
-const sentence = (issue: Issue): string => issue.path === "" ? issue.message : `\`${issue.path}\`: ${issue.message}`
+const sentence = (issue: Issue): string => (issue.path === "" ? issue.message : `\`${issue.path}\`: ${issue.message}`)
 
 export const render = (error: DeclaredError, plane: Plane): Rendered => {
   const status = statusOf(error)
@@ -75,23 +115,35 @@ export const render = (error: DeclaredError, plane: Plane): Rendered => {
   const extras = extrasOf(error)
   switch (plane) {
     case "engine":
-      return { status, headers, body: { message: issues === undefined ? message : issues.map(sentence).join("; "), ...extras } }
+      return {
+        status,
+        headers,
+        body: { message: issues === undefined ? message : issues.map(sentence).join("; "), ...extras }
+      }
     case "control": {
       const data: Record<string, unknown> = issues === undefined ? extras : { ...extras, issues }
-      return { status, headers, body: { defined: status < 500, code: codeOf(status), status, message, data, ...extras } }
+      return {
+        status,
+        headers,
+        body: { defined: status < 500, code: codeOf(status), status, message, data, ...extras }
+      }
     }
     case "gateway": {
       // The quota of the gateway is a payment matter (contract part 7): 402 with resetAt.
       const isQuota = error._tag === "Throttled" && facts.kind === "quota"
       const { resets_at, ...rest } = extras
       const tag = gatewayByTag[error._tag]
-      const code = typeof tag === "function" ? tag(facts) : tag ?? gatewayByStatus[status] ?? "internal_error"
+      const code = typeof tag === "function" ? tag(facts) : (tag ?? gatewayByStatus[status] ?? "internal_error")
       return {
         status: isQuota ? 402 : status,
         headers,
         body: {
           error: code,
-          ...(issues === undefined ? (status === 400 ? { message } : {}) : { message: issues.map(sentence).join("; "), issues }),
+          ...(issues === undefined
+            ? status === 400
+              ? { message }
+              : {}
+            : { message: issues.map(sentence).join("; "), issues }),
           ...rest,
           ...(typeof resets_at === "number" ? { resetAt: new Date(resets_at).toISOString() } : {}),
           ...(isQuota ? { topUpUrl: "/console" } : {}),

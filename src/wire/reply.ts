@@ -6,7 +6,12 @@ export class Reply {
   readonly body: string | Uint8Array | Readable
   readonly type: string
   readonly headers: Readonly<Record<string, string>>
-  constructor(status: number, body: string | Uint8Array | Readable, type = "application/json", headers: Readonly<Record<string, string>> = {}) {
+  constructor(
+    status: number,
+    body: string | Uint8Array | Readable,
+    type = "application/json",
+    headers: Readonly<Record<string, string>> = {}
+  ) {
     this.status = status
     this.body = body
     this.type = type

@@ -1,24 +1,37 @@
 /**
- * What requests hold in memory, all together: bodies that are arriving or being worked on, and answers that nobody reads.
- * Each of them has a bound of its own; this one is theirs together, fair between organizations.
+ * What requests hold in memory, all together: bodies that are arriving or being worked on, and answers that nobody
+ * reads. Each of them has a bound of its own; this one is theirs together, fair between organizations.
  *
- * The rule is that of buffers in switches (Choudhury and Hahne, "Dynamic queue length thresholds", 1998): a holder may hold
- * as much as is free. Alone it gets half of everything, and of k that want all there is each gets a (k + 1)th and as much
- * stays free, so whoever comes next finds room, and nobody has to be known beforehand. O(1) a decision.
+ * The rule is that of buffers in switches (Choudhury and Hahne, "Dynamic queue length thresholds", 1998): a holder may
+ * hold as much as is free. Alone it gets half of everything, and of k that want all there is each gets a (k + 1)th and
+ * as much stays free, so whoever comes next finds room, and nobody has to be known beforehand. O(1) a decision.
  *
  * Bytes are counted as they are decoded. What is made of them, texts and parsed values, is a few times as much.
  */
 
-/** Of each request, not counted: a socket has as much in its buffers. Small requests cost nothing here, and go on when nothing is free. */
+/**
+ * Of each request, not counted: a socket has as much in its buffers. Small requests cost nothing here, and go on when
+ * nothing is free.
+ */
 export const FREE_BYTES = 65_536
 export const REQUEST_MEMORY_DEFAULT = 256 * 1024 * 1024
-/** Who waits for room has this long: two that wait for each other's would have for ever, and a sender that is gone is noticed only by who reads on. */
+/**
+ * Who waits for room has this long: two that wait for each other's would have for ever, and a sender that is gone is
+ * noticed only by who reads on.
+ */
 const WAIT_MS = 2_000
 
 const counted = (bytes: number): number => Math.max(0, bytes - FREE_BYTES)
 
-interface Holder { bytes: number; /** With answers that wait to be read; who waits longest comes first. */ readonly answers: Set<HeldMemory> }
-interface Waiter { readonly held: HeldMemory; readonly bytes: number; readonly settle: (isGranted: boolean) => void }
+interface Holder {
+  bytes: number
+  /** With answers that wait to be read; who waits longest comes first. */ readonly answers: Set<HeldMemory>
+}
+interface Waiter {
+  readonly held: HeldMemory
+  readonly bytes: number
+  readonly settle: (isGranted: boolean) => void
+}
 
 export interface RequestMemoryOptions {
   readonly bytesMax?: number
@@ -35,7 +48,11 @@ export class RequestMemory {
   #bytes = 0
   #willSweep = false
 
-  constructor({ bytesMax = REQUEST_MEMORY_DEFAULT, onCutOff = () => {}, wait_ms = WAIT_MS }: RequestMemoryOptions = {}) {
+  constructor({
+    bytesMax = REQUEST_MEMORY_DEFAULT,
+    onCutOff = () => {},
+    wait_ms = WAIT_MS
+  }: RequestMemoryOptions = {}) {
     this.#bytesMax = bytesMax
     this.#wait_ms = wait_ms
     this.#onCutOff = onCutOff
@@ -55,7 +72,7 @@ export class RequestMemory {
   change(held: HeldMemory, bytes: number, isForced: boolean): boolean {
     let holder = this.#holders.get(held.holder)
     if (bytes > 0 && !isForced && (holder?.bytes ?? 0) + bytes > this.#bytesMax - this.#bytes - bytes) return false
-    if (holder === undefined) this.#holders.set(held.holder, holder = { bytes: 0, answers: new Set() })
+    if (holder === undefined) this.#holders.set(held.holder, (holder = { bytes: 0, answers: new Set() }))
     holder.bytes += bytes
     this.#bytes += bytes
     if (held.answerBytes > 0) holder.answers.add(held)
@@ -68,7 +85,10 @@ export class RequestMemory {
     return true
   }
 
-  /** An answer was handed over: over the share, those that have not been read for longest are cut off, and this one never. */
+  /**
+   * An answer was handed over: over the share, those that have not been read for longest are cut off, and this one
+   * never.
+   */
   cutOffBehind(held: HeldMemory): void {
     const holder = this.#holders.get(held.holder)
     if (holder === undefined) return
@@ -104,11 +124,15 @@ export class RequestMemory {
   wait(held: HeldMemory, bytes: number): Promise<boolean> {
     return new Promise((settle) => {
       const timer = setTimeout(() => waiter.settle(false), this.#wait_ms)
-      const waiter: Waiter = { held, bytes, settle: (isGranted) => {
-        clearTimeout(timer)
-        this.#waiting.delete(waiter)
-        settle(isGranted)
-      } }
+      const waiter: Waiter = {
+        held,
+        bytes,
+        settle: (isGranted) => {
+          clearTimeout(timer)
+          this.#waiting.delete(waiter)
+          settle(isGranted)
+        }
+      }
       this.#waiting.add(waiter)
     })
   }
@@ -119,7 +143,10 @@ export class RequestMemory {
   }
 }
 
-/** Of one request: its body, the decoder that this goes through, its answer while it is made and when it waits to be read. */
+/**
+ * Of one request: its body, the decoder that this goes through, its answer while it is made and when it waits to be
+ * read.
+ */
 export class HeldMemory {
   readonly holder: string
   readonly cutOff: () => void
@@ -140,13 +167,15 @@ export class HeldMemory {
     return this.#answer
   }
 
-  /** The body holds `bytes` now. False, and nothing is changed: more than may be. Less than before is always granted. */
+  /**
+   * The body holds `bytes` now. False, and nothing is changed: more than may be. Less than before is always granted.
+   */
   hold(bytes: number): boolean {
     return this.#set(bytes, this.#decoder, this.#writing, this.#answer, bytes <= this.#body)
   }
   /** `hold` as soon as there is room; false when there was none for too long. */
   async holdSoon(bytes: number): Promise<boolean> {
-    return this.hold(bytes) || await this.#memory.wait(this, bytes)
+    return this.hold(bytes) || (await this.#memory.wait(this, bytes))
   }
   /** As `hold`, for what the decoder keeps of what it has decoded. */
   holdDecoder(bytes: number): boolean {
@@ -155,7 +184,11 @@ export class HeldMemory {
   /** As `hold`, for an answer that is being made; answers of this holder that nobody reads give way to it. */
   holdWriting(bytes: number): boolean {
     const isHeld = () => this.#set(this.#body, this.#decoder, bytes, this.#answer, bytes <= this.#writing)
-    return isHeld() || this.#memory.makeRoom(this, counted(this.#body + this.#decoder + bytes + this.#answer) - this.#counted) && isHeld()
+    return (
+      isHeld() ||
+      (this.#memory.makeRoom(this, counted(this.#body + this.#decoder + bytes + this.#answer) - this.#counted) &&
+        isHeld())
+    )
   }
   /** An answer that is made has to go somewhere: `bytes` of it wait to be read. */
   owe(bytes: number): void {

@@ -1,6 +1,6 @@
 /**
- * Ids in the examples of operations, shaped as the program makes them. A reader puts in ids of their own; the test that sends
- * the examples puts in those of the organization that it furnished.
+ * Ids in the examples of operations, shaped as the program makes them. A reader puts in ids of their own; the test that
+ * sends the examples puts in those of the organization that it furnished.
  */
 export const sampleIds = {
   organization: "org_01KAQ5V8Z3N4M6T7W9X0Y1B2C1",

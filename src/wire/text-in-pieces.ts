@@ -1,6 +1,7 @@
 /**
- * A long text on its way out. Encoded and handed to the socket in one piece, an answer of many megabytes holds up everybody
- * for as long as that takes (10 to 20 MB: 30 to 120 ms of the thread); in pieces, others have their turns in between.
+ * A long text on its way out. Encoded and handed to the socket in one piece, an answer of many megabytes holds up
+ * everybody for as long as that takes (10 to 20 MB: 30 to 120 ms of the thread); in pieces, others have their turns in
+ * between.
  */
 import { Readable } from "node:stream"
 import { givingWay } from "../../engine-sdk/src/turns.ts"

@@ -1,13 +1,19 @@
 /**
- * Where the frames of a zstd text end (RFC 8878, part 3.1), by their headers alone: what a decoder is given can be cut there
- * and a missing end told. Decoders of several runtimes do neither. Constant memory; a step for each block of up to 128 KB.
+ * Where the frames of a zstd text end (RFC 8878, part 3.1), by their headers alone: what a decoder is given can be cut
+ * there and a missing end told. Decoders of several runtimes do neither. Constant memory; a step for each block of up
+ * to 128 KB.
  */
-const MAGIC = 0xfd2fb528, SKIPPABLE = 0x184d2a50
+const MAGIC = 0xfd2fb528,
+  SKIPPABLE = 0x184d2a50
 const HEADER_BYTES = { magic: 4, skipped: 4, descriptor: 1, block: 3 } as const
-const DICTIONARY_ID_BYTES = [0, 1, 2, 4] as const, CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const
+const DICTIONARY_ID_BYTES = [0, 1, 2, 4] as const,
+  CONTENT_SIZE_BYTES = [0, 2, 4, 8] as const
 
 export interface ZstdFrames {
-  /** Goes on at `from`: where the frame ends that is open there, or the end of the bytes. Throws where nothing of zstd stands. */
+  /**
+   * Goes on at `from`: where the frame ends that is open there, or the end of the bytes. Throws where nothing of zstd
+   * stands.
+   */
   readonly next: (bytes: Uint8Array, from: number) => number
   /** Whether what was seen is one frame or several, each whole. */
   readonly isWhole: () => boolean
@@ -15,16 +21,19 @@ export interface ZstdFrames {
 
 export const makeZstdFrames = (): ZstdFrames => {
   let part: keyof typeof HEADER_BYTES = "magic"
-  let header = 0, headerBytes = 0
+  let header = 0,
+    headerBytes = 0
   /** What follows and is not looked at, and whether it is the end of the frame. */
-  let skipped = 0, isLast = false
+  let skipped = 0,
+    isLast = false
   let hasChecksum = false
   let frames = 0
 
   const readHeader = () => {
     switch (part) {
       case "magic": {
-        if (header !== MAGIC && (header & 0xfffffff0) >>> 0 !== SKIPPABLE) throw new Error("what should begin a zstd frame does not")
+        if (header !== MAGIC && (header & 0xfffffff0) >>> 0 !== SKIPPABLE)
+          throw new Error("what should begin a zstd frame does not")
         part = header === MAGIC ? "descriptor" : "skipped"
         break
       }
@@ -37,7 +46,10 @@ export const makeZstdFrames = (): ZstdFrames => {
         const isSingleSegment = (header & 0x20) !== 0
         hasChecksum = (header & 4) !== 0
         const sizeFlag = header >> 6
-        skipped = (isSingleSegment ? 0 : 1) + DICTIONARY_ID_BYTES[header & 3]! + (sizeFlag === 0 && isSingleSegment ? 1 : CONTENT_SIZE_BYTES[sizeFlag]!)
+        skipped =
+          (isSingleSegment ? 0 : 1) +
+          DICTIONARY_ID_BYTES[header & 3]! +
+          (sizeFlag === 0 && isSingleSegment ? 1 : CONTENT_SIZE_BYTES[sizeFlag]!)
         part = "block"
         break
       }
@@ -61,7 +73,7 @@ export const makeZstdFrames = (): ZstdFrames => {
           skipped -= step
           at += step
         } else {
-          header = (header | bytes[at++]! << (8 * headerBytes++)) >>> 0
+          header = (header | (bytes[at++]! << (8 * headerBytes++))) >>> 0
           if (headerBytes === HEADER_BYTES[part]) readHeader()
         }
         if (isLast && skipped === 0) {

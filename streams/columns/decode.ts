@@ -5,7 +5,25 @@
 import { unpack } from "msgpackr"
 import { fingerprintBytesInto, fingerprintInto, type FingerprintKey } from "../../src/ports/fingerprint.ts"
 import type { BehaviouralEvent, EventItem, EventType } from "../../src/events/schema.ts"
-import { BYTES, DOUBLES, EVENTS_MAX, FORMAT, LONGS, MARK, NUMBER_FIELDS, type NumberField, NUMBERS_AT, OWN_PLACE, SAME, SHORTS, TEXT_FIELDS, type TextField, TEXTS_AT, TYPES, TYPES_AT } from "./layout.ts"
+import {
+  BYTES,
+  DOUBLES,
+  EVENTS_MAX,
+  FORMAT,
+  LONGS,
+  MARK,
+  NUMBER_FIELDS,
+  type NumberField,
+  NUMBERS_AT,
+  OWN_PLACE,
+  SAME,
+  SHORTS,
+  TEXT_FIELDS,
+  type TextField,
+  TEXTS_AT,
+  TYPES,
+  TYPES_AT
+} from "./layout.ts"
 
 const broken = (what: string): never => {
   throw new TypeError(`not a record of events: ${what}`)
@@ -55,23 +73,27 @@ class Numbers {
     this.#buffer = bytes.buffer
     this.#shape = shape
     this.#same = shape === SAME ? bytes.long() : 0
-    if (shape !== SAME && shape !== OWN_PLACE && shape !== BYTES && shape !== SHORTS && shape !== LONGS) broken(`shape ${shape} of a column is not known`)
+    if (shape !== SAME && shape !== OWN_PLACE && shape !== BYTES && shape !== SHORTS && shape !== LONGS)
+      broken(`shape ${shape} of a column is not known`)
     this.#from = shape === SAME || shape === OWN_PLACE ? 0 : bytes.take(shape * events)
     if (bytes.at !== bytes.end) broken("a column has more numbers than the record has events")
   }
   at(event: number): number {
     const buffer = this.#buffer
     switch (this.#shape) {
-      case SAME: return this.#same
-      case OWN_PLACE: return event + 1
-      case BYTES: return buffer[this.#from + event]!
+      case SAME:
+        return this.#same
+      case OWN_PLACE:
+        return event + 1
+      case BYTES:
+        return buffer[this.#from + event]!
       case SHORTS: {
         const from = this.#from + 2 * event
-        return buffer[from]! | buffer[from + 1]! << 8
+        return buffer[from]! | (buffer[from + 1]! << 8)
       }
       default: {
         const from = this.#from + 4 * event
-        return (buffer[from]! | buffer[from + 1]! << 8 | buffer[from + 2]! << 16 | buffer[from + 3]! << 24) >>> 0
+        return (buffer[from]! | (buffer[from + 1]! << 8) | (buffer[from + 2]! << 16) | (buffer[from + 3]! << 24)) >>> 0
       }
     }
   }
@@ -81,8 +103,8 @@ class Numbers {
 const OWN_TEXTS: ReadonlySet<TextField> = new Set(["event_id", "query_id", "user_id", "anonymous_id", "session_id"])
 
 /**
- * Texts that came lately, by a hash of their bytes: a shop's records bring the same products and queries again and again, and
- * a text that is found here is neither made nor, where it is a key, hashed again. A power of two.
+ * Texts that came lately, by a hash of their bytes: a shop's records bring the same products and queries again and
+ * again, and a text that is found here is neither made nor, where it is a key, hashed again. A power of two.
  */
 const RECENT = 4_096
 const RECENT_LENGTH_MAX = 48
@@ -92,10 +114,11 @@ const recentText = (bytes: Buffer, from: number, to: number): string => {
   const length = to - from
   let hash = length
   for (let at = from; at < to; at++) hash = Math.imul(hash ^ bytes[at]!, 0x01000193)
-  const slot = (hash ^ hash >>> 15) & (RECENT - 1), known = recent[slot]!
+  const slot = (hash ^ (hash >>> 15)) & (RECENT - 1),
+    known = recent[slot]!
   let same = known.length === length ? 0 : -1
   while (same >= 0 && same < length && known.charCodeAt(same) === bytes[from + same]) same++
-  return same === length ? known : recent[slot] = bytes.toString("latin1", from, to)
+  return same === length ? known : (recent[slot] = bytes.toString("latin1", from, to))
 }
 
 class Texts {
@@ -109,15 +132,17 @@ class Texts {
   readonly #numbers: Numbers
 
   constructor(bytes: Bytes, shape: number, events: number, field: TextField) {
-    const buffer = this.#buffer = bytes.buffer
+    const buffer = (this.#buffer = bytes.buffer)
     this.#isOwn = OWN_TEXTS.has(field)
     this.#isAscii = bytes.byte() === 1
-    const count = bytes.long(), width = bytes.byte()
+    const count = bytes.long(),
+      width = bytes.byte()
     if (width !== 1 && width !== 4) broken(`lengths of ${width} bytes are not known`)
     const lengths = bytes.take(width * count)
     this.#ends = new Uint32Array(count)
-    let end = this.#from = bytes.at
-    for (let i = 0; i < count; i++) this.#ends[i] = end += width === 1 ? buffer[lengths + i]! : buffer.readUInt32LE(lengths + 4 * i)
+    let end = (this.#from = bytes.at)
+    for (let i = 0; i < count; i++)
+      this.#ends[i] = end += width === 1 ? buffer[lengths + i]! : buffer.readUInt32LE(lengths + 4 * i)
     bytes.take(end - this.#from)
     this.#made = new Array<string | undefined>(count)
     this.#numbers = new Numbers(bytes, shape, events)
@@ -125,19 +150,28 @@ class Texts {
   at(event: number): string | undefined {
     const number = this.#numbers.at(event)
     if (number === 0) return undefined
-    return this.#made[number - 1] ??= this.#make(number - 1)
+    return (this.#made[number - 1] ??= this.#make(number - 1))
   }
   /** The fingerprint of a text, without making it; false for an event without one. */
   fingerprintInto(key: FingerprintKey, event: number, out: Uint32Array, at: number): boolean {
     const number = this.#numbers.at(event)
     if (number === 0) return false
     if (!this.#isAscii || number > this.#ends.length) fingerprintInto(key, this.at(event)!, out, at)
-    else fingerprintBytesInto(key, this.#buffer, number === 1 ? this.#from : this.#ends[number - 2]!, this.#ends[number - 1]!, out, at)
+    else
+      fingerprintBytesInto(
+        key,
+        this.#buffer,
+        number === 1 ? this.#from : this.#ends[number - 2]!,
+        this.#ends[number - 1]!,
+        out,
+        at
+      )
     return true
   }
   #make(place: number): string {
     if (place >= this.#ends.length) broken("a text is missing")
-    const from = place === 0 ? this.#from : this.#ends[place - 1]!, end = this.#ends[place]!
+    const from = place === 0 ? this.#from : this.#ends[place - 1]!,
+      end = this.#ends[place]!
     if (this.#isAscii && !this.#isOwn && end - from <= RECENT_LENGTH_MAX) return recentText(this.#buffer, from, end)
     return this.#buffer.toString(this.#isAscii ? "latin1" : "utf8", from, end)
   }
@@ -150,7 +184,8 @@ class Values {
 
   constructor(bytes: Bytes, shape: number, events: number, areDoubles: boolean) {
     if (areDoubles) {
-      const count = bytes.long(), from = bytes.take(8 * count)
+      const count = bytes.long(),
+        from = bytes.take(8 * count)
       this.#base = 0
       this.#values = Float64Array.from({ length: count }, (_, i) => bytes.buffer.readDoubleLE(from + 8 * i))
     } else {
@@ -170,7 +205,10 @@ class Values {
 const EVENT_ID = TEXT_FIELDS.indexOf("event_id")
 type Fields = Readonly<Record<string, unknown>>
 
-/** What `BehaviouralEvent` is for who reads one after the other: the event at `index`. Good until the index moves; `copy` to keep one. */
+/**
+ * What `BehaviouralEvent` is for who reads one after the other: the event at `index`. Good until the index moves;
+ * `copy` to keep one.
+ */
 class EventAt implements BehaviouralEvent {
   readonly #columns: EventColumns
   index = 0
@@ -178,30 +216,78 @@ class EventAt implements BehaviouralEvent {
   constructor(columns: EventColumns) {
     this.#columns = columns
   }
-  get type(): EventType { return (this.#columns.typeAt(this.index) ?? this.#columns.restAt(this.index, "type")) as EventType }
-  get collection(): string { return this.#text(0) as string }
-  get event_id(): string | undefined { return this.#text(1) }
-  get query_id(): string | undefined { return this.#text(2) }
-  get user_id(): string | undefined { return this.#text(3) }
-  get anonymous_id(): string | undefined { return this.#text(4) }
-  get session_id(): string | undefined { return this.#text(5) }
-  get document_id(): string | undefined { return this.#text(6) }
-  get q(): string | undefined { return this.#text(7) }
-  get filter_by(): string | undefined { return this.#text(8) }
-  get currency(): string | undefined { return this.#text(9) }
-  get surface(): string | undefined { return this.#text(10) }
-  get device(): string | undefined { return this.#text(11) }
-  get country(): string | undefined { return this.#text(12) }
-  get name(): string | undefined { return this.#text(13) }
-  get timestamp(): number { return this.#number(0) as number }
-  get position(): number | undefined { return this.#number(1) }
-  get results_found(): number | undefined { return this.#number(2) }
-  get quantity(): number | undefined { return this.#number(3) }
-  get price(): number | undefined { return this.#number(4) }
-  get revenue(): number | undefined { return this.#number(5) }
-  get document_ids(): ReadonlyArray<string> | undefined { return this.#columns.restAt(this.index, "document_ids") as ReadonlyArray<string> | undefined }
-  get items(): ReadonlyArray<EventItem> | undefined { return this.#columns.restAt(this.index, "items") as ReadonlyArray<EventItem> | undefined }
-  get metadata(): Fields | undefined { return this.#columns.restAt(this.index, "metadata") as Fields | undefined }
+  get type(): EventType {
+    return (this.#columns.typeAt(this.index) ?? this.#columns.restAt(this.index, "type")) as EventType
+  }
+  get collection(): string {
+    return this.#text(0) as string
+  }
+  get event_id(): string | undefined {
+    return this.#text(1)
+  }
+  get query_id(): string | undefined {
+    return this.#text(2)
+  }
+  get user_id(): string | undefined {
+    return this.#text(3)
+  }
+  get anonymous_id(): string | undefined {
+    return this.#text(4)
+  }
+  get session_id(): string | undefined {
+    return this.#text(5)
+  }
+  get document_id(): string | undefined {
+    return this.#text(6)
+  }
+  get q(): string | undefined {
+    return this.#text(7)
+  }
+  get filter_by(): string | undefined {
+    return this.#text(8)
+  }
+  get currency(): string | undefined {
+    return this.#text(9)
+  }
+  get surface(): string | undefined {
+    return this.#text(10)
+  }
+  get device(): string | undefined {
+    return this.#text(11)
+  }
+  get country(): string | undefined {
+    return this.#text(12)
+  }
+  get name(): string | undefined {
+    return this.#text(13)
+  }
+  get timestamp(): number {
+    return this.#number(0) as number
+  }
+  get position(): number | undefined {
+    return this.#number(1)
+  }
+  get results_found(): number | undefined {
+    return this.#number(2)
+  }
+  get quantity(): number | undefined {
+    return this.#number(3)
+  }
+  get price(): number | undefined {
+    return this.#number(4)
+  }
+  get revenue(): number | undefined {
+    return this.#number(5)
+  }
+  get document_ids(): ReadonlyArray<string> | undefined {
+    return this.#columns.restAt(this.index, "document_ids") as ReadonlyArray<string> | undefined
+  }
+  get items(): ReadonlyArray<EventItem> | undefined {
+    return this.#columns.restAt(this.index, "items") as ReadonlyArray<EventItem> | undefined
+  }
+  get metadata(): Fields | undefined {
+    return this.#columns.restAt(this.index, "metadata") as Fields | undefined
+  }
 
   copy(): BehaviouralEvent {
     return this.#columns.copy(this.index)
@@ -215,10 +301,16 @@ class EventAt implements BehaviouralEvent {
     return true
   }
   #text(field: number): string | undefined {
-    return this.#columns.textAt(field, this.index) ?? this.#columns.restAt(this.index, TEXT_FIELDS[field]!) as string | undefined
+    return (
+      this.#columns.textAt(field, this.index) ??
+      (this.#columns.restAt(this.index, TEXT_FIELDS[field]!) as string | undefined)
+    )
   }
   #number(field: number): number | undefined {
-    return this.#columns.numberAt(field, this.index) ?? this.#columns.restAt(this.index, NUMBER_FIELDS[field]!) as number | undefined
+    return (
+      this.#columns.numberAt(field, this.index) ??
+      (this.#columns.restAt(this.index, NUMBER_FIELDS[field]!) as number | undefined)
+    )
   }
 }
 
@@ -236,7 +328,9 @@ export class EventColumns {
 
   /** Throws a TypeError on bytes that are no whole record. */
   constructor(value: Uint8Array) {
-    const bytes = new Bytes(Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength))
+    const bytes = new Bytes(
+      Buffer.isBuffer(value) ? value : Buffer.from(value.buffer, value.byteOffset, value.byteLength)
+    )
     if (bytes.byte() !== MARK || bytes.byte() !== FORMAT) broken("its format is not known")
     this.length = bytes.long()
     if (this.length > EVENTS_MAX) broken(`${this.length} events`)
@@ -244,18 +338,28 @@ export class EventColumns {
     this.occurred_at = bytes.double()
     this.organization_id = bytes.text()
     for (let left = bytes.byte(); left > 0; left--) {
-      const field = bytes.byte(), shape = bytes.byte(), length = bytes.long(), from = bytes.take(length)
+      const field = bytes.byte(),
+        shape = bytes.byte(),
+        length = bytes.long(),
+        from = bytes.take(length)
       this.#open(field, shape, new Bytes(bytes.buffer, from, from + length))
     }
-    const length = bytes.long(), from = bytes.take(length)
+    const length = bytes.long(),
+      from = bytes.take(length)
     if (bytes.at !== bytes.end) broken("it has more than it says")
-    this.#rest = length === 0 ? undefined : new Map(unpack(bytes.buffer.subarray(from)) as ReadonlyArray<readonly [number, Fields | null]>)
+    this.#rest =
+      length === 0
+        ? undefined
+        : new Map(unpack(bytes.buffer.subarray(from)) as ReadonlyArray<readonly [number, Fields | null]>)
   }
   #open(field: number, shape: number, bytes: Bytes): void {
-    const isDoubles = field >= DOUBLES, number = (isDoubles ? field - DOUBLES : field) - NUMBERS_AT
+    const isDoubles = field >= DOUBLES,
+      number = (isDoubles ? field - DOUBLES : field) - NUMBERS_AT
     if (field === TYPES_AT) this.#types = new Numbers(bytes, shape, this.length)
-    else if (number >= 0 && number < NUMBER_FIELDS.length) this.#numbers[number] = new Values(bytes, shape, this.length, isDoubles)
-    else if (field >= TEXTS_AT && field < TEXTS_AT + TEXT_FIELDS.length) this.#texts[field - TEXTS_AT] = new Texts(bytes, shape, this.length, TEXT_FIELDS[field - TEXTS_AT]!)
+    else if (number >= 0 && number < NUMBER_FIELDS.length)
+      this.#numbers[number] = new Values(bytes, shape, this.length, isDoubles)
+    else if (field >= TEXTS_AT && field < TEXTS_AT + TEXT_FIELDS.length)
+      this.#texts[field - TEXTS_AT] = new Texts(bytes, shape, this.length, TEXT_FIELDS[field - TEXTS_AT]!)
     else broken(`field ${field} is not known`)
   }
 
@@ -279,17 +383,20 @@ export class EventColumns {
     const type = this.typeAt(index)
     if (type !== undefined) event.type = type
     for (let field = 0; field < TEXT_FIELDS.length; field++) put(event, TEXT_FIELDS[field]!, this.textAt(field, index))
-    for (let field = 0; field < NUMBER_FIELDS.length; field++) put(event, NUMBER_FIELDS[field]!, this.numberAt(field, index))
+    for (let field = 0; field < NUMBER_FIELDS.length; field++)
+      put(event, NUMBER_FIELDS[field]!, this.numberAt(field, index))
     return Object.assign(event, this.#rest?.get(index)) as unknown as BehaviouralEvent
   }
   /** All as objects, null where one was erased. */
   get events(): ReadonlyArray<BehaviouralEvent | null> {
-    return this.#all ??= Array.from({ length: this.length }, (_, index) => this.isErased(index) ? null : this.copy(index))
+    return (this.#all ??= Array.from({ length: this.length }, (_, index) =>
+      this.isErased(index) ? null : this.copy(index)
+    ))
   }
 
   typeAt(index: number): EventType | undefined {
     const number = this.#types === undefined ? 0 : this.#types.at(index)
-    return number === 0 ? undefined : TYPES[number - 1] ?? broken(`type ${number} is not known`)
+    return number === 0 ? undefined : (TYPES[number - 1] ?? broken(`type ${number} is not known`))
   }
   textAt(field: number, index: number): string | undefined {
     return this.#texts[field]?.at(index)
@@ -305,16 +412,23 @@ export class EventColumns {
   }
 }
 /** The event as an object that may be kept. */
-export const kept = (event: BehaviouralEvent): BehaviouralEvent => event instanceof EventAt ? event.copy() : event
+export const kept = (event: BehaviouralEvent): BehaviouralEvent => (event instanceof EventAt ? event.copy() : event)
 
 /** The fingerprint of an event's id (`src/ports/fingerprint.ts`) into `out` at `at`; false for an event without one. */
-export const eventIdInto = (key: FingerprintKey, event: Pick<BehaviouralEvent, "event_id">, out: Uint32Array, at = 0): boolean => {
+export const eventIdInto = (
+  key: FingerprintKey,
+  event: Pick<BehaviouralEvent, "event_id">,
+  out: Uint32Array,
+  at = 0
+): boolean => {
   if (event instanceof EventAt) return event.fingerprintInto(key, out, at)
   if (event.event_id === undefined) return false
   fingerprintInto(key, event.event_id, out, at)
   return true
 }
 
-const put = (event: Record<string, unknown>, field: string, value: unknown): void => { if (value !== undefined) event[field] = value }
+const put = (event: Record<string, unknown>, field: string, value: unknown): void => {
+  if (value !== undefined) event[field] = value
+}
 
 export const isColumns = (value: Uint8Array): boolean => value[0] === MARK

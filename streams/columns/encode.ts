@@ -1,6 +1,27 @@
-/** Writes events by column (`layout.ts`). Some tenths of a microsecond an event; what it works with is kept for the next record. */
+/**
+ * Writes events by column (`layout.ts`). Some tenths of a microsecond an event; what it works with is kept for the next
+ * record.
+ */
 import { Packr } from "msgpackr"
-import { BYTES, DOUBLES, EVENTS_MAX, FORMAT, LONGS, MARK, NUMBER_FIELDS, NUMBER_MAX, NUMBERS_AT, OWN_PLACE, SAME, SHORTS, TEXT_FIELDS, TEXTS_AT, TYPE_FIELD, TYPES, TYPES_AT } from "./layout.ts"
+import {
+  BYTES,
+  DOUBLES,
+  EVENTS_MAX,
+  FORMAT,
+  LONGS,
+  MARK,
+  NUMBER_FIELDS,
+  NUMBER_MAX,
+  NUMBERS_AT,
+  OWN_PLACE,
+  SAME,
+  SHORTS,
+  TEXT_FIELDS,
+  TEXTS_AT,
+  TYPE_FIELD,
+  TYPES,
+  TYPES_AT
+} from "./layout.ts"
 
 // Read without what this process knows: shapes are written into each record.
 const packr = new Packr({ useRecords: true, encodeUndefinedAsNil: false })
@@ -71,7 +92,8 @@ abstract class Column {
   protected writeNumbers(events: number, shape: number): void {
     const { numbers } = this
     if (shape === OWN_PLACE) return
-    const count = shape === SAME ? 1 : events, width = shape === SAME ? LONGS : shape
+    const count = shape === SAME ? 1 : events,
+      width = shape === SAME ? LONGS : shape
     room(width * count)
     for (let i = 0; i < count; i++) {
       const number = numbers[i]!
@@ -115,7 +137,10 @@ class TypeColumn extends Column {
   protected writeBody(): void {}
 }
 
-/** Where texts of a column are alike: `nowhere` each is written, `together` those that follow each other are one, `anywhere` all are. */
+/**
+ * Where texts of a column are alike: `nowhere` each is written, `together` those that follow each other are one,
+ * `anywhere` all are.
+ */
 type Alike = "nowhere" | "together" | "anywhere"
 
 class TextColumn extends Column {
@@ -140,13 +165,15 @@ class TextColumn extends Column {
         number = texts.push(value)
         if (this.#alike === "anywhere") this.#places.set(value, number)
       }
-      this.set(index, this.#last = number)
+      this.set(index, (this.#last = number))
     }
     return true
   }
   protected writeBody(): void {
-    const texts = this.#texts, joined = texts.join("")
-    const bytes = Buffer.byteLength(joined), isAscii = bytes === joined.length
+    const texts = this.#texts,
+      joined = texts.join("")
+    const bytes = Buffer.byteLength(joined),
+      isAscii = bytes === joined.length
     const lengths = new Uint32Array(texts.length)
     let longest = 0
     for (let i = 0; i < texts.length; i++) {
@@ -197,7 +224,8 @@ class NumberColumn extends Column {
   }
   override write(events: number): void {
     if (this.#isBased) {
-      const { numbers } = this, low = this.#low
+      const { numbers } = this,
+        low = this.#low
       for (let i = 0; i < events; i++) if (numbers[i] !== 0) numbers[i] = this.#values[numbers[i]! - 1]! - low + 1
       this.highest = this.#high - low + 1
     }
@@ -217,7 +245,11 @@ class NumberColumn extends Column {
 }
 
 const alikeOf = (field: (typeof TEXT_FIELDS)[number]): Alike =>
-  field === "event_id" ? "nowhere" : field === "query_id" || field === "user_id" || field === "anonymous_id" || field === "session_id" ? "together" : "anywhere"
+  field === "event_id"
+    ? "nowhere"
+    : field === "query_id" || field === "user_id" || field === "anonymous_id" || field === "session_id"
+      ? "together"
+      : "anywhere"
 const columns: ReadonlyMap<string, Column> = new Map<string, Column>([
   [TYPE_FIELD, new TypeColumn(TYPES_AT)],
   ...TEXT_FIELDS.map((field, place) => [field, new TextColumn(TEXTS_AT + place, alikeOf(field))] as const),
@@ -225,7 +257,14 @@ const columns: ReadonlyMap<string, Column> = new Map<string, Column>([
 ])
 
 /** Undefined where an entry is no object, which is no list of events, and past `EVENTS_MAX`. O(fields). */
-export const encodeEvents = (events: ReadonlyArray<unknown>, { occurred_at, organization_id, schema_version }: { readonly organization_id: string; readonly occurred_at: number; readonly schema_version: number }): Uint8Array | undefined => {
+export const encodeEvents = (
+  events: ReadonlyArray<unknown>,
+  {
+    occurred_at,
+    organization_id,
+    schema_version
+  }: { readonly organization_id: string; readonly occurred_at: number; readonly schema_version: number }
+): Uint8Array | undefined => {
   if (events.length > EVENTS_MAX) return undefined
   const rest: Array<readonly [number, Record<string, unknown> | null]> = []
   try {

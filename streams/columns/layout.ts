@@ -12,10 +12,10 @@
  *     doubles   [values u32][values f64][numbers]   number = place among the values
  *     types     [numbers]                           number = place in TYPES
  *
- * and its numbers are one per event, 0 for an event without the field, else the number and one more: a byte, two or four
- * each, by the shape; or the same for all, or each event's own place. What no column takes (lists, objects, unknown
- * fields, a value of another type than its field has) is in the rest: msgpackr of `[index, fields or null][]`, null for
- * an event that was erased.
+ * and its numbers are one per event, 0 for an event without the field, else the number and one more: a byte, two or
+ * four each, by the shape; or the same for all, or each event's own place. What no column takes (lists, objects,
+ * unknown fields, a value of another type than its field has) is in the rest: msgpackr of `[index, fields or null][]`,
+ * null for an event that was erased.
  */
 
 /** The byte that msgpack never uses: no other record begins with it. */
@@ -26,7 +26,20 @@ export const FORMAT = 1
 export const TYPES = ["search", "view", "click", "add_to_cart", "purchase", "conversion", "custom"] as const
 export const TYPE_FIELD = "type"
 export const TEXT_FIELDS = [
-  "collection", "event_id", "query_id", "user_id", "anonymous_id", "session_id", "document_id", "q", "filter_by", "currency", "surface", "device", "country", "name"
+  "collection",
+  "event_id",
+  "query_id",
+  "user_id",
+  "anonymous_id",
+  "session_id",
+  "document_id",
+  "q",
+  "filter_by",
+  "currency",
+  "surface",
+  "device",
+  "country",
+  "name"
 ] as const
 export const NUMBER_FIELDS = ["timestamp", "position", "results_found", "quantity", "price", "revenue"] as const
 export type TextField = (typeof TEXT_FIELDS)[number]
@@ -39,7 +52,11 @@ export const NUMBERS_AT = 64
 export const DOUBLES = 128
 
 /** How a column's numbers lie. */
-export const SAME = 0, BYTES = 1, SHORTS = 2, LONGS = 4, OWN_PLACE = 5
+export const SAME = 0,
+  BYTES = 1,
+  SHORTS = 2,
+  LONGS = 4,
+  OWN_PLACE = 5
 /** Of a record; an event may take no byte, so bytes do not bound them. Far more than one is written with. */
 export const EVENTS_MAX = 1_048_576
 /** Numbers of a column are below, with one more than they stand for. */

@@ -1,9 +1,9 @@
 /**
  * Tombstones in memory: which entries of the log nobody may see any more. A person is a user id; to him belong the
- * entries that carry it, and of those that carry no user id the ones with a session or anonymous id that was seen together
- * with his, or that name one of his searches. What carries somebody else's user id is somebody else's. Ids are kept as
- * keyed fingerprints. A tombstone hides what was appended before it (offsets, so that no clock decides) and searches
- * that were answered before it and appended a moment later; who comes back is a new person.
+ * entries that carry it, and of those that carry no user id the ones with a session or anonymous id that was seen
+ * together with his, or that name one of his searches. What carries somebody else's user id is somebody else's. Ids are
+ * kept as keyed fingerprints. A tombstone hides what was appended before it (offsets, so that no clock decides) and
+ * searches that were answered before it and appended a moment later; who comes back is a new person.
  *
  * Cost: nothing without tombstones; a look-up of the organization for each record with them; fingerprints of an entry's
  * ids only in an organization that has some, and only below their offsets.
@@ -29,9 +29,11 @@ export const printOf = (key: FingerprintKey, kind: PrintKind, id: string): strin
   return Array.from(words, (word) => word.toString(16).padStart(8, "0")).join("")
 }
 export const packPrints = (prints: Iterable<string>): string => [...prints].join("")
-export const unpackPrints = (packed: string): ReadonlyArray<string> => packed.match(new RegExp(`.{${2 * PRINT_BYTES}}`, "g")) ?? []
+export const unpackPrints = (packed: string): ReadonlyArray<string> =>
+  packed.match(new RegExp(`.{${2 * PRINT_BYTES}}`, "g")) ?? []
 /** The 53 bits that `query_makers` keeps of a print. */
-export const makerOf = (print: string): number => (Number.parseInt(print.slice(0, 8), 16) * 0x20_0000 + (Number.parseInt(print.slice(8, 16), 16) >>> 11)) || 1
+export const makerOf = (print: string): number =>
+  Number.parseInt(print.slice(0, 8), 16) * 0x20_0000 + (Number.parseInt(print.slice(8, 16), 16) >>> 11) || 1
 
 interface Erased {
   readonly key: FingerprintKey
@@ -47,13 +49,18 @@ export class Erasures {
     for (const tombstone of tombstones) {
       const { ends, erasedAt, organizationId, prints } = tombstone
       let erased = this.#organizations.get(organizationId)
-      if (erased === undefined) this.#organizations.set(organizationId, erased = { key: narrowKey(key, organizationId), tombstones: new Map(), ends: new Map(), newestAt: 0 })
+      if (erased === undefined)
+        this.#organizations.set(
+          organizationId,
+          (erased = { key: narrowKey(key, organizationId), tombstones: new Map(), ends: new Map(), newestAt: 0 })
+        )
       for (const print of prints) {
         const known = erased.tombstones.get(print)
         if (known === undefined) erased.tombstones.set(print, [tombstone])
         else known.push(tombstone)
       }
-      for (const [place, end] of Object.entries(ends)) erased.ends.set(place, Math.max(end, erased.ends.get(place) ?? 0))
+      for (const [place, end] of Object.entries(ends))
+        erased.ends.set(place, Math.max(end, erased.ends.get(place) ?? 0))
       erased.newestAt = Math.max(erased.newestAt, erasedAt)
     }
   }
@@ -66,14 +73,32 @@ export class Erasures {
     const erased = this.#organizations.get(organizationId)
     if (erased === undefined) return false
     const place = `${topic}/${partition}`
-    if (offset >= (erased.ends.get(place) ?? 0) && (subject.at === undefined || subject.at > erased.newestAt)) return false
-    const isHidden = (kind: PrintKind, ids: ReadonlyArray<string>) => ids.some((id) =>
-      erased.tombstones.get(printOf(erased.key, kind, id))?.some(({ ends, erasedAt }) => offset < (ends[place] ?? 0) || (subject.at !== undefined && subject.at <= erasedAt)) === true)
-    return subject.users.length > 0 ? isHidden("user", subject.users) : isHidden("session", subject.sessions) || isHidden("anonymous", subject.anonymous) || isHidden("query", subject.queries)
+    if (offset >= (erased.ends.get(place) ?? 0) && (subject.at === undefined || subject.at > erased.newestAt))
+      return false
+    const isHidden = (kind: PrintKind, ids: ReadonlyArray<string>) =>
+      ids.some(
+        (id) =>
+          erased.tombstones
+            .get(printOf(erased.key, kind, id))
+            ?.some(
+              ({ ends, erasedAt }) =>
+                offset < (ends[place] ?? 0) || (subject.at !== undefined && subject.at <= erasedAt)
+            ) === true
+      )
+    return subject.users.length > 0
+      ? isHidden("user", subject.users)
+      : isHidden("session", subject.sessions) ||
+          isHidden("anonymous", subject.anonymous) ||
+          isHidden("query", subject.queries)
   }
 
   /** Indexes of a record's entries that must not be seen; undefined when all may. */
-  hiddenIn(topic: string, partition: number, offset: number, envelope: Envelope<unknown>): ReadonlySet<number> | undefined {
+  hiddenIn(
+    topic: string,
+    partition: number,
+    offset: number,
+    envelope: Envelope<unknown>
+  ): ReadonlySet<number> | undefined {
     if (this.#organizations.size === 0) return undefined
     // A record of one organization is settled by one look; of several, each entry says whose it is.
     if (envelope.organization_id !== "" && !this.#organizations.has(envelope.organization_id)) return undefined
@@ -84,7 +109,8 @@ export class Erasures {
     for (let index = 0; index < entries.length; index++) {
       const entry = entries[index] as never
       if (entry === null || !this.#organizations.has(contents.organizationOf(entry, envelope))) continue
-      if (this.hides(contents.organizationOf(entry, envelope), topic, partition, offset, contents.subjectOf(entry))) (hidden ??= new Set()).add(index)
+      if (this.hides(contents.organizationOf(entry, envelope), topic, partition, offset, contents.subjectOf(entry)))
+        (hidden ??= new Set()).add(index)
     }
     return hidden
   }

@@ -10,7 +10,9 @@ import { CONTENTS, entriesIn, type Subject } from "./subjects.ts"
 import { BEHAVIOUR_EVENTS, SEARCH_SERVED } from "../topics.ts"
 import { walk } from "./walk.ts"
 
-/** Ids that are followed, of each kind. Nobody has more; a user id that stands for everybody who is not logged in may. */
+/**
+ * Ids that are followed, of each kind. Nobody has more; a user id that stands for everybody who is not logged in may.
+ */
 const LINKED_MAX = 10_000
 
 export interface Links {
@@ -20,13 +22,24 @@ export interface Links {
 }
 
 /**
- * Walks what the log holds up to `reach` (offsets by topic/partition, not below the tombstone's), topics of answers twice and
- * the others three and four times; holds at most 30,000 fingerprints.
+ * Walks what the log holds up to `reach` (offsets by topic/partition, not below the tombstone's), topics of answers
+ * twice and the others three and four times; holds at most 30,000 fingerprints.
  */
-export const linksOf = Effect.fnUntraced(function*(tombstone: Tombstone, reach: Readonly<Record<string, number>>, fingerprintKey: FingerprintKey) {
-  const { organizationId, prints: [user] } = tombstone
+export const linksOf = Effect.fnUntraced(function* (
+  tombstone: Tombstone,
+  reach: Readonly<Record<string, number>>,
+  fingerprintKey: FingerprintKey
+) {
+  const {
+    organizationId,
+    prints: [user]
+  } = tombstone
   const key = narrowKey(fingerprintKey, organizationId)
-  const linked: Record<Exclude<PrintKind, "user">, Set<string>> = { session: new Set(), anonymous: new Set(), query: new Set() }
+  const linked: Record<Exclude<PrintKind, "user">, Set<string>> = {
+    session: new Set(),
+    anonymous: new Set(),
+    query: new Set()
+  }
   const entries: Record<string, number> = {}
   let isCut = false
   const add = (kind: Exclude<PrintKind, "user">, ids: ReadonlyArray<string>) => {
@@ -36,24 +49,30 @@ export const linksOf = Effect.fnUntraced(function*(tombstone: Tombstone, reach: 
     }
   }
   const known = () => [user!, ...linked.session, ...linked.anonymous, ...linked.query]
-  const eachHidden = (topics: ReadonlyArray<string>, each: (subject: Subject, topic: string) => void) => Effect.gen(function*() {
-    const erasures = new Erasures([{ ...tombstone, prints: known() }], fingerprintKey)
-    for (const [place, end] of Object.entries(reach)) {
-      const { partition, topic } = placeOf(place)
-      const contents = CONTENTS.get(topic)
-      if (contents === undefined || !topics.includes(topic)) continue
-      yield* walk(topic, partition, end, (records) => Effect.sync(() => {
-        for (const { key: owner, offset, value } of records) {
-          if (owner !== undefined && owner !== organizationId) continue
-          const envelope = readable(value)
-          if (envelope === undefined) continue
-          const all = entriesIn(topic, envelope)
-          for (const index of erasures.hiddenIn(topic, partition, offset, envelope) ?? []) each(contents.subjectOf(all![index] as never), topic)
-        }
-      }))
-    }
-  })
-  const count = (topic: string) => { entries[topic] = (entries[topic] ?? 0) + 1 }
+  const eachHidden = (topics: ReadonlyArray<string>, each: (subject: Subject, topic: string) => void) =>
+    Effect.gen(function* () {
+      const erasures = new Erasures([{ ...tombstone, prints: known() }], fingerprintKey)
+      for (const [place, end] of Object.entries(reach)) {
+        const { partition, topic } = placeOf(place)
+        const contents = CONTENTS.get(topic)
+        if (contents === undefined || !topics.includes(topic)) continue
+        yield* walk(topic, partition, end, (records) =>
+          Effect.sync(() => {
+            for (const { key: owner, offset, value } of records) {
+              if (owner !== undefined && owner !== organizationId) continue
+              const envelope = readable(value)
+              if (envelope === undefined) continue
+              const all = entriesIn(topic, envelope)
+              for (const index of erasures.hiddenIn(topic, partition, offset, envelope) ?? [])
+                each(contents.subjectOf(all![index] as never), topic)
+            }
+          })
+        )
+      }
+    })
+  const count = (topic: string) => {
+    entries[topic] = (entries[topic] ?? 0) + 1
+  }
   const others = [...CONTENTS.keys()].filter((topic) => topic !== SEARCH_SERVED.name)
 
   yield* eachHidden([...CONTENTS.keys()], ({ anonymous, sessions }) => {
@@ -64,7 +83,9 @@ export const linksOf = Effect.fnUntraced(function*(tombstone: Tombstone, reach: 
     count(topic)
     if (makes !== undefined) add("query", [makes])
   })
-  yield* eachHidden([BEHAVIOUR_EVENTS.name], ({ makes }) => { if (makes !== undefined) add("query", [makes]) })
+  yield* eachHidden([BEHAVIOUR_EVENTS.name], ({ makes }) => {
+    if (makes !== undefined) add("query", [makes])
+  })
   // Only now it is known which of them name a search of his.
   yield* eachHidden(others, (_subject, topic) => count(topic))
   return { prints: known(), entries, isCut } satisfies Links

@@ -11,32 +11,72 @@ import type { Erasures } from "./erasures.ts"
 import { CONTENTS, entriesIn } from "./subjects.ts"
 import { walk } from "./walk.ts"
 
-interface DeadLetter { readonly topic: string; readonly partition: number; readonly offset: number; readonly index: number; readonly reason: string; readonly body: unknown }
+interface DeadLetter {
+  readonly topic: string
+  readonly partition: number
+  readonly offset: number
+  readonly index: number
+  readonly reason: string
+  readonly body: unknown
+}
 
 const ERASED = "erased"
 
-/** The record (decoded, not opened) without its erased entries, and how many those were; undefined where it has none. Pure. */
-export const withoutErased = (erasures: Erasures, topic: string, partition: number, offset: number, envelope: Envelope<unknown>): { readonly value: Uint8Array; readonly count: number } | undefined => {
+/**
+ * The record (decoded, not opened) without its erased entries, and how many those were; undefined where it has none.
+ * Pure.
+ */
+export const withoutErased = (
+  erasures: Erasures,
+  topic: string,
+  partition: number,
+  offset: number,
+  envelope: Envelope<unknown>
+): { readonly value: Uint8Array; readonly count: number } | undefined => {
   const hidden = erasures.hiddenIn(topic, partition, offset, envelope)
   if (hidden === undefined) return undefined
   const { list } = CONTENTS.get(topic)!
-  const entries = entriesIn(topic, envelope)!.map((entry, index) => hidden.has(index) ? null : entry)
-  return { value: encodeRecord({ ...envelope, payload: { ...(envelope.payload as object), [list]: entries } }), count: hidden.size }
+  const entries = entriesIn(topic, envelope)!.map((entry, index) => (hidden.has(index) ? null : entry))
+  return {
+    value: encodeRecord({ ...envelope, payload: { ...(envelope.payload as object), [list]: entries } }),
+    count: hidden.size
+  }
 }
 
 const entryOf = (body: unknown): unknown => {
-  const { event, rejection, served } = (typeof body === "object" && body !== null ? body : {}) as { readonly event?: unknown; readonly rejection?: unknown; readonly served?: unknown }
+  const { event, rejection, served } = (typeof body === "object" && body !== null ? body : {}) as {
+    readonly event?: unknown
+    readonly rejection?: unknown
+    readonly served?: unknown
+  }
   return event ?? rejection ?? served
 }
 
 /** Likewise of a dead letter. `userId` is looked for in bytes that nobody could read. Pure. */
-export const letterWithoutErased = (erasures: Erasures, userId: string, envelope: Envelope<unknown>): { readonly value: Uint8Array; readonly count: number } | undefined => {
+export const letterWithoutErased = (
+  erasures: Erasures,
+  userId: string,
+  envelope: Envelope<unknown>
+): { readonly value: Uint8Array; readonly count: number } | undefined => {
   const letter = envelope.payload as DeadLetter
-  const emptied = (body: unknown, count: number) => ({ value: encodeRecord({ ...envelope, payload: { ...letter, reason: ERASED, body } }), count })
+  const emptied = (body: unknown, count: number) => ({
+    value: encodeRecord({ ...envelope, payload: { ...letter, reason: ERASED, body } }),
+    count
+  })
   if (letter.index !== WHOLE_RECORD) {
     const entry = entryOf(letter.body)
     const contents = CONTENTS.get(letter.topic)
-    return entry !== undefined && contents !== undefined && erasures.hides(envelope.organization_id, letter.topic, letter.partition, letter.offset, contents.subjectOf(entry as never)) ? emptied(null, 1) : undefined
+    return entry !== undefined &&
+      contents !== undefined &&
+      erasures.hides(
+        envelope.organization_id,
+        letter.topic,
+        letter.partition,
+        letter.offset,
+        contents.subjectOf(entry as never)
+      )
+      ? emptied(null, 1)
+      : undefined
   }
   if (!(letter.body instanceof Uint8Array)) return undefined
   let inner: Envelope<unknown>
@@ -49,30 +89,47 @@ export const letterWithoutErased = (erasures: Erasures, userId: string, envelope
   return rewritten === undefined ? undefined : emptied(rewritten.value, rewritten.count)
 }
 
-export interface Rewritten { readonly records: number; readonly entries: number }
+export interface Rewritten {
+  readonly records: number
+  readonly entries: number
+}
 
-/** Rewrites a partition up to `end`, or answers undefined where the log cannot. Idempotent: what is gone is not found again. */
-export const rewritePartition = Effect.fnUntraced(function*(erasures: Erasures, userId: string, topic: string, partition: number, end: number, isDeadLetters: boolean) {
+/**
+ * Rewrites a partition up to `end`, or answers undefined where the log cannot. Idempotent: what is gone is not found
+ * again.
+ */
+export const rewritePartition = Effect.fnUntraced(function* (
+  erasures: Erasures,
+  userId: string,
+  topic: string,
+  partition: number,
+  end: number,
+  isDeadLetters: boolean
+) {
   const log = yield* EventLog
   if (!(yield* log.rewrite(topic, partition, []))) return undefined
   let records = 0
   let entries = 0
-  yield* walk(topic, partition, end, (read) => Effect.gen(function*() {
-    const values: Array<{ readonly offset: number; readonly value: Uint8Array }> = []
-    for (const { offset, value } of read) {
-      let envelope: Envelope<unknown>
-      try {
-        envelope = decodeRecord(value)
-      } catch {
-        continue
+  yield* walk(topic, partition, end, (read) =>
+    Effect.gen(function* () {
+      const values: Array<{ readonly offset: number; readonly value: Uint8Array }> = []
+      for (const { offset, value } of read) {
+        let envelope: Envelope<unknown>
+        try {
+          envelope = decodeRecord(value)
+        } catch {
+          continue
+        }
+        const rewritten = isDeadLetters
+          ? letterWithoutErased(erasures, userId, envelope)
+          : withoutErased(erasures, topic, partition, offset, envelope)
+        if (rewritten === undefined) continue
+        values.push({ offset, value: rewritten.value })
+        entries += rewritten.count
       }
-      const rewritten = isDeadLetters ? letterWithoutErased(erasures, userId, envelope) : withoutErased(erasures, topic, partition, offset, envelope)
-      if (rewritten === undefined) continue
-      values.push({ offset, value: rewritten.value })
-      entries += rewritten.count
-    }
-    records += values.length
-    if (values.length > 0) yield* log.rewrite(topic, partition, values)
-  }))
+      records += values.length
+      if (values.length > 0) yield* log.rewrite(topic, partition, values)
+    })
+  )
   return { records, entries } satisfies Rewritten
 })

@@ -24,12 +24,24 @@ interface Contents {
   readonly subjectOf: (entry: never) => Subject
 }
 
-const some = (id: string | undefined): ReadonlyArray<string> => id === undefined || id === "" ? [] : [id]
+const some = (id: string | undefined): ReadonlyArray<string> => (id === undefined || id === "" ? [] : [id])
 
-const ofEvent = ({ anonymous_id, query_id, session_id, type, user_id }: BehaviouralEvent): Subject =>
-  ({ users: some(user_id), sessions: some(session_id), anonymous: some(anonymous_id), queries: some(query_id), makes: type === "search" ? query_id : undefined, at: undefined })
-const ofServed = ({ anonymous_id, at, query_id, session_id, user_id }: ServedSearch): Subject =>
-  ({ users: some(user_id), sessions: some(session_id), anonymous: some(anonymous_id), queries: [], makes: query_id, at })
+const ofEvent = ({ anonymous_id, query_id, session_id, type, user_id }: BehaviouralEvent): Subject => ({
+  users: some(user_id),
+  sessions: some(session_id),
+  anonymous: some(anonymous_id),
+  queries: some(query_id),
+  makes: type === "search" ? query_id : undefined,
+  at: undefined
+})
+const ofServed = ({ anonymous_id, at, query_id, session_id, user_id }: ServedSearch): Subject => ({
+  users: some(user_id),
+  sessions: some(session_id),
+  anonymous: some(anonymous_id),
+  queries: [],
+  makes: query_id,
+  at
+})
 
 /** Found by their keys and not by reading JSON: the text may be cut, or no JSON at all. */
 const idsIn = (text: string, key: string): ReadonlyArray<string> =>
@@ -41,19 +53,42 @@ const idsIn = (text: string, key: string): ReadonlyArray<string> =>
     }
   })
 /** Of any text that holds an event as somebody sent it. */
-export const subjectOfText = (text: string): Subject =>
-  ({ users: idsIn(text, "user_id"), sessions: idsIn(text, "session_id"), anonymous: idsIn(text, "anonymous_id"), queries: idsIn(text, "query_id"), makes: undefined, at: undefined })
+export const subjectOfText = (text: string): Subject => ({
+  users: idsIn(text, "user_id"),
+  sessions: idsIn(text, "session_id"),
+  anonymous: idsIn(text, "anonymous_id"),
+  queries: idsIn(text, "query_id"),
+  makes: undefined,
+  at: undefined
+})
 
 const ofEnvelope = (_entry: never, { organization_id }: Envelope<unknown>): string => organization_id
 export const CONTENTS: ReadonlyMap<string, Contents> = new Map<string, Contents>([
   [BEHAVIOUR_EVENTS.name, { list: "events", organizationOf: ofEnvelope, subjectOf: ofEvent as Contents["subjectOf"] }],
-  [SEARCH_SERVED.name, { list: "served", organizationOf: ((served: ServedSearch) => served.organization_id) as Contents["organizationOf"], subjectOf: ofServed as Contents["subjectOf"] }],
-  [BEHAVIOUR_REJECTED.name, { list: "rejections", organizationOf: ofEnvelope, subjectOf: ((rejection: KeptRejection) => subjectOfText(rejection.entry)) as Contents["subjectOf"] }]
+  [
+    SEARCH_SERVED.name,
+    {
+      list: "served",
+      organizationOf: ((served: ServedSearch) => served.organization_id) as Contents["organizationOf"],
+      subjectOf: ofServed as Contents["subjectOf"]
+    }
+  ],
+  [
+    BEHAVIOUR_REJECTED.name,
+    {
+      list: "rejections",
+      organizationOf: ofEnvelope,
+      subjectOf: ((rejection: KeptRejection) => subjectOfText(rejection.entry)) as Contents["subjectOf"]
+    }
+  ]
 ])
 
 /** Entries of a record as they lie in it, erased ones as null; undefined for a topic or payload that holds none. */
 export const entriesIn = (topic: string, { payload }: Envelope<unknown>): ReadonlyArray<unknown> | undefined => {
   const contents = CONTENTS.get(topic)
-  const entries = contents === undefined || typeof payload !== "object" || payload === null ? undefined : (payload as Readonly<Record<string, unknown>>)[contents.list]
+  const entries =
+    contents === undefined || typeof payload !== "object" || payload === null
+      ? undefined
+      : (payload as Readonly<Record<string, unknown>>)[contents.list]
   return Array.isArray(entries) ? entries : undefined
 }

@@ -3,31 +3,48 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { packPrints, type Tombstone, unpackPrints } from "./erasures.ts"
 
-interface Row { readonly organization_id: string; readonly job_id: string; readonly erased_at: number; readonly prints: string; readonly ends: Readonly<Record<string, number>> }
+interface Row {
+  readonly organization_id: string
+  readonly job_id: string
+  readonly erased_at: number
+  readonly prints: string
+  readonly ends: Readonly<Record<string, number>>
+}
 
 /** Of every organization: each has some hundred bytes, and goes when the log holds nothing any more that it hides. */
-export const readTombstones = Effect.gen(function*() {
+export const readTombstones = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const rows = yield* sql<Row>`SELECT organization_id, job_id, erased_at::float8 AS erased_at, encode(prints, 'hex') AS prints, ends FROM event_tombstones`
-  return rows.map(({ ends, erased_at, job_id, organization_id, prints }): Tombstone => ({ organizationId: organization_id, jobId: job_id, erasedAt: erased_at, prints: unpackPrints(prints), ends }))
+  const rows =
+    yield* sql<Row>`SELECT organization_id, job_id, erased_at::float8 AS erased_at, encode(prints, 'hex') AS prints, ends FROM event_tombstones`
+  return rows.map(({ ends, erased_at, job_id, organization_id, prints }): Tombstone => ({
+    organizationId: organization_id,
+    jobId: job_id,
+    erasedAt: erased_at,
+    prints: unpackPrints(prints),
+    ends
+  }))
 })
 
 /** Call in the transaction that makes the job. */
-export const putTombstone = Effect.fnUntraced(function*({ ends, erasedAt, jobId, organizationId, prints }: Tombstone) {
+export const putTombstone = Effect.fnUntraced(function* ({ ends, erasedAt, jobId, organizationId, prints }: Tombstone) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`INSERT INTO event_tombstones (organization_id, job_id, erased_at, prints, ends)
     VALUES (${organizationId}, ${jobId}, ${String(erasedAt)}::text::int8, decode(${packPrints(prints)}, 'hex'), ${JSON.stringify(ends)}::text::jsonb)`
 })
 
-export const extendTombstone = Effect.fnUntraced(function*({ jobId, organizationId }: Pick<Tombstone, "organizationId" | "jobId">, prints: Iterable<string>) {
+export const extendTombstone = Effect.fnUntraced(function* (
+  { jobId, organizationId }: Pick<Tombstone, "organizationId" | "jobId">,
+  prints: Iterable<string>
+) {
   const sql = yield* SqlClient.SqlClient
   yield* sql`UPDATE event_tombstones SET prints = decode(${packPrints(prints)}, 'hex') WHERE organization_id = ${organizationId} AND job_id = ${jobId}`
 })
 
 /** Removes those that hide nothing any more: `starts` are the oldest offsets that the log keeps, by topic/partition. */
-export const expireTombstones = Effect.fnUntraced(function*(starts: Readonly<Record<string, number>>) {
+export const expireTombstones = Effect.fnUntraced(function* (starts: Readonly<Record<string, number>>) {
   const sql = yield* SqlClient.SqlClient
-  const removed = yield* sql`DELETE FROM event_tombstones t WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = t.job_id AND j.finished_at IS NULL)
+  const removed =
+    yield* sql`DELETE FROM event_tombstones t WHERE NOT EXISTS (SELECT 1 FROM jobs j WHERE j.id = t.job_id AND j.finished_at IS NULL)
     AND NOT EXISTS (SELECT 1 FROM jsonb_each_text(t.ends) e WHERE e.value::int8 > coalesce((${JSON.stringify(starts)}::text::jsonb ->> e.key)::int8, 0)) RETURNING job_id`
   return removed.length
 })

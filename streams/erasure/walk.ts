@@ -1,4 +1,7 @@
-/** Walks the log at half speed: what is looked for in the background must not keep those who count from the processor and the disk. */
+/**
+ * Walks the log at half speed: what is looked for in the background must not keep those who count from the processor
+ * and the disk.
+ */
 import { Clock, Effect } from "effect"
 import { EventLog, type LogRecord } from "../../src/ports/event-log.ts"
 
@@ -6,12 +9,23 @@ const RECORDS_PER_READ = 32
 const BYTES_PER_READ = 4 * 1024 * 1024
 
 /** Calls `each` with the records of a partition below `end`, a read at a time. Holds what one read brings. */
-export const walk = Effect.fnUntraced(function*<E, R>(topic: string, partition: number, end: number, each: (records: ReadonlyArray<LogRecord>) => Effect.Effect<void, E, R>) {
+export const walk = Effect.fnUntraced(function* <E, R>(
+  topic: string,
+  partition: number,
+  end: number,
+  each: (records: ReadonlyArray<LogRecord>) => Effect.Effect<void, E, R>
+) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
   for (let from = (yield* log.bounds(topic, partition)).startOffset; from < end;) {
     const startedAt = clock.currentTimeMillisUnsafe()
-    const { nextOffset, records } = yield* log.read({ topic, partition, from, recordsMax: RECORDS_PER_READ, bytesMax: BYTES_PER_READ })
+    const { nextOffset, records } = yield* log.read({
+      topic,
+      partition,
+      from,
+      recordsMax: RECORDS_PER_READ,
+      bytesMax: BYTES_PER_READ
+    })
     if (nextOffset <= from) return
     yield* each(records.filter(({ offset }) => offset < end))
     from = nextOffset

@@ -11,10 +11,12 @@ export interface ReplayBoard {
 }
 
 export const makeBoard = (lookEvery_ms = LOOK_EVERY_MS) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     let runs: ReadonlyArray<Run> = []
     const look: Effect.Effect<void, never, SqlClient.SqlClient> = readRuns.pipe(
-      Effect.map((found) => { runs = found }),
+      Effect.map((found) => {
+        runs = found
+      }),
       Effect.catch((error) => Effect.logWarning("Which replays are under way could not be read; tried again", error))
     )
     yield* Effect.forkScoped(Effect.forever(Effect.andThen(look, Effect.sleep(lookEvery_ms))))

@@ -2,8 +2,8 @@
  * Which days the log can rebuild. A day is whole in the log when all that can speak of it was appended after the oldest
  * record: events come at most five minutes before their time, and a click may belong to a search of half an hour ago.
  *
- * Bound: what names a search of before the oldest record, by its query id, counts as belonging to no query. That is what a
- * processor that has lost its state would count as well.
+ * Bound: what names a search of before the oldest record, by its query id, counts as belonging to no query. That is
+ * what a processor that has lost its state would count as well.
  */
 import { Effect } from "effect"
 import { DAY_MS } from "../../src/analytics/grain.ts"
@@ -21,12 +21,19 @@ export interface Oldest {
 export const dayOf = (at: number): number => Math.floor(at / DAY_MS) * DAY_MS
 const dayBehind = (at: number): number => Math.ceil(at / DAY_MS) * DAY_MS
 
-export interface Days { readonly fromAt: number; readonly beforeAt: number }
+export interface Days {
+  readonly fromAt: number
+  readonly beforeAt: number
+}
 /** `isCut`: what came before the first day has been in the log and is there no more. */
-export interface Extent extends Days { readonly isCut: boolean }
+export interface Extent extends Days {
+  readonly isCut: boolean
+}
 /** First day that can be rebuilt whole, and the first behind the last that may have something. Pure. */
 const extentOf = (oldest: ReadonlyArray<Oldest>, now: number): Extent => {
-  const trimmed = oldest.filter(({ isTrimmed }) => isTrimmed).map(({ appendedAt }) => dayBehind((appendedAt ?? now) + REACH_BACK_MS))
+  const trimmed = oldest
+    .filter(({ isTrimmed }) => isTrimmed)
+    .map(({ appendedAt }) => dayBehind((appendedAt ?? now) + REACH_BACK_MS))
   const first = Math.min(now, ...oldest.flatMap(({ appendedAt }) => appendedAt ?? []))
   // Where nothing was removed, rows from before the oldest event that it could take are none of this log's.
   const fromAt = trimmed.length > 0 ? Math.max(...trimmed) : dayOf(first - EVENT_AGE_MAX_MS)
@@ -40,13 +47,19 @@ export const daysWithin = (range: Days, extent: Days): Days => {
 }
 
 /** Two looks a partition. */
-export const readExtent = Effect.fnUntraced(function*(topics: ReadonlyArray<Topic>, visitorPartitions: number, now: number) {
+export const readExtent = Effect.fnUntraced(function* (
+  topics: ReadonlyArray<Topic>,
+  visitorPartitions: number,
+  now: number
+) {
   const log = yield* EventLog
   const oldest: Array<Oldest> = []
   for (const topic of topics) {
     for (let partition = 0; partition < partitionsOf(topic, visitorPartitions); partition++) {
       const { startOffset } = yield* log.bounds(topic.name, partition)
-      const { records: [first] } = yield* log.read({ topic: topic.name, partition, from: startOffset, recordsMax: 1, bytesMax: 1 })
+      const {
+        records: [first]
+      } = yield* log.read({ topic: topic.name, partition, from: startOffset, recordsMax: 1, bytesMax: 1 })
       oldest.push({ isTrimmed: startOffset > 0, appendedAt: first?.appendedAt })
     }
   }

@@ -1,10 +1,12 @@
 /**
- * The shadow of one partition: the processor over the log from its start, for one organization alone, with a state of its
- * own and emissions that go to the shadow tables. It never passes what the group has committed, so that once it stands
- * there too, its state and its rows are what the partition itself would have, had it counted everything anew today.
+ * The shadow of one partition: the processor over the log from its start, for one organization alone, with a state of
+ * its own and emissions that go to the shadow tables. It never passes what the group has committed, so that once it
+ * stands there too, its state and its rows are what the partition itself would have, had it counted everything anew
+ * today.
  *
  * It steps over what the partition stepped over (dead letters, entries that Postgres refused), and over what is erased.
- * Holds in memory: one read of each topic, emissions up to EMITTED_MAX, state as the processor bounds it between snapshots.
+ * Holds in memory: one read of each topic, emissions up to EMITTED_MAX, state as the processor bounds it between
+ * snapshots.
  */
 import { Clock, Data, Effect } from "effect"
 import type { SqlClient, SqlError } from "effect/sql"
@@ -23,7 +25,10 @@ const EMITTED_MAX = 8_000
 const SNAPSHOT_ENTRIES_MAX = 50_000
 
 /** The replay cannot end well: told to whoever asked for it. */
-export class ShadowFailed extends Data.TaggedError("ShadowFailed")<{ readonly message: string; /** Of the entry that the step throws on. */ readonly place: string }> {}
+export class ShadowFailed extends Data.TaggedError("ShadowFailed")<{
+  readonly message: string
+  /** Of the entry that the step throws on. */ readonly place: string
+}> {}
 
 export interface ShadowOptions<Body, State, Emitted, Sink> {
   readonly processor: Processor<Body, State, Emitted, Sink>
@@ -57,7 +62,16 @@ export interface Shadow {
   readonly snapshotIfLarge: Effect.Effect<void>
 }
 
-export const openShadow = Effect.fnUntraced(function*<Body, State, Emitted, Sink>({ erasures, isSkipped, name, partition, processor, rebuilding, run, store }: ShadowOptions<Body, State, Emitted, Sink>): Effect.fn.Return<Shadow, never, EventLog> {
+export const openShadow = Effect.fnUntraced(function* <Body, State, Emitted, Sink>({
+  erasures,
+  isSkipped,
+  name,
+  partition,
+  processor,
+  rebuilding,
+  run,
+  store
+}: ShadowOptions<Body, State, Emitted, Sink>): Effect.fn.Return<Shadow, never, EventLog> {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
   const { organizationId } = run
@@ -65,7 +79,10 @@ export const openShadow = Effect.fnUntraced(function*<Body, State, Emitted, Sink
   // Left by a life that ended without a word.
   yield* Effect.promise(() => store.clear())
   const state = processor.open(store)
-  const intake = new Intake(inputs.map((topic) => topic.name), {})
+  const intake = new Intake(
+    inputs.map((topic) => topic.name),
+    {}
+  )
   let emitted = processor.newEmitted(state)
   let entries = 0
   let entriesAtSnapshot = 0
@@ -93,7 +110,10 @@ export const openShadow = Effect.fnUntraced(function*<Body, State, Emitted, Sink
       try {
         processor.step(state, all.bodyAt(index), place, emitted)
       } catch (cause) {
-        throw new ShadowFailed({ place: placeKey(place), message: `entry ${placeKey(place)} cannot be counted: ${String(cause)}` })
+        throw new ShadowFailed({
+          place: placeKey(place),
+          message: `entry ${placeKey(place)} cannot be counted: ${String(cause)}`
+        })
       }
       entries++
     }
@@ -110,25 +130,39 @@ export const openShadow = Effect.fnUntraced(function*<Body, State, Emitted, Sink
   const isStateLarge = () => entries - entriesAtSnapshot >= SNAPSHOT_ENTRIES_MAX || processor.isLarge?.(state) === true
 
   return {
-    run, name, erasures, store,
+    run,
+    name,
+    erasures,
+    store,
     entries: () => entries,
     recordsDone: () => recordsDone,
-    isAt: (positions: Positions): boolean => inputs.every((topic) => (intake.reached[topic.name] ?? 0) >= (positions[topic.name] ?? 0)),
-    advance: Effect.fnUntraced(function*(limits: Positions, until: number) {
+    isAt: (positions: Positions): boolean =>
+      inputs.every((topic) => (intake.reached[topic.name] ?? 0) >= (positions[topic.name] ?? 0)),
+    advance: Effect.fnUntraced(function* (limits: Positions, until: number) {
       yield* fetchInto(log, intake, inputs, partition, limits)
       yield* Effect.try({
         try: () => {
-          for (let taken = intake.take(); taken !== undefined; taken = clock.currentTimeMillisUnsafe() < until && processor.sizeOf(emitted) < EMITTED_MAX ? intake.take() : undefined) deliver(taken.topic, taken.record)
+          for (
+            let taken = intake.take();
+            taken !== undefined;
+            taken =
+              clock.currentTimeMillisUnsafe() < until && processor.sizeOf(emitted) < EMITTED_MAX
+                ? intake.take()
+                : undefined
+          )
+            deliver(taken.topic, taken.record)
         },
         catch: (error) => error as ShadowFailed
       })
     }),
     mustSpill: () => processor.sizeOf(emitted) >= EMITTED_MAX || isStateLarge(),
-    write: Effect.suspend(() => processor.sizeOf(emitted) === 0 ? Effect.void : rebuilding.writeShadow(emitted, organizationId, name)),
+    write: Effect.suspend(() =>
+      processor.sizeOf(emitted) === 0 ? Effect.void : rebuilding.writeShadow(emitted, organizationId, name)
+    ),
     written: () => {
       emitted = processor.newEmitted(state)
     },
     snapshot,
-    snapshotIfLarge: Effect.suspend(() => isStateLarge() ? snapshot : Effect.void)
+    snapshotIfLarge: Effect.suspend(() => (isStateLarge() ? snapshot : Effect.void))
   }
 })

@@ -1,13 +1,13 @@
 /**
- * Replays as one life of a partition's runner does them, beside its own work: learns its part in the shadow, takes over, and
- * repeats what it counts to the shadow tables until the rows have been swapped.
+ * Replays as one life of a partition's runner does them, beside its own work: learns its part in the shadow, takes
+ * over, and repeats what it counts to the shadow tables until the rows have been swapped.
  *
  *   idle        the board names no run of this group
- *   learning    a shadow is built in slices: long ones while nothing waits to be counted, short ones while something does
+ * learning a shadow is built in slices: long ones while nothing waits to be counted, short ones while something does
  *   taking over the shadow stands where the group stands: its last rows and the new generation are committed, then the
- *               organization's part of the state is exchanged. A life that dies in between leaves a store of the old
- *               generation, and the next one rebuilds it from the log
- *   mirroring   emissions of the organization go to the tables and to the shadow's, in one transaction
+ *   organization's part of the state is exchanged. A life that dies in between leaves a store of the old generation,
+ *   and the next one rebuilds it from the log mirroring emissions of the organization go to the tables and to the
+ *   shadow's, in one transaction
  */
 import { Clock, Effect, Random } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -55,7 +55,18 @@ export interface UnderstudyOptions<Body, State, Emitted, Sink> {
   }
 }
 
-export const makeUnderstudy = Effect.fnUntraced(function*<Body, State, Emitted, Sink>({ board, fence, isSkipped, live, mirror: inherited, openShadowStore, partition, probe, processor, sql }: UnderstudyOptions<Body, State, Emitted, Sink>) {
+export const makeUnderstudy = Effect.fnUntraced(function* <Body, State, Emitted, Sink>({
+  board,
+  fence,
+  isSkipped,
+  live,
+  mirror: inherited,
+  openShadowStore,
+  partition,
+  probe,
+  processor,
+  sql
+}: UnderstudyOptions<Body, State, Emitted, Sink>) {
   const log = yield* EventLog
   const clock = yield* Clock.Clock
   const withSql = Effect.provideService(SqlClient.SqlClient, sql)
@@ -71,14 +82,16 @@ export const makeUnderstudy = Effect.fnUntraced(function*<Body, State, Emitted, 
   const drop = Effect.suspend(() => {
     const dropped = shadow
     shadow = undefined
-    return dropped === undefined ? Effect.void : Effect.promise(async () => {
-      await dropped.store.clear()
-      await dropped.store.close()
-    })
+    return dropped === undefined
+      ? Effect.void
+      : Effect.promise(async () => {
+          await dropped.store.clear()
+          await dropped.store.close()
+        })
   })
   yield* Effect.addFinalizer(() => drop)
 
-  const begin = Effect.fnUntraced(function*(run: Shadow["run"]) {
+  const begin = Effect.fnUntraced(function* (run: Shadow["run"]) {
     if (rebuilding === undefined) return
     const erasures = new Erasures(yield* readTombstones, yield* readFingerprintKey)
     const name = `${run.jobId}:${partition}:${Math.floor((yield* Random.next) * 2 ** 48).toString(36)}`
@@ -92,12 +105,25 @@ export const makeUnderstudy = Effect.fnUntraced(function*<Body, State, Emitted, 
       return
     }
     spills = 0
-    shadow = yield* openShadow({ processor, rebuilding, run, partition, name, store: openShadowStore(), erasures, isSkipped: (place) => poison.has(place) || isSkipped(place) })
+    shadow = yield* openShadow({
+      processor,
+      rebuilding,
+      run,
+      partition,
+      name,
+      store: openShadowStore(),
+      erasures,
+      isSkipped: (place) => poison.has(place) || isSkipped(place)
+    })
   })
 
-  const spill = Effect.fnUntraced(function*(of: Shadow) {
+  const spill = Effect.fnUntraced(function* (of: Shadow) {
     const number = spills + 1
-    if (!(yield* untilAnswered(withSql(spillShadow({ jobId: of.run.jobId, shadow: of.name }, partition, number, of.write))))) {
+    if (
+      !(yield* untilAnswered(
+        withSql(spillShadow({ jobId: of.run.jobId, shadow: of.name }, partition, number, of.write))
+      ))
+    ) {
       doneWith = of.run.jobId
       return yield* drop
     }
@@ -107,11 +133,15 @@ export const makeUnderstudy = Effect.fnUntraced(function*<Body, State, Emitted, 
   })
 
   /** Exchanges the organization's part of the state for the shadow's. */
-  const exchange = Effect.fnUntraced(function*(of: Shadow, positions: Positions, generation: number) {
+  const exchange = Effect.fnUntraced(function* (of: Shadow, positions: Positions, generation: number) {
     const { organizationId } = of.run
     rebuilding!.forget(live.state, organizationId)
-    const copy = Effect.fnUntraced(function*(from: StateStore, prefix: string, write: (key: string, value: Uint8Array) => readonly [string, Uint8Array | undefined]) {
-      for (let after = "";;) {
+    const copy = Effect.fnUntraced(function* (
+      from: StateStore,
+      prefix: string,
+      write: (key: string, value: Uint8Array) => readonly [string, Uint8Array | undefined]
+    ) {
+      for (let after = ""; ;) {
         const writes: Array<readonly [string, Uint8Array | undefined]> = []
         for (const [key, value] of from.scan(prefix, after)) {
           writes.push(write(key, value))
@@ -132,11 +162,21 @@ export const makeUnderstudy = Effect.fnUntraced(function*<Body, State, Emitted, 
     live.adopted(of.erasures, generation)
   })
 
-  const takeOver = Effect.fnUntraced(function*(of: Shadow, committed: Positions) {
+  const takeOver = Effect.fnUntraced(function* (of: Shadow, committed: Positions) {
     yield* live.snapshot(committed)
     yield* of.snapshot
     yield* probe("shadowed")
-    const generation = yield* untilAnswered(withSql(standingAt(group, partition, committed, fence, adoptShadow({ ...of.run, group }, partition, of.name, of.entries(), of.write))))
+    const generation = yield* untilAnswered(
+      withSql(
+        standingAt(
+          group,
+          partition,
+          committed,
+          fence,
+          adoptShadow({ ...of.run, group }, partition, of.name, of.entries(), of.write)
+        )
+      )
+    )
     doneWith = of.run.jobId
     if (generation !== undefined) {
       yield* probe("adopted")
@@ -146,26 +186,36 @@ export const makeUnderstudy = Effect.fnUntraced(function*<Body, State, Emitted, 
     yield* drop
   })
 
-  const fail = Effect.fnUntraced(function*(of: Shadow, message: string) {
+  const fail = Effect.fnUntraced(function* (of: Shadow, message: string) {
     doneWith = of.run.jobId
-    yield* withSql(tellShadow({ jobId: of.run.jobId, shadow: of.name }, partition, { recordsDone: of.recordsDone(), entries: of.entries(), failure: message }))
+    yield* withSql(
+      tellShadow({ jobId: of.run.jobId, shadow: of.name }, partition, {
+        recordsDone: of.recordsDone(),
+        entries: of.entries(),
+        failure: message
+      })
+    )
     yield* drop
   })
 
   /**
-   * An entry that was counted once and breaks the step of today. A replay ends with it, since its figures would be others;
-   * an erasure must not: the shadow starts again without that entry, as a partition would that meets it now.
+   * An entry that was counted once and breaks the step of today. A replay ends with it, since its figures would be
+   * others; an erasure must not: the shadow starts again without that entry, as a partition would that meets it now.
    */
-  const failed = Effect.fnUntraced(function*(of: Shadow, { message, place }: ShadowFailed) {
+  const failed = Effect.fnUntraced(function* (of: Shadow, { message, place }: ShadowFailed) {
     if (!isErasure(of.run) || poison.size >= POISON_MAX) return yield* fail(of, message)
     yield* Effect.logError(`An erasure passes over what cannot be counted any more: ${message}`)
     poison.add(place)
     yield* drop
   })
 
-  const learn = Effect.fnUntraced(function*(of: Shadow, committed: Positions, isIdle: boolean) {
+  const learn = Effect.fnUntraced(function* (of: Shadow, committed: Positions, isIdle: boolean) {
     const until = clock.currentTimeMillisUnsafe() + (isIdle ? IDLE_TURN_MS : SLICE_MS)
-    for (let now = clock.currentTimeMillisUnsafe(); now < until && !of.isAt(committed); now = clock.currentTimeMillisUnsafe()) {
+    for (
+      let now = clock.currentTimeMillisUnsafe();
+      now < until && !of.isAt(committed);
+      now = clock.currentTimeMillisUnsafe()
+    ) {
       yield* of.advance(committed, Math.min(until, now + SLICE_MS))
       if (of.mustSpill()) yield* spill(of)
       if (shadow !== of) return
@@ -174,22 +224,30 @@ export const makeUnderstudy = Effect.fnUntraced(function*<Body, State, Emitted, 
     if (of.isAt(committed)) return yield* takeOver(of, committed)
     if (clock.currentTimeMillisUnsafe() - toldAt < TELL_EVERY_MS) return
     toldAt = clock.currentTimeMillisUnsafe()
-    yield* withSql(tellShadow({ jobId: of.run.jobId, shadow: of.name }, partition, { recordsDone: of.recordsDone(), entries: of.entries() }))
+    yield* withSql(
+      tellShadow({ jobId: of.run.jobId, shadow: of.name }, partition, {
+        recordsDone: of.recordsDone(),
+        entries: of.entries()
+      })
+    )
   })
 
   return {
     /** Inside the flush's transaction: what is counted of a mirrored organization, once more for its shadow. */
     writeMirrored: (emitted: Emitted): Effect.Effect<void, SqlError.SqlError> =>
-      withSql(Effect.suspend(() => {
-        const mirrored = mirror
-        if (mirrored === undefined || rebuilding === undefined) return Effect.void
-        return Effect.gen(function*() {
-          if (yield* isMirrored(mirrored, partition)) return yield* rebuilding.writeShadow(emitted, mirrored.organizationId, mirrored.shadow)
-          mirror = undefined
+      withSql(
+        Effect.suspend(() => {
+          const mirrored = mirror
+          if (mirrored === undefined || rebuilding === undefined) return Effect.void
+          return Effect.gen(function* () {
+            if (yield* isMirrored(mirrored, partition))
+              return yield* rebuilding.writeShadow(emitted, mirrored.organizationId, mirrored.shadow)
+            mirror = undefined
+          })
         })
-      })),
+      ),
     /** A bounded part of what there is to do, with everything flushed up to `committed`; true when there is more. */
-    turn: Effect.fnUntraced(function*(committed: Positions, isIdle: boolean) {
+    turn: Effect.fnUntraced(function* (committed: Positions, isIdle: boolean) {
       if (rebuilding === undefined) return false
       const run = board.runOf(group)
       if (shadow !== undefined && run?.jobId !== shadow.run.jobId) yield* drop
@@ -200,8 +258,14 @@ export const makeUnderstudy = Effect.fnUntraced(function*<Body, State, Emitted, 
       const of = shadow
       if (of === undefined) return false
       yield* learn(of, committed, isIdle).pipe(
-        Effect.catchIf((error): error is ShadowFailed => error._tag === "ShadowFailed", (error) => failed(of, error)),
-        Effect.catchIf((error): error is SqlError.SqlError => error._tag === "SqlError" && isRefused(error), (error) => fail(of, refusalReason(error)))
+        Effect.catchIf(
+          (error): error is ShadowFailed => error._tag === "ShadowFailed",
+          (error) => failed(of, error)
+        ),
+        Effect.catchIf(
+          (error): error is SqlError.SqlError => error._tag === "SqlError" && isRefused(error),
+          (error) => fail(of, refusalReason(error))
+        )
       )
       return shadow !== undefined
     })

@@ -14,12 +14,18 @@ it("runs the README's example in a browser", async (context) => {
       page.on("console", (message) => settle(message.text()))
       page.on("pageerror", reject)
     })
-    const files = new Map((await bundleOf(program)).map(({ code, fileName, isEntry }) => [isEntry ? "entry.js" : fileName, code]))
+    const files = new Map(
+      (await bundleOf(program)).map(({ code, fileName, isEntry }) => [isEntry ? "entry.js" : fileName, code])
+    )
     await page.route("**/*", (route) => {
       const code = files.get(new URL(route.request().url()).pathname.slice(1))
-      return code === undefined ? route.fulfill({ contentType: "text/html", body: `<script type="module" src="/entry.js"></script>` }) : route.fulfill({ contentType: "text/javascript", body: code })
+      return code === undefined
+        ? route.fulfill({ contentType: "text/html", body: `<script type="module" src="/entry.js"></script>` })
+        : route.fulfill({ contentType: "text/javascript", body: code })
     })
     await page.goto("http://shop.invalid/")
     expect(await said).toBe(output.trim())
-  } finally { await browser.close() }
+  } finally {
+    await browser.close()
+  }
 })

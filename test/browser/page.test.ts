@@ -32,13 +32,18 @@ const open = async (address: string) => {
   const errors: Array<string> = []
   const hosts = new Set<string>()
   page.on("pageerror", (error) => errors.push(error.message))
-  page.on("console", (message) => { if (message.type() === "error") errors.push(message.text()) })
-  page.on("request", (request) => { if (!request.url().startsWith("data:")) hosts.add(new URL(request.url()).hostname) })
+  page.on("console", (message) => {
+    if (message.type() === "error") errors.push(message.text())
+  })
+  page.on("request", (request) => {
+    if (!request.url().startsWith("data:")) hosts.add(new URL(request.url()).hostname)
+  })
   await page.goto(address)
   await page.waitForSelector(".ais-Hits-item")
   return { page, errors, hosts }
 }
-const foundOn = async (page: Page) => Number((await page.textContent(".ais-Stats-text") ?? "").replace(/,/g, "").match(/^\s*(\d+)/)?.[1])
+const foundOn = async (page: Page) =>
+  Number(((await page.textContent(".ais-Stats-text")) ?? "").replace(/,/g, "").match(/^\s*(\d+)/)?.[1])
 const settled = async (page: Page, condition: (found: number) => boolean) => {
   for (let waited = 0; waited < 5000; waited += 50) {
     if (condition(await foundOn(page))) return
@@ -62,7 +67,9 @@ describe("demo page", () => {
     await settled(page, (found) => found > 0 && found < typed)
     await page.selectOption("#sort select", { label: "Price, low first" })
     await page.waitForFunction(() => {
-      const prices = [...document.querySelectorAll(".price")].map((each) => Number(/€([\d,.]+)$/.exec(each.textContent ?? "")?.[1].replace(/,/g, "")))
+      const prices = [...document.querySelectorAll(".price")].map((each) =>
+        Number(/€([\d,.]+)$/.exec(each.textContent ?? "")?.[1].replace(/,/g, ""))
+      )
       return prices.length > 1 && prices.every((price, i) => i === 0 || price >= prices[i - 1])
     })
     expect(errors).toEqual([])
@@ -79,7 +86,12 @@ describe("demo page", () => {
     // The strip shows a sliding day; the same figures from a fixed moment on say exactly what this visitor added.
     const from = new Date().toISOString()
     const to = new Date(Date.now() + 3_600_000).toISOString()
-    const read = async () => (await program.request("GET", `/v1/analytics/metrics/overview?from=${from}&to=${to}&collection=products`, { key: program.demo?.full_key })).body.totals as { add_to_carts: number; purchases: number; clicks: number; searches: number }
+    const read = async () =>
+      (
+        await program.request("GET", `/v1/analytics/metrics/overview?from=${from}&to=${to}&collection=products`, {
+          key: program.demo?.full_key
+        })
+      ).body.totals as { add_to_carts: number; purchases: number; clicks: number; searches: number }
     await page.fill(".ais-SearchBox-input", "olive oil")
     await settled(page, (found) => found > 0 && found < 1500)
     await page.locator("[data-open]").first().click()
@@ -93,7 +105,10 @@ describe("demo page", () => {
     expect([after.purchases, after.add_to_carts, after.clicks]).toEqual([1, 1, 1])
     expect(after.searches).toBeGreaterThan(0)
     const shown = (await program.request("GET", "/demo/figures.json")).body as { purchases: number }
-    await page.waitForFunction((expected) => document.querySelector("#figures")?.textContent?.includes(expected), shown.purchases.toLocaleString("en"))
+    await page.waitForFunction(
+      (expected) => document.querySelector("#figures")?.textContent?.includes(expected),
+      shown.purchases.toLocaleString("en")
+    )
     await page.close()
   })
 
@@ -103,8 +118,19 @@ describe("demo page", () => {
     const host: Server = createServer((request, response) => {
       const name = (request.url ?? "/").split("?")[0].replace(/^\/(demo\/)?/, "") || "index.html"
       // Another shop's page: the same code, which names our address as its own would.
-      if (name === "page.js") return void response.writeHead(200, { "content-type": "text/javascript" }).end(readFileSync(join(page_, name), "utf8").replace("const api = location.origin", `const api = ${JSON.stringify(program.base)}`))
-      if (["index.html", "page.css"].includes(name)) return void response.writeHead(200, { "content-type": name.endsWith("html") ? "text/html" : "text/css" }).end(readFileSync(join(page_, name)))
+      if (name === "page.js")
+        return void response
+          .writeHead(200, { "content-type": "text/javascript" })
+          .end(
+            readFileSync(join(page_, name), "utf8").replace(
+              "const api = location.origin",
+              `const api = ${JSON.stringify(program.base)}`
+            )
+          )
+      if (["index.html", "page.css"].includes(name))
+        return void response
+          .writeHead(200, { "content-type": name.endsWith("html") ? "text/html" : "text/css" })
+          .end(readFileSync(join(page_, name)))
       response.writeHead(302, { location: `${program.base}${request.url}` }).end()
     })
     await new Promise<void>((settle) => host.listen(port, "127.0.0.1", settle))
@@ -124,19 +150,37 @@ describe("demo page", () => {
     const { errors, hosts, page } = await open(`${program.base}/?api=${encodeURIComponent("http://elsewhere.example")}`)
     // A refusal of the policy is an error of the console.
     expect([errors, [...hosts]]).toEqual([[], ["127.0.0.1"]])
-    expect(await page.evaluate(() => document.querySelectorAll("script:not([src]), [onclick], [onload]").length)).toBe(0)
+    expect(await page.evaluate(() => document.querySelectorAll("script:not([src]), [onclick], [onload]").length)).toBe(
+      0
+    )
     await page.close()
   })
 
   it("can be used with a keyboard and a screen reader", async (context) => {
     if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
     const { page } = await open(`${program.base}/`)
-    const unnamed = await page.evaluate(() => [...document.querySelectorAll("button, input, select, a[href]")].filter((each) => {
-      const element = each as HTMLElement & { labels?: NodeListOf<HTMLLabelElement> }
-      return !(element.innerText?.trim() || element.getAttribute("aria-label") || element.getAttribute("title") || element.labels?.length || element.getAttribute("placeholder"))
-    }).map((each) => each.outerHTML.slice(0, 120)))
+    const unnamed = await page.evaluate(() =>
+      [...document.querySelectorAll("button, input, select, a[href]")]
+        .filter((each) => {
+          const element = each as HTMLElement & { labels?: NodeListOf<HTMLLabelElement> }
+          return !(
+            element.innerText?.trim() ||
+            element.getAttribute("aria-label") ||
+            element.getAttribute("title") ||
+            element.labels?.length ||
+            element.getAttribute("placeholder")
+          )
+        })
+        .map((each) => each.outerHTML.slice(0, 120))
+    )
     expect(unnamed).toEqual([])
-    expect(await page.evaluate(() => [document.documentElement.lang, document.querySelectorAll("main").length, document.querySelectorAll("h1").length])).toEqual(["en", 1, 1])
+    expect(
+      await page.evaluate(() => [
+        document.documentElement.lang,
+        document.querySelectorAll("main").length,
+        document.querySelectorAll("h1").length
+      ])
+    ).toEqual(["en", 1, 1])
     await page.keyboard.press("Tab")
     await page.close()
   })

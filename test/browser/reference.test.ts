@@ -1,8 +1,9 @@
 /// <reference lib="dom" />
 /// <reference lib="dom.iterable" />
 /**
- * The API reference in headless Chromium, on a desk and on a phone: it lists the operations of both documents, opens one with
- * its example, sends it, and asks no other host; a word against the content security policy would be an error of the console.
+ * The API reference in headless Chromium, on a desk and on a phone: it lists the operations of both documents, opens
+ * one with its example, sends it, and asks no other host; a word against the content security policy would be an error
+ * of the console.
  */
 import { join } from "node:path"
 import type { Browser, Page } from "playwright-core"
@@ -27,52 +28,77 @@ const open = async (address: string, viewport: { readonly width: number; readonl
   const errors: Array<string> = []
   const hosts = new Set<string>()
   page.on("pageerror", (error) => errors.push(error.message))
-  page.on("console", (message) => { if (message.type() === "error" || message.text().includes("Content Security Policy")) errors.push(message.text()) })
-  page.on("request", (request) => { if (!request.url().startsWith("data:")) hosts.add(new URL(request.url()).hostname) })
+  page.on("console", (message) => {
+    if (message.type() === "error" || message.text().includes("Content Security Policy")) errors.push(message.text())
+  })
+  page.on("request", (request) => {
+    if (!request.url().startsWith("data:")) hosts.add(new URL(request.url()).hostname)
+  })
   await page.goto(`${program.base}${address}`)
   await page.waitForSelector(".opblock", { timeout: 10_000 })
   return { page, errors, hosts }
 }
 
-const beside = (page: Page) => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
+const beside = (page: Page) =>
+  page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth)
 
 describe("the API reference", () => {
-  it.for([{ width: 1280, height: 800 }, { width: 390, height: 844 }])("lists every operation, opens and tries one at $width x $height, asks nobody else and logs no error", { timeout: 60_000 }, async (viewport, context) => {
-    if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
-    const { errors, hosts, page } = await open("/docs", viewport)
-    // What is out of sight is drawn when it comes near.
-    const listed = new Set<string>()
-    const { paths } = (await program.request("GET", "/v1/openapi.json")).body as { paths: Record<string, Record<string, { operationId: string; tags: ReadonlyArray<string> }>> }
-    const documented = Object.values(paths).flatMap((methods) => Object.values(methods)).map(({ operationId, tags }) => `operations-${tags[0]!.replaceAll(" ", "_")}-${operationId}`)
-    for (let at = 0, height = 1; at < height; at += viewport.height / 2) {
-      height = await page.evaluate((top) => { scrollTo(0, top); return document.documentElement.scrollHeight }, at)
-      await page.evaluate(() => new Promise((settle) => requestAnimationFrame(() => requestAnimationFrame(settle))))
-      for (const id of await page.locator(".opblock").evaluateAll((blocks) => blocks.map((block) => block.id.replaceAll("\\", "")))) listed.add(id)
+  it.for([
+    { width: 1280, height: 800 },
+    { width: 390, height: 844 }
+  ])(
+    "lists every operation, opens and tries one at $width x $height, asks nobody else and logs no error",
+    { timeout: 60_000 },
+    async (viewport, context) => {
+      if (typeof browser === "string") return context.skip(`browser lane: ${browser}`)
+      const { errors, hosts, page } = await open("/docs", viewport)
+      // What is out of sight is drawn when it comes near.
+      const listed = new Set<string>()
+      const { paths } = (await program.request("GET", "/v1/openapi.json")).body as {
+        paths: Record<string, Record<string, { operationId: string; tags: ReadonlyArray<string> }>>
+      }
+      const documented = Object.values(paths)
+        .flatMap((methods) => Object.values(methods))
+        .map(({ operationId, tags }) => `operations-${tags[0]!.replaceAll(" ", "_")}-${operationId}`)
+      for (let at = 0, height = 1; at < height; at += viewport.height / 2) {
+        height = await page.evaluate((top) => {
+          scrollTo(0, top)
+          return document.documentElement.scrollHeight
+        }, at)
+        await page.evaluate(() => new Promise((settle) => requestAnimationFrame(() => requestAnimationFrame(settle))))
+        for (const id of await page
+          .locator(".opblock")
+          .evaluateAll((blocks) => blocks.map((block) => block.id.replaceAll("\\", ""))))
+          listed.add(id)
+      }
+      expect([...listed].sort()).toEqual(documented.sort())
+      await page.evaluate(() => scrollTo(0, 0))
+      // Nothing stands beside the screen.
+      expect(await beside(page)).toBe(0)
+      const screenshots = process.env.DOWSER_SCREENSHOTS
+      if (screenshots !== undefined)
+        await page.screenshot({ path: join(screenshots, `reference-${viewport.width}.png`) })
+      await page.fill(".operation-filter-input", "keys")
+      const createKey = page.locator("#operations-keys-createKey")
+      await createKey.locator(".opblock-summary-control").click()
+      await createKey.getByText('"Storefront"').first().waitFor()
+      expect(await createKey.locator(".opblock-description").innerText()).toContain("It takes a full key")
+      expect(await beside(page)).toBe(0)
+      if (screenshots !== undefined)
+        await page.screenshot({ path: join(screenshots, `reference-${viewport.width}-open.png`) })
+      await page.fill(".operation-filter-input", "health")
+      const health = page.locator("#operations-health-getTenantHealth")
+      await health.locator(".opblock-summary-control").click()
+      await health.locator(".try-out__btn").click()
+      await health.locator("button.execute").click()
+      await health.locator(".live-responses-table .response-col_status").getByText("200").waitFor()
+      if (screenshots !== undefined)
+        await page.screenshot({ path: join(screenshots, `reference-${viewport.width}-tried.png`) })
+      await page.goto(`${program.base}/docs?document=gateway`)
+      await page.waitForSelector('.opblock [data-path="/api/v1/capabilities"]')
+      expect(await page.getAttribute("#source", "href")).toBe("/api/v1/openapi.json")
+      expect([errors, [...hosts]]).toEqual([[], ["127.0.0.1"]])
+      await page.close()
     }
-    expect([...listed].sort()).toEqual(documented.sort())
-    await page.evaluate(() => scrollTo(0, 0))
-    // Nothing stands beside the screen.
-    expect(await beside(page)).toBe(0)
-    const screenshots = process.env.DOWSER_SCREENSHOTS
-    if (screenshots !== undefined) await page.screenshot({ path: join(screenshots, `reference-${viewport.width}.png`) })
-    await page.fill(".operation-filter-input", "keys")
-    const createKey = page.locator("#operations-keys-createKey")
-    await createKey.locator(".opblock-summary-control").click()
-    await createKey.getByText("\"Storefront\"").first().waitFor()
-    expect(await createKey.locator(".opblock-description").innerText()).toContain("It takes a full key")
-    expect(await beside(page)).toBe(0)
-    if (screenshots !== undefined) await page.screenshot({ path: join(screenshots, `reference-${viewport.width}-open.png`) })
-    await page.fill(".operation-filter-input", "health")
-    const health = page.locator("#operations-health-getTenantHealth")
-    await health.locator(".opblock-summary-control").click()
-    await health.locator(".try-out__btn").click()
-    await health.locator("button.execute").click()
-    await health.locator(".live-responses-table .response-col_status").getByText("200").waitFor()
-    if (screenshots !== undefined) await page.screenshot({ path: join(screenshots, `reference-${viewport.width}-tried.png`) })
-    await page.goto(`${program.base}/docs?document=gateway`)
-    await page.waitForSelector(".opblock [data-path=\"/api/v1/capabilities\"]")
-    expect(await page.getAttribute("#source", "href")).toBe("/api/v1/openapi.json")
-    expect([errors, [...hosts]]).toEqual([[], ["127.0.0.1"]])
-    await page.close()
-  })
+  )
 })

@@ -1,20 +1,39 @@
 /**
- * The audit log. Every writing operation of the API is walked: it leaves an entry, or stands in one table of exemptions with
- * its reason; an operation that a later room adds fails here until it does either.
+ * The audit log. Every writing operation of the API is walked: it leaves an entry, or stands in one table of exemptions
+ * with its reason; an operation that a later room adds fails here until it does either.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
-interface Entry { readonly id: string; readonly at: number; readonly actor: { readonly type: string; readonly id?: string }; readonly operation?: string; readonly request_id?: string; readonly subject: { readonly kind: string; readonly id: string }; readonly action: string; readonly changed: ReadonlyArray<string>; readonly before?: any; readonly after?: any; readonly settled: boolean }
+interface Entry {
+  readonly id: string
+  readonly at: number
+  readonly actor: { readonly type: string; readonly id?: string }
+  readonly operation?: string
+  readonly request_id?: string
+  readonly subject: { readonly kind: string; readonly id: string }
+  readonly action: string
+  readonly changed: ReadonlyArray<string>
+  readonly before?: any
+  readonly after?: any
+  readonly settled: boolean
+}
 
 let program: Program
 let tenant: Tenant
 let keyId: string
 const operator = () => ({ authorization: `Bearer ${program.operatorToken}` })
-const entries = async (query = "", key = tenant.full_key) => (await program.request("GET", `/v1/audit?limit=250${query}`, { key })).body.data as ReadonlyArray<Entry>
+const entries = async (query = "", key = tenant.full_key) =>
+  (await program.request("GET", `/v1/audit?limit=250${query}`, { key })).body.data as ReadonlyArray<Entry>
 /** As the operator reads it: also while the organization is paused. */
-const operatorEntries = async () => (await program.request("GET", `/console/v1/organizations/${tenant.organization_id}/audit?limit=250`, { headers: operator() })).body.data as ReadonlyArray<Entry>
-const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) => program.request(method, path, { key: tenant.full_key, ...(body === undefined ? {} : { body }), headers })
+const operatorEntries = async () =>
+  (
+    await program.request("GET", `/console/v1/organizations/${tenant.organization_id}/audit?limit=250`, {
+      headers: operator()
+    })
+  ).body.data as ReadonlyArray<Entry>
+const send = (method: string, path: string, body?: unknown, headers: Record<string, string> = {}) =>
+  program.request(method, path, { key: tenant.full_key, ...(body === undefined ? {} : { body }), headers })
 
 beforeAll(async () => {
   program = await startProgram({ allowPrivateAddresses: true })
@@ -25,15 +44,35 @@ afterAll(() => program.stop())
 
 /** Operations that change no configuration, by their reason. */
 const exempt: Readonly<Record<string, string>> = {
-  indexDocument: "data", importDocuments: "data", updateDocument: "data", updateDocuments: "data", deleteDocument: "data", deleteDocuments: "data",
-  ingestEvents: "data", retryFailedEvents: "data",
-  gatewayPutDocuments: "data", gatewayDeleteDocuments: "data",
-  createBrowserKey: "signs what is stored nowhere", createScopedToken: "signs what is stored nowhere",
-  multiSearch: "reads", previewSearchRule: "reads", gatewaySearch: "reads", gatewayMultiSearch: "reads", gatewayFederatedSearch: "reads", gatewayGeoSearch: "reads",
-  testWebhook: "sends a message and changes nothing", consoleTestWebhook: "sends a message and changes nothing"
+  indexDocument: "data",
+  importDocuments: "data",
+  updateDocument: "data",
+  updateDocuments: "data",
+  deleteDocument: "data",
+  deleteDocuments: "data",
+  ingestEvents: "data",
+  retryFailedEvents: "data",
+  gatewayPutDocuments: "data",
+  gatewayDeleteDocuments: "data",
+  createBrowserKey: "signs what is stored nowhere",
+  createScopedToken: "signs what is stored nowhere",
+  multiSearch: "reads",
+  previewSearchRule: "reads",
+  gatewaySearch: "reads",
+  gatewayMultiSearch: "reads",
+  gatewayFederatedSearch: "reads",
+  gatewayGeoSearch: "reads",
+  testWebhook: "sends a message and changes nothing",
+  consoleTestWebhook: "sends a message and changes nothing"
 }
 
-interface Step { readonly path: string; readonly method: string; readonly body?: unknown; readonly kind: string; readonly as?: "operator" | "session" }
+interface Step {
+  readonly path: string
+  readonly method: string
+  readonly body?: unknown
+  readonly kind: string
+  readonly as?: "operator" | "session"
+}
 /** In an order in which each finds what it needs. */
 const steps = (made: Record<string, string>): Readonly<Record<string, () => Step | Promise<Step>>> => {
   const organization = `/console/v1/organizations/${tenant.organization_id}`
@@ -43,64 +82,283 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
     return id
   }
   return {
-    createCollection: () => ({ method: "POST", path: "/v1/collections", body: { name: "goods", fields: [{ name: "title", type: "string" }, { name: "clicks", type: "int32", optional: true }] }, kind: "collection" }),
-    updateCollection: () => ({ method: "PATCH", path: "/v1/collections/goods", body: { metadata: { season: "spring" } }, kind: "collection" }),
-    upsertAlias: () => ({ method: "PUT", path: "/v1/aliases/shop", body: { collection_name: "goods" }, kind: "engine_resource" }),
+    createCollection: () => ({
+      method: "POST",
+      path: "/v1/collections",
+      body: {
+        name: "goods",
+        fields: [
+          { name: "title", type: "string" },
+          { name: "clicks", type: "int32", optional: true }
+        ]
+      },
+      kind: "collection"
+    }),
+    updateCollection: () => ({
+      method: "PATCH",
+      path: "/v1/collections/goods",
+      body: { metadata: { season: "spring" } },
+      kind: "collection"
+    }),
+    upsertAlias: () => ({
+      method: "PUT",
+      path: "/v1/aliases/shop",
+      body: { collection_name: "goods" },
+      kind: "engine_resource"
+    }),
     deleteAlias: () => ({ method: "DELETE", path: "/v1/aliases/shop", kind: "engine_resource" }),
-    upsertPreset: () => ({ method: "PUT", path: "/v1/presets/p", body: { value: { q: "x" } }, kind: "engine_resource" }),
+    upsertPreset: () => ({
+      method: "PUT",
+      path: "/v1/presets/p",
+      body: { value: { q: "x" } },
+      kind: "engine_resource"
+    }),
     deletePreset: () => ({ method: "DELETE", path: "/v1/presets/p", kind: "engine_resource" }),
-    upsertSynonymSet: () => ({ method: "PUT", path: "/v1/synonym_sets/s", body: { items: [{ id: "one", synonyms: ["a", "b"] }] }, kind: "engine_resource" }),
-    upsertSynonymItem: () => ({ method: "PUT", path: "/v1/synonym_sets/s/items/two", body: { synonyms: ["c", "d"] }, kind: "engine_resource" }),
+    upsertSynonymSet: () => ({
+      method: "PUT",
+      path: "/v1/synonym_sets/s",
+      body: { items: [{ id: "one", synonyms: ["a", "b"] }] },
+      kind: "engine_resource"
+    }),
+    upsertSynonymItem: () => ({
+      method: "PUT",
+      path: "/v1/synonym_sets/s/items/two",
+      body: { synonyms: ["c", "d"] },
+      kind: "engine_resource"
+    }),
     deleteSynonymItem: () => ({ method: "DELETE", path: "/v1/synonym_sets/s/items/two", kind: "engine_resource" }),
     deleteSynonymSet: () => ({ method: "DELETE", path: "/v1/synonym_sets/s", kind: "engine_resource" }),
-    upsertCurationSet: () => ({ method: "PUT", path: "/v1/curation_sets/c", body: { items: [{ id: "one", rule: { query: "x", match: "exact" }, excludes: [{ id: "x" }] }] }, kind: "engine_resource" }),
-    upsertCurationItem: () => ({ method: "PUT", path: "/v1/curation_sets/c/items/two", body: { rule: { query: "y", match: "exact" }, excludes: [{ id: "x" }] }, kind: "engine_resource" }),
+    upsertCurationSet: () => ({
+      method: "PUT",
+      path: "/v1/curation_sets/c",
+      body: { items: [{ id: "one", rule: { query: "x", match: "exact" }, excludes: [{ id: "x" }] }] },
+      kind: "engine_resource"
+    }),
+    upsertCurationItem: () => ({
+      method: "PUT",
+      path: "/v1/curation_sets/c/items/two",
+      body: { rule: { query: "y", match: "exact" }, excludes: [{ id: "x" }] },
+      kind: "engine_resource"
+    }),
     deleteCurationItem: () => ({ method: "DELETE", path: "/v1/curation_sets/c/items/two", kind: "engine_resource" }),
     deleteCurationSet: () => ({ method: "DELETE", path: "/v1/curation_sets/c", kind: "engine_resource" }),
-    upsertStopwords: () => ({ method: "PUT", path: "/v1/stopwords/w", body: { stopwords: ["the"] }, kind: "engine_resource" }),
+    upsertStopwords: () => ({
+      method: "PUT",
+      path: "/v1/stopwords/w",
+      body: { stopwords: ["the"] },
+      kind: "engine_resource"
+    }),
     deleteStopwords: () => ({ method: "DELETE", path: "/v1/stopwords/w", kind: "engine_resource" }),
-    importStemmingDictionary: () => ({ method: "POST", path: "/v1/stemming/dictionaries/import?id=d", body: "{\"word\":\"a\",\"root\":\"b\"}", kind: "engine_resource" }),
-    deleteStemmingDictionary: () => ({ method: "DELETE", path: "/v1/stemming/dictionaries/d", kind: "engine_resource" }),
-    upsertSearchRule: () => ({ method: "PUT", path: "/v1/collections/goods/search_rules", body: { redirects: [{ query: "x", url: "/x" }] }, kind: "search_rule_set" }),
+    importStemmingDictionary: () => ({
+      method: "POST",
+      path: "/v1/stemming/dictionaries/import?id=d",
+      body: '{"word":"a","root":"b"}',
+      kind: "engine_resource"
+    }),
+    deleteStemmingDictionary: () => ({
+      method: "DELETE",
+      path: "/v1/stemming/dictionaries/d",
+      kind: "engine_resource"
+    }),
+    upsertSearchRule: () => ({
+      method: "PUT",
+      path: "/v1/collections/goods/search_rules",
+      body: { redirects: [{ query: "x", url: "/x" }] },
+      kind: "search_rule_set"
+    }),
     deleteSearchRule: () => ({ method: "DELETE", path: "/v1/collections/goods/search_rules", kind: "search_rule_set" }),
     reindexCollection: () => ({ method: "POST", path: "/v1/collections/goods/reindex", kind: "job" }),
-    createAnalyticsRule: () => ({ method: "POST", path: "/v1/analytics/rules", body: { name: "r", type: "counter", collection: "goods", event_type: "click", params: { counter_field: "clicks", weight: 1 } }, kind: "analytics_rule" }),
-    upsertAnalyticsRule: () => ({ method: "PUT", path: "/v1/analytics/rules/r", body: { params: { counter_field: "clicks", weight: 2 } }, kind: "analytics_rule" }),
+    createAnalyticsRule: () => ({
+      method: "POST",
+      path: "/v1/analytics/rules",
+      body: {
+        name: "r",
+        type: "counter",
+        collection: "goods",
+        event_type: "click",
+        params: { counter_field: "clicks", weight: 1 }
+      },
+      kind: "analytics_rule"
+    }),
+    upsertAnalyticsRule: () => ({
+      method: "PUT",
+      path: "/v1/analytics/rules/r",
+      body: { params: { counter_field: "clicks", weight: 2 } },
+      kind: "analytics_rule"
+    }),
     deleteAnalyticsRule: () => ({ method: "DELETE", path: "/v1/analytics/rules/r", kind: "analytics_rule" }),
-    replayEvents: () => ({ method: "POST", path: "/v1/events/replays", body: { from: new Date().toISOString().slice(0, 10), to: new Date().toISOString().slice(0, 10), target: "analytics" }, kind: "job" }),
+    replayEvents: () => ({
+      method: "POST",
+      path: "/v1/events/replays",
+      body: {
+        from: new Date().toISOString().slice(0, 10),
+        to: new Date().toISOString().slice(0, 10),
+        target: "analytics"
+      },
+      kind: "job"
+    }),
     eraseSubject: () => ({ method: "DELETE", path: "/v1/events/subjects/somebody", kind: "job" }),
-    createKey: () => ({ method: "POST", path: "/v1/keys", body: { description: "k", scope: "search" }, kind: "api_key" }),
+    createKey: () => ({
+      method: "POST",
+      path: "/v1/keys",
+      body: { description: "k", scope: "search" },
+      kind: "api_key"
+    }),
     deleteKey: () => ({ method: "DELETE", path: `/v1/keys/${made.createKey}`, kind: "api_key" }),
     createWebhook: () => ({ method: "POST", path: "/v1/webhooks", body: webhook, kind: "webhook" }),
-    updateWebhook: () => ({ method: "PUT", path: `/v1/webhooks/${made.webhook = made.createWebhook!}`, body: { ...webhook, name: "v" }, kind: "webhook" }),
+    updateWebhook: () => ({
+      method: "PUT",
+      path: `/v1/webhooks/${(made.webhook = made.createWebhook!)}`,
+      body: { ...webhook, name: "v" },
+      kind: "webhook"
+    }),
     rotateWebhookSecret: () => ({ method: "POST", path: `/v1/webhooks/${made.webhook}/secret`, kind: "webhook" }),
-    redeliverWebhookDelivery: async () => ({ method: "POST", path: `/v1/webhooks/${made.webhook}/deliveries/${await delivered()}/redeliver`, kind: "webhook" }),
-    recoverWebhook: () => ({ method: "POST", path: `/v1/webhooks/${made.webhook}/recover`, body: { since: 0 }, kind: "webhook" }),
-    consoleUpdateWebhook: () => ({ method: "PUT", path: `${organization}/webhooks/${made.webhook}`, body: webhook, kind: "webhook", as: "operator" }),
-    consoleRotateWebhookSecret: () => ({ method: "POST", path: `${organization}/webhooks/${made.webhook}/secret`, kind: "webhook", as: "operator" }),
-    consoleRedeliverWebhookDelivery: async () => ({ method: "POST", path: `${organization}/webhooks/${made.webhook}/deliveries/${await delivered()}/redeliver`, kind: "webhook", as: "operator" }),
-    consoleRecoverWebhook: () => ({ method: "POST", path: `${organization}/webhooks/${made.webhook}/recover`, body: { since: 0 }, kind: "webhook", as: "operator" }),
+    redeliverWebhookDelivery: async () => ({
+      method: "POST",
+      path: `/v1/webhooks/${made.webhook}/deliveries/${await delivered()}/redeliver`,
+      kind: "webhook"
+    }),
+    recoverWebhook: () => ({
+      method: "POST",
+      path: `/v1/webhooks/${made.webhook}/recover`,
+      body: { since: 0 },
+      kind: "webhook"
+    }),
+    consoleUpdateWebhook: () => ({
+      method: "PUT",
+      path: `${organization}/webhooks/${made.webhook}`,
+      body: webhook,
+      kind: "webhook",
+      as: "operator"
+    }),
+    consoleRotateWebhookSecret: () => ({
+      method: "POST",
+      path: `${organization}/webhooks/${made.webhook}/secret`,
+      kind: "webhook",
+      as: "operator"
+    }),
+    consoleRedeliverWebhookDelivery: async () => ({
+      method: "POST",
+      path: `${organization}/webhooks/${made.webhook}/deliveries/${await delivered()}/redeliver`,
+      kind: "webhook",
+      as: "operator"
+    }),
+    consoleRecoverWebhook: () => ({
+      method: "POST",
+      path: `${organization}/webhooks/${made.webhook}/recover`,
+      body: { since: 0 },
+      kind: "webhook",
+      as: "operator"
+    }),
     deleteWebhook: () => ({ method: "DELETE", path: `/v1/webhooks/${made.webhook}`, kind: "webhook" }),
-    consoleCreateWebhook: () => ({ method: "POST", path: `${organization}/webhooks`, body: webhook, kind: "webhook", as: "operator" }),
-    consoleDeleteWebhook: () => ({ method: "DELETE", path: `${organization}/webhooks/${made.consoleCreateWebhook}`, kind: "webhook", as: "operator" }),
-    pauseOrganization: () => ({ method: "POST", path: `${organization}/pause`, body: { reason: "manual" }, kind: "organization", as: "operator" }),
-    setOrganizationPlan: () => ({ method: "POST", path: `${organization}/plan`, body: { plan: "unlimited", quota: 1_000_000 }, kind: "organization", as: "operator" }),
-    topUpOrganization: () => ({ method: "POST", path: `${organization}/top-up`, body: { credits: 5, reference: "invoice 1" }, kind: "wallet", as: "operator" }),
-    resumeOrganization: () => ({ method: "POST", path: `${organization}/resume`, kind: "organization", as: "operator" }),
-    createOrganizationKey: () => ({ method: "POST", path: `${organization}/keys`, body: { description: "k", scope: "search" }, kind: "api_key", as: "operator" }),
-    consoleDeleteKey: () => ({ method: "DELETE", path: `${organization}/keys/${made.createOrganizationKey}`, kind: "api_key", as: "operator" }),
-    createMember: () => ({ method: "POST", path: `${organization}/members`, body: { email: "o@audit.example", role: "owner", password: "a long password" }, kind: "member", as: "operator" }),
-    createSession: () => ({ method: "POST", path: "/console/v1/sessions", body: { email: "o@audit.example", password: "a long password" }, kind: "console_session" }),
+    consoleCreateWebhook: () => ({
+      method: "POST",
+      path: `${organization}/webhooks`,
+      body: webhook,
+      kind: "webhook",
+      as: "operator"
+    }),
+    consoleDeleteWebhook: () => ({
+      method: "DELETE",
+      path: `${organization}/webhooks/${made.consoleCreateWebhook}`,
+      kind: "webhook",
+      as: "operator"
+    }),
+    pauseOrganization: () => ({
+      method: "POST",
+      path: `${organization}/pause`,
+      body: { reason: "manual" },
+      kind: "organization",
+      as: "operator"
+    }),
+    setOrganizationPlan: () => ({
+      method: "POST",
+      path: `${organization}/plan`,
+      body: { plan: "unlimited", quota: 1_000_000 },
+      kind: "organization",
+      as: "operator"
+    }),
+    topUpOrganization: () => ({
+      method: "POST",
+      path: `${organization}/top-up`,
+      body: { credits: 5, reference: "invoice 1" },
+      kind: "wallet",
+      as: "operator"
+    }),
+    resumeOrganization: () => ({
+      method: "POST",
+      path: `${organization}/resume`,
+      kind: "organization",
+      as: "operator"
+    }),
+    createOrganizationKey: () => ({
+      method: "POST",
+      path: `${organization}/keys`,
+      body: { description: "k", scope: "search" },
+      kind: "api_key",
+      as: "operator"
+    }),
+    consoleDeleteKey: () => ({
+      method: "DELETE",
+      path: `${organization}/keys/${made.createOrganizationKey}`,
+      kind: "api_key",
+      as: "operator"
+    }),
+    createMember: () => ({
+      method: "POST",
+      path: `${organization}/members`,
+      body: { email: "o@audit.example", role: "owner", password: "a long password" },
+      kind: "member",
+      as: "operator"
+    }),
+    createSession: () => ({
+      method: "POST",
+      path: "/console/v1/sessions",
+      body: { email: "o@audit.example", password: "a long password" },
+      kind: "console_session"
+    }),
     updateMember: async () => {
       await send("POST", `${organization}/members`, { email: "m@audit.example", role: "member" }, operator())
-      made.member = (await send("GET", `${organization}/members`, undefined, operator())).body.data.find(({ email }: { email: string }) => email === "m@audit.example").id
-      return { method: "PATCH", path: `${organization}/members/${made.member}`, body: { role: "admin" }, kind: "member", as: "session" }
+      made.member = (await send("GET", `${organization}/members`, undefined, operator())).body.data.find(
+        ({ email }: { email: string }) => email === "m@audit.example"
+      ).id
+      return {
+        method: "PATCH",
+        path: `${organization}/members/${made.member}`,
+        body: { role: "admin" },
+        kind: "member",
+        as: "session"
+      }
     },
-    deleteMember: () => ({ method: "DELETE", path: `${organization}/members/${made.member}`, kind: "member", as: "session" }),
-    changeOwnPassword: () => ({ method: "POST", path: "/console/v1/sessions/current/password", body: { current_password: "a long password", new_password: "a longer password" }, kind: "member", as: "session" }),
-    deleteCurrentSession: () => ({ method: "DELETE", path: "/console/v1/sessions/current", kind: "console_session", as: "session" }),
-    cancelJob: async () => ({ method: "POST", path: `/v1/jobs/${await cancellable("/v1/events/replays")}/cancel`, kind: "job" }),
-    cancelIngestJob: async () => ({ method: "POST", path: `/v1/ingest/jobs/${await cancellable("/v1/collections/goods/reindex")}/cancel`, kind: "job" }),
+    deleteMember: () => ({
+      method: "DELETE",
+      path: `${organization}/members/${made.member}`,
+      kind: "member",
+      as: "session"
+    }),
+    changeOwnPassword: () => ({
+      method: "POST",
+      path: "/console/v1/sessions/current/password",
+      body: { current_password: "a long password", new_password: "a longer password" },
+      kind: "member",
+      as: "session"
+    }),
+    deleteCurrentSession: () => ({
+      method: "DELETE",
+      path: "/console/v1/sessions/current",
+      kind: "console_session",
+      as: "session"
+    }),
+    cancelJob: async () => ({
+      method: "POST",
+      path: `/v1/jobs/${await cancellable("/v1/events/replays")}/cancel`,
+      kind: "job"
+    }),
+    cancelIngestJob: async () => ({
+      method: "POST",
+      path: `/v1/ingest/jobs/${await cancellable("/v1/collections/goods/reindex")}/cancel`,
+      kind: "job"
+    }),
     deleteCollection: () => ({ method: "DELETE", path: "/v1/collections/goods", kind: "collection" })
   }
 }
@@ -108,7 +366,11 @@ const steps = (made: Record<string, string>): Readonly<Record<string, () => Step
 const cancellable = async (path: string): Promise<string> => {
   const today = new Date().toISOString().slice(0, 10)
   for (let attempt = 0; attempt < 200; attempt++) {
-    const { body, status } = await send("POST", path, path.endsWith("reindex") ? undefined : { from: today, to: today, target: "analytics" })
+    const { body, status } = await send(
+      "POST",
+      path,
+      path.endsWith("reindex") ? undefined : { from: today, to: today, target: "analytics" }
+    )
     if (status === 202) return body.id as string
     await new Promise((settle) => setTimeout(settle, 50))
   }
@@ -117,20 +379,43 @@ const cancellable = async (path: string): Promise<string> => {
 
 describe("every writing operation", () => {
   it("leaves an entry that names who asked, the request, the operation and the subject, or is exempt by name", async () => {
-    const documents = await Promise.all(["/v1/openapi.json", "/api/v1/openapi.json"].map(async (path) => (await program.request("GET", path)).body as { paths: Record<string, Record<string, { operationId: string; "x-scope": string }>> }))
-    const writing = documents.flatMap(({ paths }) => Object.values(paths)).flatMap((methods) => Object.entries(methods).filter(([method]) => method !== "get").map(([, { operationId }]) => operationId))
+    const documents = await Promise.all(
+      ["/v1/openapi.json", "/api/v1/openapi.json"].map(
+        async (path) =>
+          (await program.request("GET", path)).body as {
+            paths: Record<string, Record<string, { operationId: string; "x-scope": string }>>
+          }
+      )
+    )
+    const writing = documents
+      .flatMap(({ paths }) => Object.values(paths))
+      .flatMap((methods) =>
+        Object.entries(methods)
+          .filter(([method]) => method !== "get")
+          .map(([, { operationId }]) => operationId)
+      )
     const made: Record<string, string> = {}
     const plan = steps(made)
     const elsewhere = ["createOrganization"]
-    expect(writing.filter((id) => exempt[id] === undefined && plan[id] === undefined && !elsewhere.includes(id)), "neither walked nor exempt").toEqual([])
-    expect([...Object.keys(exempt), ...Object.keys(plan)].filter((id) => !writing.includes(id)), "of operations that are gone").toEqual([])
+    expect(
+      writing.filter((id) => exempt[id] === undefined && plan[id] === undefined && !elsewhere.includes(id)),
+      "neither walked nor exempt"
+    ).toEqual([])
+    expect(
+      [...Object.keys(exempt), ...Object.keys(plan)].filter((id) => !writing.includes(id)),
+      "of operations that are gone"
+    ).toEqual([])
     let cookie = ""
     for (const [id, step] of Object.entries(plan)) {
       const { as, body, kind, method, path } = await step()
       const requestId = `walk-${id}`
       const answer = await program.request(method, path, {
-        ...(as === undefined ? { key: tenant.full_key } : {}), ...(body === undefined ? {} : { body }),
-        headers: { "x-request-id": requestId, ...(as === "operator" ? operator() : as === "session" ? { cookie, "x-dowser-console": "1" } : {}) }
+        ...(as === undefined ? { key: tenant.full_key } : {}),
+        ...(body === undefined ? {} : { body }),
+        headers: {
+          "x-request-id": requestId,
+          ...(as === "operator" ? operator() : as === "session" ? { cookie, "x-dowser-console": "1" } : {})
+        }
       })
       expect(answer.status, `${id}: ${answer.text}`).toBeLessThan(300)
       made[id] = answer.body?.id
@@ -142,15 +427,36 @@ describe("every writing operation", () => {
         expect(["ready", "failed"]).toContain(answer.body.status)
         continue
       }
-      expect(found.map(({ subject }) => subject.kind), id).toContain(kind)
+      expect(
+        found.map(({ subject }) => subject.kind),
+        id
+      ).toContain(kind)
       for (const entry of found) {
         expect(entry.operation, id).toBe(id)
         expect(entry.settled, id).toBe(true)
-        expect(entry.actor, id).toEqual(as === "operator" ? { type: "operator" } : as === "session" || id === "createSession" ? { type: "member", id: made.createMember } : { type: "key", id: keyId })
+        expect(entry.actor, id).toEqual(
+          as === "operator"
+            ? { type: "operator" }
+            : as === "session" || id === "createSession"
+              ? { type: "member", id: made.createMember }
+              : { type: "key", id: keyId }
+        )
       }
     }
-    const created = await program.request("POST", "/console/v1/organizations", { body: { name: "New" }, headers: { ...operator(), "x-request-id": "walk-create" } })
-    expect((await entries("", created.body.full_key)).filter(({ request_id }) => request_id === "walk-create").map(({ action, subject }) => [subject.kind, action]).sort()).toEqual([["api_key", "created"], ["api_key", "created"], ["organization", "created"]])
+    const created = await program.request("POST", "/console/v1/organizations", {
+      body: { name: "New" },
+      headers: { ...operator(), "x-request-id": "walk-create" }
+    })
+    expect(
+      (await entries("", created.body.full_key))
+        .filter(({ request_id }) => request_id === "walk-create")
+        .map(({ action, subject }) => [subject.kind, action])
+        .sort()
+    ).toEqual([
+      ["api_key", "created"],
+      ["api_key", "created"],
+      ["organization", "created"]
+    ])
   }, 120_000)
   it("that is refused leaves none", async () => {
     const before = (await entries()).length
@@ -168,23 +474,46 @@ describe("entries", () => {
     await send("PUT", "/v1/presets/kept", { value: { q: "one" } })
     await send("PUT", "/v1/presets/kept", { value: { q: "two" } })
     const [second, first] = await entries("&subject=engine_resource/preset/kept")
-    expect([first!.action, first!.before, first!.after]).toEqual(["created", undefined, { name: "kept", value: { q: "one" } }])
-    expect([second!.action, second!.before.value, second!.after.value, second!.changed]).toEqual(["updated", { q: "one" }, { q: "two" }, ["value"]])
+    expect([first!.action, first!.before, first!.after]).toEqual([
+      "created",
+      undefined,
+      { name: "kept", value: { q: "one" } }
+    ])
+    expect([second!.action, second!.before.value, second!.after.value, second!.changed]).toEqual([
+      "updated",
+      { q: "one" },
+      { q: "two" },
+      ["value"]
+    ])
     const { body: key } = await send("POST", "/v1/keys", { description: "secret one", scope: "search" })
     const [made] = await entries(`&subject=api_key/${key.id}`)
     expect(made!.after).toMatchObject({ description: "secret one", lookup_hash: "[masked]", sealed_digest: "[masked]" })
-    const { body: webhook } = await send("POST", "/v1/webhooks", { name: "w", url: "https://mine.example/hook", events: ["*"] })
+    const { body: webhook } = await send("POST", "/v1/webhooks", {
+      name: "w",
+      url: "https://mine.example/hook",
+      events: ["*"]
+    })
     const { body: rotated } = await send("POST", `/v1/webhooks/${webhook.id}/secret`)
     const [rotation] = await entries(`&subject=webhook/${webhook.id}`)
-    expect([rotation!.before.secrets, rotation!.after.secrets, rotation!.changed]).toEqual(["[masked]", "[masked]", ["secrets", "updated_at"]])
+    expect([rotation!.before.secrets, rotation!.after.secrets, rotation!.changed]).toEqual([
+      "[masked]",
+      "[masked]",
+      ["secrets", "updated_at"]
+    ])
     const whole = JSON.stringify(await entries())
-    for (const secret of [key.value, webhook.secret, rotated.secret, tenant.full_key, "a long password", "scrypt$"]) expect(whole).not.toContain(secret)
+    for (const secret of [key.value, webhook.secret, rotated.secret, tenant.full_key, "a long password", "scrypt$"])
+      expect(whole).not.toContain(secret)
     // The person who is to be forgotten does not stand in the log of the erasure.
     expect(whole).not.toContain("somebody")
   })
   it("come in pages, newest first, by subject, actor and time", async () => {
     const all = await entries()
-    expect(all.map(({ id }) => id)).toEqual(all.map(({ id }) => id).sort().reverse())
+    expect(all.map(({ id }) => id)).toEqual(
+      all
+        .map(({ id }) => id)
+        .sort()
+        .reverse()
+    )
     const paged: Array<string> = []
     for (let cursor = ""; ;) {
       const { body } = await send("GET", `/v1/audit?limit=7${cursor}`)
@@ -193,12 +522,22 @@ describe("entries", () => {
       cursor = `&cursor=${body.next_cursor}`
     }
     expect(paged).toEqual(all.map(({ id }) => id))
-    expect(new Set((await entries("&subject=webhook")).map(({ subject }) => subject.kind))).toEqual(new Set(["webhook"]))
+    expect(new Set((await entries("&subject=webhook")).map(({ subject }) => subject.kind))).toEqual(
+      new Set(["webhook"])
+    )
     expect(new Set((await entries("&actor=operator")).map(({ actor }) => actor.type))).toEqual(new Set(["operator"]))
     expect((await entries(`&actor=${keyId}`)).every(({ actor }) => actor.id === keyId)).toBe(true)
     expect(await entries("&to=2020-01-01")).toEqual([])
-    expect((await entries(`&from=${new Date(all[3]!.at).toISOString()}`)).every(({ at }) => at >= all[3]!.at)).toBe(true)
-    for (const [query, path] of [["limit=0", "limit"], ["limit=251", "limit"], ["from=yesterday", "from"], ["to=2026-13-01", "to"], ["cursor=x", "cursor"]]) {
+    expect((await entries(`&from=${new Date(all[3]!.at).toISOString()}`)).every(({ at }) => at >= all[3]!.at)).toBe(
+      true
+    )
+    for (const [query, path] of [
+      ["limit=0", "limit"],
+      ["limit=251", "limit"],
+      ["from=yesterday", "from"],
+      ["to=2026-13-01", "to"],
+      ["cursor=x", "cursor"]
+    ]) {
       const { body, status } = await send("GET", `/v1/audit?${query}`)
       expect([status, body.code, body.data.issues[0].path]).toEqual([400, "BAD_REQUEST", path])
     }

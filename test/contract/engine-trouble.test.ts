@@ -1,4 +1,7 @@
-/** An engine that is slow, away, or broken, behind a real program: what callers of both APIs hear, what it costs them, and that it ends by itself. */
+/**
+ * An engine that is slow, away, or broken, behind a real program: what callers of both APIs hear, what it costs them,
+ * and that it ends by itself.
+ */
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest"
 import { fail, type Result, type SearchAnswer, type SearchEngine, type SearchPlan } from "../../engine-sdk/src/mod.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
@@ -17,25 +20,30 @@ let isElsewhere = false
 let calls = 0
 let writesAre: "real" | "away" | "broken" = "real"
 
-const wrapEngine = (engine: SearchEngine): SearchEngine => new Proxy(engine, {
-  get: (target, name: keyof SearchEngine) => {
-    if (name === "search") return (namespace: string, given: ReadonlyArray<SearchPlan>) => {
-      calls++
-      planned = [...planned, ...given]
-      return (searched ?? target.search.bind(target))(namespace, given)
+const wrapEngine = (engine: SearchEngine): SearchEngine =>
+  new Proxy(engine, {
+    get: (target, name: keyof SearchEngine) => {
+      if (name === "search")
+        return (namespace: string, given: ReadonlyArray<SearchPlan>) => {
+          calls++
+          planned = [...planned, ...given]
+          return (searched ?? target.search.bind(target))(namespace, given)
+        }
+      if (name === "capabilities" && isElsewhere) return () => ({ ...target.capabilities(), searchesOnCaller: false })
+      if (name === "write" && writesAre !== "real")
+        return async () => {
+          if (writesAre === "broken") throw new Error("a defect with a secret in it")
+          return fail({ kind: "Unavailable", message: "connection refused" })
+        }
+      const value: unknown = target[name]
+      return typeof value === "function" ? value.bind(target) : value
     }
-    if (name === "capabilities" && isElsewhere) return () => ({ ...target.capabilities(), searchesOnCaller: false })
-    if (name === "write" && writesAre !== "real") return async () => {
-      if (writesAre === "broken") throw new Error("a defect with a secret in it")
-      return fail({ kind: "Unavailable", message: "connection refused" })
-    }
-    const value: unknown = target[name]
-    return typeof value === "function" ? value.bind(target) : value
-  }
-})
-const away: SearchEngine["search"] = async (_, given) => given.map(() => fail({ kind: "Unavailable", message: "connection refused" }))
+  })
+const away: SearchEngine["search"] = async (_, given) =>
+  given.map(() => fail({ kind: "Unavailable", message: "connection refused" }))
 
-const ask = (path: string, body: unknown = { q: "*" }, key = gateway) => program.request("POST", `/api/v1${path}`, { body, headers: { authorization: `Bearer ${key}` } })
+const ask = (path: string, body: unknown = { q: "*" }, key = gateway) =>
+  program.request("POST", `/api/v1${path}`, { body, headers: { authorization: `Bearer ${key}` } })
 const direct = () => program.request("GET", "/v1/collections/things/documents/search?q=*", { key: tenant.search_key })
 const used = async (): Promise<number> => {
   // Figures of the entitlement are two seconds old at most: asked until they stand still.
@@ -47,7 +55,12 @@ const used = async (): Promise<number> => {
     await new Promise((after) => setTimeout(after, 2_100))
   }
 }
-const statusOfEngine = async () => (await program.request("GET", "/console/v1/status", { headers: { authorization: `Bearer ${program.operatorToken}` } })).body
+const statusOfEngine = async () =>
+  (
+    await program.request("GET", "/console/v1/status", {
+      headers: { authorization: `Bearer ${program.operatorToken}` }
+    })
+  ).body
 const until = async (holds: () => Promise<boolean>) => {
   const deadline = performance.now() + 10_000
   while (!(await holds())) {
@@ -57,10 +70,23 @@ const until = async (holds: () => Promise<boolean>) => {
 }
 
 beforeAll(async () => {
-  program = await startProgram({ wrapEngine, guard: { reads: { wait_ms: WAIT_MS }, writes: { wait_ms: WAIT_MS } }, gateway: { searchTimeMax_ms: SEARCH_TIME_MAX_MS, isShedding: () => isShedding } })
+  program = await startProgram({
+    wrapEngine,
+    guard: { reads: { wait_ms: WAIT_MS }, writes: { wait_ms: WAIT_MS } },
+    gateway: { searchTimeMax_ms: SEARCH_TIME_MAX_MS, isShedding: () => isShedding }
+  })
   tenant = await program.tenant("Patient")
-  await program.request("POST", "/v1/collections", { key: tenant.full_key, body: { name: "things", fields: [{ name: "name", type: "string" }] } })
-  const make = async (body: object) => (await program.request("POST", "/v1/keys", { key: tenant.full_key, body: { description: "g", rate_limit_per_minute: 0, ...body } })).body.value as string
+  await program.request("POST", "/v1/collections", {
+    key: tenant.full_key,
+    body: { name: "things", fields: [{ name: "name", type: "string" }] }
+  })
+  const make = async (body: object) =>
+    (
+      await program.request("POST", "/v1/keys", {
+        key: tenant.full_key,
+        body: { description: "g", rate_limit_per_minute: 0, ...body }
+      })
+    ).body.value as string
   gateway = await make({ scope: "search", gateway: true })
   connector = await make({ scope: "connector_write" })
   await ask("/indexes/things/documents", { documents: [{ id: "1", name: "kettle" }] }, connector)
@@ -78,8 +104,27 @@ describe("a slow engine", () => {
   it("is given up with a 504, costs nothing, and what it finds later is nobody's", async () => {
     const before = await used()
     const late: Array<() => void> = []
-    searched = (_, given) => new Promise((settle) => { late.push(() => settle(given.map(() => ({ ok: true, value: { found: 1, hits: [], facet_counts: [], search_cutoff: false, request_params: { collection_name: "things", first_q: "*", per_page: 10, q: "*" } } satisfies SearchAnswer })) as ReadonlyArray<Result<SearchAnswer>>)) })
-    for (const [path, body] of [["/indexes/things/search", { q: "late", query_by: "name" }], ["/multi-search", { searches: [{ index: "things", q: "late", query_by: "name" }] }]] as const) {
+    searched = (_, given) =>
+      new Promise((settle) => {
+        late.push(() =>
+          settle(
+            given.map(() => ({
+              ok: true,
+              value: {
+                found: 1,
+                hits: [],
+                facet_counts: [],
+                search_cutoff: false,
+                request_params: { collection_name: "things", first_q: "*", per_page: 10, q: "*" }
+              } satisfies SearchAnswer
+            })) as ReadonlyArray<Result<SearchAnswer>>
+          )
+        )
+      })
+    for (const [path, body] of [
+      ["/indexes/things/search", { q: "late", query_by: "name" }],
+      ["/multi-search", { searches: [{ index: "things", q: "late", query_by: "name" }] }]
+    ] as const) {
       const { body: answer, status } = await ask(path, body)
       expect([status, answer]).toEqual([504, { error: "search_timed_out" }])
     }
@@ -90,7 +135,9 @@ describe("a slow engine", () => {
     expect(await used()).toBe(before + 1)
     const queries = async () => {
       const day = new Date().toISOString().slice(0, 10)
-      const { body } = await program.request("GET", `/v1/analytics/metrics/queries?from=${day}&to=${day}`, { key: tenant.full_key })
+      const { body } = await program.request("GET", `/v1/analytics/metrics/queries?from=${day}&to=${day}`, {
+        key: tenant.full_key
+      })
       return body.data.map(({ q }: { q: string }) => q) as ReadonlyArray<string>
     }
     await until(async () => (await queries()).includes("timely"))
@@ -99,7 +146,16 @@ describe("a slow engine", () => {
   it("that holds this thread is told so when it is done", async () => {
     searched = (_, given) => {
       Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, SEARCH_TIME_MAX_MS + 50)
-      return given.map(() => ({ ok: true, value: { found: 0, hits: [], facet_counts: [], search_cutoff: true, request_params: { collection_name: "things", first_q: "*", per_page: 10, q: "*" } } }))
+      return given.map(() => ({
+        ok: true,
+        value: {
+          found: 0,
+          hits: [],
+          facet_counts: [],
+          search_cutoff: true,
+          request_params: { collection_name: "things", first_q: "*", per_page: 10, q: "*" }
+        }
+      }))
     }
     expect((await ask("/indexes/things/search")).status).toBe(504)
     // The tenant API has no such limit: cut off, and said so.
@@ -113,13 +169,28 @@ describe("a slow engine", () => {
       return planned.map(({ cutoff_ms }) => cutoff_ms)
     }
     const entry = { index: "things", q: "*" }
-    const isWhatRemains = (cutoff_ms: number | undefined) => cutoff_ms !== undefined && cutoff_ms > SEARCH_TIME_MAX_MS / 2 && cutoff_ms <= SEARCH_TIME_MAX_MS
+    const isWhatRemains = (cutoff_ms: number | undefined) =>
+      cutoff_ms !== undefined && cutoff_ms > SEARCH_TIME_MAX_MS / 2 && cutoff_ms <= SEARCH_TIME_MAX_MS
     expect(await cutoffs("/indexes/things/search", { q: "*" })).toSatisfy(([one]) => isWhatRemains(one))
     expect(await cutoffs("/indexes/things/search", { q: "*", search_cutoff_ms: 7 })).toEqual([7])
-    expect(await cutoffs("/indexes/things/search", { q: "*", search_cutoff_ms: 60_000 })).toSatisfy(([one]) => isWhatRemains(one))
-    expect(await cutoffs("/multi-search", { searches: [entry, { ...entry, search_cutoff_ms: 9 }, entry] })).toSatisfy(([one, two, three]) => isWhatRemains(one) && two === 9 && isWhatRemains(three))
+    expect(await cutoffs("/indexes/things/search", { q: "*", search_cutoff_ms: 60_000 })).toSatisfy(([one]) =>
+      isWhatRemains(one)
+    )
+    expect(await cutoffs("/multi-search", { searches: [entry, { ...entry, search_cutoff_ms: 9 }, entry] })).toSatisfy(
+      ([one, two, three]) => isWhatRemains(one) && two === 9 && isWhatRemains(three)
+    )
     // An engine elsewhere is asked once for all of them.
-    searched = async (_, given) => given.map(() => ({ ok: true, value: { found: 0, hits: [], facet_counts: [], search_cutoff: false, request_params: { collection_name: "things", first_q: "*", per_page: 10, q: "*" } } }))
+    searched = async (_, given) =>
+      given.map(() => ({
+        ok: true,
+        value: {
+          found: 0,
+          hits: [],
+          facet_counts: [],
+          search_cutoff: false,
+          request_params: { collection_name: "things", first_q: "*", per_page: 10, q: "*" }
+        }
+      }))
     isElsewhere = true
     const before = calls
     expect(await cutoffs("/multi-search", { searches: [entry, entry] })).toHaveLength(2)
@@ -137,18 +208,46 @@ describe("an engine that is away", () => {
     const before = await used()
     searched = away
     isElsewhere = true
-    const first = [await direct(), await ask("/indexes/things/search"), await ask("/multi-search", { searches: [{ index: "things", q: "*" }] })]
-    expect(first.map(({ body, status }) => [status, body.error ?? body.message])).toEqual([[502, "connection refused"], [502, "upstream_unreachable"], [502, "upstream_unreachable"]])
-    const multi = await program.request("POST", "/v1/multi_search", { key: tenant.search_key, body: { searches: [{ collection: "things", q: "*" }, { collection: "things", q: "*" }] } })
+    const first = [
+      await direct(),
+      await ask("/indexes/things/search"),
+      await ask("/multi-search", { searches: [{ index: "things", q: "*" }] })
+    ]
+    expect(first.map(({ body, status }) => [status, body.error ?? body.message])).toEqual([
+      [502, "connection refused"],
+      [502, "upstream_unreachable"],
+      [502, "upstream_unreachable"]
+    ])
+    const multi = await program.request("POST", "/v1/multi_search", {
+      key: tenant.search_key,
+      body: {
+        searches: [
+          { collection: "things", q: "*" },
+          { collection: "things", q: "*" }
+        ]
+      }
+    })
     expect([multi.status, multi.body]).toEqual([502, { message: "connection refused" }])
     expect((await direct()).status).toBe(502)
     // Five in a row.
     const asked = calls
-    const refused = [await direct(), await ask("/indexes/things/search"), await ask("/federated-search", { searches: [{ index: "things", q: "*" }] })]
-    expect(refused.map(({ body, headers, status }) => [status, headers.get("retry-after"), body.error ?? Object.keys(body)])).toEqual([[503, "10", ["message"]], [503, "10", "degraded"], [503, "10", "degraded"]])
+    const refused = [
+      await direct(),
+      await ask("/indexes/things/search"),
+      await ask("/federated-search", { searches: [{ index: "things", q: "*" }] })
+    ]
+    expect(
+      refused.map(({ body, headers, status }) => [status, headers.get("retry-after"), body.error ?? Object.keys(body)])
+    ).toEqual([
+      [503, "10", ["message"]],
+      [503, "10", "degraded"],
+      [503, "10", "degraded"]
+    ])
     expect(calls).toBe(asked)
     // Documents have a circuit of their own.
-    expect((await ask("/indexes/things/documents", { documents: [{ id: "2", name: "mug" }] }, connector)).status).toBe(200)
+    expect((await ask("/indexes/things/documents", { documents: [{ id: "2", name: "mug" }] }, connector)).status).toBe(
+      200
+    )
     expect((await ask("/indexes/things/documents", { documents: [] }, connector)).status).toBe(400)
     searched = undefined
     await until(async () => (await ask("/indexes/things/search")).status === 200)
@@ -172,11 +271,17 @@ describe("an engine that is away", () => {
   it("for writes refuses them alone", async () => {
     writesAre = "away"
     const statuses: Array<number> = []
-    for (let i = 0; i < 7; i++) statuses.push((await ask("/indexes/things/documents", { documents: [{ id: "3", name: "pan" }] }, connector)).status)
+    for (let i = 0; i < 7; i++)
+      statuses.push(
+        (await ask("/indexes/things/documents", { documents: [{ id: "3", name: "pan" }] }, connector)).status
+      )
     expect(statuses).toEqual([502, 502, 502, 502, 502, 503, 503])
     expect((await ask("/indexes/things/search")).status).toBe(200)
     writesAre = "real"
-    await until(async () => (await ask("/indexes/things/documents", { documents: [{ id: "3", name: "pan" }] }, connector)).status === 200)
+    await until(
+      async () =>
+        (await ask("/indexes/things/documents", { documents: [{ id: "3", name: "pan" }] }, connector)).status === 200
+    )
   })
 })
 
@@ -184,12 +289,23 @@ describe("trouble of our own", () => {
   it("is a 500 with the request's id and without its reason", async () => {
     writesAre = "broken"
     const answer = await ask("/indexes/things/documents", { documents: [{ id: "4", name: "x" }] }, connector)
-    expect([answer.status, answer.body]).toEqual([500, { error: "internal_error", requestId: answer.headers.get("x-request-id") }])
+    expect([answer.status, answer.body]).toEqual([
+      500,
+      { error: "internal_error", requestId: answer.headers.get("x-request-id") }
+    ])
   })
   it("is told as degraded where requests cannot be answered in time; the probe goes on answering, and the key comes first", async () => {
     isShedding = true
-    for (const answer of [await ask("/indexes/things/search"), await ask("/multi-search", "not json"), await ask("/indexes/things/documents", {}, connector)]) {
-      expect([answer.status, answer.body, answer.headers.get("retry-after")]).toEqual([503, { error: "degraded" }, "10"])
+    for (const answer of [
+      await ask("/indexes/things/search"),
+      await ask("/multi-search", "not json"),
+      await ask("/indexes/things/documents", {}, connector)
+    ]) {
+      expect([answer.status, answer.body, answer.headers.get("retry-after")]).toEqual([
+        503,
+        { error: "degraded" },
+        "10"
+      ])
     }
     expect((await ask("/indexes/things/search", {}, "ss_search_nobody")).status).toBe(401)
     expect((await program.request("GET", "/api/v1/health")).status).toBe(200)

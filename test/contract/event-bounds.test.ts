@@ -12,14 +12,22 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 const NDJSON = { "content-type": "application/x-ndjson" }
-const event = (i: number, more: object = {}) => JSON.stringify({ type: "view", collection: "shop", document_id: `d${i}`, event_id: `e${i}`, ...more })
+const event = (i: number, more: object = {}) =>
+  JSON.stringify({ type: "view", collection: "shop", document_id: `d${i}`, event_id: `e${i}`, ...more })
 const lines = (count: number, from = 0) => Array.from({ length: count }, (_, i) => event(from + i)).join("\n")
-const send = (key: string, body: string | Uint8Array, headers: Record<string, string> = {}) => program.request("POST", "/v1/events", { key, body, headers: { ...NDJSON, ...headers } })
-const usage = async (of: Tenant) => (await program.request("GET", "/v1/entitlement", { key: of.full_key })).body.usage.event_bytes_per_day as number
+const send = (key: string, body: string | Uint8Array, headers: Record<string, string> = {}) =>
+  program.request("POST", "/v1/events", { key, body, headers: { ...NDJSON, ...headers } })
+const usage = async (of: Tenant) =>
+  (await program.request("GET", "/v1/entitlement", { key: of.full_key })).body.usage.event_bytes_per_day as number
 
 describe("a stream of events", () => {
   it("takes a token for each thousand lines, and answers what was taken when there is none", async () => {
-    const { body: { value: key } } = await program.request("POST", "/v1/keys", { key: tenant.full_key, body: { description: "one", scope: "search", rate_limit_per_minute: 1 } })
+    const {
+      body: { value: key }
+    } = await program.request("POST", "/v1/keys", {
+      key: tenant.full_key,
+      body: { description: "one", scope: "search", rate_limit_per_minute: 1 }
+    })
     const answer = await send(key, lines(5_000))
     expect([answer.status, answer.body.code]).toEqual([429, "TOO_MANY_REQUESTS"])
     expect(Number(answer.headers.get("retry-after"))).toBeGreaterThanOrEqual(1)
@@ -29,7 +37,11 @@ describe("a stream of events", () => {
     expect([accepted, deduplicated, rejected]).toEqual([dealtWith, 0, []])
     expect(answer.body.message).toContain(`The first ${dealtWith} lines were dealt with`)
     // A key without a limit takes the others where the first ended, and knows what it is sent again.
-    expect((await send(tenant.search_key, lines(5_000))).body).toEqual({ accepted: 5_000 - dealtWith, deduplicated: dealtWith, rejected: [] })
+    expect((await send(tenant.search_key, lines(5_000))).body).toEqual({
+      accepted: 5_000 - dealtWith,
+      deduplicated: dealtWith,
+      rejected: []
+    })
   }, 60_000)
   it("counts its bytes for the day, as batches do; what is refused as a whole counts nothing", async () => {
     const other = await program.tenant("Counted")
@@ -40,7 +52,14 @@ describe("a stream of events", () => {
     await expect.poll(() => usage(other), { timeout: 5_000 }).toBe(counted)
     const batch = JSON.stringify({ events: [JSON.parse(event(1))] })
     expect((await program.request("POST", "/v1/events", { key: other.search_key, body: batch })).status).toBe(200)
-    expect((await program.request("POST", "/v1/events", { key: other.search_key, body: { events: Array.from({ length: 1_001 }, () => 1) } })).status).toBe(400)
+    expect(
+      (
+        await program.request("POST", "/v1/events", {
+          key: other.search_key,
+          body: { events: Array.from({ length: 1_001 }, () => 1) }
+        })
+      ).status
+    ).toBe(400)
     await expect.poll(() => usage(other), { timeout: 5_000 }).toBe(counted + batch.length)
   })
 })
@@ -51,22 +70,50 @@ describe("a compressed text", () => {
   it("that unfolds to more than a hundred times what was sent ends its stream of events with a reason", async () => {
     const answer = await send(tenant.search_key, bomb(), { "content-encoding": "gzip" })
     expect(answer.status).toBe(400)
-    expect(answer.body.data.issues).toEqual([{ path: "body", message: "The body could not be read: the compressed text decodes to more than 100 times what was sent" }])
+    expect(answer.body.data.issues).toEqual([
+      {
+        path: "body",
+        message: "The body could not be read: the compressed text decodes to more than 100 times what was sent"
+      }
+    ])
     // What came before is told. No more of it was stored than was decoded by then.
     expect(answer.body.data.lines).toBeLessThan(1_500)
     expect(answer.body.data.accepted + answer.body.data.deduplicated).toBe(answer.body.data.lines)
   })
   it("is told by an import too, in its last line", async () => {
-    expect((await program.request("POST", "/v1/collections", { key: tenant.full_key, body: { name: "c", fields: [{ name: "title", type: "string" }] } })).status).toBe(201)
-    const body = brotliCompressSync(Buffer.from(`${JSON.stringify({ title: "x".repeat(15_000) })}\n`.repeat(2_000)), { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } })
-    const answer = await program.request("POST", "/v1/collections/c/documents/import", { key: tenant.full_key, body, headers: { "content-encoding": "br" } })
+    expect(
+      (
+        await program.request("POST", "/v1/collections", {
+          key: tenant.full_key,
+          body: { name: "c", fields: [{ name: "title", type: "string" }] }
+        })
+      ).status
+    ).toBe(201)
+    const body = brotliCompressSync(Buffer.from(`${JSON.stringify({ title: "x".repeat(15_000) })}\n`.repeat(2_000)), {
+      params: { [constants.BROTLI_PARAM_QUALITY]: 5 }
+    })
+    const answer = await program.request("POST", "/v1/collections/c/documents/import", {
+      key: tenant.full_key,
+      body,
+      headers: { "content-encoding": "br" }
+    })
     const verdicts = answer.text.split("\n").map((line) => JSON.parse(line))
-    expect(verdicts.at(-1)).toEqual({ code: 400, error: "The body could not be read: the compressed text decodes to more than 100 times what was sent", success: false })
+    expect(verdicts.at(-1)).toEqual({
+      code: 400,
+      error: "The body could not be read: the compressed text decodes to more than 100 times what was sent",
+      success: false
+    })
     expect(verdicts.length).toBeLessThan(1_000)
   })
   it("of ordinary goods passes, whatever its length", async () => {
-    const goods = Array.from({ length: 30_000 }, (_, i) => JSON.stringify({ title: `Kettle ${i} ${(i * 7_919) % 1_000} in steel`, id: `k${i}` })).join("\n")
-    const answer = await program.request("POST", "/v1/collections/c/documents/import", { key: tenant.full_key, body: gzipSync(goods, { level: 9 }), headers: { "content-encoding": "gzip" } })
-    expect(answer.text.split("\n").filter((line) => line !== "{\"success\":true}")).toEqual([])
+    const goods = Array.from({ length: 30_000 }, (_, i) =>
+      JSON.stringify({ title: `Kettle ${i} ${(i * 7_919) % 1_000} in steel`, id: `k${i}` })
+    ).join("\n")
+    const answer = await program.request("POST", "/v1/collections/c/documents/import", {
+      key: tenant.full_key,
+      body: gzipSync(goods, { level: 9 }),
+      headers: { "content-encoding": "gzip" }
+    })
+    expect(answer.text.split("\n").filter((line) => line !== '{"success":true}')).toEqual([])
   })
 })

@@ -1,7 +1,7 @@
 /**
- * The example of every operation is sent to the program, to an organization that has what examples name, and answered as the
- * operation declares. Tenant operations and the console's each have an organization of their own, so that a twin finds what
- * its original deleted.
+ * The example of every operation is sent to the program, to an organization that has what examples name, and answered
+ * as the operation declares. Tenant operations and the console's each have an organization of their own, so that a twin
+ * finds what its original deleted.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import type { Operation } from "../../src/wire/operation.ts"
@@ -10,16 +10,37 @@ import { allOperations } from "../support/operations.ts"
 import { type Program, startProgram } from "../support/program.ts"
 
 type Ids = Readonly<Record<keyof typeof sampleIds, string>>
-interface Furnished { readonly ids: Ids; readonly full: string; readonly search: string; readonly gateway: string; readonly connector: string; readonly cookie: string }
+interface Furnished {
+  readonly ids: Ids
+  readonly full: string
+  readonly search: string
+  readonly gateway: string
+  readonly connector: string
+  readonly cookie: string
+}
 
 let program: Program
 let operations: ReadonlyArray<Operation>
 const operator = () => ({ authorization: `Bearer ${program.operatorToken}` })
 
-const products = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => ({ id: `p${n}`, title: n % 2 === 0 ? `Enamel mug ${n}` : `Oak board ${n}`, brand: n % 3 === 0 ? "Grain" : "Hearth", category: "Kitchen", price: n * 10, popularity: n, discontinued: n === 7, store: [52.5 + n / 100, 13.4] }))
+const products = [1, 2, 3, 4, 5, 6, 7, 8, 9].map((n) => ({
+  id: `p${n}`,
+  title: n % 2 === 0 ? `Enamel mug ${n}` : `Oak board ${n}`,
+  brand: n % 3 === 0 ? "Grain" : "Hearth",
+  category: "Kitchen",
+  price: n * 10,
+  popularity: n,
+  discontinued: n === 7,
+  store: [52.5 + n / 100, 13.4]
+}))
 const fields = [
-  { name: "title", type: "string" }, { name: "brand", type: "string", facet: true }, { name: "category", type: "string", facet: true }, { name: "price", type: "float" }, { name: "popularity", type: "int32" },
-  { name: "discontinued", type: "bool" }, { name: "store", type: "geopoint", optional: true }
+  { name: "title", type: "string" },
+  { name: "brand", type: "string", facet: true },
+  { name: "category", type: "string", facet: true },
+  { name: "price", type: "float" },
+  { name: "popularity", type: "int32" },
+  { name: "discontinued", type: "bool" },
+  { name: "store", type: "geopoint", optional: true }
 ]
 const curation = { rule: { query: "coat", match: "contains" }, includes: [{ id: "p1", position: 1 }] }
 const webhook = { name: "Shop", url: "https://shop.example/hooks/search", events: ["*"] }
@@ -28,37 +49,99 @@ const webhook = { name: "Shop", url: "https://shop.example/hooks/search", events
 const furnish = async (name: string): Promise<Furnished> => {
   const { full_key: full, organization_id: organization, search_key: search } = await program.tenant(name)
   const must = async (method: string, path: string, body?: unknown, headers?: Record<string, string>) => {
-    const answer = await program.request(method, path, { ...(headers === undefined ? { key: full } : { headers }), body })
-    if (answer.status >= 300 || answer.text.includes("\"success\":false")) throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
+    const answer = await program.request(method, path, {
+      ...(headers === undefined ? { key: full } : { headers }),
+      body
+    })
+    if (answer.status >= 300 || answer.text.includes('"success":false'))
+      throw new Error(`${method} ${path}: ${answer.status} ${answer.text}`)
     return answer
   }
   const idOf = async (...asked: Parameters<typeof must>): Promise<string> => (await must(...asked)).body.id
-  for (const collection of ["products", "old_products", "drafts"]) await must("POST", "/v1/collections", { name: collection, fields })
+  for (const collection of ["products", "old_products", "drafts"])
+    await must("POST", "/v1/collections", { name: collection, fields })
   await must("POST", "/v1/collections", { name: "brands", fields: [{ name: "name", type: "string" }] })
-  await must("POST", "/v1/collections", { name: "popular_queries", fields: [{ name: "q", type: "string" }, { name: "count", type: "int32" }] })
-  await must("POST", "/v1/collections/products/documents/import", products.map((product) => JSON.stringify(product)).join("\n"))
+  await must("POST", "/v1/collections", {
+    name: "popular_queries",
+    fields: [
+      { name: "q", type: "string" },
+      { name: "count", type: "int32" }
+    ]
+  })
+  await must(
+    "POST",
+    "/v1/collections/products/documents/import",
+    products.map((product) => JSON.stringify(product)).join("\n")
+  )
   await must("POST", "/v1/collections/brands/documents", { id: "b1", name: "Hearth" })
   for (const one of ["shop", "old_shop"]) await must("PUT", `/v1/aliases/${one}`, { collection_name: "products" })
-  for (const one of ["listing", "old_listing"]) await must("PUT", `/v1/presets/${one}`, { value: { query_by: "title" } })
-  for (const one of ["clothing", "old_clothing"]) await must("PUT", `/v1/synonym_sets/${one}`, { items: [{ id: "coat", synonyms: ["coat", "parka"] }, { id: "hat", synonyms: ["hat", "cap"] }] })
-  for (const one of ["campaigns", "old_campaigns"]) await must("PUT", `/v1/curation_sets/${one}`, { items: [{ id: "winter", ...curation }, { id: "mugs", ...curation }] })
+  for (const one of ["listing", "old_listing"])
+    await must("PUT", `/v1/presets/${one}`, { value: { query_by: "title" } })
+  for (const one of ["clothing", "old_clothing"])
+    await must("PUT", `/v1/synonym_sets/${one}`, {
+      items: [
+        { id: "coat", synonyms: ["coat", "parka"] },
+        { id: "hat", synonyms: ["hat", "cap"] }
+      ]
+    })
+  for (const one of ["campaigns", "old_campaigns"])
+    await must("PUT", `/v1/curation_sets/${one}`, {
+      items: [
+        { id: "winter", ...curation },
+        { id: "mugs", ...curation }
+      ]
+    })
   for (const one of ["english", "old_english"]) await must("PUT", `/v1/stopwords/${one}`, { stopwords: ["the"] })
-  for (const one of ["plurals", "old_plurals"]) await must("POST", `/v1/stemming/dictionaries/import?id=${one}`, "{\"word\":\"mice\",\"root\":\"mouse\"}")
-  for (const one of ["products", "drafts"]) await must("PUT", `/v1/collections/${one}/search_rules`, { redirects: [{ query: "x", url: "/x" }] })
-  for (const one of ["product_clicks", "old_rule"]) await must("POST", "/v1/analytics/rules", { name: one, type: "counter", collection: "products", event_type: "click", params: { counter_field: "popularity", weight: 1 } })
-  await must("POST", "/v1/analytics/rules", { name: "logged_clicks", type: "log", collection: "products", event_type: "click", params: {} })
-  const key = async (body: object) => (await must("POST", "/v1/keys", { description: "k", rate_limit_per_minute: 0, ...body })).body as { readonly id: string; readonly value: string }
+  for (const one of ["plurals", "old_plurals"])
+    await must("POST", `/v1/stemming/dictionaries/import?id=${one}`, '{"word":"mice","root":"mouse"}')
+  for (const one of ["products", "drafts"])
+    await must("PUT", `/v1/collections/${one}/search_rules`, { redirects: [{ query: "x", url: "/x" }] })
+  for (const one of ["product_clicks", "old_rule"])
+    await must("POST", "/v1/analytics/rules", {
+      name: one,
+      type: "counter",
+      collection: "products",
+      event_type: "click",
+      params: { counter_field: "popularity", weight: 1 }
+    })
+  await must("POST", "/v1/analytics/rules", {
+    name: "logged_clicks",
+    type: "log",
+    collection: "products",
+    event_type: "click",
+    params: {}
+  })
+  const key = async (body: object) =>
+    (await must("POST", "/v1/keys", { description: "k", rate_limit_per_minute: 0, ...body })).body as {
+      readonly id: string
+      readonly value: string
+    }
   const webhookId = await idOf("POST", "/v1/webhooks", webhook)
   const members = `/console/v1/organizations/${organization}/members`
-  const signIn = { email: "owner@shop.example", password: "correct horse battery staple", ...(name === "First" ? {} : { email: "second@shop.example" }) }
+  const signIn = {
+    email: "owner@shop.example",
+    password: "correct horse battery staple",
+    ...(name === "First" ? {} : { email: "second@shop.example" })
+  }
   await must("POST", members, { ...signIn, role: "owner" }, operator())
   const session = await program.request("POST", "/console/v1/sessions", { body: signIn })
   return {
-    full, search, gateway: (await key({ scope: "search", gateway: true })).value, connector: (await key({ scope: "connector_write" })).value, cookie: (session.headers.get("set-cookie") ?? "").split(";")[0]!,
+    full,
+    search,
+    gateway: (await key({ scope: "search", gateway: true })).value,
+    connector: (await key({ scope: "connector_write" })).value,
+    cookie: (session.headers.get("set-cookie") ?? "").split(";")[0]!,
     ids: {
-      organization, otherOrganization: (await program.tenant(`${name}, another`)).organization_id, key: (await key({ scope: "search" })).id, leakedKey: (await key({ scope: "search" })).id,
-      webhook: webhookId, oldWebhook: await idOf("POST", "/v1/webhooks", webhook), delivery: await idOf("POST", `/v1/webhooks/${webhookId}/test`), job: await idOf("POST", "/v1/collections/drafts/reindex"),
-      member: await idOf("POST", members, { email: `member-${name}@shop.example`, role: "member" }, operator()), formerMember: await idOf("POST", members, { email: `former-${name}@shop.example`, role: "member" }, operator())
+      organization,
+      otherOrganization: (await program.tenant(`${name}, another`)).organization_id,
+      key: (await key({ scope: "search" })).id,
+      leakedKey: (await key({ scope: "search" })).id,
+      webhook: webhookId,
+      oldWebhook: await idOf("POST", "/v1/webhooks", webhook),
+      delivery: await idOf("POST", `/v1/webhooks/${webhookId}/test`),
+      job: await idOf("POST", "/v1/collections/drafts/reindex"),
+      member: await idOf("POST", members, { email: `member-${name}@shop.example`, role: "member" }, operator()),
+      formerMember: await idOf("POST", members, { email: `former-${name}@shop.example`, role: "member" }, operator())
     }
   }
 }
@@ -73,22 +156,38 @@ beforeAll(async () => {
 afterAll(() => program.stop())
 
 /** The credential that the least of the callers of the scope has. */
-const credential = ({ group, plane, scope }: Operation, { connector, cookie, full, gateway, search }: Furnished): Record<string, string> => {
+const credential = (
+  { group, plane, scope }: Operation,
+  { connector, cookie, full, gateway, search }: Furnished
+): Record<string, string> => {
   if (scope === "public") return {}
   if (scope === "full") return { "x-svc-api-key": full }
   if (scope === "connector_write") return { authorization: `Bearer ${connector}` }
-  if (scope === "search") return plane === "gateway" ? { authorization: `Bearer ${gateway}` } : { "x-svc-api-key": search }
+  if (scope === "search")
+    return plane === "gateway" ? { authorization: `Bearer ${gateway}` } : { "x-svc-api-key": search }
   if (scope === "installation") throw new Error("no example has the key of an installation: furnish one")
   return group === "console sessions" ? { cookie } : operator()
 }
 
 /** The request of an example, with the ids of an organization in place of the sample ones. */
 const requestOf = (operation: Operation, furnished: Furnished) => {
-  const named = (text: string): string => Object.entries(sampleIds).reduce((sum, [name, id]) => sum.replaceAll(id, furnished.ids[name as keyof Ids]), text)
+  const named = (text: string): string =>
+    Object.entries(sampleIds).reduce((sum, [name, id]) => sum.replaceAll(id, furnished.ids[name as keyof Ids]), text)
   const { body, headers, params = {}, query } = operation.example
-  const path = operation.path.replace(/:([A-Za-z_]+)/g, (_, name: string) => encodeURIComponent(named(params[name] ?? `no-${name}`)))
+  const path = operation.path.replace(/:([A-Za-z_]+)/g, (_, name: string) =>
+    encodeURIComponent(named(params[name] ?? `no-${name}`))
+  )
   const text = body === undefined ? undefined : named(typeof body === "string" ? body : JSON.stringify(body))
-  return { url: `${program.base}${path}${query === undefined ? "" : `?${new URLSearchParams(query)}`}`, method: operation.method, headers: { ...credential(operation, furnished), ...headers, ...(text === undefined || typeof body === "string" ? {} : { "content-type": "application/json" }) }, body: text }
+  return {
+    url: `${program.base}${path}${query === undefined ? "" : `?${new URLSearchParams(query)}`}`,
+    method: operation.method,
+    headers: {
+      ...credential(operation, furnished),
+      ...headers,
+      ...(text === undefined || typeof body === "string" ? {} : { "content-type": "application/json" })
+    },
+    body: text
+  }
 }
 
 describe("examples", () => {
@@ -96,7 +195,9 @@ describe("examples", () => {
     const refused: Array<string> = []
     let cookie: string | undefined
     // What deletes comes last, so that all others find what they name.
-    for (const operation of [...operations].sort((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))) {
+    for (const operation of [...operations].sort(
+      (a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE")
+    )) {
       const furnished = operation.scope === "console" && operation.group !== "console sessions" ? people : tenant
       const { url, ...request } = requestOf(operation, cookie === undefined ? furnished : { ...furnished, cookie })
       const answer = await fetch(url, { ...request, redirect: "manual" })
@@ -104,32 +205,58 @@ describe("examples", () => {
       // A new password ends the session that it was given in; the answer brings another.
       if (operation.group === "console sessions") cookie = answer.headers.get("set-cookie")?.split(";")[0] ?? cookie
       const { created, status } = operation.success
-      if (answer.status !== status && answer.status !== created) refused.push(`${operation.id}: ${answer.status} in place of ${status}: ${text.slice(0, 300)}`)
-      else if (text.includes("\"success\":false") || text.includes("\"ok\":false")) refused.push(`${operation.id}: refused a part: ${text.slice(0, 300)}`)
-      else if (!operation.success.media.includes((answer.headers.get("content-type") ?? "").split(";")[0]!) && operation.success.type !== "text") refused.push(`${operation.id}: its type is ${answer.headers.get("content-type")}`)
+      if (answer.status !== status && answer.status !== created)
+        refused.push(`${operation.id}: ${answer.status} in place of ${status}: ${text.slice(0, 300)}`)
+      else if (text.includes('"success":false') || text.includes('"ok":false'))
+        refused.push(`${operation.id}: refused a part: ${text.slice(0, 300)}`)
+      else if (
+        !operation.success.media.includes((answer.headers.get("content-type") ?? "").split(";")[0]!) &&
+        operation.success.type !== "text"
+      )
+        refused.push(`${operation.id}: its type is ${answer.headers.get("content-type")}`)
     }
     expect(refused).toEqual([])
     console.log(`${operations.length} examples were sent`)
   }, 180_000)
 
   it("and descriptions stand in the documents, for every operation of theirs", async () => {
-    const documents = await Promise.all(["/v1/openapi.json", "/api/v1/openapi.json"].map(async (path) => (await program.request("GET", path)).body))
-    const entries = documents.flatMap(({ paths }) => Object.values(paths as Record<string, Record<string, any>>)).flatMap((methods) => Object.values(methods))
+    const documents = await Promise.all(
+      ["/v1/openapi.json", "/api/v1/openapi.json"].map(async (path) => (await program.request("GET", path)).body)
+    )
+    const entries = documents
+      .flatMap(({ paths }) => Object.values(paths as Record<string, Record<string, any>>))
+      .flatMap((methods) => Object.values(methods))
     const known = new Map(operations.map((operation) => [operation.id, operation]))
     expect(entries.length).toBeGreaterThan(100)
-    expect(entries.map(({ operationId }) => operationId).filter((id) => !known.has(id)), "in a document, but in no contract").toEqual([])
+    expect(
+      entries.map(({ operationId }) => operationId).filter((id) => !known.has(id)),
+      "in a document, but in no contract"
+    ).toEqual([])
     const wrong = entries.filter(({ description, operationId, parameters = [], requestBody, tags }) => {
       const { example, group } = known.get(operationId)!
       // Of a twin there is one more, which says whose.
       const sentencesMax = group.startsWith("console: ") ? 6 : 5
       const sentences = String(description).match(/[.!?](?=\s|$)/g)?.length ?? 0
-      return sentences < 2 || sentences > sentencesMax || tags.length !== 1
-        || parameters.some((parameter: any) => parameter.in === "path" && parameter.example !== example.params?.[parameter.name])
-        || parameters.some((parameter: any) => parameter.in === "query" && parameter.example !== example.query?.[parameter.name])
-        || (requestBody !== undefined && example.body === undefined) || (requestBody !== undefined && Object.values(requestBody.content as Record<string, any>).every((content) => content.example === undefined))
+      return (
+        sentences < 2 ||
+        sentences > sentencesMax ||
+        tags.length !== 1 ||
+        parameters.some(
+          (parameter: any) => parameter.in === "path" && parameter.example !== example.params?.[parameter.name]
+        ) ||
+        parameters.some(
+          (parameter: any) => parameter.in === "query" && parameter.example !== example.query?.[parameter.name]
+        ) ||
+        (requestBody !== undefined && example.body === undefined) ||
+        (requestBody !== undefined &&
+          Object.values(requestBody.content as Record<string, any>).every((content) => content.example === undefined))
+      )
     })
     expect(wrong.map(({ operationId }) => operationId)).toEqual([])
     const said = entries.map(({ description }) => description as string)
-    expect(said.filter((description, i) => said.indexOf(description) !== i), "said of two operations").toEqual([])
+    expect(
+      said.filter((description, i) => said.indexOf(description) !== i),
+      "said of two operations"
+    ).toEqual([])
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The time of gateway searches where searches are truly slow: a real engine over words that all differ a little, asked with
- * twenty of them, every typo and every dropped word. Such a search ends by its cut-off alone.
+ * The time of gateway searches where searches are truly slow: a real engine over words that all differ a little, asked
+ * with twenty of them, every typo and every dropped word. Such a search ends by its cut-off alone.
  */
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest"
 import type { SearchEngine } from "../../engine-sdk/src/mod.ts"
@@ -12,45 +12,76 @@ let program: Program
 const tenants: Record<"heavy" | "quick", Tenant & { readonly gateway: string }> = {} as never
 /** Plans that the engine was given, by organization. */
 let ran: Array<string> = []
-const counting = (engine: SearchEngine): SearchEngine => new Proxy(engine, {
-  get: (target, name: keyof SearchEngine) => {
-    if (name === "search") return (...given: Parameters<SearchEngine["search"]>) => {
-      for (const _ of given[1]) ran.push(given[0])
-      return target.search(...given)
+const counting = (engine: SearchEngine): SearchEngine =>
+  new Proxy(engine, {
+    get: (target, name: keyof SearchEngine) => {
+      if (name === "search")
+        return (...given: Parameters<SearchEngine["search"]>) => {
+          for (const _ of given[1]) ran.push(given[0])
+          return target.search(...given)
+        }
+      if (name === "union")
+        return (...given: Parameters<SearchEngine["union"]>) => {
+          ran.push(given[0])
+          return target.union(...given)
+        }
+      const value: unknown = target[name]
+      return typeof value === "function" ? value.bind(target) : value
     }
-    if (name === "union") return (...given: Parameters<SearchEngine["union"]>) => {
-      ran.push(given[0])
-      return target.union(...given)
-    }
-    const value: unknown = target[name]
-    return typeof value === "function" ? value.bind(target) : value
-  }
-})
+  })
 
 let seed = 7
 const random = () => (seed = (seed * 1_103_515_245 + 12_345) % 2_147_483_648) / 2_147_483_648
 const word = () => Array.from({ length: 8 }, () => "abcdefghij"[Math.floor(random() * 10)]).join("")
 const words = (count: number) => Array.from({ length: count }, word).join(" ")
-const endless = () => ({ q: words(20), query_by: "name", num_typos: 2, exhaustive_search: true, drop_tokens_threshold: 100_000, typo_tokens_threshold: 100_000, per_page: 1 })
+const endless = () => ({
+  q: words(20),
+  query_by: "name",
+  num_typos: 2,
+  exhaustive_search: true,
+  drop_tokens_threshold: 100_000,
+  typo_tokens_threshold: 100_000,
+  per_page: 1
+})
 
 const ask = async (who: keyof typeof tenants, path: string, body: unknown) => {
-  const { body: answer, status } = await program.request("POST", `/api/v1${path}`, { body, headers: { authorization: `Bearer ${tenants[who].gateway}` } })
+  const { body: answer, status } = await program.request("POST", `/api/v1${path}`, {
+    body,
+    headers: { authorization: `Bearer ${tenants[who].gateway}` }
+  })
   return { status, answer }
 }
 const search = (who: keyof typeof tenants, body: unknown) => ask(who, "/indexes/things/search", body)
 
 beforeAll(async () => {
-  program = await startProgram({ wrapEngine: counting, gateway: { searchTimeMax_ms: LIMIT_MS, isShedding: () => false } })
-  for (const [who, documents] of [["heavy", DOCUMENTS], ["quick", 1]] as const) {
+  program = await startProgram({
+    wrapEngine: counting,
+    gateway: { searchTimeMax_ms: LIMIT_MS, isShedding: () => false }
+  })
+  for (const [who, documents] of [
+    ["heavy", DOCUMENTS],
+    ["quick", 1]
+  ] as const) {
     const tenant = await program.tenant(who)
-    await program.request("POST", "/v1/collections", { key: tenant.full_key, body: { name: "things", fields: [{ name: "name", type: "string" }] } })
-    await program.request("POST", "/v1/collections/things/documents/import", { key: tenant.full_key, body: Array.from({ length: documents }, (_, id) => JSON.stringify({ id: String(id), name: words(20) })).join("\n") })
-    const { body } = await program.request("POST", "/v1/keys", { key: tenant.full_key, body: { description: "g", scope: "search", gateway: true, rate_limit_per_minute: 0 } })
+    await program.request("POST", "/v1/collections", {
+      key: tenant.full_key,
+      body: { name: "things", fields: [{ name: "name", type: "string" }] }
+    })
+    await program.request("POST", "/v1/collections/things/documents/import", {
+      key: tenant.full_key,
+      body: Array.from({ length: documents }, (_, id) => JSON.stringify({ id: String(id), name: words(20) })).join("\n")
+    })
+    const { body } = await program.request("POST", "/v1/keys", {
+      key: tenant.full_key,
+      body: { description: "g", scope: "search", gateway: true, rate_limit_per_minute: 0 }
+    })
     tenants[who] = { ...tenant, gateway: body.value }
   }
 }, 60_000)
 afterAll(() => program.stop())
-beforeEach(() => { ran = [] })
+beforeEach(() => {
+  ran = []
+})
 
 it("ends a search by what remains of its request's time, with a 504", async () => {
   expect(await search("heavy", endless())).toEqual({ status: 504, answer: { error: "search_timed_out" } })
@@ -63,18 +94,28 @@ it("refuses requests whose time was over while they waited, and runs none of the
   // searches of half a second would not let this one come in time.
   expect((await search("heavy", { ...endless(), search_cutoff_ms: 50 })).status).toBe(200)
   expect((await search("quick", { q: "*" })).status).toBe(200)
-  // What was running when its time ended stops at its cut-off, half a second at most; nothing that waited behind it begins.
+  // What was running when its time ended stops at its cut-off, half a second at most; nothing that waited behind it
+  // begins.
   await new Promise((settle) => setTimeout(settle, 1_000))
   const before = process.cpuUsage()
   await new Promise((settle) => setTimeout(settle, 1_000))
   const { system, user } = process.cpuUsage(before)
   expect((user + system) / 1_000).toBeLessThan(500)
 }, 60_000)
-it.each([["/multi-search", "one after the other"], ["/federated-search", "as one list"]])("is one time for all searches of a request: %s, %s", async (path) => {
-  const answer = await ask("heavy", path, { searches: Array.from({ length: 50 }, () => ({ index: "things", ...endless() })) })
-  expect(answer).toEqual({ status: 504, answer: { error: "search_timed_out" } })
-  expect(ran.length).toBeLessThan(25)
-}, 60_000)
+it.each([
+  ["/multi-search", "one after the other"],
+  ["/federated-search", "as one list"]
+])(
+  "is one time for all searches of a request: %s, %s",
+  async (path) => {
+    const answer = await ask("heavy", path, {
+      searches: Array.from({ length: 50 }, () => ({ index: "things", ...endless() }))
+    })
+    expect(answer).toEqual({ status: 504, answer: { error: "search_timed_out" } })
+    expect(ran.length).toBeLessThan(25)
+  },
+  60_000
+)
 it("is not spent by another tenant's searches, nor is the time of everything else", async () => {
   const order: Array<string> = []
   const told = async <A>(name: string, answer: Promise<A>): Promise<A> => {
@@ -83,12 +124,30 @@ it("is not spent by another tenant's searches, nor is the time of everything els
     return settled
   }
   // By the tenant API, which has no end: they take seconds together, each as long as its cut-off.
-  const slow = () => program.request("POST", "/v1/multi_search", { key: tenants.heavy.full_key, body: { searches: [{ collection: "things", ...endless(), search_cutoff_ms: 20 }] } })
+  const slow = () =>
+    program.request("POST", "/v1/multi_search", {
+      key: tenants.heavy.full_key,
+      body: { searches: [{ collection: "things", ...endless(), search_cutoff_ms: 20 }] }
+    })
   const all = Array.from({ length: 100 }, () => told("heavy", slow()))
   await Promise.race(all)
   const beside = await Promise.all([
-    told("beside", program.request("POST", "/v1/multi_search", { key: tenants.quick.full_key, body: { searches: [{ collection: "things", q: "*" }, { collection: "things", q: "x", query_by: "name" }] } })),
-    told("beside", program.request("GET", "/v1/collections/things/documents/search?q=*", { key: tenants.quick.search_key })),
+    told(
+      "beside",
+      program.request("POST", "/v1/multi_search", {
+        key: tenants.quick.full_key,
+        body: {
+          searches: [
+            { collection: "things", q: "*" },
+            { collection: "things", q: "x", query_by: "name" }
+          ]
+        }
+      })
+    ),
+    told(
+      "beside",
+      program.request("GET", "/v1/collections/things/documents/search?q=*", { key: tenants.quick.search_key })
+    ),
     told("beside", program.request("GET", "/api/v1/health")),
     told("beside", program.request("GET", "/v1/keys", { key: tenants.quick.full_key }))
   ])

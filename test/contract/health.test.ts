@@ -4,7 +4,9 @@ import { version } from "../../src/config.ts"
 import { type Program, startProgram } from "../support/program.ts"
 
 let program: Program
-beforeAll(async () => { program = await startProgram() })
+beforeAll(async () => {
+  program = await startProgram()
+})
 afterAll(() => program.stop())
 
 describe("health", () => {
@@ -20,9 +22,24 @@ describe("health", () => {
   it("tells the parts to the operator alone", async () => {
     const { full_key } = await program.tenant("Curious")
     expect((await program.request("GET", "/console/v1/status")).status).toBe(401)
-    expect((await program.request("GET", "/console/v1/status", { key: full_key, headers: { authorization: `Bearer ${full_key}` } })).status).toBe(401)
-    const { body, status } = await program.request("GET", "/console/v1/status", { headers: { authorization: `Bearer ${program.operatorToken}` } })
+    expect(
+      (
+        await program.request("GET", "/console/v1/status", {
+          key: full_key,
+          headers: { authorization: `Bearer ${full_key}` }
+        })
+      ).status
+    ).toBe(401)
+    const { body, status } = await program.request("GET", "/console/v1/status", {
+      headers: { authorization: `Bearer ${program.operatorToken}` }
+    })
     expect([status, body.status]).toEqual([200, "ok"])
-    expect(body.parts.map(({ name, ok }: { name: string; ok: boolean }) => [name, ok])).toEqual([["engine", true], ["event_log", true], ["streams", true], ["postgres", true], ["organizations", true]])
+    expect(body.parts.map(({ name, ok }: { name: string; ok: boolean }) => [name, ok])).toEqual([
+      ["engine", true],
+      ["event_log", true],
+      ["streams", true],
+      ["postgres", true],
+      ["organizations", true]
+    ])
   })
 })

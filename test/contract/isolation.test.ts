@@ -11,29 +11,80 @@ let second: Tenant
 const secret = "zanzibar"
 
 const fill = async (tenant: Tenant, word: string) => {
-  const send = (method: string, path: string, body?: unknown) => program.request(method, path, { key: tenant.full_key, body })
-  await send("POST", "/v1/collections", { name: "makers", fields: [{ name: "code", type: "string" }, { name: "name", type: "string" }] })
-  await send("POST", "/v1/collections", { name: "goods", fields: [{ name: "title", type: "string", facet: true }, { name: "maker", type: "string", reference: "makers.code" }] })
+  const send = (method: string, path: string, body?: unknown) =>
+    program.request(method, path, { key: tenant.full_key, body })
+  await send("POST", "/v1/collections", {
+    name: "makers",
+    fields: [
+      { name: "code", type: "string" },
+      { name: "name", type: "string" }
+    ]
+  })
+  await send("POST", "/v1/collections", {
+    name: "goods",
+    fields: [
+      { name: "title", type: "string", facet: true },
+      { name: "maker", type: "string", reference: "makers.code" }
+    ]
+  })
   await send("POST", "/v1/collections/makers/documents", { id: `m-${word}`, code: word, name: `Maker ${word}` })
   await send("POST", "/v1/collections/goods/documents", { id: `g-${word}`, title: `Goods ${word}`, maker: word })
   await send("PUT", "/v1/aliases/shop", { collection_name: "goods" })
   await send("PUT", `/v1/presets/p-${word}`, { value: { q: word } })
   await send("PUT", `/v1/synonym_sets/s-${word}`, { items: [{ id: "one", synonyms: [word, "same"] }] })
-  await send("PUT", `/v1/curation_sets/c-${word}`, { items: [{ id: "one", rule: { query: word, match: "exact" }, includes: [{ id: `g-${word}`, position: 1 }] }] })
+  await send("PUT", `/v1/curation_sets/c-${word}`, {
+    items: [{ id: "one", rule: { query: word, match: "exact" }, includes: [{ id: `g-${word}`, position: 1 }] }]
+  })
   await send("PUT", `/v1/stopwords/w-${word}`, { stopwords: [word] })
-  await send("PUT", "/v1/collections/goods/search_rules", { banners: [{ id: `b-${word}`, content: { text: word } }], pins: [{ doc_id: `g-${word}`, position: 1 }], suggestions: [{ suggestions: [word] }] })
-  await program.request("POST", `/v1/stemming/dictionaries/import?id=d-${word}`, { key: tenant.full_key, body: `{"word":"${word}","root":"root"}` })
-  await program.request("POST", "/v1/events", { key: tenant.full_key, body: { events: [{ type: "search", q: word, collection: "goods", event_id: "e1", session_id: "s", results_found: 1 }] } })
-  await send("POST", "/v1/analytics/rules", { name: `r-${word}`, type: "log", collection: "goods", event_type: "click", params: {} })
-  const queryId = (await send("GET", "/v1/collections/goods/documents/search?q=goods&query_by=title")).body.query_id as string
+  await send("PUT", "/v1/collections/goods/search_rules", {
+    banners: [{ id: `b-${word}`, content: { text: word } }],
+    pins: [{ doc_id: `g-${word}`, position: 1 }],
+    suggestions: [{ suggestions: [word] }]
+  })
+  await program.request("POST", `/v1/stemming/dictionaries/import?id=d-${word}`, {
+    key: tenant.full_key,
+    body: `{"word":"${word}","root":"root"}`
+  })
+  await program.request("POST", "/v1/events", {
+    key: tenant.full_key,
+    body: {
+      events: [{ type: "search", q: word, collection: "goods", event_id: "e1", session_id: "s", results_found: 1 }]
+    }
+  })
+  await send("POST", "/v1/analytics/rules", {
+    name: `r-${word}`,
+    type: "log",
+    collection: "goods",
+    event_type: "click",
+    params: {}
+  })
+  const queryId = (await send("GET", "/v1/collections/goods/documents/search?q=goods&query_by=title")).body
+    .query_id as string
   const job = await send("POST", "/v1/collections/goods/reindex")
   const key = (await send("POST", "/v1/keys", { description: word, scope: "search" })).body.id as string
-  const webhookId = (await send("POST", "/v1/webhooks", { name: word, url: `http://127.0.0.1:9/${word}`, events: ["*"] })).body.id as string
+  const webhookId = (
+    await send("POST", "/v1/webhooks", { name: word, url: `http://127.0.0.1:9/${word}`, events: ["*"] })
+  ).body.id as string
   const deliveryId = (await send("POST", `/v1/webhooks/${webhookId}/test`)).body.id as string
   const password = `the password of ${tenant.organization_id}`
-  const memberId = (await program.request("POST", `/console/v1/organizations/${tenant.organization_id}/members`, { headers: operator(), body: { email: `${word}@shop.example`, role: "owner", name: word, password } })).body.id as string
-  const signedIn = await program.request("POST", "/console/v1/sessions", { body: { email: `${word}@shop.example`, password } })
-  return { jobId: job.body.id as string, keyId: key, webhookId, deliveryId, memberId, queryId, session: (signedIn.headers.get("set-cookie") ?? "").split(";")[0]! }
+  const memberId = (
+    await program.request("POST", `/console/v1/organizations/${tenant.organization_id}/members`, {
+      headers: operator(),
+      body: { email: `${word}@shop.example`, role: "owner", name: word, password }
+    })
+  ).body.id as string
+  const signedIn = await program.request("POST", "/console/v1/sessions", {
+    body: { email: `${word}@shop.example`, password }
+  })
+  return {
+    jobId: job.body.id as string,
+    keyId: key,
+    webhookId,
+    deliveryId,
+    memberId,
+    queryId,
+    session: (signedIn.headers.get("set-cookie") ?? "").split(";")[0]!
+  }
 }
 const operator = () => ({ authorization: `Bearer ${program.operatorToken}` })
 
@@ -51,11 +102,40 @@ afterAll(() => program.stop())
 
 /** Values for the parameters of a path: the first organization's. */
 const values: Record<string, string> = {
-  collectionName: "goods", documentId: `g-${secret}`, aliasName: "shop", presetId: `p-${secret}`, setId: `w-${secret}`, itemId: "one", dictionaryId: `d-${secret}`, file: "config.json", userId: "visitor"
+  collectionName: "goods",
+  documentId: `g-${secret}`,
+  aliasName: "shop",
+  presetId: `p-${secret}`,
+  setId: `w-${secret}`,
+  itemId: "one",
+  dictionaryId: `d-${secret}`,
+  file: "config.json",
+  userId: "visitor"
 }
-const pathOf = (path: string, operationId: string) => path.replace(/\{(\w+)\}/g, (_, name: string) => encodeURIComponent(
-  name === "setName" ? (operationId.includes("Synonym") ? `s-${secret}` : `c-${secret}`) : name === "jobId" ? ids.jobId : name === "keyId" ? ids.keyId : name === "webhookId" ? ids.webhookId : name === "deliveryId" ? ids.deliveryId : name === "organizationId" ? first.organization_id : name === "memberId" ? ids.memberId : name === "ruleName" ? `r-${secret}` : values[name] ?? secret
-))
+const pathOf = (path: string, operationId: string) =>
+  path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    encodeURIComponent(
+      name === "setName"
+        ? operationId.includes("Synonym")
+          ? `s-${secret}`
+          : `c-${secret}`
+        : name === "jobId"
+          ? ids.jobId
+          : name === "keyId"
+            ? ids.keyId
+            : name === "webhookId"
+              ? ids.webhookId
+              : name === "deliveryId"
+                ? ids.deliveryId
+                : name === "organizationId"
+                  ? first.organization_id
+                  : name === "memberId"
+                    ? ids.memberId
+                    : name === "ruleName"
+                      ? `r-${secret}`
+                      : (values[name] ?? secret)
+    )
+  )
 const bodies: Record<string, unknown> = {
   createCollection: { name: "goods", fields: [{ name: "title", type: "string" }] },
   updateCollection: { metadata: { touched: true } },
@@ -76,11 +156,28 @@ const bodies: Record<string, unknown> = {
   updateWebhook: { name: "mine", url: "https://mine.example/", events: ["*"] },
   recoverWebhook: { since: 0 },
   replayEvents: { from: "2026-01-01", to: "2026-01-31", target: "analytics" },
-  ingestEvents: { events: [{ type: "search", q: "mine", collection: "goods", event_id: "e3", session_id: "s" }, { type: "click", collection: "goods", document_id: `g-${secret}`, query_id: "", event_id: "e2", session_id: "s" }] },
-  createAnalyticsRule: { name: `r-${secret}`, type: "counter", collection: "goods", event_type: "click", params: { counter_field: "title", weight: 1 } },
+  ingestEvents: {
+    events: [
+      { type: "search", q: "mine", collection: "goods", event_id: "e3", session_id: "s" },
+      { type: "click", collection: "goods", document_id: `g-${secret}`, query_id: "", event_id: "e2", session_id: "s" }
+    ]
+  },
+  createAnalyticsRule: {
+    name: `r-${secret}`,
+    type: "counter",
+    collection: "goods",
+    event_type: "click",
+    params: { counter_field: "title", weight: 1 }
+  },
   upsertAnalyticsRule: { type: "log", collection: "goods", event_type: "click", params: {} },
   createBrowserKey: { collections: ["goods"] },
-  multiSearch: { searches: [{ collection: "goods", q: "*", query_by: "title", facet_by: "title", include_fields: "*,$makers(*)" }, { collection: "goods", q: secret, query_by: "title" }, { collection: "goods", q: "*", filter_by: `$makers(code:=${secret})` }] }
+  multiSearch: {
+    searches: [
+      { collection: "goods", q: "*", query_by: "title", facet_by: "title", include_fields: "*,$makers(*)" },
+      { collection: "goods", q: secret, query_by: "title" },
+      { collection: "goods", q: "*", filter_by: `$makers(code:=${secret})` }
+    ]
+  }
 }
 /** Of today, in which both have figures; what each sees of them is in `isolation-metrics.test.ts`. */
 const today = `?from=${new Date().toISOString().slice(0, 10)}&to=${new Date(Date.now() + 86_400_000).toISOString().slice(0, 10)}`
@@ -88,7 +185,11 @@ const queries: Record<string, string> = {
   searchCollection: `?q=*&query_by=title&facet_by=title&include_fields=${encodeURIComponent("*,$makers(*)")}`,
   updateDocuments: "?filter_by=id:*",
   deleteDocuments: "?filter_by=id:*",
-  getQueryMetrics: today, getZeroResultMetrics: today, getOverviewMetrics: today, getProductMetrics: today, getFilterMetrics: today,
+  getQueryMetrics: today,
+  getZeroResultMetrics: today,
+  getOverviewMetrics: today,
+  getProductMetrics: today,
+  getFilterMetrics: today,
   exportDocuments: "?filter_by=id:*",
   importStemmingDictionary: `?id=d-${secret}`
 }
@@ -96,8 +197,34 @@ const queries: Record<string, string> = {
 const everything = async (tenant: Tenant) => {
   const today = new Date().toISOString().slice(0, 10)
   const reads = [
-    "/v1/collections", "/v1/collections/goods", "/v1/collections/goods/documents/export", "/v1/collections/makers/documents/export", "/v1/collections/goods/search_rules", "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets",
-    "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/analytics/rules", "/v1/audit", "/v1/collections/goods/suggestions?q=go", "/v1/collections/goods/prompts", `/v1/analytics/events?name=r-${secret}&user_id=s&n=10`, `/v1/analytics/metrics/overview?from=${today}&to=${today}`, `/v1/analytics/metrics/products?from=${today}&to=${today}`, `/v1/analytics/metrics/filters?from=${today}&to=${today}`, "/v1/keys", "/v1/webhooks", `/v1/webhooks/${ids.webhookId}/deliveries`, "/v1/entitlement", "/v1/ingest/jobs", "/v1/jobs", "/v1/events/failed", `/v1/analytics/metrics/queries?from=${today}&to=${today}`, `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
+    "/v1/collections",
+    "/v1/collections/goods",
+    "/v1/collections/goods/documents/export",
+    "/v1/collections/makers/documents/export",
+    "/v1/collections/goods/search_rules",
+    "/v1/aliases",
+    "/v1/presets",
+    "/v1/synonym_sets",
+    "/v1/curation_sets",
+    "/v1/stopwords",
+    "/v1/stemming/dictionaries",
+    "/v1/analytics/rules",
+    "/v1/audit",
+    "/v1/collections/goods/suggestions?q=go",
+    "/v1/collections/goods/prompts",
+    `/v1/analytics/events?name=r-${secret}&user_id=s&n=10`,
+    `/v1/analytics/metrics/overview?from=${today}&to=${today}`,
+    `/v1/analytics/metrics/products?from=${today}&to=${today}`,
+    `/v1/analytics/metrics/filters?from=${today}&to=${today}`,
+    "/v1/keys",
+    "/v1/webhooks",
+    `/v1/webhooks/${ids.webhookId}/deliveries`,
+    "/v1/entitlement",
+    "/v1/ingest/jobs",
+    "/v1/jobs",
+    "/v1/events/failed",
+    `/v1/analytics/metrics/queries?from=${today}&to=${today}`,
+    `/v1/analytics/metrics/zero-results?from=${today}&to=${today}`,
     `/v1/collections/goods/documents/search?q=*&query_by=title&facet_by=title&enable_analytics=false&include_fields=${encodeURIComponent("*,$makers(*)")}`
   ]
   const answers = []
@@ -105,10 +232,21 @@ const everything = async (tenant: Tenant) => {
     const { body, text } = await program.request("GET", path, { key: tenant.full_key })
     // Reading counts by itself.
     if (path === "/v1/entitlement") delete body.quota.used
-    if (body?.query_id !== undefined) { delete body.query_id; delete body.search_time_ms }
+    if (body?.query_id !== undefined) {
+      delete body.query_id
+      delete body.search_time_ms
+    }
     answers.push([path, body === undefined ? text : JSON.stringify(body)])
   }
-  for (const path of ["", "/members", "/keys", "/webhooks", "/audit"]) answers.push([path, (await program.request("GET", `/console/v1/organizations/${tenant.organization_id}${path}`, { headers: operator() })).text])
+  for (const path of ["", "/members", "/keys", "/webhooks", "/audit"])
+    answers.push([
+      path,
+      (
+        await program.request("GET", `/console/v1/organizations/${tenant.organization_id}${path}`, {
+          headers: operator()
+        })
+      ).text
+    ])
   return answers
 }
 
@@ -116,26 +254,48 @@ describe("isolation", () => {
   it("shows nothing of one organization to the other, through any operation, and changes nothing of it", async () => {
     for (const [name, id] of [...Object.entries(ids), ...Object.entries(ownIds)]) expect(id, name).toBeTruthy()
     const before = await everything(first)
-    const { paths } = (await program.request("GET", "/v1/openapi.json")).body as { paths: Record<string, Record<string, { operationId: string; "x-scope": string }>> }
-    let walked = 0, crossed = 0
+    const { paths } = (await program.request("GET", "/v1/openapi.json")).body as {
+      paths: Record<string, Record<string, { operationId: string; "x-scope": string }>>
+    }
+    let walked = 0,
+      crossed = 0
     ;(bodies.ingestEvents as { events: Array<{ query_id?: string }> }).events[1]!.query_id = ids.queryId
     // Deleting operations come last, so that the others meet the second organization's own things.
-    const operations = Object.entries(paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, entry]) => ({ path, method: method.toUpperCase(), id: entry.operationId, scope: entry["x-scope"] })))
+    const operations = Object.entries(paths)
+      .flatMap(([path, methods]) =>
+        Object.entries(methods).map(([method, entry]) => ({
+          path,
+          method: method.toUpperCase(),
+          id: entry.operationId,
+          scope: entry["x-scope"]
+        }))
+      )
       .sort((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
     for (const { id, method, path, scope } of operations) {
       if (scope === "public") continue
       const address = pathOf(path, id) + (queries[id] ?? "")
       const body = bodies[id] ?? (method === "POST" || method === "PUT" || method === "PATCH" ? {} : undefined)
-      const payload = id === "importDocuments" ? `{"id":"new","title":"Mine","maker":"${secret}"}` : id === "importStemmingDictionary" ? `{"word":"a","root":"b"}` : body
+      const payload =
+        id === "importDocuments"
+          ? `{"id":"new","title":"Mine","maker":"${secret}"}`
+          : id === "importStemmingDictionary"
+            ? `{"word":"a","root":"b"}`
+            : body
       const answer = await program.request(method, address, { key: second.full_key, body: payload })
-      const shown = answer.text.toLowerCase().replaceAll(/(g|p|s|c|w|d|r)-zanzibar/g, "").replaceAll(/"(first_)?q":"zanzibar"|"field":"code","value":"zanzibar"/g, "").replace(/reference document having `code:= `?zanzibar`?`?/g, "")
+      const shown = answer.text
+        .toLowerCase()
+        .replaceAll(/(g|p|s|c|w|d|r)-zanzibar/g, "")
+        .replaceAll(/"(first_)?q":"zanzibar"|"field":"code","value":"zanzibar"/g, "")
+        .replace(/reference document having `code:= `?zanzibar`?`?/g, "")
       // An answer, and not a refusal of the parameters.
       if (/^get\w+Metrics$/.test(id)) expect(answer.status, address).toBe(200)
-      if (!["importDocuments", "importStemmingDictionary"].includes(id)) expect(shown, `${method} ${address}`).not.toContain(secret)
+      if (!["importDocuments", "importStemmingDictionary"].includes(id))
+        expect(shown, `${method} ${address}`).not.toContain(secret)
       // The console knows no keys: the other organization's ids lead nowhere without a session or the operator's token.
       if (scope === "console" || scope === "operator") {
         expect(answer.status, `${method} ${address}`).toBe(401)
-        // A member of the second organization: the first one's address is closed, and its ids lead nowhere under one's own.
+        // A member of the second organization: the first one's address is closed, and its ids lead nowhere under one's
+        // own.
         const session = { cookie: ownIds.session, origin: program.base, "sec-fetch-site": "same-origin" }
         if (!path.includes("{organizationId}")) continue
         const there = await program.request(method, address, { headers: session, body: payload })
@@ -143,7 +303,10 @@ describe("isolation", () => {
         expect(there.text.toLowerCase(), `${method} ${address}`).not.toContain(secret)
         crossed++
         if (!/\{(keyId|webhookId|memberId)\}/.test(path)) continue
-        const own = await program.request(method, address.replace(first.organization_id, second.organization_id), { headers: session, body: payload })
+        const own = await program.request(method, address.replace(first.organization_id, second.organization_id), {
+          headers: session,
+          body: payload
+        })
         expect(own.status, `${method} ${address} ${own.text}`).toBe(404)
         continue
       }
@@ -157,30 +320,82 @@ describe("isolation", () => {
       expect(answer.text, `${method} ${address}`).not.toContain(first.organization_id)
       walked++
       // One's own endpoint does not lead to another's deliveries.
-      if (path.includes("{deliveryId}") && method !== "DELETE") expect((await program.request(method, address.replace(ids.webhookId, ownIds.webhookId), { key: second.full_key, body: payload })).status, address).toBe(404)
+      if (path.includes("{deliveryId}") && method !== "DELETE")
+        expect(
+          (
+            await program.request(method, address.replace(ids.webhookId, ownIds.webhookId), {
+              key: second.full_key,
+              body: payload
+            })
+          ).status,
+          address
+        ).toBe(404)
     }
     expect(walked).toBeGreaterThan(80)
     expect(crossed).toBeGreaterThan(20)
     // Once the second one's own event is counted, so would be what the first one had got of it.
-    await expect.poll(async () => (await program.request("GET", `/v1/analytics/metrics/queries?from=${new Date().toISOString().slice(0, 10)}&to=${new Date().toISOString().slice(0, 10)}`, { key: second.full_key })).text, { timeout: 15_000 }).toContain("\"q\":\"mine\"")
+    await expect
+      .poll(
+        async () =>
+          (
+            await program.request(
+              "GET",
+              `/v1/analytics/metrics/queries?from=${new Date().toISOString().slice(0, 10)}&to=${new Date().toISOString().slice(0, 10)}`,
+              { key: second.full_key }
+            )
+          ).text,
+        { timeout: 15_000 }
+      )
+      .toContain('"q":"mine"')
     expect(await everything(first)).toEqual(before)
   })
   it("does not let a reference of one organization meet a document of the other", async () => {
     const third = await program.tenant("Third")
-    const send = (method: string, path: string, body?: unknown) => program.request(method, path, { key: third.full_key, body })
-    await send("POST", "/v1/collections", { name: "makers", fields: [{ name: "code", type: "string" }, { name: "name", type: "string" }] })
-    await send("POST", "/v1/collections", { name: "goods", fields: [{ name: "title", type: "string" }, { name: "maker", type: "string", reference: "makers.code" }] })
-    expect((await send("POST", "/v1/collections/goods/documents", { id: "x", title: "x", maker: secret })).status).toBe(400)
-    expect((await send("GET", `/v1/collections/goods/documents/search?q=*&filter_by=${encodeURIComponent("$makers(code:*)")}`)).body.found ?? 0).toBe(0)
+    const send = (method: string, path: string, body?: unknown) =>
+      program.request(method, path, { key: third.full_key, body })
+    await send("POST", "/v1/collections", {
+      name: "makers",
+      fields: [
+        { name: "code", type: "string" },
+        { name: "name", type: "string" }
+      ]
+    })
+    await send("POST", "/v1/collections", {
+      name: "goods",
+      fields: [
+        { name: "title", type: "string" },
+        { name: "maker", type: "string", reference: "makers.code" }
+      ]
+    })
+    expect((await send("POST", "/v1/collections/goods/documents", { id: "x", title: "x", maker: secret })).status).toBe(
+      400
+    )
+    expect(
+      (
+        await send(
+          "GET",
+          `/v1/collections/goods/documents/search?q=*&filter_by=${encodeURIComponent("$makers(code:*)")}`
+        )
+      ).body.found ?? 0
+    ).toBe(0)
   })
   it("counts the same event id of two organizations twice, and once in each", async () => {
     const today = new Date().toISOString().slice(0, 10)
     for (const tenant of [first, second]) {
-      const again = await program.request("POST", "/v1/events", { key: tenant.full_key, body: { events: [{ type: "search", q: "again", collection: "goods", event_id: "e1", session_id: "s" }] } })
+      const again = await program.request("POST", "/v1/events", {
+        key: tenant.full_key,
+        body: { events: [{ type: "search", q: "again", collection: "goods", event_id: "e1", session_id: "s" }] }
+      })
       expect(again.body).toEqual({ accepted: 0, deduplicated: 1, rejected: [] })
-      const rows = (await program.request("GET", `/v1/analytics/metrics/queries?from=${today}&to=${today}&collection=goods`, { key: tenant.full_key })).body.data as Array<{ q: string; searches: number }>
+      const rows = (
+        await program.request("GET", `/v1/analytics/metrics/queries?from=${today}&to=${today}&collection=goods`, {
+          key: tenant.full_key
+        })
+      ).body.data as Array<{ q: string; searches: number }>
       // The second organization itself searched for the word once; the first one's event is not added to that.
-      expect(rows.filter(({ q }) => q === (tenant === first ? "ordinary" : secret)).map(({ searches }) => searches)).toEqual(tenant === first ? [] : [1])
+      expect(
+        rows.filter(({ q }) => q === (tenant === first ? "ordinary" : secret)).map(({ searches }) => searches)
+      ).toEqual(tenant === first ? [] : [1])
     }
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI documents pass the recommended rules of Redocly's linter, warnings included, and say how every body travels:
- * JSON, JSON Lines, server-sent events, raw bytes.
+ * The OpenAPI documents pass the recommended rules of Redocly's linter, warnings included, and say how every body
+ * travels: JSON, JSON Lines, server-sent events, raw bytes.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs"
@@ -29,28 +29,65 @@ const watched = `import net from "node:net"; net.Socket.prototype.connect = () =
 const lint = (document: unknown): ReadonlyArray<string> => {
   const file = join(folder, "openapi.json")
   writeFileSync(file, JSON.stringify(document))
-  const { stderr, stdout } = spawnSync("node", ["--import", `data:text/javascript,${encodeURIComponent(watched)}`, join(root, "node_modules", "@redocly", "cli", "bin", "cli.js"), "lint", file, "--extends=recommended", "--format=json", "--max-problems=1000"], {
-    // In a folder without a configuration of ours, which would lower the bar. Nothing is reported and nothing looked up.
-    cwd: folder, encoding: "utf8", maxBuffer: 64_000_000, env: { ...process.env, CI: "true", REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }
-  })
+  const { stderr, stdout } = spawnSync(
+    "node",
+    [
+      "--import",
+      `data:text/javascript,${encodeURIComponent(watched)}`,
+      join(root, "node_modules", "@redocly", "cli", "bin", "cli.js"),
+      "lint",
+      file,
+      "--extends=recommended",
+      "--format=json",
+      "--max-problems=1000"
+    ],
+    {
+      // In a folder without a configuration of ours, which would lower the bar. Nothing is reported and nothing looked
+      // up.
+      cwd: folder,
+      encoding: "utf8",
+      maxBuffer: 64_000_000,
+      env: { ...process.env, CI: "true", REDOCLY_TELEMETRY: "off", REDOCLY_SUPPRESS_UPDATE_NOTICE: "true" }
+    }
+  )
   expect(stderr).not.toContain("CONNECTS")
-  const { problems } = JSON.parse(stdout.slice(stdout.indexOf("{"))) as { readonly problems: ReadonlyArray<{ readonly ruleId: string; readonly message: string; readonly location: ReadonlyArray<{ readonly pointer?: string }> }> }
+  const { problems } = JSON.parse(stdout.slice(stdout.indexOf("{"))) as {
+    readonly problems: ReadonlyArray<{
+      readonly ruleId: string
+      readonly message: string
+      readonly location: ReadonlyArray<{ readonly pointer?: string }>
+    }>
+  }
   return problems.map(({ location, message, ruleId }) => `${ruleId}: ${message} (${location[0]?.pointer})`)
 }
 
 describe("the documents", () => {
-  it.each(["/v1/openapi.json", "/api/v1/openapi.json"])("%s: no rule of the linter objects, and it would", async (path) => {
-    const { body } = await program.request("GET", path)
-    expect(lint(body)).toEqual([])
-    const { servers: _servers, ...without } = body
-    expect(lint({ ...without, tags: [] }).map((problem) => problem.split(":")[0])).toContain("no-empty-servers")
-    expect(body.info.version).toBe("1.0.0")
-    expect(body.info.license).toEqual({ name: JSON.parse(readFileSync(join(root, "package.json"), "utf8")).license, identifier: "Apache-2.0" })
-  }, 60_000)
+  it.each(["/v1/openapi.json", "/api/v1/openapi.json"])(
+    "%s: no rule of the linter objects, and it would",
+    async (path) => {
+      const { body } = await program.request("GET", path)
+      expect(lint(body)).toEqual([])
+      const { servers: _servers, ...without } = body
+      expect(lint({ ...without, tags: [] }).map((problem) => problem.split(":")[0])).toContain("no-empty-servers")
+      expect(body.info.version).toBe("1.0.0")
+      expect(body.info.license).toEqual({
+        name: JSON.parse(readFileSync(join(root, "package.json"), "utf8")).license,
+        identifier: "Apache-2.0"
+      })
+    },
+    60_000
+  )
 })
 
 it("an operation without a description, without an example, or with an example that lacks a name of its path does not compile", () => {
-  const at = { group: "documents", id: "one", method: "GET", plane: "control", scope: "search", summary: "Of the test" } as const
+  const at = {
+    group: "documents",
+    id: "one",
+    method: "GET",
+    plane: "control",
+    scope: "search",
+    summary: "Of the test"
+  } as const
   const described = { ...at, description: "Of the test." } as const
   // The type checker holds these: each expects an error of it, and a missing one is an error (`npm run check`).
   const refused = [
@@ -60,43 +97,149 @@ it("an operation without a description, without an example, or with an example t
     () => operation({ ...described, path: "/v1/t" }),
     // @ts-expect-error an example without the name in the path
     () => operation({ ...described, path: "/v1/t/:mediaId", example: {} }),
-    // @ts-expect-error a query that the operation does not have
-    () => operation({ ...described, path: "/v1/t", query: Schema.Struct({ limit: Schema.String }), example: { query: { limit: 5 } } })
+    () =>
+      operation({
+        ...described,
+        path: "/v1/t",
+        query: Schema.Struct({ limit: Schema.String }),
+        // @ts-expect-error a query that the operation does not have
+        example: { query: { limit: 5 } }
+      })
   ]
   expect(refused.length).toBe(4)
 })
 it("a group of operations that no room explains is refused when documents are made", () => {
-  const one = operation({ group: "nowhere", id: "one", method: "GET", plane: "control", scope: "search", summary: "Of the test", path: "/v1/t", description: "Of the test.", example: {} })
-  expect(() => openApiOf([one], { title: "Test", version: "1.0.0", description: "Of the test.", facts: new Map(), groups: new Map(), roles: new Map() })).toThrow("No room explains its group of operations nowhere.")
+  const one = operation({
+    group: "nowhere",
+    id: "one",
+    method: "GET",
+    plane: "control",
+    scope: "search",
+    summary: "Of the test",
+    path: "/v1/t",
+    description: "Of the test.",
+    example: {}
+  })
+  expect(() =>
+    openApiOf([one], {
+      title: "Test",
+      version: "1.0.0",
+      description: "Of the test.",
+      facts: new Map(),
+      groups: new Map(),
+      roles: new Map()
+    })
+  ).toThrow("No room explains its group of operations nowhere.")
 })
 
 describe("bodies", () => {
-  const at = { group: "documents", plane: "control", scope: "search", summary: "Of the test", description: "Of the test." } as const
+  const at = {
+    group: "documents",
+    plane: "control",
+    scope: "search",
+    summary: "Of the test",
+    description: "Of the test."
+  } as const
   const Answer = Schema.Struct({ text: Schema.String }).annotate({ identifier: "ChatAnswer" })
-  const documented = openApiOf([
-    operation({ ...at, id: "chat", method: "POST", path: "/v1/t/chat", payload: Schema.Struct({ stream: Schema.optionalKey(Schema.Boolean) }).annotate({ identifier: "Chat" }), success: Answer, successMedia: ["application/json", "text/event-stream"], isAi: true, example: { body: { stream: true } } }),
-    operation({ ...at, id: "follow", method: "GET", path: "/v1/t/:threadId/stream", successType: "event_stream", example: { params: { threadId: "t1" } } }),
-    operation({ ...at, id: "upload", method: "PUT", path: "/v1/t/:mediaId/content", payload: Schema.Uint8Array, payloadType: "bytes", payloadMedia: ["image/png", "application/octet-stream"], status: 201, errors: [411, 413], example: { params: { mediaId: "m1" }, body: "bytes" } }),
-    operation({ ...at, id: "download", method: "GET", path: "/v1/t/:mediaId/content", successType: "bytes", example: { params: { mediaId: "m1" } } }),
-    operation({ ...at, id: "lines", method: "POST", path: "/v1/t/lines", payload: Schema.String, payloadType: "jsonl", successType: "jsonl", example: { body: "{}\n" } })
-  ], { title: "Test", version: "1.0.0", description: "Of the test.", facts: new Map(), groups: new Map([["documents", "Of the test."]]), roles: new Map() }) as { readonly paths: Record<string, Record<string, any>> }
-  const contentOf = (path: string, method: string, status: number) => documented.paths[path]![method].responses[status].content
+  const documented = openApiOf(
+    [
+      operation({
+        ...at,
+        id: "chat",
+        method: "POST",
+        path: "/v1/t/chat",
+        payload: Schema.Struct({ stream: Schema.optionalKey(Schema.Boolean) }).annotate({ identifier: "Chat" }),
+        success: Answer,
+        successMedia: ["application/json", "text/event-stream"],
+        isAi: true,
+        example: { body: { stream: true } }
+      }),
+      operation({
+        ...at,
+        id: "follow",
+        method: "GET",
+        path: "/v1/t/:threadId/stream",
+        successType: "event_stream",
+        example: { params: { threadId: "t1" } }
+      }),
+      operation({
+        ...at,
+        id: "upload",
+        method: "PUT",
+        path: "/v1/t/:mediaId/content",
+        payload: Schema.Uint8Array,
+        payloadType: "bytes",
+        payloadMedia: ["image/png", "application/octet-stream"],
+        status: 201,
+        errors: [411, 413],
+        example: { params: { mediaId: "m1" }, body: "bytes" }
+      }),
+      operation({
+        ...at,
+        id: "download",
+        method: "GET",
+        path: "/v1/t/:mediaId/content",
+        successType: "bytes",
+        example: { params: { mediaId: "m1" } }
+      }),
+      operation({
+        ...at,
+        id: "lines",
+        method: "POST",
+        path: "/v1/t/lines",
+        payload: Schema.String,
+        payloadType: "jsonl",
+        successType: "jsonl",
+        example: { body: "{}\n" }
+      })
+    ],
+    {
+      title: "Test",
+      version: "1.0.0",
+      description: "Of the test.",
+      facts: new Map(),
+      groups: new Map([["documents", "Of the test."]]),
+      roles: new Map()
+    }
+  ) as { readonly paths: Record<string, Record<string, any>> }
+  const contentOf = (path: string, method: string, status: number) =>
+    documented.paths[path]![method].responses[status].content
   it("that stream, and raw ones, stand in the document by their media types", () => {
-    expect(contentOf("/v1/t/chat", "post", 200)).toEqual({ "application/json": { schema: { $ref: "#/components/schemas/ChatAnswer" } }, "text/event-stream": { schema: { type: "string", description: expect.stringContaining("events") } } })
+    expect(contentOf("/v1/t/chat", "post", 200)).toEqual({
+      "application/json": { schema: { $ref: "#/components/schemas/ChatAnswer" } },
+      "text/event-stream": { schema: { type: "string", description: expect.stringContaining("events") } }
+    })
     expect(Object.keys(contentOf("/v1/t/{threadId}/stream", "get", 200))).toEqual(["text/event-stream"])
-    expect(documented.paths["/v1/t/{mediaId}/content"]!.put.requestBody.content).toEqual({ "image/png": { schema: { type: "string", format: "binary" }, example: "bytes" }, "application/octet-stream": { schema: { type: "string", format: "binary" }, example: "bytes" } })
-    expect(Object.keys(documented.paths["/v1/t/{mediaId}/content"]!.put.responses)).toEqual(expect.arrayContaining(["201", "411", "413"]))
-    expect(contentOf("/v1/t/{mediaId}/content", "get", 200)).toEqual({ "application/octet-stream": { schema: { type: "string", format: "binary" } } })
-    expect(Object.keys(documented.paths["/v1/t/lines"]!.post.requestBody.content)).toEqual(["text/plain", "application/x-ndjson"])
+    expect(documented.paths["/v1/t/{mediaId}/content"]!.put.requestBody.content).toEqual({
+      "image/png": { schema: { type: "string", format: "binary" }, example: "bytes" },
+      "application/octet-stream": { schema: { type: "string", format: "binary" }, example: "bytes" }
+    })
+    expect(Object.keys(documented.paths["/v1/t/{mediaId}/content"]!.put.responses)).toEqual(
+      expect.arrayContaining(["201", "411", "413"])
+    )
+    expect(contentOf("/v1/t/{mediaId}/content", "get", 200)).toEqual({
+      "application/octet-stream": { schema: { type: "string", format: "binary" } }
+    })
+    expect(Object.keys(documented.paths["/v1/t/lines"]!.post.requestBody.content)).toEqual([
+      "text/plain",
+      "application/x-ndjson"
+    ])
     expect(Object.keys(contentOf("/v1/t/lines", "post", 200))).toEqual(["application/x-ndjson"])
     expect(lint(documented)).toEqual([])
   })
   it("of the rooms too", async () => {
-    const { body: { paths } } = await program.request("GET", "/v1/openapi.json")
-    expect(Object.keys(paths["/v1/events"].post.requestBody.content)).toEqual(["application/json", "application/x-ndjson"])
+    const {
+      body: { paths }
+    } = await program.request("GET", "/v1/openapi.json")
+    expect(Object.keys(paths["/v1/events"].post.requestBody.content)).toEqual([
+      "application/json",
+      "application/x-ndjson"
+    ])
     const lines = paths["/v1/collections/{collectionName}/documents/import"].post
     expect(Object.keys(lines.requestBody.content)).toEqual(["text/plain", "application/x-ndjson"])
     expect(lines.requestBody.content["text/plain"].example).toContain("\n{")
-    expect(Object.keys(paths["/v1/collections/{collectionName}/documents/export"].get.responses[200].content)).toEqual(["text/plain"])
+    expect(Object.keys(paths["/v1/collections/{collectionName}/documents/export"].get.responses[200].content)).toEqual([
+      "text/plain"
+    ])
   })
 })

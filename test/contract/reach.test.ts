@@ -1,7 +1,7 @@
 /**
- * A key with a list of collections, in an organization that has others: every operation is tried with everything that names
- * the others, in the path, in the query, in the body. Nothing of them is shown or changed, what is answered about them is
- * what is answered about collections that do not exist, and what the key does reach works.
+ * A key with a list of collections, in an organization that has others: every operation is tried with everything that
+ * names the others, in the path, in the query, in the body. Nothing of them is shown or changed, what is answered about
+ * them is what is answered about collections that do not exist, and what the key does reach works.
  */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { reaches } from "../../src/access/reach.ts"
@@ -16,207 +16,542 @@ let connector: string
 /** Stands in every value of what is closed. */
 const secret = "zanzibar"
 /** Stands in every name of what is closed; `nonesuch` in those of what does not exist. */
-const closed = "pears", absent = "nonesuch"
-interface Ids { readonly jobId: string; readonly keyId: string; readonly webhookId: string; readonly deliveryId: string }
+const closed = "pears",
+  absent = "nonesuch"
+interface Ids {
+  readonly jobId: string
+  readonly keyId: string
+  readonly webhookId: string
+  readonly deliveryId: string
+}
 let ids: Ids
-const nobodys: Ids = { jobId: "job_01ARZ3NDEKTSV4RRFFQ69G5FAV", keyId: "key_01ARZ3NDEKTSV4RRFFQ69G5FAV", webhookId: "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV", deliveryId: "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV" }
+const nobodys: Ids = {
+  jobId: "job_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  keyId: "key_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  webhookId: "whk_01ARZ3NDEKTSV4RRFFQ69G5FAV",
+  deliveryId: "dlv_01ARZ3NDEKTSV4RRFFQ69G5FAV"
+}
 const day = new Date().toISOString().slice(0, 10)
 
-interface Operation { readonly id: string; readonly method: string; readonly path: string; readonly scope: string }
+interface Operation {
+  readonly id: string
+  readonly method: string
+  readonly path: string
+  readonly scope: string
+}
 let operations: ReadonlyArray<Operation>
 
 const send = (key: string, method: string, path: string, body?: unknown): Promise<Answer> =>
-  program.request(method, path, path.startsWith("/api/v1") ? { headers: { authorization: `Bearer ${key}` }, body } : { key, body })
+  program.request(
+    method,
+    path,
+    path.startsWith("/api/v1") ? { headers: { authorization: `Bearer ${key}` }, body } : { key, body }
+  )
 const made = async (...request: Parameters<typeof send>) => {
   const answer = await send(...request)
   if (answer.status >= 300) throw new Error(`${request[1]} ${request[2]}: ${answer.status} ${answer.text}`)
   return answer
 }
 
-const fields = [{ name: "title", type: "string", facet: true }, { name: "n", type: "int32", optional: true }]
+const fields = [
+  { name: "title", type: "string", facet: true },
+  { name: "n", type: "int32", optional: true }
+]
 beforeAll(async () => {
   program = await startProgram()
   tenant = await program.tenant("Fruit")
   const own = (method: string, path: string, body?: unknown) => made(tenant.full_key, method, path, body)
-  await own("POST", "/v1/collections", { name: "apples", fields: [...fields, { name: "code", type: "string", optional: true }] })
+  await own("POST", "/v1/collections", {
+    name: "apples",
+    fields: [...fields, { name: "code", type: "string", optional: true }]
+  })
   // Refers to apples and would go with them; refers to nothing that the key reaches otherwise.
-  await own("POST", "/v1/collections", { name: closed, fields: [{ name: "title", type: "string", facet: true }, { name: "apple", type: "string", reference: "apples.id", optional: true, async_reference: true, cascade_delete: false }], metadata: { secret } })
-  await own("POST", "/v1/collections", { name: "apples_log", fields: [{ name: "q", type: "string" }, { name: "count", type: "int32" }] })
-  for (const id of ["1", "2", "3"]) await own("POST", "/v1/collections/apples/documents", { id, title: `apple ${id}`, code: id })
+  await own("POST", "/v1/collections", {
+    name: closed,
+    fields: [
+      { name: "title", type: "string", facet: true },
+      {
+        name: "apple",
+        type: "string",
+        reference: "apples.id",
+        optional: true,
+        async_reference: true,
+        cascade_delete: false
+      }
+    ],
+    metadata: { secret }
+  })
+  await own("POST", "/v1/collections", {
+    name: "apples_log",
+    fields: [
+      { name: "q", type: "string" },
+      { name: "count", type: "int32" }
+    ]
+  })
+  for (const id of ["1", "2", "3"])
+    await own("POST", "/v1/collections/apples/documents", { id, title: `apple ${id}`, code: id })
   await own("POST", `/v1/collections/${closed}/documents`, { id: secret, title: `pear ${secret}`, apple: "1" })
   await own("PUT", `/v1/aliases/${closed}_live`, { collection_name: closed })
   await own("PUT", "/v1/aliases/apples_live", { collection_name: "apples" })
   await own("PUT", `/v1/presets/${closed}`, { value: { q: secret } })
   await own("PUT", `/v1/synonym_sets/${closed}`, { items: [{ id: "one", synonyms: [secret, "same"] }] })
-  await own("PUT", `/v1/curation_sets/${closed}`, { items: [{ id: "one", rule: { query: "apple", match: "contains" }, includes: [{ id: secret, position: 1 }], metadata: { secret } }] })
+  await own("PUT", `/v1/curation_sets/${closed}`, {
+    items: [
+      {
+        id: "one",
+        rule: { query: "apple", match: "contains" },
+        includes: [{ id: secret, position: 1 }],
+        metadata: { secret }
+      }
+    ]
+  })
   await own("PUT", `/v1/stopwords/${closed}`, { stopwords: [secret] })
   await own("POST", `/v1/stemming/dictionaries/import?id=${closed}`, `{"word":"${secret}","root":"root"}`)
   await own("PUT", `/v1/collections/${closed}/search_rules`, { banners: [{ id: "b", content: { text: secret } }] })
-  await own("POST", "/v1/analytics/rules", { name: closed, type: "log", collection: closed, event_type: "click", params: {} })
-  await own("POST", "/v1/events", { events: [{ type: "search", q: secret, collection: closed, event_id: "e1", session_id: "s" }, { type: secret, collection: closed }, { type: secret }] })
+  await own("POST", "/v1/analytics/rules", {
+    name: closed,
+    type: "log",
+    collection: closed,
+    event_type: "click",
+    params: {}
+  })
+  await own("POST", "/v1/events", {
+    events: [
+      { type: "search", q: secret, collection: closed, event_id: "e1", session_id: "s" },
+      { type: secret, collection: closed },
+      { type: secret }
+    ]
+  })
   const jobId = (await own("POST", `/v1/collections/${closed}/reindex`)).body.id as string
-  const keyId = (await own("POST", "/v1/keys", { description: secret, scope: "search", collections: [closed] })).body.id as string
-  const webhookId = (await own("POST", "/v1/webhooks", { name: secret, url: `http://127.0.0.1:9/${secret}`, events: ["*"] })).body.id as string
+  const keyId = (await own("POST", "/v1/keys", { description: secret, scope: "search", collections: [closed] })).body
+    .id as string
+  const webhookId = (
+    await own("POST", "/v1/webhooks", { name: secret, url: `http://127.0.0.1:9/${secret}`, events: ["*"] })
+  ).body.id as string
   const deliveryId = (await own("POST", `/v1/webhooks/${webhookId}/test`)).body.id as string
   ids = { jobId, keyId, webhookId, deliveryId }
   const collections = ["apples", "apples_.*"]
   full = (await own("POST", "/v1/keys", { description: "narrow", scope: "full", collections })).body.value
-  search = (await own("POST", "/v1/keys", { description: "narrow", scope: "search", gateway: true, collections })).body.value
-  connector = (await own("POST", "/v1/keys", { description: "narrow", scope: "connector_write", collections })).body.value
-  const documents = await Promise.all(["/v1/openapi.json", "/api/v1/openapi.json"].map(async (path) => (await program.request("GET", path)).body))
-  operations = documents.flatMap(({ paths }) => Object.entries<Record<string, Record<string, string>>>(paths)).flatMap(([path, methods]) => Object.entries(methods).map(([method, entry]) => ({ id: entry.operationId!, method: method.toUpperCase(), path, scope: entry["x-scope"]! })))
+  search = (await own("POST", "/v1/keys", { description: "narrow", scope: "search", gateway: true, collections })).body
+    .value
+  connector = (await own("POST", "/v1/keys", { description: "narrow", scope: "connector_write", collections })).body
+    .value
+  const documents = await Promise.all(
+    ["/v1/openapi.json", "/api/v1/openapi.json"].map(async (path) => (await program.request("GET", path)).body)
+  )
+  operations = documents
+    .flatMap(({ paths }) => Object.entries<Record<string, Record<string, string>>>(paths))
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, entry]) => ({
+        id: entry.operationId!,
+        method: method.toUpperCase(),
+        path,
+        scope: entry["x-scope"]!
+      }))
+    )
     .filter(({ scope }) => !["public", "operator", "console"].includes(scope))
     .sort((a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"))
 }, 60_000)
 afterAll(() => program.stop())
 
 const q = encodeURIComponent
-interface Attempt { readonly collection?: string; readonly query?: string; readonly body?: unknown; readonly names?: Readonly<Record<string, string>> }
+interface Attempt {
+  readonly collection?: string
+  readonly query?: string
+  readonly body?: unknown
+  readonly names?: Readonly<Record<string, string>>
+}
 const ndjson = (...lines: ReadonlyArray<unknown>) => lines.map((line) => JSON.stringify(line)).join("\n")
-/** Beside the operation with the other's names in its path: what names `x`, in the query or the body, of an operation on what the key reaches. */
+/**
+ * Beside the operation with the other's names in its path: what names `x`, in the query or the body, of an operation on
+ * what the key reaches.
+ */
 const attemptsOf = (id: string, x: string): ReadonlyArray<Attempt> => {
   const inApples = (attempt: Attempt): Attempt => ({ collection: "apples", ...attempt })
-  const joins = [`filter_by=${q(`$${x}(id:*)`)}`, `filter_by=${q(`title:x || !$ ${x} (title:a)`)}`, `filter_by=${q(`$${x}_live(id:*)`)}`, `include_fields=${q(`$${x}(*)`)}`, `exclude_fields=${q(`$${x}`)}`, `include_fields=${q(`*, $${x}(title, strategy: merge)`)}`]
+  const joins = [
+    `filter_by=${q(`$${x}(id:*)`)}`,
+    `filter_by=${q(`title:x || !$ ${x} (title:a)`)}`,
+    `filter_by=${q(`$${x}_live(id:*)`)}`,
+    `include_fields=${q(`$${x}(*)`)}`,
+    `exclude_fields=${q(`$${x}`)}`,
+    `include_fields=${q(`*, $${x}(title, strategy: merge)`)}`
+  ]
   const schema = (more: object) => ({ name: "apples_new", fields: [{ name: "title", type: "string" }], ...more })
-  const rule = (collection: string, params: object) => ({ name: "mine", type: "popular_queries", collection, event_type: "search", params })
+  const rule = (collection: string, params: object) => ({
+    name: "mine",
+    type: "popular_queries",
+    collection,
+    event_type: "search",
+    params
+  })
   const table: Readonly<Record<string, ReadonlyArray<Attempt>>> = {
-    createCollection: [{ body: schema({ name: x }) }, { body: schema({}), query: `?src_name=${x}&copy_documents=true` }, { body: { name: "apples_new" }, query: `?src_name=${x}` }, { body: schema({ fields: [{ name: "p", type: "string", reference: `${x}.title` }] }) }, { body: schema({ synonym_sets: [x] }) }, { body: schema({ curation_sets: [x] }) }],
-    updateCollection: [inApples({ body: { fields: [{ name: "p", type: "string", reference: `${x}.title`, optional: true }] } }), inApples({ body: { synonym_sets: [x] } }), inApples({ body: { curation_sets: [x] } })],
+    createCollection: [
+      { body: schema({ name: x }) },
+      { body: schema({}), query: `?src_name=${x}&copy_documents=true` },
+      { body: { name: "apples_new" }, query: `?src_name=${x}` },
+      { body: schema({ fields: [{ name: "p", type: "string", reference: `${x}.title` }] }) },
+      { body: schema({ synonym_sets: [x] }) },
+      { body: schema({ curation_sets: [x] }) }
+    ],
+    updateCollection: [
+      inApples({ body: { fields: [{ name: "p", type: "string", reference: `${x}.title`, optional: true }] } }),
+      inApples({ body: { synonym_sets: [x] } }),
+      inApples({ body: { curation_sets: [x] } })
+    ],
     exportDocuments: joins.map((join) => inApples({ query: `?${join}` })),
     getDocument: joins.slice(3).map((join) => inApples({ query: `?${join}`, names: { documentId: "1" } })),
     updateDocuments: joins.slice(0, 3).map((join) => inApples({ query: `?${join}`, body: { title: "changed" } })),
     deleteDocuments: joins.slice(0, 3).map((join) => inApples({ query: `?${join}` })),
-    searchCollection: [...joins, `sort_by=${q(`$${x}(title:asc)`)}`, `facet_by=${q(`$${x}(title)`)}`, `sort_by=${q(`_eval($${x}(id:*)):desc`)}`].map((join) => inApples({ query: `?q=*&${join}` })),
+    searchCollection: [
+      ...joins,
+      `sort_by=${q(`$${x}(title:asc)`)}`,
+      `facet_by=${q(`$${x}(title)`)}`,
+      `sort_by=${q(`_eval($${x}(id:*)):desc`)}`
+    ].map((join) => inApples({ query: `?q=*&${join}` })),
     multiSearch: [
-      ...[false, true].flatMap((union): ReadonlyArray<Attempt> => [{ body: { union, searches: [{ collection: "apples", q: "*" }, { collection: x, q: "*" }] } }, { body: { union, searches: [{ collection: "apples", q: "*", filter_by: `$${x}(id:*)` }] } }, { body: { union, searches: [{ collection: "apples", q: "*", include_fields: `$${x}(*)` }] } }, { body: { union, searches: [{ collection: `${x}_live`, q: "*" }] } }]),
-      { query: `?filter_by=${q(`$${x}(id:*)`)}`, body: { searches: [{ collection: "apples", q: "*" }] } }, { query: `?collection=${x}`, body: { searches: [{ q: "*" }] } }
+      ...[false, true].flatMap((union): ReadonlyArray<Attempt> => [
+        {
+          body: {
+            union,
+            searches: [
+              { collection: "apples", q: "*" },
+              { collection: x, q: "*" }
+            ]
+          }
+        },
+        { body: { union, searches: [{ collection: "apples", q: "*", filter_by: `$${x}(id:*)` }] } },
+        { body: { union, searches: [{ collection: "apples", q: "*", include_fields: `$${x}(*)` }] } },
+        { body: { union, searches: [{ collection: `${x}_live`, q: "*" }] } }
+      ]),
+      { query: `?filter_by=${q(`$${x}(id:*)`)}`, body: { searches: [{ collection: "apples", q: "*" }] } },
+      { query: `?collection=${x}`, body: { searches: [{ q: "*" }] } }
     ],
-    upsertSearchRule: [inApples({ body: { exclusion_filter_by: `$${x}(id:*)` } }), inApples({ body: { boosts: [{ filter_by: `$${x}(title:a)`, weight: 1, name: "b" }] } }), inApples({ body: { sponsored: [{ query: "a", match: "any", filter_by: `$${x}_live(id:*)`, label: "l", campaign_id: "c", position: 1 }] } })],
-    previewSearchRule: [inApples({ body: { search: { q: "*" }, rules: { exclusion_filter_by: `$${x}(id:*)` } } }), inApples({ body: { search: { q: "*", filter_by: `$${x}(id:*)` } } }), inApples({ body: { search: { q: "*", include_fields: `$${x}(*)` } } })],
-    upsertAlias: [{ body: { collection_name: "apples" } }, { names: { aliasName: "apples_mine" }, body: { collection_name: x } }],
-    ingestEvents: [{ body: { events: [{ type: "search", q: "x", collection: x, session_id: "s" }] } }, { body: { events: [{ type: "click", collection: x, document_id: "1", session_id: "s" }] } }],
+    upsertSearchRule: [
+      inApples({ body: { exclusion_filter_by: `$${x}(id:*)` } }),
+      inApples({ body: { boosts: [{ filter_by: `$${x}(title:a)`, weight: 1, name: "b" }] } }),
+      inApples({
+        body: {
+          sponsored: [
+            { query: "a", match: "any", filter_by: `$${x}_live(id:*)`, label: "l", campaign_id: "c", position: 1 }
+          ]
+        }
+      })
+    ],
+    previewSearchRule: [
+      inApples({ body: { search: { q: "*" }, rules: { exclusion_filter_by: `$${x}(id:*)` } } }),
+      inApples({ body: { search: { q: "*", filter_by: `$${x}(id:*)` } } }),
+      inApples({ body: { search: { q: "*", include_fields: `$${x}(*)` } } })
+    ],
+    upsertAlias: [
+      { body: { collection_name: "apples" } },
+      { names: { aliasName: "apples_mine" }, body: { collection_name: x } }
+    ],
+    ingestEvents: [
+      { body: { events: [{ type: "search", q: "x", collection: x, session_id: "s" }] } },
+      { body: { events: [{ type: "click", collection: x, document_id: "1", session_id: "s" }] } }
+    ],
     listFailedEvents: [{}, { query: `?collection=${x}` }],
     retryFailedEvents: [{ body: {} }, { body: { collection: x, set: { type: "search" } } }],
-    createAnalyticsRule: [{ body: rule(x, { destination_collection: "apples_log", limit: 5 }) }, { body: rule("apples", { destination_collection: x, limit: 5 }) }, { body: [rule("apples", { destination_collection: x, limit: 5 })] }],
-    upsertAnalyticsRule: [{ names: { ruleName: "mine" }, body: rule("apples", { destination_collection: x, limit: 5 }) }, { names: { ruleName: "mine" }, body: rule(x, { destination_collection: "apples_log", limit: 5 }) }],
+    createAnalyticsRule: [
+      { body: rule(x, { destination_collection: "apples_log", limit: 5 }) },
+      { body: rule("apples", { destination_collection: x, limit: 5 }) },
+      { body: [rule("apples", { destination_collection: x, limit: 5 })] }
+    ],
+    upsertAnalyticsRule: [
+      { names: { ruleName: "mine" }, body: rule("apples", { destination_collection: x, limit: 5 }) },
+      { names: { ruleName: "mine" }, body: rule(x, { destination_collection: "apples_log", limit: 5 }) }
+    ],
     getAnalyticsEvents: [{ query: `?name=${x}&user_id=s` }],
-    ...Object.fromEntries(["Query", "ZeroResult", "Overview", "Product", "Filter"].map((name) => [`get${name}Metrics`, [{ query: `?from=${day}&to=${day}` }, { query: `?from=${day}&to=${day}&collection=${x}` }]])),
-    createKey: [{ body: { description: "wide", scope: "search", collections: [x] } }, { body: { description: "wide", scope: "full", collections: ["*"] } }, { body: { description: "wide", scope: "search", collections: [".*"] } }, { body: { description: "wide", scope: "search", collections: ["apples", `${x}.*`] } }],
+    ...Object.fromEntries(
+      ["Query", "ZeroResult", "Overview", "Product", "Filter"].map((name) => [
+        `get${name}Metrics`,
+        [{ query: `?from=${day}&to=${day}` }, { query: `?from=${day}&to=${day}&collection=${x}` }]
+      ])
+    ),
+    createKey: [
+      { body: { description: "wide", scope: "search", collections: [x] } },
+      { body: { description: "wide", scope: "full", collections: ["*"] } },
+      { body: { description: "wide", scope: "search", collections: [".*"] } },
+      { body: { description: "wide", scope: "search", collections: ["apples", `${x}.*`] } }
+    ],
     createBrowserKey: [{ body: { collections: [x] } }, { body: { collections: ["*"] } }],
     importStemmingDictionary: [{ query: `?id=${x}`, body: `{"word":"a","root":"b"}` }],
-    gatewayMultiSearch: [{ body: { searches: [{ index: "apples", q: "*" }, { index: x, q: "*" }] } }, { body: { searches: [{ index: "apples", q: "*", filter_by: `$${x}(id:*)` }] } }],
-    gatewayFederatedSearch: [{ body: { searches: [{ index: "apples", q: "*" }, { index: x, q: "*" }] } }, { body: { searches: [{ index: "apples", q: "*", include_fields: `$${x}(*)` }] } }],
+    gatewayMultiSearch: [
+      {
+        body: {
+          searches: [
+            { index: "apples", q: "*" },
+            { index: x, q: "*" }
+          ]
+        }
+      },
+      { body: { searches: [{ index: "apples", q: "*", filter_by: `$${x}(id:*)` }] } }
+    ],
+    gatewayFederatedSearch: [
+      {
+        body: {
+          searches: [
+            { index: "apples", q: "*" },
+            { index: x, q: "*" }
+          ]
+        }
+      },
+      { body: { searches: [{ index: "apples", q: "*", include_fields: `$${x}(*)` }] } }
+    ],
     gatewaySearch: [inApples({ body: { q: "*", filter_by: `$${x}(id:*)` } })],
     createScopedToken: [{ body: { index: x, scopedFilter: "title:=a", expiresInSeconds: 60 } }]
   }
-  return [...table[id] ?? [], {}]
+  return [...(table[id] ?? []), {}]
 }
 /** What an operation takes where it names nothing itself. */
 const plainBodies: Readonly<Record<string, unknown>> = {
-  createCollection: { name: "apples_made", fields }, updateCollection: { metadata: { a: 1 } }, indexDocument: { id: "4", title: "apple 4" }, importDocuments: ndjson({ id: "5", title: "apple 5" }), updateDocument: { title: "apple" }, updateDocuments: { n: 1 },
-  multiSearch: { searches: [{ collection: "apples", q: "*" }] }, upsertAlias: { collection_name: "apples" }, upsertPreset: { value: { q: "x" } }, upsertSynonymSet: { items: [] }, upsertSynonymItem: { synonyms: ["a", "b"] },
-  upsertCurationSet: { items: [] }, upsertCurationItem: { rule: { query: "x", match: "exact" }, excludes: [{ id: "x" }] }, upsertStopwords: { stopwords: ["x"] }, importStemmingDictionary: ndjson({ word: "a", root: "b" }), upsertSearchRule: { exclusion_filter_by: "title:x" }, previewSearchRule: { search: { q: "*" } },
-  createKey: { description: "own", scope: "search" }, createBrowserKey: {}, createWebhook: { name: "x", url: "https://x.example/", events: ["*"] }, updateWebhook: { name: "x", url: "https://x.example/", events: ["*"] }, recoverWebhook: { since: 0 }, replayEvents: { from: day, to: day, target: "analytics" },
-  ingestEvents: { events: [{ type: "search", q: "mine", collection: "apples", session_id: "s" }] }, retryFailedEvents: { collection: "apples" }, createAnalyticsRule: { name: "logs", type: "log", collection: "apples", event_type: "click", params: {} }, upsertAnalyticsRule: { type: "log", collection: "apples", event_type: "click", params: {} },
-  gatewaySearch: { q: "*" }, gatewayGeoSearch: { field: "place", lat: 1, lng: 1, radius_km: 1 }, gatewayMultiSearch: { searches: [{ index: "apples", q: "*" }] }, gatewayFederatedSearch: { searches: [{ index: "apples", q: "*" }] }, gatewayPutDocuments: { documents: [{ id: "6", title: "apple 6" }] }, gatewayDeleteDocuments: { ids: ["6"] },
+  createCollection: { name: "apples_made", fields },
+  updateCollection: { metadata: { a: 1 } },
+  indexDocument: { id: "4", title: "apple 4" },
+  importDocuments: ndjson({ id: "5", title: "apple 5" }),
+  updateDocument: { title: "apple" },
+  updateDocuments: { n: 1 },
+  multiSearch: { searches: [{ collection: "apples", q: "*" }] },
+  upsertAlias: { collection_name: "apples" },
+  upsertPreset: { value: { q: "x" } },
+  upsertSynonymSet: { items: [] },
+  upsertSynonymItem: { synonyms: ["a", "b"] },
+  upsertCurationSet: { items: [] },
+  upsertCurationItem: { rule: { query: "x", match: "exact" }, excludes: [{ id: "x" }] },
+  upsertStopwords: { stopwords: ["x"] },
+  importStemmingDictionary: ndjson({ word: "a", root: "b" }),
+  upsertSearchRule: { exclusion_filter_by: "title:x" },
+  previewSearchRule: { search: { q: "*" } },
+  createKey: { description: "own", scope: "search" },
+  createBrowserKey: {},
+  createWebhook: { name: "x", url: "https://x.example/", events: ["*"] },
+  updateWebhook: { name: "x", url: "https://x.example/", events: ["*"] },
+  recoverWebhook: { since: 0 },
+  replayEvents: { from: day, to: day, target: "analytics" },
+  ingestEvents: { events: [{ type: "search", q: "mine", collection: "apples", session_id: "s" }] },
+  retryFailedEvents: { collection: "apples" },
+  createAnalyticsRule: { name: "logs", type: "log", collection: "apples", event_type: "click", params: {} },
+  upsertAnalyticsRule: { type: "log", collection: "apples", event_type: "click", params: {} },
+  gatewaySearch: { q: "*" },
+  gatewayGeoSearch: { field: "place", lat: 1, lng: 1, radius_km: 1 },
+  gatewayMultiSearch: { searches: [{ index: "apples", q: "*" }] },
+  gatewayFederatedSearch: { searches: [{ index: "apples", q: "*" }] },
+  gatewayPutDocuments: { documents: [{ id: "6", title: "apple 6" }] },
+  gatewayDeleteDocuments: { ids: ["6"] },
   createScopedToken: { index: "apples", scopedFilter: "title:=a", expiresInSeconds: 60 }
 }
 const plainQueries: Readonly<Record<string, string>> = {
-  searchCollection: "?q=*", updateDocuments: "?filter_by=title:apple", deleteDocuments: "?filter_by=id:9", getAnalyticsEvents: "?name=logs&user_id=s", listFailedEvents: "?collection=apples", importStemmingDictionary: "?id=x",
-  ...Object.fromEntries(["Query", "ZeroResult", "Overview", "Product", "Filter"].map((name) => [`get${name}Metrics`, `?from=${day}&to=${day}&collection=apples`]))
+  searchCollection: "?q=*",
+  updateDocuments: "?filter_by=title:apple",
+  deleteDocuments: "?filter_by=id:9",
+  getAnalyticsEvents: "?name=logs&user_id=s",
+  listFailedEvents: "?collection=apples",
+  importStemmingDictionary: "?id=x",
+  ...Object.fromEntries(
+    ["Query", "ZeroResult", "Overview", "Product", "Filter"].map((name) => [
+      `get${name}Metrics`,
+      `?from=${day}&to=${day}&collection=apples`
+    ])
+  )
 }
-const keysOf = ({ id, scope }: Operation): ReadonlyArray<string> => id === "createScopedToken" ? [search] : scope === "search" ? [full, search] : scope === "connector_write" ? [full, connector] : [full]
+const keysOf = ({ id, scope }: Operation): ReadonlyArray<string> =>
+  id === "createScopedToken"
+    ? [search]
+    : scope === "search"
+      ? [full, search]
+      : scope === "connector_write"
+        ? [full, connector]
+        : [full]
 
-const asked = ({ id, method, path }: Operation, key: string, { body, collection, names, query }: Attempt, others: Readonly<Record<string, string>>): Promise<Answer> => {
-  const address = path.replace(/\{(\w+)\}/g, (_, name: string) => q(names?.[name] ?? (name === "collectionName" ? collection : undefined) ?? others[name] ?? "x"))
+const asked = (
+  { id, method, path }: Operation,
+  key: string,
+  { body, collection, names, query }: Attempt,
+  others: Readonly<Record<string, string>>
+): Promise<Answer> => {
+  const address = path.replace(/\{(\w+)\}/g, (_, name: string) =>
+    q(names?.[name] ?? (name === "collectionName" ? collection : undefined) ?? others[name] ?? "x")
+  )
   const payload = body ?? plainBodies[id] ?? (["POST", "PUT", "PATCH"].includes(method) ? {} : undefined)
   return send(key, method, address + (query ?? plainQueries[id] ?? ""), method === "GET" ? undefined : payload)
 }
-const namesOf = (x: string, own: Ids): Readonly<Record<string, string>> => ({ collectionName: x, documentId: x === closed ? secret : "ghost", aliasName: `${x}_live`, presetId: x, setName: x, setId: x, itemId: "one", dictionaryId: x, ruleName: x, userId: secret, ...own })
+const namesOf = (x: string, own: Ids): Readonly<Record<string, string>> => ({
+  collectionName: x,
+  documentId: x === closed ? secret : "ghost",
+  aliasName: `${x}_live`,
+  presetId: x,
+  setName: x,
+  setId: x,
+  itemId: "one",
+  dictionaryId: x,
+  ruleName: x,
+  userId: secret,
+  ...own
+})
 
 const everything = async () => {
   const answers = []
   for (const path of [
-    "/v1/collections", `/v1/collections/${closed}/documents/export`, "/v1/collections/apples/documents/export", `/v1/collections/${closed}/search_rules`, "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets", "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/analytics/rules",
-    `/v1/keys/${ids.keyId}`, "/v1/webhooks", "/v1/jobs", `/v1/analytics/metrics/overview?from=${day}&to=${day}&collection=${closed}`, `/v1/events/failed?collection=${closed}`, "/v1/events/failed?collection=apples"
-  ]) answers.push([path, (await send(tenant.full_key, "GET", path)).text])
+    "/v1/collections",
+    `/v1/collections/${closed}/documents/export`,
+    "/v1/collections/apples/documents/export",
+    `/v1/collections/${closed}/search_rules`,
+    "/v1/aliases",
+    "/v1/presets",
+    "/v1/synonym_sets",
+    "/v1/curation_sets",
+    "/v1/stopwords",
+    "/v1/stemming/dictionaries",
+    "/v1/analytics/rules",
+    `/v1/keys/${ids.keyId}`,
+    "/v1/webhooks",
+    "/v1/jobs",
+    `/v1/analytics/metrics/overview?from=${day}&to=${day}&collection=${closed}`,
+    `/v1/events/failed?collection=${closed}`,
+    "/v1/events/failed?collection=apples"
+  ])
+    answers.push([path, (await send(tenant.full_key, "GET", path)).text])
   return answers
 }
 /** Without what differs between two answers of the same kind. */
 const alike = ({ status, text }: Answer, ...names: ReadonlyArray<string>): string =>
-  `${status} ${names.reduce((rest, name) => rest.replaceAll(name, "…"), text).replace(/"(search_time_ms|query_id|expiresAt|expires_at|key|token|received_at|id)":("[^"]*"|[\d.]+)/g, "\"$1\":…")}`
+  `${status} ${names.reduce((rest, name) => rest.replaceAll(name, "…"), text).replace(/"(search_time_ms|query_id|expiresAt|expires_at|key|token|received_at|id)":("[^"]*"|[\d.]+)/g, '"$1":…')}`
 
 describe("a key with a list of collections", () => {
   it("has a line in the table for every operation, and no line is left over", () => {
-    expect(Object.keys(reaches).filter((id) => !operations.some((operation) => operation.id === id) )).toEqual([])
+    expect(Object.keys(reaches).filter((id) => !operations.some((operation) => operation.id === id))).toEqual([])
     expect(operations.filter(({ id }) => reaches[id] === undefined)).toEqual([])
     expect(operations.length).toBeGreaterThan(90)
   })
   it("learns nothing of the others and changes nothing of them, whatever it asks", async () => {
-    await expect.poll(async () => (await send(tenant.full_key, "GET", `/v1/jobs/${ids.jobId}`)).body.status, { timeout: 15_000 }).toBe("ready")
-    await expect.poll(async () => (await send(tenant.full_key, "GET", `/v1/analytics/metrics/queries?from=${day}&to=${day}`)).text, { timeout: 15_000 }).toContain(secret)
+    await expect
+      .poll(async () => (await send(tenant.full_key, "GET", `/v1/jobs/${ids.jobId}`)).body.status, { timeout: 15_000 })
+      .toBe("ready")
+    await expect
+      .poll(
+        async () => (await send(tenant.full_key, "GET", `/v1/analytics/metrics/queries?from=${day}&to=${day}`)).text,
+        { timeout: 15_000 }
+      )
+      .toContain(secret)
     const before = await everything()
     let tried = 0
     for (const operation of operations) {
-      const there = attemptsOf(operation.id, closed), nowhere = attemptsOf(operation.id, absent)
-      for (const [i, attempt] of there.entries()) for (const key of keysOf(operation)) {
-        // What names nothing of its own, and has nothing to name in its path, is asked about what the key reaches.
-        const isPlain = Object.keys(attempt).length === 0 && !operation.path.includes("{")
-        const answer = await asked(operation, key, attempt, namesOf(closed, ids))
-        const place = `${operation.id} ${JSON.stringify(attempt)} ${answer.status} ${answer.text.slice(0, 300)}`
-        expect(answer.status, place).toBeLessThan(500)
-        if (operation.id !== "eraseSubject") expect(answer.text, place).not.toContain(secret)
-        if (isPlain) {
-          expect(answer.text, place).not.toContain(closed)
-          continue
+      const there = attemptsOf(operation.id, closed),
+        nowhere = attemptsOf(operation.id, absent)
+      for (const [i, attempt] of there.entries())
+        for (const key of keysOf(operation)) {
+          // What names nothing of its own, and has nothing to name in its path, is asked about what the key reaches.
+          const isPlain = Object.keys(attempt).length === 0 && !operation.path.includes("{")
+          const answer = await asked(operation, key, attempt, namesOf(closed, ids))
+          const place = `${operation.id} ${JSON.stringify(attempt)} ${answer.status} ${answer.text.slice(0, 300)}`
+          expect(answer.status, place).toBeLessThan(500)
+          if (operation.id !== "eraseSubject") expect(answer.text, place).not.toContain(secret)
+          if (isPlain) {
+            expect(answer.text, place).not.toContain(closed)
+            continue
+          }
+          // Names of rules are one space of the organization: that one is taken has to be said.
+          if (operation.id === "upsertAnalyticsRule" && Object.keys(attempt).length === 0) {
+            expect([answer.status, answer.body.data.issues], place).toEqual([
+              400,
+              [{ path: "name", message: "Rule already exists" }]
+            ])
+            continue
+          }
+          expect(alike(answer, closed, secret, ...Object.values(ids)), place).toBe(
+            alike(
+              await asked(operation, key, nowhere[i]!, namesOf(absent, nobodys)),
+              absent,
+              "ghost",
+              ...Object.values(nobodys)
+            )
+          )
+          const isEvents = operation.id === "ingestEvents"
+          if (isEvents) expect(answer.body.accepted, place).toBe(0)
+          else if (Object.keys(attempt).length > 0 || reaches[operation.id] !== "none")
+            expect([400, 403, 404], place).toContain(answer.status)
+          if (attempt.collection === "apples" || operation.path.includes("{collectionName}"))
+            expect(answer.status, place).toBe(403)
+          tried++
         }
-        // Names of rules are one space of the organization: that one is taken has to be said.
-        if (operation.id === "upsertAnalyticsRule" && Object.keys(attempt).length === 0) {
-          expect([answer.status, answer.body.data.issues], place).toEqual([400, [{ path: "name", message: "Rule already exists" }]])
-          continue
-        }
-        expect(alike(answer, closed, secret, ...Object.values(ids)), place).toBe(alike(await asked(operation, key, nowhere[i]!, namesOf(absent, nobodys)), absent, "ghost", ...Object.values(nobodys)))
-        const isEvents = operation.id === "ingestEvents"
-        if (isEvents) expect(answer.body.accepted, place).toBe(0)
-        else if (Object.keys(attempt).length > 0 || reaches[operation.id] !== "none") expect([400, 403, 404], place).toContain(answer.status)
-        if (attempt.collection === "apples" || operation.path.includes("{collectionName}")) expect(answer.status, place).toBe(403)
-        tried++
-      }
     }
     expect(tried).toBeGreaterThan(150)
-    // What the key refused to itself is kept among the failures, where the owner looks for it; its own jobs, rules and collections are not the others'.
+    // What the key refused to itself is kept among the failures, where the owner looks for it; its own jobs, rules and
+    // collections are not the others'.
     const after = await everything()
     for (const [i, [path, text]] of before.entries()) {
       if (["/v1/collections", "/v1/keys", "/v1/aliases", "/v1/analytics/rules", "/v1/jobs"].includes(path!)) continue
-      if (path!.startsWith("/v1/events/failed")) for (const { id } of JSON.parse(text!).data as ReadonlyArray<{ id: string }>) expect(after[i]![1]).toContain(id)
+      if (path!.startsWith("/v1/events/failed"))
+        for (const { id } of JSON.parse(text!).data as ReadonlyArray<{ id: string }>) expect(after[i]![1]).toContain(id)
       else expect(after[i]).toEqual([path, text])
     }
-    const rows = async (path: string, list: string) => (await send(tenant.full_key, "GET", path)).body[list] as ReadonlyArray<object>
-    expect((await rows("/v1/aliases", "aliases")).filter((alias) => JSON.stringify(alias).includes(closed)).length).toBe(1)
-    expect((await rows("/v1/keys", "keys")).filter(({ collections }: { collections?: ReadonlyArray<string> }) => collections?.some((name) => name.includes(closed))).length).toBe(1)
+    const rows = async (path: string, list: string) =>
+      (await send(tenant.full_key, "GET", path)).body[list] as ReadonlyArray<object>
+    expect(
+      (await rows("/v1/aliases", "aliases")).filter((alias) => JSON.stringify(alias).includes(closed)).length
+    ).toBe(1)
+    expect(
+      (await rows("/v1/keys", "keys")).filter(({ collections }: { collections?: ReadonlyArray<string> }) =>
+        collections?.some((name) => name.includes(closed))
+      ).length
+    ).toBe(1)
   }, 120_000)
   it("does with its own collections what it likes", async () => {
-    const does = async (operation: Operation, key: string, attempt: Attempt, others: Readonly<Record<string, string>>) => {
+    const does = async (
+      operation: Operation,
+      key: string,
+      attempt: Attempt,
+      others: Readonly<Record<string, string>>
+    ) => {
       const answer = await asked(operation, key, attempt, others)
       return `${operation.id} ${answer.status} ${answer.status < 300 ? "" : answer.text}`.trim()
     }
     const jobId = (await made(full, "POST", "/v1/collections/apples/reindex")).body.id as string
     const keyId = (await made(full, "POST", "/v1/keys", { description: "own", scope: "search" })).body.id as string
-    await made(tenant.full_key, "PATCH", "/v1/collections/apples", { fields: [{ name: "place", type: "geopoint", optional: true }] })
-    const others = { collectionName: "apples", documentId: "2", aliasName: "apples_own", ruleName: "own_rule", jobId, keyId }
+    await made(tenant.full_key, "PATCH", "/v1/collections/apples", {
+      fields: [{ name: "place", type: "geopoint", optional: true }]
+    })
+    const others = {
+      collectionName: "apples",
+      documentId: "2",
+      aliasName: "apples_own",
+      ruleName: "own_rule",
+      jobId,
+      keyId
+    }
     const differing: Array<string> = []
     // Search rules that are to be read, and a document that is to be deleted, are there by then.
-    const order = ["createCollection", "indexDocument", "upsertSearchRule", "upsertAlias", "upsertAnalyticsRule", "createAnalyticsRule", "gatewayPutDocuments"]
-    const rank = ({ id, method }: Operation) => order.includes(id) ? 0 : id === "deleteCollection" ? 3 : method === "DELETE" ? 2 : 1
+    const order = [
+      "createCollection",
+      "indexDocument",
+      "upsertSearchRule",
+      "upsertAlias",
+      "upsertAnalyticsRule",
+      "createAnalyticsRule",
+      "gatewayPutDocuments"
+    ]
+    const rank = ({ id, method }: Operation) =>
+      order.includes(id) ? 0 : id === "deleteCollection" ? 3 : method === "DELETE" ? 2 : 1
     for (const operation of [...operations].sort((a, b) => rank(a) - rank(b))) {
       const reach = reaches[operation.id]!
-      for (const key of operation.id === "createScopedToken" ? [search] : operation.scope === "connector_write" ? [connector] : [full]) {
+      for (const key of operation.id === "createScopedToken"
+        ? [search]
+        : operation.scope === "connector_write"
+          ? [connector]
+          : [full]) {
         // The walk above made what the key may make, under the names that stand there.
-        const fresh: Attempt = operation.id === "createCollection" ? { body: { name: "apples_again", fields } } : operation.id === "createAnalyticsRule" ? { body: { name: "again", type: "log", collection: "apples", event_type: "click", params: {} } } : {}
+        const fresh: Attempt =
+          operation.id === "createCollection"
+            ? { body: { name: "apples_again", fields } }
+            : operation.id === "createAnalyticsRule"
+              ? { body: { name: "again", type: "log", collection: "apples", event_type: "click", params: {} } }
+              : {}
         const outcome = await does(operation, key, fresh, others)
         const isAllowed = reach !== "organization"
         // The job is over by then, or it is cancelled; a reindex may still be going on.
-        const fits = isAllowed ? / 2\d\d$/.test(outcome) || (operation.id === "reindexCollection" && outcome.includes(" 409 ")) : outcome.includes(" 403 ")
+        const fits = isAllowed
+          ? / 2\d\d$/.test(outcome) || (operation.id === "reindexCollection" && outcome.includes(" 409 "))
+          : outcome.includes(" 403 ")
         if (!fits) differing.push(outcome)
       }
     }
@@ -224,26 +559,56 @@ describe("a key with a list of collections", () => {
   }, 60_000)
   it("does not reach through references: neither asks the other collection by writing, nor deletes from it", async () => {
     const own = (method: string, path: string, body?: unknown) => made(tenant.full_key, method, path, body)
-    const key = (await own("POST", "/v1/keys", { description: "k", scope: "full", collections: ["cores", "cores_.*"] })).body.value as string
-    const both = (await own("POST", "/v1/keys", { description: "k", scope: "full", collections: ["cores", "peels", "seeds"] })).body.value as string
-    const carrier = (await own("POST", "/v1/keys", { description: "k", scope: "connector_write", collections: ["cores"] })).body.value as string
+    const key = (await own("POST", "/v1/keys", { description: "k", scope: "full", collections: ["cores", "cores_.*"] }))
+      .body.value as string
+    const both = (
+      await own("POST", "/v1/keys", { description: "k", scope: "full", collections: ["cores", "peels", "seeds"] })
+    ).body.value as string
+    const carrier = (
+      await own("POST", "/v1/keys", { description: "k", scope: "connector_write", collections: ["cores"] })
+    ).body.value as string
     await own("POST", "/v1/collections", { name: "peels", fields: [{ name: "code", type: "string" }] })
-    await own("POST", "/v1/collections", { name: "cores", fields: [{ name: "title", type: "string" }, { name: "peel", type: "string", reference: "peels.code", optional: true }] })
-    await own("POST", "/v1/collections", { name: "seeds", fields: [{ name: "core", type: "string", reference: "cores.id" }] })
+    await own("POST", "/v1/collections", {
+      name: "cores",
+      fields: [
+        { name: "title", type: "string" },
+        { name: "peel", type: "string", reference: "peels.code", optional: true }
+      ]
+    })
+    await own("POST", "/v1/collections", {
+      name: "seeds",
+      fields: [{ name: "core", type: "string", reference: "cores.id" }]
+    })
     await own("POST", "/v1/collections/peels/documents", { id: "1", code: secret })
     await own("POST", "/v1/collections/cores/documents", { id: "1", title: "core", peel: secret })
     await own("POST", "/v1/collections/seeds/documents", { id: "1", core: "1" })
     const refused: ReadonlyArray<readonly [key: string, method: string, path: string, body?: unknown]> = [
-      ...[secret, "guess"].flatMap((peel) => [
-        [key, "POST", "/v1/collections/cores/documents", { id: "2", title: "x", peel }], [key, "POST", "/v1/collections/cores/documents/import", ndjson({ id: "2", title: "x", peel })], [key, "PATCH", "/v1/collections/cores/documents/1", { peel }],
-        [key, "PATCH", "/v1/collections/cores/documents?filter_by=id:1", { peel }], [carrier, "POST", "/api/v1/indexes/cores/documents", { documents: [{ id: "2", title: "x", peel }] }]
-      ] as const),
-      [key, "POST", "/v1/collections?src_name=cores&copy_documents=true", { name: "cores_2" }], [key, "POST", "/v1/collections/cores/reindex"],
-      [key, "DELETE", "/v1/collections/cores/documents/1"], [key, "DELETE", "/v1/collections/cores/documents?filter_by=id:1"], [key, "DELETE", "/v1/collections/cores/documents?truncate=true"], [carrier, "DELETE", "/api/v1/indexes/cores/documents", { ids: ["1"] }]
+      ...[secret, "guess"].flatMap(
+        (peel) =>
+          [
+            [key, "POST", "/v1/collections/cores/documents", { id: "2", title: "x", peel }],
+            [key, "POST", "/v1/collections/cores/documents/import", ndjson({ id: "2", title: "x", peel })],
+            [key, "PATCH", "/v1/collections/cores/documents/1", { peel }],
+            [key, "PATCH", "/v1/collections/cores/documents?filter_by=id:1", { peel }],
+            [carrier, "POST", "/api/v1/indexes/cores/documents", { documents: [{ id: "2", title: "x", peel }] }]
+          ] as const
+      ),
+      [key, "POST", "/v1/collections?src_name=cores&copy_documents=true", { name: "cores_2" }],
+      [key, "POST", "/v1/collections/cores/reindex"],
+      [key, "DELETE", "/v1/collections/cores/documents/1"],
+      [key, "DELETE", "/v1/collections/cores/documents?filter_by=id:1"],
+      [key, "DELETE", "/v1/collections/cores/documents?truncate=true"],
+      [carrier, "DELETE", "/api/v1/indexes/cores/documents", { ids: ["1"] }]
     ]
     for (const [by, method, path, body] of refused) {
       const answer = await send(by, method, path, body)
-      expect([method, path, answer.status, answer.text.includes(secret), /peels|seeds/.test(answer.text)]).toEqual([method, path, 403, false, false])
+      expect([method, path, answer.status, answer.text.includes(secret), /peels|seeds/.test(answer.text)]).toEqual([
+        method,
+        path,
+        403,
+        false,
+        false
+      ])
     }
     expect((await send(tenant.full_key, "GET", "/v1/collections/seeds/documents/1")).status).toBe(200)
     expect((await send(both, "PATCH", "/v1/collections/cores/documents/1", { peel: secret })).status).toBe(200)
@@ -255,23 +620,60 @@ describe("a key with a list of collections", () => {
     await own("POST", "/v1/collections", { name: "figs", fields: [{ name: "title", type: "string" }] })
     await own("PUT", "/v1/aliases/apples_by_hand", { collection_name: "figs" })
     expect((await send(full, "GET", "/v1/collections/apples_by_hand")).body.name).toBe("figs")
-    expect((await send(full, "GET", "/v1/collections")).body.map(({ name }: { name: string }) => name)).toContain("figs")
-    for (const [method, body] of [["GET"], ["PUT", { collection_name: "apples_log" }], ["DELETE"]] as const) expect((await send(full, method, "/v1/aliases/apples_by_hand", body)).status, method).toBe(403)
+    expect((await send(full, "GET", "/v1/collections")).body.map(({ name }: { name: string }) => name)).toContain(
+      "figs"
+    )
+    for (const [method, body] of [["GET"], ["PUT", { collection_name: "apples_log" }], ["DELETE"]] as const)
+      expect((await send(full, method, "/v1/aliases/apples_by_hand", body)).status, method).toBe(403)
     expect((await send(full, "GET", "/v1/aliases")).text).not.toContain("figs")
     expect((await send(tenant.full_key, "GET", "/v1/aliases/apples_by_hand")).body.collection_name).toBe("figs")
   })
   it("is not refused for what the tenant's own curations join", async () => {
     const own = (method: string, path: string, body?: unknown) => made(tenant.full_key, method, path, body)
     await own("POST", "/v1/collections", { name: "limes", fields: [{ name: "code", type: "string" }] })
-    await own("PUT", "/v1/curation_sets/joining", { items: [{ id: "one", rule: { query: "lemon", match: "contains" }, filter_by: "$limes(code:=a)" }] })
-    await own("POST", "/v1/collections", { name: "lemons", curation_sets: ["joining"], fields: [{ name: "title", type: "string" }, { name: "lime", type: "string", reference: "limes.code", optional: true, async_reference: true }] })
+    await own("PUT", "/v1/curation_sets/joining", {
+      items: [{ id: "one", rule: { query: "lemon", match: "contains" }, filter_by: "$limes(code:=a)" }]
+    })
+    await own("POST", "/v1/collections", {
+      name: "lemons",
+      curation_sets: ["joining"],
+      fields: [
+        { name: "title", type: "string" },
+        { name: "lime", type: "string", reference: "limes.code", optional: true, async_reference: true }
+      ]
+    })
     await own("POST", "/v1/collections/lemons/documents", { id: "1", title: "lemon", lime: "a" })
-    const key = (await own("POST", "/v1/keys", { description: "k", scope: "search", collections: ["lemons"] })).body.value as string
+    const key = (await own("POST", "/v1/keys", { description: "k", scope: "search", collections: ["lemons"] })).body
+      .value as string
     const found = await send(key, "GET", "/v1/collections/lemons/documents/search?q=lemon&query_by=title")
     expect([found.status, found.body.found]).toEqual([200, 1])
-    expect((await send(key, "GET", `/v1/collections/lemons/documents/search?q=lemon&query_by=title&filter_by=${q("$limes(code:=a)")}`)).status).toBe(403)
-    expect((await send(key, "GET", `/v1/collections/lemons/documents/search?q=lemon&query_by=title&filter_by=${q("$nonesuch(code:=a)")}`)).status).toBe(403)
+    expect(
+      (
+        await send(
+          key,
+          "GET",
+          `/v1/collections/lemons/documents/search?q=lemon&query_by=title&filter_by=${q("$limes(code:=a)")}`
+        )
+      ).status
+    ).toBe(403)
+    expect(
+      (
+        await send(
+          key,
+          "GET",
+          `/v1/collections/lemons/documents/search?q=lemon&query_by=title&filter_by=${q("$nonesuch(code:=a)")}`
+        )
+      ).status
+    ).toBe(403)
     // A key that reaches everything learns that there is none.
-    expect((await send(tenant.search_key, "GET", `/v1/collections/lemons/documents/search?q=lemon&query_by=title&filter_by=${q("$nonesuch(code:=a)")}`)).status).toBe(400)
+    expect(
+      (
+        await send(
+          tenant.search_key,
+          "GET",
+          `/v1/collections/lemons/documents/search?q=lemon&query_by=title&filter_by=${q("$nonesuch(code:=a)")}`
+        )
+      ).status
+    ).toBe(400)
   })
 })

@@ -12,11 +12,23 @@ beforeAll(async () => {
 })
 afterAll(() => program.stop())
 
-interface Job { readonly id: string; readonly type: string; readonly status: string; readonly progress: number; readonly config: Record<string, unknown>; readonly result?: Record<string, any>; readonly error?: string; readonly created_at: number; readonly finished_at?: number }
+interface Job {
+  readonly id: string
+  readonly type: string
+  readonly status: string
+  readonly progress: number
+  readonly config: Record<string, unknown>
+  readonly result?: Record<string, any>
+  readonly error?: string
+  readonly created_at: number
+  readonly finished_at?: number
+}
 const day = (at: number) => new Date(at).toISOString().slice(0, 10)
 const [yesterday, today] = [day(Date.now() - 86_400_000), day(Date.now() + 86_400_000)]
-const send = (method: string, path: string, body?: unknown, key = tenant.full_key) => program.request(method, path, { key, body })
-const replay = (over: Record<string, unknown> = {}, key = tenant.full_key) => send("POST", "/v1/events/replays", { from: yesterday, to: today, target: "analytics", ...over }, key)
+const send = (method: string, path: string, body?: unknown, key = tenant.full_key) =>
+  program.request(method, path, { key, body })
+const replay = (over: Record<string, unknown> = {}, key = tenant.full_key) =>
+  send("POST", "/v1/events/replays", { from: yesterday, to: today, target: "analytics", ...over }, key)
 const ended = async (id: string, key = tenant.full_key): Promise<Job> => {
   for (let waited = 0; waited < 20_000; waited += 25) {
     const { body } = await send("GET", `/v1/jobs/${id}`, undefined, key)
@@ -25,33 +37,64 @@ const ended = async (id: string, key = tenant.full_key): Promise<Job> => {
   }
   throw new Error(`job ${id} does not end`)
 }
-const overview = async (key = tenant.full_key) => (await send("GET", `/v1/analytics/metrics/overview?from=${yesterday}&to=${today}`, undefined, key)).body
+const overview = async (key = tenant.full_key) =>
+  (await send("GET", `/v1/analytics/metrics/overview?from=${yesterday}&to=${today}`, undefined, key)).body
 const counted = async (events: number, key = tenant.full_key) => {
-  for (let waited = 0; waited < 10_000 && (await overview(key)).events !== events; waited += 20) await new Promise((settle) => setTimeout(settle, 20))
+  for (let waited = 0; waited < 10_000 && (await overview(key)).events !== events; waited += 20)
+    await new Promise((settle) => setTimeout(settle, 20))
   expect((await overview(key)).events).toBe(events)
 }
 
 describe("replays", () => {
   it("rebuild the figures as they were, say so in a job, and tell webhooks of all events", async () => {
-    const events = Array.from({ length: 40 }, (_, i) => ({ type: i % 2 === 0 ? "search" : "click", q: `word ${i % 5}`, collection: "shop", session_id: `s${i % 7}`, document_id: "d", results_found: 1 }))
+    const events = Array.from({ length: 40 }, (_, i) => ({
+      type: i % 2 === 0 ? "search" : "click",
+      q: `word ${i % 5}`,
+      collection: "shop",
+      session_id: `s${i % 7}`,
+      document_id: "d",
+      results_found: 1
+    }))
     for (const key of [tenant.search_key, other.search_key]) await send("POST", "/v1/events", { events }, key)
     await counted(40)
     await counted(40, other.full_key)
     const before = await overview()
-    const { id: webhookId } = (await send("POST", "/v1/webhooks", { name: "all", url: "http://127.0.0.1:9/", events: ["*"] })).body
+    const { id: webhookId } = (
+      await send("POST", "/v1/webhooks", { name: "all", url: "http://127.0.0.1:9/", events: ["*"] })
+    ).body
     const started = await replay()
     expect(started.status).toBe(202)
-    expect(started.body).toMatchObject({ type: "event_replay", status: "queued", progress: 0, config: { target: "analytics" } })
+    expect(started.body).toMatchObject({
+      type: "event_replay",
+      status: "queued",
+      progress: 0,
+      config: { target: "analytics" }
+    })
     expect(started.body.id).toMatch(/^job_[0-9A-Z]{26}$/)
     const job = await ended(started.body.id)
     expect(job).toMatchObject({ status: "ready", progress: 1, result: { target: "analytics", events: 40 } })
-    expect(job.result!.tables.find(({ name }: { readonly name: string }) => name === "analytics_event_rollup").rows).toBeGreaterThan(0)
+    expect(
+      job.result!.tables.find(({ name }: { readonly name: string }) => name === "analytics_event_rollup").rows
+    ).toBeGreaterThan(0)
     expect(await overview()).toEqual(before)
-    const delivered = async () => ((await send("GET", `/v1/webhooks/${webhookId}/deliveries`)).body.data as ReadonlyArray<{ readonly id: string; readonly event: string }>).filter(({ event }) => event === "event.replayed")
-    for (let waited = 0; waited < 10_000 && (await delivered()).length === 0; waited += 20) await new Promise((settle) => setTimeout(settle, 20))
+    const delivered = async () =>
+      (
+        (await send("GET", `/v1/webhooks/${webhookId}/deliveries`)).body.data as ReadonlyArray<{
+          readonly id: string
+          readonly event: string
+        }>
+      ).filter(({ event }) => event === "event.replayed")
+    for (let waited = 0; waited < 10_000 && (await delivered()).length === 0; waited += 20)
+      await new Promise((settle) => setTimeout(settle, 20))
     const [delivery] = await delivered()
     const { data } = JSON.parse((await send("GET", `/v1/webhooks/${webhookId}/deliveries/${delivery!.id}`)).body.body)
-    expect(data).toEqual({ job_id: job.id, target: "analytics", from: job.result!.from, to: job.result!.to, events: 40 })
+    expect(data).toEqual({
+      job_id: job.id,
+      target: "analytics",
+      from: job.result!.from,
+      to: job.result!.to,
+      events: 40
+    })
     await send("DELETE", `/v1/webhooks/${webhookId}`)
     // New events count on from there.
     await send("POST", "/v1/events", { events: events.slice(0, 2) }, tenant.search_key)
@@ -59,7 +102,10 @@ describe("replays", () => {
     await counted(40, other.full_key)
   })
   it("refuse what has no meaning, naming the field", async () => {
-    const path = async (answer: ReturnType<typeof replay>) => { const { body, status } = await answer; return [status, body.data?.issues?.[0]?.path ?? body.issues?.[0]?.path] }
+    const path = async (answer: ReturnType<typeof replay>) => {
+      const { body, status } = await answer
+      return [status, body.data?.issues?.[0]?.path ?? body.issues?.[0]?.path]
+    }
     expect(await path(replay({ target: "recommendations" }))).toEqual([400, "target"])
     expect(await path(replay({ target: "experiments" }))).toEqual([400, "target"])
     expect(await path(replay({ target: "nothing" }))).toEqual([400, "target"])
@@ -70,7 +116,10 @@ describe("replays", () => {
     expect((await replay({}, tenant.search_key)).status).toBe(403)
   })
   it("run once at a time in an organization", async () => {
-    const [first, second] = await Promise.all([replay({ types: ["search", "view", "click", "add_to_cart", "purchase", "conversion", "custom"] }), replay()])
+    const [first, second] = await Promise.all([
+      replay({ types: ["search", "view", "click", "add_to_cart", "purchase", "conversion", "custom"] }),
+      replay()
+    ])
     const [winner, loser] = first.status === 202 ? [first, second] : [second, first]
     expect([winner.status, loser.status]).toEqual([202, 409])
     expect(loser.body.message).toContain(winner.body.id)
@@ -87,7 +136,12 @@ describe("jobs", () => {
     await ended(reindex.body.id)
     const { body: all } = await send("GET", "/v1/jobs")
     expect(all.data.map(({ type }: Job) => type)).toContain("ingest")
-    expect(all.data.map(({ id }: Job) => id)).toEqual(all.data.map(({ id }: Job) => id).toSorted().reverse())
+    expect(all.data.map(({ id }: Job) => id)).toEqual(
+      all.data
+        .map(({ id }: Job) => id)
+        .toSorted()
+        .reverse()
+    )
     const { body: first } = await send("GET", "/v1/jobs?limit=2")
     const { body: rest } = await send("GET", `/v1/jobs?limit=250&cursor=${first.next_cursor}`)
     expect([...first.data, ...rest.data].map(({ id }: Job) => id)).toEqual(all.data.map(({ id }: Job) => id))
@@ -96,14 +150,19 @@ describe("jobs", () => {
     expect((await send("GET", "/v1/jobs?status=done")).status).toBe(400)
     expect((await send("GET", `/v1/jobs/${reindex.body.id}`, undefined, other.full_key)).status).toBe(404)
     expect((await send("POST", `/v1/jobs/${reindex.body.id}/cancel`, undefined, other.full_key)).status).toBe(404)
-    expect((await send("POST", `/v1/jobs/${reindex.body.id}/cancel`)).body).toMatchObject({ status: "ready", type: "ingest" })
+    expect((await send("POST", `/v1/jobs/${reindex.body.id}/cancel`)).body).toMatchObject({
+      status: "ready",
+      type: "ingest"
+    })
   })
   it("can be cancelled before anything is changed", async () => {
-    for (const { id } of (await send("GET", "/v1/jobs?type=event_replay")).body.data as ReadonlyArray<Job>) await ended(id)
+    for (const { id } of (await send("GET", "/v1/jobs?type=event_replay")).body.data as ReadonlyArray<Job>)
+      await ended(id)
     const job = await replay()
     const cancelled = await send("POST", `/v1/jobs/${job.body.id}/cancel`)
     // Its partition may have taken over by then.
-    if (cancelled.status === 200 && cancelled.body.status === "cancelled") expect((await ended(job.body.id)).status).toBe("cancelled")
+    if (cancelled.status === 200 && cancelled.body.status === "cancelled")
+      expect((await ended(job.body.id)).status).toBe("cancelled")
     else expect((await ended(job.body.id)).status).toBe("ready")
     expect((await replay()).status).toBe(202)
   })
@@ -112,8 +171,10 @@ describe("jobs", () => {
 describe("erasure", () => {
   it("takes a person out of the figures and the log, with a receipt, of one organization alone", async () => {
     const events = [
-      { type: "view", collection: "erased", document_id: "d", user_id: "a person/ä", session_id: "sp" }, { type: "view", collection: "erased", document_id: "d", session_id: "sp" },
-      { type: "view", collection: "erased", document_id: "d", user_id: "someone else" }, { type: "nothing", user_id: "a person/ä" }
+      { type: "view", collection: "erased", document_id: "d", user_id: "a person/ä", session_id: "sp" },
+      { type: "view", collection: "erased", document_id: "d", session_id: "sp" },
+      { type: "view", collection: "erased", document_id: "d", user_id: "someone else" },
+      { type: "nothing", user_id: "a person/ä" }
     ]
     const at = (await overview()).events as number
     const atOther = (await overview(other.full_key)).events as number
@@ -127,10 +188,15 @@ describe("erasure", () => {
     expect(job.error).toBeUndefined()
     expect(JSON.stringify(job)).not.toContain("person")
     expect(job.result).toMatchObject({ linked_ids: 1, state: [{ name: "attribution" }], models: [] })
-    expect(Object.fromEntries(job.result!.topics.map(({ entries, name, records_rewritten }: any) => [name, [entries, records_rewritten]]))).toMatchObject({ "behaviour.events.v1": [2, 1], "behaviour.rejected.v1": [1, 1] })
+    expect(
+      Object.fromEntries(
+        job.result!.topics.map(({ entries, name, records_rewritten }: any) => [name, [entries, records_rewritten]])
+      )
+    ).toMatchObject({ "behaviour.events.v1": [2, 1], "behaviour.rejected.v1": [1, 1] })
     await counted(at + 1)
     await counted(atOther + 3, other.full_key)
-    const failed = async (key: string) => ((await send("GET", "/v1/events/failed", undefined, key)).body.data as ReadonlyArray<unknown>).length
+    const failed = async (key: string) =>
+      ((await send("GET", "/v1/events/failed", undefined, key)).body.data as ReadonlyArray<unknown>).length
     expect([await failed(tenant.full_key), await failed(other.full_key)]).toEqual([0, 1])
     // Who comes back is counted.
     await send("POST", "/v1/events", { events: events.slice(0, 1) }, tenant.search_key)

@@ -1,13 +1,24 @@
-/** Search rules as a resource: what is stored and answered, every refusal of a body, and what happens with the collection. */
+/**
+ * Search rules as a resource: what is stored and answered, every refusal of a body, and what happens with the
+ * collection.
+ */
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 let program: Program
 let tenant: Tenant
 const path = "/v1/collections/goods/search_rules"
-const send = (method: string, address: string, body?: unknown, key = tenant.full_key) => program.request(method, address, { key, body })
+const send = (method: string, address: string, body?: unknown, key = tenant.full_key) =>
+  program.request(method, address, { key, body })
 const schemaOf = (name: string) => ({
-  name, fields: [{ name: "title", type: "string" }, { name: "brand", type: "string", facet: true }, { name: "price", type: "int32" }, { name: "colour", type: "string", optional: true }, { name: "looks", type: "float[]", num_dim: 2, optional: true }]
+  name,
+  fields: [
+    { name: "title", type: "string" },
+    { name: "brand", type: "string", facet: true },
+    { name: "price", type: "int32" },
+    { name: "colour", type: "string", optional: true },
+    { name: "looks", type: "float[]", num_dim: 2, optional: true }
+  ]
 })
 beforeAll(async () => {
   program = await startProgram()
@@ -18,36 +29,112 @@ afterAll(() => program.stop())
 
 /** Every field of the table in the specification. */
 const complete = {
-  exclusion_filter_by: "brand:=banned", zero_hits_fallback: "drop_filters", fallback_model_id: "",
-  boosts: [{ filter_by: "brand:=acme", weight: 2.5, name: "house brand", priority: 1 }], boosts_override_sort: true,
+  exclusion_filter_by: "brand:=banned",
+  zero_hits_fallback: "drop_filters",
+  fallback_model_id: "",
+  boosts: [{ filter_by: "brand:=acme", weight: 2.5, name: "house brand", priority: 1 }],
+  boosts_override_sort: true,
   pins: [{ query: "lamp", match: "exact", filter_contains: "price:<10", doc_id: "1", position: 2, priority: 3 }],
-  diversity: [{ field: "brand", max: 2, min: 1, from: 1, near_duplicate: { fields: ["title"], threshold: 0.9 }, mmr: { lambda: 0.5, vector_field: "looks", text_fields: ["title"], k: 10 } }],
+  diversity: [
+    {
+      field: "brand",
+      max: 2,
+      min: 1,
+      from: 1,
+      near_duplicate: { fields: ["title"], threshold: 0.9 },
+      mmr: { lambda: 0.5, vector_field: "looks", text_fields: ["title"], k: 10 }
+    }
+  ],
   redirects: [{ query: "help", match: "partial", url: "https://shop.example/help", priority: 0 }],
-  suggestions: [{ query: "lam", match: "prefix", suggestions: ["lamp", "lamb"] }], facet_suggestions: { fields: ["brand"], limit: 5 },
-  starts_at: "2026-01-01T00:00:00Z", ends_at: "2026-12-31T23:59:59+01:00", device: "desktop", language: "de", country: "CH",
-  banners: [{ id: "sale", query: "lamp", match: "any", filter_contains: "", content: { text: "Sale \u0000 \ud83d", nested: { deep: [1, 2] } }, priority: 1 }],
-  sponsored: [{ id: "2", query: "lamp", match: "partial", filter_by: "", label: "Ad", campaign_id: "c1", position: 1, priority: 0 }],
-  rerank: { enabled: true, model: "linear", top_k: 20, fields: ["title"], timeout_ms: 30, min_hits: 3, fallback: "error" }
+  suggestions: [{ query: "lam", match: "prefix", suggestions: ["lamp", "lamb"] }],
+  facet_suggestions: { fields: ["brand"], limit: 5 },
+  starts_at: "2026-01-01T00:00:00Z",
+  ends_at: "2026-12-31T23:59:59+01:00",
+  device: "desktop",
+  language: "de",
+  country: "CH",
+  banners: [
+    {
+      id: "sale",
+      query: "lamp",
+      match: "any",
+      filter_contains: "",
+      content: { text: "Sale \u0000 \ud83d", nested: { deep: [1, 2] } },
+      priority: 1
+    }
+  ],
+  sponsored: [
+    {
+      id: "2",
+      query: "lamp",
+      match: "partial",
+      filter_by: "",
+      label: "Ad",
+      campaign_id: "c1",
+      position: 1,
+      priority: 0
+    }
+  ],
+  rerank: {
+    enabled: true,
+    model: "linear",
+    top_k: 20,
+    fields: ["title"],
+    timeout_ms: 30,
+    min_hits: 3,
+    fallback: "error"
+  }
 }
 
 describe("rule set", () => {
   it("is answered as it was written, with its collection and the moment, and replaced as a whole", async () => {
-    expect(await send("GET", path)).toMatchObject({ status: 404, body: { defined: true, code: "NOT_FOUND", status: 404, message: expect.stringContaining("goods") } })
+    expect(await send("GET", path)).toMatchObject({
+      status: 404,
+      body: { defined: true, code: "NOT_FOUND", status: 404, message: expect.stringContaining("goods") }
+    })
     const before = Date.now()
     const put = await send("PUT", path, complete)
     expect(put).toMatchObject({ status: 200, body: { ...complete, collection: "goods" } })
-    expect(Number.isInteger(put.body.updated_at) && put.body.updated_at >= before && put.body.updated_at <= Date.now()).toBe(true)
+    expect(
+      Number.isInteger(put.body.updated_at) && put.body.updated_at >= before && put.body.updated_at <= Date.now()
+    ).toBe(true)
     expect((await send("GET", path)).body).toEqual(put.body)
     const reset = await send("PUT", path, { country: "AT" })
     expect(reset.body).toEqual({
-      exclusion_filter_by: "", zero_hits_fallback: "none", fallback_model_id: "", boosts: [], boosts_override_sort: false, pins: [], diversity: [], redirects: [], suggestions: [], facet_suggestions: { fields: [], limit: 10 },
-      device: "any", language: "", country: "AT", banners: [], sponsored: [], rerank: { enabled: false, model: "linear", top_k: 50, fields: [], timeout_ms: 50, min_hits: 2, fallback: "engine_order" },
-      collection: "goods", updated_at: expect.any(Number)
+      exclusion_filter_by: "",
+      zero_hits_fallback: "none",
+      fallback_model_id: "",
+      boosts: [],
+      boosts_override_sort: false,
+      pins: [],
+      diversity: [],
+      redirects: [],
+      suggestions: [],
+      facet_suggestions: { fields: [], limit: 10 },
+      device: "any",
+      language: "",
+      country: "AT",
+      banners: [],
+      sponsored: [],
+      rerank: {
+        enabled: false,
+        model: "linear",
+        top_k: 50,
+        fields: [],
+        timeout_ms: 50,
+        min_hits: 2,
+        fallback: "engine_order"
+      },
+      collection: "goods",
+      updated_at: expect.any(Number)
     })
   })
   it("can be read, changed and sent back", async () => {
     const { body } = await send("PUT", path, complete)
-    expect(await send("PUT", path, { ...body, language: "fr" })).toMatchObject({ status: 200, body: { ...complete, language: "fr" } })
+    expect(await send("PUT", path, { ...body, language: "fr" })).toMatchObject({
+      status: 200,
+      body: { ...complete, language: "fr" }
+    })
   })
   it("is deleted by its collection's name", async () => {
     await send("PUT", path, {})
@@ -58,7 +145,10 @@ describe("rule set", () => {
   it("is the collection's: an alias leads to it, and to another one's where it points there", async () => {
     await send("POST", "/v1/collections", schemaOf("goods_2"))
     await send("PUT", "/v1/aliases/shop", { collection_name: "goods" })
-    expect((await send("PUT", "/v1/collections/shop/search_rules", { language: "fr" })).body).toMatchObject({ collection: "goods", language: "fr" })
+    expect((await send("PUT", "/v1/collections/shop/search_rules", { language: "fr" })).body).toMatchObject({
+      collection: "goods",
+      language: "fr"
+    })
     expect((await send("GET", path)).body.language).toBe("fr")
     await send("PUT", "/v1/aliases/shop", { collection_name: "goods_2" })
     expect((await send("GET", "/v1/collections/shop/search_rules")).status).toBe(404)
@@ -78,18 +168,41 @@ describe("rule set", () => {
 
 describe("refusals", () => {
   it("keep the contract's order: key, scope, collection, resource, body", async () => {
-    for (const [method, address] of [["GET", path], ["PUT", path], ["DELETE", path], ["POST", `${path}/preview`]] as const) {
+    for (const [method, address] of [
+      ["GET", path],
+      ["PUT", path],
+      ["DELETE", path],
+      ["POST", `${path}/preview`]
+    ] as const) {
       const body = method === "GET" || method === "DELETE" ? undefined : "not json"
       expect((await program.request(method, address, { body })).status, `${method} no key`).toBe(401)
-      expect(await send(method, address, body, tenant.search_key), `${method} search key`).toMatchObject({ status: 403, body: { code: "FORBIDDEN", message: expect.stringContaining("scope") } })
-      const narrow = (await send("POST", "/v1/keys", { description: "n", scope: "full", collections: ["others"] })).body.value as string
-      expect(await send(method, address, body, narrow), `${method} other collection`).toMatchObject({ status: 403, body: { message: expect.stringContaining("collection") } })
-      expect(await send(method, address.replace("goods", "nowhere"), body), `${method} no collection`).toMatchObject({ status: 404, body: { code: "NOT_FOUND", message: "Collection not found" } })
-      if (body !== undefined) expect(await send(method, address, body), `${method} no JSON`).toMatchObject({ status: 400, body: { code: "BAD_REQUEST", data: { issues: [{ path: "body" }] } } })
+      expect(await send(method, address, body, tenant.search_key), `${method} search key`).toMatchObject({
+        status: 403,
+        body: { code: "FORBIDDEN", message: expect.stringContaining("scope") }
+      })
+      const narrow = (await send("POST", "/v1/keys", { description: "n", scope: "full", collections: ["others"] })).body
+        .value as string
+      expect(await send(method, address, body, narrow), `${method} other collection`).toMatchObject({
+        status: 403,
+        body: { message: expect.stringContaining("collection") }
+      })
+      expect(await send(method, address.replace("goods", "nowhere"), body), `${method} no collection`).toMatchObject({
+        status: 404,
+        body: { code: "NOT_FOUND", message: "Collection not found" }
+      })
+      if (body !== undefined)
+        expect(await send(method, address, body), `${method} no JSON`).toMatchObject({
+          status: 400,
+          body: { code: "BAD_REQUEST", data: { issues: [{ path: "body" }] } }
+        })
     }
   })
 
-  const pin = complete.pins[0], boost = complete.boosts[0], banner = complete.banners[0], slot = complete.sponsored[0], redirect = complete.redirects[0]
+  const pin = complete.pins[0],
+    boost = complete.boosts[0],
+    banner = complete.banners[0],
+    slot = complete.sponsored[0],
+    redirect = complete.redirects[0]
   const wrong: ReadonlyArray<readonly [path: string, body: unknown]> = [
     ["", []],
     ["unheard_of", { unheard_of: 1 }],
@@ -120,7 +233,10 @@ describe("refusals", () => {
     ["diversity[0].max", { diversity: [{ field: "brand", max: 0 }] }],
     ["diversity[0].min", { diversity: [{ field: "brand", min: "2" }] }],
     ["diversity[0].from", { diversity: [{ field: "brand", max: 1, from: 0 }] }],
-    ["diversity[0].near_duplicate.threshold", { diversity: [{ near_duplicate: { fields: ["title"], threshold: 1.1 } }] }],
+    [
+      "diversity[0].near_duplicate.threshold",
+      { diversity: [{ near_duplicate: { fields: ["title"], threshold: 1.1 } }] }
+    ],
     ["diversity[0].near_duplicate.fields", { diversity: [{ near_duplicate: { fields: [] } }] }],
     ["diversity[0].near_duplicate.fields[0]", { diversity: [{ near_duplicate: { fields: ["nofield"] } }] }],
     ["diversity[0].mmr.lambda", { diversity: [{ mmr: { lambda: 2, text_fields: ["title"] } }] }],
@@ -154,29 +270,56 @@ describe("refusals", () => {
     const kept = (await send("PUT", path, { language: "it" })).body
     for (const [issue, body] of wrong) {
       const answer = await send("PUT", path, body)
-      expect(answer, JSON.stringify(body)).toMatchObject({ status: 400, body: { defined: true, code: "BAD_REQUEST", status: 400, message: "Input validation failed" } })
-      expect(answer.body.data.issues.map(({ path: at }: { path: string }) => at), JSON.stringify(body)).toEqual([issue])
+      expect(answer, JSON.stringify(body)).toMatchObject({
+        status: 400,
+        body: { defined: true, code: "BAD_REQUEST", status: 400, message: "Input validation failed" }
+      })
+      expect(
+        answer.body.data.issues.map(({ path: at }: { path: string }) => at),
+        JSON.stringify(body)
+      ).toEqual([issue])
       expect(answer.body.data.issues[0].message).not.toBe("")
     }
     expect((await send("GET", path)).body).toEqual(kept)
   })
   it("tell every problem of a body at once, in a preview too", async () => {
-    const body = { device: "watch", pins: [{ ...pin, position: 0 }, { ...pin, colour: "red" }], exclusion_filter_by: "nofield:1", boosts: [boost, { ...boost, weight: null }] }
+    const body = {
+      device: "watch",
+      pins: [
+        { ...pin, position: 0 },
+        { ...pin, colour: "red" }
+      ],
+      exclusion_filter_by: "nofield:1",
+      boosts: [boost, { ...boost, weight: null }]
+    }
     const paths = ["exclusion_filter_by", "boosts[1].weight", "pins[0].position", "pins[1].colour", "device"]
-    const issuesOf = async (method: string, address: string, sent: unknown) => (await send(method, address, sent)).body.data.issues.map(({ path: at }: { path: string }) => at).sort()
+    const issuesOf = async (method: string, address: string, sent: unknown) =>
+      (await send(method, address, sent)).body.data.issues.map(({ path: at }: { path: string }) => at).sort()
     expect(await issuesOf("PUT", path, body)).toEqual([...paths].sort())
-    expect(await issuesOf("POST", `${path}/preview`, { rules: body, search: { q: "*" } })).toEqual(paths.map((at) => `rules.${at}`).sort())
+    expect(await issuesOf("POST", `${path}/preview`, { rules: body, search: { q: "*" } })).toEqual(
+      paths.map((at) => `rules.${at}`).sort()
+    )
   })
   it("of a preview name its own fields and those of its search", async () => {
     const refused: ReadonlyArray<readonly [string, unknown]> = [
-      ["search", {}], ["search.q", { search: {} }], ["search.filter_by", { search: { q: "*", filter_by: { a: 1 } } }], ["search.query_by", { search: { q: "lamp" } }], ["search.per_page", { search: { q: "*", per_page: "many" } }],
+      ["search", {}],
+      ["search.q", { search: {} }],
+      ["search.filter_by", { search: { q: "*", filter_by: { a: 1 } } }],
+      ["search.query_by", { search: { q: "lamp" } }],
+      ["search.per_page", { search: { q: "*", per_page: "many" } }],
       ["search.rerank_top_k", { search: { q: "*", rerank: true, rerank_top_k: 0 } }],
-      ["at", { search: { q: "*" }, at: "tomorrow" }], ["device", { search: { q: "*" }, device: "watch" }], ["rules", { search: { q: "*" }, rules: [] }], ["when", { search: { q: "*" }, when: 1 }]
+      ["at", { search: { q: "*" }, at: "tomorrow" }],
+      ["device", { search: { q: "*" }, device: "watch" }],
+      ["rules", { search: { q: "*" }, rules: [] }],
+      ["when", { search: { q: "*" }, when: 1 }]
     ]
     for (const [issue, body] of refused) {
       const answer = await send("POST", `${path}/preview`, body)
       expect(answer.status, JSON.stringify(body)).toBe(400)
-      expect(answer.body.data.issues.map(({ path: at }: { path: string }) => at), JSON.stringify(body)).toEqual([issue])
+      expect(
+        answer.body.data.issues.map(({ path: at }: { path: string }) => at),
+        JSON.stringify(body)
+      ).toEqual([issue])
     }
   })
 })

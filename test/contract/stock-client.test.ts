@@ -1,6 +1,6 @@
 /**
- * The reference engine's own JavaScript client, unchanged, against `/v1`: what a shop that already uses it would do, down
- * to its error classes and the keys that it signs locally.
+ * The reference engine's own JavaScript client, unchanged, against `/v1`: what a shop that already uses it would do,
+ * down to its error classes and the keys that it signs locally.
  */
 import { Client, Errors } from "typesense"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -9,7 +9,13 @@ import { type Program, startProgram, type Tenant } from "../support/program.ts"
 let program: Program
 let tenant: Tenant
 let client: Client
-const clientFor = (apiKey: string) => new Client({ apiKey, nodes: [{ host: "127.0.0.1", port: Number(new URL(program.base).port), protocol: "http", path: "/v1" }], numRetries: 1, connectionTimeoutSeconds: 5 })
+const clientFor = (apiKey: string) =>
+  new Client({
+    apiKey,
+    nodes: [{ host: "127.0.0.1", port: Number(new URL(program.base).port), protocol: "http", path: "/v1" }],
+    numRetries: 1,
+    connectionTimeoutSeconds: 5
+  })
 beforeAll(async () => {
   program = await startProgram()
   tenant = await program.tenant("Stock")
@@ -17,7 +23,13 @@ beforeAll(async () => {
 })
 afterAll(() => program.stop())
 
-interface Book extends Record<string, unknown> { id: string; title: string; author: string; year: number; tags: Array<string> }
+interface Book extends Record<string, unknown> {
+  id: string
+  title: string
+  author: string
+  year: number
+  tags: Array<string>
+}
 const books: ReadonlyArray<Book> = [
   { id: "1", title: "The Copper Kettle", author: "Ida Marsh", year: 1999, tags: ["kitchen"] },
   { id: "2", title: "Kettle Songs", author: "Ole Berg", year: 2005, tags: ["music", "kitchen"] },
@@ -26,7 +38,16 @@ const books: ReadonlyArray<Book> = [
 
 describe("stock client", () => {
   it("creates, lists, changes and drops collections", async () => {
-    const created = await client.collections().create({ name: "books", fields: [{ name: "title", type: "string" }, { name: "author", type: "string", facet: true }, { name: "year", type: "int32", facet: true }, { name: "tags", type: "string[]", facet: true }], default_sorting_field: "year" })
+    const created = await client.collections().create({
+      name: "books",
+      fields: [
+        { name: "title", type: "string" },
+        { name: "author", type: "string", facet: true },
+        { name: "year", type: "int32", facet: true },
+        { name: "tags", type: "string[]", facet: true }
+      ],
+      default_sorting_field: "year"
+    })
     expect(created.name).toBe("books")
     expect((await client.collections().retrieve()).map(({ name }) => name)).toEqual(["books"])
     await client.collections("books").update({ fields: [{ name: "pages", type: "int32", optional: true }] })
@@ -48,16 +69,38 @@ describe("stock client", () => {
     expect(lines.map(({ id }) => id).sort()).toEqual(["1", "2", "3"])
   })
   it("searches, several at once and merged", async () => {
-    const found = await client.collections<Book>("books").documents().search({ q: "ketle", query_by: "title", facet_by: "author,tags" })
+    const found = await client
+      .collections<Book>("books")
+      .documents()
+      .search({ q: "ketle", query_by: "title", facet_by: "author,tags" })
     expect(found.found).toBe(2)
     expect(found.hits?.[0].highlight.title?.snippet).toContain("<mark>")
     expect(found.facet_counts?.map(({ field_name }) => field_name)).toEqual(["author", "tags"])
-    const many = await client.multiSearch.perform<[Book, Book]>({ searches: [{ collection: "books", q: "kettle", query_by: "title" }, { collection: "books", q: "*", filter_by: "year:>2010" }] })
+    const many = await client.multiSearch.perform<[Book, Book]>({
+      searches: [
+        { collection: "books", q: "kettle", query_by: "title" },
+        { collection: "books", q: "*", filter_by: "year:>2010" }
+      ]
+    })
     expect(many.results.map(({ found: count }) => count)).toEqual([2, 1])
-    const union = await client.multiSearch.perform({ union: true, searches: [{ collection: "books", q: "kettle", query_by: "title" }, { collection: "books", q: "water", query_by: "title" }] })
+    const union = await client.multiSearch.perform({
+      union: true,
+      searches: [
+        { collection: "books", q: "kettle", query_by: "title" },
+        { collection: "books", q: "water", query_by: "title" }
+      ]
+    })
     expect((union as unknown as { found: number }).found).toBe(3)
-    const broken = await client.multiSearch.perform({ searches: [{ collection: "nowhere", q: "*" }, { collection: "books", q: "*" }] })
-    expect([(broken.results[0] as unknown as { code: number }).code, (broken.results[1] as unknown as { found: number }).found]).toEqual([404, 3])
+    const broken = await client.multiSearch.perform({
+      searches: [
+        { collection: "nowhere", q: "*" },
+        { collection: "books", q: "*" }
+      ]
+    })
+    expect([
+      (broken.results[0] as unknown as { code: number }).code,
+      (broken.results[1] as unknown as { found: number }).found
+    ]).toEqual([404, 3])
   })
   it("follows aliases", async () => {
     await client.aliases().upsert("library", { collection_name: "books" })
@@ -69,33 +112,81 @@ describe("stock client", () => {
   })
   it("stores presets, synonyms, stopwords and curations", async () => {
     await client.presets().upsert("by_title", { value: { query_by: "title" } })
-    expect((await client.collections("books").documents().search({ q: "water", preset: "by_title" } as never)).found).toBe(1)
+    expect(
+      (
+        await client
+          .collections("books")
+          .documents()
+          .search({ q: "water", preset: "by_title" } as never)
+      ).found
+    ).toBe(1)
     await client.stopwords().upsert("articles", { stopwords: ["the"] })
-    expect((await client.collections("books").documents().search({ q: "the", query_by: "title", stopwords: "articles" } as never)).found).toBe(0)
-    await program.request("PUT", "/v1/synonym_sets/words", { key: tenant.full_key, body: { items: [{ id: "pot", synonyms: ["kettle", "teapot"] }] } })
-    expect((await client.collections("books").documents().search({ q: "teapot", query_by: "title", synonym_sets: "words" } as never)).found).toBe(2)
+    expect(
+      (
+        await client
+          .collections("books")
+          .documents()
+          .search({ q: "the", query_by: "title", stopwords: "articles" } as never)
+      ).found
+    ).toBe(0)
+    await program.request("PUT", "/v1/synonym_sets/words", {
+      key: tenant.full_key,
+      body: { items: [{ id: "pot", synonyms: ["kettle", "teapot"] }] }
+    })
+    expect(
+      (
+        await client
+          .collections("books")
+          .documents()
+          .search({ q: "teapot", query_by: "title", synonym_sets: "words" } as never)
+      ).found
+    ).toBe(2)
   })
   it("throws its own error classes", async () => {
     await expect(client.collections("nowhere").retrieve()).rejects.toBeInstanceOf(Errors.ObjectNotFound)
-    await expect(client.collections().create({ name: "books", fields: [{ name: "x", type: "string" }] })).rejects.toBeInstanceOf(Errors.ObjectAlreadyExists)
-    await expect(client.collections().create({ name: "bad", fields: [{ name: "x", type: "nonsense" as "string" }] })).rejects.toBeInstanceOf(Errors.RequestMalformed)
+    await expect(
+      client.collections().create({ name: "books", fields: [{ name: "x", type: "string" }] })
+    ).rejects.toBeInstanceOf(Errors.ObjectAlreadyExists)
+    await expect(
+      client.collections().create({ name: "bad", fields: [{ name: "x", type: "nonsense" as "string" }] })
+    ).rejects.toBeInstanceOf(Errors.RequestMalformed)
     await expect(clientFor("x".repeat(80)).collections().retrieve()).rejects.toBeInstanceOf(Errors.RequestUnauthorized)
-    await expect(client.collections("books").documents().search({ q: "x", query_by: "nothing" })).rejects.toThrow("Could not find a field named `nothing` in the schema.")
+    await expect(client.collections("books").documents().search({ q: "x", query_by: "nothing" })).rejects.toThrow(
+      "Could not find a field named `nothing` in the schema."
+    )
   })
   it("makes keys, and signs narrower ones locally that hold", async () => {
-    const made = await client.keys().create({ description: "Search only", actions: ["documents:search"], collections: ["books"] })
+    const made = await client
+      .keys()
+      .create({ description: "Search only", actions: ["documents:search"], collections: ["books"] })
     const search = clientFor(made.value as string)
     expect((await search.collections("books").documents().search({ q: "*" })).found).toBe(3)
     await expect(search.collections().retrieve()).rejects.toMatchObject({ httpStatus: 403 })
-    const scoped = client.keys().generateScopedSearchKey(made.value as string, { filter_by: "author:=`Ida Marsh`", exclude_fields: "tags" })
+    const scoped = client
+      .keys()
+      .generateScopedSearchKey(made.value as string, { filter_by: "author:=`Ida Marsh`", exclude_fields: "tags" })
     const narrow = clientFor(scoped)
-    const hits = await narrow.collections<Book>("books").documents().search({ q: "*", filter_by: "year:>2000", include_fields: "title,tags,author" })
+    const hits = await narrow
+      .collections<Book>("books")
+      .documents()
+      .search({ q: "*", filter_by: "year:>2000", include_fields: "title,tags,author" })
     expect(hits.hits?.map(({ document }) => document)).toEqual([{ title: "Running Water", author: "Ida Marsh" }])
-    expect((await narrow.collections<Book>("books").documents().search({ q: "*", filter_by: "author:=`Ole Berg` || year:>0" })).found).toBe(2)
+    expect(
+      (
+        await narrow
+          .collections<Book>("books")
+          .documents()
+          .search({ q: "*", filter_by: "author:=`Ole Berg` || year:>0" })
+      ).found
+    ).toBe(2)
     const expired = client.keys().generateScopedSearchKey(made.value as string, { expires_at: 1 } as never)
-    await expect(clientFor(expired).collections("books").documents().search({ q: "*" })).rejects.toBeInstanceOf(Errors.RequestUnauthorized)
+    await expect(clientFor(expired).collections("books").documents().search({ q: "*" })).rejects.toBeInstanceOf(
+      Errors.RequestUnauthorized
+    )
     await client.keys(made.id as number).delete()
-    await expect(search.collections("books").documents().search({ q: "*" })).rejects.toBeInstanceOf(Errors.RequestUnauthorized)
+    await expect(search.collections("books").documents().search({ q: "*" })).rejects.toBeInstanceOf(
+      Errors.RequestUnauthorized
+    )
   })
   it("deletes documents", async () => {
     expect(await client.collections("books").documents("1").delete()).toMatchObject({ id: "1" })

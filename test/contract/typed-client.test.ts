@@ -1,6 +1,6 @@
 /**
- * A typed client is generated from the program's own OpenAPI document, compiles, and speaks to the program: the document
- * says what the program does, with a name for every schema.
+ * A typed client is generated from the program's own OpenAPI document, compiles, and speaks to the program: the
+ * document says what the program does, with a name for every schema.
  */
 import { spawnSync } from "node:child_process"
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs"
@@ -26,7 +26,11 @@ afterAll(async () => {
 const unnamed = (schema: unknown, path: string, found: Array<string>): ReadonlyArray<string> => {
   if (typeof schema !== "object" || schema === null) return found
   if ("$ref" in schema) return found
-  const it = schema as { readonly type?: string; readonly items?: unknown; readonly properties?: Record<string, unknown> }
+  const it = schema as {
+    readonly type?: string
+    readonly items?: unknown
+    readonly properties?: Record<string, unknown>
+  }
   if (it.type === "object" && it.properties !== undefined) found.push(path)
   if (it.items !== undefined) unnamed(it.items, `${path}[]`, found)
   return found
@@ -40,8 +44,11 @@ describe("OpenAPI document", () => {
     for (const [path, methods] of Object.entries(body.paths as Record<string, Record<string, any>>)) {
       for (const [method, entry] of Object.entries(methods)) {
         expect(entry.operationId, `${method} ${path}`).toMatch(/^[a-z][A-Za-z]+$/)
-        for (const content of Object.values((entry.requestBody?.content ?? {}) as Record<string, any>)) unnamed(content.schema, `${method} ${path} body`, found)
-        for (const [status, answer] of Object.entries(entry.responses as Record<string, any>)) for (const content of Object.values((answer.content ?? {}) as Record<string, any>)) unnamed(content.schema, `${method} ${path} ${status}`, found)
+        for (const content of Object.values((entry.requestBody?.content ?? {}) as Record<string, any>))
+          unnamed(content.schema, `${method} ${path} body`, found)
+        for (const [status, answer] of Object.entries(entry.responses as Record<string, any>))
+          for (const content of Object.values((answer.content ?? {}) as Record<string, any>))
+            unnamed(content.schema, `${method} ${path} ${status}`, found)
       }
     }
     expect(found).toEqual([])
@@ -53,7 +60,9 @@ describe("OpenAPI document", () => {
     const cli = join(root, "node_modules", "oazapfts", "dist", "cli.js")
     const generated = spawnSync("node", [cli, documentFile, clientFile], { encoding: "utf8" })
     expect(generated.stderr + generated.stdout, "generator").not.toContain("Error")
-    writeFileSync(join(folder, "use.ts"), `import * as client from "./client"
+    writeFileSync(
+      join(folder, "use.ts"),
+      `import * as client from "./client"
 export const run = async (base: string, key: string) => {
   client.defaults.baseUrl = base
   client.defaults.headers = { "X-SVC-API-KEY": key }
@@ -70,12 +79,39 @@ export const run = async (base: string, key: string) => {
   const missing = await client.getCollection("nowhere")
   return { id: made.data.id, count: listed.data.keys.length, found: found.data.found, hits: found.data.hits?.length, accepted: sent.data.accepted, fields: collection.data.fields.length, missing: missing.status === 404 ? missing.data.message : "" }
 }
-`)
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: { target: "ES2022", module: "ESNext", moduleResolution: "Bundler", strict: true, noEmit: true, skipLibCheck: true, lib: ["ES2022", "DOM"] }, files: ["use.ts"] }))
-    const compiled = spawnSync("node", [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", folder], { encoding: "utf8" })
+`
+    )
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({
+        compilerOptions: {
+          target: "ES2022",
+          module: "ESNext",
+          moduleResolution: "Bundler",
+          strict: true,
+          noEmit: true,
+          skipLibCheck: true,
+          lib: ["ES2022", "DOM"]
+        },
+        files: ["use.ts"]
+      })
+    )
+    const compiled = spawnSync("node", [join(root, "node_modules", "typescript", "bin", "tsc"), "-p", folder], {
+      encoding: "utf8"
+    })
     expect(compiled.stdout).toBe("")
-    const { run } = await import(/* @vite-ignore */ join(folder, "use.ts")) as { readonly run: (base: string, key: string) => Promise<Record<string, unknown>> }
+    const { run } = (await import(/* @vite-ignore */ join(folder, "use.ts"))) as {
+      readonly run: (base: string, key: string) => Promise<Record<string, unknown>>
+    }
     const answer = await run(program.base, tenant.full_key)
-    expect(answer).toEqual({ id: expect.stringMatching(/^key_/), count: 3, found: 1, hits: 1, accepted: 1, fields: 1, missing: "Collection not found" })
+    expect(answer).toEqual({
+      id: expect.stringMatching(/^key_/),
+      count: 3,
+      found: 1,
+      hits: 1,
+      accepted: 1,
+      fields: 1,
+      missing: "Collection not found"
+    })
   })
 })

@@ -3,11 +3,23 @@ import { expect, it } from "vitest"
 import { namePattern } from "../../engine-sdk/src/schema/mod.ts"
 
 it.each([
-  [".*", "anything", true], ["score_.*", "score_a", true], ["score_.*", "myscore_a", false], [".*_facet", "color_facet", true], ["(a|b)_\\d+", "b_42", true], ["(a|b)_\\d+", "c_42", false],
-  ["[a-c]x?", "b", true], ["[a-c]x?", "dx", false], ["price\\..*", "price.usd", true], ["price\\..*", "pricexusd", false], ["shop_.*", "shop_", true],
-])("%s against %s", (pattern, name, expected) => { expect(namePattern(pattern)?.matches(name)).toBe(expected) })
+  [".*", "anything", true],
+  ["score_.*", "score_a", true],
+  ["score_.*", "myscore_a", false],
+  [".*_facet", "color_facet", true],
+  ["(a|b)_\\d+", "b_42", true],
+  ["(a|b)_\\d+", "c_42", false],
+  ["[a-c]x?", "b", true],
+  ["[a-c]x?", "dx", false],
+  ["price\\..*", "price.usd", true],
+  ["price\\..*", "pricexusd", false],
+  ["shop_.*", "shop_", true]
+])("%s against %s", (pattern, name, expected) => {
+  expect(namePattern(pattern)?.matches(name)).toBe(expected)
+})
 it("refuses what it cannot match in linear time or does not know", () => {
-  for (const pattern of ["(", "a**", "a{2,3}", "(?=x)", "[", "a".repeat(1_000)]) expect(namePattern(pattern)).toBeUndefined()
+  for (const pattern of ["(", "a**", "a{2,3}", "(?=x)", "[", "a".repeat(1_000)])
+    expect(namePattern(pattern)).toBeUndefined()
 })
 it("does not hang on patterns that break backtracking matchers", () => {
   const started = performance.now()

@@ -1,4 +1,7 @@
-/** The relevance ranking on corpora small enough to check by hand: words, BM25F, corrections, pairs, coordination, and what it shares with every search. */
+/**
+ * The relevance ranking on corpora small enough to check by hand: words, BM25F, corrections, pairs, coordination, and
+ * what it shares with every search.
+ */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -12,21 +15,49 @@ import { routerOver } from "../support/operation-router.ts"
 
 const text = (name: string, more: object = {}) => ({ name, type: "string", optional: true, ...more })
 let lab: Lab
-const open = async (documents: ReadonlyArray<object>, fields: ReadonlyArray<object> = [text("title"), text("body")], more: object = {}) => {
+const open = async (
+  documents: ReadonlyArray<object>,
+  fields: ReadonlyArray<object> = [text("title"), text("body")],
+  more: object = {}
+) => {
   lab = createLab()
   await lab.collection("c", fields, documents, more)
 }
-afterEach(async () => { await lab?.close() })
+afterEach(async () => {
+  await lab?.close()
+})
 const ask = async (q: string, more: Record<string, string | number | boolean> = {}) => {
-  const { body, status } = await lab.search("c", { q, query_by: "title,body", ranking: "relevance", prefix: false, ...more })
+  const { body, status } = await lab.search("c", {
+    q,
+    query_by: "title,body",
+    ranking: "relevance",
+    prefix: false,
+    ...more
+  })
   if (status !== 200) throw new Error(JSON.stringify(body))
-  return body as { readonly found: number; readonly hits: ReadonlyArray<{ readonly document: { readonly id: string }; readonly text_match: number; readonly text_match_info: Record<string, unknown>; readonly highlight: Record<string, { readonly snippet: string }> }>; readonly facet_counts: ReadonlyArray<{ readonly counts: ReadonlyArray<{ readonly value: string; readonly count: number }> }> }
+  return body as {
+    readonly found: number
+    readonly hits: ReadonlyArray<{
+      readonly document: { readonly id: string }
+      readonly text_match: number
+      readonly text_match_info: Record<string, unknown>
+      readonly highlight: Record<string, { readonly snippet: string }>
+    }>
+    readonly facet_counts: ReadonlyArray<{
+      readonly counts: ReadonlyArray<{ readonly value: string; readonly count: number }>
+    }>
+  }
 }
-const ids = async (q: string, more: Record<string, string | number | boolean> = {}) => (await ask(q, more)).hits.map(({ document }) => document.id)
-const scores = async (q: string, more: Record<string, string | number | boolean> = {}) => new Map((await ask(q, more)).hits.map(({ document, text_match }) => [document.id, text_match / 1e6]))
+const ids = async (q: string, more: Record<string, string | number | boolean> = {}) =>
+  (await ask(q, more)).hits.map(({ document }) => document.id)
+const scores = async (q: string, more: Record<string, string | number | boolean> = {}) =>
+  new Map((await ask(q, more)).hits.map(({ document, text_match }) => [document.id, text_match / 1e6]))
 
 describe("words", () => {
-  const surfaces = (value: string) => wordAnalyzerOf("").words(value).map(({ surface }) => surface)
+  const surfaces = (value: string) =>
+    wordAnalyzerOf("")
+      .words(value)
+      .map(({ surface }) => surface)
   it.each([
     ["Wi-Fi 6E, (dual-band)", ["wi", "fi", "6e", "dual", "band"]],
     ["3.5 inch 1,000 W", ["3.5inch", "1000w"]],
@@ -35,11 +66,15 @@ describe("words", () => {
     ["Café Ærø straße", ["cafe", "aero", "strasse"]],
     ["500 GB and 500gb", ["500gb", "and", "500gb"]],
     ["a 5 a b", ["a", "5", "a", "b"]]
-  ])("%s", (value, expected) => { expect(surfaces(value)).toEqual(expected) })
+  ])("%s", (value, expected) => {
+    expect(surfaces(value)).toEqual(expected)
+  })
   it("keep the parts of a number with its unit", () => {
     expect(wordAnalyzerOf("").words("16 gb")).toEqual([{ surface: "16gb", parts: ["16", "gb"] }])
   })
-  it("are segmented where a script has no spaces", () => { expect(surfaces("私は東京に住んでいます").length).toBeGreaterThan(1) })
+  it("are segmented where a script has no spaces", () => {
+    expect(surfaces("私は東京に住んでいます").length).toBeGreaterThan(1)
+  })
   it("have no root when they hold a digit", () => {
     expect(wordAnalyzerOf("").stem("running")).toBe("run")
     expect(wordAnalyzerOf("").stem("mx500s")).toBe("mx500s")
@@ -49,17 +84,31 @@ describe("words", () => {
 describe("the request", () => {
   const schema = schemaOf([text("title"), text("body"), text("attr_a"), text("attr_b")])
   it("weighs the first name as a title, or as it says", () => {
-    const weights = (parameters: Record<string, string>) => relevanceUnits(parameters, schema).map(({ name, weight }) => [name, weight])
-    expect(weights({ query_by: "title,body,attr_*" })).toEqual([["title", 4], ["body", 1], ["attr_*", 1]])
+    const weights = (parameters: Record<string, string>) =>
+      relevanceUnits(parameters, schema).map(({ name, weight }) => [name, weight])
+    expect(weights({ query_by: "title,body,attr_*" })).toEqual([
+      ["title", 4],
+      ["body", 1],
+      ["attr_*", 1]
+    ])
     expect(weights({ query_by: "title" })).toEqual([["title", 1]])
-    expect(weights({ query_by: "title,body,attr_*", query_by_weights: "10,5,0" })).toEqual([["title", 2], ["body", 1], ["attr_*", 0.1]])
+    expect(weights({ query_by: "title,body,attr_*", query_by_weights: "10,5,0" })).toEqual([
+      ["title", 2],
+      ["body", 1],
+      ["attr_*", 0.1]
+    ])
   })
   it("loses exclusions, quotation marks and stopwords", () => {
-    expect(askedText('red -"dark blue" shoes -kids "for men"', new Set(["for"])).split(/\s+/).filter((word) => word !== "")).toEqual(["red", "shoes", "men"])
+    expect(
+      askedText('red -"dark blue" shoes -kids "for men"', new Set(["for"]))
+        .split(/\s+/)
+        .filter((word) => word !== "")
+    ).toEqual(["red", "shoes", "men"])
   })
   it("is refused nothing for an unknown ranking: it is ignored", async () => {
     await open([{ id: "1", title: "red shoe" }])
-    const plain = await ask("red", { ranking: "" }), unknown = await ask("red", { ranking: "psychic" })
+    const plain = await ask("red", { ranking: "" }),
+      unknown = await ask("red", { ranking: "psychic" })
     expect(unknown.hits[0].text_match).toBe(plain.hits[0].text_match)
   })
   it("comes from a preset too", async () => {
@@ -73,23 +122,36 @@ describe("the request", () => {
 describe("BM25F", () => {
   const idf = (df: number, n: number) => Math.log(1 + (n - df + 0.5) / (df + 0.5))
   it("is the formula", async () => {
-    await open([{ id: "1", title: "red lamp", body: "a lamp for the desk lamp" }, { id: "2", title: "blue chair", body: "lamp" }, { id: "3", title: "green table", body: "wood" }])
+    await open([
+      { id: "1", title: "red lamp", body: "a lamp for the desk lamp" },
+      { id: "2", title: "blue chair", body: "lamp" },
+      { id: "3", title: "green table", body: "wood" }
+    ])
     const found = await scores("lamp", { ranking: "bm25" })
     // Titles have 2 words each; bodies 3 (lamp, desk, lamp: stop words have no place), 1 and 1.
-    const length = (own: number, mean: number) => 1 - 0.6 + 0.6 * own / mean
-    const first = 4 / length(2, 2) + 2 / length(3, 5 / 3), second = 1 / length(1, 5 / 3)
-    const score = (tf: number) => idf(2, 3) * 2.4 * tf / (1.4 + tf)
+    const length = (own: number, mean: number) => 1 - 0.6 + (0.6 * own) / mean
+    const first = 4 / length(2, 2) + 2 / length(3, 5 / 3),
+      second = 1 / length(1, 5 / 3)
+    const score = (tf: number) => (idf(2, 3) * 2.4 * tf) / (1.4 + tf)
     expect(found.get("1")).toBeCloseTo(score(first), 5)
     expect(found.get("2")).toBeCloseTo(score(second), 5)
     expect(found.has("3")).toBe(false)
   })
   it("counts repeated words of the query repeatedly and finds every form of a word", async () => {
-    await open([{ id: "1", title: "running shoes" }, { id: "2", title: "desk" }])
-    const once = await scores("runs", { ranking: "bm25" }), twice = await scores("runs run", { ranking: "bm25" })
+    await open([
+      { id: "1", title: "running shoes" },
+      { id: "2", title: "desk" }
+    ])
+    const once = await scores("runs", { ranking: "bm25" }),
+      twice = await scores("runs run", { ranking: "bm25" })
     expect(twice.get("1")).toBeCloseTo(2 * once.get("1")!, 5)
   })
   it("finds a number with its unit in either spelling", async () => {
-    await open([{ id: "1", title: "disk 500 GB" }, { id: "2", title: "disk 500gb" }, { id: "3", title: "disk 500 sheets" }])
+    await open([
+      { id: "1", title: "disk 500 GB" },
+      { id: "2", title: "disk 500gb" },
+      { id: "3", title: "disk 500 sheets" }
+    ])
     expect((await ids("500gb")).sort()).toEqual(["1", "2"])
     expect((await ids("500 gb")).sort()).toEqual(["1", "2"])
     expect((await ids("500")).sort()).toEqual(["1", "2", "3"])
@@ -100,8 +162,14 @@ describe("BM25F", () => {
 
 describe("unknown words", () => {
   const shop = [
-    { id: "1", title: "gaming mouse pad" }, { id: "2", title: "gaming mouse" }, { id: "3", title: "headset stand" }, { id: "4", title: "wireless headset" }, { id: "5", title: "pro headset" },
-    { id: "6", title: "keyboard" }, { id: "7", title: "mechanical keyboard" }, { id: "8", title: "canon mx 500 printer" }
+    { id: "1", title: "gaming mouse pad" },
+    { id: "2", title: "gaming mouse" },
+    { id: "3", title: "headset stand" },
+    { id: "4", title: "wireless headset" },
+    { id: "5", title: "pro headset" },
+    { id: "6", title: "keyboard" },
+    { id: "7", title: "mechanical keyboard" },
+    { id: "8", title: "canon mx 500 printer" }
   ]
   it("are taken apart where both halves are words", async () => {
     await open(shop)
@@ -131,36 +199,66 @@ describe("unknown words", () => {
     expect(found.slice(0, 3).sort()).toEqual(["3", "4", "5"])
   })
   it("never make a known word another", async () => {
-    await open([{ id: "1", title: "form" }, { id: "2", title: "from" }, { id: "3", title: "farm" }, { id: "4", title: "farm" }])
+    await open([
+      { id: "1", title: "form" },
+      { id: "2", title: "from" },
+      { id: "3", title: "farm" },
+      { id: "4", title: "farm" }
+    ])
     expect(await ids("form")).toEqual(["1"])
   })
 })
 
 describe("order", () => {
   it("prefers neighbours in order to words apart", async () => {
-    await open([{ id: "1", title: "x", body: "stone wall garden tower" }, { id: "2", title: "x", body: "wall garden tower stone" }, { id: "3", title: "x", body: "other words here" }])
+    await open([
+      { id: "1", title: "x", body: "stone wall garden tower" },
+      { id: "2", title: "x", body: "wall garden tower stone" },
+      { id: "3", title: "x", body: "other words here" }
+    ])
     const found = await scores("stone wall")
     expect(found.get("1")!).toBeGreaterThan(found.get("2")!)
-    expect((await scores("stone wall", { ranking: "bm25" })).get("1")).toBe((await scores("stone wall", { ranking: "bm25" })).get("2"))
+    expect((await scores("stone wall", { ranking: "bm25" })).get("1")).toBe(
+      (await scores("stone wall", { ranking: "bm25" })).get("2")
+    )
   })
   it("takes the root of the matched share for two and three words", async () => {
-    await open([{ id: "1", title: "t", body: "alpha" }, { id: "2", title: "t", body: "beta" }, { id: "3", title: "t", body: "alpha beta" }, { id: "4", title: "t", body: "gamma" }])
-    const one = await scores("alpha beta", { ranking: "bm25" }), all = await scores("alpha beta")
+    await open([
+      { id: "1", title: "t", body: "alpha" },
+      { id: "2", title: "t", body: "beta" },
+      { id: "3", title: "t", body: "alpha beta" },
+      { id: "4", title: "t", body: "gamma" }
+    ])
+    const one = await scores("alpha beta", { ranking: "bm25" }),
+      all = await scores("alpha beta")
     // Both words are equally rare, so half of the query is matched.
     expect(all.get("1")! / one.get("1")!).toBeCloseTo(Math.sqrt(0.5), 5)
   })
   it("sorts by another key when asked, and shows the score", async () => {
-    await open([{ id: "1", title: "red", price: 3 }, { id: "2", title: "red", price: 1 }, { id: "3", title: "red red", price: 2 }], [text("title"), text("body"), { name: "price", type: "int32" }])
+    await open(
+      [
+        { id: "1", title: "red", price: 3 },
+        { id: "2", title: "red", price: 1 },
+        { id: "3", title: "red red", price: 2 }
+      ],
+      [text("title"), text("body"), { name: "price", type: "int32" }]
+    )
     expect(await ids("red", { sort_by: "price:asc" })).toEqual(["2", "3", "1"])
     const { hits } = await ask("red", { sort_by: "_text_match:desc,price:asc" })
-    expect(hits.map(({ text_match }) => text_match)).toEqual([...hits.map(({ text_match }) => text_match)].sort((a, b) => b - a))
+    expect(hits.map(({ text_match }) => text_match)).toEqual(
+      [...hits.map(({ text_match }) => text_match)].sort((a, b) => b - a)
+    )
     expect(hits[0].text_match_info).toMatchObject({ tokens_matched: 1, num_tokens_dropped: 0 })
   })
 })
 
 describe("matching", () => {
   const words = ["alpha", "beta", "gamma"]
-  const many = Array.from({ length: 1_300 }, (_, i) => ({ id: String(i), title: words.filter((_word, w) => i % (w + 2) === 0).join(" ") || "none", kind: i % 5 === 0 ? "five" : "other" }))
+  const many = Array.from({ length: 1_300 }, (_, i) => ({
+    id: String(i),
+    title: words.filter((_word, w) => i % (w + 2) === 0).join(" ") || "none",
+    kind: i % 5 === 0 ? "five" : "other"
+  }))
   const fields = [text("title"), text("body"), text("kind", { facet: true })]
   it("asks for every word while enough documents have them all", async () => {
     await open([...many, ...Array.from({ length: 600 }, (_, i) => ({ id: `b${i}`, title: "alpha beta" }))], fields)
@@ -177,36 +275,70 @@ describe("matching", () => {
     const whole = await ask("alpha gamma", { facet_by: "kind", per_page: 250 })
     const part = await ask("alpha gamma", { filter_by: "kind:=five", per_page: 250 })
     expect(part.found).toBe(whole.facet_counts[0].counts.find(({ value }) => value === "five")?.count)
-    const anywhere = new Set(await Promise.all([1, 2, 3, 4].map((page) => ids("alpha gamma", { per_page: 250, page }))).then((pages) => pages.flat()))
+    const anywhere = new Set(
+      await Promise.all([1, 2, 3, 4].map((page) => ids("alpha gamma", { per_page: 250, page }))).then((pages) =>
+        pages.flat()
+      )
+    )
     expect(part.hits.every(({ document }) => anywhere.has(document.id))).toBe(true)
   })
   it("pages without gaps or repeats", async () => {
     await open(many, fields)
     const { found } = await ask("alpha beta gamma")
-    const all = (await Promise.all(Array.from({ length: Math.ceil(found / 100) }, (_, i) => ids("alpha beta gamma", { per_page: 100, page: i + 1 })))).flat()
+    const all = (
+      await Promise.all(
+        Array.from({ length: Math.ceil(found / 100) }, (_, i) =>
+          ids("alpha beta gamma", { per_page: 100, page: i + 1 })
+        )
+      )
+    ).flat()
     expect(new Set(all).size).toBe(found)
   })
   it("keeps phrases and exclusions", async () => {
-    await open([{ id: "1", title: "red wall clock" }, { id: "2", title: "clock wall red" }, { id: "3", title: "red clock" }])
+    await open([
+      { id: "1", title: "red wall clock" },
+      { id: "2", title: "clock wall red" },
+      { id: "3", title: "red clock" }
+    ])
     expect(await ids('"wall clock"')).toEqual(["1"])
-    expect((await ids("clock -wall"))).toEqual(["3"])
+    expect(await ids("clock -wall")).toEqual(["3"])
   })
   it("leaves a query of stop words to the plain ranking", async () => {
-    await open([{ id: "1", title: "the who" }, { id: "2", title: "a band" }])
+    await open([
+      { id: "1", title: "the who" },
+      { id: "2", title: "a band" }
+    ])
     expect(await ids("the who")).toEqual(["1"])
   })
   it("searches wildcards as one text, and fields that are not stored", async () => {
-    await open([{ id: "1", title: "x", attr_a: "walnut", attr_b: "hinge" }, { id: "2", title: "y", attr_b: "oak", hidden: "walnut" }], [text("title"), text("attr_a"), text("attr_b"), text("hidden", { store: false })])
+    await open(
+      [
+        { id: "1", title: "x", attr_a: "walnut", attr_b: "hinge" },
+        { id: "2", title: "y", attr_b: "oak", hidden: "walnut" }
+      ],
+      [text("title"), text("attr_a"), text("attr_b"), text("hidden", { store: false })]
+    )
     expect(await ids("walnut", { query_by: "title,attr_*" })).toEqual(["1"])
     expect(await ids("walnut", { query_by: "hidden" })).toEqual(["2"])
   })
   it("reads lists and nested objects without joining their ends", async () => {
-    await open([{ id: "1", title: "x", parts: ["steel frame", "oak top"], maker: { name: "Nord" } }], [text("title"), { name: "parts", type: "string[]" }, { name: "maker", type: "object" }], { enable_nested_fields: true })
+    await open(
+      [{ id: "1", title: "x", parts: ["steel frame", "oak top"], maker: { name: "Nord" } }],
+      [text("title"), { name: "parts", type: "string[]" }, { name: "maker", type: "object" }],
+      { enable_nested_fields: true }
+    )
     expect(await ids("oak nord", { query_by: "title,parts,maker" })).toEqual(["1"])
     expect(await ids("nord", { query_by: "maker.name" })).toEqual(["1"])
   })
   it("uses synonyms", async () => {
-    await open([{ id: "1", title: "television" }, { id: "2", title: "radio" }], [text("title"), text("body")], { synonym_sets: [] })
+    await open(
+      [
+        { id: "1", title: "television" },
+        { id: "2", title: "radio" }
+      ],
+      [text("title"), text("body")],
+      { synonym_sets: [] }
+    )
     await lab.call("PUT", "/synonym_sets/s", { items: [{ id: "tv", synonyms: ["tv", "television"] }] })
     expect(await ids("tv", { synonym_sets: "s" })).toEqual(["1"])
   })
@@ -214,7 +346,10 @@ describe("matching", () => {
 
 describe("change", () => {
   it("sees upserts and deletes at once, whatever was built before", async () => {
-    await open([{ id: "1", title: "red lamp" }, { id: "2", title: "red chair" }])
+    await open([
+      { id: "1", title: "red lamp" },
+      { id: "2", title: "red chair" }
+    ])
     expect((await ids("red")).sort()).toEqual(["1", "2"])
     await lab.call("POST", "/collections/c/documents?action=upsert", { id: "1", title: "blue lamp" })
     expect(await ids("red")).toEqual(["2"])
@@ -227,14 +362,26 @@ describe("change", () => {
     const expected = new Map<string, string>()
     const random = seeded(5)
     for (let batch = 0; batch < 60; batch++) {
-      const lines = Array.from({ length: 5 }, () => { const id = String(Math.floor(random() * 150)), title = `shared word${batch % 7} own${id}x${batch}`; expected.set(id, title); return JSON.stringify({ id, title }) })
+      const lines = Array.from({ length: 5 }, () => {
+        const id = String(Math.floor(random() * 150)),
+          title = `shared word${batch % 7} own${id}x${batch}`
+        expected.set(id, title)
+        return JSON.stringify({ id, title })
+      })
       await lab.call("POST", "/collections/c/documents/import?action=upsert", lines.join("\n"))
-      if (batch % 6 === 5) { const id = [...expected.keys()][0]; expected.delete(id); await lab.call("DELETE", `/collections/c/documents/${id}`) }
+      if (batch % 6 === 5) {
+        const id = [...expected.keys()][0]
+        expected.delete(id)
+        await lab.call("DELETE", `/collections/c/documents/${id}`)
+      }
       if (batch % 4 === 0) await ids("shared")
     }
     await new Promise((resolve) => setTimeout(resolve, 50))
     for (let word = 0; word < 7; word++) {
-      const wanted = [...expected].filter(([, title]) => title.includes(`word${word} `)).map(([id]) => id).sort()
+      const wanted = [...expected]
+        .filter(([, title]) => title.includes(`word${word} `))
+        .map(([id]) => id)
+        .sort()
       expect((await ids(`word${word}`, { per_page: 250, num_typos: 0 })).sort()).toEqual(wanted)
     }
     expect((await ask("shared")).found).toBe(expected.size)
@@ -248,11 +395,29 @@ describe("change", () => {
       const wire = routerOver({ engine, resources: memoryResources(), namespace: "own" })
       if (isFirst) {
         await wire("POST", "/collections", JSON.stringify({ name: "c", fields: [text("title")] }))
-        await wire("POST", "/collections/c/documents/import", Array.from({ length: 800 }, (_, i) => JSON.stringify({ id: String(i), title: i % 100 === 0 ? "copper kettle" : `plain thing ${i}` })).join("\n"))
+        await wire(
+          "POST",
+          "/collections/c/documents/import",
+          Array.from({ length: 800 }, (_, i) =>
+            JSON.stringify({ id: String(i), title: i % 100 === 0 ? "copper kettle" : `plain thing ${i}` })
+          ).join("\n")
+        )
       }
-      const { text: body } = await wire("GET", "/collections/c/documents/search?q=coper%20ketle&query_by=title&ranking=relevance&prefix=false", undefined)
-      answers.push((JSON.parse(body) as { readonly hits: ReadonlyArray<{ readonly document: { readonly id: string } }> }).hits.map(({ document }) => document.id))
-      const other = await routerOver({ engine, resources: memoryResources(), namespace: "other" })("GET", "/collections/c/documents/search?q=kettle&query_by=title&ranking=relevance", undefined)
+      const { text: body } = await wire(
+        "GET",
+        "/collections/c/documents/search?q=coper%20ketle&query_by=title&ranking=relevance&prefix=false",
+        undefined
+      )
+      answers.push(
+        (JSON.parse(body) as { readonly hits: ReadonlyArray<{ readonly document: { readonly id: string } }> }).hits.map(
+          ({ document }) => document.id
+        )
+      )
+      const other = await routerOver({ engine, resources: memoryResources(), namespace: "other" })(
+        "GET",
+        "/collections/c/documents/search?q=kettle&query_by=title&ranking=relevance",
+        undefined
+      )
       expect(other.status).toBe(404)
       await engine.close()
     }
@@ -263,26 +428,50 @@ describe("change", () => {
   it("gives the same order however documents are spread over segments", async () => {
     const random = seeded(11)
     const vocabulary = ["oak", "pine", "desk", "lamp", "chair", "shelf", "steel", "glass", "round", "small"]
-    const sentence = (n: number) => Array.from({ length: n }, () => vocabulary[Math.floor(random() * vocabulary.length)]).join(" ")
+    const sentence = (n: number) =>
+      Array.from({ length: n }, () => vocabulary[Math.floor(random() * vocabulary.length)]).join(" ")
     const documents = Array.from({ length: 120 }, (_, i) => ({ id: String(i), title: sentence(3), body: sentence(12) }))
     const queries = ["oak desk", "small round lamp", "steel glass shelf chair", "pine"]
     await open(documents)
-    const answers = () => Promise.all(queries.flatMap((q) => ["bm25", "relevance"].map((ranking) => ids(q, { per_page: 200, ranking }))))
+    const answers = () =>
+      Promise.all(queries.flatMap((q) => ["bm25", "relevance"].map((ranking) => ids(q, { per_page: 200, ranking }))))
     const together = await answers()
     await lab.close()
     await open([])
-    for (let at = 0; at < documents.length; at += 9) await lab.call("POST", "/collections/c/documents/import?action=create", documents.slice(at, at + 9).map((document) => JSON.stringify(document)).join("\n"))
+    for (let at = 0; at < documents.length; at += 9)
+      await lab.call(
+        "POST",
+        "/collections/c/documents/import?action=create",
+        documents
+          .slice(at, at + 9)
+          .map((document) => JSON.stringify(document))
+          .join("\n")
+      )
     expect(await answers()).toEqual(together)
   })
 })
 
 describe("search_cutoff_ms", () => {
   it("ends both rankings with what they have, and says so", async () => {
-    await open(Array.from({ length: 2_000 }, (_, i) => ({ id: `${i}`, title: `red kettle ${i % 7}`, body: "a kettle that is red ".repeat(20) })))
+    await open(
+      Array.from({ length: 2_000 }, (_, i) => ({
+        id: `${i}`,
+        title: `red kettle ${i % 7}`,
+        body: "a kettle that is red ".repeat(20)
+      }))
+    )
     for (const ranking of ["relevance", "plain"]) {
-      const { body, status } = await lab.search("c", { q: "red kettle", query_by: "title,body", ranking, search_cutoff_ms: 0 })
+      const { body, status } = await lab.search("c", {
+        q: "red kettle",
+        query_by: "title,body",
+        ranking,
+        search_cutoff_ms: 0
+      })
       expect([status, (body as { search_cutoff: boolean }).search_cutoff]).toEqual([200, true])
-      const whole = (await lab.search("c", { q: "red kettle", query_by: "title,body", ranking })).body as { search_cutoff: boolean; found: number }
+      const whole = (await lab.search("c", { q: "red kettle", query_by: "title,body", ranking })).body as {
+        search_cutoff: boolean
+        found: number
+      }
       expect([whole.search_cutoff, whole.found]).toEqual([false, 2_000])
     }
   })

@@ -1,4 +1,6 @@
-/** Which of several equally good continuations of a prefix are searched: in the order in which the reference meets them. */
+/**
+ * Which of several equally good continuations of a prefix are searched: in the order in which the reference meets them.
+ */
 import { expect, it } from "vitest"
 import { createEngine } from "../../engine-sdk/src/memory/mod.ts"
 import { memoryResources } from "../../engine-sdk/src/operations/mod.ts"
@@ -12,7 +14,9 @@ const bytes = (words: ReadonlyArray<string>): Uint8Array[] => words.map((word) =
 
 it("sorts, and leaves equals as the library of the reference does", () => {
   const numbers = (count: number) => Array.from({ length: count }, (_, i) => i)
-  expect(introsort(numbers(24), (a, b) => a % 3 > b % 3)).toEqual([23, 2, 20, 5, 17, 8, 14, 11, 1, 22, 19, 16, 13, 10, 7, 4, 12, 15, 9, 18, 6, 21, 3, 0])
+  expect(introsort(numbers(24), (a, b) => a % 3 > b % 3)).toEqual([
+    23, 2, 20, 5, 17, 8, 14, 11, 1, 22, 19, 16, 13, 10, 7, 4, 12, 15, 9, 18, 6, 21, 3, 0
+  ])
   expect(introsort(numbers(12), (a, b) => a % 2 < b % 2)).toEqual([0, 2, 4, 6, 8, 10, 1, 3, 5, 7, 9, 11])
   const random = randomOf(3)
   for (let count = 0; count < 80; count++) {
@@ -21,14 +25,53 @@ it("sorts, and leaves equals as the library of the reference does", () => {
   }
 })
 it("walks words of equal worth by their tree", () => {
-  const order = (inner: "nothing" | "best") => walkOrder(bytes(WORDS), WORDS.map(() => 1), inner, () => true).map((i) => WORDS[i])
-  expect(order("nothing")).toEqual(["salt", "safe", "sad", "sac", "saab", "sable", "saba", "saint", "sail", "said", "sage", "saga"])
-  expect(order("best")).toEqual(["salt", "saab", "safe", "sable", "sage", "saba", "sac", "sad", "saga", "saint", "sail", "said"])
+  const order = (inner: "nothing" | "best") =>
+    walkOrder(
+      bytes(WORDS),
+      WORDS.map(() => 1),
+      inner,
+      () => true
+    ).map((i) => WORDS[i])
+  expect(order("nothing")).toEqual([
+    "salt",
+    "safe",
+    "sad",
+    "sac",
+    "saab",
+    "sable",
+    "saba",
+    "saint",
+    "sail",
+    "said",
+    "sage",
+    "saga"
+  ])
+  expect(order("best")).toEqual([
+    "salt",
+    "saab",
+    "safe",
+    "sable",
+    "sage",
+    "saba",
+    "sac",
+    "sad",
+    "saga",
+    "saint",
+    "sail",
+    "said"
+  ])
 })
 it("meets every word once and the better ones first", () => {
   const random = randomOf(9)
   for (let count = 0; count < 45; count++) {
-    const words = [...new Set(Array.from({ length: count }, () => `a${Array.from({ length: random.below(5) }, () => random.pick(["a", "b", "é"])).join("")}`))].sort()
+    const words = [
+      ...new Set(
+        Array.from(
+          { length: count },
+          () => `a${Array.from({ length: random.below(5) }, () => random.pick(["a", "b", "é"])).join("")}`
+        )
+      )
+    ].sort()
     const worths = words.map(() => random.below(4))
     for (const inner of ["nothing", "best"] as const) {
       const order = walkOrder(bytes(words), worths, inner, (i) => i % 3 !== 1)
@@ -41,16 +84,37 @@ it("meets every word once and the better ones first", () => {
 const found = async (call: WireCall, query: string): Promise<string[]> => {
   const { status, text } = await call("GET", `/collections/words/documents/search?per_page=50&${query}`)
   expect(status, text).toBe(200)
-  return (JSON.parse(text) as { hits: ReadonlyArray<{ document: { id: string } }> }).hits.map(({ document }) => document.id).sort()
+  return (JSON.parse(text) as { hits: ReadonlyArray<{ document: { id: string } }> }).hits
+    .map(({ document }) => document.id)
+    .sort()
 }
-it.each([["one import", WORDS.length], ["one by one", 1]])("a search and a filter by prefix take those first in it: documents written %s", async (_name, size) => {
-  const engine = createEngine(), call = routerOver({ engine, resources: memoryResources(), namespace: "one" })
-  expect((await call("POST", "/collections", JSON.stringify({ name: "words", fields: [{ name: "word", type: "string" }] }))).status).toBe(201)
-  for (let from = 0; from < WORDS.length; from += size) await call("POST", "/collections/words/documents/import", WORDS.slice(from, from + size).map((word) => JSON.stringify({ id: word, word })).join("\n"))
-  expect(await found(call, "q=sa&query_by=word&num_typos=0")).toEqual(WORDS.filter((word) => word !== "saga" && word !== "sage"))
+it.each([
+  ["one import", WORDS.length],
+  ["one by one", 1]
+])("a search and a filter by prefix take those first in it: documents written %s", async (_name, size) => {
+  const engine = createEngine(),
+    call = routerOver({ engine, resources: memoryResources(), namespace: "one" })
+  expect(
+    (await call("POST", "/collections", JSON.stringify({ name: "words", fields: [{ name: "word", type: "string" }] })))
+      .status
+  ).toBe(201)
+  for (let from = 0; from < WORDS.length; from += size)
+    await call(
+      "POST",
+      "/collections/words/documents/import",
+      WORDS.slice(from, from + size)
+        .map((word) => JSON.stringify({ id: word, word }))
+        .join("\n")
+    )
+  expect(await found(call, "q=sa&query_by=word&num_typos=0")).toEqual(
+    WORDS.filter((word) => word !== "saga" && word !== "sage")
+  )
   expect(await found(call, "q=*&filter_by=word:sa*")).toEqual(["saab", "sable", "safe", "salt"])
   // The word itself comes first, takes a place and is one more branch of the tree.
   await call("POST", "/collections/words/documents", JSON.stringify({ id: "sa", word: "sa" }))
-  expect(await found(call, "q=sa&query_by=word&num_typos=0")).toEqual(["sa", ...WORDS.filter((word) => !["saba", "sable", "saga"].includes(word))])
+  expect(await found(call, "q=sa&query_by=word&num_typos=0")).toEqual([
+    "sa",
+    ...WORDS.filter((word) => !["saba", "sable", "saga"].includes(word))
+  ])
   await engine.close()
 })

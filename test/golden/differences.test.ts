@@ -1,26 +1,58 @@
-/** What an excuse is worth, without recordings: it holds for its columns alone, and one that excuses nothing is told. */
+/**
+ * What an excuse is worth, without recordings: it holds for its columns alone, and one that excuses nothing is told.
+ */
 import { expect, it } from "vitest"
 import { DIFFERENCES, type Difference, excuseOf, type GoldenRecord, idle } from "./differences.ts"
 
-const record = (id: string, path = "/a"): GoldenRecord => ({ id, group: "g", method: "GET", path, status: 200, response: undefined })
+const record = (id: string, path = "/a"): GoldenRecord => ({
+  id,
+  group: "g",
+  method: "GET",
+  path,
+  status: 200,
+  response: undefined
+})
 const special: Difference = { reason: "special", columns: ["found", "ids10"], ids: ["q1", "q2"] }
 const general: Difference = { reason: "general", columns: ["found"], where: ({ path }) => path.includes("group_by") }
 const both = [special, general]
 
 it("a reason excuses the columns that it names, of its records, and no others", () => {
-  expect(excuseOf({ record: record("q1"), metrics: ["found", "ids10"] }, both)).toEqual({ reasons: ["special"], unexcused: [] })
-  expect(excuseOf({ record: record("q1"), metrics: ["found", "highlight"] }, both)).toEqual({ reasons: ["special"], unexcused: ["highlight"] })
+  expect(excuseOf({ record: record("q1"), metrics: ["found", "ids10"] }, both)).toEqual({
+    reasons: ["special"],
+    unexcused: []
+  })
+  expect(excuseOf({ record: record("q1"), metrics: ["found", "highlight"] }, both)).toEqual({
+    reasons: ["special"],
+    unexcused: ["highlight"]
+  })
   expect(excuseOf({ record: record("q3"), metrics: ["found"] }, both)).toEqual({ reasons: [], unexcused: ["found"] })
-  expect(excuseOf({ record: record("q3", "/?group_by=x"), metrics: ["found", "ids10"] }, both)).toEqual({ reasons: ["general"], unexcused: ["ids10"] })
+  expect(excuseOf({ record: record("q3", "/?group_by=x"), metrics: ["found", "ids10"] }, both)).toEqual({
+    reasons: ["general"],
+    unexcused: ["ids10"]
+  })
   const several: ReadonlyArray<Difference> = [general, { ...special, columns: ["ids10"] }]
-  expect(excuseOf({ record: record("q1", "/?group_by=x"), metrics: ["found", "ids10"] }, several)).toEqual({ reasons: ["general", "special"], unexcused: [] })
+  expect(excuseOf({ record: record("q1", "/?group_by=x"), metrics: ["found", "ids10"] }, several)).toEqual({
+    reasons: ["general", "special"],
+    unexcused: []
+  })
 })
 it("what excuses nothing is told: an entry, a record of it, or a column", () => {
-  const full = [{ record: record("q1"), metrics: ["found", "ids10"] }, { record: record("q2"), metrics: ["ids10"] }, { record: record("q3", "/?group_by=x"), metrics: ["found"] }]
+  const full = [
+    { record: record("q1"), metrics: ["found", "ids10"] },
+    { record: record("q2"), metrics: ["ids10"] },
+    { record: record("q3", "/?group_by=x"), metrics: ["found"] }
+  ]
   expect(idle(full, both)).toEqual([])
   expect(idle(full.slice(0, 2), both)).toEqual(["excuses nothing: general"])
-  expect(idle(full.filter((_one, i) => i !== 1), both)).toEqual(["excuses nothing of q2: special"])
-  expect(idle([{ record: record("q1"), metrics: ["ids10"] }, ...full.slice(1)], both)).toEqual(["excuses no `found`: special"])
+  expect(
+    idle(
+      full.filter((_one, i) => i !== 1),
+      both
+    )
+  ).toEqual(["excuses nothing of q2: special"])
+  expect(idle([{ record: record("q1"), metrics: ["ids10"] }, ...full.slice(1)], both)).toEqual([
+    "excuses no `found`: special"
+  ])
   // Behind one that does its work already.
   expect(idle(full, [...both, { ...special, ids: ["q1"] }])).toEqual(["excuses nothing: special"])
 })

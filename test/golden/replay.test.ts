@@ -10,10 +10,19 @@ import { hasRecordings, replay, tableOf } from "./replay.ts"
 const NAMED_MAX = 0.035
 
 it("agrees with the golden records", async (context) => {
-  if (!hasRecordings()) return context.skip("golden lane: the recordings of the reference engine are not beside the project (../shared/data/engine_golden)")
+  if (!hasRecordings())
+    return context.skip(
+      "golden lane: the recordings of the reference engine are not beside the project (../shared/data/engine_golden)"
+    )
   const result = await replay()
   console.log(tableOf(result))
-  expect(result.disagreements.filter(({ unexcused }) => unexcused.length > 0).map(({ id, unexcused }) => `${id} ${unexcused.join()}`)).toEqual([])
+  expect(
+    result.disagreements
+      .filter(({ unexcused }) => unexcused.length > 0)
+      .map(({ id, unexcused }) => `${id} ${unexcused.join()}`)
+  ).toEqual([])
   expect(idle(result.disagreements)).toEqual([])
-  expect(result.disagreements.length / [...result.groups.values()].reduce((sum, { compared }) => sum + compared, 0)).toBeLessThan(NAMED_MAX)
+  expect(
+    result.disagreements.length / [...result.groups.values()].reduce((sum, { compared }) => sum + compared, 0)
+  ).toBeLessThan(NAMED_MAX)
 }, 120_000)

@@ -20,23 +20,54 @@ interface Comparer {
   toStored(text: string, options: object): unknown
   readonly METRICS: ReadonlyArray<string>
 }
-export interface GroupResult { compared: number; agreeing: number; expected: number; readonly metrics: Map<string, { agreeing: number; compared: number }> }
-export interface Disagreement { readonly id: string; readonly group: string; readonly metrics: ReadonlyArray<string>; /** Of all its columns; undefined where one has none. */ readonly reason: string | undefined; /** Columns. */ readonly unexcused: ReadonlyArray<string>; readonly record: GoldenRecord; readonly status: number; readonly answer: unknown }
-export interface ReplayResult { readonly groups: Map<string, GroupResult>; readonly disagreements: ReadonlyArray<Disagreement>; readonly metrics: ReadonlyArray<string> }
+export interface GroupResult {
+  compared: number
+  agreeing: number
+  expected: number
+  readonly metrics: Map<string, { agreeing: number; compared: number }>
+}
+export interface Disagreement {
+  readonly id: string
+  readonly group: string
+  readonly metrics: ReadonlyArray<string>
+  /** Of all its columns; undefined where one has none. */ readonly reason: string | undefined
+  /** Columns. */ readonly unexcused: ReadonlyArray<string>
+  readonly record: GoldenRecord
+  readonly status: number
+  readonly answer: unknown
+}
+export interface ReplayResult {
+  readonly groups: Map<string, GroupResult>
+  readonly disagreements: ReadonlyArray<Disagreement>
+  readonly metrics: ReadonlyArray<string>
+}
 
-const linesOf = (path: string): string[] => gunzipSync(readFileSync(path)).toString("utf8").split("\n").filter((line) => line !== "")
+const linesOf = (path: string): string[] =>
+  gunzipSync(readFileSync(path))
+    .toString("utf8")
+    .split("\n")
+    .filter((line) => line !== "")
 /** Runs the setup and every sequence of the wanted groups, in order, against a fresh engine. */
 export const replay = async (wanted: (record: GoldenRecord) => boolean = () => true): Promise<ReplayResult> => {
-  const { compare, toStored, METRICS } = await import(pathToFileURL(`${RECORDINGS}replay.mjs`).href) as Comparer
+  const { compare, toStored, METRICS } = (await import(pathToFileURL(`${RECORDINGS}replay.mjs`).href)) as Comparer
   const engine = createEngine()
   const call = routerOver({ engine, resources: memoryResources(), namespace: "golden" })
   const files = new Map<string, string[]>()
-  const fileLines = (name: string): string[] => { let lines = files.get(name); if (lines === undefined) files.set(name, lines = linesOf(`${RECORDINGS}collections/${name}.jsonl.gz`)); return lines }
+  const fileLines = (name: string): string[] => {
+    let lines = files.get(name)
+    if (lines === undefined) files.set(name, (lines = linesOf(`${RECORDINGS}collections/${name}.jsonl.gz`)))
+    return lines
+  }
   const groups = new Map<string, GroupResult>()
   const disagreements: Disagreement[] = []
   for (const record of linesOf(`${RECORDINGS}golden-dev.jsonl.gz`).map((line) => JSON.parse(line) as GoldenRecord)) {
     if (record.group !== "setup" && !wanted(record)) continue
-    const body = record.file !== undefined ? fileLines(record.file).slice(record.from ?? 0, record.to).join("\n") : record.text ?? (record.body === undefined ? undefined : JSON.stringify(record.body))
+    const body =
+      record.file !== undefined
+        ? fileLines(record.file)
+            .slice(record.from ?? 0, record.to)
+            .join("\n")
+        : (record.text ?? (record.body === undefined ? undefined : JSON.stringify(record.body)))
     const { status, text } = await call(record.method, record.path, body)
     const stored = toStored(text, { sum: record.sum, cut: record.cut, lines: record.lines })
     const results = compare(record, status, stored)
@@ -47,35 +78,64 @@ export const replay = async (wanted: (record: GoldenRecord) => boolean = () => t
   await engine.close()
   return { groups, disagreements, metrics: METRICS }
 }
-const tally = (record: GoldenRecord, results: ReadonlyArray<Metrics>, names: ReadonlyArray<string>, groups: Map<string, GroupResult>, disagreements: Disagreement[], status: number, answer: unknown): void => {
+const tally = (
+  record: GoldenRecord,
+  results: ReadonlyArray<Metrics>,
+  names: ReadonlyArray<string>,
+  groups: Map<string, GroupResult>,
+  disagreements: Disagreement[],
+  status: number,
+  answer: unknown
+): void => {
   let group = groups.get(record.group)
-  if (group === undefined) groups.set(record.group, group = { compared: 0, agreeing: 0, expected: 0, metrics: new Map() })
+  if (group === undefined)
+    groups.set(record.group, (group = { compared: 0, agreeing: 0, expected: 0, metrics: new Map() }))
   const bad = new Set<string>()
   for (const result of results) {
     for (const name of names) {
       if (result[name] === undefined) continue
       let metric = group.metrics.get(name)
-      if (metric === undefined) group.metrics.set(name, metric = { agreeing: 0, compared: 0 })
+      if (metric === undefined) group.metrics.set(name, (metric = { agreeing: 0, compared: 0 }))
       metric.compared++
       if (result[name]) metric.agreeing++
       else bad.add(name)
     }
   }
   group.compared++
-  if (bad.size === 0) { group.agreeing++; return }
+  if (bad.size === 0) {
+    group.agreeing++
+    return
+  }
   const { reasons, unexcused } = excuseOf({ record, metrics: [...bad] })
   const reason = unexcused.length > 0 ? undefined : reasons.join("; and ")
   if (reason !== undefined) group.expected++
-  disagreements.push({ id: record.id, group: record.group, metrics: [...bad], reason, unexcused, record, status, answer })
+  disagreements.push({
+    id: record.id,
+    group: record.group,
+    metrics: [...bad],
+    reason,
+    unexcused,
+    record,
+    status,
+    answer
+  })
 }
 
-const percent = ({ agreeing, compared }: { readonly agreeing: number; readonly compared: number }): string => (100 * agreeing / compared).toFixed(1)
+const percent = ({ agreeing, compared }: { readonly agreeing: number; readonly compared: number }): string =>
+  ((100 * agreeing) / compared).toFixed(1)
 /** The table of agreement; `expected` counts named differences. */
 export const tableOf = ({ groups, metrics }: ReplayResult): string => {
-  const rows = [`${"group".padStart(16)}${"n".padStart(6)}${"all %".padStart(8)}${"named".padStart(7)}${metrics.map((name) => name.slice(0, 8).padStart(9)).join("")}`]
+  const rows = [
+    `${"group".padStart(16)}${"n".padStart(6)}${"all %".padStart(8)}${"named".padStart(7)}${metrics.map((name) => name.slice(0, 8).padStart(9)).join("")}`
+  ]
   const total: GroupResult = { compared: 0, agreeing: 0, expected: 0, metrics: new Map() }
   const row = (name: string, group: GroupResult): string =>
-    `${name.padStart(16)}${String(group.compared).padStart(6)}${percent(group).padStart(8)}${String(group.expected).padStart(7)}${metrics.map((metric) => { const m = group.metrics.get(metric); return (m === undefined ? "-" : percent(m)).padStart(9) }).join("")}`
+    `${name.padStart(16)}${String(group.compared).padStart(6)}${percent(group).padStart(8)}${String(group.expected).padStart(7)}${metrics
+      .map((metric) => {
+        const m = group.metrics.get(metric)
+        return (m === undefined ? "-" : percent(m)).padStart(9)
+      })
+      .join("")}`
   for (const [name, group] of groups) {
     rows.push(row(name, group))
     if (name === "setup") continue
@@ -87,27 +147,61 @@ export const tableOf = ({ groups, metrics }: ReplayResult): string => {
       total.metrics.set(metric, { agreeing: sum.agreeing + agreeing, compared: sum.compared + compared })
     }
   }
-  rows.push(row("TOTAL", total), `records agreeing ${total.agreeing}/${total.compared}, named differences ${total.expected}`)
+  rows.push(
+    row("TOTAL", total),
+    `records agreeing ${total.agreeing}/${total.compared}, named differences ${total.expected}`
+  )
   return rows.join("\n")
 }
 
 const main = async (argv: ReadonlyArray<string>): Promise<void> => {
-  if (!hasRecordings()) { console.log(`SKIPPED golden replay: no recordings at ${RECORDINGS}`); return }
-  const option = (name: string): string | undefined => argv.includes(name) ? argv[argv.indexOf(name) + 1] : undefined
+  if (!hasRecordings()) {
+    console.log(`SKIPPED golden replay: no recordings at ${RECORDINGS}`)
+    return
+  }
+  const option = (name: string): string | undefined => (argv.includes(name) ? argv[argv.indexOf(name) + 1] : undefined)
   const only = option("--only")?.split(",")
   const diff = option("--diff")
-  const result = await replay((record) => diff !== undefined ? record.id.split(".")[0] === diff.split(".")[0] : only === undefined || only.includes(record.group))
+  const result = await replay((record) =>
+    diff !== undefined
+      ? record.id.split(".")[0] === diff.split(".")[0]
+      : only === undefined || only.includes(record.group)
+  )
   if (diff !== undefined) {
     for (const { id, metrics, record, status, answer } of result.disagreements) {
       if (id !== diff && diff.includes(".")) continue
-      console.log("REQUEST", id, record.method, decodeURIComponent(record.path), record.body === undefined ? record.text ?? "" : JSON.stringify(record.body), `\nGOLDEN ${record.status}`, JSON.stringify(record.response), `\nANSWER ${status}`, JSON.stringify(answer), "\nDISAGREES", metrics.join())
+      console.log(
+        "REQUEST",
+        id,
+        record.method,
+        decodeURIComponent(record.path),
+        record.body === undefined ? (record.text ?? "") : JSON.stringify(record.body),
+        `\nGOLDEN ${record.status}`,
+        JSON.stringify(record.response),
+        `\nANSWER ${status}`,
+        JSON.stringify(answer),
+        "\nDISAGREES",
+        metrics.join()
+      )
     }
     return
   }
   console.log(tableOf(result))
-  if (argv.includes("--fails")) for (const { id, group, metrics, reason, record, status, answer } of result.disagreements) {
-    const messages = metrics.includes("message") || metrics.includes("status") ? ` golden ${record.status} ${JSON.stringify((record.response as { message?: string })?.message)} got ${status} ${JSON.stringify((answer as { message?: string })?.message)}` : ""
-    console.log(id, group, metrics.join(), decodeURIComponent(record.path).slice(0, 220), JSON.stringify(record.body ?? "").slice(0, 160), messages, reason === undefined ? "" : `NAMED: ${reason}`)
-  }
+  if (argv.includes("--fails"))
+    for (const { id, group, metrics, reason, record, status, answer } of result.disagreements) {
+      const messages =
+        metrics.includes("message") || metrics.includes("status")
+          ? ` golden ${record.status} ${JSON.stringify((record.response as { message?: string })?.message)} got ${status} ${JSON.stringify((answer as { message?: string })?.message)}`
+          : ""
+      console.log(
+        id,
+        group,
+        metrics.join(),
+        decodeURIComponent(record.path).slice(0, 220),
+        JSON.stringify(record.body ?? "").slice(0, 160),
+        messages,
+        reason === undefined ? "" : `NAMED: ${reason}`
+      )
+    }
 }
 if (import.meta.main) await main(process.argv.slice(2))

@@ -1,196 +1,320 @@
-// Faults that the tests must catch, each as one replacement in one file, with the tests that should. Planted one at a time by
-// `npm run mutants`. A fault that somebody finds uncaught comes here together with the test that catches it.
+// Faults that the tests must catch, each as one replacement in one file, with the tests that should. Planted one at a
+// time by `npm run mutants`. A fault that somebody finds uncaught comes here together with the test that catches it.
 
 /** @type {import("./faults.mjs").Fault[]} */
 export const faults = [
   {
-    name: "outbound-second-look", why: "the address that a socket says it is connected to is not judged",
-    file: "src/ports/outbound-http-node.ts", from: "if (socket.remoteAddress !== undefined && !isAllowed(socket.remoteAddress)) fail(", to: "if (false) fail(",
+    name: "outbound-second-look",
+    why: "the address that a socket says it is connected to is not judged",
+    file: "src/ports/outbound-http-node.ts",
+    from: "if (socket.remoteAddress !== undefined && !isAllowed(socket.remoteAddress))",
+    to: "if (false)",
     tests: ["test/ports/outbound-http-rebinding.test.ts"]
   },
   {
-    name: "outbound-first-look", why: "addresses of a name are connected to before they are judged",
-    file: "src/ports/outbound-http-node.ts", from: "const allowed = all.filter(isAllowed)", to: "const allowed = all",
+    name: "outbound-first-look",
+    why: "addresses of a name are connected to before they are judged",
+    file: "src/ports/outbound-http-node.ts",
+    from: "const allowed = all.filter(isAllowed)",
+    to: "const allowed = all",
     tests: ["test/ports/outbound-http-rebinding.test.ts"]
   },
   {
-    name: "outbound-by-name", why: "the connection goes to the name, which is looked up once more",
-    file: "src/ports/outbound-http-node.ts", from: "agent, host: address, port", to: "agent, host, port",
+    name: "outbound-by-name",
+    why: "the connection goes to the name, which is looked up once more",
+    file: "src/ports/outbound-http-node.ts",
+    from: "host: address,",
+    to: "host,",
     tests: ["test/ports/outbound-http-rebinding.test.ts"]
   },
   {
-    name: "fence-not-asked", why: "a stream worker whose partition was taken over commits",
-    file: "streams/offsets.ts", from: "if (fence !== undefined && !(yield* store.holdsFence(unit, fence))) return", to: "if (false) return",
+    name: "fence-not-asked",
+    why: "a stream worker whose partition was taken over commits",
+    file: "streams/offsets.ts",
+    from: "if (fence !== undefined && !(yield* store.holdsFence(unit, fence)))",
+    to: "if (false)",
     tests: ["test/streams/simulation.test.ts"]
   },
   {
-    name: "retention-past-consumers", why: "retention removes what no consumer has counted",
-    file: "streams/retention.ts", from: "Math.min(past, ...consumed)", to: "past",
+    name: "retention-past-consumers",
+    why: "retention removes what no consumer has counted",
+    file: "streams/retention.ts",
+    from: "Math.min(past, ...consumed)",
+    to: "past",
     tests: ["test/streams/simulation.test.ts"]
   },
   {
-    name: "retention-past-consumers-host", why: "the same, where the stream worker never reports",
-    file: "streams/retention.ts", from: "Math.min(past, ...consumed)", to: "past",
-    tests: ["test/streams/host.test.ts"], only: "takes nothing away that no consumer"
+    name: "retention-past-consumers-host",
+    why: "the same, where the stream worker never reports",
+    file: "streams/retention.ts",
+    from: "Math.min(past, ...consumed)",
+    to: "past",
+    tests: ["test/streams/host.test.ts"],
+    only: "takes nothing away that no consumer"
   },
   {
-    name: "retention-from-now", why: "retention reckons from now, not from where counting stands",
-    file: "streams/retention.ts", from: "clock.currentTimeMillisUnsafe() - (yield* lag_ms)", to: "clock.currentTimeMillisUnsafe()",
+    name: "retention-from-now",
+    why: "retention reckons from now, not from where counting stands",
+    file: "streams/retention.ts",
+    from: "clock.currentTimeMillisUnsafe() - (yield* lag_ms)",
+    to: "clock.currentTimeMillisUnsafe()",
     tests: ["test/streams/simulation.test.ts"]
   },
   {
-    name: "retention-never", why: "retention never looks at the log",
-    file: "streams/retention.ts", from: "Effect.catch(retain, ", to: "Effect.catch(Effect.void, ",
+    name: "retention-never",
+    why: "retention never looks at the log",
+    file: "streams/retention.ts",
+    from: "Effect.catch(retain, ",
+    to: "Effect.catch(Effect.void, ",
     tests: ["test/streams/simulation.test.ts"]
   },
   {
-    name: "retention-not-started", why: "the host does not start its retention",
-    file: "streams/host.ts", from: "yield* Effect.forkScoped(every(retentionEvery_ms))", to: "void every",
-    tests: ["test/streams/host.test.ts"], only: "takes away what is past"
+    name: "retention-not-started",
+    why: "the host does not start its retention",
+    file: "streams/host.ts",
+    from: "yield* Effect.forkScoped(every(retentionEvery_ms))",
+    to: "void every",
+    tests: ["test/streams/host.test.ts"],
+    only: "takes away what is past"
   },
   {
-    name: "fan-out-any-organization", why: "endpoints get events of the other organizations in a batch",
-    file: "src/webhooks/fan-out.ts", from: "endpoint.organization_id === organization_id && subscribes(", to: "subscribes(",
+    name: "fan-out-any-organization",
+    why: "endpoints get events of the other organizations in a batch",
+    file: "src/webhooks/fan-out.ts",
+    from: "endpoint.organization_id === organization_id && subscribes(",
+    to: "subscribes(",
     tests: ["test/rooms/webhook-fan-out.test.ts"]
   },
   {
-    name: "fan-out-first-organization", why: "only the first organization of a batch gets its events",
-    file: "src/webhooks/fan-out.ts", from: "[...new Set(events.map(({ organization_id }) => organization_id))]", to: "[events[0].organization_id]",
+    name: "fan-out-first-organization",
+    why: "only the first organization of a batch gets its events",
+    file: "src/webhooks/fan-out.ts",
+    from: "[...new Set(events.map(({ organization_id }) => organization_id))]",
+    to: "[events[0].organization_id]",
     tests: ["test/rooms/webhook-fan-out.test.ts"]
   },
   {
-    name: "promised-14-days", why: "failed deliveries leave a day early",
-    file: "src/webhooks/deliveries-retention.ts", from: "14 * 86_400_000", to: "13 * 86_400_000",
+    name: "promised-14-days",
+    why: "failed deliveries leave a day early",
+    file: "src/webhooks/deliveries-retention.ts",
+    from: "14 * 86_400_000",
+    to: "13 * 86_400_000",
     tests: ["test/rooms/promised-times.test.ts"]
   },
   {
-    name: "promised-5-days", why: "a failing endpoint is disabled a day early",
-    file: "src/webhooks/endpoint-failing.ts", from: "5 * 24 * 3_600_000", to: "4 * 24 * 3_600_000",
+    name: "promised-5-days",
+    why: "a failing endpoint is disabled a day early",
+    file: "src/webhooks/endpoint-failing.ts",
+    from: "5 * 24 * 3_600_000",
+    to: "4 * 24 * 3_600_000",
     tests: ["test/rooms/promised-times.test.ts"]
   },
   {
-    name: "promised-24-hours", why: "an old secret of a webhook is used an hour less",
-    file: "src/webhooks/secrets.ts", from: "24 * 3_600_000", to: "23 * 3_600_000",
+    name: "promised-24-hours",
+    why: "an old secret of a webhook is used an hour less",
+    file: "src/webhooks/secrets.ts",
+    from: "24 * 3_600_000",
+    to: "23 * 3_600_000",
     tests: ["test/rooms/promised-times.test.ts"]
   },
   {
-    name: "promised-400-days", why: "the audit log is kept a day less",
-    file: "src/audit/audit-repository.ts", from: "400 * DAY_MS", to: "399 * DAY_MS",
+    name: "promised-400-days",
+    why: "the audit log is kept a day less",
+    file: "src/audit/audit-repository.ts",
+    from: "400 * DAY_MS",
+    to: "399 * DAY_MS",
     tests: ["test/rooms/promised-times.test.ts"]
   },
   {
-    name: "promised-400-days-jobs", why: "jobs are kept a day less",
-    file: "src/jobs/jobs-retention.ts", from: "400 * 86_400_000", to: "399 * 86_400_000",
+    name: "promised-400-days-jobs",
+    why: "jobs are kept a day less",
+    file: "src/jobs/jobs-retention.ts",
+    from: "400 * 86_400_000",
+    to: "399 * 86_400_000",
     tests: ["test/rooms/promised-times.test.ts"]
   },
   {
-    name: "promised-12-hours", why: "a session of the console lasts an hour longer",
-    file: "src/console/schema.ts", from: "12 * 3_600_000", to: "13 * 3_600_000",
+    name: "promised-12-hours",
+    why: "a session of the console lasts an hour longer",
+    file: "src/console/schema.ts",
+    from: "12 * 3_600_000",
+    to: "13 * 3_600_000",
     tests: ["test/rooms/promised-times.test.ts"]
   },
   {
-    name: "session-without-end", why: "a session of the console never ends by its time",
-    file: "src/console/console.ts", from: "return session.expires_at > now && member", to: "return member",
+    name: "session-without-end",
+    why: "a session of the console never ends by its time",
+    file: "src/console/console.ts",
+    from: "return session.expires_at > now && member",
+    to: "return member",
     tests: ["test/rooms/console-sessions.test.ts"]
   },
   {
-    name: "forced-filter-ignored", why: "the filters of a key are read and not added to its searches",
-    file: "src/search/engine-caller.ts", from: "forced = allOf(forced, own.value)", to: "forced = undefined",
-    tests: ["test/contract/key-security.test.ts"], only: "filters of a key"
+    name: "forced-filter-ignored",
+    why: "the filters of a key are read and not added to its searches",
+    file: "src/search/engine-caller.ts",
+    from: "forced = allOf(forced, own.value)",
+    to: "forced = undefined",
+    tests: ["test/contract/key-security.test.ts"],
+    only: "filters of a key"
   },
   {
-    name: "tenant-dropped-webhook", why: "an endpoint is read by its id alone",
-    file: "src/webhooks/endpoints-repository.ts", from: "WHERE organization_id = ${organizationId} AND id = ${id}`),", to: "WHERE id = ${id}`),",
-    tests: ["test/contract/isolation.test.ts"], only: "shows nothing of one"
+    name: "tenant-dropped-webhook",
+    why: "an endpoint is read by its id alone",
+    file: "src/webhooks/endpoints-repository.ts",
+    from: "WHERE organization_id = ${organizationId} AND id = ${id}`\n      ),\n    /** The row",
+    to: "WHERE id = ${id}`\n      ),\n    /** The row",
+    tests: ["test/contract/isolation.test.ts"],
+    only: "shows nothing of one"
   },
   {
-    name: "tenant-dropped-job", why: "a job is read by its id alone",
-    file: "src/ingest/jobs-repository.ts", from: "FROM ingest_jobs WHERE organization_id = ${organizationId} AND id = ${id}`", to: "FROM ingest_jobs WHERE id = ${id}`",
-    tests: ["test/contract/isolation.test.ts"], only: "shows nothing of one"
+    name: "tenant-dropped-job",
+    why: "a job is read by its id alone",
+    file: "src/ingest/jobs-repository.ts",
+    from: "FROM ingest_jobs WHERE organization_id = ${organizationId} AND id = ${id}`",
+    to: "FROM ingest_jobs WHERE id = ${id}`",
+    tests: ["test/contract/isolation.test.ts"],
+    only: "shows nothing of one"
   },
   {
-    name: "tenant-dropped-metrics", why: "figures are sums of all organizations",
-    file: "src/analytics/rollups-repository.ts", from: "\"t.organization_id = $2\", \"t.grain", to: "\"$2::text IS NOT NULL\", \"t.grain",
+    name: "tenant-dropped-metrics",
+    why: "figures are sums of all organizations",
+    file: "src/analytics/rollups-repository.ts",
+    from: '"t.organization_id = $2",\n              "t.grain',
+    to: '"$2::text IS NOT NULL",\n              "t.grain',
     tests: ["test/contract/isolation-metrics.test.ts"]
   },
   {
-    name: "tenant-dropped-unrolled", why: "figures of ranges that are not rolled up yet are of all organizations",
-    file: "src/analytics/rollups-repository.ts", from: "WHERE organization_id = $1 AND minute_at >= $2", to: "WHERE $1::text IS NOT NULL AND minute_at >= $2",
+    name: "tenant-dropped-unrolled",
+    why: "figures of ranges that are not rolled up yet are of all organizations",
+    file: "src/analytics/rollups-repository.ts",
+    from: "WHERE organization_id = $1 AND minute_at >= $2",
+    to: "WHERE $1::text IS NOT NULL AND minute_at >= $2",
     tests: ["test/contract/isolation-metrics.test.ts"]
   },
   {
-    name: "metrics-empty", why: "figures are empty for everybody",
-    file: "src/analytics/rollups-repository.ts", from: "\"t.organization_id = $2\", \"t.grain", to: "\"t.organization_id = $2 AND false\", \"t.grain",
+    name: "metrics-empty",
+    why: "figures are empty for everybody",
+    file: "src/analytics/rollups-repository.ts",
+    from: '"t.organization_id = $2",\n              "t.grain',
+    to: '"t.organization_id = $2 AND false",\n              "t.grain',
     tests: ["test/contract/isolation-metrics.test.ts"]
   },
   {
-    name: "rate-never-refuses", why: "the rate limit of a key lets everything pass",
-    file: "src/access/decision.ts", from: "if (!rate.isAllowed) return", to: "if (false) return",
-    tests: ["test/contract/gateway.test.ts"], only: "count a minute"
+    name: "rate-never-refuses",
+    why: "the rate limit of a key lets everything pass",
+    file: "src/access/decision.ts",
+    from: "if (!rate.isAllowed) return",
+    to: "if (false) return",
+    tests: ["test/contract/gateway.test.ts"],
+    only: "count a minute"
   },
   {
-    name: "budget-written-never-refuses", why: "an answer may be written without a bound",
-    file: "engine-sdk/src/search/answer-budget.ts", from: "if (this.#written + bytes > this.bytes_max) throw", to: "if (false) throw",
+    name: "budget-written-never-refuses",
+    why: "an answer may be written without a bound",
+    file: "engine-sdk/src/search/answer-budget.ts",
+    from: "if (this.#written + bytes > this.bytes_max) throw",
+    to: "if (false) throw",
     tests: ["engine-sdk/test/answer-budget.test.ts"]
   },
   {
-    name: "budget-held-never-refuses", why: "what is made on the way to an answer has no bound",
-    file: "engine-sdk/src/search/answer-budget.ts", from: "if (this.#held > this.bytes_max * HELD_PER_ANSWER) throw", to: "if (false) throw",
+    name: "budget-held-never-refuses",
+    why: "what is made on the way to an answer has no bound",
+    file: "engine-sdk/src/search/answer-budget.ts",
+    from: "if (this.#held > this.bytes_max * HELD_PER_ANSWER) throw",
+    to: "if (false) throw",
     tests: ["engine-sdk/test/answer-budget.test.ts"]
   },
   {
-    name: "scope-unchecked", why: "a search key may do everything",
-    file: "src/access/decision.ts", from: "if (!scopeReaches(key, input.scope) || (input.isSecured && input.scope !== \"search\")) return", to: "if (false) return",
+    name: "scope-unchecked",
+    why: "a search key may do everything",
+    file: "src/access/decision.ts",
+    from: 'if (!scopeReaches(key, input.scope) || (input.isSecured && input.scope !== "search"))',
+    to: "if (false)",
     tests: ["test/wire/scopes.test.ts"]
   },
   {
-    name: "collection-unchecked", why: "a key reaches collections that it does not list",
-    file: "src/access/decision.ts", from: "if (input.collection !== undefined && !reachesCollection(input, input.collection)) return", to: "if (false) return",
+    name: "collection-unchecked",
+    why: "a key reaches collections that it does not list",
+    file: "src/access/decision.ts",
+    from: "if (input.collection !== undefined && !reachesCollection(input, input.collection)) return",
+    to: "if (false) return",
     tests: ["test/rooms/decision.test.ts"]
   },
   {
-    name: "secured-key-unchecked", why: "what is signed with a key does all that the key may",
-    file: "src/access/decision.ts", from: " || (input.isSecured && input.scope !== \"search\")) return", to: ") return",
+    name: "secured-key-unchecked",
+    why: "what is signed with a key does all that the key may",
+    file: "src/access/decision.ts",
+    from: ' || (input.isSecured && input.scope !== "search"))',
+    to: ")",
     tests: ["test/rooms/decision.test.ts"]
   },
   {
-    name: "all-collections-unchecked", why: "a key of some collections does what is about all of them",
-    file: "src/access/decision.ts", from: "if (input.isOfAll && !reachesEverything(input)) return", to: "if (false) return",
+    name: "all-collections-unchecked",
+    why: "a key of some collections does what is about all of them",
+    file: "src/access/decision.ts",
+    from: "if (input.isOfAll && !reachesEverything(input))",
+    to: "if (false)",
     tests: ["test/contract/reach.test.ts"]
   },
   {
-    name: "everything-refused", why: "no key is let in, so every refusal is there",
-    file: "src/access/decision.ts", from: "const rate = input.takeRateToken()", to: "return collectionClosed()\n  const rate = input.takeRateToken()",
-    tests: ["test/contract/key-security.test.ts"], only: "in printable characters|keys that cannot sign|reach the collections that they list|that cannot be are refused by name"
+    name: "everything-refused",
+    why: "no key is let in, so every refusal is there",
+    file: "src/access/decision.ts",
+    from: "const rate = input.takeRateToken()",
+    to: "return collectionClosed()\n  const rate = input.takeRateToken()",
+    tests: ["test/contract/key-security.test.ts"],
+    only: "in printable characters|keys that cannot sign|reach the collections that they list|that cannot be are refused by name"
   },
   {
-    name: "last-line-lost", why: "the last line of a long stream of events is not read",
-    file: "src/events/ndjson.ts", from: "if (unfinishedBytes > 0) finishLine()", to: "void unfinishedBytes",
-    tests: ["test/program/memory.test.ts"], only: "takes events as NDJSON"
+    name: "last-line-lost",
+    why: "the last line of a long stream of events is not read",
+    file: "src/events/ndjson.ts",
+    from: "if (unfinishedBytes > 0) finishLine()",
+    to: "void unfinishedBytes",
+    tests: ["test/program/memory.test.ts"],
+    only: "takes events as NDJSON"
   },
   {
-    name: "filter-memory-without-field", why: "a remembered filter is taken for one of another field with the same value",
-    file: "engine-sdk/src/search/filters.ts", from: "const key = keyOf(filter)", to: "const key = keyOf({ ...filter, field: \"\" } as Filter)",
-    tests: ["engine-sdk/test/filters.test.ts"], only: "remembers of each field"
+    name: "filter-memory-without-field",
+    why: "a remembered filter is taken for one of another field with the same value",
+    file: "engine-sdk/src/search/filters.ts",
+    from: "const key = keyOf(filter)",
+    to: 'const key = keyOf({ ...filter, field: "" } as Filter)',
+    tests: ["engine-sdk/test/filters.test.ts"],
+    only: "remembers of each field"
   },
   {
-    name: "filter-memory-large-only", why: "the same, in segments of more than 1,000 documents only",
-    file: "engine-sdk/src/search/filters.ts", from: "const key = keyOf(filter)", to: "const key = keyOf(segment.docs > 1_000 ? { ...filter, field: \"\" } as Filter : filter)",
+    name: "filter-memory-large-only",
+    why: "the same, in segments of more than 1,000 documents only",
+    file: "engine-sdk/src/search/filters.ts",
+    from: "const key = keyOf(filter)",
+    to: 'const key = keyOf(segment.docs > 1_000 ? { ...filter, field: "" } as Filter : filter)',
     tests: ["engine-sdk/test/filters.test.ts"]
   },
   {
-    name: "filter-memory-key-cut", why: "remembered lists that begin alike are taken for one",
-    file: "engine-sdk/src/search/filters.ts", from: "const key = keyOf(filter)", to: "const key = keyOf(filter).slice(0, 300)",
-    tests: ["engine-sdk/test/filters.test.ts"], only: "remembers of each field"
+    name: "filter-memory-key-cut",
+    why: "remembered lists that begin alike are taken for one",
+    file: "engine-sdk/src/search/filters.ts",
+    from: "const key = keyOf(filter)",
+    to: "const key = keyOf(filter).slice(0, 300)",
+    tests: ["engine-sdk/test/filters.test.ts"],
+    only: "remembers of each field"
   },
   {
-    name: "golden-any-column", why: "a named difference excuses every column of its records",
-    file: "test/golden/differences.ts", from: "columns.includes(column) && (", to: "(",
+    name: "golden-any-column",
+    why: "a named difference excuses every column of its records",
+    file: "test/golden/differences.ts",
+    from: "columns.includes(column) && (",
+    to: "(",
     tests: ["test/golden/differences.test.ts"]
   },
   {
-    name: "golden-idle-untold", why: "a named difference that excuses nothing stays",
-    file: "test/golden/differences.ts", from: "if (own.length === 0) return", to: "if (own.length < 0) return",
+    name: "golden-idle-untold",
+    why: "a named difference that excuses nothing stays",
+    file: "test/golden/differences.ts",
+    from: "if (own.length === 0) return",
+    to: "if (own.length < 0) return",
     tests: ["test/golden/differences.test.ts"]
   }
 ]

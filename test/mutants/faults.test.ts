@@ -1,4 +1,7 @@
-/** The list of faults against the sources as they are: an entry that no longer fits would be planted nowhere and catch nothing. */
+/**
+ * The list of faults against the sources as they are: an entry that no longer fits would be planted nowhere and catch
+ * nothing.
+ */
 import { readFileSync } from "node:fs"
 import { expect, it } from "vitest"
 import { faults } from "./faults.mjs"
@@ -12,7 +15,11 @@ it("every fault fits the sources exactly once and names tests that are there", (
 })
 it("an entry that does not fit is told, whatever is wrong with it", () => {
   const fault = { name: "a", why: "w", file: "f.ts", from: "one", to: "two", tests: ["t.ts"] }
-  const files = (file: string) => { const text = ({ "f.ts": "one three three", "t.ts": "" } as Record<string, string>)[file]; if (text === undefined) throw new Error(file); return text }
+  const files = (file: string) => {
+    const text = ({ "f.ts": "one three three", "t.ts": "" } as Record<string, string>)[file]
+    if (text === undefined) throw new Error(file)
+    return text
+  }
   expect(misfits([fault], files)).toEqual([])
   const wrong = (more: Partial<typeof fault>) => misfits([{ ...fault, ...more }], files)
   expect(wrong({ from: "three" })).toEqual(["a: what it replaces occurs 2 times in f.ts and must once: three"])

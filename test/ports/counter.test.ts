@@ -1,4 +1,7 @@
-/** Counters in memory, leased by a process that is alone, and leased by three; and what the leases do when somebody dies. */
+/**
+ * Counters in memory, leased by a process that is alone, and leased by three; and what the leases do when somebody
+ * dies.
+ */
 import { PgClient } from "@effect/sql-pg"
 import { assert, it } from "@effect/vitest"
 import { Clock, Context, Effect, Exit, Layer, Redacted, Schedule, Scope } from "effect"
@@ -15,172 +18,318 @@ import { acquireTestPostgres } from "../support/postgres.ts"
 import { counterSuite, minute, passes, taking, volatile } from "./counter.suite.ts"
 
 const every = Schedule.spaced(50)
-interface Address { readonly host: string; readonly port: number; readonly username: string; readonly password: string; readonly database: string }
+interface Address {
+  readonly host: string
+  readonly port: number
+  readonly username: string
+  readonly password: string
+  readonly database: string
+}
 const durable: CounterOptions = { ...volatile, kind: "quota", isDurable: true }
 
 /** A process's counter, until the scope closes. The clock stands inside the window. */
-const member = (address: Address, options: CounterOptions, isAlone = false) => Effect.gen(function*() {
-  const sql = Layer.fresh(PgClient.layer({ host: address.host, port: address.port, username: address.username, password: Redacted.make(address.password), database: address.database, maxConnections: 4 }))
-  const context = yield* Layer.build(Layer.fresh(Layer.provideMerge(layerLeased({ isAlone }), Layer.mergeAll(Identifiers.layer, sql))))
-  return yield* Context.get(context, Counters).open(options)
-})
-const inDatabase = (body: (address: Address) => Effect.Effect<void, unknown, Scope.Scope | SqlClient.SqlClient>) => Effect.scoped(Effect.gen(function*() {
-  const { clock } = yield* makeSetClock(minute("", 0).started_at + 1_000)
-  const server = yield* acquireTestPostgres
-  yield* Effect.provideService(Effect.provide(body(server), Layer.provideMerge(layerMigrations, layerSql(server))), Clock.Clock, clock)
-}))
+const member = (address: Address, options: CounterOptions, isAlone = false) =>
+  Effect.gen(function* () {
+    const sql = Layer.fresh(
+      PgClient.layer({
+        host: address.host,
+        port: address.port,
+        username: address.username,
+        password: Redacted.make(address.password),
+        database: address.database,
+        maxConnections: 4
+      })
+    )
+    const context = yield* Layer.build(
+      Layer.fresh(Layer.provideMerge(layerLeased({ isAlone }), Layer.mergeAll(Identifiers.layer, sql)))
+    )
+    return yield* Context.get(context, Counters).open(options)
+  })
+const inDatabase = (body: (address: Address) => Effect.Effect<void, unknown, Scope.Scope | SqlClient.SqlClient>) =>
+  Effect.scoped(
+    Effect.gen(function* () {
+      const { clock } = yield* makeSetClock(minute("", 0).started_at + 1_000)
+      const server = yield* acquireTestPostgres
+      yield* Effect.provideService(
+        Effect.provide(body(server), Layer.provideMerge(layerMigrations, layerSql(server))),
+        Clock.Clock,
+        clock
+      )
+    })
+  )
 
 counterSuite("memory", 1, (body) => Effect.scoped(Effect.suspend(() => body([makeMemoryCounter({ entriesMax: 100 })]))))
-counterSuite("leased, alone", 1, (body) => inDatabase((address) => Effect.flatMap(member(address, durable, true), (one) => body([one]))))
-counterSuite("leased, three processes", 3, (body) => inDatabase((address) => Effect.flatMap(Effect.forEach([1, 2, 3], () => member(address, volatile)), body)))
-counterSuite("leased for long, three processes", 3, (body) => inDatabase((address) => Effect.flatMap(Effect.forEach([1, 2, 3], () => member(address, durable)), body)))
+counterSuite("leased, alone", 1, (body) =>
+  inDatabase((address) => Effect.flatMap(member(address, durable, true), (one) => body([one])))
+)
+counterSuite("leased, three processes", 3, (body) =>
+  inDatabase((address) =>
+    Effect.flatMap(
+      Effect.forEach([1, 2, 3], () => member(address, volatile)),
+      body
+    )
+  )
+)
+counterSuite("leased for long, three processes", 3, (body) =>
+  inDatabase((address) =>
+    Effect.flatMap(
+      Effect.forEach([1, 2, 3], () => member(address, durable)),
+      body
+    )
+  )
+)
 
 it("memory holds the budgets of one window, and no more than it may", () => {
   const counter = makeMemoryCounter({ entriesMax: 2 })
   for (const name of ["a", "b", "c"]) counter.take(minute(name, 1), 1)
-  assert.deepStrictEqual(["b", "c"].map((name) => counter.take(minute(name, 1), 1)?.isAllowed), [false, false])
+  assert.deepStrictEqual(
+    ["b", "c"].map((name) => counter.take(minute(name, 1), 1)?.isAllowed),
+    [false, false]
+  )
   // The oldest was forgotten, and begins again.
   assert.strictEqual(counter.take(minute("a", 1), 1)?.isAllowed, true)
 })
 
-const own = (address: Address, options: CounterOptions, isAlone = false) => Effect.gen(function*() {
-  const scope = yield* Scope.make()
-  const counter = yield* Effect.provideService(member(address, options, isAlone), Scope.Scope, scope)
-  return { counter, stop: Scope.close(scope, Exit.void) }
-})
+const own = (address: Address, options: CounterOptions, isAlone = false) =>
+  Effect.gen(function* () {
+    const scope = yield* Scope.make()
+    const counter = yield* Effect.provideService(member(address, options, isAlone), Scope.Scope, scope)
+    return { counter, stop: Scope.close(scope, Exit.void) }
+  })
 
-it.live("a process that stops gives back what it held; what was used stays used", () => inDatabase((address) => Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  const budget = minute("org", 1_000)
-  for (let life = 1; life <= 3; life++) {
-    const { counter, stop } = yield* own(address, durable, true)
-    assert.strictEqual(yield* passes(counter, budget, 100), 100)
-    assert.strictEqual(yield* counter.used(budget), life * 100)
-    yield* stop
-    assert.deepStrictEqual(yield* sql`SELECT granted::int4 AS granted FROM counter_windows`, [{ granted: life * 100 }])
-    assert.deepStrictEqual(yield* sql`SELECT process FROM counter_leases`, [])
-  }
-})))
+it.live("a process that stops gives back what it held; what was used stays used", () =>
+  inDatabase((address) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const budget = minute("org", 1_000)
+      for (let life = 1; life <= 3; life++) {
+        const { counter, stop } = yield* own(address, durable, true)
+        assert.strictEqual(yield* passes(counter, budget, 100), 100)
+        assert.strictEqual(yield* counter.used(budget), life * 100)
+        yield* stop
+        assert.deepStrictEqual(yield* sql`SELECT granted::int4 AS granted FROM counter_windows`, [
+          { granted: life * 100 }
+        ])
+        assert.deepStrictEqual(yield* sql`SELECT process FROM counter_leases`, [])
+      }
+    })
+  )
+)
 
-it.live("a process that is killed costs what it held, never less than was used, and nothing passes twice", () => inDatabase((address) => Effect.gen(function*() {
-  const budget = minute("org", 1_000)
-  let passed = 0
-  let counter: Counter | undefined
-  for (let life = 1; life <= 4; life++) {
-    // Never stopped: as if it had been killed.
-    ({ counter } = yield* own(address, durable, true))
-    passed += yield* passes(counter, budget, 150)
-    const used = yield* counter.used(budget)
-    assert.isAtLeast(used, passed)
-    assert.isAtMost(used, passed + (life - 1) * HELD_MAX)
-  }
-  const { counter: last } = yield* own(address, durable, true)
-  passed += yield* passes(last, budget, 1_000)
-  assert.isAtMost(passed, 1_000)
-  assert.isAtLeast(passed, 1_000 - 4 * HELD_MAX)
-})))
+it.live("a process that is killed costs what it held, never less than was used, and nothing passes twice", () =>
+  inDatabase((address) =>
+    Effect.gen(function* () {
+      const budget = minute("org", 1_000)
+      let passed = 0
+      let counter: Counter | undefined
+      for (let life = 1; life <= 4; life++) {
+        // Never stopped: as if it had been killed.
+        ;({ counter } = yield* own(address, durable, true))
+        passed += yield* passes(counter, budget, 150)
+        const used = yield* counter.used(budget)
+        assert.isAtLeast(used, passed)
+        assert.isAtMost(used, passed + (life - 1) * HELD_MAX)
+      }
+      const { counter: last } = yield* own(address, durable, true)
+      passed += yield* passes(last, budget, 1_000)
+      assert.isAtMost(passed, 1_000)
+      assert.isAtLeast(passed, 1_000 - 4 * HELD_MAX)
+    })
+  )
+)
 
-it.live("units of a process that is gone and not swept yet are refused soon, and the others' pass", () => inDatabase((address) => Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  const budget = minute("key", 600)
-  const [a, b] = yield* Effect.all([member(address, volatile), member(address, volatile)])
-  assert.strictEqual(yield* passes(a!, budget, 1), 1)
-  yield* sql`INSERT INTO counter_leases SELECT kind, name, started_at, 'gone', 40, seen_at FROM counter_leases WHERE name = 'key'`
-  yield* sql`UPDATE counter_windows SET granted = granted + 40`
-  assert.strictEqual(yield* passes(b!, budget, 700), 600 - 40 - 1)
-  assert.strictEqual((yield* taking(a!, budget)).isAllowed, false)
-})))
+it.live("units of a process that is gone and not swept yet are refused soon, and the others' pass", () =>
+  inDatabase((address) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const budget = minute("key", 600)
+      const [a, b] = yield* Effect.all([member(address, volatile), member(address, volatile)])
+      assert.strictEqual(yield* passes(a!, budget, 1), 1)
+      yield* sql`INSERT INTO counter_leases SELECT kind, name, started_at, 'gone', 40, seen_at FROM counter_leases WHERE name = 'key'`
+      yield* sql`UPDATE counter_windows SET granted = granted + 40`
+      assert.strictEqual(yield* passes(b!, budget, 700), 600 - 40 - 1)
+      assert.strictEqual((yield* taking(a!, budget)).isAllowed, false)
+    })
+  )
+)
 
-it.live("units that come back later than they were waited for are had, by the same clock", () => inDatabase((address) => Effect.gen(function*() {
-  const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(address.host, address.port)), (started) => Effect.promise(started.stop))
-  const budget = minute("late", 60)
-  const [near, far] = yield* Effect.all([member(address, durable), member({ ...address, host: "127.0.0.1", port: proxy.port }, durable)])
-  assert.strictEqual(yield* passes(far!, budget, 1), 1)
-  proxy.block()
-  const passed = yield* passes(near!, budget, 60)
-  assert.isBelow(passed, 59)
-  assert.strictEqual((yield* taking(near!, budget)).isAllowed, false)
-  proxy.heal()
-  yield* Effect.retry(Effect.flatMap(taking(near!, budget), ({ isAllowed }) => isAllowed ? Effect.void : Effect.fail("refused")), { times: 100, schedule: every })
-  assert.strictEqual(yield* passes(near!, budget, 60), 60 - 1 - passed - 1)
-})))
+it.live("units that come back later than they were waited for are had, by the same clock", () =>
+  inDatabase((address) =>
+    Effect.gen(function* () {
+      const proxy = yield* Effect.acquireRelease(
+        Effect.promise(() => startBreakableProxy(address.host, address.port)),
+        (started) => Effect.promise(started.stop)
+      )
+      const budget = minute("late", 60)
+      const [near, far] = yield* Effect.all([
+        member(address, durable),
+        member({ ...address, host: "127.0.0.1", port: proxy.port }, durable)
+      ])
+      assert.strictEqual(yield* passes(far!, budget, 1), 1)
+      proxy.block()
+      const passed = yield* passes(near!, budget, 60)
+      assert.isBelow(passed, 59)
+      assert.strictEqual((yield* taking(near!, budget)).isAllowed, false)
+      proxy.heal()
+      yield* Effect.retry(
+        Effect.flatMap(taking(near!, budget), ({ isAllowed }) => (isAllowed ? Effect.void : Effect.fail("refused"))),
+        { times: 100, schedule: every }
+      )
+      assert.strictEqual(yield* passes(near!, budget, 60), 60 - 1 - passed - 1)
+    })
+  )
+)
 
-it.live("two who tell at once tell everything", () => inDatabase((address) => Effect.gen(function*() {
-  const budget = minute("endless", Infinity)
-  const all = yield* Effect.forEach([1, 2, 3], () => member(address, durable))
-  yield* Effect.forEach(all, (counter) => passes(counter, budget, 777), { concurrency: "unbounded" })
-  yield* Effect.retry(Effect.flatMap(all[0]!.used(budget), (used) => used === 3 * 777 ? Effect.void : Effect.fail(used)), { times: 100, schedule: every })
-})))
+it.live("two who tell at once tell everything", () =>
+  inDatabase((address) =>
+    Effect.gen(function* () {
+      const budget = minute("endless", Infinity)
+      const all = yield* Effect.forEach([1, 2, 3], () => member(address, durable))
+      yield* Effect.forEach(all, (counter) => passes(counter, budget, 777), { concurrency: "unbounded" })
+      yield* Effect.retry(
+        Effect.flatMap(all[0]!.used(budget), (used) => (used === 3 * 777 ? Effect.void : Effect.fail(used))),
+        { times: 100, schedule: every }
+      )
+    })
+  )
+)
 
-it.live("while Postgres is away what is in hand passes, then a bounded number on credit, which is told afterwards", () => inDatabase((address) => Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(address.host, address.port)), (started) => Effect.promise(started.stop))
-  const counter = yield* member({ ...address, host: "127.0.0.1", port: proxy.port }, durable)
-  const budget = minute("org", 1_000)
-  yield* passes(counter, budget, 10)
-  proxy.cut()
-  const outcome = yield* Effect.forEach(Array.from({ length: 500 }), () => Effect.match(taking(counter, budget), { onFailure: ({ _tag }) => _tag as string, onSuccess: () => "passed" }))
-  const passed = outcome.filter((each) => each === "passed").length
-  assert.isAtLeast(passed, durable.creditMax)
-  assert.isAtMost(passed, HELD_MAX + durable.creditMax)
-  assert.strictEqual(outcome[499], "CounterUnavailable")
-  proxy.heal()
-  const used = Effect.map(sql<{ used: number }>`SELECT (granted - coalesce((SELECT sum(held) FROM counter_leases), 0))::float8 AS used FROM counter_windows`, ([row]) => row!.used)
-  yield* Effect.retry(Effect.flatMap(used, (n) => n >= 10 + passed ? Effect.void : Effect.fail(n)), { times: 300, schedule: every })
-})))
+it.live(
+  "while Postgres is away what is in hand passes, then a bounded number on credit, which is told afterwards",
+  () =>
+    inDatabase((address) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const proxy = yield* Effect.acquireRelease(
+          Effect.promise(() => startBreakableProxy(address.host, address.port)),
+          (started) => Effect.promise(started.stop)
+        )
+        const counter = yield* member({ ...address, host: "127.0.0.1", port: proxy.port }, durable)
+        const budget = minute("org", 1_000)
+        yield* passes(counter, budget, 10)
+        proxy.cut()
+        const outcome = yield* Effect.forEach(Array.from({ length: 500 }), () =>
+          Effect.match(taking(counter, budget), { onFailure: ({ _tag }) => _tag as string, onSuccess: () => "passed" })
+        )
+        const passed = outcome.filter((each) => each === "passed").length
+        assert.isAtLeast(passed, durable.creditMax)
+        assert.isAtMost(passed, HELD_MAX + durable.creditMax)
+        assert.strictEqual(outcome[499], "CounterUnavailable")
+        proxy.heal()
+        const used = Effect.map(
+          sql<{
+            used: number
+          }>`SELECT (granted - coalesce((SELECT sum(held) FROM counter_leases), 0))::float8 AS used FROM counter_windows`,
+          ([row]) => row!.used
+        )
+        yield* Effect.retry(
+          Effect.flatMap(used, (n) => (n >= 10 + passed ? Effect.void : Effect.fail(n))),
+          { times: 300, schedule: every }
+        )
+      })
+    )
+)
 
-it.live("what was said and done, but never answered, is counted once, and what was granted with it is in hand", () => inDatabase((address) => Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(address.host, address.port)), (started) => Effect.promise(started.stop))
-  const budget = minute("org", 1_000)
-  const endless = minute("beyond", Infinity)
-  const { counter, stop } = yield* own({ ...address, host: "127.0.0.1", port: proxy.port }, durable, true)
-  yield* passes(counter, budget, 1)
-  yield* counter.used(budget)
-  proxy.mute()
-  counter.add(endless, 5)
-  counter.add(budget, 3)
-  const granted = Effect.map(sql<{ granted: number }>`SELECT granted::float8 AS granted FROM counter_windows WHERE name = 'beyond'`, ([row]) => row?.granted)
-  yield* Effect.retry(Effect.flatMap(granted, (n) => n === 5 ? Effect.void : Effect.fail(n)), { times: 300, schedule: every })
-  counter.add(endless, 2)
-  // Longer than a statement may take: it is given up, and so is the next.
-  yield* Effect.sleep(2_500)
-  proxy.heal()
-  const used = (which: typeof budget, wanted: number) => Effect.retry(Effect.flatMap(counter.used(which), (n) => n === wanted ? Effect.void : Effect.fail(n)), { times: 200, schedule: every })
-  yield* used(endless, 7)
-  yield* used(budget, 4)
-  yield* stop
-  assert.deepStrictEqual(yield* sql`SELECT name, granted::float8 AS granted FROM counter_windows ORDER BY name`, [{ name: "beyond", granted: 7 }, { name: "org", granted: 4 }])
-  assert.deepStrictEqual(yield* sql`SELECT process FROM counter_leases`, [])
-})))
+it.live("what was said and done, but never answered, is counted once, and what was granted with it is in hand", () =>
+  inDatabase((address) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const proxy = yield* Effect.acquireRelease(
+        Effect.promise(() => startBreakableProxy(address.host, address.port)),
+        (started) => Effect.promise(started.stop)
+      )
+      const budget = minute("org", 1_000)
+      const endless = minute("beyond", Infinity)
+      const { counter, stop } = yield* own({ ...address, host: "127.0.0.1", port: proxy.port }, durable, true)
+      yield* passes(counter, budget, 1)
+      yield* counter.used(budget)
+      proxy.mute()
+      counter.add(endless, 5)
+      counter.add(budget, 3)
+      const granted = Effect.map(
+        sql<{ granted: number }>`SELECT granted::float8 AS granted FROM counter_windows WHERE name = 'beyond'`,
+        ([row]) => row?.granted
+      )
+      yield* Effect.retry(
+        Effect.flatMap(granted, (n) => (n === 5 ? Effect.void : Effect.fail(n))),
+        { times: 300, schedule: every }
+      )
+      counter.add(endless, 2)
+      // Longer than a statement may take: it is given up, and so is the next.
+      yield* Effect.sleep(2_500)
+      proxy.heal()
+      const used = (which: typeof budget, wanted: number) =>
+        Effect.retry(
+          Effect.flatMap(counter.used(which), (n) => (n === wanted ? Effect.void : Effect.fail(n))),
+          { times: 200, schedule: every }
+        )
+      yield* used(endless, 7)
+      yield* used(budget, 4)
+      yield* stop
+      assert.deepStrictEqual(yield* sql`SELECT name, granted::float8 AS granted FROM counter_windows ORDER BY name`, [
+        { name: "beyond", granted: 7 },
+        { name: "org", granted: 4 }
+      ])
+      assert.deepStrictEqual(yield* sql`SELECT process FROM counter_leases`, [])
+    })
+  )
+)
 
-it.live("nobody waits for more than a statement or two while Postgres stands still, and what passed is counted once", () => inDatabase((address) => Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  const proxy = yield* Effect.acquireRelease(Effect.promise(() => startBreakableProxy(address.host, address.port)), (started) => Effect.promise(() => { started.heal(); return started.stop() }))
-  const counter = yield* member({ ...address, host: "127.0.0.1", port: proxy.port }, { ...durable, creditMax: 1_000 })
-  const organization = minute("org", 1_000_000)
-  let passed = yield* passes(counter, organization, 5)
-  proxy.block()
-  for (const until = performance.now() + 6_000; performance.now() < until;) {
-    // Budgets that nobody asked for before, too: a new minute.
-    for (const budget of [organization, minute(`key_${passed}`, 600)]) {
-      const taken = yield* Effect.timeoutOption(taking(counter, budget), 5_000)
-      assert.strictEqual(taken._tag === "Some" && taken.value.isAllowed, true)
-    }
-    passed++
-    yield* Effect.sleep(50)
-  }
-  proxy.heal()
-  const used = Effect.map(sql<{ used: number }>`SELECT (granted - coalesce((SELECT sum(held) FROM counter_leases l WHERE l.name = 'org'), 0))::float8 AS used FROM counter_windows WHERE name = 'org'`, ([row]) => row!.used)
-  yield* Effect.retry(Effect.flatMap(used, (n) => n === passed ? Effect.void : Effect.fail(n)), { times: 300, schedule: every })
-})))
+it.live(
+  "nobody waits for more than a statement or two while Postgres stands still, and what passed is counted once",
+  () =>
+    inDatabase((address) =>
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const proxy = yield* Effect.acquireRelease(
+          Effect.promise(() => startBreakableProxy(address.host, address.port)),
+          (started) =>
+            Effect.promise(() => {
+              started.heal()
+              return started.stop()
+            })
+        )
+        const counter = yield* member(
+          { ...address, host: "127.0.0.1", port: proxy.port },
+          { ...durable, creditMax: 1_000 }
+        )
+        const organization = minute("org", 1_000_000)
+        let passed = yield* passes(counter, organization, 5)
+        proxy.block()
+        for (const until = performance.now() + 6_000; performance.now() < until;) {
+          // Budgets that nobody asked for before, too: a new minute.
+          for (const budget of [organization, minute(`key_${passed}`, 600)]) {
+            const taken = yield* Effect.timeoutOption(taking(counter, budget), 5_000)
+            assert.strictEqual(taken._tag === "Some" && taken.value.isAllowed, true)
+          }
+          passed++
+          yield* Effect.sleep(50)
+        }
+        proxy.heal()
+        const used = Effect.map(
+          sql<{
+            used: number
+          }>`SELECT (granted - coalesce((SELECT sum(held) FROM counter_leases l WHERE l.name = 'org'), 0))::float8 AS used FROM counter_windows WHERE name = 'org'`,
+          ([row]) => row!.used
+        )
+        yield* Effect.retry(
+          Effect.flatMap(used, (n) => (n === passed ? Effect.void : Effect.fail(n))),
+          { times: 300, schedule: every }
+        )
+      })
+    )
+)
 
-it.live("windows that are over are removed", () => inDatabase((address) => Effect.gen(function*() {
-  const sql = yield* SqlClient.SqlClient
-  const counter = yield* member(address, durable)
-  yield* passes(counter, minute("old", 5, -3), 2)
-  yield* passes(counter, minute("new", 5), 2)
-  assert.strictEqual(yield* expireCounters(10), 1)
-  assert.strictEqual(yield* expireCounters(10), 0)
-  assert.deepStrictEqual(yield* sql`SELECT name FROM counter_windows`, [{ name: "new" }])
-})))
+it.live("windows that are over are removed", () =>
+  inDatabase((address) =>
+    Effect.gen(function* () {
+      const sql = yield* SqlClient.SqlClient
+      const counter = yield* member(address, durable)
+      yield* passes(counter, minute("old", 5, -3), 2)
+      yield* passes(counter, minute("new", 5), 2)
+      assert.strictEqual(yield* expireCounters(10), 1)
+      assert.strictEqual(yield* expireCounters(10), 0)
+      assert.deepStrictEqual(yield* sql`SELECT name FROM counter_windows`, [{ name: "new" }])
+    })
+  )
+)

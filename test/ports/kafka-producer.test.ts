@@ -4,11 +4,14 @@ import { createRequire } from "node:module"
 import type { Brokers } from "../../src/ports/kafka/brokers.ts"
 import { KafkaProducer, type PartitionAppend } from "../../src/ports/kafka/producer.ts"
 
-const { errorCodes } = createRequire(import.meta.url)("kafkajs/src/protocol/error.js") as { readonly errorCodes: ReadonlyArray<{ readonly type: string; readonly code: number }> }
+const { errorCodes } = createRequire(import.meta.url)("kafkajs/src/protocol/error.js") as {
+  readonly errorCodes: ReadonlyArray<{ readonly type: string; readonly code: number }>
+}
 const codeOf = (type: string): number => errorCodes.find((each) => each.type === type)!.code
 
 type Fate = number | string | Error
-const PRODUCER_ID_AT = 43, SEQUENCE_AT = 53
+const PRODUCER_ID_AT = 43,
+  SEQUENCE_AT = 53
 /** Values of an uncompressed batch of one-byte records without keys. */
 const valuesOf = (batch: Buffer): string => {
   let values = ""
@@ -17,10 +20,13 @@ const valuesOf = (batch: Buffer): string => {
 }
 
 /**
- * `answer` is asked for every batch: a base offset, a broker's error by name, or, for the request as a whole, an error to
- * throw. Requests are kept as `node: producer/partition/sequence/values …`, their bytes beside them.
+ * `answer` is asked for every batch: a base offset, a broker's error by name, or, for the request as a whole, an error
+ * to throw. Requests are kept as `node: producer/partition/sequence/values …`, their bytes beside them.
  */
-const scripted = (answer: (request: number, partition: number) => Fate, leaderOf: (partition: number) => string | undefined = () => "1") => {
+const scripted = (
+  answer: (request: number, partition: number) => Fate,
+  leaderOf: (partition: number) => string | undefined = () => "1"
+) => {
   const requests: Array<string> = []
   const bytes: Array<ReadonlyArray<Buffer>> = []
   const troubles: Array<string> = []
@@ -33,7 +39,9 @@ const scripted = (answer: (request: number, partition: number) => Fate, leaderOf
     leadersOf: async (partitions) => partitions.map(({ partition }) => leaderOf(partition)),
     produce: async (nodeId, batches) => {
       const request = requests.length
-      requests.push(`${nodeId}: ${batches.map(({ bytes: batch, partition }) => `${batch.readBigInt64BE(PRODUCER_ID_AT)}/${partition}/${batch.readInt32BE(SEQUENCE_AT)}/${valuesOf(batch)}`).join(" ")}`)
+      requests.push(
+        `${nodeId}: ${batches.map(({ bytes: batch, partition }) => `${batch.readBigInt64BE(PRODUCER_ID_AT)}/${partition}/${batch.readInt32BE(SEQUENCE_AT)}/${valuesOf(batch)}`).join(" ")}`
+      )
       bytes.push(batches.map((batch) => batch.bytes))
       inFlight.set(nodeId, (inFlight.get(nodeId) ?? 0) + 1)
       inFlightMax = Math.max(inFlightMax, inFlight.get(nodeId)!)
@@ -42,15 +50,41 @@ const scripted = (answer: (request: number, partition: number) => Fate, leaderOf
       return batches.map(({ partition, topic }) => {
         const fate = answer(request, partition)
         if (fate instanceof Error) throw fate
-        return typeof fate === "number" ? { topic, partition, error: 0, baseOffset: fate } : { topic, partition, error: codeOf(fate), baseOffset: -1 }
+        return typeof fate === "number"
+          ? { topic, partition, error: 0, baseOffset: fate }
+          : { topic, partition, error: codeOf(fate), baseOffset: -1 }
       })
     },
     close: () => {}
   }
-  const producer = new KafkaProducer({ brokers, compression: "none", batchBytesMax: 3, requestBytesMax: 100, onTrouble: (message) => troubles.push(message) })
+  const producer = new KafkaProducer({
+    brokers,
+    compression: "none",
+    batchBytesMax: 3,
+    requestBytesMax: 100,
+    onTrouble: (message) => troubles.push(message)
+  })
   const append = (partition: number, values: string) =>
-    new Promise<Parameters<PartitionAppend["done"]>[0]>((done) => producer.append({ topic: "t", partition, records: [...values].map((value) => ({ key: undefined, value: Buffer.from(value) })), bytes: values.length, done }))
-  return { producer, append, requests, bytes, troubles, inFlightMax: () => inFlightMax, hold: (until: Promise<void> | undefined) => { gate = until } }
+    new Promise<Parameters<PartitionAppend["done"]>[0]>((done) =>
+      producer.append({
+        topic: "t",
+        partition,
+        records: [...values].map((value) => ({ key: undefined, value: Buffer.from(value) })),
+        bytes: values.length,
+        done
+      })
+    )
+  return {
+    producer,
+    append,
+    requests,
+    bytes,
+    troubles,
+    inFlightMax: () => inFlightMax,
+    hold: (until: Promise<void> | undefined) => {
+      gate = until
+    }
+  }
 }
 
 describe("the producer", () => {
@@ -64,8 +98,15 @@ describe("the producer", () => {
   })
   it("does not make one broker wait for another", async () => {
     let open = () => {}
-    const { append, hold, requests } = scripted(() => 0, (partition) => partition === 0 ? "1" : "2")
-    hold(new Promise<void>((settle) => { open = settle }))
+    const { append, hold, requests } = scripted(
+      () => 0,
+      (partition) => (partition === 0 ? "1" : "2")
+    )
+    hold(
+      new Promise<void>((settle) => {
+        open = settle
+      })
+    )
     const slow = append(0, "a")
     await new Promise((settle) => setTimeout(settle, 5))
     hold(undefined)
@@ -75,7 +116,9 @@ describe("the producer", () => {
     expect(requests).toEqual(["1: 1/0/0/a", "2: 1/1/0/b"])
   })
   it("sends the identical bytes again and nothing else to that partition until they are acknowledged, says so once, and serves the others meanwhile", async () => {
-    const { append, bytes, producer, requests, troubles } = scripted((request, partition) => partition === 0 && request < 4 ? "NOT_LEADER_FOR_PARTITION" : request)
+    const { append, bytes, producer, requests, troubles } = scripted((request, partition) =>
+      partition === 0 && request < 4 ? "NOT_LEADER_FOR_PARTITION" : request
+    )
     const first = append(0, "a")
     await new Promise((settle) => setTimeout(settle, 20))
     const second = append(0, "b")
@@ -88,20 +131,38 @@ describe("the producer", () => {
     expect(producer.trouble).toBeUndefined()
   })
   it("sends all of a request again when nothing was heard of it, each partition with its own numbers", async () => {
-    const { append, requests, troubles } = scripted((request) => request === 0 ? new Error("connection closed") : 7)
+    const { append, requests, troubles } = scripted((request) => (request === 0 ? new Error("connection closed") : 7))
     expect(await Promise.all([append(0, "a"), append(1, "bc")])).toEqual([{ baseOffset: 7 }, { baseOffset: 7 }])
-    expect(requests.slice(1).join(" ").match(/1\/\d\/\d\/\w+/g)!.sort()).toEqual(["1/0/0/a", "1/1/0/bc"])
+    expect(
+      requests
+        .slice(1)
+        .join(" ")
+        .match(/1\/\d\/\d\/\w+/g)!
+        .sort()
+    ).toEqual(["1/0/0/a", "1/1/0/bc"])
     expect(troubles).toEqual(["t/0 was not acknowledged and is sent again until it is: connection closed"])
   })
   it("takes a new producer id for the partition that the broker will never agree with, and keeps the others' numbers", async () => {
-    const { append, requests } = scripted((request, partition) => partition === 0 && request === 1 ? "OUT_OF_ORDER_SEQUENCE_NUMBER" : request)
+    const { append, requests } = scripted((request, partition) =>
+      partition === 0 && request === 1 ? "OUT_OF_ORDER_SEQUENCE_NUMBER" : request
+    )
     await Promise.all([append(0, "a"), append(1, "b")])
     expect(await Promise.all([append(0, "c"), append(1, "d")])).toEqual([{ baseOffset: 2 }, { baseOffset: 1 }])
     await Promise.all([append(0, "e"), append(1, "f")])
     expect(requests).toEqual(["1: 1/0/0/a 1/1/0/b", "1: 1/0/1/c 1/1/1/d", "1: 2/0/0/c", "1: 1/1/2/f 2/0/1/e"])
   })
   it("fails what the broker refuses for good and that alone; its numbers are taken again only when nothing can have been stored", async () => {
-    const { append, producer, requests } = scripted((request, partition) => partition === 1 ? request : request === 0 ? "MESSAGE_TOO_LARGE" : request === 2 ? "REQUEST_TIMED_OUT" : request === 3 ? "INVALID_RECORD" : request)
+    const { append, producer, requests } = scripted((request, partition) =>
+      partition === 1
+        ? request
+        : request === 0
+          ? "MESSAGE_TOO_LARGE"
+          : request === 2
+            ? "REQUEST_TIMED_OUT"
+            : request === 3
+              ? "INVALID_RECORD"
+              : request
+    )
     const refused = await Promise.all([append(0, "a"), append(1, "b")])
     expect(refused[0]).toHaveProperty("message")
     expect((refused[0] as { message: string }).message).toMatch(/^the broker refuses a record of t: /)
@@ -115,7 +176,10 @@ describe("the producer", () => {
   })
   it("waits for a partition that nobody leads and serves the others", async () => {
     let looked = 0
-    const { append, producer } = scripted(() => 3, (partition) => partition === 0 && looked++ === 0 ? undefined : "1")
+    const { append, producer } = scripted(
+      () => 3,
+      (partition) => (partition === 0 && looked++ === 0 ? undefined : "1")
+    )
     const orphan = append(0, "a")
     expect(await append(1, "b")).toEqual({ baseOffset: 3 })
     expect(producer.trouble?.message).toBe("the brokers know no leader of t/0")
@@ -125,7 +189,10 @@ describe("the producer", () => {
     const { append, producer } = scripted(() => new Error("away"))
     const answers = Promise.all([append(0, "abc"), append(0, "d")])
     await producer.close(50)
-    expect(await answers).toEqual([{ message: "not acknowledged before closing: away" }, { message: "not sent before closing" }])
+    expect(await answers).toEqual([
+      { message: "not acknowledged before closing: away" },
+      { message: "not sent before closing" }
+    ])
     expect(await append(0, "e")).toEqual({ message: "the event log is closing" })
   })
   it("closes once everything is acknowledged, without waiting for its time", async () => {

@@ -6,9 +6,18 @@ import { decodeProduced, encodeProduce } from "../../src/ports/kafka/produce.ts"
 import { type BatchRecord, crc32c, encodeBatch } from "../../src/ports/kafka/record-batch.ts"
 
 const require = createRequire(import.meta.url)
-const Decoder = require("kafkajs/src/protocol/decoder.js") as new(bytes: Buffer) => { readInt32(): number; readInt16(): number; readString(): string; readBytes(length: number): Buffer }
+const Decoder = require("kafkajs/src/protocol/decoder.js") as new (bytes: Buffer) => {
+  readInt32(): number
+  readInt16(): number
+  readString(): string
+  readBytes(length: number): Buffer
+}
 const decodeBatch = require("kafkajs/src/protocol/recordBatch/v0/decoder.js") as (decoder: unknown) => Promise<{
-  readonly lastOffsetDelta: number; readonly producerId: string; readonly producerEpoch: number; readonly firstSequence: number; readonly maxTimestamp: string
+  readonly lastOffsetDelta: number
+  readonly producerId: string
+  readonly producerEpoch: number
+  readonly firstSequence: number
+  readonly maxTimestamp: string
   readonly records: ReadonlyArray<{ readonly offset: string; readonly key: Buffer | null; readonly value: Buffer }>
 }>
 const clientsCrc = require("kafkajs/src/protocol/recordBatch/crc32C/index.js") as (bytes: Buffer) => number
@@ -22,26 +31,53 @@ const records = (seed: number, count: number): ReadonlyArray<BatchRecord> => {
   const sizes = [0, 1, 62, 63, 64, 65, 127, 128, 300, 8_191, 8_192, 70_000]
   return Array.from({ length: count }, () => {
     const size = sizes[next(sizes.length)]!
-    const value = next(2) === 0 ? Buffer.from("event ".repeat(size / 6 + 1)).subarray(0, size) : Buffer.from(Array.from({ length: size }, () => next(256)))
+    const value =
+      next(2) === 0
+        ? Buffer.from("event ".repeat(size / 6 + 1)).subarray(0, size)
+        : Buffer.from(Array.from({ length: size }, () => next(256)))
     return { key: next(3) === 0 ? undefined : Buffer.from("k".repeat(next(200))), value }
   })
 }
 
 describe("record batches", () => {
-  it.each(hasZstd ? ["none", "gzip", "zstd"] as const : ["none", "gzip"] as const)("are what the client reads: %s", async (compression) => {
-    for (let seed = 1; seed <= 12; seed++) {
-      const given = records(seed, 1 + seed * seed)
-      const bytes = encodeBatch(given, stamp, compression, 1_700_000_000_123)
-      expect(bytes.readUInt32BE(17)).toBe(clientsCrc(bytes.subarray(21)))
-      const read = await decodeBatch(new Decoder(bytes))
-      expect({ ...read, records: 0 }).toMatchObject({ lastOffsetDelta: given.length - 1, producerId: "123456789012", producerEpoch: 3, firstSequence: 2 ** 31 - 2, maxTimestamp: "1700000000123" })
-      expect(read.records.map(({ key, offset, value }) => [offset, key?.toString("hex"), value.toString("hex")])).toEqual(given.map(({ key, value }, i) => [String(i), key === undefined ? undefined : Buffer.from(key).toString("hex"), Buffer.from(value).toString("hex")]))
+  it.each(hasZstd ? (["none", "gzip", "zstd"] as const) : (["none", "gzip"] as const))(
+    "are what the client reads: %s",
+    async (compression) => {
+      for (let seed = 1; seed <= 12; seed++) {
+        const given = records(seed, 1 + seed * seed)
+        const bytes = encodeBatch(given, stamp, compression, 1_700_000_000_123)
+        expect(bytes.readUInt32BE(17)).toBe(clientsCrc(bytes.subarray(21)))
+        const read = await decodeBatch(new Decoder(bytes))
+        expect({ ...read, records: 0 }).toMatchObject({
+          lastOffsetDelta: given.length - 1,
+          producerId: "123456789012",
+          producerEpoch: 3,
+          firstSequence: 2 ** 31 - 2,
+          maxTimestamp: "1700000000123"
+        })
+        expect(
+          read.records.map(({ key, offset, value }) => [offset, key?.toString("hex"), value.toString("hex")])
+        ).toEqual(
+          given.map(({ key, value }, i) => [
+            String(i),
+            key === undefined ? undefined : Buffer.from(key).toString("hex"),
+            Buffer.from(value).toString("hex")
+          ])
+        )
+      }
     }
-  })
+  )
   it("are compressed where that makes them smaller", () => {
-    const [text, noise] = [Buffer.alloc(10_000, "event "), Buffer.from(Array.from({ length: 10_000 }, (_, i) => Math.imul(i, 2_654_435_761) >>> 13))]
+    const [text, noise] = [
+      Buffer.alloc(10_000, "event "),
+      Buffer.from(Array.from({ length: 10_000 }, (_, i) => Math.imul(i, 2_654_435_761) >>> 13))
+    ]
     expect(encodeBatch([{ key: undefined, value: text }], stamp, "gzip", 0).length).toBeLessThan(300)
-    for (const [value, attributes] of [[text, 1], [Buffer.from("few"), 0], [noise, undefined]] as const) {
+    for (const [value, attributes] of [
+      [text, 1],
+      [Buffer.from("few"), 0],
+      [noise, undefined]
+    ] as const) {
       const bytes = encodeBatch([{ key: undefined, value }], stamp, "gzip", 0)
       expect(bytes.length).toBeLessThanOrEqual(value.length + 80)
       if (attributes !== undefined) expect(bytes.readInt16BE(21)).toBe(attributes)
@@ -56,10 +92,26 @@ describe("record batches", () => {
 
 describe("a produce request", () => {
   it("names each topic once, with its partitions", () => {
-    const decoder = new Decoder(encodeProduce([{ topic: "a", partition: 2, bytes: Buffer.from("xyz") }, { topic: "ü", partition: 0, bytes: Buffer.from("") }, { topic: "a", partition: 1, bytes: Buffer.from("q") }], 5_000))
-    expect([decoder.readInt16(), decoder.readInt16(), decoder.readInt32(), decoder.readInt32()]).toEqual([-1, -1, 5_000, 2])
+    const decoder = new Decoder(
+      encodeProduce(
+        [
+          { topic: "a", partition: 2, bytes: Buffer.from("xyz") },
+          { topic: "ü", partition: 0, bytes: Buffer.from("") },
+          { topic: "a", partition: 1, bytes: Buffer.from("q") }
+        ],
+        5_000
+      )
+    )
+    expect([decoder.readInt16(), decoder.readInt16(), decoder.readInt32(), decoder.readInt32()]).toEqual([
+      -1, -1, 5_000, 2
+    ])
     const partition = () => [decoder.readInt32(), decoder.readBytes(decoder.readInt32()).toString()]
-    expect([decoder.readString(), decoder.readInt32(), partition(), partition()]).toEqual(["a", 2, [2, "xyz"], [1, "q"]])
+    expect([decoder.readString(), decoder.readInt32(), partition(), partition()]).toEqual([
+      "a",
+      2,
+      [2, "xyz"],
+      [1, "q"]
+    ])
     expect([decoder.readString(), decoder.readInt32(), partition()]).toEqual(["ü", 1, [0, ""]])
   })
   it("is answered for each partition apart", () => {
@@ -68,12 +120,23 @@ describe("a produce request", () => {
     answer.writeInt16BE(1, 4)
     answer.write("t", 6)
     answer.writeInt32BE(2, 7)
-    for (const [i, [partition, error, offset]] of ([[0, 0, 77n], [3, 6, -1n]] as const).entries()) {
+    for (const [i, [partition, error, offset]] of (
+      [
+        [0, 0, 77n],
+        [3, 6, -1n]
+      ] as const
+    ).entries()) {
       answer.writeInt32BE(partition, 11 + 30 * i)
       answer.writeInt16BE(error, 15 + 30 * i)
       answer.writeBigInt64BE(offset, 17 + 30 * i)
     }
     answer.writeInt32BE(9, 71)
-    expect(decodeProduced(answer)).toEqual({ answers: [{ topic: "t", partition: 0, error: 0, baseOffset: 77 }, { topic: "t", partition: 3, error: 6, baseOffset: -1 }], throttle_ms: 9 })
+    expect(decodeProduced(answer)).toEqual({
+      answers: [
+        { topic: "t", partition: 0, error: 0, baseOffset: 77 },
+        { topic: "t", partition: 3, error: 6, baseOffset: -1 }
+      ],
+      throttle_ms: 9
+    })
   })
 })

@@ -2,15 +2,21 @@
 import { describe, expect, it } from "vitest"
 import { type AskedPartition, byTopic, Rounds } from "../../src/ports/kafka/rounds.ts"
 
-interface Asked extends AskedPartition { readonly from: number }
+interface Asked extends AskedPartition {
+  readonly from: number
+}
 const asked = (partition: number, from = 0, topic = "t"): Asked => ({ topic, partition, from })
 /** As the client throws them: with the broker's name for it, or with none when it did not answer. */
 const refusal = (type: string): Error => Object.assign(new Error(`broker says ${type}`), { type })
 
-/** `fate` is asked for each partition of a request: its answer, undefined to leave it out, or an error for the request as a whole. */
+/**
+ * `fate` is asked for each partition of a request: its answer, undefined to leave it out, or an error for the request
+ * as a whole.
+ */
 const scripted = (fate: (asked: Asked) => string | undefined | Error) => {
   const requests: Array<string> = []
-  let inFlight = 0, inFlightMax = 0
+  let inFlight = 0,
+    inFlightMax = 0
   const rounds = new Rounds(async (_: object, all: ReadonlyArray<Asked>) => {
     requests.push(all.map(({ from, partition, topic }) => `${topic}/${partition}@${from}`).join(" "))
     inFlightMax = Math.max(inFlightMax, ++inFlight)
@@ -30,11 +36,22 @@ const told = (one: Asked): string => `${one.topic}/${one.partition} from ${one.f
 describe("what is asked of a broker", () => {
   it("goes together when it meets, and each hears of its own", async () => {
     const { inFlightMax, requests, rounds } = scripted(told)
-    const first = [rounds.ask(broker, asked(0, 5)), rounds.ask(broker, asked(1, 7)), rounds.ask(broker, asked(0, 9, "u"))]
+    const first = [
+      rounds.ask(broker, asked(0, 5)),
+      rounds.ask(broker, asked(1, 7)),
+      rounds.ask(broker, asked(0, 9, "u"))
+    ]
     await new Promise((settle) => setTimeout(settle, 1))
     // Meanwhile, twice the same partition: a request cannot have it twice.
     const later = [rounds.ask(broker, asked(2)), rounds.ask(broker, asked(1, 8)), rounds.ask(broker, asked(1, 3))]
-    expect(await Promise.all([...first, ...later])).toEqual(["t/0 from 5", "t/1 from 7", "u/0 from 9", "t/2 from 0", "t/1 from 8", "t/1 from 3"])
+    expect(await Promise.all([...first, ...later])).toEqual([
+      "t/0 from 5",
+      "t/1 from 7",
+      "u/0 from 9",
+      "t/2 from 0",
+      "t/1 from 8",
+      "t/1 from 3"
+    ])
     expect(requests).toEqual(["t/0@5 t/1@7 u/0@9", "t/2@0 t/1@8", "t/1@3"])
     expect(inFlightMax()).toBe(1)
   })
@@ -47,16 +64,23 @@ describe("what is asked of a broker", () => {
   })
 
   it("is asked again alone when the broker refuses one of them, and only that one fails", async () => {
-    const { requests, rounds } = scripted((one) => one.partition === 1 ? refusal("OFFSET_OUT_OF_RANGE") : told(one))
-    const [zero, one, two] = await Promise.allSettled([rounds.ask(broker, asked(0)), rounds.ask(broker, asked(1)), rounds.ask(broker, asked(2))])
-    expect([zero, two]).toEqual([{ status: "fulfilled", value: "t/0 from 0" }, { status: "fulfilled", value: "t/2 from 0" }])
+    const { requests, rounds } = scripted((one) => (one.partition === 1 ? refusal("OFFSET_OUT_OF_RANGE") : told(one)))
+    const [zero, one, two] = await Promise.allSettled([
+      rounds.ask(broker, asked(0)),
+      rounds.ask(broker, asked(1)),
+      rounds.ask(broker, asked(2))
+    ])
+    expect([zero, two]).toEqual([
+      { status: "fulfilled", value: "t/0 from 0" },
+      { status: "fulfilled", value: "t/2 from 0" }
+    ])
     expect(one).toMatchObject({ status: "rejected", reason: { type: "OFFSET_OUT_OF_RANGE" } })
     expect(requests).toEqual(["t/0@0 t/1@0 t/2@0", "t/0@0", "t/1@0", "t/2@0"])
   })
 
   it("fails together, once, when the broker does not answer; the next is asked all the same", async () => {
     let isAway = true
-    const { requests, rounds } = scripted((one) => isAway ? new Error("Connection timeout") : told(one))
+    const { requests, rounds } = scripted((one) => (isAway ? new Error("Connection timeout") : told(one)))
     const ended = await Promise.allSettled([rounds.ask(broker, asked(0)), rounds.ask(broker, asked(1))])
     expect(ended.map(({ status }) => status)).toEqual(["rejected", "rejected"])
     isAway = false
@@ -65,13 +89,19 @@ describe("what is asked of a broker", () => {
   })
 
   it("is undefined where the broker says nothing about it", async () => {
-    const { rounds } = scripted((one) => one.partition === 1 ? undefined : told(one))
-    expect(await Promise.all([rounds.ask(broker, asked(0)), rounds.ask(broker, asked(1))])).toEqual(["t/0 from 0", undefined])
+    const { rounds } = scripted((one) => (one.partition === 1 ? undefined : told(one)))
+    expect(await Promise.all([rounds.ask(broker, asked(0)), rounds.ask(broker, asked(1))])).toEqual([
+      "t/0 from 0",
+      undefined
+    ])
   })
 })
 
 describe("partitions by topic", () => {
   it("keep their order", () => {
-    expect(byTopic([asked(1), asked(0, 2, "u"), asked(0)])).toEqual([{ topic: "t", partitions: [asked(1), asked(0)] }, { topic: "u", partitions: [asked(0, 2, "u")] }])
+    expect(byTopic([asked(1), asked(0, 2, "u"), asked(0)])).toEqual([
+      { topic: "t", partitions: [asked(1), asked(0)] },
+      { topic: "u", partitions: [asked(0, 2, "u")] }
+    ])
   })
 })

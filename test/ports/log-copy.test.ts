@@ -1,4 +1,6 @@
-/** A log is copied while it is written to: what the copy says that it holds is what a program that starts from it finds. */
+/**
+ * A log is copied while it is written to: what the copy says that it holds is what a program that starts from it finds.
+ */
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -6,7 +8,9 @@ import { afterAll, expect, it } from "vitest"
 import { copyLog, endOffsetsOf, frame, openLogEnvironment } from "../../src/ports/event-log-lmdb-environment.ts"
 
 const folder = mkdtempSync(join(tmpdir(), "dowser-log-copy-"))
-afterAll(() => { rmSync(folder, { recursive: true, force: true }) })
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true })
+})
 
 it("a copy goes on where it ends, though its newest records were not on disk in the log that it was taken from", async () => {
   const log = openLogEnvironment(join(folder, "log"))
@@ -28,7 +32,8 @@ it("a copy goes on where it ends, though its newest records were not on disk in 
     const copy = openLogEnvironment(to)
     const { endOffset, startOffset } = copy.bounds("t", 0)
     let unreadable = 0
-    for (let at = startOffset; at < endOffset; at++) if (copy.get("t", 0, at)?.value.every((byte) => byte === (at & 255)) !== true) unreadable++
+    for (let at = startOffset; at < endOffset; at++)
+      if (copy.get("t", 0, at)?.value.every((byte) => byte === (at & 255)) !== true) unreadable++
     found.push({ told, held: endOffset, unreadable })
     await copy.commit([{ topic: "t", partition: 0, offset: endOffset, value: frame(1, "k", Buffer.alloc(300)) }])
     await copy.close()

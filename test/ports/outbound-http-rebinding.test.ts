@@ -1,6 +1,6 @@
 /**
- * The second look at an address: a name that is public when it is judged and leads to this machine when it is connected to.
- * Name server and route are played here; the receiver is a real server on loopback.
+ * The second look at an address: a name that is public when it is judged and leads to this machine when it is connected
+ * to. Name server and route are played here; the receiver is a real server on loopback.
  */
 import { it } from "@effect/vitest"
 import { Effect, Layer } from "effect"
@@ -10,54 +10,91 @@ import { OutboundHttp } from "../../src/ports/outbound-http.ts"
 import { layer } from "../../src/ports/outbound-http-node.ts"
 import { startReceiver } from "../support/receiver.ts"
 
-const PUBLIC = "93.184.216.34", LOOPBACK = "127.0.0.1", NAME = "rebinding.example"
+const PUBLIC = "93.184.216.34",
+  LOOPBACK = "127.0.0.1",
+  NAME = "rebinding.example"
 /** What the name server answers, one after the other; the last one for ever. */
 const answers: Array<string> = []
 let asked = 0
-vi.mock("node:dns/promises", () => ({ lookup: () => Promise.resolve([{ address: answers[Math.min(asked++, answers.length - 1)]!, family: 4 }]) }))
+vi.mock("node:dns/promises", () => ({
+  lookup: () => Promise.resolve([{ address: answers[Math.min(asked++, answers.length - 1)]!, family: 4 }])
+}))
 
-/** Hosts that a socket was told to connect to. Every one of them ends at the receiver, as behind a route or a resolver that somebody else owns. */
+/**
+ * Hosts that a socket was told to connect to. Every one of them ends at the receiver, as behind a route or a resolver
+ * that somebody else owns.
+ */
 const connected: Array<string> = []
 const connect = Socket.prototype.connect
 beforeEach(() => {
   asked = 0
   connected.length = 0
-  Socket.prototype.connect = function(this: Socket, ...given: ReadonlyArray<unknown>) {
+  Socket.prototype.connect = function (this: Socket, ...given: ReadonlyArray<unknown>) {
     // As `net.connect` calls it: the arguments in a list, or as they are.
-    const [options, ...rest] = (Array.isArray(given[0]) ? given[0] : given) as [{ host?: string; port?: number }, ...ReadonlyArray<unknown>]
+    const [options, ...rest] = (Array.isArray(given[0]) ? given[0] : given) as [
+      { host?: string; port?: number },
+      ...ReadonlyArray<unknown>
+    ]
     connected.push(options.host ?? "")
-    return Reflect.apply(connect, this, [{ ...options, host: LOOPBACK, lookup: undefined }, ...rest.filter((more) => typeof more === "function")]) as Socket
+    return Reflect.apply(connect, this, [
+      { ...options, host: LOOPBACK, lookup: undefined },
+      ...rest.filter((more) => typeof more === "function")
+    ]) as Socket
   } as typeof connect
 })
-afterEach(() => { Socket.prototype.connect = connect })
+afterEach(() => {
+  Socket.prototype.connect = connect
+})
 
-const call = (url: string) => Effect.flatMap(OutboundHttp, (http) => http.send({ method: "POST", url, headers: {}, body: "hello", timeout_ms: 5_000, responseBytesMax: 1_000 }))
+const call = (url: string) =>
+  Effect.flatMap(OutboundHttp, (http) =>
+    http.send({ method: "POST", url, headers: {}, body: "hello", timeout_ms: 5_000, responseBytesMax: 1_000 })
+  )
 /** The status of an answer, or why there is none. */
-const outcome = (url: string) => Effect.match(call(url), { onSuccess: ({ status }) => [String(status)], onFailure: ({ kind, message }) => [kind, message] })
-const receiver = Effect.acquireRelease(Effect.promise(() => startReceiver(200)), (running) => Effect.promise(running.stop))
+const outcome = (url: string) =>
+  Effect.match(call(url), {
+    onSuccess: ({ status }) => [String(status)],
+    onFailure: ({ kind, message }) => [kind, message]
+  })
+const receiver = Effect.acquireRelease(
+  Effect.promise(() => startReceiver(200)),
+  (running) => Effect.promise(running.stop)
+)
 const through = (allowPrivateAddresses: boolean) => Effect.provide(Layer.fresh(layer({ allowPrivateAddresses })))
 
 describe("a name that is public when it is judged and private when it is connected to", () => {
-  it.live("is refused by the second look, before the receiver hears anything; where private addresses are allowed, the same call arrives", () => Effect.gen(function*() {
-    const target = yield* receiver
-    const url = `http://${NAME}:${new URL(target.url).port}/`
-    answers.splice(0, answers.length, PUBLIC, LOOPBACK)
-    expect(yield* through(false)(outcome(url))).toEqual(["refused_address", `${NAME} is at ${LOOPBACK}, a private or reserved address; calls go to public addresses only`])
-    expect(connected).toEqual([PUBLIC])
-    yield* Effect.sleep(50)
-    expect(target.received).toEqual([])
-    asked = 0
-    expect(yield* through(true)(outcome(url))).toEqual(["200"])
-    expect(target.received.length).toBe(1)
-  }).pipe(Effect.scoped))
-  it.live("is connected to at the address that was judged, not by its name, and a name that is private at once at none", () => Effect.gen(function*() {
-    const target = yield* receiver
-    const { port } = new URL(target.url)
-    answers.splice(0, answers.length, PUBLIC, LOOPBACK)
-    yield* through(false)(outcome(`http://${NAME}:${port}/`))
-    expect([connected, asked]).toEqual([[PUBLIC], 1])
-    answers.splice(0, answers.length, LOOPBACK)
-    for (const host of [NAME, LOOPBACK, "169.254.169.254", "[::1]"]) expect((yield* through(false)(outcome(`http://${host}:${port}/`)))[0]).toBe("refused_address")
-    expect(connected).toEqual([PUBLIC])
-  }).pipe(Effect.scoped))
+  it.live(
+    "is refused by the second look, before the receiver hears anything; where private addresses are allowed, the same call arrives",
+    () =>
+      Effect.gen(function* () {
+        const target = yield* receiver
+        const url = `http://${NAME}:${new URL(target.url).port}/`
+        answers.splice(0, answers.length, PUBLIC, LOOPBACK)
+        expect(yield* through(false)(outcome(url))).toEqual([
+          "refused_address",
+          `${NAME} is at ${LOOPBACK}, a private or reserved address; calls go to public addresses only`
+        ])
+        expect(connected).toEqual([PUBLIC])
+        yield* Effect.sleep(50)
+        expect(target.received).toEqual([])
+        asked = 0
+        expect(yield* through(true)(outcome(url))).toEqual(["200"])
+        expect(target.received.length).toBe(1)
+      }).pipe(Effect.scoped)
+  )
+  it.live(
+    "is connected to at the address that was judged, not by its name, and a name that is private at once at none",
+    () =>
+      Effect.gen(function* () {
+        const target = yield* receiver
+        const { port } = new URL(target.url)
+        answers.splice(0, answers.length, PUBLIC, LOOPBACK)
+        yield* through(false)(outcome(`http://${NAME}:${port}/`))
+        expect([connected, asked]).toEqual([[PUBLIC], 1])
+        answers.splice(0, answers.length, LOOPBACK)
+        for (const host of [NAME, LOOPBACK, "169.254.169.254", "[::1]"])
+          expect((yield* through(false)(outcome(`http://${host}:${port}/`)))[0]).toBe("refused_address")
+        expect(connected).toEqual([PUBLIC])
+      }).pipe(Effect.scoped)
+  )
 })

@@ -1,9 +1,20 @@
 /**
- * A backup of a program that goes on taking events, documents and configuration; then an empty folder, and a recount: what the
- * restored program counts is what the log of the backup holds, no event less and none twice.
+ * A backup of a program that goes on taking events, documents and configuration; then an empty folder, and a recount:
+ * what the restored program counts is what the log of the backup holds, no event less and none twice.
  */
 import { spawn } from "node:child_process"
-import { appendFileSync, cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  appendFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, beforeAll, describe, expect, it } from "vitest"
@@ -20,21 +31,48 @@ const at = (...parts: ReadonlyArray<string>) => join(folder, ...parts)
 const today = new Date().toISOString().slice(0, 10)
 
 /** A command as a person types it. */
-const dowser = (...args: ReadonlyArray<string>) => new Promise<{ readonly code: number | null; readonly out: string; readonly said: string }>((settle) => {
-  const node = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? process.execPath : "node"
-  const child = spawn(node, [join(root, "scripts", "bootstrap.mjs"), ...args], { cwd: root, stdio: ["ignore", "pipe", "pipe"], env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("DOWSER_"))) })
-  let out = "", said = ""
-  child.stdout.on("data", (chunk: Buffer) => { out += chunk.toString() })
-  child.stderr.on("data", (chunk: Buffer) => { said += chunk.toString() })
-  child.once("exit", (code) => settle({ code, out, said }))
-})
+const dowser = (...args: ReadonlyArray<string>) =>
+  new Promise<{ readonly code: number | null; readonly out: string; readonly said: string }>((settle) => {
+    const node = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? process.execPath : "node"
+    const child = spawn(node, [join(root, "scripts", "bootstrap.mjs"), ...args], {
+      cwd: root,
+      stdio: ["ignore", "pipe", "pipe"],
+      env: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("DOWSER_")))
+    })
+    let out = "",
+      said = ""
+    child.stdout.on("data", (chunk: Buffer) => {
+      out += chunk.toString()
+    })
+    child.stderr.on("data", (chunk: Buffer) => {
+      said += chunk.toString()
+    })
+    child.once("exit", (code) => settle({ code, out, said }))
+  })
 const sending = (program: Launched, key: string) => async (method: string, path: string, body?: unknown) => {
-  const response = await fetch(`http://127.0.0.1:${program.port}${path.startsWith("/console") ? "" : "/v1"}${path}`, { method, headers: { "x-svc-api-key": key, "x-dowser-console": "1" }, ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) }) })
+  const response = await fetch(`http://127.0.0.1:${program.port}${path.startsWith("/console") ? "" : "/v1"}${path}`, {
+    method,
+    headers: { "x-svc-api-key": key, "x-dowser-console": "1" },
+    ...(body === undefined ? {} : { body: typeof body === "string" ? body : JSON.stringify(body) })
+  })
   const text = await response.text()
-  return { status: response.status, text, body: text.startsWith("{") || text.startsWith("[") ? JSON.parse(text.split("\n")[0]!) as any : undefined, cookie: response.headers.get("set-cookie") }
+  return {
+    status: response.status,
+    text,
+    body: text.startsWith("{") || text.startsWith("[") ? (JSON.parse(text.split("\n")[0]!) as any) : undefined,
+    cookie: response.headers.get("set-cookie")
+  }
 }
-const click = (event_id: string, n: number) => ({ type: "click", collection: "goods", document_id: `p${n % 10}`, q: "oak", event_id, session_id: `s${n % 50}` })
-const ids = (prefix: string, from: number, count: number) => Array.from({ length: count }, (_, i) => ({ id: `${prefix}${from + i}`, n: from + i }))
+const click = (event_id: string, n: number) => ({
+  type: "click",
+  collection: "goods",
+  document_id: `p${n % 10}`,
+  q: "oak",
+  event_id,
+  session_id: `s${n % 50}`
+})
+const ids = (prefix: string, from: number, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ id: `${prefix}${from + i}`, n: from + i }))
 /** Asks until it is so; the deadline belongs to the test. */
 const until = async <A>(look: () => Promise<A | undefined>): Promise<A> => {
   for (;;) {
@@ -57,16 +95,45 @@ beforeAll(async () => {
   program = await launch(at("data"))
   key = program.ready.full_key!
   const send = sending(program, key)
-  await send("POST", "/collections", { name: "goods", fields: [{ name: "title", type: "string" }, { name: "clicks", type: "int32", optional: true }] })
-  await send("POST", "/analytics/rules", { name: "clicks", type: "counter", collection: "goods", event_type: "click", params: { counter_field: "clicks", weight: 1 } })
+  await send("POST", "/collections", {
+    name: "goods",
+    fields: [
+      { name: "title", type: "string" },
+      { name: "clicks", type: "int32", optional: true }
+    ]
+  })
+  await send("POST", "/analytics/rules", {
+    name: "clicks",
+    type: "counter",
+    collection: "goods",
+    event_type: "click",
+    params: { counter_field: "clicks", weight: 1 }
+  })
   await send("PUT", "/presets/oak", { value: { query_by: "title" } })
   await send("PUT", "/synonym_sets/woods", { items: [{ id: "1", synonyms: ["oak", "quercus"] }] })
   const operatorToken = readFileSync(at("data", "operator.token"), "utf8").trim()
-  const made = await dowser("org", "members", "add", program.ready.organization_id!, "owner@example.com", "--role", "owner", "--json", "--url", `http://127.0.0.1:${program.port}`, "--operator-token", operatorToken)
+  const made = await dowser(
+    "org",
+    "members",
+    "add",
+    program.ready.organization_id!,
+    "owner@example.com",
+    "--role",
+    "owner",
+    "--json",
+    "--url",
+    `http://127.0.0.1:${program.port}`,
+    "--operator-token",
+    operatorToken
+  )
   memberPassword = JSON.parse(made.out).initial_password as string
-  oldCookie = (await send("POST", "/console/v1/sessions", { email: "owner@example.com", password: memberPassword })).cookie!.split(";")[0]!
+  oldCookie = (
+    await send("POST", "/console/v1/sessions", { email: "owner@example.com", password: memberPassword })
+  ).cookie!.split(";")[0]!
   const documents = async (prefix: string, from: number, count: number, list: Array<string>) => {
-    const lines = ids(prefix, from, count).map(({ id }) => JSON.stringify({ id, title: `oak table ${id}` })).join("\n")
+    const lines = ids(prefix, from, count)
+      .map(({ id }) => JSON.stringify({ id, title: `oak table ${id}` }))
+      .join("\n")
     const answer = await send("POST", "/collections/goods/documents/import", lines)
     if (answer.status === 200) for (const { id } of ids(prefix, from, count)) list.push(id)
   }
@@ -77,13 +144,20 @@ beforeAll(async () => {
   await documents("p", 0, 1_000, before.documents)
   for (let i = 0; i < 10; i++) await events("e", i * 300, 300, before.events)
   let isOver = false
-  const flow = async (work: (i: number) => Promise<unknown>) => { for (let i = 0; !isOver; i++) await work(i) }
+  const flow = async (work: (i: number) => Promise<unknown>) => {
+    for (let i = 0; !isOver; i++) await work(i)
+  }
   const flows = [
-    flow((i) => events("f", i * 100, 100, during.events)), flow((i) => documents("d", i * 200, 200, during.documents)),
-    flow(async (i) => { if ((await send("PUT", `/presets/during${i}`, { value: { q: "x" } })).status === 200) during.presets = i + 1 })
+    flow((i) => events("f", i * 100, 100, during.events)),
+    flow((i) => documents("d", i * 200, 200, during.documents)),
+    flow(async (i) => {
+      if ((await send("PUT", `/presets/during${i}`, { value: { q: "x" } })).status === 200) during.presets = i + 1
+    })
   ]
   // The flows flow before the backup begins.
-  await until(async () => during.events.length > 500 && during.documents.length > 400 && during.presets > 5 ? true : undefined)
+  await until(async () =>
+    during.events.length > 500 && during.documents.length > 400 && during.presets > 5 ? true : undefined
+  )
   before.events.push(...during.events)
   before.documents.push(...during.documents)
   const presetsBefore = during.presets
@@ -107,15 +181,27 @@ describe("at the same time", () => {
     try {
       const take = (name: string) => dowser("backup", at("twice", name), "--data-dir", at("twice", "data"), "--json")
       const answers = await Promise.all([take("one"), take("other"), take("shared"), take("shared")])
-      expect(answers.slice(0, 2).map(({ code }) => code), answers.map(({ said }) => said).join("\n")).toEqual([0, 0])
-      expect(answers.slice(2).map(({ code }) => code).sort()).toEqual([0, 1])
-      expect(answers.slice(2).find(({ code }) => code === 1)!.said).toMatch(/is not an empty folder, or another backup is being written into it|is not an empty folder; a backup/)
+      expect(
+        answers.slice(0, 2).map(({ code }) => code),
+        answers.map(({ said }) => said).join("\n")
+      ).toEqual([0, 0])
+      expect(
+        answers
+          .slice(2)
+          .map(({ code }) => code)
+          .sort()
+      ).toEqual([0, 1])
+      expect(answers.slice(2).find(({ code }) => code === 1)!.said).toMatch(
+        /is not an empty folder, or another backup is being written into it|is not an empty folder; a backup/
+      )
       // Nothing of the one that was refused is left, and nothing of the one that was not was taken away.
       for (const name of ["one", "other", "shared"]) {
         expect(readdirSync(at("twice", name)).sort()).toEqual(readdirSync(at("twice", "one")).sort())
         expect(readdirSync(at("twice", name)).filter((file) => file.startsWith("."))).toEqual([])
       }
-      const restores = await Promise.all([1, 2].map(() => dowser("restore", at("twice", "shared"), at("twice", "restored"), "--json")))
+      const restores = await Promise.all(
+        [1, 2].map(() => dowser("restore", at("twice", "shared"), at("twice", "restored"), "--json"))
+      )
       expect(restores.map(({ code }) => code).sort(), restores.map(({ said }) => said).join("\n")).toEqual([0, 1])
       expect(restores.find(({ code }) => code === 1)!.said).toMatch(/is not an empty folder/)
     } finally {
@@ -166,7 +252,10 @@ const clicksOfBackup = async () => {
 describe("a backup", () => {
   it("can be read by its owner alone, and holds everything that was acknowledged before it", async () => {
     expect(statSync(at("backup")).mode & 0o777).toBe(0o700)
-    for (const name of readdirSync(at("backup"), { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())) expect(statSync(join(name.parentPath, name.name)).mode & 0o077, name.name).toBe(0)
+    for (const name of readdirSync(at("backup"), { recursive: true, withFileTypes: true }).filter((entry) =>
+      entry.isFile()
+    ))
+      expect(statSync(join(name.parentPath, name.name)).mode & 0o077, name.name).toBe(0)
     const { clicks, endOffset } = await clicksOfBackup()
     expect(backedUp.log_position[`${BEHAVIOUR_EVENTS.name}/0`]).toBe(endOffset)
     expect(before.events.filter((id) => !clicks.has(id))).toEqual([])
@@ -176,34 +265,64 @@ describe("a backup", () => {
   it("restored, counts every event of its log once, finds every document, and knows whom it knew", async () => {
     const restored = await dowser("restore", at("backup"), at("restored"), "--json")
     expect(restored.code, restored.said).toBe(0)
-    const { clicks } = await clicksOfBackup().catch(() => { throw new Error("the log of the backup cannot be read") })
+    const { clicks } = await clicksOfBackup().catch(() => {
+      throw new Error("the log of the backup cannot be read")
+    })
     const again = await launch(at("restored"))
     try {
       const send = sending(again, key)
       const perProduct = new Map<string, number>()
       for (const document of clicks.values()) perProduct.set(document, (perProduct.get(document) ?? 0) + 1)
       const expected = [...perProduct].sort()
-      const counted = async () => ((await send("GET", `/analytics/metrics/products?from=${today}&to=${today}&limit=100`)).body.data as ReadonlyArray<{ document_id: string; clicks: number }>).map(({ clicks: n, document_id }) => [document_id, n] as const).sort()
-      await until(async () => (await counted()).reduce((sum, [, n]) => sum + n, 0) >= clicks.size ? true : undefined)
+      const counted = async () =>
+        (
+          (await send("GET", `/analytics/metrics/products?from=${today}&to=${today}&limit=100`)).body
+            .data as ReadonlyArray<{ document_id: string; clicks: number }>
+        )
+          .map(({ clicks: n, document_id }) => [document_id, n] as const)
+          .sort()
+      await until(async () => ((await counted()).reduce((sum, [, n]) => sum + n, 0) >= clicks.size ? true : undefined))
       expect(await counted()).toEqual(expected)
       // What was known is told, and not counted again.
-      expect((await send("POST", "/events", { events: [click("e1", 1), click("f1", 1)] })).body).toMatchObject({ accepted: 0, deduplicated: 2 })
+      expect((await send("POST", "/events", { events: [click("e1", 1), click("f1", 1)] })).body).toMatchObject({
+        accepted: 0,
+        deduplicated: 2
+      })
       expect((await send("POST", "/events", { events: [click("new", 1)] })).body).toMatchObject({ accepted: 1 })
       perProduct.set("p1", perProduct.get("p1")! + 1)
-      await until(async () => (await counted()).reduce((sum, [, n]) => sum + n, 0) > clicks.size ? true : undefined)
+      await until(async () => ((await counted()).reduce((sum, [, n]) => sum + n, 0) > clicks.size ? true : undefined))
       expect(await counted()).toEqual([...perProduct].sort())
       // And what rules count in documents, across two stores, is the same.
-      const shown = async () => Promise.all([...perProduct.keys()].sort().map(async (id) => [id, (await send("GET", `/collections/goods/documents/${id}`)).body.clicks] as const))
-      await until(async () => (await shown()).reduce((sum, [, n]) => sum + (n ?? 0), 0) >= clicks.size + 1 ? true : undefined)
+      const shown = async () =>
+        Promise.all(
+          [...perProduct.keys()]
+            .sort()
+            .map(async (id) => [id, (await send("GET", `/collections/goods/documents/${id}`)).body.clicks] as const)
+        )
+      await until(async () =>
+        (await shown()).reduce((sum, [, n]) => sum + (n ?? 0), 0) >= clicks.size + 1 ? true : undefined
+      )
       expect(await shown()).toEqual([...perProduct].sort())
 
-      const exported = new Set((await send("GET", "/collections/goods/documents/export?include_fields=id")).text.split("\n").filter((line) => line !== "").map((line) => (JSON.parse(line) as { id: string }).id))
+      const exported = new Set(
+        (await send("GET", "/collections/goods/documents/export?include_fields=id")).text
+          .split("\n")
+          .filter((line) => line !== "")
+          .map((line) => (JSON.parse(line) as { id: string }).id)
+      )
       expect(before.documents.filter((id) => !exported.has(id))).toEqual([])
-      expect((await send("GET", "/collections/goods/documents/search?q=quercus&preset=oak&synonym_sets=woods")).body.found).toBe(exported.size)
+      expect(
+        (await send("GET", "/collections/goods/documents/search?q=quercus&preset=oak&synonym_sets=woods")).body.found
+      ).toBe(exported.size)
       expect((await send("GET", "/audit?subject=api_key")).body.data.length).toBe(2)
       // A session that was open then is over: it may have been ended since. The person is known.
-      expect((await fetch(`http://127.0.0.1:${again.port}/console/v1/sessions/current`, { headers: { cookie: oldCookie } })).status).toBe(401)
-      expect((await send("POST", "/console/v1/sessions", { email: "owner@example.com", password: memberPassword })).status).toBe(201)
+      expect(
+        (await fetch(`http://127.0.0.1:${again.port}/console/v1/sessions/current`, { headers: { cookie: oldCookie } }))
+          .status
+      ).toBe(401)
+      expect(
+        (await send("POST", "/console/v1/sessions", { email: "owner@example.com", password: memberPassword })).status
+      ).toBe(201)
     } finally {
       again.signal("SIGTERM")
       await again.exited
@@ -248,13 +367,24 @@ describe("a restore refuses", () => {
   it("to leave something that starts when it is killed", async () => {
     // The command itself and not its launcher, whose end it would notice and clean up.
     const flags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : denoFlags
-    const child = spawn(process.execPath, [...flags, join(root, "src", "main.ts"), "restore", at("backup"), at("killed")], { cwd: root, stdio: "ignore" })
+    const child = spawn(
+      process.execPath,
+      [...flags, join(root, "src", "main.ts"), "restore", at("backup"), at("killed")],
+      { cwd: root, stdio: "ignore" }
+    )
     const exited = new Promise((settle) => child.once("exit", settle))
-    await until(async () => existsSync(at("killed", "postgres")) || child.exitCode !== null ? true : undefined)
+    await until(async () => (existsSync(at("killed", "postgres")) || child.exitCode !== null ? true : undefined))
     process.kill(child.pid!, "SIGKILL")
     await exited
     expect(existsSync(at("killed", "restoring"))).toBe(true)
-    const { code, said } = await dowser("start", "--no-demo", "--data-dir", at("killed"), "--port", String(await freePort()))
+    const { code, said } = await dowser(
+      "start",
+      "--no-demo",
+      "--data-dir",
+      at("killed"),
+      "--port",
+      String(await freePort())
+    )
     expect([code, said]).toEqual([1, expect.stringMatching(/A restore into .* was interrupted/)])
   }, 60_000)
 })

@@ -1,4 +1,7 @@
-/** A start over a data folder in which what is stored of single organizations is damaged, in every way at once: each is refused alone, the others are served. */
+/**
+ * A start over a data folder in which what is stored of single organizations is damaged, in every way at once: each is
+ * refused alone, the others are served.
+ */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,72 +14,131 @@ import { startEmbeddedPostgres } from "../../src/runtime/embedded-postgres.ts"
 import { type Program, startProgram, type Tenant } from "../support/program.ts"
 
 const titled = { fields: [{ name: "title", type: "string" }] }
-const CASES = ["preset", "synonym_set", "stopwords", "dictionary", "alias", "too big", "signing key", "rules", "rules that are no object", "record", "document", "segment", "snapshot", "counters", "well"] as const
-type Case = typeof CASES[number]
+const CASES = [
+  "preset",
+  "synonym_set",
+  "stopwords",
+  "dictionary",
+  "alias",
+  "too big",
+  "signing key",
+  "rules",
+  "rules that are no object",
+  "record",
+  "document",
+  "segment",
+  "snapshot",
+  "counters",
+  "well"
+] as const
+type Case = (typeof CASES)[number]
 
 const folder = mkdtempSync(join(tmpdir(), "dowser-damaged-"))
 const dataFolder = join(folder, "data")
 let program: Program
 const tenants = new Map<Case, Tenant>()
-const call = (tenant: Tenant, method: string, path: string, body?: unknown) => program.request(method, `/v1/${path}`, { key: tenant.full_key, ...(body === undefined ? {} : { body }) })
-const search = (tenant: Tenant, collection = "goods") => call(tenant, "GET", `collections/${collection}/documents/search?q=kettle&query_by=title`)
+const call = (tenant: Tenant, method: string, path: string, body?: unknown) =>
+  program.request(method, `/v1/${path}`, { key: tenant.full_key, ...(body === undefined ? {} : { body }) })
+const search = (tenant: Tenant, collection = "goods") =>
+  call(tenant, "GET", `collections/${collection}/documents/search?q=kettle&query_by=title`)
 
 const fill = async (tenant: Tenant) => {
   for (const name of ["goods", "others"]) {
     expect((await call(tenant, "POST", "collections", { name, ...titled })).status).toBe(201)
-    expect((await call(tenant, "POST", `collections/${name}/documents/import`, Array.from({ length: 50 }, (_, i) => JSON.stringify({ id: `d${i}`, title: `Kettle ${i}` })).join("\n"))).text.split("\n").every((line) => line === "{\"success\":true}")).toBe(true)
+    expect(
+      (
+        await call(
+          tenant,
+          "POST",
+          `collections/${name}/documents/import`,
+          Array.from({ length: 50 }, (_, i) => JSON.stringify({ id: `d${i}`, title: `Kettle ${i}` })).join("\n")
+        )
+      ).text
+        .split("\n")
+        .every((line) => line === '{"success":true}')
+    ).toBe(true)
   }
   expect((await call(tenant, "PUT", "presets/p", { value: { q: "*" } })).status).toBe(200)
-  expect((await call(tenant, "PUT", "synonym_sets/s", { items: [{ id: "i", synonyms: ["kettle", "boiler"] }] })).status).toBe(200)
+  expect(
+    (await call(tenant, "PUT", "synonym_sets/s", { items: [{ id: "i", synonyms: ["kettle", "boiler"] }] })).status
+  ).toBe(200)
   expect((await call(tenant, "PUT", "stopwords/w", { stopwords: ["the"] })).status).toBe(200)
   expect((await call(tenant, "PUT", "aliases/a", { collection_name: "goods" })).status).toBe(200)
-  expect((await call(tenant, "POST", "stemming/dictionaries/import?id=d", JSON.stringify({ word: "mice", root: "mouse" }))).status).toBe(200)
-  expect((await call(tenant, "PUT", "collections/goods/search_rules", { pins: [{ id: "p", query: { match: "exact", q: "nothing" }, document_id: "d1", position: 1 }] })).status).toBeLessThan(500)
+  expect(
+    (await call(tenant, "POST", "stemming/dictionaries/import?id=d", JSON.stringify({ word: "mice", root: "mouse" })))
+      .status
+  ).toBe(200)
+  expect(
+    (
+      await call(tenant, "PUT", "collections/goods/search_rules", {
+        pins: [{ id: "p", query: { match: "exact", q: "nothing" }, document_id: "d1", position: 1 }]
+      })
+    ).status
+  ).toBeLessThan(500)
   expect((await call(tenant, "POST", "browser_keys", {})).status).toBe(201)
 }
 
 const damageRows = async () => {
   const server = await startEmbeddedPostgres(join(dataFolder, "postgres"))
   const of = (name: Case) => tenants.get(name)!.organization_id
-  await Effect.runPromise(Effect.provide(Effect.gen(function*() {
-    const sql = yield* SqlClient.SqlClient
-    const resource = (name: Case, kind: string, value: string) => Effect.map(sql`UPDATE engine_resources SET value = ${value}::text::jsonb WHERE organization_id = ${of(name)} AND kind = ${kind} RETURNING name`, (rows) => expect(rows, name).toHaveLength(1))
-    yield* resource("preset", "preset", "[1]")
-    yield* resource("synonym_set", "synonym_set", "{\"name\":\"s\",\"items\":[{\"id\":7}]}")
-    yield* resource("stopwords", "stopwords", "{\"id\":\"w\",\"stopwords\":\"the\"}")
-    yield* resource("dictionary", "stemming_dictionary", "{\"id\":\"d\",\"words\":{\"mice\":\"mouse\"}}")
-    yield* resource("alias", "alias", "\"goods\"")
-    yield* sql`UPDATE engine_resources SET value = jsonb_build_object('name', 'p', 'value', jsonb_build_object('q', repeat('x', 17000000))) WHERE organization_id = ${of("too big")} AND kind = 'preset'`
-    yield* sql`UPDATE organization_signing_keys SET sealed_key = 'AAAA' WHERE organization_id = ${of("signing key")}`
-    yield* sql`INSERT INTO search_rule_sets (organization_id, collection, collection_created_at, rule_set, updated_at) VALUES (${of("rules")}, 'goods', 0, '{"pins":"none"}'::json, 0), (${of("rules that are no object")}, 'goods', 0, '[]'::json, 0)
+  await Effect.runPromise(
+    Effect.provide(
+      Effect.gen(function* () {
+        const sql = yield* SqlClient.SqlClient
+        const resource = (name: Case, kind: string, value: string) =>
+          Effect.map(
+            sql`UPDATE engine_resources SET value = ${value}::text::jsonb WHERE organization_id = ${of(name)} AND kind = ${kind} RETURNING name`,
+            (rows) => expect(rows, name).toHaveLength(1)
+          )
+        yield* resource("preset", "preset", "[1]")
+        yield* resource("synonym_set", "synonym_set", '{"name":"s","items":[{"id":7}]}')
+        yield* resource("stopwords", "stopwords", '{"id":"w","stopwords":"the"}')
+        yield* resource("dictionary", "stemming_dictionary", '{"id":"d","words":{"mice":"mouse"}}')
+        yield* resource("alias", "alias", '"goods"')
+        yield* sql`UPDATE engine_resources SET value = jsonb_build_object('name', 'p', 'value', jsonb_build_object('q', repeat('x', 17000000))) WHERE organization_id = ${of("too big")} AND kind = 'preset'`
+        yield* sql`UPDATE organization_signing_keys SET sealed_key = 'AAAA' WHERE organization_id = ${of("signing key")}`
+        yield* sql`INSERT INTO search_rule_sets (organization_id, collection, collection_created_at, rule_set, updated_at) VALUES (${of("rules")}, 'goods', 0, '{"pins":"none"}'::json, 0), (${of("rules that are no object")}, 'goods', 0, '[]'::json, 0)
       ON CONFLICT (organization_id, collection) DO UPDATE SET rule_set = EXCLUDED.rule_set`
-  }), layerSql(server)))
+      }),
+      layerSql(server)
+    )
+  )
   await server.stop()
 }
 const damageFiles = async () => {
   const engine = join(dataFolder, "engine")
-  const environment = open<Buffer, Buffer>({ path: join(engine, "documents.mdb"), maxDbs: 8, encoding: "binary", keyEncoding: "binary" })
+  const environment = open<Buffer, Buffer>({
+    path: join(engine, "documents.mdb"),
+    maxDbs: 8,
+    encoding: "binary",
+    keyEncoding: "binary"
+  })
   const records = environment.openDB<Buffer, Buffer>({ name: "records", encoding: "binary", keyEncoding: "binary" })
   const documents = environment.openDB<Buffer, Buffer>({ name: "documents", encoding: "binary", keyEncoding: "binary" })
   const keys = new Map<string, Buffer>()
   for (const { key, value } of records.getRange({ start: Buffer.from("c"), end: Buffer.from("d") })) {
-    const { namespace, schema } = JSON.parse(value.toString()) as { readonly namespace: string; readonly schema: { readonly name: string } }
+    const { namespace, schema } = JSON.parse(value.toString()) as {
+      readonly namespace: string
+      readonly schema: { readonly name: string }
+    }
     if (schema.name === "goods") keys.set(namespace, Buffer.from(key.subarray(1)))
   }
   const keyOf = (name: Case) => keys.get(tenants.get(name)!.organization_id)!
   const named = (kind: string, name: Case) => Buffer.concat([Buffer.from(kind), keyOf(name)])
   const recordText = records.get(named("c", "record"))!.toString()
   await records.put(named("c", "record"), Buffer.from(recordText.slice(0, -20)))
-  for (const name of ["snapshot", "document"] as const) await records.put(named("s", name), Buffer.from("{\"position\":1,\"segments\":[{}"))
-  await records.put(named("n", "counters"), Buffer.from("{\"nextSeq\":"))
+  for (const name of ["snapshot", "document"] as const)
+    await records.put(named("s", name), Buffer.from('{"position":1,"segments":[{}'))
+  await records.put(named("n", "counters"), Buffer.from('{"nextSeq":'))
   const first = [...documents.getKeys({ start: keyOf("document"), limit: 1 })][0]!
-  await documents.put(Buffer.from(first), Buffer.from("{\"id\":\"d0\",\"title\":"))
+  await documents.put(Buffer.from(first), Buffer.from('{"id":"d0","title":'))
   await environment.close()
   // Of the same length, with other bytes.
   const segments = join(engine, "segments")
   const own = readdirSync(segments).filter((file) => file.startsWith(`${keyOf("segment").readUInt32BE(0)}-`))
   expect(own.length).toBeGreaterThan(0)
-  for (const file of own) writeFileSync(join(segments, file), Buffer.alloc(readFileSync(join(segments, file)).length, 0xff))
+  for (const file of own)
+    writeFileSync(join(segments, file), Buffer.alloc(readFileSync(join(segments, file)).length, 0xff))
 }
 
 beforeAll(async () => {
@@ -95,12 +157,26 @@ afterAll(async () => {
 
 describe("a start over damage", () => {
   const refusals: ReadonlyArray<readonly [Case, RegExp]> = [
-    ["preset", /stored preset `p` is not what/], ["synonym_set", /stored synonym set `s` is not what/], ["stopwords", /stored stopwords `w` is not/], ["dictionary", /stored stemming dictionary `d` is not/], ["alias", /stored alias `a` is not/],
-    ["too big", /stored preset `p` is too big/], ["signing key", /signing key does not open/], ["rules", /stored search rules of `goods` are not/], ["rules that are no object", /stored search rules of `goods` are not/], ["record", /record of collection \d+ cannot be read/]
+    ["preset", /stored preset `p` is not what/],
+    ["synonym_set", /stored synonym set `s` is not what/],
+    ["stopwords", /stored stopwords `w` is not/],
+    ["dictionary", /stored stemming dictionary `d` is not/],
+    ["alias", /stored alias `a` is not/],
+    ["too big", /stored preset `p` is too big/],
+    ["signing key", /signing key does not open/],
+    ["rules", /stored search rules of `goods` are not/],
+    ["rules that are no object", /stored search rules of `goods` are not/],
+    ["record", /record of collection \d+ cannot be read/]
   ]
   it.each(refusals)("refuses the organization of a damaged %s, all of it, with the reason", async (name, reason) => {
     const tenant = tenants.get(name)!
-    for (const answer of [await search(tenant), await search(tenant, "others"), await call(tenant, "GET", "presets"), await call(tenant, "GET", "keys"), await call(tenant, "POST", "events", { events: [] })]) {
+    for (const answer of [
+      await search(tenant),
+      await search(tenant, "others"),
+      await call(tenant, "GET", "presets"),
+      await call(tenant, "GET", "keys"),
+      await call(tenant, "POST", "events", { events: [] })
+    ]) {
       expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "60"])
       expect(answer.body.reason).toMatch(reason)
     }
@@ -109,8 +185,17 @@ describe("a start over damage", () => {
   })
   it("refuses a collection whose documents cannot be read, in reads and writes, and serves the organization's others", async () => {
     const tenant = tenants.get("document")!
-    for (const answer of [await search(tenant), await call(tenant, "POST", "collections/goods/documents", { title: "x" }), await call(tenant, "GET", "collections/goods/documents/d1"), await call(tenant, "PATCH", "collections/goods", { fields: [{ name: "n", type: "int32", optional: true }] })]) {
-      expect([answer.status, answer.headers.get("retry-after"), answer.body.reason]).toEqual([503, "60", "The collection `goods` cannot be read from the disk."])
+    for (const answer of [
+      await search(tenant),
+      await call(tenant, "POST", "collections/goods/documents", { title: "x" }),
+      await call(tenant, "GET", "collections/goods/documents/d1"),
+      await call(tenant, "PATCH", "collections/goods", { fields: [{ name: "n", type: "int32", optional: true }] })
+    ]) {
+      expect([answer.status, answer.headers.get("retry-after"), answer.body.reason]).toEqual([
+        503,
+        "60",
+        "The collection `goods` cannot be read from the disk."
+      ])
     }
     expect((await search(tenant, "others")).body.found).toBe(50)
     // It can be dropped, and made again.
@@ -129,16 +214,32 @@ describe("a start over damage", () => {
   it("serves who is well with everything", async () => {
     const tenant = tenants.get("well")!
     for (const name of ["goods", "others", "a"]) expect((await search(tenant, name)).body.found).toBe(50)
-    expect((await call(tenant, "GET", "collections/goods/documents/search?q=boiler&query_by=title&synonym_sets=s")).body.found).toBe(50)
-    expect((await call(tenant, "GET", "collections/goods/documents/search?preset=p&query_by=title")).body.found).toBe(50)
+    expect(
+      (await call(tenant, "GET", "collections/goods/documents/search?q=boiler&query_by=title&synonym_sets=s")).body
+        .found
+    ).toBe(50)
+    expect((await call(tenant, "GET", "collections/goods/documents/search?preset=p&query_by=title")).body.found).toBe(
+      50
+    )
     expect((await call(tenant, "GET", "stemming/dictionaries/d")).body.words).toEqual([{ word: "mice", root: "mouse" }])
     expect((await call(tenant, "PUT", "presets/p", { value: { q: "x" } })).status).toBe(200)
     expect((await call(tenant, "POST", "collections/goods/documents", { id: "new", title: "Kettle" })).status).toBe(201)
     expect((await call(tenant, "POST", "browser_keys", {})).status).toBe(201)
-    expect((await call(tenant, "POST", "events", { events: [{ type: "view", collection: "goods", document_id: "d1" }] })).body.accepted).toBe(1)
+    expect(
+      (await call(tenant, "POST", "events", { events: [{ type: "view", collection: "goods", document_id: "d1" }] }))
+        .body.accepted
+    ).toBe(1)
   })
   it("tells the operator who is refused and why, and the probe that it is degraded", async () => {
-    const status = async () => (await program.request("GET", "/console/v1/status", { headers: { authorization: `Bearer ${program.operatorToken}` } })).body as { readonly status: string; readonly parts: ReadonlyArray<{ readonly name: string; readonly ok: boolean; readonly detail: string }> }
+    const status = async () =>
+      (
+        await program.request("GET", "/console/v1/status", {
+          headers: { authorization: `Bearer ${program.operatorToken}` }
+        })
+      ).body as {
+        readonly status: string
+        readonly parts: ReadonlyArray<{ readonly name: string; readonly ok: boolean; readonly detail: string }>
+      }
     const { parts, status: verdict } = await status()
     const part = parts.find(({ name }) => name === "organizations")!
     expect([verdict, part.ok]).toEqual(["degraded", false])

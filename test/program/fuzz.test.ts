@@ -1,10 +1,11 @@
 /**
- * Hostile requests to every operation of the OpenAPI documents of a running program: nothing ends it, nothing is answered
- * beside its contract, memory is flat, and an organization that took no part has what it had, byte for byte. New
- * operations are in here by being in the document. `DOWSER_FUZZ_SEED` and `DOWSER_FUZZ_REQUESTS` choose another or a longer run.
+ * Hostile requests to every operation of the OpenAPI documents of a running program: nothing ends it, nothing is
+ * answered beside its contract, memory is flat, and an organization that took no part has what it had, byte for byte.
+ * New operations are in here by being in the document. `DOWSER_FUZZ_SEED` and `DOWSER_FUZZ_REQUESTS` choose another or
+ * a longer run.
  *
- * What requests make is taken away after every round and made anew, in the same organizations: what memory still grows by
- * is kept by mistake. What cannot be deleted (rows of keys and of the audit log) is a hundred bytes a round.
+ * What requests make is taken away after every round and made anew, in the same organizations: what memory still grows
+ * by is kept by mistake. What cannot be deleted (rows of keys and of the audit log) is a hundred bytes a round.
  */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
@@ -38,7 +39,8 @@ const GROWTH_MB_MAX = 150
  * before it: no slope is left. The lowest, since the stream worker's heap is a saw whose tooth is 40 MB of garbage and
  * 35,000 requests long.
  */
-const LONG = 110_000, SLOPE_MAX = 1.05
+const LONG = 110_000,
+  SLOPE_MAX = 1.05
 
 let folder: string
 let program: Launched
@@ -47,9 +49,18 @@ let world: World
 let operatorToken: string
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), "dowser-fuzz-"))
-  program = await launch(join(folder, "data"), ["--no-demo"], undefined, { DENO_V8_FLAGS: `--max-old-space-size=${HEAP_MB}`, NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}` })
+  program = await launch(join(folder, "data"), ["--no-demo"], undefined, {
+    DENO_V8_FLAGS: `--max-old-space-size=${HEAP_MB}`,
+    NODE_OPTIONS: `--max-old-space-size=${HEAP_MB}`
+  })
   operatorToken = readFileSync(join(folder, "data", "operator.token"), "utf8").trim()
-  operations = describedOf(await Promise.all(["/v1", "/api/v1"].map(async (base) => (await fetch(`http://127.0.0.1:${program.port}${base}/openapi.json`)).json())))
+  operations = describedOf(
+    await Promise.all(
+      ["/v1", "/api/v1"].map(async (base) =>
+        (await fetch(`http://127.0.0.1:${program.port}${base}/openapi.json`)).json()
+      )
+    )
+  )
   world = await makeWorld(program.port, operatorToken)
 })
 afterAll(async () => {
@@ -58,49 +69,81 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const pagesMb = () => Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid()}/status`, "utf8"))?.[1]) / 1024
+const pagesMb = () =>
+  Number(/RssAnon:\s+(\d+) kB/.exec(readFileSync(`/proc/${program.pid()}/status`, "utf8"))?.[1]) / 1024
 const medianOf = (values: ReadonlyArray<number>): number => values.toSorted((a, b) => a - b)[values.length >> 1]!
-const told = ({ answer, number, operation, request, why }: Fault) => `${operation}: ${why}\n  ${request}\n  -> ${answer}\n  alone: DOWSER_FUZZ_SEED=${seed}, request ${number}`
+const told = ({ answer, number, operation, request, why }: Fault) =>
+  `${operation}: ${why}\n  ${request}\n  -> ${answer}\n  alone: DOWSER_FUZZ_SEED=${seed}, request ${number}`
 
 /** Need what hostile requests seldom have: a session, a document with a log rule, a set with that very item. */
 const seldom = 25
 
 describe(`${requests} hostile requests (seed ${seed})`, () => {
-  it("end nothing, are answered within the contract, hold no memory, and leave others alone", async () => {
-    // Of the bystander's own search event; what follows must not change any more by itself.
-    await expect.poll(async () => (await world.bystanderState()).find(([path]) => path.includes("metrics/queries"))?.[1], { timeout: 20_000 }).toContain("\"searches\":1")
-    const before = await world.bystanderState()
-    const answered = new Set<string>()
-    const pid = program.pid()
-    let attacker = await world.furnish("Attacker"), decoy = await world.furnish("Decoy")
-    /** After each round, with what it made taken away. */
-    const pages = [pagesMb()]
-    for (let from = 0; from < requests; from += PER_ROUND) {
-      const report = await fuzz({ port: program.port, seed, operations, attacker, decoy, operatorToken, folder, connections: 8 }, from, Math.min(from + PER_ROUND, requests))
-      expect(report.faults.slice(0, 10).map(told)).toEqual([])
-      for (const id of report.answered.keys()) answered.add(id)
-      expect(program.pid(), program.stderr().slice(-2_000)).toBe(pid)
-      // Requests take their organization apart, and make things of it.
-      attacker = await world.refurnish("Attacker", attacker)
-      decoy = await world.refurnish("Decoy", decoy)
-      pages.push(pagesMb())
-      expect(pages.at(-1), `own pages, MB: ${pages.map((mb) => mb.toFixed(0)).join(" ")}`).toBeLessThan(PAGES_MB_MAX)
-    }
-    const warm = pages.slice(WARM_UP / PER_ROUND)
-    process.stdout.write(`own memory after each ${PER_ROUND}, MB: ${pages.map((mb) => mb.toFixed(0)).join(" ")}\n`)
-    const third = Math.floor(warm.length / 3), middle = Math.min(...warm.slice(third, 2 * third)), last = Math.min(...warm.slice(-third)), end = medianOf(warm.slice(-third))
-    const measured = `own memory after ${requests} requests, MB: start ${pages[0]!.toFixed(0)}, warm ${warm[0]!.toFixed(0)}, lowest of the middle third ${middle.toFixed(0)}, of the last ${last.toFixed(0)}, its median ${end?.toFixed(0)}`
-    process.stdout.write(`${measured}\n`)
-    if (third > 0) expect(end - warm[0]!, measured).toBeLessThan(GROWTH_MB_MAX)
-    if (requests >= LONG) expect(last / middle, measured).toBeLessThan(SLOPE_MAX)
-    // Refusals alone would prove little: nearly every operation has also done what it is for.
-    if (requests >= 10_000) expect(operations.filter(({ id }) => !answered.has(id)).length, operations.filter(({ id }) => !answered.has(id)).map(({ id }) => id).join(" ")).toBeLessThan(seldom)
-    expect(await world.bystanderState()).toEqual(before)
-    const health = await fetch(`http://127.0.0.1:${program.port}/api/v1/health`)
-    expect(await health.json()).toMatchObject({ status: "ok" })
-    // What hostile events and searches left in the log was digested: no processor died of it.
-    const status = await (await fetch(`http://127.0.0.1:${program.port}/console/v1/status`, { headers: { authorization: `Bearer ${operatorToken}` } })).json() as { worker_restarts: number; partitions: ReadonlyArray<{ group: string; dead_letters: number; restarts: number }> }
-    expect(status.worker_restarts).toBe(0)
-    expect(status.partitions.filter(({ restarts }) => restarts > 0)).toEqual([])
-  }, 300_000 + requests * 10)
+  it(
+    "end nothing, are answered within the contract, hold no memory, and leave others alone",
+    async () => {
+      // Of the bystander's own search event; what follows must not change any more by itself.
+      await expect
+        .poll(async () => (await world.bystanderState()).find(([path]) => path.includes("metrics/queries"))?.[1], {
+          timeout: 20_000
+        })
+        .toContain('"searches":1')
+      const before = await world.bystanderState()
+      const answered = new Set<string>()
+      const pid = program.pid()
+      let attacker = await world.furnish("Attacker"),
+        decoy = await world.furnish("Decoy")
+      /** After each round, with what it made taken away. */
+      const pages = [pagesMb()]
+      for (let from = 0; from < requests; from += PER_ROUND) {
+        const report = await fuzz(
+          { port: program.port, seed, operations, attacker, decoy, operatorToken, folder, connections: 8 },
+          from,
+          Math.min(from + PER_ROUND, requests)
+        )
+        expect(report.faults.slice(0, 10).map(told)).toEqual([])
+        for (const id of report.answered.keys()) answered.add(id)
+        expect(program.pid(), program.stderr().slice(-2_000)).toBe(pid)
+        // Requests take their organization apart, and make things of it.
+        attacker = await world.refurnish("Attacker", attacker)
+        decoy = await world.refurnish("Decoy", decoy)
+        pages.push(pagesMb())
+        expect(pages.at(-1), `own pages, MB: ${pages.map((mb) => mb.toFixed(0)).join(" ")}`).toBeLessThan(PAGES_MB_MAX)
+      }
+      const warm = pages.slice(WARM_UP / PER_ROUND)
+      process.stdout.write(`own memory after each ${PER_ROUND}, MB: ${pages.map((mb) => mb.toFixed(0)).join(" ")}\n`)
+      const third = Math.floor(warm.length / 3),
+        middle = Math.min(...warm.slice(third, 2 * third)),
+        last = Math.min(...warm.slice(-third)),
+        end = medianOf(warm.slice(-third))
+      const measured = `own memory after ${requests} requests, MB: start ${pages[0]!.toFixed(0)}, warm ${warm[0]!.toFixed(0)}, lowest of the middle third ${middle.toFixed(0)}, of the last ${last.toFixed(0)}, its median ${end?.toFixed(0)}`
+      process.stdout.write(`${measured}\n`)
+      if (third > 0) expect(end - warm[0]!, measured).toBeLessThan(GROWTH_MB_MAX)
+      if (requests >= LONG) expect(last / middle, measured).toBeLessThan(SLOPE_MAX)
+      // Refusals alone would prove little: nearly every operation has also done what it is for.
+      if (requests >= 10_000)
+        expect(
+          operations.filter(({ id }) => !answered.has(id)).length,
+          operations
+            .filter(({ id }) => !answered.has(id))
+            .map(({ id }) => id)
+            .join(" ")
+        ).toBeLessThan(seldom)
+      expect(await world.bystanderState()).toEqual(before)
+      const health = await fetch(`http://127.0.0.1:${program.port}/api/v1/health`)
+      expect(await health.json()).toMatchObject({ status: "ok" })
+      // What hostile events and searches left in the log was digested: no processor died of it.
+      const status = (await (
+        await fetch(`http://127.0.0.1:${program.port}/console/v1/status`, {
+          headers: { authorization: `Bearer ${operatorToken}` }
+        })
+      ).json()) as {
+        worker_restarts: number
+        partitions: ReadonlyArray<{ group: string; dead_letters: number; restarts: number }>
+      }
+      expect(status.worker_restarts).toBe(0)
+      expect(status.partitions.filter(({ restarts }) => restarts > 0)).toEqual([])
+    },
+    300_000 + requests * 10
+  )
 })

@@ -1,4 +1,7 @@
-/** The room of `docs/rooms.md`, put into a copy of the program by its folder and one line: served, documented, audited, isolated, in the console and fuzzed. */
+/**
+ * The room of `docs/rooms.md`, put into a copy of the program by its folder and one line: served, documented, audited,
+ * isolated, in the console and fuzzed.
+ */
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { dirname, join } from "node:path"
@@ -11,14 +14,31 @@ import { launch, type Launched } from "../support/launched.ts"
 const root = new URL("../..", import.meta.url).pathname
 const guide = readFileSync(join(root, "docs", "rooms.md"), "utf8")
 /** What stands in the guide for a file, without the line that names it. */
-const parts = new Map([...guide.matchAll(/```ts\n\/\/ (src\/\S+)\n([\s\S]*?)```/g)].map(([, path, text]) => [path!, text!]))
+const parts = new Map(
+  [...guide.matchAll(/```ts\n\/\/ (src\/\S+)\n([\s\S]*?)```/g)].map(([, path, text]) => [path!, text!])
+)
 
 const folder = mkdtempSync(join(tmpdir(), "dowser-room-"))
-const tree = join(folder, "clone"), data = join(folder, "data")
+const tree = join(folder, "clone"),
+  data = join(folder, "data")
 let program: Launched
 beforeAll(async () => {
-  for (const part of ["src", "streams", "engine-sdk", "fixtures", "bench", "scripts", "package.json", "package-lock.json", "deno.json"]) {
-    cpSync(join(root, part), join(tree, part), { recursive: true, preserveTimestamps: true, filter: (path) => !path.includes("node_modules") && !path.includes(join("bench", "results")) })
+  for (const part of [
+    "src",
+    "streams",
+    "engine-sdk",
+    "fixtures",
+    "bench",
+    "scripts",
+    "package.json",
+    "package-lock.json",
+    "deno.json"
+  ]) {
+    cpSync(join(root, part), join(tree, part), {
+      recursive: true,
+      preserveTimestamps: true,
+      filter: (path) => !path.includes("node_modules") && !path.includes(join("bench", "results"))
+    })
   }
   symlinkSync(join(root, "node_modules"), join(tree, "node_modules"))
   for (const [path, text] of parts) {
@@ -26,8 +46,12 @@ beforeAll(async () => {
     mkdirSync(dirname(join(tree, path)), { recursive: true })
     writeFileSync(join(tree, path), text)
   }
-  const list = join(tree, "src", "rooms.ts"), before = readFileSync(list, "utf8")
-  writeFileSync(list, `import { room as notes } from "./notes/room.ts"\n${before.replace(/(\n {2}\.with\(demo\)\n)/, `$1${parts.get("src/rooms.ts")}`)}`)
+  const list = join(tree, "src", "rooms.ts"),
+    before = readFileSync(list, "utf8")
+  writeFileSync(
+    list,
+    `import { room as notes } from "./notes/room.ts"\n${before.replace(/(\n {2}\.with\(demo\)\n)/, `$1${parts.get("src/rooms.ts")}`)}`
+  )
   program = await launch(data, ["--no-demo"], undefined, {}, tree)
 }, 60_000)
 afterAll(async () => {
@@ -37,8 +61,12 @@ afterAll(async () => {
 })
 
 const send = async (method: string, path: string, headers: Readonly<Record<string, string>>, body?: unknown) => {
-  const response = await fetch(`http://127.0.0.1:${program.port}${path}`, { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })
-  return { status: response.status, body: await response.json() as any }
+  const response = await fetch(`http://127.0.0.1:${program.port}${path}`, {
+    method,
+    headers,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) })
+  })
+  return { status: response.status, body: (await response.json()) as any }
 }
 const operatorToken = () => readFileSync(join(data, "operator.token"), "utf8").trim()
 const operator = () => ({ authorization: `Bearer ${operatorToken()}` })
@@ -51,7 +79,9 @@ describe("a room that is one folder and one line", () => {
     expect([status, body.text]).toEqual([201, "Order more lamps"])
     expect((await send("GET", "/v1/notes", own())).body).toEqual({ data: [body] })
     expect((await send("POST", "/v1/notes", own(), { text: 5, more: 1 })).status).toBe(400)
-    expect((await send("POST", "/v1/notes", { "x-svc-api-key": program.ready.search_key! }, { text: "x" })).status).toBe(403)
+    expect(
+      (await send("POST", "/v1/notes", { "x-svc-api-key": program.ready.search_key! }, { text: "x" })).status
+    ).toBe(403)
   })
   it("is documented", async () => {
     const { paths } = (await send("GET", "/v1/openapi.json", {})).body
@@ -59,8 +89,12 @@ describe("a room that is one folder and one line", () => {
   })
   it("is audited, with what it left", async () => {
     const { body } = await send("GET", "/v1/audit", own())
-    const found = body.data.filter(({ subject }: { readonly subject: { readonly kind: string } }) => subject.kind === "note")
-    expect(found.map(({ action, after, operation }: any) => [operation, action, after.text])).toEqual([["createNote", "created", "Order more lamps"]])
+    const found = body.data.filter(
+      ({ subject }: { readonly subject: { readonly kind: string } }) => subject.kind === "note"
+    )
+    expect(found.map(({ action, after, operation }: any) => [operation, action, after.text])).toEqual([
+      ["createNote", "created", "Order more lamps"]
+    ])
   })
   it("is in the console by its roles, for the operator too", async () => {
     const { body, status } = await send("GET", `/console/v1/organizations/${organization()}/notes`, operator())
@@ -68,24 +102,53 @@ describe("a room that is one folder and one line", () => {
     expect((await send("GET", `/console/v1/organizations/${organization()}/notes`, own())).status).toBe(401)
   })
   it("shows another organization nothing", async () => {
-    const { body: { full_key } } = await send("POST", "/console/v1/organizations", operator(), { name: "Other", plan: "standard" })
+    const {
+      body: { full_key }
+    } = await send("POST", "/console/v1/organizations", operator(), { name: "Other", plan: "standard" })
     expect((await send("GET", "/v1/notes", { "x-svc-api-key": full_key })).body).toEqual({ data: [] })
     expect((await send("POST", "/v1/notes", { "x-svc-api-key": full_key }, { text: "Mine" })).status).toBe(201)
     expect((await send("GET", "/v1/notes", own())).body.data.length).toBe(1)
   })
   it("has the room that a plan gives it: shown, and refused beyond with 403", async () => {
-    const { body: { full_key } } = await send("POST", "/console/v1/organizations", operator(), { name: "Small", plan: "free" })
+    const {
+      body: { full_key }
+    } = await send("POST", "/console/v1/organizations", operator(), { name: "Small", plan: "free" })
     const key = { "x-svc-api-key": full_key }
     expect((await send("GET", "/v1/entitlement", key)).body.features.notes).toBe(3)
-    const statuses = await Promise.all(Array.from({ length: 8 }, async (_note, i) => (await send("POST", "/v1/notes", key, { text: String(i) })).status))
+    const statuses = await Promise.all(
+      Array.from({ length: 8 }, async (_note, i) => (await send("POST", "/v1/notes", key, { text: String(i) })).status)
+    )
     expect(statuses.sort()).toEqual([201, 201, 201, 403, 403, 403, 403, 403])
-    expect(await send("POST", "/v1/notes", key, { text: "one more" })).toMatchObject({ status: 403, body: { feature: "notes", plan: "free", limit: 3 } })
+    expect(await send("POST", "/v1/notes", key, { text: "one more" })).toMatchObject({
+      status: 403,
+      body: { feature: "notes", plan: "free", limit: 3 }
+    })
   })
   it("is fuzzed by being in the document", async () => {
-    const operations = describedOf([await (await fetch(`http://127.0.0.1:${program.port}/v1/openapi.json`)).json()]).filter(({ id }) => /note/i.test(id))
-    expect(operations.map(({ id }) => id).sort()).toEqual(["consoleCreateNote", "consoleListNotes", "createNote", "listNotes"])
+    const operations = describedOf([
+      await (await fetch(`http://127.0.0.1:${program.port}/v1/openapi.json`)).json()
+    ]).filter(({ id }) => /note/i.test(id))
+    expect(operations.map(({ id }) => id).sort()).toEqual([
+      "consoleCreateNote",
+      "consoleListNotes",
+      "createNote",
+      "listNotes"
+    ])
     const world = await makeWorld(program.port, operatorToken())
-    const report = await fuzz({ port: program.port, seed: "room", operations, attacker: await world.furnish("Attacker"), decoy: await world.furnish("Decoy"), operatorToken: operatorToken(), folder, connections: 4 }, 0, 400)
+    const report = await fuzz(
+      {
+        port: program.port,
+        seed: "room",
+        operations,
+        attacker: await world.furnish("Attacker"),
+        decoy: await world.furnish("Decoy"),
+        operatorToken: operatorToken(),
+        folder,
+        connections: 4
+      },
+      0,
+      400
+    )
     expect(report.faults).toEqual([])
     expect(report.answered.has("createNote")).toBe(true)
   })

@@ -11,17 +11,29 @@ const BYTES_A_STEP_MAX = 40
 
 describe("fibers", () => {
   it("keep nothing of the steps they waited for", () => {
-    const { status, stderr, stdout } = spawnSync(process.execPath, [...isDeno ? ["run", "-A", "--quiet", "--v8-flags=--expose-gc"] : ["--expose-gc"], join(root, "test/support/living-fibers.ts")], { encoding: "utf8", cwd: root })
+    const { status, stderr, stdout } = spawnSync(
+      process.execPath,
+      [
+        ...(isDeno ? ["run", "-A", "--quiet", "--v8-flags=--expose-gc"] : ["--expose-gc"]),
+        join(root, "test/support/living-fibers.ts")
+      ],
+      { encoding: "utf8", cwd: root }
+    )
     expect(status, stderr).toBe(0)
     const kept = JSON.parse(stdout) as ReadonlyArray<number>
     expect(kept).toHaveLength(2)
     for (const bytes of kept) expect(bytes).toBeLessThan(BYTES_A_STEP_MAX)
   }, 60_000)
   it("are so in every entry of the program: the import comes before all others", () => {
-    const entries = ["src", "streams"].flatMap((folder) => readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name)))
-      .filter((name) => name.endsWith(".ts")).map((name) => [name, readFileSync(join(root, name), "utf8")] as const)
+    const entries = ["src", "streams"]
+      .flatMap((folder) =>
+        readdirSync(join(root, folder), { recursive: true, encoding: "utf8" }).map((name) => join(folder, name))
+      )
+      .filter((name) => name.endsWith(".ts"))
+      .map((name) => [name, readFileSync(join(root, name), "utf8")] as const)
       .filter(([name, text]) => name === "src/main.ts" || (/\bparentPort\b/.test(text) && /from "effect/.test(text)))
     expect(entries.map(([name]) => name).sort()).toEqual(["src/main.ts", "streams/worker.ts"])
-    for (const [name, text] of entries) expect(/^import .*$/m.exec(text)?.[0], name).toMatch(/runtime\/plain-fibers\.ts"$/)
+    for (const [name, text] of entries)
+      expect(/^import .*$/m.exec(text)?.[0], name).toMatch(/runtime\/plain-fibers\.ts"$/)
   })
 })

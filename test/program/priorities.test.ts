@@ -1,4 +1,7 @@
-/** Work that nobody waits for runs below the thread that answers, as the kernel tells it (Linux, where threads have priorities of their own). */
+/**
+ * Work that nobody waits for runs below the thread that answers, as the kernel tells it (Linux, where threads have
+ * priorities of their own).
+ */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs"
 import { getPriority, tmpdir } from "node:os"
 import { join } from "node:path"
@@ -11,18 +14,24 @@ it("the collector's helpers, the threads that count and seal, and Postgres give 
   const folder = mkdtempSync(join(tmpdir(), "dowser-priorities-"))
   try {
     const program = await launch(join(folder, "data"))
-    const threads = readdirSync(`/proc/${program.pid()}/task`).map((id) => ({ name: readFileSync(`/proc/${program.pid()}/task/${id}/comm`, "utf8").trim(), priority: getPriority(Number(id)) }))
+    const threads = readdirSync(`/proc/${program.pid()}/task`).map((id) => ({
+      name: readFileSync(`/proc/${program.pid()}/task/${id}/comm`, "utf8").trim(),
+      priority: getPriority(Number(id))
+    }))
     expect(getPriority(program.pid())).toBe(0)
     const helpers = threads.filter(({ name }) => name.startsWith("V8")).map(({ priority }) => priority)
     expect(new Set(helpers)).toEqual(new Set([BACKGROUND]))
     expect(threads.filter(({ name, priority }) => name.startsWith("worker") && priority === BACKGROUND).length).toBe(2)
     // Its guard, a shell that waits, is none of it.
-    const postgres = processesNaming(join(folder, "data", "postgres")).filter((pid) => readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("postgres"))
+    const postgres = processesNaming(join(folder, "data", "postgres")).filter((pid) =>
+      readFileSync(`/proc/${pid}/comm`, "utf8").startsWith("postgres")
+    )
     expect(postgres.length).toBeGreaterThan(0)
     for (const pid of postgres) {
       expect(getPriority(pid)).toBe(BACKGROUND)
       // A kernel may know no groups of sessions.
-      if (existsSync(`/proc/${pid}/autogroup`)) expect(readFileSync(`/proc/${pid}/autogroup`, "utf8")).toMatch(new RegExp(`nice ${BACKGROUND}$`, "m"))
+      if (existsSync(`/proc/${pid}/autogroup`))
+        expect(readFileSync(`/proc/${pid}/autogroup`, "utf8")).toMatch(new RegExp(`nice ${BACKGROUND}$`, "m"))
     }
     program.signal("SIGTERM")
     expect(await program.exited).toBe(0)

@@ -1,6 +1,20 @@
-/** What a started program writes is nobody else's: modes of every file and folder, also of one that an older version left open. */
+/**
+ * What a started program writes is nobody else's: modes of every file and folder, also of one that an older version
+ * left open.
+ */
 import { spawnSync } from "node:child_process"
-import { chmodSync, existsSync, lstatSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  existsSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync
+} from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
 import { afterAll, expect, it } from "vitest"
@@ -13,19 +27,37 @@ afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const isRoot = process.getuid?.() === 0
 /** A clone below a closed folder is run as root: there is nobody to hand over to. */
-const isOpenClone = isRoot && spawnSync("test", ["-r", new URL("../../src/main.ts", import.meta.url).pathname], { cwd: "/", uid: 65_534, gid: 65_534 }).status === 0
-if (isRoot && !isOpenClone) console.warn("SKIPPED: what the program hands over to the user nobody, who cannot read this clone")
-const open = (path: string): ReadonlyArray<string> => readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
-  const at = join(path, entry.name)
-  // What is written beside its place and renamed may be gone since.
-  const found = lstatSync(at, { throwIfNoEntry: false })
-  if (found === undefined) return []
-  const mode = found.mode & 0o777
-  return [...(mode & 0o077) === 0 || entry.isSymbolicLink() ? [] : [`${at.slice(folder.length)} ${mode.toString(8)}`], ...entry.isDirectory() ? open(at) : []]
-})
+const isOpenClone =
+  isRoot &&
+  spawnSync("test", ["-r", new URL("../../src/main.ts", import.meta.url).pathname], {
+    cwd: "/",
+    uid: 65_534,
+    gid: 65_534
+  }).status === 0
+if (isRoot && !isOpenClone)
+  console.warn("SKIPPED: what the program hands over to the user nobody, who cannot read this clone")
+const open = (path: string): ReadonlyArray<string> =>
+  readdirSync(path, { withFileTypes: true }).flatMap((entry) => {
+    const at = join(path, entry.name)
+    // What is written beside its place and renamed may be gone since.
+    const found = lstatSync(at, { throwIfNoEntry: false })
+    if (found === undefined) return []
+    const mode = found.mode & 0o777
+    return [
+      ...((mode & 0o077) === 0 || entry.isSymbolicLink() ? [] : [`${at.slice(folder.length)} ${mode.toString(8)}`]),
+      ...(entry.isDirectory() ? open(at) : [])
+    ]
+  })
 const send = async ({ port, ready }: Launched, method: string, path: string, body?: unknown) =>
-  (await fetch(`http://127.0.0.1:${port}/v1/${path}`, { method, headers: { "x-svc-api-key": ready.full_key! }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })).status
-const statusOf = (pid: number, field: string): string => new RegExp(`^${field}:\\s*(.*)$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]!
+  (
+    await fetch(`http://127.0.0.1:${port}/v1/${path}`, {
+      method,
+      headers: { "x-svc-api-key": ready.full_key! },
+      ...(body === undefined ? {} : { body: JSON.stringify(body) })
+    })
+  ).status
+const statusOf = (pid: number, field: string): string =>
+  new RegExp(`^${field}:\\s*(.*)$`, "m").exec(readFileSync(`/proc/${pid}/status`, "utf8"))![1]!
 
 it("every file below the data folder is its owner's alone, after a start over an open one too", async () => {
   const data = join(folder, "data")
@@ -33,9 +65,13 @@ it("every file below the data folder is its owner's alone, after a start over an
     const before = process.umask(mask)
     const program = await launch(data).finally(() => process.umask(before))
     if (program.ready.full_key !== undefined) {
-      expect(await send(program, "POST", "collections", { name: `c${mask}`, fields: [{ name: "title", type: "string" }] })).toBe(201)
+      expect(
+        await send(program, "POST", "collections", { name: `c${mask}`, fields: [{ name: "title", type: "string" }] })
+      ).toBe(201)
       expect(await send(program, "POST", `collections/c${mask}/documents`, { title: "x" })).toBe(201)
-      expect(await send(program, "POST", "events", { events: [{ type: "view", collection: "c", document_id: "d" }] })).toBe(200)
+      expect(
+        await send(program, "POST", "events", { events: [{ type: "view", collection: "c", document_id: "d" }] })
+      ).toBe(200)
     }
     expect(statusOf(program.pid(), "Umask")).toBe("0077")
     expect(open(data)).toEqual([])
@@ -60,109 +96,162 @@ it("every file below the data folder is its owner's alone, after a start over an
 }, 60_000)
 
 const NOBODY = 65_534
-const uidOf = (name: string): number => Number(readFileSync("/etc/passwd", "utf8").split("\n").map((line) => line.split(":")).find(([first]) => first === name)![2])
+const uidOf = (name: string): number =>
+  Number(
+    readFileSync("/etc/passwd", "utf8")
+      .split("\n")
+      .map((line) => line.split(":"))
+      .find(([first]) => first === name)![2]
+  )
 /** Of every file below a folder, leaving out what `skipped` names in it. */
-const owners = (path: string, skipped?: string): ReadonlyArray<number> => [...new Set(readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
-  entry.name === skipped ? [] : [lstatSync(join(path, entry.name), { throwIfNoEntry: false })?.uid ?? NOBODY, ...entry.isDirectory() ? owners(join(path, entry.name)) : []]))]
-const canRead = (uid: number, path: string): boolean => spawnSync("cat", [path], { cwd: "/", uid, gid: uid }).status === 0
+const owners = (path: string, skipped?: string): ReadonlyArray<number> => [
+  ...new Set(
+    readdirSync(path, { withFileTypes: true }).flatMap((entry) =>
+      entry.name === skipped
+        ? []
+        : [
+            lstatSync(join(path, entry.name), { throwIfNoEntry: false })?.uid ?? NOBODY,
+            ...(entry.isDirectory() ? owners(join(path, entry.name)) : [])
+          ]
+    )
+  )
+]
+const canRead = (uid: number, path: string): boolean =>
+  spawnSync("cat", [path], { cwd: "/", uid, gid: uid }).status === 0
 
-it.skipIf(!isOpenClone)("started as root, the program and Postgres are users of their own, and neither reads what is the other's", async () => {
-  const data = join(folder, "handed-over"), daemon = uidOf("daemon")
-  // Made by root first: what is there is handed over.
-  const first = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
-  expect(statusOf(first.pid(), "Uid").startsWith("0\t")).toBe(true)
-  // Root lets the server's own user pass, and see nothing.
-  expect((lstatSync(data).mode & 0o777).toString(8)).toBe("710")
-  first.signal("SIGTERM")
-  expect(await first.exited).toBe(0)
-  for (const start of ["once", "again"]) {
-    const program = await launch(data)
-    expect(statusOf(program.pid(), "Uid"), start).toBe(`${NOBODY}\t${NOBODY}\t${NOBODY}\t${NOBODY}`)
-    const servers = processesNaming(join(data, "postgres"))
-    expect(servers.length).toBeGreaterThan(0)
-    for (const pid of servers) expect(statusOf(pid, "Uid")).toBe(`${daemon}\t${daemon}\t${daemon}\t${daemon}`)
-    expect([lstatSync(data).uid, ...owners(data, "postgres")].every((uid) => uid === NOBODY)).toBe(true)
-    expect(owners(join(data, "postgres"))).toEqual([daemon])
-    expect([canRead(daemon, join(data, "operator.key")), canRead(daemon, join(data, "postgres.password")), canRead(daemon, join(data, "postgres", "PG_VERSION"))]).toEqual([false, false, true])
-    expect([canRead(NOBODY, join(data, "operator.key")), canRead(NOBODY, join(data, "postgres", "PG_VERSION"))]).toEqual([true, false])
+it.skipIf(!isOpenClone)(
+  "started as root, the program and Postgres are users of their own, and neither reads what is the other's",
+  async () => {
+    const data = join(folder, "handed-over"),
+      daemon = uidOf("daemon")
+    // Made by root first: what is there is handed over.
+    const first = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
+    expect(statusOf(first.pid(), "Uid").startsWith("0\t")).toBe(true)
+    // Root lets the server's own user pass, and see nothing.
     expect((lstatSync(data).mode & 0o777).toString(8)).toBe("710")
-    expect(open(data)).toEqual([])
-    expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
-    // The second over the same folder ends nothing of the first.
-    const second = await launch(data).catch((error: Error) => error.message)
-    expect(second).toContain("is in use by a running Dowser")
-    expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
+    first.signal("SIGTERM")
+    expect(await first.exited).toBe(0)
+    for (const start of ["once", "again"]) {
+      const program = await launch(data)
+      expect(statusOf(program.pid(), "Uid"), start).toBe(`${NOBODY}\t${NOBODY}\t${NOBODY}\t${NOBODY}`)
+      const servers = processesNaming(join(data, "postgres"))
+      expect(servers.length).toBeGreaterThan(0)
+      for (const pid of servers) expect(statusOf(pid, "Uid")).toBe(`${daemon}\t${daemon}\t${daemon}\t${daemon}`)
+      expect([lstatSync(data).uid, ...owners(data, "postgres")].every((uid) => uid === NOBODY)).toBe(true)
+      expect(owners(join(data, "postgres"))).toEqual([daemon])
+      expect([
+        canRead(daemon, join(data, "operator.key")),
+        canRead(daemon, join(data, "postgres.password")),
+        canRead(daemon, join(data, "postgres", "PG_VERSION"))
+      ]).toEqual([false, false, true])
+      expect([
+        canRead(NOBODY, join(data, "operator.key")),
+        canRead(NOBODY, join(data, "postgres", "PG_VERSION"))
+      ]).toEqual([true, false])
+      expect((lstatSync(data).mode & 0o777).toString(8)).toBe("710")
+      expect(open(data)).toEqual([])
+      expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
+      // The second over the same folder ends nothing of the first.
+      const second = await launch(data).catch((error: Error) => error.message)
+      expect(second).toContain("is in use by a running Dowser")
+      expect((await fetch(`http://127.0.0.1:${program.port}/health`)).status).toBe(200)
+      program.signal("SIGTERM")
+      expect(await program.exited).toBe(0)
+      expect(processesNaming(join(data, "postgres"))).toEqual([])
+    }
+    const again = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
+    expect((await fetch(`http://127.0.0.1:${again.port}/health`)).status).toBe(200)
+    again.signal("SIGTERM")
+    expect(await again.exited).toBe(0)
+    const refused = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "not-there" }).catch(
+      (error: Error) => error.message
+    )
+    expect(refused).toContain("DOWSER_RUN_AS names not-there, which /etc/passwd does not have.")
+    const refusedPostgres = await launch(data, ["--no-demo"], undefined, { DOWSER_POSTGRES_RUN_AS: "root" }).catch(
+      (error: Error) => error.message
+    )
+    expect(refusedPostgres).toContain("DOWSER_POSTGRES_RUN_AS names root, as whom Postgres does not run.")
+  },
+  60_000
+)
+
+it.skipIf(!isOpenClone)(
+  "started as root, Postgres ends with its launcher, and what both left is taken up again",
+  async () => {
+    const data = join(folder, "killed")
+    const program = await launch(data)
+    const servers = () => processesNaming(join(data, "postgres"))
+    expect(servers().length).toBeGreaterThan(0)
+    const pid = program.pid()
+    program.signal("SIGKILL")
+    await program.exited
+    await expect.poll(() => servers().length, { timeout: 15_000 }).toBe(0)
+    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false)
+    const again = await launch(data)
+    expect((await fetch(`http://127.0.0.1:${again.port}/health`)).status).toBe(200)
+    process.kill(again.pid(), "SIGKILL")
+    await again.exited
+    expect(servers()).toEqual([])
+    // An initdb that was killed: its folder, half filled, beside nothing.
+    rmSync(join(data, "postgres"), { recursive: true })
+    mkdirSync(join(data, "postgres.new", "base"), { recursive: true })
+    writeFileSync(join(data, "postgres.new", "base", "half"), "x")
+    const anew = await launch(data)
+    expect((await fetch(`http://127.0.0.1:${anew.port}/health`)).status).toBe(200)
+    expect(existsSync(join(data, "postgres.new"))).toBe(false)
+    anew.signal("SIGTERM")
+    expect(await anew.exited).toBe(0)
+    // Refused, not waited for: a password that is none of ours.
+    writeFileSync(join(data, "postgres.password"), "short")
+    expect(await launch(data).catch((error: Error) => error.message)).toContain(
+      "postgres.password of the data folder must hold 48 hexadecimal digits"
+    )
+  },
+  60_000
+)
+
+it.skipIf(!isOpenClone)(
+  "started as root, nothing of a folder is given away that holds something else, and links are not followed",
+  async () => {
+    const mixed = join(folder, "mixed"),
+      elsewhere = join(folder, "elsewhere"),
+      linked = join(folder, "linked")
+    mkdirSync(mixed)
+    writeFileSync(join(mixed, "letter"), "x")
+    mkdirSync(elsewhere)
+    writeFileSync(join(elsewhere, "letter"), "x")
+    const program = await launch(mixed)
+    expect(statusOf(program.pid(), "Uid").startsWith("0\t")).toBe(true)
+    expect(program.stderr()).toContain(
+      `Runs as root: the user nobody is not given ${mixed}: it holds something else than Dowser's data.`
+    )
     program.signal("SIGTERM")
     expect(await program.exited).toBe(0)
-    expect(processesNaming(join(data, "postgres"))).toEqual([])
-  }
-  const again = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "root" })
-  expect((await fetch(`http://127.0.0.1:${again.port}/health`)).status).toBe(200)
-  again.signal("SIGTERM")
-  expect(await again.exited).toBe(0)
-  const refused = await launch(data, ["--no-demo"], undefined, { DOWSER_RUN_AS: "not-there" }).catch((error: Error) => error.message)
-  expect(refused).toContain("DOWSER_RUN_AS names not-there, which /etc/passwd does not have.")
-  const refusedPostgres = await launch(data, ["--no-demo"], undefined, { DOWSER_POSTGRES_RUN_AS: "root" }).catch((error: Error) => error.message)
-  expect(refusedPostgres).toContain("DOWSER_POSTGRES_RUN_AS names root, as whom Postgres does not run.")
-}, 60_000)
+    expect(lstatSync(join(mixed, "letter")).uid).toBe(0)
+    mkdirSync(linked)
+    writeFileSync(join(linked, "version.json"), readFileSync(join(mixed, "version.json")))
+    symlinkSync(elsewhere, join(linked, "away"))
+    const other = await launch(linked)
+    expect(statusOf(other.pid(), "Uid").startsWith("65534\t")).toBe(true)
+    expect([lstatSync(elsewhere).uid, lstatSync(join(elsewhere, "letter")).uid]).toEqual([0, 0])
+    other.signal("SIGTERM")
+    expect(await other.exited).toBe(0)
+  },
+  60_000
+)
 
-it.skipIf(!isOpenClone)("started as root, Postgres ends with its launcher, and what both left is taken up again", async () => {
-  const data = join(folder, "killed")
-  const program = await launch(data)
-  const servers = () => processesNaming(join(data, "postgres"))
-  expect(servers().length).toBeGreaterThan(0)
-  const pid = program.pid()
-  program.signal("SIGKILL")
-  await program.exited
-  await expect.poll(() => servers().length, { timeout: 15_000 }).toBe(0)
-  await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false)
-  const again = await launch(data)
-  expect((await fetch(`http://127.0.0.1:${again.port}/health`)).status).toBe(200)
-  process.kill(again.pid(), "SIGKILL")
-  await again.exited
-  expect(servers()).toEqual([])
-  // An initdb that was killed: its folder, half filled, beside nothing.
-  rmSync(join(data, "postgres"), { recursive: true })
-  mkdirSync(join(data, "postgres.new", "base"), { recursive: true })
-  writeFileSync(join(data, "postgres.new", "base", "half"), "x")
-  const anew = await launch(data)
-  expect((await fetch(`http://127.0.0.1:${anew.port}/health`)).status).toBe(200)
-  expect(existsSync(join(data, "postgres.new"))).toBe(false)
-  anew.signal("SIGTERM")
-  expect(await anew.exited).toBe(0)
-  // Refused, not waited for: a password that is none of ours.
-  writeFileSync(join(data, "postgres.password"), "short")
-  expect(await launch(data).catch((error: Error) => error.message)).toContain("postgres.password of the data folder must hold 48 hexadecimal digits")
-}, 60_000)
-
-it.skipIf(!isOpenClone)("started as root, nothing of a folder is given away that holds something else, and links are not followed", async () => {
-  const mixed = join(folder, "mixed"), elsewhere = join(folder, "elsewhere"), linked = join(folder, "linked")
-  mkdirSync(mixed)
-  writeFileSync(join(mixed, "letter"), "x")
-  mkdirSync(elsewhere)
-  writeFileSync(join(elsewhere, "letter"), "x")
-  const program = await launch(mixed)
-  expect(statusOf(program.pid(), "Uid").startsWith("0\t")).toBe(true)
-  expect(program.stderr()).toContain(`Runs as root: the user nobody is not given ${mixed}: it holds something else than Dowser's data.`)
-  program.signal("SIGTERM")
-  expect(await program.exited).toBe(0)
-  expect(lstatSync(join(mixed, "letter")).uid).toBe(0)
-  mkdirSync(linked)
-  writeFileSync(join(linked, "version.json"), readFileSync(join(mixed, "version.json")))
-  symlinkSync(elsewhere, join(linked, "away"))
-  const other = await launch(linked)
-  expect(statusOf(other.pid(), "Uid").startsWith("65534\t")).toBe(true)
-  expect([lstatSync(elsewhere).uid, lstatSync(join(elsewhere, "letter")).uid]).toEqual([0, 0])
-  other.signal("SIGTERM")
-  expect(await other.exited).toBe(0)
-}, 60_000)
-
-it.skipIf(!isOpenClone)("a data folder that nobody else can reach is run as root, and that is said", async () => {
-  const closed = join(folder, "closed")
-  mkdirSync(closed, { mode: 0o700 })
-  const program = await launch(join(closed, "data"))
-  expect(statusOf(program.pid(), "Uid").startsWith("0\t")).toBe(true)
-  expect(program.stderr()).toContain(`Runs as root: the user nobody cannot pass ${closed}: it, or a folder above it, is closed to others.`)
-  program.signal("SIGTERM")
-  expect(await program.exited).toBe(0)
-}, 60_000)
+it.skipIf(!isOpenClone)(
+  "a data folder that nobody else can reach is run as root, and that is said",
+  async () => {
+    const closed = join(folder, "closed")
+    mkdirSync(closed, { mode: 0o700 })
+    const program = await launch(join(closed, "data"))
+    expect(statusOf(program.pid(), "Uid").startsWith("0\t")).toBe(true)
+    expect(program.stderr()).toContain(
+      `Runs as root: the user nobody cannot pass ${closed}: it, or a folder above it, is closed to others.`
+    )
+    program.signal("SIGTERM")
+    expect(await program.exited).toBe(0)
+  },
+  60_000
+)

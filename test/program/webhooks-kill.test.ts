@@ -1,4 +1,7 @@
-/** The whole program, killed with SIGKILL while a receiver holds its answer: what was sent and not recorded is sent again, under the same id, and everything is recorded once. */
+/**
+ * The whole program, killed with SIGKILL while a receiver holds its answer: what was sent and not recorded is sent
+ * again, under the same id, and everything is recorded once.
+ */
 import { mkdtempSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os"
 import { join } from "node:path"
@@ -15,8 +18,18 @@ it("a delivery between send and record survives kill -9", async () => {
     program = await launch(join(folder, "data"), flags)
     const key = program.ready.full_key
     const send = async (method: string, path: string, body?: unknown) =>
-      await (await fetch(`http://127.0.0.1:${program?.port}/v1${path}`, { method, headers: { "x-svc-api-key": key }, ...(body === undefined ? {} : { body: JSON.stringify(body) }) })).json() as any
-    const { id, secret } = await send("POST", "/webhooks", { name: "Kill", url: receiver.url, events: ["api_key.created"] })
+      (await (
+        await fetch(`http://127.0.0.1:${program?.port}/v1${path}`, {
+          method,
+          headers: { "x-svc-api-key": key },
+          ...(body === undefined ? {} : { body: JSON.stringify(body) })
+        })
+      ).json()) as any
+    const { id, secret } = await send("POST", "/webhooks", {
+      name: "Kill",
+      url: receiver.url,
+      events: ["api_key.created"]
+    })
     for (let i = 0; i < 20; i++) await send("POST", "/keys", { description: `k${i}`, scope: "search" })
     // Some are on their way and unanswered, the others wait.
     await receiver.until(3)
@@ -27,7 +40,9 @@ it("a delivery between send and record survives kill -9", async () => {
     program = await launch(join(folder, "data"), flags)
     const deliveries = await eventually("all delivered", async () => {
       const { deliveries } = await send("GET", `/webhooks/${id}`)
-      return deliveries.length === 20 && deliveries.every(({ status }: { status: string }) => status === "success") ? deliveries as Array<{ id: string; attempts: number; body: string }> : undefined
+      return deliveries.length === 20 && deliveries.every(({ status }: { status: string }) => status === "success")
+        ? (deliveries as Array<{ id: string; attempts: number; body: string }>)
+        : undefined
     })
     expect(new Set(deliveries.map(({ body }) => JSON.parse(body).data.description)).size).toBe(20)
     // An attempt that was cut off is not counted: six recorded attempts remain for each.

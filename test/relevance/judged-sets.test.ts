@@ -14,13 +14,16 @@ const sets = [
   { name: "cranfield", queries: "queries.jsonl.gz", queryBy: "title,text", floor: 0.405 },
   { name: "cacm", queries: "queries.jsonl.gz", queryBy: "title,text", floor: 0.535 }
 ]
-const ndcg = async (collection: OpenCollection, queries: ReadonlyArray<JudgedQuery>, ranking: "bm25" | "relevance") => (await evaluate(collection, queries, ranking)).scores.map(({ ndcg10 }) => ndcg10)
+const ndcg = async (collection: OpenCollection, queries: ReadonlyArray<JudgedQuery>, ranking: "bm25" | "relevance") =>
+  (await evaluate(collection, queries, ranking)).scores.map(({ ndcg10 }) => ndcg10)
 
 for (const { floor, name, queries, queryBy } of sets) {
   const isHere = existsSync(`${data}${name}/docs.jsonl.gz`)
   describe(name, () => {
     let collection: OpenCollection, judged: ReadonlyArray<JudgedQuery>, clean: ReadonlyArray<number>
-    beforeEach((context) => { if (!isHere) context.skip(`relevance lane: the judged set ${name} is not beside the project (../shared/data)`) })
+    beforeEach((context) => {
+      if (!isHere) context.skip(`relevance lane: the judged set ${name} is not beside the project (../shared/data)`)
+    })
     beforeAll(async () => {
       if (!isHere) return
       collection = await openCollection(`${data}${name}/docs.jsonl.gz`, queryBy)
@@ -28,13 +31,27 @@ for (const { floor, name, queries, queryBy } of sets) {
       clean = await ndcg(collection, judged, "relevance")
     }, 180_000)
     afterAll(() => collection?.close())
-    it(`reaches nDCG@10 ${floor}`, () => { expect(mean(clean)).toBeGreaterThanOrEqual(floor) })
+    it(`reaches nDCG@10 ${floor}`, () => {
+      expect(mean(clean)).toBeGreaterThanOrEqual(floor)
+    })
     it("is not certainly worse than our own BM25", async () => {
       expect(pairedBootstrap(clean, await ndcg(collection, judged, "bm25"), 7).high).toBeGreaterThan(0)
     })
-    it.each([["one typo", withTypo, 0.92], ["two words written as one", joinedWords, 0.95]] as const)("keeps its answers under %s", async (_name, change, share) => {
+    it.each([
+      ["one typo", withTypo, 0.92],
+      ["two words written as one", joinedWords, 0.95]
+    ] as const)("keeps its answers under %s", async (_name, change, share) => {
       const runs: Array<number> = []
-      for (let seed = 0; seed < 3; seed++) runs.push(mean(await ndcg(collection, judged.map((query, i) => ({ ...query, text: change(query.text, 7 + seed * 1_000 + i) })), "relevance")))
+      for (let seed = 0; seed < 3; seed++)
+        runs.push(
+          mean(
+            await ndcg(
+              collection,
+              judged.map((query, i) => ({ ...query, text: change(query.text, 7 + seed * 1_000 + i) })),
+              "relevance"
+            )
+          )
+        )
       expect(mean(runs) / mean(clean)).toBeGreaterThanOrEqual(share)
     })
   })

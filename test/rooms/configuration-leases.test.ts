@@ -1,8 +1,19 @@
-/** Whom a write waits for, as properties over random schedules: a lease never ends for others before it has for its holder. */
+/**
+ * Whom a write waits for, as properties over random schedules: a lease never ends for others before it has for its
+ * holder.
+ */
 import { describe, expect, it } from "vitest"
 import { makeRandom } from "../../fixtures/random.ts"
 import { type Change, subjectsByKind } from "../../src/configuration/change.ts"
-import { ended, leaseEnd, type LeaseRow, mayRenew, type Observed, observe, unconfirmed } from "../../src/configuration/leases.ts"
+import {
+  ended,
+  leaseEnd,
+  type LeaseRow,
+  mayRenew,
+  type Observed,
+  observe,
+  unconfirmed
+} from "../../src/configuration/leases.ts"
 
 const LEASE = 1_000
 
@@ -38,14 +49,25 @@ describe("leases of configuration", () => {
   it("are waited for until their row or a notification has the version, and forgotten with their row", () => {
     const random = makeRandom("unconfirmed")
     for (let round = 0; round < 500; round++) {
-      const rows: Array<LeaseRow> = Array.from({ length: random.below(8) }, (_, i) => ({ process: `p${i}`, confirmed: random.below(20), renewals: random.below(5) }))
-      const heard = new Map(rows.filter(() => random.chance(0.5)).map(({ process }) => [process, random.chance(0.1) ? Infinity : random.below(20)]))
+      const rows: Array<LeaseRow> = Array.from({ length: random.below(8) }, (_, i) => ({
+        process: `p${i}`,
+        confirmed: random.below(20),
+        renewals: random.below(5)
+      }))
+      const heard = new Map(
+        rows
+          .filter(() => random.chance(0.5))
+          .map(({ process }) => [process, random.chance(0.1) ? Infinity : random.below(20)])
+      )
       const version = random.below(20)
       const observed = observe(observe(new Map(), rows, 1), rows, 5)
       expect([...observed.values()].every(({ seenAt }) => seenAt === 1)).toBe(true)
       const missing = unconfirmed(observed, heard, version).map(({ process }) => process)
-      for (const { confirmed, process } of rows) expect(missing.includes(process)).toBe(confirmed < version && (heard.get(process) ?? -1) < version)
-      expect(unconfirmed(observe(observed, rows.slice(1), 9), heard, version).map(({ process }) => process)).toEqual(missing.filter((process) => process !== rows[0]?.process))
+      for (const { confirmed, process } of rows)
+        expect(missing.includes(process)).toBe(confirmed < version && (heard.get(process) ?? -1) < version)
+      expect(unconfirmed(observe(observed, rows.slice(1), 9), heard, version).map(({ process }) => process)).toEqual(
+        missing.filter((process) => process !== rows[0]?.process)
+      )
     }
   })
   it("are not renewed by who has known of a change for a lease and could not read it", () => {
@@ -55,7 +77,23 @@ describe("leases of configuration", () => {
   })
   it("changes are read once for each row, of each organization", () => {
     const change = (organizationId: string, id: string): Change => ({ kind: "api_key", organizationId, id })
-    const found = subjectsByKind([change("a", "1"), change("a", "1"), { kind: "organization", organizationId: "a", id: "a" }, change("b", "1"), change("a", "2")])
-    expect([...found]).toEqual([["api_key", [{ organizationId: "a", id: "1" }, { organizationId: "b", id: "1" }, { organizationId: "a", id: "2" }]], ["organization", [{ organizationId: "a", id: "a" }]]])
+    const found = subjectsByKind([
+      change("a", "1"),
+      change("a", "1"),
+      { kind: "organization", organizationId: "a", id: "a" },
+      change("b", "1"),
+      change("a", "2")
+    ])
+    expect([...found]).toEqual([
+      [
+        "api_key",
+        [
+          { organizationId: "a", id: "1" },
+          { organizationId: "b", id: "1" },
+          { organizationId: "a", id: "2" }
+        ]
+      ],
+      ["organization", [{ organizationId: "a", id: "a" }]]
+    ])
   })
 })

@@ -1,4 +1,7 @@
-/** Shares of what is counted a second: the level, and a run of the controller over simulated tenants and a simulated worker. */
+/**
+ * Shares of what is counted a second: the level, and a run of the controller over simulated tenants and a simulated
+ * worker.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { AdmissionControl, fairLevel, type Offer, SHARE_FROM_MS } from "../../src/events/admission.ts"
 import { Draws } from "../support/simulation/random.ts"
@@ -7,7 +10,10 @@ describe("the fair level", () => {
   it("uses the capacity, refuses nobody below it, and lowers nobody for the sake of one that has more", () => {
     const draws = new Draws(1)
     for (let round = 0; round < 2_000; round++) {
-      const offers = Array.from({ length: draws.whole(1, 8) }, (): Offer => ({ rate: draws.next() ** 3 * 10_000, weight: draws.pick([0.01, 0.5, 1, 1, 3]) }))
+      const offers = Array.from({ length: draws.whole(1, 8) }, (): Offer => ({
+        rate: draws.next() ** 3 * 10_000,
+        weight: draws.pick([0.01, 0.5, 1, 1, 3])
+      }))
       const capacity = draws.next() * 12_000
       const level = fairLevel(offers, capacity)
       const offered = offers.reduce((sum, { rate }) => sum + rate, 0)
@@ -18,10 +24,25 @@ describe("the fair level", () => {
   })
 })
 
-interface Tenant { readonly name: string; readonly batch: number; readonly from_ms: number; readonly until_ms: number; /** Events a second. */ readonly rate: number }
+interface Tenant {
+  readonly name: string
+  readonly batch: number
+  readonly from_ms: number
+  readonly until_ms: number
+  /** Events a second. */ readonly rate: number
+}
 
 /** Tenants over one log that is counted in order at `drain` events a second; who is refused comes back when told to. */
-const simulate = (tenants: ReadonlyArray<Tenant>, options: { readonly drain: number; readonly for_ms: number; readonly weights?: Record<string, number>; readonly isOff?: boolean; readonly standstill?: readonly [from: number, until: number] }) => {
+const simulate = (
+  tenants: ReadonlyArray<Tenant>,
+  options: {
+    readonly drain: number
+    readonly for_ms: number
+    readonly weights?: Record<string, number>
+    readonly isOff?: boolean
+    readonly standstill?: readonly [from: number, until: number]
+  }
+) => {
   const control = new AdmissionControl(options.weights === undefined ? {} : { weights: options.weights })
   const log: Array<{ readonly tenant: string; events: number; readonly at: number }> = []
   const result = new Map(tenants.map(({ name }) => [name, { stored: 0, refused: 0, waitMax_ms: 0, counted: 0 }]))
@@ -40,7 +61,7 @@ const simulate = (tenants: ReadonlyArray<Tenant>, options: { readonly drain: num
         }
         of.stored += batch
         log.push({ tenant: name, events: batch, at: now })
-        nextAt.set(name, at + batch / rate * 1_000)
+        nextAt.set(name, at + (batch / rate) * 1_000)
       }
     }
     const stands = options.standstill !== undefined && now >= options.standstill[0] && now < options.standstill[1]
@@ -81,7 +102,13 @@ describe("admission", () => {
   })
 
   it("gives what remains by weight", () => {
-    const tenants = ["a", "b", "c"].map((name): Tenant => ({ name, batch: 500, from_ms: 0, until_ms: 120_000, rate: 60_000 }))
+    const tenants = ["a", "b", "c"].map((name): Tenant => ({
+      name,
+      batch: 500,
+      from_ms: 0,
+      until_ms: 120_000,
+      rate: 60_000
+    }))
     const { of } = simulate(tenants, { drain: 30_000, for_ms: 120_000, weights: { a: 4, c: 0.5 } })
     assert.closeTo(of("a").stored / of("b").stored, 4, 1)
     assert.closeTo(of("b").stored / of("c").stored, 2, 0.6)
@@ -93,7 +120,13 @@ describe("admission", () => {
   })
 
   it("through a standstill, small senders go on and a large one is held to what could be counted; after it everyone is free again", () => {
-    const { behindMax_ms, control, of } = simulate([{ ...burst, from_ms: 0, until_ms: 40_000 }, { ...steady, until_ms: 200_000 }], { drain: 40_000, for_ms: 200_000, standstill: [10_000, 30_000] })
+    const { behindMax_ms, control, of } = simulate(
+      [
+        { ...burst, from_ms: 0, until_ms: 40_000 },
+        { ...steady, until_ms: 200_000 }
+      ],
+      { drain: 40_000, for_ms: 200_000, standstill: [10_000, 30_000] }
+    )
     assert.isAbove(behindMax_ms, 19_000)
     assert.strictEqual(of("b").refused, 0)
     assert.isAbove(of("a").refused, 0)
@@ -104,7 +137,13 @@ describe("admission", () => {
   it("many tenants of all sizes: nobody below the level is refused", () => {
     const draws = new Draws(9)
     for (let round = 0; round < 10; round++) {
-      const tenants = Array.from({ length: 30 }, (_, i): Tenant => ({ name: `t${i}`, batch: 20, from_ms: draws.between(0, 3_000), until_ms: 30_000, rate: i < 3 ? 40_000 : draws.between(20, 200) }))
+      const tenants = Array.from({ length: 30 }, (_, i): Tenant => ({
+        name: `t${i}`,
+        batch: 20,
+        from_ms: draws.between(0, 3_000),
+        until_ms: 30_000,
+        rate: i < 3 ? 40_000 : draws.between(20, 200)
+      }))
       const { of } = simulate(tenants, { drain: 30_000, for_ms: 30_000 })
       for (const { name } of tenants.slice(3)) assert.strictEqual(of(name).refused, 0, name)
     }

@@ -22,7 +22,12 @@ describe("a commit", () => {
     const random = seeded(5)
     const arrivals = (a_second: number) => () => {
       let count = 0
-      for (let t = -Math.log(1 - random()) / a_second * 1_000; t < LINGER_MS; t += -Math.log(1 - random()) / a_second * 1_000) count++
+      for (
+        let t = (-Math.log(1 - random()) / a_second) * 1_000;
+        t < LINGER_MS;
+        t += (-Math.log(1 - random()) / a_second) * 1_000
+      )
+        count++
       return count
     }
     expect(shareOf(new Linger(), 10_000, arrivals(20))).toBeLessThan(0.1)

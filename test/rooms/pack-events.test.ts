@@ -5,13 +5,36 @@ import type { BehaviouralEvent, EventsPayload } from "../../src/events/schema.ts
 import { decodeRecord } from "../../streams/record.ts"
 import { partitionOfEvent } from "../../streams/routing.ts"
 
-const event = (id: string, over: Partial<BehaviouralEvent> = {}): BehaviouralEvent => ({ type: "view", collection: "products", document_id: "d", timestamp: 1, event_id: id, session_id: `s-${id}`, ...over })
-const request = (organizationId: string, from: number, count: number, over: Partial<BehaviouralEvent> = {}): RequestEvents =>
-  ({ organizationId, events: Array.from({ length: count }, (_, i) => event(`${organizationId}-${from + i}`, over)) })
-const read = (records: ReturnType<typeof packEvents>) => records.map(({ key, partition, topic, value }) => {
-  const { organization_id, payload } = decodeRecord(value)
-  return { topic, partition, key, organizationId: organization_id, bytes: value.length, events: (payload as EventsPayload).events as ReadonlyArray<BehaviouralEvent> }
+const event = (id: string, over: Partial<BehaviouralEvent> = {}): BehaviouralEvent => ({
+  type: "view",
+  collection: "products",
+  document_id: "d",
+  timestamp: 1,
+  event_id: id,
+  session_id: `s-${id}`,
+  ...over
 })
+const request = (
+  organizationId: string,
+  from: number,
+  count: number,
+  over: Partial<BehaviouralEvent> = {}
+): RequestEvents => ({
+  organizationId,
+  events: Array.from({ length: count }, (_, i) => event(`${organizationId}-${from + i}`, over))
+})
+const read = (records: ReturnType<typeof packEvents>) =>
+  records.map(({ key, partition, topic, value }) => {
+    const { organization_id, payload } = decodeRecord(value)
+    return {
+      topic,
+      partition,
+      key,
+      organizationId: organization_id,
+      bytes: value.length,
+      events: (payload as EventsPayload).events as ReadonlyArray<BehaviouralEvent>
+    }
+  })
 
 describe("packing accepted events", () => {
   it("puts what several requests of an organization send to a partition into one record, in the order of the requests", () => {
@@ -21,8 +44,12 @@ describe("packing accepted events", () => {
     for (const organizationId of ["a", "b"]) {
       const sent = requests.filter((one) => one.organizationId === organizationId).flatMap(({ events }) => events)
       for (let partition = 0; partition < 4; partition++) {
-        const found = records.filter((record) => record.organizationId === organizationId && record.partition === partition)
-        expect(found.flatMap(({ events }) => events)).toEqual(sent.filter((one) => partitionOfEvent(organizationId, one, 4) === partition))
+        const found = records.filter(
+          (record) => record.organizationId === organizationId && record.partition === partition
+        )
+        expect(found.flatMap(({ events }) => events)).toEqual(
+          sent.filter((one) => partitionOfEvent(organizationId, one, 4) === partition)
+        )
         expect(found.length).toBeLessThanOrEqual(1)
         found.forEach(({ key }) => expect(key).toBe(organizationId))
       }
@@ -34,8 +61,20 @@ describe("packing accepted events", () => {
   })
   it("halves what is larger than its bound of bytes, down to one event, which is never cut", () => {
     const long = { metadata: { text: "x".repeat(RECORD_BYTES_MAX / 4) } }
-    const records = read(packEvents([request("a", 0, 8, long), { organizationId: "a", events: [event("huge", { metadata: { text: "x".repeat(2 * RECORD_BYTES_MAX) } })] }], 1, 7))
-    expect(records.flatMap(({ events }) => events.map(({ event_id }) => event_id))).toEqual([...Array.from({ length: 8 }, (_, i) => `a-${i}`), "huge"])
+    const records = read(
+      packEvents(
+        [
+          request("a", 0, 8, long),
+          { organizationId: "a", events: [event("huge", { metadata: { text: "x".repeat(2 * RECORD_BYTES_MAX) } })] }
+        ],
+        1,
+        7
+      )
+    )
+    expect(records.flatMap(({ events }) => events.map(({ event_id }) => event_id))).toEqual([
+      ...Array.from({ length: 8 }, (_, i) => `a-${i}`),
+      "huge"
+    ])
     for (const { bytes, events } of records) expect(events.length === 1 || bytes <= RECORD_BYTES_MAX).toBe(true)
   })
   it("makes nothing of nothing", () => expect(packEvents([{ organizationId: "a", events: [] }], 4, 7)).toEqual([]))

@@ -4,8 +4,16 @@ import { RankedTable, type Ranking } from "../../src/analytics/ranked-table.ts"
 import { parseSnapshot, seesAllOf } from "../../src/analytics/snapshot.ts"
 import { seeded } from "../support/attribution-oracle.ts"
 
-const popular: Ranking = { name: "popular", shows: (sum) => sum(0) !== 0 || sum(1) !== 0, compare: (a, b) => b(0) - a(0) || b(1) - a(1) }
-const rate: Ranking = { name: "rate", shows: (sum) => sum(0) !== 0, compare: (a, b) => b(1) / Math.max(1, b(0)) - a(1) / Math.max(1, a(0)) }
+const popular: Ranking = {
+  name: "popular",
+  shows: (sum) => sum(0) !== 0 || sum(1) !== 0,
+  compare: (a, b) => b(0) - a(0) || b(1) - a(1)
+}
+const rate: Ranking = {
+  name: "rate",
+  shows: (sum) => sum(0) !== 0,
+  compare: (a, b) => b(1) / Math.max(1, b(0)) - a(1) / Math.max(1, a(0))
+}
 
 describe("a ranked table", () => {
   it("equals sorting everything after every change, in every order and on every page", () => {
@@ -16,7 +24,10 @@ describe("a ranked table", () => {
       const words = ["a", "b", "ab", "é", "\u{1f600}", "\uffee", "z", "10", "9"]
       for (let round = 0; round < 12; round++) {
         for (let i = 0, changes = Math.floor(random() * (round < 2 ? 300 : 30)); i < changes; i++) {
-          const key = [words[Math.floor(random() * words.length)]! + String(Math.floor(random() * 40)), words[Math.floor(random() * 3)]!]
+          const key = [
+            words[Math.floor(random() * words.length)]! + String(Math.floor(random() * 40)),
+            words[Math.floor(random() * 3)]!
+          ]
           // Taken back as often as given, so that rows vanish and come back.
           const sums = [Math.floor(random() * 5) - 2, Math.floor(random() * 3) - 1] as const
           table.add(key, sums)
@@ -24,12 +35,23 @@ describe("a ranked table", () => {
           plain.set(key.join("\n"), [known[0] + sums[0], known[1] + sums[1]])
         }
         for (const ranking of random() < 0.7 ? [popular, rate] : [popular]) {
-          const expected = [...plain].filter(([, sums]) => ranking.shows((column) => sums[column]!))
-            .sort(([keyA, a], [keyB, b]) => ranking.compare((column) => a[column]!, (column) => b[column]!) || Buffer.compare(Buffer.from(keyA.replace("\n", "\u0000")), Buffer.from(keyB.replace("\n", "\u0000"))))
+          const expected = [...plain]
+            .filter(([, sums]) => ranking.shows((column) => sums[column]!))
+            .sort(
+              ([keyA, a], [keyB, b]) =>
+                ranking.compare(
+                  (column) => a[column]!,
+                  (column) => b[column]!
+                ) ||
+                Buffer.compare(Buffer.from(keyA.replace("\n", "\u0000")), Buffer.from(keyB.replace("\n", "\u0000")))
+            )
             .map(([key, sums]) => ({ key: key.split("\n"), sums: [...sums] }))
           const offset = Math.floor(random() * 20)
           expect(table.page(ranking, 1_000, 0)).toEqual({ total: expected.length, rows: expected })
-          expect(table.page(ranking, 7, offset)).toEqual({ total: expected.length, rows: expected.slice(offset, offset + 7) })
+          expect(table.page(ranking, 7, offset)).toEqual({
+            total: expected.length,
+            rows: expected.slice(offset, offset + 7)
+          })
         }
       }
     }

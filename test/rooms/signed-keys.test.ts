@@ -1,4 +1,7 @@
-/** Keys that carry what they may do: scoped tokens and browser keys as pure functions, and the addresses and origins that keys list. */
+/**
+ * Keys that carry what they may do: scoped tokens and browser keys as pure functions, and the addresses and origins
+ * that keys list.
+ */
 import { createHmac } from "node:crypto"
 import { describe, expect, it } from "vitest"
 import { signBrowserKey, verifyBrowserKey } from "../../src/access/browser-key.ts"
@@ -7,9 +10,17 @@ import { type ScopedToken, signScopedToken, verifyScopedToken } from "../../src/
 import { clientAddress } from "../../src/wire/client-address.ts"
 
 const signingKey = Buffer.from("k".repeat(48))
-const keyOf = (organizationId: string) => organizationId === "org_1" ? signingKey : organizationId === "org_2" ? Buffer.from("l".repeat(48)) : undefined
-const token: ScopedToken = { organization_id: "org_1", key_id: "key_1", index: "goods", scopedFilter: "shop:=`ä`", expires_at: 1_000 }
-const before = 999_999, after = 1_000_000
+const keyOf = (organizationId: string) =>
+  organizationId === "org_1" ? signingKey : organizationId === "org_2" ? Buffer.from("l".repeat(48)) : undefined
+const token: ScopedToken = {
+  organization_id: "org_1",
+  key_id: "key_1",
+  index: "goods",
+  scopedFilter: "shop:=`ä`",
+  expires_at: 1_000
+}
+const before = 999_999,
+  after = 1_000_000
 
 describe("a scoped token", () => {
   it("is the payload and its HMAC, as the contract writes it", () => {
@@ -30,27 +41,68 @@ describe("a scoped token", () => {
         if (changed !== text) expect(verifyScopedToken(changed, before, keyOf), `${put} at ${at}`).toBeUndefined()
       }
     }
-    for (const more of [{ organization_id: "org_2" }, { index: "other" }, { scopedFilter: "" }, { expires_at: 9_999 }, { expires_at: "9999" }, { key_id: undefined }]) {
+    for (const more of [
+      { organization_id: "org_2" },
+      { index: "other" },
+      { scopedFilter: "" },
+      { expires_at: 9_999 },
+      { expires_at: "9999" },
+      { key_id: undefined }
+    ]) {
       const forged = `ss_scoped_${Buffer.from(JSON.stringify({ ...token, ...more })).toString("base64url")}.${text.split(".")[1]}`
       expect(verifyScopedToken(forged, before, keyOf)).toBeUndefined()
     }
   })
   it("of odd shapes is none", () => {
-    const signed = (json: string) => `ss_scoped_${Buffer.from(json).toString("base64url")}.${createHmac("sha256", signingKey).update(json).digest("base64url")}`
-    for (const json of ["", "[]", "null", "7", "{", "{}", JSON.stringify([token]), `{"__proto__":${JSON.stringify(token)}}`, JSON.stringify({ ...token, expires_at: null }), JSON.stringify({ ...token, organization_id: "__proto__" })]) expect(verifyScopedToken(signed(json), before, keyOf), json).toBeUndefined()
-    for (const text of ["ss_scoped_", "ss_scoped_.", "ss_scoped_a.b", `ss_scoped_${"A".repeat(20_000)}.${"A".repeat(43)}`]) expect(verifyScopedToken(text, before, keyOf)).toBeUndefined()
+    const signed = (json: string) =>
+      `ss_scoped_${Buffer.from(json).toString("base64url")}.${createHmac("sha256", signingKey).update(json).digest("base64url")}`
+    for (const json of [
+      "",
+      "[]",
+      "null",
+      "7",
+      "{",
+      "{}",
+      JSON.stringify([token]),
+      `{"__proto__":${JSON.stringify(token)}}`,
+      JSON.stringify({ ...token, expires_at: null }),
+      JSON.stringify({ ...token, organization_id: "__proto__" })
+    ])
+      expect(verifyScopedToken(signed(json), before, keyOf), json).toBeUndefined()
+    for (const text of [
+      "ss_scoped_",
+      "ss_scoped_.",
+      "ss_scoped_a.b",
+      `ss_scoped_${"A".repeat(20_000)}.${"A".repeat(43)}`
+    ])
+      expect(verifyScopedToken(text, before, keyOf)).toBeUndefined()
   })
 })
 
 describe("a browser key", () => {
-  const key = { id: "key_9", organization_id: "org_1", minted_by: "key_1", collections: ["*"], filter_by: {}, origins: [], created_at: 0, expires_at: 1_000 }
+  const key = {
+    id: "key_9",
+    organization_id: "org_1",
+    minted_by: "key_1",
+    collections: ["*"],
+    filter_by: {},
+    origins: [],
+    created_at: 0,
+    expires_at: 1_000
+  }
   it("is verified by its own derived key, so neither kind passes for the other", () => {
     const text = signBrowserKey(key, signingKey)
     expect(verifyBrowserKey(text, before, keyOf)).toEqual(key)
     expect(verifyBrowserKey(text, after, keyOf)).toBeUndefined()
     expect(verifyScopedToken(`ss_scoped_${text.slice("brk_".length)}`, before, keyOf)).toBeUndefined()
     const direct = JSON.stringify(key)
-    expect(verifyBrowserKey(`brk_${Buffer.from(direct).toString("base64url")}.${createHmac("sha256", signingKey).update(direct).digest("base64url")}`, before, keyOf)).toBeUndefined()
+    expect(
+      verifyBrowserKey(
+        `brk_${Buffer.from(direct).toString("base64url")}.${createHmac("sha256", signingKey).update(direct).digest("base64url")}`,
+        before,
+        keyOf
+      )
+    ).toBeUndefined()
   })
 })
 
@@ -69,7 +121,9 @@ describe("the client's address", () => {
     ["the last hop is no address", "10.0.0.1", "1.1.1.1, unknown", proxies, "unknown"],
     ["the header is empty", "10.0.0.1", "", proxies, ""],
     ["the proxy says nothing", "10.0.0.1", undefined, proxies, "10.0.0.1"]
-  ] as const)("where %s", (_case, peer, forwarded, trusted, expected) => expect(clientAddress(peer, forwarded, trusted)).toBe(expected))
+  ] as const)("where %s", (_case, peer, forwarded, trusted, expected) =>
+    expect(clientAddress(peer, forwarded, trusted)).toBe(expected)
+  )
 })
 
 describe("origins", () => {
@@ -79,18 +133,55 @@ describe("origins", () => {
     for (const headers of [{}, { referer: "not an address" }]) expect(originOf(headers)).toBeUndefined()
   })
   it("match whole origins, hosts and subdomains, and nothing that merely looks like them", () => {
-    for (const origin of ["https://shop.example", "https://SHOP.example/"]) expect(originMatches(origin, ["https://shop.example"])).toBe(true)
+    for (const origin of ["https://shop.example", "https://SHOP.example/"])
+      expect(originMatches(origin, ["https://shop.example"])).toBe(true)
     expect(originMatches("https://a.b.shop.example:8443", ["*.shop.example"])).toBe(true)
-    for (const origin of ["http://shop.example", "https://shop.example.evil", "https://evilshop.example", "https://shop.example:1", "null", "", "https://shop.example@evil.example"]) expect(originMatches(origin, ["https://shop.example"]), origin).toBe(false)
-    for (const origin of ["https://shop.example", "https://evilshop.example", "https://x.shop.example.evil", "https://evil.example/.shop.example", "https://evil.example#.shop.example"]) expect(originMatches(origin, ["*.shop.example"]), origin).toBe(false)
+    for (const origin of [
+      "http://shop.example",
+      "https://shop.example.evil",
+      "https://evilshop.example",
+      "https://shop.example:1",
+      "null",
+      "",
+      "https://shop.example@evil.example"
+    ])
+      expect(originMatches(origin, ["https://shop.example"]), origin).toBe(false)
+    for (const origin of [
+      "https://shop.example",
+      "https://evilshop.example",
+      "https://x.shop.example.evil",
+      "https://evil.example/.shop.example",
+      "https://evil.example#.shop.example"
+    ])
+      expect(originMatches(origin, ["*.shop.example"]), origin).toBe(false)
   })
   it("are written as an origin or a host", () => {
-    for (const text of ["https://shop.example", "https://*.shop.example:8443", "shop.example", "*.shop.example", "http://localhost:5173", "http://[::1]:3000", "*"]) expect(isOriginPattern(text), text).toBe(true)
-    for (const text of ["", "https://", "https://shop.example/path", "sh*p.example", "https://shop example", "https://a.example, https://b.example", "https://user@shop.example"]) expect(isOriginPattern(text), text).toBe(false)
+    for (const text of [
+      "https://shop.example",
+      "https://*.shop.example:8443",
+      "shop.example",
+      "*.shop.example",
+      "http://localhost:5173",
+      "http://[::1]:3000",
+      "*"
+    ])
+      expect(isOriginPattern(text), text).toBe(true)
+    for (const text of [
+      "",
+      "https://",
+      "https://shop.example/path",
+      "sh*p.example",
+      "https://shop example",
+      "https://a.example, https://b.example",
+      "https://user@shop.example"
+    ])
+      expect(isOriginPattern(text), text).toBe(false)
   })
   it("of the free plan are the service's own subdomains", () => {
-    for (const entry of ["https://my.dowser.example", "*.my.dowser.example", "https://my.dowser.example:443/"]) expect(isOwnSubdomain(entry, "dowser.example"), entry).toBe(true)
-    for (const entry of ["https://dowser.example", "https://evildowser.example", "https://dowser.example.evil", "*"]) expect(isOwnSubdomain(entry, "dowser.example"), entry).toBe(false)
+    for (const entry of ["https://my.dowser.example", "*.my.dowser.example", "https://my.dowser.example:443/"])
+      expect(isOwnSubdomain(entry, "dowser.example"), entry).toBe(true)
+    for (const entry of ["https://dowser.example", "https://evildowser.example", "https://dowser.example.evil", "*"])
+      expect(isOwnSubdomain(entry, "dowser.example"), entry).toBe(false)
     expect(isOwnSubdomain("https://my.dowser.example", undefined)).toBe(false)
   })
 })

@@ -10,18 +10,22 @@ import { seeded } from "../support/attribution-oracle.ts"
 
 const DAY = 86_400_000
 const item = (label: string, score: number): Completable => ({ label, score, count: 1 })
-const labels = (found: ReadonlyArray<{ readonly item: Completable }>) => found.map((completion) => completion.item.label)
+const labels = (found: ReadonlyArray<{ readonly item: Completable }>) =>
+  found.map((completion) => completion.item.label)
 /** Few letters, so that prefixes, words and ties collide. */
 const randomItems = (random: () => number, count: number): Array<Completable> => {
-  const word = () => Array.from({ length: 1 + Math.floor(random() * 5) }, () => "abcé"[Math.floor(random() * 4)]).join("")
-  return Array.from({ length: count }, () => item(Array.from({ length: 1 + Math.floor(random() * 3) }, word).join(" "), 1 + Math.floor(random() * 1e6)))
-    .filter(({ label }, i, all) => all.findIndex((other) => foldText(other.label) === foldText(label)) === i)
+  const word = () =>
+    Array.from({ length: 1 + Math.floor(random() * 5) }, () => "abcé"[Math.floor(random() * 4)]).join("")
+  return Array.from({ length: count }, () =>
+    item(Array.from({ length: 1 + Math.floor(random() * 3) }, word).join(" "), 1 + Math.floor(random() * 1e6))
+  ).filter(({ label }, i, all) => all.findIndex((other) => foldText(other.label) === foldText(label)) === i)
 }
 /** Starts by score, then insides by score. */
 const plainly = (items: ReadonlyArray<Completable>, typed: string, limit: number): ReadonlyArray<string> => {
   const shown = items.filter(({ score }) => score > 0).sort((a, b) => b.score - a.score || (a.label < b.label ? -1 : 1))
   const text = foldText(typed)
-  const starts = shown.filter(({ label }) => foldText(label).startsWith(text)), inner = shown.filter(({ label }) => foldText(label).includes(` ${text}`))
+  const starts = shown.filter(({ label }) => foldText(label).startsWith(text)),
+    inner = shown.filter(({ label }) => foldText(label).includes(` ${text}`))
   return [...new Set([...starts, ...inner].map(({ label }) => label))].slice(0, limit)
 }
 
@@ -52,24 +56,40 @@ describe("typeahead", () => {
     }
   })
   it("corrects one letter from four on, two from eight, and says so; never fewer letters", () => {
-    const index = Typeahead.of([item("headphones", 5), item("headset", 9), item("hat", 7), item("iphone case", 3), item("iphone", 2)])
+    const index = Typeahead.of([
+      item("headphones", 5),
+      item("headset", 9),
+      item("hat", 7),
+      item("iphone case", 3),
+      item("iphone", 2)
+    ])
     const typos = (typed: string) => index.complete(typed, 3).map((found) => [found.item.label, found.typos])
     expect(typos("hedphones")).toEqual([["headphones", 1]])
     expect(typos("haedphnoes")).toEqual([["headphones", 2]])
-    expect(typos("heap")).toEqual([["headset", 1], ["headphones", 1]])
+    expect(typos("heap")).toEqual([
+      ["headset", 1],
+      ["headphones", 1]
+    ])
     expect(typos("hxt")).toEqual([])
     expect(typos("ipohne cas")).toEqual([["iphone case", 1]])
     expect(typos("case iphone")).toEqual([["iphone case", 0]])
   })
   it("extends by whole words only", () => {
-    const index = Typeahead.of([item("mac", 9), item("macbook", 8), item("mac mini", 2), item("Mac Pro", 3), item("big mac", 5)])
+    const index = Typeahead.of([
+      item("mac", 9),
+      item("macbook", 8),
+      item("mac mini", 2),
+      item("Mac Pro", 3),
+      item("big mac", 5)
+    ])
     expect(index.extensions(" MAC ", 5).map(({ label }) => label)).toEqual(["Mac Pro", "mac mini"])
     expect(index.extensions("", 5)).toEqual([])
   })
   it("takes any text", () => {
     const odd = ["!!!", "", "\u0000", "日本語 テスト", "🦄 horn", "a".repeat(5_000), "Ünï cödé", "ﬁ"]
     const index = Typeahead.of(odd.map((label, i) => item(label, i + 1)))
-    for (const typed of [...odd, "日本", "uni c", "\ud800", "x".repeat(500)]) expect(index.complete(typed, 3).length, typed).toBeLessThanOrEqual(3)
+    for (const typed of [...odd, "日本", "uni c", "\ud800", "x".repeat(500)])
+      expect(index.complete(typed, 3).length, typed).toBeLessThanOrEqual(3)
     expect(labels(index.complete("uni c", 3))).toEqual(["Ünï cödé"])
     expect(labels(index.complete("日本", 3))).toEqual(["日本語 テスト"])
     expect(Typeahead.of([]).complete("a", 3)).toEqual([])
@@ -107,19 +127,44 @@ describe("recent use", () => {
 
 describe("facets", () => {
   it("leave room for queries, and fill what they leave", () => {
-    expect([facetRoom(10, 10), facetRoom(10, 2), facetRoom(10, 0), facetRoom(2, 2), facetRoom(1, 1), facetRoom(1, 0)]).toEqual([3, 8, 10, 1, 0, 1])
+    expect([
+      facetRoom(10, 10),
+      facetRoom(10, 2),
+      facetRoom(10, 0),
+      facetRoom(2, 2),
+      facetRoom(1, 1),
+      facetRoom(1, 0)
+    ]).toEqual([3, 8, 10, 1, 0, 1])
   })
   it("are quoted, or not offered", () => {
-    expect([valueFilter("a", "x && y"), valueFilter("a", "`"), valueFilter("a", "")]).toEqual(["a:=`x && y`", undefined, undefined])
+    expect([valueFilter("a", "x && y"), valueFilter("a", "`"), valueFilter("a", "")]).toEqual([
+      "a:=`x && y`",
+      undefined,
+      undefined
+    ])
   })
   it("refine by what splits the answer, at most three values of a field", () => {
     const field = (name: string, type: string) => ({ name, type })
     const collection = { schema: { fields: [field("brand", "string"), field("price", "float")] } } as never
-    const counts = (values: ReadonlyArray<readonly [string, number]>) => values.map(([value, count]) => ({ value, highlighted: value, count }))
+    const counts = (values: ReadonlyArray<readonly [string, number]>) =>
+      values.map(([value, count]) => ({ value, highlighted: value, count }))
     const stats = { total_values: 0 }
     const refined = facetRefinements(collection, 100, [
-      { field_name: "brand", sampled: false, stats, counts: counts([["all", 100], ["most", 75], ["half", 50], ["some", 20], ["third", 33], ["few", 2]]) },
-      { field_name: "price", sampled: false, stats, counts: counts([["5", 50]]) }, { field_name: "gone", sampled: false, stats, counts: counts([["x", 50]]) }
+      {
+        field_name: "brand",
+        sampled: false,
+        stats,
+        counts: counts([
+          ["all", 100],
+          ["most", 75],
+          ["half", 50],
+          ["some", 20],
+          ["third", 33],
+          ["few", 2]
+        ])
+      },
+      { field_name: "price", sampled: false, stats, counts: counts([["5", 50]]) },
+      { field_name: "gone", sampled: false, stats, counts: counts([["x", 50]]) }
     ])
     expect(refined.map(({ label }) => label)).toEqual(["half", "third", "most"])
   })

@@ -3,8 +3,10 @@ import { describe, expect, it } from "vitest"
 import { assign, type Held, type Member, standing, unitKey } from "../../streams/assignment.ts"
 import { seeded } from "../support/attribution-oracle.ts"
 
-const members = (...names: ReadonlyArray<string>): ReadonlyArray<Member> => names.map((member) => ({ member, processors: ["p"] }))
-const units = (...owners: ReadonlyArray<string | undefined>): ReadonlyArray<Held> => owners.map((owner, partition) => ({ group: "p", partition, owner }))
+const members = (...names: ReadonlyArray<string>): ReadonlyArray<Member> =>
+  names.map((member) => ({ member, processors: ["p"] }))
+const units = (...owners: ReadonlyArray<string | undefined>): ReadonlyArray<Held> =>
+  owners.map((owner, partition) => ({ group: "p", partition, owner }))
 /** Everyone acts once on the same view; releases end leases at once. */
 const round = (live: ReadonlyArray<Member>, held: ReadonlyArray<Held>): ReadonlyArray<Held> => {
   const owners = new Map(held.map((unit) => [unitKey(unit), unit.owner]))
@@ -16,19 +18,30 @@ const round = (live: ReadonlyArray<Member>, held: ReadonlyArray<Held>): Readonly
   }
   return held.map((unit) => ({ ...unit, owner: owners.get(unitKey(unit)) }))
 }
-const counts = (held: ReadonlyArray<Held>) => [...held.reduce((found, { owner = "nobody" }) => found.set(owner, (found.get(owner) ?? 0) + 1), new Map<string, number>()).values()].sort()
+const counts = (held: ReadonlyArray<Held>) =>
+  [
+    ...held
+      .reduce((found, { owner = "nobody" }) => found.set(owner, (found.get(owner) ?? 0) + 1), new Map<string, number>())
+      .values()
+  ].sort()
 
 describe("assignment", () => {
   it("gives a single member everything and an even share to each of several", () => {
     expect(assign("a", members("a"), units(undefined, undefined)).claim).toHaveLength(2)
     expect(assign("b", members("a", "b"), units("a", "a", "a", "a"))).toEqual({ release: [], claim: [] })
-    expect(assign("a", members("a", "b"), units("a", "a", "a", "a")).release.map(({ partition }) => partition)).toEqual([2, 3])
+    expect(assign("a", members("a", "b"), units("a", "a", "a", "a")).release.map(({ partition }) => partition)).toEqual(
+      [2, 3]
+    )
   })
   it("moves nothing while shares are even, whoever is named first", () => {
-    for (const who of ["a", "b", "c"]) expect(assign(who, members("a", "b", "c"), units("c", "c", "b", "a"))).toEqual({ release: [], claim: [] })
+    for (const who of ["a", "b", "c"])
+      expect(assign(who, members("a", "b", "c"), units("c", "c", "b", "a"))).toEqual({ release: [], claim: [] })
   })
   it("leaves processors alone that a member does not run", () => {
-    const mixed: ReadonlyArray<Member> = [{ member: "a", processors: ["p"] }, { member: "b", processors: ["other"] }]
+    const mixed: ReadonlyArray<Member> = [
+      { member: "a", processors: ["p"] },
+      { member: "b", processors: ["other"] }
+    ]
     expect(assign("a", mixed, units(undefined, undefined, undefined)).claim).toHaveLength(3)
     expect(assign("b", mixed, units(undefined, undefined, undefined)).claim).toEqual([])
   })
@@ -40,7 +53,9 @@ describe("assignment", () => {
       for (let change = 0; change < 6; change++) {
         live = members(...["a", "b", "c", "d", "e"].filter(() => random() < 0.6))
         if (live.length === 0) live = members("a")
-        held = held.map((unit) => live.some(({ member }) => member === unit.owner) ? unit : { ...unit, owner: undefined })
+        held = held.map((unit) =>
+          live.some(({ member }) => member === unit.owner) ? unit : { ...unit, owner: undefined }
+        )
         for (let i = 0; i < 4; i++) held = round(live, held)
         const settled = counts(held)
         expect(held.every(({ owner }) => owner !== undefined)).toBe(true)

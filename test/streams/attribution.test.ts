@@ -1,7 +1,14 @@
-/** The attribution step as a function: rules one by one, then against a plain oracle over random visits in random order. */
+/**
+ * The attribution step as a function: rules one by one, then against a plain oracle over random visits in random order.
+ */
 import { assert, describe, it } from "vitest"
 import type { BehaviouralEvent, ServedSearch } from "../../src/events/schema.ts"
-import { newRollups, QUERY_AMOUNTS, QUERY_MEASURES, type Rollups } from "../../streams/processors/attribution/rollups.ts"
+import {
+  newRollups,
+  QUERY_AMOUNTS,
+  QUERY_MEASURES,
+  type Rollups
+} from "../../streams/processors/attribution/rollups.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
 import { type Body, step } from "../../streams/processors/attribution/step.ts"
 import { memoryStore, type StateStore } from "../../streams/state.ts"
@@ -11,7 +18,9 @@ const NOW = Date.UTC(2026, 4, 4, 12)
 const options = { fingerprintKey: [1, 2, 3, 4] as const }
 type Numbered = { readonly body: Body; readonly offset: number }
 
-/** Places are fixed by content, as the log fixes them, so that a shuffle changes the order of arrival and nothing else. */
+/**
+ * Places are fixed by content, as the log fixes them, so that a shuffle changes the order of arrival and nothing else.
+ */
 const number = (bodies: ReadonlyArray<Body>): Array<Numbered> => bodies.map((body, offset) => ({ body, offset }))
 const run = (state: AttributionState, records: ReadonlyArray<Numbered>, rollups: Rollups): void => {
   for (const { body, offset } of records) step(state, body, { topic: "t", offset, index: 0, appendedAt: NOW }, rollups)
@@ -22,22 +31,57 @@ const rowsOf = (rollups: Rollups): Map<string, OracleRow> => {
     const plain = QUERY_MEASURES.length - QUERY_AMOUNTS
     const value = (name: (typeof QUERY_MEASURES)[number]) => {
       const at = QUERY_MEASURES.indexOf(name)
-      return at < plain ? sums[from + at]! : sums[from + plain + 2 * (at - plain)]! * 1e6 + sums[from + plain + 2 * (at - plain) + 1]!
+      return at < plain
+        ? sums[from + at]!
+        : sums[from + plain + 2 * (at - plain)]! * 1e6 + sums[from + plain + 2 * (at - plain) + 1]!
     }
     const id = `${key[1]}|${key[2]}`
-    const row = rows.get(id) ?? { searches: 0, zero_results: 0, searches_with_click: 0, searches_with_purchase: 0, clicks: 0, add_to_carts: 0, purchases: 0, revenue: 0 }
-    for (const name of ["searches", "zero_results", "searches_with_click", "searches_with_purchase", "clicks", "add_to_carts", "purchases"] as const) row[name] += value(name)
+    const row = rows.get(id) ?? {
+      searches: 0,
+      zero_results: 0,
+      searches_with_click: 0,
+      searches_with_purchase: 0,
+      clicks: 0,
+      add_to_carts: 0,
+      purchases: 0,
+      revenue: 0
+    }
+    for (const name of [
+      "searches",
+      "zero_results",
+      "searches_with_click",
+      "searches_with_purchase",
+      "clicks",
+      "add_to_carts",
+      "purchases"
+    ] as const)
+      row[name] += value(name)
     row.revenue = Math.round((row.revenue + value("revenue_micros") / 1e6) * 1e6) / 1e6
     rows.set(id, row)
   })
   for (const [id, row] of rows) if (Object.values(row).every((sum) => sum === 0)) rows.delete(id)
   return rows
 }
-const sorted = (rows: Map<string, OracleRow>) => [...rows].sort(([a], [b]) => a < b ? -1 : 1)
-const served = (query_id: string, q: string, at: number, over: Partial<ServedSearch> = {}): Body =>
-  ({ kind: "served", served: { organization_id: "o", query_id, collection: "c", q, found: 3, session_id: "s", at: NOW + at, isCounted: true, ...over } })
-const event = (over: Partial<BehaviouralEvent> & { type: BehaviouralEvent["type"] }, at: number): Body =>
-  ({ kind: "event", organizationId: "o", event: { collection: "c", session_id: "s", timestamp: NOW + at, ...over } })
+const sorted = (rows: Map<string, OracleRow>) => [...rows].sort(([a], [b]) => (a < b ? -1 : 1))
+const served = (query_id: string, q: string, at: number, over: Partial<ServedSearch> = {}): Body => ({
+  kind: "served",
+  served: {
+    organization_id: "o",
+    query_id,
+    collection: "c",
+    q,
+    found: 3,
+    session_id: "s",
+    at: NOW + at,
+    isCounted: true,
+    ...over
+  }
+})
+const event = (over: Partial<BehaviouralEvent> & { type: BehaviouralEvent["type"] }, at: number): Body => ({
+  kind: "event",
+  organizationId: "o",
+  event: { collection: "c", session_id: "s", timestamp: NOW + at, ...over }
+})
 const count = (...bodies: ReadonlyArray<Body>) => {
   const rollups = newRollups()
   run(new AttributionState(memoryStore(), options), number(bodies), rollups)
@@ -57,18 +101,30 @@ describe("what counts as a search", () => {
     assert.deepStrictEqual(Object.keys(count(...typed)), ["shoe"])
     assert.deepStrictEqual(Object.keys(count(...typed.toReversed())), ["shoe"])
     assert.deepStrictEqual(Object.keys(count(served("a", "sh", 0), served("b", "sho", 4_000))).sort(), ["sh", "sho"])
-    assert.deepStrictEqual(Object.keys(count(served("a", "sh", 0), served("b", "sho", 10, { session_id: "other" }))).sort(), ["sh", "sho"])
-    assert.strictEqual(count(served("a", "sh", 0, { session_id: undefined }), served("b", "sho", 10, { session_id: undefined }))["sh"]!.searches, 1)
+    assert.deepStrictEqual(
+      Object.keys(count(served("a", "sh", 0), served("b", "sho", 10, { session_id: "other" }))).sort(),
+      ["sh", "sho"]
+    )
+    assert.strictEqual(
+      count(served("a", "sh", 0, { session_id: undefined }), served("b", "sho", 10, { session_id: undefined }))["sh"]!
+        .searches,
+      1
+    )
   })
   it("counts no answer made with enable_analytics=false, nor what names it", () => {
-    const rows = count(served("a", "hat", 0), event({ type: "click", document_id: "d", query_id: "b" }, 100), served("b", "shoe", 50, { isCounted: false }))
+    const rows = count(
+      served("a", "hat", 0),
+      event({ type: "click", document_id: "d", query_id: "b" }, 100),
+      served("b", "shoe", 50, { isCounted: false })
+    )
     assert.deepStrictEqual([rows.hat!.searches, rows.hat!.clicks, rows.shoe], [1, 0, undefined])
   })
 })
 
 describe("to whom a click belongs", () => {
   it("to its query id, else to the session's last search within 30 minutes, else to none", () => {
-    const click = (over: Partial<BehaviouralEvent>, at: number) => event({ type: "click", document_id: "d", ...over }, at)
+    const click = (over: Partial<BehaviouralEvent>, at: number) =>
+      event({ type: "click", document_id: "d", ...over }, at)
     const searches = [served("a", "hat", 0), served("b", "shoe", 60_000)]
     assert.strictEqual(count(...searches, click({ query_id: "a" }, 70_000)).hat!.clicks, 1)
     assert.strictEqual(count(...searches, click({}, 70_000)).shoe!.clicks, 1)
@@ -79,11 +135,22 @@ describe("to whom a click belongs", () => {
     assert.strictEqual(count(...searches, click({ collection: "other" }, 70_000)).shoe!.clicks, 0)
   })
   it("moves from the session's search to the named one when that comes late", () => {
-    const rows = count(served("a", "hat", 0), event({ type: "purchase", document_id: "d", revenue: 0.1, query_id: "b" }, 100), served("b", "shoe", 50))
-    assert.deepStrictEqual([rows.hat!.purchases, rows.hat!.revenue, rows.shoe!.purchases, rows.shoe!.revenue], [0, 0, 1, 0.1])
+    const rows = count(
+      served("a", "hat", 0),
+      event({ type: "purchase", document_id: "d", revenue: 0.1, query_id: "b" }, 100),
+      served("b", "shoe", 50)
+    )
+    assert.deepStrictEqual(
+      [rows.hat!.purchases, rows.hat!.revenue, rows.shoe!.purchases, rows.shoe!.revenue],
+      [0, 0, 1, 0.1]
+    )
   })
   it("goes with the keystrokes to the last query", () => {
-    const rows = count(served("a", "sh", 0), event({ type: "click", document_id: "d", query_id: "a" }, 500), served("b", "shoe", 1_000))
+    const rows = count(
+      served("a", "sh", 0),
+      event({ type: "click", document_id: "d", query_id: "a" }, 500),
+      served("b", "shoe", 1_000)
+    )
     assert.deepStrictEqual(Object.keys(rows), ["shoe"])
     assert.deepStrictEqual([rows.shoe!.clicks, rows.shoe!.searches_with_click], [1, 1])
   })
@@ -100,7 +167,13 @@ describe("figures", () => {
       ])
       const random = seeded(seed * 7)
       for (let shuffle = 0; shuffle < 4; shuffle++) {
-        const order = shuffle === 0 ? bodies : bodies.map((record) => ({ record, at: random() })).sort((a, b) => a.at - b.at).map(({ record }) => record)
+        const order =
+          shuffle === 0
+            ? bodies
+            : bodies
+                .map((record) => ({ record, at: random() }))
+                .sort((a, b) => a.at - b.at)
+                .map(({ record }) => record)
         const rollups = newRollups()
         run(new AttributionState(memoryStore(), options), order, rollups)
         assert.deepStrictEqual(sorted(rowsOf(rollups)), expected, `seed ${seed}, shuffle ${shuffle}`)
@@ -132,17 +205,25 @@ describe("figures", () => {
     const bodies: Array<Body> = []
     for (let i = 0; i < 700; i++) {
       bodies.push(served(`q${i}`, `query ${i % 50}`, i * 5_000))
-      if (i % 3 === 0) bodies.push(event({ type: "click", document_id: "d", query_id: `q${Math.max(0, i - 300)}` }, i * 5_000 + 10))
+      if (i % 3 === 0)
+        bodies.push(event({ type: "click", document_id: "d", query_id: `q${Math.max(0, i - 300)}` }, i * 5_000 + 10))
       if (i % 5 === 0) bodies.push(event({ type: "purchase", document_id: "d", revenue: 2 }, i * 5_000 + 20))
     }
     const rollups = newRollups()
     run(new AttributionState(memoryStore(), options), number(bodies), rollups)
-    const input = { organizationId: "o", served: bodies.flatMap((b) => b.kind === "served" ? [b.served] : []), events: bodies.flatMap((b) => b.kind === "event" ? [b.event] : []) }
+    const input = {
+      organizationId: "o",
+      served: bodies.flatMap((b) => (b.kind === "served" ? [b.served] : [])),
+      events: bodies.flatMap((b) => (b.kind === "event" ? [b.event] : []))
+    }
     assert.deepStrictEqual(sorted(rowsOf(rollups)), sorted(oracleRows(input)))
   })
 
   it("stay exact when one session repeats one query for ever", () => {
-    const bodies = Array.from({ length: 600 }, (_, i) => [served(`q${i}`, "same", i * 1_000), event({ type: "click", document_id: "d", query_id: `q${i}` }, i * 1_000 + 1)]).flat()
+    const bodies = Array.from({ length: 600 }, (_, i) => [
+      served(`q${i}`, "same", i * 1_000),
+      event({ type: "click", document_id: "d", query_id: `q${i}` }, i * 1_000 + 1)
+    ]).flat()
     const row = count(...bodies).same!
     assert.deepStrictEqual([row.searches, row.clicks, row.searches_with_click], [1, 600, 1])
   })

@@ -33,7 +33,11 @@ describe("a fresh block", () => {
   it("leaves few blocks whatever the sizes of what comes", () => {
     let seed = 9
     const random = () => (seed = (Math.imul(seed, 1_664_525) + 1_013_904_223) >>> 0) / 2 ** 32
-    for (const next of [() => 16, () => 16 * (1 + Math.floor(random() * 2_000)), (i: number) => 16 * (1 + (20_000 - i) % 5_000)]) {
+    for (const next of [
+      () => 16,
+      () => 16 * (1 + Math.floor(random() * 2_000)),
+      (i: number) => 16 * (1 + ((20_000 - i) % 5_000))
+    ]) {
       const sizes: Array<number> = []
       let total = 0
       for (let i = 0; i < 20_000; i++) {
@@ -43,38 +47,50 @@ describe("a fresh block", () => {
         sizes.push(fresh)
       }
       expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(total)
-      expect(sizes.length).toBeLessThanOrEqual(17 + 2 * total / (1024 * 1024))
+      expect(sizes.length).toBeLessThanOrEqual(17 + (2 * total) / (1024 * 1024))
     }
   })
 })
 
 describe("event ids in the store", () => {
-  it("stay in few blocks over thousands of snapshots, and are all known after a restart", () =>
-    withStore(async (open) => {
-      let store = open()
-      const state = new AttributionState(store, options)
-      for (let i = 0; i < 1_500; i++) {
-        const now = START + Math.floor(i / 750) * DAY + i
-        for (let j = 0; j < 3; j++) expect(state.admit("o", { event_id: `${i}-${j}` }, now)).toBe(true)
-        await store.commit(state.snapshot(now).writes, { t: i })
-      }
-      const kept = ids(store)
-      expect(kept.length).toBeLessThanOrEqual(2 * 16)
-      expect(kept.reduce((bytes, [, length]) => bytes + length, 0)).toBe(1_500 * 3 * 16)
-      await store.close()
-      store = open()
-      const again = new AttributionState(store, options)
-      for (let i = 0; i < 1_500; i++) for (let j = 0; j < 3; j++) expect(again.admit("o", { event_id: `${i}-${j}` }, START + 2 * DAY), `${i}-${j}`).toBe(false)
-      expect(again.admit("o", { event_id: "new" }, START + 2 * DAY)).toBe(true)
-      await store.close()
-    }), 60_000)
+  it(
+    "stay in few blocks over thousands of snapshots, and are all known after a restart",
+    () =>
+      withStore(async (open) => {
+        let store = open()
+        const state = new AttributionState(store, options)
+        for (let i = 0; i < 1_500; i++) {
+          const now = START + Math.floor(i / 750) * DAY + i
+          for (let j = 0; j < 3; j++) expect(state.admit("o", { event_id: `${i}-${j}` }, now)).toBe(true)
+          await store.commit(state.snapshot(now).writes, { t: i })
+        }
+        const kept = ids(store)
+        expect(kept.length).toBeLessThanOrEqual(2 * 16)
+        expect(kept.reduce((bytes, [, length]) => bytes + length, 0)).toBe(1_500 * 3 * 16)
+        await store.close()
+        store = open()
+        const again = new AttributionState(store, options)
+        for (let i = 0; i < 1_500; i++)
+          for (let j = 0; j < 3; j++)
+            expect(again.admit("o", { event_id: `${i}-${j}` }, START + 2 * DAY), `${i}-${j}`).toBe(false)
+        expect(again.admit("o", { event_id: "new" }, START + 2 * DAY)).toBe(true)
+        await store.close()
+      }),
+    60_000
+  )
 
   it("that an older version left in one block a snapshot are merged by the next one, and go when their time is over", () =>
     withStore(async (open) => {
       const store = open()
       // As they were written before: a block for every snapshot, none merged.
       const word = (i: number) => new Uint8Array(Uint32Array.of(i, 2, 3, 4).buffer)
-      await store.commit(Array.from({ length: 2_000 }, (_, i) => [`i${Math.floor(START / DAY)}.${String(i).padStart(12, "0")}`, word(i)] as const), { t: 1 })
+      await store.commit(
+        Array.from(
+          { length: 2_000 },
+          (_, i) => [`i${Math.floor(START / DAY)}.${String(i).padStart(12, "0")}`, word(i)] as const
+        ),
+        { t: 1 }
+      )
       const state = new AttributionState(store, options)
       expect(state.admit("o", { event_id: "new" }, START + 1_000)).toBe(true)
       await store.commit(state.snapshot(START + 1_000).writes, { t: 2 })

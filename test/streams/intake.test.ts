@@ -3,10 +3,16 @@ import { describe, expect, it } from "vitest"
 import type { LogRecord } from "../../src/ports/event-log.ts"
 import { Intake } from "../../streams/intake.ts"
 
-const record = (offset: number, appendedAt: number): LogRecord => ({ offset, appendedAt, key: undefined, value: new Uint8Array() })
+const record = (offset: number, appendedAt: number): LogRecord => ({
+  offset,
+  appendedAt,
+  key: undefined,
+  value: new Uint8Array()
+})
 const takeAll = (intake: Intake) => {
   const taken: Array<string> = []
-  for (let next = intake.take(); next !== undefined; next = intake.take()) taken.push(`${next.topic}${next.record.offset}`)
+  for (let next = intake.take(); next !== undefined; next = intake.take())
+    taken.push(`${next.topic}${next.record.offset}`)
   return taken
 }
 

@@ -18,13 +18,22 @@ const BATCH = 12
 const SENDERS = 6
 const pause = (ms: number) => new Promise((settle) => setTimeout(settle, ms))
 
-interface Ready { readonly full_key: string; readonly search_key: string }
+interface Ready {
+  readonly full_key: string
+  readonly search_key: string
+}
 const start = async (dataDir: string, port: number): Promise<{ child: ChildProcess; ready: Ready }> => {
   const flags = (globalThis as { readonly Deno?: unknown }).Deno === undefined ? [] : denoFlags
   const main = fileURLToPath(new URL("../../src/main.ts", import.meta.url))
-  const child = spawn(process.execPath, [...flags, main, "start", "--no-demo", "--json", "--port", String(port), "--data-dir", dataDir], { stdio: ["ignore", "pipe", "pipe"] })
+  const child = spawn(
+    process.execPath,
+    [...flags, main, "start", "--no-demo", "--json", "--port", String(port), "--data-dir", dataDir],
+    { stdio: ["ignore", "pipe", "pipe"] }
+  )
   let errors = ""
-  child.stderr!.on("data", (chunk: Buffer) => { errors = (errors + chunk.toString()).slice(-4_000) })
+  child.stderr!.on("data", (chunk: Buffer) => {
+    errors = (errors + chunk.toString()).slice(-4_000)
+  })
   const ready = await new Promise<Ready>((settle, reject) => {
     let text = ""
     child.stdout!.on("data", (chunk: Buffer) => {
@@ -36,7 +45,10 @@ const start = async (dataDir: string, port: number): Promise<{ child: ChildProce
   })
   return { child, ready }
 }
-const gone = (child: ChildProcess) => child.exitCode !== null || child.signalCode !== null ? Promise.resolve() : new Promise<void>((settle) => child.once("exit", () => settle()))
+const gone = (child: ChildProcess) =>
+  child.exitCode !== null || child.signalCode !== null
+    ? Promise.resolve()
+    : new Promise<void>((settle) => child.once("exit", () => settle()))
 
 describe("kill -9", () => {
   it("at random points under load loses no acknowledged event and counts none twice", async () => {
@@ -54,9 +66,19 @@ describe("kill -9", () => {
       const events: Array<BehaviouralEvent> = []
       for (let visit = 0; visit < 12; visit++) {
         const part = generate(visit + 1, 500, began - (visit + 2) * 3_600_000)
-        events.push(...part.events.map((event, i): BehaviouralEvent => ({ ...event, event_id: `${visit}-${event.event_id ?? `n${i}`}`, session_id: event.session_id && `${visit}-${event.session_id}`, user_id: event.user_id && `${visit}-${event.user_id}`, query_id: event.query_id && `${visit}-${event.query_id}` })))
+        events.push(
+          ...part.events.map((event, i): BehaviouralEvent => ({
+            ...event,
+            event_id: `${visit}-${event.event_id ?? `n${i}`}`,
+            session_id: event.session_id && `${visit}-${event.session_id}`,
+            user_id: event.user_id && `${visit}-${event.user_id}`,
+            query_id: event.query_id && `${visit}-${event.query_id}`
+          }))
+        )
       }
-      const batches = Array.from({ length: Math.ceil(events.length / BATCH) }, (_, i) => events.slice(i * BATCH, (i + 1) * BATCH))
+      const batches = Array.from({ length: Math.ceil(events.length / BATCH) }, (_, i) =>
+        events.slice(i * BATCH, (i + 1) * BATCH)
+      )
       let next = 0
       let acknowledged = 0
       let retries = 0
@@ -67,8 +89,17 @@ describe("kill -9", () => {
           const batch = batches[next++]!
           for (;;) {
             while (isDown) await pause(10)
-            const request = fetch(`${base}/events`, { method: "POST", headers: { "x-svc-api-key": search_key }, body: JSON.stringify({ events: batch }) })
-              .then(async (response) => response.status === 200 ? await response.json() as { accepted: number; deduplicated: number; rejected: Array<unknown> } : undefined).catch(() => undefined)
+            const request = fetch(`${base}/events`, {
+              method: "POST",
+              headers: { "x-svc-api-key": search_key },
+              body: JSON.stringify({ events: batch })
+            })
+              .then(async (response) =>
+                response.status === 200
+                  ? ((await response.json()) as { accepted: number; deduplicated: number; rejected: Array<unknown> })
+                  : undefined
+              )
+              .catch(() => undefined)
             onSent?.()
             const answer = await request
             if (answer !== undefined) {
@@ -88,9 +119,11 @@ describe("kill -9", () => {
       for (let kill = 0; kill < KILLS; kill++) {
         // Each life takes a share of the batches and ends within the time of a request; the last one in the turn that
         // sent a request, which is then certain to go unanswered, however fast the machine is.
-        const until = (kill + random()) / KILLS * (batches.length - 8 * SENDERS)
+        const until = ((kill + random()) / KILLS) * (batches.length - 8 * SENDERS)
         while (acknowledged < until) await pause(1)
-        await new Promise<void>((settle) => { onSent = settle })
+        await new Promise<void>((settle) => {
+          onSent = settle
+        })
         onSent = undefined
         if (kill < KILLS - 1) await pause(random() * 8)
         program.kill("SIGKILL")
@@ -104,7 +137,12 @@ describe("kill -9", () => {
       expect(retries).toBeGreaterThan(0)
 
       const range = `from=${new Date(began - 20 * 3_600_000).toISOString()}&to=${new Date(began + 3_600_000).toISOString()}`
-      const read = async (query: string) => await (await fetch(`${base}/analytics/metrics/queries?${range}&limit=1000&${query}`, { headers: { "x-svc-api-key": full_key } })).json() as { events: number; data: Array<Record<string, number | string>> }
+      const read = async (query: string) =>
+        (await (
+          await fetch(`${base}/analytics/metrics/queries?${range}&limit=1000&${query}`, {
+            headers: { "x-svc-api-key": full_key }
+          })
+        ).json()) as { events: number; data: Array<Record<string, number | string>> }
       const distinct = new Set(events.map(({ event_id }) => event_id)).size
       let counted = await read("")
       for (let waited = 0; counted.events < distinct && waited < 15_000; waited += 50) {
@@ -115,9 +153,28 @@ describe("kill -9", () => {
       expect((await read("")).events).toBe(distinct)
       const expected = [...oracleRows({ organizationId: "", served: [], events })]
       for (const collection of ["products", "articles"]) {
-        const rows = Object.fromEntries((await read(`collection=${collection}`)).data.map(({ q, searches, clicks, add_to_carts, purchases, revenue }) => [q, { searches, clicks, add_to_carts, purchases, revenue }]))
-        const should = Object.fromEntries(expected.filter(([key]) => key.startsWith(`${collection}|`)).map(([key, row]: [string, OracleRow]) =>
-          [key.slice(collection.length + 1), { searches: row.searches, clicks: row.clicks, add_to_carts: row.add_to_carts, purchases: row.purchases, revenue: row.revenue }]))
+        const rows = Object.fromEntries(
+          (await read(`collection=${collection}`)).data.map(
+            ({ q, searches, clicks, add_to_carts, purchases, revenue }) => [
+              q,
+              { searches, clicks, add_to_carts, purchases, revenue }
+            ]
+          )
+        )
+        const should = Object.fromEntries(
+          expected
+            .filter(([key]) => key.startsWith(`${collection}|`))
+            .map(([key, row]: [string, OracleRow]) => [
+              key.slice(collection.length + 1),
+              {
+                searches: row.searches,
+                clicks: row.clicks,
+                add_to_carts: row.add_to_carts,
+                purchases: row.purchases,
+                revenue: row.revenue
+              }
+            ])
+        )
         expect(rows).toEqual(should)
       }
     } finally {

@@ -6,7 +6,7 @@ import { Draws } from "../support/simulation/random.ts"
 const read = (deltas: Deltas): Readonly<Record<string, ReadonlyArray<number>>> => {
   const sums: Record<string, Array<number>> = {}
   deltas.eachInstant((key, instant, values, from) => {
-    const of = sums[`${key.join("/")} at ${instant}`] ??= Array.from({ length: deltas.slots }, () => 0)
+    const of = (sums[`${key.join("/")} at ${instant}`] ??= Array.from({ length: deltas.slots }, () => 0))
     for (let slot = 0; slot < deltas.slots; slot++) of[slot] = of[slot]! + values[from + slot]!
   })
   return sums
@@ -17,14 +17,30 @@ const keysOf = (deltas: Deltas): ReadonlyArray<string> => {
   return keys.sort()
 }
 
-interface Add { readonly parts: readonly [string, string, string, string, string, string]; readonly instant: number; readonly slot: number; readonly amount: number }
-const addsOf = (draws: Draws, count: number): ReadonlyArray<Add> => Array.from({ length: count }, () => ({
-  parts: [draws.pick(["a", "b"]), draws.pick(["c", "d"]), draws.pick(["", "mobile"]), "DE", "", `q${draws.whole(0, 30)}`],
-  // What cancels too.
-  instant: draws.whole(0, 40), slot: draws.whole(0, 3), amount: draws.pick([1, 1, -1])
-}))
+interface Add {
+  readonly parts: readonly [string, string, string, string, string, string]
+  readonly instant: number
+  readonly slot: number
+  readonly amount: number
+}
+const addsOf = (draws: Draws, count: number): ReadonlyArray<Add> =>
+  Array.from({ length: count }, () => ({
+    parts: [
+      draws.pick(["a", "b"]),
+      draws.pick(["c", "d"]),
+      draws.pick(["", "mobile"]),
+      "DE",
+      "",
+      `q${draws.whole(0, 30)}`
+    ],
+    // What cancels too.
+    instant: draws.whole(0, 40),
+    slot: draws.whole(0, 3),
+    amount: draws.pick([1, 1, -1])
+  }))
 const count = ({ products, queries }: Rollups, adds: ReadonlyArray<Add>): void => {
-  for (const { amount, instant, parts, slot } of adds) for (const deltas of [queries, products]) deltas.add(deltas.row(...parts), instant, slot, amount)
+  for (const { amount, instant, parts, slot } of adds)
+    for (const deltas of [queries, products]) deltas.add(deltas.row(...parts), instant, slot, amount)
 }
 
 describe("rollups", () => {
@@ -33,7 +49,8 @@ describe("rollups", () => {
     const keys = newKeys()
     for (let flush = 0; flush < 30; flush++) {
       const adds = addsOf(draws, draws.whole(1, 400))
-      const over = newRollups(undefined, keys), alone = newRollups()
+      const over = newRollups(undefined, keys),
+        alone = newRollups()
       count(over, adds)
       count(alone, adds)
       for (const table of ["queries", "products"] as const) {
@@ -66,8 +83,12 @@ describe("rollups", () => {
     let spent: Rollups | undefined
     for (let flush = 0; flush < 40; flush++) {
       // Few after many leave the memory, many after few grow it.
-      const adds = addsOf(draws, draws.pick([0, 1, 30, 500, 6_000])).map((add) => ({ ...add, instant: 1_790_000_000_000 + add.instant * draws.whole(1, 40) }))
-      const over = newRollups(undefined, keys, spent), alone = newRollups()
+      const adds = addsOf(draws, draws.pick([0, 1, 30, 500, 6_000])).map((add) => ({
+        ...add,
+        instant: 1_790_000_000_000 + add.instant * draws.whole(1, 40)
+      }))
+      const over = newRollups(undefined, keys, spent),
+        alone = newRollups()
       count(over, adds)
       count(alone, adds)
       for (const table of ["queries", "products"] as const) {
@@ -80,7 +101,13 @@ describe("rollups", () => {
 
   it("tell apart keys whose parts are alike when they are joined", () => {
     const { queries } = newRollups()
-    const alike: ReadonlyArray<Add["parts"]> = [["o", "a", "b", "", "", "q"], ["o", "ab", "", "", "", "q"], ["o", "a", "", "b", "", "q"], ["o", "a", "", "", "b", "q"], ["oa", "", "b", "", "", "q"]]
+    const alike: ReadonlyArray<Add["parts"]> = [
+      ["o", "a", "b", "", "", "q"],
+      ["o", "ab", "", "", "", "q"],
+      ["o", "a", "", "b", "", "q"],
+      ["o", "a", "", "", "b", "q"],
+      ["oa", "", "b", "", "", "q"]
+    ]
     for (const parts of alike) queries.add(queries.row(...parts), 1, 0, 1)
     assert.strictEqual(Object.keys(read(queries)).length, 5)
   })

@@ -4,7 +4,8 @@ import { markPartition, partitionOfQueryId, QUERY_ID_PARTITIONS_MAX } from "../.
 import { ulid } from "../../src/ports/identifiers.ts"
 import { partitionOfEvent, partitionOfVisitor } from "../../streams/routing.ts"
 
-const minted = (partition: number) => markPartition(`qry_${ulid(1_777_777_777_777, new Uint8Array(11).fill(partition))}`, partition)
+const minted = (partition: number) =>
+  markPartition(`qry_${ulid(1_777_777_777_777, new Uint8Array(11).fill(partition))}`, partition)
 
 describe("a query id", () => {
   it("carries its partition and stays a ULID", () => {
@@ -15,12 +16,14 @@ describe("a query id", () => {
     }
   })
   it("of somebody else carries none", () => {
-    for (const id of ["", "qry_", "q1", "qry_short", `qry_${"u".repeat(26)}`, `${minted(3)}x`]) expect(partitionOfQueryId(id)).toBeUndefined()
+    for (const id of ["", "qry_", "q1", "qry_short", `qry_${"u".repeat(26)}`, `${minted(3)}x`])
+      expect(partitionOfQueryId(id)).toBeUndefined()
   })
 })
 
 describe("an event", () => {
-  const at = (event: Parameters<typeof partitionOfEvent>[1], partitions = 16, organization = "o") => partitionOfEvent(organization, event, partitions)
+  const at = (event: Parameters<typeof partitionOfEvent>[1], partitions = 16, organization = "o") =>
+    partitionOfEvent(organization, event, partitions)
   it("goes by our query id, else the visitor, else a foreign query id, else its own id", () => {
     expect(at({ query_id: minted(5), session_id: "s" })).toBe(5)
     expect(at({ session_id: "s", user_id: "u" })).toBe(partitionOfVisitor("o", "s", 16))

@@ -1,4 +1,7 @@
-/** The simulation is worth what it finds: bugs are planted, one at a time, and each must be found within so many schedules. */
+/**
+ * The simulation is worth what it finds: bugs are planted, one at a time, and each must be found within so many
+ * schedules.
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { type Variant, runSchedule } from "../support/simulation/schedule.ts"
 import { commandFor, ONLY_SEED, runCampaign, storyOf } from "../support/simulation/suite.ts"
@@ -10,7 +13,11 @@ const BUGS: ReadonlyArray<readonly [what: string, variant: Variant, finds: RegEx
   ["the commit takes no lock", { locksNothing: true }, /sums are wrong/],
   ["sums are written outside of the transaction that moves the offsets", { sumsOutside: true }, /sums are wrong/],
   ["a snapshot is torn: the state is older than its offsets", { tearsSnapshots: true }, /sums are wrong/],
-  ["a dead letter is acknowledged before it is stored", { acknowledgesEarly: true }, /is no dead letter|was not sent on/],
+  [
+    "a dead letter is acknowledged before it is stored",
+    { acknowledgesEarly: true },
+    /is no dead letter|was not sent on/
+  ],
   ["retention believes that all is counted", { reportsAhead: true }, /^retention removed/]
 ]
 
@@ -21,7 +28,10 @@ describe.skipIf(ONLY_SEED !== undefined)("a bug that is planted", () => {
       const found = failures[0]
       assert.isDefined(found, `not within ${WITHIN} schedules`)
       process.stdout.write(`${what}: found by schedule ${schedules}: ${found.violations[0]}\n`)
-      assert.isTrue(found.violations.some((violation) => finds.test(violation)), found.violations.join("\n"))
+      assert.isTrue(
+        found.violations.some((violation) => finds.test(violation)),
+        found.violations.join("\n")
+      )
       // Found again by its seed alone, and told with the way there.
       const story = await storyOf(found.seed, variant)
       assert.include(story, commandFor(found.seed))

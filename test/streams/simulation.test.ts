@@ -1,4 +1,7 @@
-/** Ten thousand drawn schedules of log, runner, owners and actors (half of them here, half in `simulation-2.test.ts`, beside each other). */
+/**
+ * Ten thousand drawn schedules of log, runner, owners and actors (half of them here, half in `simulation-2.test.ts`,
+ * beside each other).
+ */
 import { assert, describe, it } from "@effect/vitest"
 import { FIRST_SEED, ONLY_SEED, runCampaign, SCHEDULES, storyOf } from "../support/simulation/suite.ts"
 import { runSchedule } from "../support/simulation/schedule.ts"
@@ -16,8 +19,13 @@ describe("the simulation", () => {
   it("runs half of the schedules without a violation", async () => {
     const { failures, schedules, seen } = await runCampaign(FIRST_SEED, Math.ceil(SCHEDULES / 2))
     process.stdout.write(`${schedules} schedules: ${JSON.stringify(seen)}\n`)
-    if (failures.length > 0) assert.fail(await storyOf(failures[0]!.seed) + `\nFailing seeds: ${failures.map(({ seed }) => seed).join(", ")}`)
+    if (failures.length > 0)
+      assert.fail(
+        (await storyOf(failures[0]!.seed)) + `\nFailing seeds: ${failures.map(({ seed }) => seed).join(", ")}`
+      )
     // A kind of thing that never happens is not tested.
-    if (schedules >= 400) for (const what of ["trims", "stalls", "crashes", "freezes", "rebuilt states", "restored databases"]) assert.isAbove(seen[what] ?? 0, 0, what)
+    if (schedules >= 400)
+      for (const what of ["trims", "stalls", "crashes", "freezes", "rebuilt states", "restored databases"])
+        assert.isAbove(seen[what] ?? 0, 0, what)
   }, 600_000)
 })

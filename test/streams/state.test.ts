@@ -1,4 +1,7 @@
-/** What a processor keeps in memory is bounded by what its values weigh, not by how many they are; what it let go of comes back from the store. */
+/**
+ * What a processor keeps in memory is bounded by what its values weigh, not by how many they are; what it let go of
+ * comes back from the store.
+ */
 import { describe, expect, it } from "vitest"
 import { newRollups } from "../../streams/processors/attribution/rollups.ts"
 import { AttributionState } from "../../streams/processors/attribution/state.ts"
@@ -20,13 +23,22 @@ describe("keyed state", () => {
     for (let seed = 1; seed <= 20; seed++) {
       const random = seeded(seed)
       const store = memoryStore()
-      const state = new KeyedState<Array<number>>(store, { prefix: "k", ttl_ms: 1_000, hotMax: 50, weigh: (value) => value.length, form: LIST_FORM })
+      const state = new KeyedState<Array<number>>(store, {
+        prefix: "k",
+        ttl_ms: 1_000,
+        hotMax: 50,
+        weigh: (value) => value.length,
+        form: LIST_FORM
+      })
       const plain = new Map<string, Array<number>>()
       for (let i = 0; i < 400; i++) {
         const key = `${Math.floor(random() * 3)}|${Math.floor(random() * 12)}`
         expect(state.get(key, 0)).toEqual(plain.get(key))
         if (random() < 0.6) {
-          const value = [...state.get(key, 0) ?? [], ...Array.from({ length: Math.floor(random() * 9) }, () => i)].slice(-30)
+          const value = [
+            ...(state.get(key, 0) ?? []),
+            ...Array.from({ length: Math.floor(random() * 9) }, () => i)
+          ].slice(-30)
           state.put(key, value, 0)
           plain.set(key, value)
         }
@@ -64,10 +76,23 @@ describe("keyed state", () => {
   })
   it("lets go of visits by what they hold: few long ones leave like many short ones", async () => {
     const store = memoryStore()
-    const state = new AttributionState(store, { fingerprintKey: [1, 2, 3, 4], idsBytesMax: 1_000_000, hotVisitsMax: 500 })
+    const state = new AttributionState(store, {
+      fingerprintKey: [1, 2, 3, 4],
+      idsBytesMax: 1_000_000,
+      hotVisitsMax: 500
+    })
     const rollups = newRollups()
     const search = (session: number, i: number) =>
-      step(state, { kind: "event", organizationId: "o", event: { type: "search", collection: "c", q: `query ${i}`, session_id: `s${session}`, timestamp: i * 10_000 } }, { topic: "t", offset: session, index: i, appendedAt: 0 }, rollups)
+      step(
+        state,
+        {
+          kind: "event",
+          organizationId: "o",
+          event: { type: "search", collection: "c", q: `query ${i}`, session_id: `s${session}`, timestamp: i * 10_000 }
+        },
+        { topic: "t", offset: session, index: i, appendedAt: 0 },
+        rollups
+      )
     for (let session = 0; session < 40; session++) for (let i = 0; i < 100; i++) search(session, i)
     expect(state.visits.weight).toBe(40 * 101)
     const { stored, writes } = state.snapshot(0)

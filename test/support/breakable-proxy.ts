@@ -23,15 +23,22 @@ export const startBreakableProxy = async (host: string, port: number): Promise<B
       near.destroy()
       far.destroy()
     }
-    for (const [from, to] of [[near, far], [far, near]] as const) {
-      from.on("data", (chunk) => { to.write(chunk) })
+    for (const [from, to] of [
+      [near, far],
+      [far, near]
+    ] as const) {
+      from.on("data", (chunk) => {
+        to.write(chunk)
+      })
       from.on("error", end)
       from.on("close", end)
       if (state === "blocked") from.pause()
     }
   })
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle))
-  const destroyAll = () => { for (const pair of [...pairs]) for (const socket of pair) socket.destroy() }
+  const destroyAll = () => {
+    for (const pair of [...pairs]) for (const socket of pair) socket.destroy()
+  }
   return {
     port: (server.address() as { readonly port: number }).port,
     cut: () => {
@@ -42,14 +49,17 @@ export const startBreakableProxy = async (host: string, port: number): Promise<B
       state = "blocked"
       for (const pair of pairs) for (const socket of pair) socket.pause()
     },
-    mute: () => { for (const [, far] of pairs) far.pause() },
+    mute: () => {
+      for (const [, far] of pairs) far.pause()
+    },
     heal: () => {
       state = "open"
       for (const pair of pairs) for (const socket of pair) socket.resume()
     },
-    stop: () => new Promise<void>((settle) => {
-      server.close(() => settle())
-      destroyAll()
-    })
+    stop: () =>
+      new Promise<void>((settle) => {
+        server.close(() => settle())
+        destroyAll()
+      })
   }
 }

@@ -3,7 +3,8 @@
 /** Each circle and all of them in the order of their names; a file that imports itself is one. */
 export const circlesOf = (graph: ReadonlyMap<string, ReadonlyArray<string>>): ReadonlyArray<ReadonlyArray<string>> => {
   const order = new Map<string, number>()
-  const open: Array<string> = [], circles: Array<ReadonlyArray<string>> = []
+  const open: Array<string> = [],
+    circles: Array<ReadonlyArray<string>> = []
   const visit = (name: string): number => {
     order.set(name, order.size)
     let low = order.get(name)!
@@ -19,5 +20,5 @@ export const circlesOf = (graph: ReadonlyMap<string, ReadonlyArray<string>>): Re
     return low
   }
   for (const name of graph.keys()) if (!order.has(name)) visit(name)
-  return circles.sort(([a], [b]) => a < b ? -1 : 1)
+  return circles.sort(([a], [b]) => (a < b ? -1 : 1))
 }

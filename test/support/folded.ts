@@ -3,11 +3,15 @@ import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
 import { foldOrganization, holdFolds } from "../../streams/processors/attribution/fold.ts"
 
-export const folded = Effect.gen(function*() {
+export const folded = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  yield* sql.withTransaction(Effect.gen(function*() {
-    yield* holdFolds
-    const waiting = yield* sql<{ organization_id: string }>`SELECT DISTINCT organization_id FROM analytics_unfolded WHERE NOT is_refused`
-    for (const { organization_id } of waiting) yield* foldOrganization(organization_id)
-  }))
+  yield* sql.withTransaction(
+    Effect.gen(function* () {
+      yield* holdFolds
+      const waiting = yield* sql<{
+        organization_id: string
+      }>`SELECT DISTINCT organization_id FROM analytics_unfolded WHERE NOT is_refused`
+      for (const { organization_id } of waiting) yield* foldOrganization(organization_id)
+    })
+  )
 })

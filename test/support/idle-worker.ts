@@ -2,4 +2,6 @@
 import { parentPort } from "node:worker_threads"
 import type { ToStreams } from "../../streams/messages.ts"
 
-parentPort?.on("message", (message: ToStreams) => { if (message.kind === "stop") process.exit(0) })
+parentPort?.on("message", (message: ToStreams) => {
+  if (message.kind === "stop") process.exit(0)
+})

@@ -1,7 +1,7 @@
 /**
- * A TCP wire between a Kafka client and its broker that can lose the broker's answers to produce requests: the broker has
- * stored what the client hears nothing of. It reads frames only as far as it must: `[size i32][api key i16][version i16]
- * [correlation i32]…` one way, `[size i32][correlation i32]…` the other.
+ * A TCP wire between a Kafka client and its broker that can lose the broker's answers to produce requests: the broker
+ * has stored what the client hears nothing of. It reads frames only as far as it must: `[size i32][api key i16][version
+ * i16] [correlation i32]…` one way, `[size i32][correlation i32]…` the other.
  */
 import { connect, createServer, type Socket } from "node:net"
 import type { ISocketFactory } from "kafkajs"
@@ -12,7 +12,10 @@ export interface Wire {
   readonly port: number
   /** Leads every connection of a client through the wire, whatever port the broker advertises. */
   readonly socketFactory: ISocketFactory
-  /** `silent`: the answer is gone and the connection stays. `cut`: the connection goes with it. Asked once for every produce answer. */
+  /**
+   * `silent`: the answer is gone and the connection stays. `cut`: the connection goes with it. Asked once for every
+   * produce answer.
+   */
   lose: (answer: number) => "no" | "silent" | "cut"
   /** Produce answers that passed by or were lost. */
   readonly answers: () => { readonly seen: number; readonly lost: number }
@@ -53,17 +56,23 @@ export const openWire = async (brokerPort: number): Promise<Wire> => {
         end()
       })
     }
-    client.on("data", framed((frame) => {
-      if (frame.readInt16BE(4) === PRODUCE) produces.add(frame.readInt32BE(8))
-      broker.write(frame)
-    }))
-    broker.on("data", framed((frame) => {
-      if (!produces.delete(frame.readInt32BE(4))) return void client.write(frame)
-      const fate = wire.lose(seen++)
-      if (fate === "no") return void client.write(frame)
-      lost++
-      if (fate === "cut") end()
-    }))
+    client.on(
+      "data",
+      framed((frame) => {
+        if (frame.readInt16BE(4) === PRODUCE) produces.add(frame.readInt32BE(8))
+        broker.write(frame)
+      })
+    )
+    broker.on(
+      "data",
+      framed((frame) => {
+        if (!produces.delete(frame.readInt32BE(4))) return void client.write(frame)
+        const fate = wire.lose(seen++)
+        if (fate === "no") return void client.write(frame)
+        lost++
+        if (fate === "cut") end()
+      })
+    )
   })
   await new Promise<void>((settle) => server.listen(0, "127.0.0.1", settle))
   const address = server.address()

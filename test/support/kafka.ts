@@ -14,7 +14,8 @@ const jarsFolder = fileURLToPath(new URL("../../node_modules/.cache/dowser-kafka
 
 /** Why the Kafka lane cannot run here; undefined when it can. Fetches the jars when they are not there yet. */
 export const kafkaMissing = (): string | undefined => {
-  if (spawnSync("java", ["-version"]).status !== 0) return "the Kafka lane needs Java 17 or newer (`java` cannot be run here)"
+  if (spawnSync("java", ["-version"]).status !== 0)
+    return "the Kafka lane needs Java 17 or newer (`java` cannot be run here)"
   try {
     resolveJars(jarsFolder, kafkaVersion, () => {})
     return undefined

@@ -1,4 +1,7 @@
-/** A program of its own, started with `--expose-gc`: prints how many bytes a living fiber keeps of each step it waited for, for two ways to wait. */
+/**
+ * A program of its own, started with `--expose-gc`: prints how many bytes a living fiber keeps of each step it waited
+ * for, for two ways to wait.
+ */
 import "../../src/runtime/plain-fibers.ts"
 import { Effect, type Fiber } from "effect"
 
@@ -7,13 +10,18 @@ const { gc } = globalThis as unknown as { readonly gc: () => void }
 
 const living: Array<Fiber.Fiber<void>> = []
 /** Still alive when this settles. */
-const alive = (step: Effect.Effect<void>) => new Promise<void>((settle) => {
-  living.push(Effect.runFork(Effect.gen(function*() {
-    for (let i = 0; i < STEPS; i++) yield* step
-    settle()
-    yield* Effect.never
-  })))
-})
+const alive = (step: Effect.Effect<void>) =>
+  new Promise<void>((settle) => {
+    living.push(
+      Effect.runFork(
+        Effect.gen(function* () {
+          for (let i = 0; i < STEPS; i++) yield* step
+          settle()
+          yield* Effect.never
+        })
+      )
+    )
+  })
 const kept = async (step: Effect.Effect<void>): Promise<number> => {
   await alive(step)
   gc()

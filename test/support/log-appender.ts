@@ -11,19 +11,24 @@ import { EventLog } from "../../src/ports/event-log.ts"
 const [path, acknowledgedPath, count, mode] = process.argv.slice(2)
 const acknowledged = openSync(acknowledgedPath!, "a")
 const fibers = mode === "lying" ? 1 : 6
-const program = Effect.gen(function*() {
+const program = Effect.gen(function* () {
   const log = yield* EventLog
   let made = 0
   const writer = (id: number) =>
-    Effect.gen(function*() {
+    Effect.gen(function* () {
       while (made < Number(count)) {
         const expected = made++
         const fill = (id * 31 + made) % 251
         if (mode === "lying") writeSync(acknowledged, `${expected} ${fill}\n`)
-        const [offset] = yield* log.append([{ topic: "t.v1", partition: 0, value: new Uint8Array(100 + (made * 7919) % 9_000).fill(fill) }])
+        const [offset] = yield* log.append([
+          { topic: "t.v1", partition: 0, value: new Uint8Array(100 + ((made * 7919) % 9_000)).fill(fill) }
+        ])
         if (mode !== "lying") writeSync(acknowledged, `${offset} ${fill}\n`)
       }
     })
-  yield* Effect.all(Array.from({ length: fibers }, (_, id) => writer(id)), { concurrency: "unbounded" })
+  yield* Effect.all(
+    Array.from({ length: fibers }, (_, id) => writer(id)),
+    { concurrency: "unbounded" }
+  )
 })
 await Effect.runPromise(Effect.provide(program, layerEmbedded({ path: path! })))

@@ -1,13 +1,22 @@
 /**
- * Finds, in the text of our own programs, what a file exports and nobody imports. A namespace (`import * as x`) uses what is
- * asked of it, or everything where it is handed on; `import("…")` uses what its file names. What leaves through an entry is used.
+ * Finds, in the text of our own programs, what a file exports and nobody imports. A namespace (`import * as x`) uses
+ * what is asked of it, or everything where it is handed on; `import("…")` uses what its file names. What leaves through
+ * an entry is used.
  */
 import { parseAst } from "rolldown/parseAst"
 
-interface Node { readonly type: string; readonly [key: string]: unknown }
-const isNode = (value: unknown): value is Node => typeof value === "object" && value !== null && typeof (value as { readonly type?: unknown }).type === "string"
-const nodeAt = (node: Node, key: string): Node | undefined => { const value = node[key]; return isNode(value) ? value : undefined }
-const nodesAt = (node: Node, key: string): ReadonlyArray<Node> => Array.isArray(node[key]) ? (node[key] as ReadonlyArray<unknown>).filter(isNode) : []
+interface Node {
+  readonly type: string
+  readonly [key: string]: unknown
+}
+const isNode = (value: unknown): value is Node =>
+  typeof value === "object" && value !== null && typeof (value as { readonly type?: unknown }).type === "string"
+const nodeAt = (node: Node, key: string): Node | undefined => {
+  const value = node[key]
+  return isNode(value) ? value : undefined
+}
+const nodesAt = (node: Node, key: string): ReadonlyArray<Node> =>
+  Array.isArray(node[key]) ? (node[key] as ReadonlyArray<unknown>).filter(isNode) : []
 const walk = (node: Node, visit: (node: Node, parent: Node) => void, parent: Node = node): void => {
   visit(node, parent)
   for (const key of Object.keys(node)) {
@@ -16,12 +25,16 @@ const walk = (node: Node, visit: (node: Node, parent: Node) => void, parent: Nod
     else if (Array.isArray(value)) for (const item of value) if (isNode(item)) walk(item, visit, node)
   }
 }
-const nameOf = (node: Node | undefined): string | undefined => node?.type === "Identifier" ? String(node.name) : node?.type === "Literal" ? String(node.value) : undefined
+const nameOf = (node: Node | undefined): string | undefined =>
+  node?.type === "Identifier" ? String(node.name) : node?.type === "Literal" ? String(node.value) : undefined
 /** The names that a pattern on the left of `=` makes. */
 const namesIn = (pattern: Node | undefined): ReadonlyArray<string> => {
   if (pattern === undefined) return []
   if (pattern.type === "Identifier") return [String(pattern.name)]
-  if (pattern.type === "ObjectPattern") return nodesAt(pattern, "properties").flatMap((property) => namesIn(nodeAt(property, property.type === "RestElement" ? "argument" : "value")))
+  if (pattern.type === "ObjectPattern")
+    return nodesAt(pattern, "properties").flatMap((property) =>
+      namesIn(nodeAt(property, property.type === "RestElement" ? "argument" : "value"))
+    )
   if (pattern.type === "ArrayPattern") return nodesAt(pattern, "elements").flatMap((element) => namesIn(element))
   return namesIn(nodeAt(pattern, pattern.type === "AssignmentPattern" ? "left" : "argument"))
 }
@@ -36,19 +49,25 @@ export interface ModuleExports {
 
 export const readExports = (path: string, text: string): ModuleExports => {
   const program = parseAst(text, { lang: "ts" }) as unknown as Node
-  const exports = new Set<string>(), passesOn: Array<string> = [], uses: Array<{ readonly name: string; readonly from: string }> = []
+  const exports = new Set<string>(),
+    passesOn: Array<string> = [],
+    uses: Array<{ readonly name: string; readonly from: string }> = []
   const namespaces = new Map<string, string>()
   const sourceOf = (node: Node) => nameOf(nodeAt(node, "source"))
   for (const statement of nodesAt(program, "body")) {
     const from = sourceOf(statement)
-    if (statement.type === "ImportDeclaration" && from !== undefined) for (const one of nodesAt(statement, "specifiers")) {
-      if (one.type === "ImportNamespaceSpecifier") namespaces.set(nameOf(nodeAt(one, "local"))!, from)
-      else uses.push({ from, name: nameOf(nodeAt(one, "imported")) ?? "default" })
-    }
+    if (statement.type === "ImportDeclaration" && from !== undefined)
+      for (const one of nodesAt(statement, "specifiers")) {
+        if (one.type === "ImportNamespaceSpecifier") namespaces.set(nameOf(nodeAt(one, "local"))!, from)
+        else uses.push({ from, name: nameOf(nodeAt(one, "imported")) ?? "default" })
+      }
     if (statement.type === "ExportAllDeclaration" && from !== undefined) {
       const name = nameOf(nodeAt(statement, "exported"))
       if (name === undefined) passesOn.push(from)
-      else { exports.add(name); uses.push({ from, name: EVERYTHING }) }
+      else {
+        exports.add(name)
+        uses.push({ from, name: EVERYTHING })
+      }
     }
     if (statement.type !== "ExportNamedDeclaration") continue
     for (const one of nodesAt(statement, "specifiers")) {
@@ -56,8 +75,16 @@ export const readExports = (path: string, text: string): ModuleExports => {
       if (from !== undefined) uses.push({ from, name: nameOf(nodeAt(one, "local"))! })
     }
     const declaration = nodeAt(statement, "declaration")
-    if (declaration === undefined || declaration.type === "TSInterfaceDeclaration" || declaration.type === "TSTypeAliasDeclaration") continue
-    for (const name of declaration.type === "VariableDeclaration" ? nodesAt(declaration, "declarations").flatMap((one) => namesIn(nodeAt(one, "id"))) : namesIn(nodeAt(declaration, "id"))) exports.add(name)
+    if (
+      declaration === undefined ||
+      declaration.type === "TSInterfaceDeclaration" ||
+      declaration.type === "TSTypeAliasDeclaration"
+    )
+      continue
+    for (const name of declaration.type === "VariableDeclaration"
+      ? nodesAt(declaration, "declarations").flatMap((one) => namesIn(nodeAt(one, "id")))
+      : namesIn(nodeAt(declaration, "id")))
+      exports.add(name)
   }
   walk(program, (node, parent) => {
     if (node.type === "ImportExpression" || node.type === "TSImportType") {
@@ -66,25 +93,48 @@ export const readExports = (path: string, text: string): ModuleExports => {
     }
     const from = node.type === "Identifier" ? namespaces.get(String(node.name)) : undefined
     if (from === undefined || /^Import/.test(parent.type)) return
-    const isAsked = (parent.type === "MemberExpression" && parent.object === node && parent.computed !== true) || (parent.type === "TSQualifiedName" && parent.left === node)
-    if (isAsked) uses.push({ from, name: nameOf(nodeAt(parent, parent.type === "MemberExpression" ? "property" : "right"))! })
+    const isAsked =
+      (parent.type === "MemberExpression" && parent.object === node && parent.computed !== true) ||
+      (parent.type === "TSQualifiedName" && parent.left === node)
+    if (isAsked)
+      uses.push({ from, name: nameOf(nodeAt(parent, parent.type === "MemberExpression" ? "property" : "right"))! })
     // A property of that name elsewhere, or a key of an object.
-    else if (!((parent.type === "MemberExpression" && parent.property === node && parent.computed !== true) || (parent.type === "Property" && parent.key === node && parent.value !== node && parent.shorthand !== true))) uses.push({ from, name: EVERYTHING })
+    else if (
+      !(
+        (parent.type === "MemberExpression" && parent.property === node && parent.computed !== true) ||
+        (parent.type === "Property" && parent.key === node && parent.value !== node && parent.shorthand !== true)
+      )
+    )
+      uses.push({ from, name: EVERYTHING })
   })
   return { path, exports, passesOn, uses }
 }
 
-/** `path: name` for each export that nobody imports. `resolve` answers the path of a module as it is written in another. */
-export const unusedExports = (modules: ReadonlyArray<ModuleExports>, entries: ReadonlyArray<string>, resolve: (from: string, written: string) => string): ReadonlyArray<string> => {
+/**
+ * `path: name` for each export that nobody imports. `resolve` answers the path of a module as it is written in another.
+ */
+export const unusedExports = (
+  modules: ReadonlyArray<ModuleExports>,
+  entries: ReadonlyArray<string>,
+  resolve: (from: string, written: string) => string
+): ReadonlyArray<string> => {
   const byPath = new Map(modules.map((module) => [module.path, module]))
   const used = new Map<string, Set<string>>()
   const use = (path: string, name: string): void => {
-    const module = byPath.get(path), names = used.get(path) ?? new Set<string>()
+    const module = byPath.get(path),
+      names = used.get(path) ?? new Set<string>()
     if (module === undefined || names.has(name)) return
     used.set(path, names.add(name))
     if (!module.exports.has(name)) for (const other of module.passesOn) use(resolve(path, other), name)
   }
   for (const path of entries) use(path, EVERYTHING)
-  for (const { path, uses } of modules) for (const { from, name } of uses) if (from.startsWith(".")) use(resolve(path, from), name)
-  return modules.flatMap(({ exports, path }) => used.get(path)?.has(EVERYTHING) === true ? [] : [...exports].filter((name) => used.get(path)?.has(name) !== true).map((name) => `${path}: ${name}`)).sort()
+  for (const { path, uses } of modules)
+    for (const { from, name } of uses) if (from.startsWith(".")) use(resolve(path, from), name)
+  return modules
+    .flatMap(({ exports, path }) =>
+      used.get(path)?.has(EVERYTHING) === true
+        ? []
+        : [...exports].filter((name) => used.get(path)?.has(name) !== true).map((name) => `${path}: ${name}`)
+    )
+    .sort()
 }

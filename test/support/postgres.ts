@@ -15,9 +15,16 @@ export const temporaryFolder = (name: string) =>
     (path) => Effect.promise(() => rm(path, { recursive: true, force: true }))
   )
 
-export const acquireTestPostgres = Effect.gen(function*() {
+export const acquireTestPostgres = Effect.gen(function* () {
   const folder = yield* temporaryFolder("pg")
-  return yield* Effect.acquireRelease(Effect.promise(() => startEmbeddedPostgres(join(folder, "postgres"))), (server) => Effect.promise(server.stop))
+  return yield* Effect.acquireRelease(
+    Effect.promise(() => startEmbeddedPostgres(join(folder, "postgres"))),
+    (server) => Effect.promise(server.stop)
+  )
 })
 
-export const layerTestSql = Layer.unwrap(Effect.map(acquireTestPostgres, (server) => Layer.provideMerge(Layer.mergeAll(layerMigrations, layerOffsetStore, LeaseStore.layerPostgres), layerSql(server))))
+export const layerTestSql = Layer.unwrap(
+  Effect.map(acquireTestPostgres, (server) =>
+    Layer.provideMerge(Layer.mergeAll(layerMigrations, layerOffsetStore, LeaseStore.layerPostgres), layerSql(server))
+  )
+)

@@ -1,6 +1,6 @@
 /**
- * A whole Dowser for one test file: the same layers and the same HTTP handler as `npm start`, over a fresh data folder in
- * the system's temporary directory, on a free port. Stopped and removed by `stop`.
+ * A whole Dowser for one test file: the same layers and the same HTTP handler as `npm start`, over a fresh data folder
+ * in the system's temporary directory, on a free port. Stopped and removed by `stop`.
  */
 import "effect/schema/SchemaJITCompiler/enable"
 import { mkdtempSync, rmSync } from "node:fs"
@@ -24,23 +24,39 @@ import { freePort } from "../../src/runtime/free-port.ts"
 import { layerEmbedded, layerGuarded } from "../../src/runtime/embedded.ts"
 import { layerServer } from "../../src/server.ts"
 
-export interface Tenant { readonly organization_id: string; readonly full_key: string; readonly search_key: string }
-export interface Answer { readonly status: number; readonly headers: Headers; readonly body: any; readonly text: string }
+export interface Tenant {
+  readonly organization_id: string
+  readonly full_key: string
+  readonly search_key: string
+}
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  readonly body: any
+  readonly text: string
+}
 export interface Program {
   readonly base: string
   readonly operatorToken: string
   /** Owner of the demo shop, when one was asked for. */ readonly demo: Tenant | undefined
   readonly tenant: (name: string) => Promise<Tenant>
   /** A JSON request; a string or bytes body goes as it stands. */
-  readonly request: (method: string, path: string, options?: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }) => Promise<Answer>
+  readonly request: (
+    method: string,
+    path: string,
+    options?: { readonly key?: string; readonly body?: unknown; readonly headers?: Record<string, string> }
+  ) => Promise<Answer>
   readonly run: <A, E>(effect: Effect.Effect<A, E, Access>) => Promise<A>
-  /** Reports of answered searches as the search room writes them, for times and networks that a test cannot search from. */
+  /**
+   * Reports of answered searches as the search room writes them, for times and networks that a test cannot search from.
+   */
   readonly answered: (served: ReadonlyArray<ServedSearch>) => Promise<void>
   readonly stop: () => Promise<void>
 }
 
 export interface ProgramOptions {
-  /** A data folder that is there before and stays; else a fresh one, which goes with the program. */ readonly dataFolder?: string
+  /** A data folder that is there before and stays; else a fresh one, which goes with the program. */
+  readonly dataFolder?: string
   /** Fills a demo shop of that size. */ readonly demoProducts?: number
   readonly trustedProxies?: ReadonlyArray<string>
   readonly serviceDomain?: string
@@ -51,10 +67,16 @@ export interface ProgramOptions {
   /** Receivers of webhooks that a test starts listen on loopback. */ readonly allowPrivateAddresses?: boolean
 }
 
-const layerWrapped = (wrap: (engine: SearchEngine) => SearchEngine, guard?: GuardOptions) => (path: string) => Layer.unwrap(Effect.map(
-  Effect.acquireRelease(Effect.promise(() => openEngine({ path, worker: true })), (engine) => Effect.promise(() => engine.close())),
-  (engine) => layerGuarded(wrap(engine), guard)
-))
+const layerWrapped = (wrap: (engine: SearchEngine) => SearchEngine, guard?: GuardOptions) => (path: string) =>
+  Layer.unwrap(
+    Effect.map(
+      Effect.acquireRelease(
+        Effect.promise(() => openEngine({ path, worker: true })),
+        (engine) => Effect.promise(() => engine.close())
+      ),
+      (engine) => layerGuarded(wrap(engine), guard)
+    )
+  )
 
 export const startProgram = async (options: ProgramOptions = {}): Promise<Program> => {
   const path = options.dataFolder === undefined ? mkdtempSync(join(tmpdir(), "dowser-test-")) : undefined
@@ -62,29 +84,82 @@ export const startProgram = async (options: ProgramOptions = {}): Promise<Progra
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
   const gateway = options.gateway === undefined ? Layer.empty : Layer.succeed(GatewaySettings, options.gateway)
-  const context = await Effect.runPromise(Layer.buildWithScope(layerServer({ host: "127.0.0.1", port, countryHeader: options.countryHeader, ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies }) }).pipe(Layer.provideMerge(layerEmbedded(folder, { allowPrivateAddresses: options.allowPrivateAddresses === true, serviceDomain: options.serviceDomain, countryHeader: options.countryHeader, ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) }) })), Layer.provide(gateway)), scope))
+  const context = await Effect.runPromise(
+    Layer.buildWithScope(
+      layerServer({
+        host: "127.0.0.1",
+        port,
+        countryHeader: options.countryHeader,
+        ...(options.trustedProxies === undefined ? {} : { trustedProxies: options.trustedProxies })
+      }).pipe(
+        Layer.provideMerge(
+          layerEmbedded(folder, {
+            allowPrivateAddresses: options.allowPrivateAddresses === true,
+            serviceDomain: options.serviceDomain,
+            countryHeader: options.countryHeader,
+            ...(options.wrapEngine === undefined ? {} : { engine: layerWrapped(options.wrapEngine, options.guard) })
+          })
+        ),
+        Layer.provide(gateway)
+      ),
+      scope
+    )
+  )
   const base = `http://127.0.0.1:${port}`
   const access = Context.get(context as Context.Context<Access>, Access)
   const { demoProducts } = options
-  const demo = demoProducts === undefined ? undefined : await Effect.runPromise(Effect.provide(Effect.gen(function*() {
-    const tenant = yield* createWithKeys("Demo", "unlimited", 0)
-    yield* seedDemo({ organizationId: tenant.organization_id, collection: "products", products: demoProducts, report: () => {} })
-    const shop = yield* Demo
-    yield* shop.open(tenant.organization_id, "products")
-    return tenant
-  }), context))
+  const demo =
+    demoProducts === undefined
+      ? undefined
+      : await Effect.runPromise(
+          Effect.provide(
+            Effect.gen(function* () {
+              const tenant = yield* createWithKeys("Demo", "unlimited", 0)
+              yield* seedDemo({
+                organizationId: tenant.organization_id,
+                collection: "products",
+                products: demoProducts,
+                report: () => {}
+              })
+              const shop = yield* Demo
+              yield* shop.open(tenant.organization_id, "products")
+              return tenant
+            }),
+            context
+          )
+        )
   return {
     base,
     operatorToken: folder.operatorToken,
     demo,
     answered: (served) => {
       const log = Context.get(context as unknown as Context.Context<EventLog>, EventLog)
-      return Effect.runPromise(Effect.asVoid(log.append(served.map((one) => ({ topic: SEARCH_SERVED.name, partition: 0, value: encodeRecord({ schema_version: SERVED_SCHEMA_VERSION, organization_id: "", occurred_at: one.at, payload: { served: [one] } }) })))))
+      return Effect.runPromise(
+        Effect.asVoid(
+          log.append(
+            served.map((one) => ({
+              topic: SEARCH_SERVED.name,
+              partition: 0,
+              value: encodeRecord({
+                schema_version: SERVED_SCHEMA_VERSION,
+                organization_id: "",
+                occurred_at: one.at,
+                payload: { served: [one] }
+              })
+            }))
+          )
+        )
+      )
     },
     run: (effect) => Effect.runPromise(Effect.provideService(effect, Access, access)),
     tenant: (name) => Effect.runPromise(Effect.provideService(createWithKeys(name, "unlimited", 0), Access, access)),
     request: async (method, address, { body, headers, key } = {}) => {
-      const payload = body === undefined ? undefined : typeof body === "string" || body instanceof Uint8Array ? body : JSON.stringify(body)
+      const payload =
+        body === undefined
+          ? undefined
+          : typeof body === "string" || body instanceof Uint8Array
+            ? body
+            : JSON.stringify(body)
       const response = await fetch(`${base}${address}`, {
         method,
         headers: { ...(key === undefined ? {} : { "x-svc-api-key": key }), ...headers },

@@ -1,15 +1,30 @@
 /** HTTP/1.1 by hand over one kept socket: what a client library would refuse to send is what these tests are about. */
 import { connect, type Socket } from "node:net"
 
-export interface RawAnswer { readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly text: string; readonly isClosed: boolean }
+export interface RawAnswer {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly text: string
+  readonly isClosed: boolean
+}
 
-const textOf = (value: string | Buffer): Buffer => typeof value === "string" ? Buffer.from(value, "latin1") : value
+const textOf = (value: string | Buffer): Buffer => (typeof value === "string" ? Buffer.from(value, "latin1") : value)
 
 /** A request as bytes; `content-length` is added where the headers do not frame the body themselves. */
-export const requestBytes = (method: string, target: string, headers: ReadonlyArray<readonly [string, string]>, body: string | Buffer = ""): Buffer => {
+export const requestBytes = (
+  method: string,
+  target: string,
+  headers: ReadonlyArray<readonly [string, string]>,
+  body: string | Buffer = ""
+): Buffer => {
   const bytes = typeof body === "string" ? Buffer.from(body, "utf8") : body
   const isFramed = headers.some(([name]) => /^(content-length|transfer-encoding)$/i.test(name))
-  const lines = [`${method} ${target} HTTP/1.1`, "host: localhost", ...headers.map(([name, value]) => `${name}: ${value}`), ...(isFramed || (bytes.length === 0 && method === "GET") ? [] : [`content-length: ${bytes.length}`])]
+  const lines = [
+    `${method} ${target} HTTP/1.1`,
+    "host: localhost",
+    ...headers.map(([name, value]) => `${name}: ${value}`),
+    ...(isFramed || (bytes.length === 0 && method === "GET") ? [] : [`content-length: ${bytes.length}`])
+  ]
   return Buffer.concat([Buffer.from(`${lines.join("\r\n")}\r\n\r\n`, "latin1"), bytes])
 }
 /** The body cut into chunks of `size`, with trailers. */
@@ -24,15 +39,23 @@ export const chunked = (body: Buffer, size: number, trailers = ""): Buffer => {
 
 const headEnd = Buffer.from("\r\n\r\n")
 /** One answer at the start of `bytes`; undefined while it is incomplete. */
-const parse = (bytes: Buffer, isHead: boolean, isClosed: boolean): { readonly answer: RawAnswer; readonly used: number } | undefined => {
+const parse = (
+  bytes: Buffer,
+  isHead: boolean,
+  isClosed: boolean
+): { readonly answer: RawAnswer; readonly used: number } | undefined => {
   const end = bytes.indexOf(headEnd)
   if (end < 0) return undefined
   const [first, ...lines] = bytes.subarray(0, end).toString("latin1").split("\r\n")
   const headers: Record<string, string> = {}
-  for (const line of lines) headers[line.slice(0, line.indexOf(":")).toLowerCase()] = line.slice(line.indexOf(":") + 1).trim()
+  for (const line of lines)
+    headers[line.slice(0, line.indexOf(":")).toLowerCase()] = line.slice(line.indexOf(":") + 1).trim()
   const status = Number(first!.split(" ")[1])
   const from = end + 4
-  const done = (text: Buffer, used: number) => ({ answer: { status, headers, text: text.toString("utf8"), isClosed: headers.connection === "close" }, used })
+  const done = (text: Buffer, used: number) => ({
+    answer: { status, headers, text: text.toString("utf8"), isClosed: headers.connection === "close" },
+    used
+  })
   if (status === 100) {
     const rest = parse(bytes.subarray(from), isHead, isClosed)
     return rest === undefined ? undefined : { answer: rest.answer, used: rest.used + from }
@@ -44,7 +67,7 @@ const parse = (bytes: Buffer, isHead: boolean, isClosed: boolean): { readonly an
   }
   if (headers["transfer-encoding"] === "chunked") {
     const parts: Array<Buffer> = []
-    for (let at = from;;) {
+    for (let at = from; ;) {
       const line = bytes.indexOf("\r\n", at)
       if (line < 0) return undefined
       const size = Number.parseInt(bytes.subarray(at, line).toString("latin1"), 16)
@@ -68,9 +91,12 @@ export class RawConnection {
     this.#socket = undefined
   }
   /** Rejects when nothing complete came back within the time. `count` answers are awaited, for pipelines. */
-  exchange(request: string | Buffer, { count = 1, isHead = false, timeout_ms = 30_000 } = {}): Promise<ReadonlyArray<RawAnswer>> {
+  exchange(
+    request: string | Buffer,
+    { count = 1, isHead = false, timeout_ms = 30_000 } = {}
+  ): Promise<ReadonlyArray<RawAnswer>> {
     if (this.#socket?.destroyed === true) this.#socket = undefined
-    const socket = this.#socket ??= connect({ port: this.#port, host: "127.0.0.1", noDelay: true })
+    const socket = (this.#socket ??= connect({ port: this.#port, host: "127.0.0.1", noDelay: true }))
     return new Promise((settle, reject) => {
       const answers: Array<RawAnswer> = []
       const chunks: Array<Buffer> = []
@@ -96,7 +122,11 @@ export class RawConnection {
           if (answers.length === count) return finish()
         }
       }
-      socket.on("data", (chunk: Buffer) => { chunks.push(chunk); size += chunk.length; look(false) })
+      socket.on("data", (chunk: Buffer) => {
+        chunks.push(chunk)
+        size += chunk.length
+        look(false)
+      })
       // A server that refuses while we still write resets the connection; what it said before may have arrived.
       socket.on("error", () => {})
       socket.on("close", () => {

@@ -3,20 +3,32 @@ import { createHmac } from "node:crypto"
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http"
 import type { AddressInfo } from "node:net"
 
-export interface Received { readonly at: number; readonly headers: Readonly<Record<string, string>>; readonly body: string; readonly json: any }
+export interface Received {
+  readonly at: number
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string
+  readonly json: any
+}
 export type Behaviour = (response: ServerResponse, received: Received, request: IncomingMessage) => void
 export interface Receiver {
   readonly url: string
   readonly received: Array<Received>
   /** What it answers from now on; a number is a status. */ answer: number | Behaviour
-  /** Resolves when that many have arrived; rejects after `ms`. */ readonly until: (count: number, ms?: number) => Promise<ReadonlyArray<Received>>
+  /** Resolves when that many have arrived; rejects after `ms`. */ readonly until: (
+    count: number,
+    ms?: number
+  ) => Promise<ReadonlyArray<Received>>
   readonly stop: () => Promise<void>
 }
 
 export const pause = (ms: number) => new Promise<void>((settle) => setTimeout(settle, ms))
 
 /** Polls a condition of a test; rejects with `what` after `ms`. */
-export const eventually = async <A>(what: string, look: () => Promise<A | undefined> | A | undefined, ms = 10_000): Promise<A> => {
+export const eventually = async <A>(
+  what: string,
+  look: () => Promise<A | undefined> | A | undefined,
+  ms = 10_000
+): Promise<A> => {
   for (const ends = Date.now() + ms; Date.now() < ends; await pause(20)) {
     const found = await look()
     if (found !== undefined) return found
@@ -30,7 +42,12 @@ export const startReceiver = async (answer: number | Behaviour = 200): Promise<R
     request.on("data", (chunk: Buffer) => chunks.push(chunk))
     request.on("end", () => {
       const body = Buffer.concat(chunks).toString("utf8")
-      const one: Received = { at: Date.now(), headers: request.headers as Record<string, string>, body, json: body.startsWith("{") ? JSON.parse(body) : undefined }
+      const one: Received = {
+        at: Date.now(),
+        headers: request.headers as Record<string, string>,
+        body,
+        json: body.startsWith("{") ? JSON.parse(body) : undefined
+      }
       receiver.received.push(one)
       if (typeof receiver.answer === "number") response.writeHead(receiver.answer).end()
       else receiver.answer(response, one, request)
@@ -41,7 +58,12 @@ export const startReceiver = async (answer: number | Behaviour = 200): Promise<R
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`,
     received: [],
     answer,
-    until: (count, ms) => eventually(`${count} deliveries (${receiver.received.length} came)`, () => receiver.received.length >= count ? receiver.received : undefined, ms),
+    until: (count, ms) =>
+      eventually(
+        `${count} deliveries (${receiver.received.length} came)`,
+        () => (receiver.received.length >= count ? receiver.received : undefined),
+        ms
+      ),
     stop: async () => {
       server.closeAllConnections()
       await new Promise((settle) => server.close(settle))

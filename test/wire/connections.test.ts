@@ -6,35 +6,42 @@ import { networkOf } from "../../src/ports/network-address.ts"
 import { CONNECTIONS_MAX, CONNECTIONS_PER_ADDRESS_MAX, type ConnectionBounds } from "../../src/wire/connections.ts"
 import { makeServer } from "../../src/wire/edges.ts"
 
-const servers: Array<Server> = [], sockets: Array<Socket> = []
+const servers: Array<Server> = [],
+  sockets: Array<Socket> = []
 afterEach(() => {
   for (const socket of sockets.splice(0)) socket.destroy()
-  for (const server of servers.splice(0)) { server.closeAllConnections(); server.close() }
+  for (const server of servers.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
 })
 const serve = async (bounds: ConnectionBounds) => {
-  const server = makeServer(bounds)().on("request", (_, response) => { response.end("{}") })
+  const server = makeServer(bounds)().on("request", (_, response) => {
+    response.end("{}")
+  })
   servers.push(server)
   await new Promise<void>((settle) => server.listen(0, "0.0.0.0", settle))
   const { port } = server.address() as AddressInfo
   /** Asks once and stays open; the status, and how to close it. */
-  return (localAddress: string) => new Promise<{ readonly status: string; readonly close: () => Promise<void> }>((settle, reject) => {
-    const socket = connect({ port, host: localAddress, localAddress })
-    sockets.push(socket)
-    let text = ""
-    const closed = new Promise<void>((ended) => socket.once("close", () => ended()))
-    const close = async () => {
-      socket.destroy()
-      await closed
-      // The server learns of it in a turn of its own.
-      await new Promise((wait) => setTimeout(wait, 50))
-    }
-    socket.on("error", reject)
-    socket.on("data", (chunk: Buffer) => {
-      text += chunk.toString()
-      if (text.includes("\r\n\r\n")) settle({ status: text.slice(9, 12), close })
+  return (localAddress: string) =>
+    new Promise<{ readonly status: string; readonly close: () => Promise<void> }>((settle, reject) => {
+      const socket = connect({ port, host: localAddress, localAddress })
+      sockets.push(socket)
+      let text = ""
+      const closed = new Promise<void>((ended) => socket.once("close", () => ended()))
+      const close = async () => {
+        socket.destroy()
+        await closed
+        // The server learns of it in a turn of its own.
+        await new Promise((wait) => setTimeout(wait, 50))
+      }
+      socket.on("error", reject)
+      socket.on("data", (chunk: Buffer) => {
+        text += chunk.toString()
+        if (text.includes("\r\n\r\n")) settle({ status: text.slice(9, 12), close })
+      })
+      socket.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n")
     })
-    socket.write("GET / HTTP/1.1\r\nhost: a\r\n\r\n")
-  })
 }
 
 describe("connections", () => {

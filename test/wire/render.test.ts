@@ -1,6 +1,6 @@
 /**
- * Every declared error on every plane, against one golden file. Errors are found by walking the source tree, so that a new
- * one without a row fails here. `UPDATE_GOLDEN=1` rewrites the file; the diff is reviewed.
+ * Every declared error on every plane, against one golden file. Errors are found by walking the source tree, so that a
+ * new one without a row fails here. `UPDATE_GOLDEN=1` rewrites the file; the diff is reviewed.
  */
 import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs"
 import { join } from "node:path"
@@ -22,9 +22,21 @@ const filesNamed = (folder: string, name: string): ReadonlyArray<string> =>
   })
 
 const declaredTags = (): ReadonlySet<string> =>
-  new Set(filesNamed(source, "errors.ts").flatMap((file) => [...readFileSync(file, "utf8").matchAll(/Schema\.TaggedError<\w+>\(\)\("(\w+)"/g)].map((match) => match[1])))
+  new Set(
+    filesNamed(source, "errors.ts").flatMap((file) =>
+      [...readFileSync(file, "utf8").matchAll(/Schema\.TaggedError<\w+>\(\)\("(\w+)"/g)].map((match) => match[1])
+    )
+  )
 
-const rendered = () => Object.fromEntries(samples.map(([name, error]) => [name, Object.fromEntries((["engine", "control", "gateway"] as const).map((plane) => [plane, render(error as DeclaredError, plane)]))]))
+const rendered = () =>
+  Object.fromEntries(
+    samples.map(([name, error]) => [
+      name,
+      Object.fromEntries(
+        (["engine", "control", "gateway"] as const).map((plane) => [plane, render(error as DeclaredError, plane)])
+      )
+    ])
+  )
 
 describe("wire errors", () => {
   it("has a sample of every declared error", () => {
@@ -34,7 +46,8 @@ describe("wire errors", () => {
   })
   it("renders each on each plane as the golden file says", () => {
     const now = JSON.parse(JSON.stringify(rendered())) as unknown
-    if (process.env.UPDATE_GOLDEN === "1" || !existsSync(goldenFile)) writeFileSync(goldenFile, `${JSON.stringify(now, null, 1)}\n`)
+    if (process.env.UPDATE_GOLDEN === "1" || !existsSync(goldenFile))
+      writeFileSync(goldenFile, `${JSON.stringify(now, null, 1)}\n`)
     expect(now).toEqual(JSON.parse(readFileSync(goldenFile, "utf8")))
   })
   const schemas = errorSchemasOf(Object.fromEntries(rooms.table("facts")))
@@ -42,25 +55,52 @@ describe("wire errors", () => {
     for (const [name, planes] of Object.entries(rendered())) {
       for (const plane of ["engine", "control", "gateway"] as const) {
         const body: unknown = JSON.parse(JSON.stringify(planes[plane]!.body))
-        expect(() => Schema.decodeUnknownSync(schemas[plane] as unknown as Schema.Codec<unknown>, { onExcessProperty: "error" })(body), `${name} on ${plane}`).not.toThrow()
+        expect(
+          () =>
+            Schema.decodeUnknownSync(schemas[plane] as unknown as Schema.Codec<unknown>, { onExcessProperty: "error" })(
+              body
+            ),
+          `${name} on ${plane}`
+        ).not.toThrow()
       }
     }
   })
   it("tells a caller's own text back at 200 characters, wherever it stands", () => {
-    const long = "x".repeat(5_000), spaced = "x y ".repeat(5_000)
+    const long = "x".repeat(5_000),
+      spaced = "x y ".repeat(5_000)
     const errors = [
-      new EngineRefusal({ message: `Could not find a field named \`${long}\` in the schema.`, status: 404 }), new EngineRefusal({ message: `Could not find a document with id: ${long}`, status: 404 }), new EngineRefusal({ message: `Could not parse \`${spaced}\`: \`${long}\`.`, status: 400 }),
-      new EngineRefusal({ message: `Not found: ${spaced}`, status: 404 }), new InputInvalid({ message: "Input validation failed", issues: [{ path: long, message: `\`${long}\` is none` }, { path: "a", message: spaced }] })
+      new EngineRefusal({ message: `Could not find a field named \`${long}\` in the schema.`, status: 404 }),
+      new EngineRefusal({ message: `Could not find a document with id: ${long}`, status: 404 }),
+      new EngineRefusal({ message: `Could not parse \`${spaced}\`: \`${long}\`.`, status: 400 }),
+      new EngineRefusal({ message: `Not found: ${spaced}`, status: 404 }),
+      new InputInvalid({
+        message: "Input validation failed",
+        issues: [
+          { path: long, message: `\`${long}\` is none` },
+          { path: "a", message: spaced }
+        ]
+      })
     ]
-    for (const error of errors) for (const plane of ["engine", "control", "gateway"] as const) {
-      const text = JSON.stringify(render(error, plane).body)
-      expect([text.length < 4_000, /x{201}/.test(text), (text.match(/`[^`]*`/g) ?? []).every((quoted) => quoted.length <= 203)], text).toEqual([true, false, true])
-    }
+    for (const error of errors)
+      for (const plane of ["engine", "control", "gateway"] as const) {
+        const text = JSON.stringify(render(error, plane).body)
+        expect(
+          [
+            text.length < 4_000,
+            /x{201}/.test(text),
+            (text.match(/`[^`]*`/g) ?? []).every((quoted) => quoted.length <= 203)
+          ],
+          text
+        ).toEqual([true, false, true])
+      }
     const plain = "Parameter `q` is required."
     expect(render(new EngineRefusal({ message: plain, status: 400 }), "engine").body.message).toBe(plain)
-    expect(render(errors[0]!, "engine").body.message).toBe(`Could not find a field named \`${"x".repeat(200)}…\` in the schema.`)
+    expect(render(errors[0]!, "engine").body.message).toBe(
+      `Could not find a field named \`${"x".repeat(200)}…\` in the schema.`
+    )
   })
   it("never answers 422 or 415", () => {
-    for (const planes of Object.values(rendered())) for (const answer of Object.values(planes)) expect([415, 422]).not.toContain(answer.status)
+    for (const planes of Object.values(rendered()))
+      for (const answer of Object.values(planes)) expect([415, 422]).not.toContain(answer.status)
   })
 })

@@ -7,7 +7,8 @@ const more = (bytes: number) => FREE_BYTES + bytes
 describe("what requests hold together", () => {
   it("is half of all there is for one that is alone, and a third each for two", () => {
     const memory = new RequestMemory({ bytesMax: MAX })
-    const first = memory.open("a"), second = memory.open("b")
+    const first = memory.open("a"),
+      second = memory.open("b")
     expect([first.hold(more(500_001)), first.hold(more(500_000))]).toEqual([false, true])
     // What is held already stays; what is free is shared.
     expect([second.hold(more(250_001)), second.hold(more(250_000))]).toEqual([false, true])
@@ -17,23 +18,47 @@ describe("what requests hold together", () => {
   it("is counted by holder, not by request, and small requests are always let through", () => {
     const memory = new RequestMemory({ bytesMax: MAX })
     const many = Array.from({ length: 10 }, () => memory.open("a"))
-    expect(many.map((held) => held.hold(more(100_000)))).toEqual([true, true, true, true, true, false, false, false, false, false])
+    expect(many.map((held) => held.hold(more(100_000)))).toEqual([
+      true,
+      true,
+      true,
+      true,
+      true,
+      false,
+      false,
+      false,
+      false,
+      false
+    ])
     expect(many.every((held) => held.hold(FREE_BYTES))).toBe(true)
     expect([memory.bytes, memory.open("a").hold(more(500_000))]).toEqual([0, true])
   })
   it("counts what a decoder keeps beside the body, and gives all of it back at the end", () => {
     const memory = new RequestMemory({ bytesMax: MAX })
     const held = memory.open("a")
-    expect([held.holdDecoder(more(400_000)), held.hold(100_001), held.hold(100_000), memory.bytes]).toEqual([true, false, true, 500_000])
+    expect([held.holdDecoder(more(400_000)), held.hold(100_001), held.hold(100_000), memory.bytes]).toEqual([
+      true,
+      false,
+      true,
+      500_000
+    ])
     held.close()
     expect([memory.bytes, held.hold(more(900_000)), memory.bytes]).toEqual([0, true, 0])
   })
   it("counts an answer while it is made, and once when it is", () => {
     const memory = new RequestMemory({ bytesMax: MAX })
     const [held, other] = [memory.open("a"), memory.open("b")]
-    expect([held.holdWriting(more(500_001)), held.holdWriting(more(400_000)), memory.bytes]).toEqual([false, true, 400_000])
+    expect([held.holdWriting(more(500_001)), held.holdWriting(more(400_000)), memory.bytes]).toEqual([
+      false,
+      true,
+      400_000
+    ])
     // Of another tenant's share nothing is taken away by what does not fit any more.
-    expect([held.holdWriting(more(600_000)), other.holdWriting(more(300_000)), memory.bytes]).toEqual([false, true, 700_000])
+    expect([held.holdWriting(more(600_000)), other.holdWriting(more(300_000)), memory.bytes]).toEqual([
+      false,
+      true,
+      700_000
+    ])
     held.owe(more(400_000))
     expect(memory.bytes).toBe(700_000)
     held.close()
@@ -54,7 +79,8 @@ describe("what requests hold together", () => {
     const cut: Array<string> = []
     const memory = new RequestMemory({ bytesMax: MAX })
     const answer = (holder: string, name: string) => memory.open(holder, () => cut.push(name))
-    const other = answer("b", "other"), [first, second, third] = [answer("a", "first"), answer("a", "second"), answer("a", "third")]
+    const other = answer("b", "other"),
+      [first, second, third] = [answer("a", "first"), answer("a", "second"), answer("a", "third")]
     other.owe(more(200_000))
     first.owe(more(200_000))
     second.owe(more(100_000))
@@ -76,7 +102,8 @@ describe("what requests hold together", () => {
     const cut: Array<string> = []
     const memory = new RequestMemory({ bytesMax: MAX })
     const answer = (holder: string, name: string) => memory.open(holder, () => cut.push(name))
-    const [first, second, third] = [answer("a", "first"), answer("a", "second"), answer("a", "third")], other = answer("b", "other")
+    const [first, second, third] = [answer("a", "first"), answer("a", "second"), answer("a", "third")],
+      other = answer("b", "other")
     first.owe(more(200_000))
     second.owe(more(200_000))
     other.owe(more(100_000))
@@ -88,7 +115,10 @@ describe("what requests hold together", () => {
   it("stays within its bound and adds up, whatever is asked of it", () => {
     for (let seed = 1; seed <= 50; seed++) {
       let state = seed * 2654435761
-      const random = (n: number) => { state = Math.imul(state ^ (state >>> 15), 2246822519) + 0x9e3779b9 | 0; return (state >>> 0) % n }
+      const random = (n: number) => {
+        state = (Math.imul(state ^ (state >>> 15), 2246822519) + 0x9e3779b9) | 0
+        return (state >>> 0) % n
+      }
       const memory = new RequestMemory({ bytesMax: MAX })
       const open: Array<HeldMemory> = []
       const counted = new Map<HeldMemory, number>()

@@ -19,10 +19,43 @@ import { type Program, startProgram, type Tenant } from "../support/program.ts"
 const payload = Schema.Struct({ text: Schema.String })
 const at = { group: "health", summary: "Of the test", description: "Of the test.", plane: "control" } as const
 const ofOne = { example: { params: { collectionName: "products" } } } as const
-const speak = operation({ ...at, id: "speak", method: "POST", path: "/v1/t/ai/:resourceId", scope: "search", isAi: true, payload, example: { params: { resourceId: "one" } } })
-const report = operation({ ...at, id: "report", method: "POST", path: "/v1/t/runtime", scope: "installation", payload, example: {} })
-const push = operation({ ...at, ...ofOne, id: "push", method: "POST", path: "/api/v1/t/:collectionName/documents", plane: "gateway", scope: "connector_write" })
-const look = operation({ ...at, ...ofOne, id: "look", method: "POST", path: "/api/v1/t/:collectionName/search", plane: "gateway", scope: "search" })
+const speak = operation({
+  ...at,
+  id: "speak",
+  method: "POST",
+  path: "/v1/t/ai/:resourceId",
+  scope: "search",
+  isAi: true,
+  payload,
+  example: { params: { resourceId: "one" } }
+})
+const report = operation({
+  ...at,
+  id: "report",
+  method: "POST",
+  path: "/v1/t/runtime",
+  scope: "installation",
+  payload,
+  example: {}
+})
+const push = operation({
+  ...at,
+  ...ofOne,
+  id: "push",
+  method: "POST",
+  path: "/api/v1/t/:collectionName/documents",
+  plane: "gateway",
+  scope: "connector_write"
+})
+const look = operation({
+  ...at,
+  ...ofOne,
+  id: "look",
+  method: "POST",
+  path: "/api/v1/t/:collectionName/search",
+  plane: "gateway",
+  scope: "search"
+})
 
 let program: Program
 let tenant: Tenant
@@ -32,33 +65,80 @@ const keys: Record<string, string> = {}
 beforeAll(async () => {
   program = await startProgram()
   tenant = await program.tenant("Scopes")
-  const access = await program.run(Effect.gen(function*() { return yield* Access }))
+  const access = await program.run(
+    Effect.gen(function* () {
+      return yield* Access
+    })
+  )
   // No operation of this test is the console's.
   const people = {} as Console["Service"]
   const port = await freePort()
   const scope = Effect.runSync(Scope.make())
-  const routes = HttpRouter.addAll(routesOf([
-    implement(speak, ({ params, payload: body }) => Effect.gen(function*() {
-      if (params.resourceId === "gone") return yield* new NotFound({ message: "No such thing." })
-      return { said: (yield* body).text }
-    })),
-    implement(report, ({ caller }) => Effect.succeed({ installation: caller.key.installation_id })),
-    implement(push, ({ caller }) => Effect.succeed({ by: caller.key.scope })),
-    implement(look, ({ caller }) => Effect.succeed({ filter: caller.embedded?.filter_by ?? null }))
-  ], { reaches: { speak: "none", report: "none", push: "path", look: "path" } }))
-  await Effect.runPromise(Layer.buildWithScope(HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
-    Layer.provide(Layer.mergeAll(NodeHttpServer.layer(makeServer(), { host: "127.0.0.1", port }), Layer.succeed(Access, access), Layer.succeed(Console, people), OperatorAuth.layer("t")))
-  ), scope))
+  const routes = HttpRouter.addAll(
+    routesOf(
+      [
+        implement(speak, ({ params, payload: body }) =>
+          Effect.gen(function* () {
+            if (params.resourceId === "gone") return yield* new NotFound({ message: "No such thing." })
+            return { said: (yield* body).text }
+          })
+        ),
+        implement(report, ({ caller }) => Effect.succeed({ installation: caller.key.installation_id })),
+        implement(push, ({ caller }) => Effect.succeed({ by: caller.key.scope })),
+        implement(look, ({ caller }) => Effect.succeed({ filter: caller.embedded?.filter_by ?? null }))
+      ],
+      { reaches: { speak: "none", report: "none", push: "path", look: "path" } }
+    )
+  )
+  await Effect.runPromise(
+    Layer.buildWithScope(
+      HttpRouter.serve(routes, { disableLogger: true, disableListenLog: true }).pipe(
+        Layer.provide(
+          Layer.mergeAll(
+            NodeHttpServer.layer(makeServer(), { host: "127.0.0.1", port }),
+            Layer.succeed(Access, access),
+            Layer.succeed(Console, people),
+            OperatorAuth.layer("t")
+          )
+        )
+      ),
+      scope
+    )
+  )
   base = `http://127.0.0.1:${port}`
   close = () => Effect.runPromise(Scope.close(scope, Exit.void))
-  const make = (more: Partial<NewKey>) => Effect.runPromise(access.createKey({
-    organization_id: tenant.organization_id, scope: "search", description: "s", actions: [], collections: ["*"], isGateway: true, cidrs: [], origins: [], filter_by: {}, rate_limit_per_minute: 0, expires_at: neverExpires, ...more
-  }))
+  const make = (more: Partial<NewKey>) =>
+    Effect.runPromise(
+      access.createKey({
+        organization_id: tenant.organization_id,
+        scope: "search",
+        description: "s",
+        actions: [],
+        collections: ["*"],
+        isGateway: true,
+        cidrs: [],
+        origins: [],
+        filter_by: {},
+        rate_limit_per_minute: 0,
+        expires_at: neverExpires,
+        ...more
+      })
+    )
   const search = await make({})
   keys.search = search.value
   keys.connector = (await make({ scope: "connector_write" })).value
   keys.installation = (await make({ scope: "installation", installation_id: "cms_7" })).value
-  const token = (more: Record<string, unknown>) => Effect.runPromise(access.mintScopedToken({ organization_id: tenant.organization_id, key_id: search.key.id, index: "goods", scopedFilter: "shop:=a", expires_at: 9_999_999_999, ...more }))
+  const token = (more: Record<string, unknown>) =>
+    Effect.runPromise(
+      access.mintScopedToken({
+        organization_id: tenant.organization_id,
+        key_id: search.key.id,
+        index: "goods",
+        scopedFilter: "shop:=a",
+        expires_at: 9_999_999_999,
+        ...more
+      })
+    )
   keys.token = await token({})
   keys["token, expired"] = await token({ expires_at: 1 })
   keys["token, of a connector"] = await token({ key_id: (await make({ scope: "connector_write" })).key.id })
@@ -69,17 +149,18 @@ afterAll(async () => {
   await program.stop()
 })
 
-const call = async (path: string, headers: Record<string, string>, body = "{\"text\":\"hello\"}") => {
+const call = async (path: string, headers: Record<string, string>, body = '{"text":"hello"}') => {
   const response = await fetch(`${base}${path}`, { method: "POST", headers, body })
-  return { status: response.status, body: await response.json() as any }
+  return { status: response.status, body: (await response.json()) as any }
 }
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` })
 
 describe("an AI operation", () => {
   it("needs a session of a search key: after the resource, before the body", async () => {
-    const search = { "x-svc-api-key": tenant.search_key }, session = { "x-svc-session-id": "s1" }
+    const search = { "x-svc-api-key": tenant.search_key },
+      session = { "x-svc-session-id": "s1" }
     expect((await call("/v1/t/ai/gone", search)).status).toBe(404)
-    for (const body of ["{\"text\":\"hello\"}", "not json", "{}"]) {
+    for (const body of ['{"text":"hello"}', "not json", "{}"]) {
       const refused = await call("/v1/t/ai/here", search, body)
       expect([refused.status, refused.body.message]).toEqual([400, "Header `X-SVC-SESSION-ID` is required."])
     }
@@ -92,25 +173,39 @@ describe("an AI operation", () => {
 describe("an installation's runtime", () => {
   it("knows installations' keys as bearers, and nothing else", async () => {
     expect((await call("/v1/t/runtime", bearer(keys.installation))).body).toEqual({ installation: "cms_7" })
-    for (const key of [tenant.full_key, tenant.search_key, keys.search, keys.connector, keys.token]) expect((await call("/v1/t/runtime", bearer(key))).status).toBe(401)
+    for (const key of [tenant.full_key, tenant.search_key, keys.search, keys.connector, keys.token])
+      expect((await call("/v1/t/runtime", bearer(key))).status).toBe(401)
     expect((await call("/v1/t/runtime", { "x-svc-api-key": keys.installation })).status).toBe(401)
     expect((await call("/v1/t/ai/here", { "x-svc-api-key": keys.installation })).status).toBe(401)
   })
 })
 describe("the gateway", () => {
-  const error = async (path: string, headers: Record<string, string>) => { const { body, status } = await call(path, headers); return [status, body.error ?? body.by ?? body.filter] }
+  const error = async (path: string, headers: Record<string, string>) => {
+    const { body, status } = await call(path, headers)
+    return [status, body.error ?? body.by ?? body.filter]
+  }
   it("lets connectors write and searchers search", async () => {
     expect(await error("/api/v1/t/goods/documents", bearer(keys.connector))).toEqual([200, "connector_write"])
     expect(await error("/api/v1/t/goods/search", bearer(keys.connector))).toEqual([403, "scope_denied"])
     expect(await error("/api/v1/t/goods/search", bearer(keys.search))).toEqual([200, null])
-    for (const key of [keys.search, keys.token]) expect(await error("/api/v1/t/goods/documents", bearer(key))).toEqual([403, "scope_denied"])
+    for (const key of [keys.search, keys.token])
+      expect(await error("/api/v1/t/goods/documents", bearer(key))).toEqual([403, "scope_denied"])
     expect(await error("/api/v1/t/goods/search", {})).toEqual([401, "missing_bearer_token"])
-    for (const headers of [bearer("ss_search_nobody"), bearer(keys.installation)]) expect(await error("/api/v1/t/goods/search", headers)).toEqual([401, "invalid_or_revoked_key"])
-    expect(await error("/api/v1/t/goods/search", { "x-svc-api-key": keys.search })).toEqual([401, "missing_bearer_token"])
+    for (const headers of [bearer("ss_search_nobody"), bearer(keys.installation)])
+      expect(await error("/api/v1/t/goods/search", headers)).toEqual([401, "invalid_or_revoked_key"])
+    expect(await error("/api/v1/t/goods/search", { "x-svc-api-key": keys.search })).toEqual([
+      401,
+      "missing_bearer_token"
+    ])
   })
   it("narrows a search key by a scoped token to one index and its filter", async () => {
     expect(await error("/api/v1/t/goods/search", bearer(keys.token))).toEqual([200, "shop:=a"])
     expect(await error("/api/v1/t/other/search", bearer(keys.token))).toEqual([403, "tenant_mismatch"])
-    for (const name of ["token, expired", "token, forged", "token, of a connector"]) expect([name, ...await error("/api/v1/t/goods/search", bearer(keys[name]))]).toEqual([name, 401, "invalid_or_expired_scoped_token"])
+    for (const name of ["token, expired", "token, forged", "token, of a connector"])
+      expect([name, ...(await error("/api/v1/t/goods/search", bearer(keys[name])))]).toEqual([
+        name,
+        401,
+        "invalid_or_expired_scoped_token"
+      ])
   })
 })

@@ -3,7 +3,15 @@ import { expect, it } from "vitest"
 import { piecesOf, textInPieces } from "../../src/wire/text-in-pieces.ts"
 
 it("is the text's bytes, and cuts no character in two", async () => {
-  for (const text of ["", "a", "ä".repeat(70_000), `${"x".repeat(65_535)}😀${"y".repeat(65_535)}😀`, "😀".repeat(100_000), `${"x".repeat(65_535)}\ud83d`, "\ud83d".repeat(70_000)]) {
+  for (const text of [
+    "",
+    "a",
+    "ä".repeat(70_000),
+    `${"x".repeat(65_535)}😀${"y".repeat(65_535)}😀`,
+    "😀".repeat(100_000),
+    `${"x".repeat(65_535)}\ud83d`,
+    "\ud83d".repeat(70_000)
+  ]) {
     const expected = Buffer.from(text)
     expect(Buffer.concat([...piecesOf(text)]).equals(expected)).toBe(true)
     const read: Array<Buffer> = []
@@ -13,9 +21,17 @@ it("is the text's bytes, and cuts no character in two", async () => {
 })
 
 it("lets others have their turns while it is read", async () => {
-  let turns = 0, isRead = false
-  const others = (async () => { while (!isRead) { turns++; await new Promise((settle) => setTimeout(settle, 0)) } })()
-  for await (const _piece of textInPieces("ä".repeat(20_000_000))) { /* Read as fast as it comes. */ }
+  let turns = 0,
+    isRead = false
+  const others = (async () => {
+    while (!isRead) {
+      turns++
+      await new Promise((settle) => setTimeout(settle, 0))
+    }
+  })()
+  for await (const _piece of textInPieces("ä".repeat(20_000_000))) {
+    /* Read as fast as it comes. */
+  }
   isRead = true
   await others
   expect(turns).toBeGreaterThan(5)

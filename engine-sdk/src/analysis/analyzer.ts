@@ -1,7 +1,8 @@
 /**
  * Text to tokens: the one place where fields, queries, filters, synonyms and rules agree on what a word is
- * (engine-contract 4.1-4.3). Fields without a locale use the default tokenizer, others word segmentation of the runtime;
- * stemming and romanisation come last. Offsets serve highlighting and are in UTF-16 units of the original text.
+ * (engine-contract 4.1-4.3). Fields without a locale use the default tokenizer, others word segmentation of the
+ * runtime; stemming and romanisation come last. Offsets serve highlighting and are in UTF-16 units of the original
+ * text.
  */
 import { BoundedMap } from "../bounded-map.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
@@ -10,31 +11,48 @@ import { caseFold, foldCharacter, foldKana, isCombiningMark, romanize } from "./
 import { simplify } from "./simplified-chinese.ts"
 import { stemmerOf } from "./stemmer.ts"
 
-export interface TokenSpan { token: string; start: number; end: number }
+export interface TokenSpan {
+  token: string
+  start: number
+  end: number
+}
 export interface Analyzer {
   /** Tokens in order; positions are indexes. O(text). */
   tokenize(text: string): string[]
-  /** The same as bytes, where the text is ASCII and words stay as they are written; false where `tokenize` has to do it. O(text). */
+  /**
+   * The same as bytes, where the text is ASCII and words stay as they are written; false where `tokenize` has to do it.
+   * O(text).
+   */
   asciiTokens(text: string, into: AsciiTokens): boolean
-  /** The same tokens with where they came from: dropped characters at the edges are outside, inside they are covered. */
+  /**
+   * The same tokens with where they came from: dropped characters at the edges are outside, inside they are covered.
+   */
   tokenizeWithOffsets(text: string): Array<TokenSpan>
   /**
    * The same spans for a caller that looks for few words: a token may be left empty where none of `wanted` can be it.
    * Cost: one pass over the characters, without a string per token.
    */
   spansFor(text: string, wanted: WantedTokens): Array<TokenSpan>
-  /** Those of the tokens that may be wanted ones, where the text is ASCII and words stay as they are written; false where `spansFor` has to do it. O(text). */
+  /**
+   * Those of the tokens that may be wanted ones, where the text is ASCII and words stay as they are written; false
+   * where `spansFor` has to do it. O(text).
+   */
   fewTokens(text: string, wanted: WantedTokens, into: FewTokens): boolean
   readonly typosAllowed: boolean
   readonly stems: boolean
-  /** The same analysis without stemming: phrases of a query and words for highlighting. Itself when nothing is stemmed. */
+  /**
+   * The same analysis without stemming: phrases of a query and words for highlighting. Itself when nothing is stemmed.
+   */
   readonly unstemmed: Analyzer
   /** Root of one token of `unstemmed`; the token itself when nothing is stemmed. */
   stem(token: string): string
   /** True when every character of `symbol` (one ASCII character) stays inside tokens. */
   indexesSymbol(symbol: string): boolean
 }
-/** Tokens that are looked for: which ASCII characters they begin with, capitals too; every token that begins otherwise is kept. */
+/**
+ * Tokens that are looked for: which ASCII characters they begin with, capitals too; every token that begins otherwise
+ * is kept.
+ */
 export type WantedTokens = Uint8Array
 export const wantedTokens = (tokens: Iterable<string>): WantedTokens => {
   const firsts = new Uint8Array(128)
@@ -64,7 +82,10 @@ export interface AnalyzerOptions {
   readonly stem: (token: string) => string
   readonly stems: boolean
 }
-const DROP = 0, KEEP = 1, UPPER = 2, SPLIT = 3
+const DROP = 0,
+  KEEP = 1,
+  UPPER = 2,
+  SPLIT = 3
 export const TRUNCATE_LENGTH = 100
 /** No language has longer words; stemmers keep the words they were asked. */
 const STEMMED_LENGTH_MAX = 256
@@ -76,8 +97,14 @@ const characterClasses = (symbols: ReadonlyArray<string>, separators: ReadonlyAr
   classes[10] = SPLIT
   for (const separator of separators) if (separator.charCodeAt(0) < 128) classes[separator.charCodeAt(0)] = SPLIT
   for (let code = 48; code < 58; code++) classes[code] = KEEP
-  for (let code = 97; code < 123; code++) { classes[code] = KEEP; classes[code - 32] = UPPER }
-  for (const symbol of symbols) { const code = symbol.charCodeAt(0); if (code < 128 && classes[code] !== UPPER) classes[code] = KEEP }
+  for (let code = 97; code < 123; code++) {
+    classes[code] = KEEP
+    classes[code - 32] = UPPER
+  }
+  for (const symbol of symbols) {
+    const code = symbol.charCodeAt(0)
+    if (code < 128 && classes[code] !== UPPER) classes[code] = KEEP
+  }
   return classes
 }
 
@@ -107,14 +134,35 @@ class DefaultAnalyzer implements Analyzer {
       const code = text.charCodeAt(i)
       if (code < 128) {
         const kind = classes[code]
-        if (kind === KEEP) { if (from < 0) from = i; continue }
-        if (kind === UPPER) { if (from < 0) from = i; upper = true; continue }
-        if (from >= 0) { pending = pending === "" ? text.slice(from, i) : this.#grown(pending, text.slice(from, i)); from = -1 }
-        if (kind === SPLIT && pending !== "") { this.#emit(tokens, pending, upper); pending = ""; upper = false }
+        if (kind === KEEP) {
+          if (from < 0) from = i
+          continue
+        }
+        if (kind === UPPER) {
+          if (from < 0) from = i
+          upper = true
+          continue
+        }
+        if (from >= 0) {
+          pending = pending === "" ? text.slice(from, i) : this.#grown(pending, text.slice(from, i))
+          from = -1
+        }
+        if (kind === SPLIT && pending !== "") {
+          this.#emit(tokens, pending, upper)
+          pending = ""
+          upper = false
+        }
         continue
       }
-      if (from >= 0) { pending = this.#grown(pending, text.slice(from, i)); from = -1 }
-      if (isPair(text, i, code)) { pending = this.#grown(pending, foldCharacter(text.slice(i, i + 2))); i++; continue }
+      if (from >= 0) {
+        pending = this.#grown(pending, text.slice(from, i))
+        from = -1
+      }
+      if (isPair(text, i, code)) {
+        pending = this.#grown(pending, foldCharacter(text.slice(i, i + 2)))
+        i++
+        continue
+      }
       if (pending.length > this.#truncate) continue
       pending = isCombiningMark(code) ? combine(pending, text[i]) : pending + foldCharacter(text[i])
     }
@@ -128,7 +176,10 @@ class DefaultAnalyzer implements Analyzer {
     into.reset(length)
     const { bytes, ends, hashes } = into
     const classes = this.#classes
-    let at = 0, start = 0, hash = HASH_SEED, count = 0
+    let at = 0,
+      start = 0,
+      hash = HASH_SEED,
+      count = 0
     for (let i = 0; i < length; i++) {
       let code = text.charCodeAt(i)
       if (code >= 128) return false
@@ -155,8 +206,14 @@ class DefaultAnalyzer implements Analyzer {
   }
   fewTokens(text: string, wanted: WantedTokens, into: FewTokens): boolean {
     if (this.stems) return false
-    const classes = this.#classes, { length } = text
-    let count = 0, size = 0, start = -1, end = 0, isUpper = false, isBroken = false
+    const classes = this.#classes,
+      { length } = text
+    let count = 0,
+      size = 0,
+      start = -1,
+      end = 0,
+      isUpper = false,
+      isBroken = false
     for (let i = 0; i <= length; i++) {
       const code = i < length ? text.charCodeAt(i) : 32
       if (code >= 128) return false
@@ -171,7 +228,9 @@ class DefaultAnalyzer implements Analyzer {
       if (kind === DROP || start < 0) continue
       if (wanted[text.charCodeAt(start)] !== 0) {
         const written = text.slice(start, end)
-        into.tokens[size] = isBroken ? this.tokenize(written)[0] : this.#finish(isUpper ? written.toLowerCase() : written)
+        into.tokens[size] = isBroken
+          ? this.tokenize(written)[0]
+          : this.#finish(isUpper ? written.toLowerCase() : written)
         into.places[size] = count
         into.starts[size] = start
         into.ends[size++] = end
@@ -184,15 +243,22 @@ class DefaultAnalyzer implements Analyzer {
     into.size = size
     return true
   }
-  tokenizeWithOffsets(text: string): Array<TokenSpan> { return this.#spans(text, undefined) }
+  tokenizeWithOffsets(text: string): Array<TokenSpan> {
+    return this.#spans(text, undefined)
+  }
   // A root may begin with another letter than its word.
-  spansFor(text: string, wanted: WantedTokens): Array<TokenSpan> { return this.#spans(text, this.stems ? undefined : wanted) }
+  spansFor(text: string, wanted: WantedTokens): Array<TokenSpan> {
+    return this.#spans(text, this.stems ? undefined : wanted)
+  }
   #spans(text: string, wanted: WantedTokens | undefined): Array<TokenSpan> {
     const spans: Array<TokenSpan> = []
     const classes = this.#classes
     const length = text.length
     // What stands in one run is cut out at once; `pending` holds what came before something that was dropped or folded.
-    let pending = "", start = 0, end = 0, from = -1
+    let pending = "",
+      start = 0,
+      end = 0,
+      from = -1
     let mayBeUpper = false
     for (let i = 0; i < length; i++) {
       const code = text.charCodeAt(i)
@@ -200,16 +266,29 @@ class DefaultAnalyzer implements Analyzer {
         const kind = classes[code]
         if (kind === KEEP || kind === UPPER) {
           if (kind === UPPER) mayBeUpper = true
-          if (from < 0) { from = i; if (pending === "") start = i }
+          if (from < 0) {
+            from = i
+            if (pending === "") start = i
+          }
           continue
         }
-        if (wanted !== undefined && kind === SPLIT && from >= 0 && pending === "" && wanted[text.charCodeAt(from)] === 0) {
+        if (
+          wanted !== undefined &&
+          kind === SPLIT &&
+          from >= 0 &&
+          pending === "" &&
+          wanted[text.charCodeAt(from)] === 0
+        ) {
           spans.push({ token: "", start: from, end: i })
           from = -1
           mayBeUpper = false
           continue
         }
-        if (from >= 0) { pending = this.#grown(pending, text.slice(from, i)); end = i; from = -1 }
+        if (from >= 0) {
+          pending = this.#grown(pending, text.slice(from, i))
+          end = i
+          from = -1
+        }
         if (kind === SPLIT && pending !== "") {
           spans.push({ token: this.#finish(mayBeUpper ? pending.toLowerCase() : pending), start, end })
           pending = ""
@@ -217,34 +296,61 @@ class DefaultAnalyzer implements Analyzer {
         }
         continue
       }
-      if (from >= 0) { pending = this.#grown(pending, text.slice(from, i)); end = i; from = -1 }
+      if (from >= 0) {
+        pending = this.#grown(pending, text.slice(from, i))
+        end = i
+        from = -1
+      }
       const at = i
       let piece = ""
-      if (isPair(text, i, code)) { piece = foldCharacter(text.slice(i, i + 2)); i++ }
-      else if (isCombiningMark(code)) { if (pending !== "") { if (pending.length <= this.#truncate) pending = combine(pending, text[i]); end = i + 1; mayBeUpper = true } continue }
-      else piece = foldCharacter(text[i])
+      if (isPair(text, i, code)) {
+        piece = foldCharacter(text.slice(i, i + 2))
+        i++
+      } else if (isCombiningMark(code)) {
+        if (pending !== "") {
+          if (pending.length <= this.#truncate) pending = combine(pending, text[i])
+          end = i + 1
+          mayBeUpper = true
+        }
+        continue
+      } else piece = foldCharacter(text[i])
       if (piece === "") continue
       if (pending === "") start = at
       pending = this.#grown(pending, piece)
       end = i + 1
       mayBeUpper = true
     }
-    if (from >= 0) { pending = this.#grown(pending, text.slice(from)); end = length }
+    if (from >= 0) {
+      pending = this.#grown(pending, text.slice(from))
+      end = length
+    }
     if (pending !== "") spans.push({ token: this.#finish(mayBeUpper ? pending.toLowerCase() : pending), start, end })
     return spans
   }
-  stem(token: string): string { return this.#stem(token) }
-  indexesSymbol(symbol: string): boolean { return symbol.charCodeAt(0) < 128 && this.#classes[symbol.charCodeAt(0)] === KEEP }
-  /** What stands behind the cut is not put on: reading the end of a long word that grows piece by piece would cost its square. */
-  #grown(pending: string, piece: string): string { return pending.length > this.#truncate ? pending : pending + piece }
-  #emit(tokens: string[], token: string, upper: boolean): void { tokens.push(this.#finish(upper ? token.toLowerCase() : token)) }
+  stem(token: string): string {
+    return this.#stem(token)
+  }
+  indexesSymbol(symbol: string): boolean {
+    return symbol.charCodeAt(0) < 128 && this.#classes[symbol.charCodeAt(0)] === KEEP
+  }
+  /**
+   * What stands behind the cut is not put on: reading the end of a long word that grows piece by piece would cost its
+   * square.
+   */
+  #grown(pending: string, piece: string): string {
+    return pending.length > this.#truncate ? pending : pending + piece
+  }
+  #emit(tokens: string[], token: string, upper: boolean): void {
+    tokens.push(this.#finish(upper ? token.toLowerCase() : token))
+  }
   #finish(token: string): string {
     const cut = token.length > this.#truncate ? token.slice(0, this.#truncate) : token
     return this.stems && cut.length <= STEMMED_LENGTH_MAX ? this.#stem(cut) : cut
   }
 }
 /** Whether both halves of a character beyond the first plane stand here; one half alone takes nothing with it. */
-const isPair = (text: string, i: number, code: number): boolean => code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00
+const isPair = (text: string, i: number, code: number): boolean =>
+  code >= 0xd800 && code < 0xdc00 && (text.charCodeAt(i + 1) & 0xfc00) === 0xdc00
 /** A separate combining mark: on a plain ASCII letter it vanishes as the composed letter's mark would. */
 const combine = (token: string, mark: string): string => {
   const last = token.charCodeAt(token.length - 1)
@@ -285,10 +391,18 @@ class LocaleAnalyzer implements Analyzer {
     this.typosAllowed = !UNTYPED.has(options.locale)
     this.unstemmed = options.stems ? new LocaleAnalyzer({ ...options, stem: sameToken, stems: false }) : this
   }
-  tokenize(text: string): string[] { return this.tokenizeWithOffsets(text).map((span) => span.token) }
-  asciiTokens(): boolean { return false }
-  fewTokens(): boolean { return false }
-  spansFor(text: string): Array<TokenSpan> { return this.tokenizeWithOffsets(text) }
+  tokenize(text: string): string[] {
+    return this.tokenizeWithOffsets(text).map((span) => span.token)
+  }
+  asciiTokens(): boolean {
+    return false
+  }
+  fewTokens(): boolean {
+    return false
+  }
+  spansFor(text: string): Array<TokenSpan> {
+    return this.tokenizeWithOffsets(text)
+  }
   tokenizeWithOffsets(text: string): Array<TokenSpan> {
     const spans: Array<TokenSpan> = []
     const segmented = this.#separate(text)
@@ -304,15 +418,22 @@ class LocaleAnalyzer implements Analyzer {
         end = i + 1
         plain += segment[i]
       }
-      if (start < 0 || !/[\p{L}\p{N}\p{M}]/u.test(plain) && !this.#hasSymbol(plain)) continue
+      if (start < 0 || (!/[\p{L}\p{N}\p{M}]/u.test(plain) && !this.#hasSymbol(plain))) continue
       const token = this.#finish(plain)
       if (token !== "") spans.push({ token, start: index + start, end: index + end })
     }
     return spans
   }
-  stem(token: string): string { return this.#options.stem(token) }
-  indexesSymbol(symbol: string): boolean { return this.#symbols.has(symbol) }
-  #hasSymbol(text: string): boolean { for (const character of text) if (this.#symbols.has(character)) return true; return false }
+  stem(token: string): string {
+    return this.#options.stem(token)
+  }
+  indexesSymbol(symbol: string): boolean {
+    return this.#symbols.has(symbol)
+  }
+  #hasSymbol(text: string): boolean {
+    for (const character of text) if (this.#symbols.has(character)) return true
+    return false
+  }
   /** Separators become spaces of the same length, so that offsets stay those of the original. */
   #separate(text: string): string {
     if (this.#separators.size === 0) return text
@@ -331,17 +452,29 @@ class LocaleAnalyzer implements Analyzer {
     return token.length > truncateLength ? token.slice(0, truncateLength) : token
   }
 }
-const isWordCode = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
+const isWordCode = (code: number): boolean =>
+  (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
 
 const usesDefaultTokenizer = (locale: string): boolean => locale === "" || locale === "en" || locale === "de_en"
 /** Builds an analyzer for text that belongs to no field: synonyms, rule queries, stopwords. */
 export const createAnalyzer = (options: Partial<AnalyzerOptions>): Analyzer => {
-  const full: AnalyzerOptions = { locale: "", symbolsToIndex: [], tokenSeparators: [], truncateLength: TRUNCATE_LENGTH, stem: sameToken, stems: false, ...options }
+  const full: AnalyzerOptions = {
+    locale: "",
+    symbolsToIndex: [],
+    tokenSeparators: [],
+    truncateLength: TRUNCATE_LENGTH,
+    stem: sameToken,
+    stems: false,
+    ...options
+  }
   return usesDefaultTokenizer(full.locale) ? new DefaultAnalyzer(full) : new LocaleAnalyzer(full)
 }
 
-/** By settings, which tenants choose; one with a segmentation of its own is some 100 kB. What fields hold stays theirs. */
-const newAnalyzers = () => new BoundedMap<string, Analyzer>({ bytes_max: 32_000_000, bytesOf: (settings) => 100_000 + settings.length * 2 })
+/**
+ * By settings, which tenants choose; one with a segmentation of its own is some 100 kB. What fields hold stays theirs.
+ */
+const newAnalyzers = () =>
+  new BoundedMap<string, Analyzer>({ bytes_max: 32_000_000, bytesOf: (settings) => 100_000 + settings.length * 2 })
 const analyzers = newAnalyzers()
 const dictionaryAnalyzers = new WeakMap<ReadonlyMap<string, string>, BoundedMap<string, Analyzer>>()
 /**
@@ -357,7 +490,11 @@ export const analyzerOf = (schema: CollectionSchema, field: Field, dictionaries?
   return analyzer
 }
 const ofFields = new WeakMap<Field, { readonly schema: CollectionSchema; readonly analyzer: Analyzer }>()
-const analyzerBySettings = (schema: CollectionSchema, field: Field, dictionaries: Dictionaries | undefined): Analyzer => {
+const analyzerBySettings = (
+  schema: CollectionSchema,
+  field: Field,
+  dictionaries: Dictionaries | undefined
+): Analyzer => {
   const symbolsToIndex = field.symbols_to_index.length > 0 ? field.symbols_to_index : schema.symbols_to_index
   const tokenSeparators = field.token_separators.length > 0 ? field.token_separators : schema.token_separators
   const dictionary = field.stem_dictionary === "" ? undefined : dictionaries?.(field.stem_dictionary)
@@ -366,8 +503,20 @@ const analyzerBySettings = (schema: CollectionSchema, field: Field, dictionaries
   const cache = dictionary === undefined ? analyzers : dictionaryCache(dictionary)
   const known = cache.get(key)
   if (known !== undefined) return known
-  const stem = dictionary !== undefined ? (token: string): string => dictionary.get(token) ?? token : algorithmic ? stemmerOf(field.locale) : sameToken
-  const built = createAnalyzer({ locale: field.locale, symbolsToIndex, tokenSeparators, truncateLength: field.truncate_len, stem, stems: stem !== sameToken })
+  const stem =
+    dictionary !== undefined
+      ? (token: string): string => dictionary.get(token) ?? token
+      : algorithmic
+        ? stemmerOf(field.locale)
+        : sameToken
+  const built = createAnalyzer({
+    locale: field.locale,
+    symbolsToIndex,
+    tokenSeparators,
+    truncateLength: field.truncate_len,
+    stem,
+    stems: stem !== sameToken
+  })
   cache.set(key, built)
   return built
 }
@@ -388,25 +537,31 @@ const sortable = (folded: string): string => {
   return folded
 }
 /**
- * What a string sorts by (engine-contract 8.2), to be compared by its UTF-8 bytes: lower case, accents folded, punctuation
- * gone, spaces kept, at most 2,000 characters. "" sorts as missing.
+ * What a string sorts by (engine-contract 8.2), to be compared by its UTF-8 bytes: lower case, accents folded,
+ * punctuation gone, spaces kept, at most 2,000 characters. "" sorts as missing.
  */
 export const sortKeyOfString = (text: string): string => {
   let out = ""
   for (let i = 0; i < text.length && out.length < SORT_KEY_LENGTH_MAX; i++) {
     const code = text.charCodeAt(i)
-    if (code < 128) { if (code === 32 || (sortClasses[code] !== DROP && sortClasses[code] !== SPLIT)) out += text[i] }
-    else if (isPair(text, i, code)) { out += sortable(foldCharacter(text.slice(i, i + 2))); i++ }
-    else out = isCombiningMark(code) ? combine(out, text[i]) : out + sortable(foldCharacter(text[i]))
+    if (code < 128) {
+      if (code === 32 || (sortClasses[code] !== DROP && sortClasses[code] !== SPLIT)) out += text[i]
+    } else if (isPair(text, i, code)) {
+      out += sortable(foldCharacter(text.slice(i, i + 2)))
+      i++
+    } else out = isCombiningMark(code) ? combine(out, text[i]) : out + sortable(foldCharacter(text[i]))
   }
   return out.toLowerCase().slice(0, SORT_KEY_LENGTH_MAX)
 }
-/** The same as bytes of one token (none: count 0) where the text is ASCII; false where `sortKeyOfString` has to do it. */
+/**
+ * The same as bytes of one token (none: count 0) where the text is ASCII; false where `sortKeyOfString` has to do it.
+ */
 export const asciiSortKey = (text: string, into: AsciiTokens): boolean => {
   const { length } = text
   into.reset(length)
   const { bytes } = into
-  let at = 0, hash = HASH_SEED
+  let at = 0,
+    hash = HASH_SEED
   for (let i = 0; i < length && at < SORT_KEY_LENGTH_MAX; i++) {
     let code = text.charCodeAt(i)
     if (code >= 128) return false

@@ -19,6 +19,9 @@ export class AsciiTokens {
     if (this.bytes.length < characters) this.bytes = new Uint8Array(characters * 2)
     // A token needs a character and one that separates it from the next.
     const most = (characters >>> 1) + 1
-    if (this.ends.length < most) { this.ends = new Uint32Array(most * 2); this.hashes = new Uint32Array(most * 2) }
+    if (this.ends.length < most) {
+      this.ends = new Uint32Array(most * 2)
+      this.hashes = new Uint32Array(most * 2)
+    }
   }
 }

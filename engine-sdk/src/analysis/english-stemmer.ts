@@ -1,16 +1,52 @@
 /**
- * The English stemmer that the Snowball project calls "english" (Porter2, snowballstem.org/algorithms/english): words to
- * roots by suffix rules over the regions R1 and R2. Written out here because published libraries carry the older Porter
- * algorithm under the same name, which confuses "generous" with "generals".
+ * The English stemmer that the Snowball project calls "english" (Porter2, snowballstem.org/algorithms/english): words
+ * to roots by suffix rules over the regions R1 and R2. Written out here because published libraries carry the older
+ * Porter algorithm under the same name, which confuses "generous" with "generals".
  */
 
-const SPECIAL: ReadonlyMap<string, string> = new Map(Object.entries({
-  skis: "ski", skies: "sky", dying: "die", lying: "lie", tying: "tie", idly: "idl", gently: "gentl", ugly: "ugli", early: "earli", only: "onli", singly: "singl",
-  sky: "sky", news: "news", howe: "howe", atlas: "atlas", cosmos: "cosmos", bias: "bias", andes: "andes",
-}))
-const FINISHED_AFTER_PLURAL: ReadonlySet<string> = new Set(["inning", "outing", "canning", "herring", "earring", "proceed", "exceed", "succeed"])
-const isVowel = (character: string): boolean => character === "a" || character === "e" || character === "i" || character === "o" || character === "u" || character === "y"
-const hasVowel = (word: string): boolean => { for (const character of word) if (isVowel(character)) return true; return false }
+const SPECIAL: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    skis: "ski",
+    skies: "sky",
+    dying: "die",
+    lying: "lie",
+    tying: "tie",
+    idly: "idl",
+    gently: "gentl",
+    ugly: "ugli",
+    early: "earli",
+    only: "onli",
+    singly: "singl",
+    sky: "sky",
+    news: "news",
+    howe: "howe",
+    atlas: "atlas",
+    cosmos: "cosmos",
+    bias: "bias",
+    andes: "andes"
+  })
+)
+const FINISHED_AFTER_PLURAL: ReadonlySet<string> = new Set([
+  "inning",
+  "outing",
+  "canning",
+  "herring",
+  "earring",
+  "proceed",
+  "exceed",
+  "succeed"
+])
+const isVowel = (character: string): boolean =>
+  character === "a" ||
+  character === "e" ||
+  character === "i" ||
+  character === "o" ||
+  character === "u" ||
+  character === "y"
+const hasVowel = (word: string): boolean => {
+  for (const character of word) if (isVowel(character)) return true
+  return false
+}
 const DOUBLES = /(bb|dd|ff|gg|mm|nn|pp|rr|tt)$/
 
 /** Position after the first consonant that follows a vowel, from `start`. */
@@ -38,14 +74,58 @@ const markConsonantY = (word: string): string => {
 }
 
 const STEP_2: ReadonlyArray<readonly [suffix: string, replacement: string]> = [
-  ["ational", "ate"], ["tional", "tion"], ["enci", "ence"], ["anci", "ance"], ["abli", "able"], ["entli", "ent"], ["ization", "ize"], ["izer", "ize"], ["ation", "ate"], ["ator", "ate"],
-  ["alism", "al"], ["aliti", "al"], ["alli", "al"], ["fulness", "ful"], ["ousli", "ous"], ["ousness", "ous"], ["iveness", "ive"], ["iviti", "ive"], ["biliti", "ble"], ["bli", "ble"],
-  ["fulli", "ful"], ["lessli", "less"],
+  ["ational", "ate"],
+  ["tional", "tion"],
+  ["enci", "ence"],
+  ["anci", "ance"],
+  ["abli", "able"],
+  ["entli", "ent"],
+  ["ization", "ize"],
+  ["izer", "ize"],
+  ["ation", "ate"],
+  ["ator", "ate"],
+  ["alism", "al"],
+  ["aliti", "al"],
+  ["alli", "al"],
+  ["fulness", "ful"],
+  ["ousli", "ous"],
+  ["ousness", "ous"],
+  ["iveness", "ive"],
+  ["iviti", "ive"],
+  ["biliti", "ble"],
+  ["bli", "ble"],
+  ["fulli", "ful"],
+  ["lessli", "less"]
 ]
 const STEP_3: ReadonlyArray<readonly [suffix: string, replacement: string]> = [
-  ["ational", "ate"], ["tional", "tion"], ["alize", "al"], ["icate", "ic"], ["iciti", "ic"], ["ical", "ic"], ["ful", ""], ["ness", ""],
+  ["ational", "ate"],
+  ["tional", "tion"],
+  ["alize", "al"],
+  ["icate", "ic"],
+  ["iciti", "ic"],
+  ["ical", "ic"],
+  ["ful", ""],
+  ["ness", ""]
 ]
-const STEP_4 = ["al", "ance", "ence", "er", "ic", "able", "ible", "ant", "ement", "ment", "ent", "ism", "ate", "iti", "ous", "ive", "ize"]
+const STEP_4 = [
+  "al",
+  "ance",
+  "ence",
+  "er",
+  "ic",
+  "able",
+  "ible",
+  "ant",
+  "ement",
+  "ment",
+  "ent",
+  "ism",
+  "ate",
+  "iti",
+  "ous",
+  "ive",
+  "ize"
+]
 const longestFirst = <A extends string | readonly [string, string]>(rules: ReadonlyArray<A>): ReadonlyArray<A> =>
   [...rules].sort((a, b) => (typeof b === "string" ? b : b[0]).length - (typeof a === "string" ? a : a[0]).length)
 const SECOND = longestFirst(STEP_2)
@@ -77,7 +157,8 @@ const plural = (word: string): string => {
   return hasVowel(word.slice(0, -2)) ? word.slice(0, -1) : word
 }
 const pastAndProgressive = (word: string, r1: number): string => {
-  for (const suffix of ["eedly", "eed"]) if (word.endsWith(suffix)) return word.length - suffix.length >= r1 ? `${word.slice(0, -suffix.length)}ee` : word
+  for (const suffix of ["eedly", "eed"])
+    if (word.endsWith(suffix)) return word.length - suffix.length >= r1 ? `${word.slice(0, -suffix.length)}ee` : word
   for (const suffix of ["ingly", "edly", "ing", "ed"]) {
     if (!word.endsWith(suffix)) continue
     const stem = word.slice(0, -suffix.length)
@@ -91,19 +172,28 @@ const pastAndProgressive = (word: string, r1: number): string => {
 const derivations = (given: string, r1: number, r2: number): string => {
   let word = given
   const second = SECOND.find(([suffix]) => word.endsWith(suffix))
-  if (second !== undefined) { if (word.length - second[0].length >= r1) word = word.slice(0, -second[0].length) + second[1] }
-  else if (word.endsWith("ogi")) { if (word.length - 3 >= r1 && word[word.length - 4] === "l") word = word.slice(0, -1) }
-  else if (word.endsWith("li") && word.length - 2 >= r1 && LI_ENDING.test(word.slice(0, -2))) word = word.slice(0, -2)
+  if (second !== undefined) {
+    if (word.length - second[0].length >= r1) word = word.slice(0, -second[0].length) + second[1]
+  } else if (word.endsWith("ogi")) {
+    if (word.length - 3 >= r1 && word[word.length - 4] === "l") word = word.slice(0, -1)
+  } else if (word.endsWith("li") && word.length - 2 >= r1 && LI_ENDING.test(word.slice(0, -2))) word = word.slice(0, -2)
   const third = THIRD.find(([suffix]) => word.endsWith(suffix))
-  if (third !== undefined) { if (word.length - third[0].length >= r1) word = word.slice(0, -third[0].length) + third[1] }
-  else if (word.endsWith("ative") && word.length - 5 >= r2) word = word.slice(0, -5)
+  if (third !== undefined) {
+    if (word.length - third[0].length >= r1) word = word.slice(0, -third[0].length) + third[1]
+  } else if (word.endsWith("ative") && word.length - 5 >= r2) word = word.slice(0, -5)
   return word
 }
 const endings = (given: string, r1: number, r2: number): string => {
   let word = given
   const fourth = FOURTH.find((suffix) => word.endsWith(suffix))
-  if (fourth !== undefined) { if (word.length - fourth.length >= r2) word = word.slice(0, -fourth.length) }
-  else if (word.endsWith("ion") && word.length - 3 >= r2 && (word[word.length - 4] === "s" || word[word.length - 4] === "t")) word = word.slice(0, -3)
+  if (fourth !== undefined) {
+    if (word.length - fourth.length >= r2) word = word.slice(0, -fourth.length)
+  } else if (
+    word.endsWith("ion") &&
+    word.length - 3 >= r2 &&
+    (word[word.length - 4] === "s" || word[word.length - 4] === "t")
+  )
+    word = word.slice(0, -3)
   if (word.endsWith("e")) {
     const at = word.length - 1
     if (at >= r2 || (at >= r1 && !endsInShortSyllable(word.slice(0, -1)))) word = word.slice(0, -1)

@@ -1,11 +1,17 @@
-/** What was computed from a text, kept while there is room: the titles of a shop's first pages come back with every search. */
+/**
+ * What was computed from a text, kept while there is room: the titles of a shop's first pages come back with every
+ * search.
+ */
 import { BoundedMap } from "../bounded-map.ts"
 
 export class TextCache<A> {
   readonly #known: BoundedMap<string, A>
   readonly #make: (text: string) => A
   /** `bytesOf`: of what is made, without the text. */
-  constructor(make: (text: string) => A, { bytesOf, bytes_max }: { readonly bytes_max: number; readonly bytesOf: (made: A) => number }) {
+  constructor(
+    make: (text: string) => A,
+    { bytesOf, bytes_max }: { readonly bytes_max: number; readonly bytesOf: (made: A) => number }
+  ) {
     this.#make = make
     this.#known = new BoundedMap({ bytes_max, bytesOf: (text, made) => text.length * 2 + bytesOf(made) })
   }

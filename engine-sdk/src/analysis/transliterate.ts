@@ -1,15 +1,51 @@
 /**
  * Letters of other alphabets as search tokens see them: Latin letters with marks become plain ASCII, Cyrillic and Greek
- * are romanised where a field's locale asks for it, everything else keeps its letters, case-folded (contract.md part 7).
- * Tables here are facts of writing systems; which one applies to a field is decided in `analyzer.ts`.
+ * are romanised where a field's locale asks for it, everything else keeps its letters, case-folded (contract.md part
+ * 7). Tables here are facts of writing systems; which one applies to a field is decided in `analyzer.ts`.
  */
 
 /** Latin letters and symbols that compatibility decomposition does not reduce to ASCII, in lower case. */
-const LATIN: ReadonlyMap<string, string> = new Map(Object.entries({
-  ß: "ss", ẞ: "ss", æ: "ae", Æ: "ae", œ: "oe", Œ: "oe", ø: "o", Ø: "o", đ: "d", Đ: "d", ð: "d", Ð: "d", þ: "th", Þ: "th",
-  ł: "l", Ł: "l", ħ: "h", Ħ: "h", ı: "i", ŧ: "t", Ŧ: "t", ŋ: "n", Ŋ: "n", ĸ: "q", ə: "e", Ə: "e", ƒ: "f", "€": "eur",
-  "©": "c", "®": "r", "°": "0", "×": "x", "¢": "c", "£": "gbp", "¥": "yen", "µ": "u", "•": "o",
-}))
+const LATIN: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    ß: "ss",
+    ẞ: "ss",
+    æ: "ae",
+    Æ: "ae",
+    œ: "oe",
+    Œ: "oe",
+    ø: "o",
+    Ø: "o",
+    đ: "d",
+    Đ: "d",
+    ð: "d",
+    Ð: "d",
+    þ: "th",
+    Þ: "th",
+    ł: "l",
+    Ł: "l",
+    ħ: "h",
+    Ħ: "h",
+    ı: "i",
+    ŧ: "t",
+    Ŧ: "t",
+    ŋ: "n",
+    Ŋ: "n",
+    ĸ: "q",
+    ə: "e",
+    Ə: "e",
+    ƒ: "f",
+    "€": "eur",
+    "©": "c",
+    "®": "r",
+    "°": "0",
+    "×": "x",
+    "¢": "c",
+    "£": "gbp",
+    "¥": "yen",
+    µ: "u",
+    "•": "o"
+  })
+)
 
 const asciiOf = (character: string): string | undefined => {
   const special = LATIN.get(character)
@@ -18,7 +54,10 @@ const asciiOf = (character: string): string | undefined => {
   let plain = ""
   for (let i = 0; i < decomposed.length; i++) {
     const code = decomposed.charCodeAt(i)
-    if (code < 128) { if (isAlphanumeric(code)) plain += decomposed[i]; continue }
+    if (code < 128) {
+      if (isAlphanumeric(code)) plain += decomposed[i]
+      continue
+    }
     if (isCombiningMark(code) || isTypographic(code)) continue
     const inner = LATIN.get(decomposed[i])
     if (inner === undefined) return undefined
@@ -26,13 +65,23 @@ const asciiOf = (character: string): string | undefined => {
   }
   return plain.toLowerCase()
 }
-const isAlphanumeric = (code: number): boolean => (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
+const isAlphanumeric = (code: number): boolean =>
+  (code >= 48 && code <= 57) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122)
 export const isCombiningMark = (code: number): boolean => code >= 0x300 && code <= 0x36f
-/** Quotation marks, dashes, dots and marks of the Latin-1 block: they have ASCII forms that are no letters, and so vanish. */
+/**
+ * Quotation marks, dashes, dots and marks of the Latin-1 block: they have ASCII forms that are no letters, and so
+ * vanish.
+ */
 const isTypographic = (code: number): boolean =>
-  (code >= 0x80 && code <= 0xb9 && code !== 0xaa && code !== 0xb5) || code === 0xbb || code === 0xbf || code === 0xf7
-  || (code >= 0x2b0 && code <= 0x2ff) || (code >= 0x2000 && code <= 0x206f) || (code >= 0x20d0 && code <= 0x20ff)
-  || (code >= 0x2190 && code <= 0x2193) || code === 0xfeff
+  (code >= 0x80 && code <= 0xb9 && code !== 0xaa && code !== 0xb5) ||
+  code === 0xbb ||
+  code === 0xbf ||
+  code === 0xf7 ||
+  (code >= 0x2b0 && code <= 0x2ff) ||
+  (code >= 0x2000 && code <= 0x206f) ||
+  (code >= 0x20d0 && code <= 0x20ff) ||
+  (code >= 0x2190 && code <= 0x2193) ||
+  code === 0xfeff
 
 const BMP_CACHE: Array<string | undefined> = []
 /**
@@ -50,31 +99,112 @@ export const foldCharacter = (character: string): string => {
   return folded
 }
 
-/** Lower case, sharp s as two letters, final sigma as sigma, a dotted capital i as i: every spelling of a word is one token. */
+/**
+ * Lower case, sharp s as two letters, final sigma as sigma, a dotted capital i as i: every spelling of a word is one
+ * token.
+ */
 export const caseFold = (text: string): string => {
   const lower = text.toLowerCase()
   // oxlint-disable-next-line no-misleading-character-class -- the combining dot is looked for by itself
   return /[ßς\u0307]/.test(lower) ? lower.replaceAll("ß", "ss").replaceAll("ς", "σ").replaceAll("i\u0307", "i") : lower
 }
 
-const CYRILLIC: ReadonlyMap<string, string> = new Map(Object.entries({
-  а: "a", б: "b", в: "v", г: "g", ґ: "g", д: "d", ђ: "dj", ѓ: "g", е: "e", ё: "e", є: "ye", ж: "zh", з: "z", ѕ: "z", и: "i", і: "i", ї: "yi", й: "y", ј: "j",
-  к: "k", ќ: "k", л: "l", љ: "lj", м: "m", н: "n", њ: "nj", о: "o", п: "p", р: "r", с: "s", т: "t", ћ: "c", у: "u", ў: "u", ф: "f", х: "kh", ц: "ts", ч: "ch",
-  џ: "dz", ш: "sh", щ: "shch", ъ: "", ы: "y", ь: "", э: "e", ю: "yu", я: "ya",
-}))
-const GREEK: ReadonlyMap<string, string> = new Map(Object.entries({
-  α: "a", β: "v", γ: "g", δ: "d", ε: "e", ζ: "z", η: "i", θ: "th", ι: "i", κ: "k", λ: "l", μ: "m", ν: "n", ξ: "x", ο: "o", π: "p", ρ: "r", σ: "s", ς: "s", τ: "t",
-  υ: "y", φ: "f", χ: "ch", ψ: "ps", ω: "o",
-}))
+const CYRILLIC: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    а: "a",
+    б: "b",
+    в: "v",
+    г: "g",
+    ґ: "g",
+    д: "d",
+    ђ: "dj",
+    ѓ: "g",
+    е: "e",
+    ё: "e",
+    є: "ye",
+    ж: "zh",
+    з: "z",
+    ѕ: "z",
+    и: "i",
+    і: "i",
+    ї: "yi",
+    й: "y",
+    ј: "j",
+    к: "k",
+    ќ: "k",
+    л: "l",
+    љ: "lj",
+    м: "m",
+    н: "n",
+    њ: "nj",
+    о: "o",
+    п: "p",
+    р: "r",
+    с: "s",
+    т: "t",
+    ћ: "c",
+    у: "u",
+    ў: "u",
+    ф: "f",
+    х: "kh",
+    ц: "ts",
+    ч: "ch",
+    џ: "dz",
+    ш: "sh",
+    щ: "shch",
+    ъ: "",
+    ы: "y",
+    ь: "",
+    э: "e",
+    ю: "yu",
+    я: "ya"
+  })
+)
+const GREEK: ReadonlyMap<string, string> = new Map(
+  Object.entries({
+    α: "a",
+    β: "v",
+    γ: "g",
+    δ: "d",
+    ε: "e",
+    ζ: "z",
+    η: "i",
+    θ: "th",
+    ι: "i",
+    κ: "k",
+    λ: "l",
+    μ: "m",
+    ν: "n",
+    ξ: "x",
+    ο: "o",
+    π: "p",
+    ρ: "r",
+    σ: "s",
+    ς: "s",
+    τ: "t",
+    υ: "y",
+    φ: "f",
+    χ: "ch",
+    ψ: "ps",
+    ω: "o"
+  })
+)
 
 /** Cyrillic and Greek letters of a token in Latin letters, accents dropped. Other characters stay. */
 export const romanize = (token: string): string => {
   let out = ""
   for (const character of token.normalize("NFC")) {
     const letter = CYRILLIC.get(character) ?? GREEK.get(character)
-    if (letter !== undefined) { out += letter; continue }
+    if (letter !== undefined) {
+      out += letter
+      continue
+    }
     const base = character.normalize("NFD")
-    if (base.length > 1) { for (const part of base) if (!isCombiningMark(part.charCodeAt(0))) out += CYRILLIC.get(part) ?? GREEK.get(part) ?? part; continue }
+    if (base.length > 1) {
+      for (const part of base)
+        if (!isCombiningMark(part.charCodeAt(0))) out += CYRILLIC.get(part) ?? GREEK.get(part) ?? part
+      continue
+    }
     out += character
   }
   return out

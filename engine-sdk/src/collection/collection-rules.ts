@@ -1,4 +1,7 @@
-/** The merchandising rules of one collection: checked when they are written, compiled for the schema that a search finds. */
+/**
+ * The merchandising rules of one collection: checked when they are written, compiled for the schema that a search
+ * finds.
+ */
 import { fail, ok, type Result } from "../errors.ts"
 import type { Filter } from "../plan.ts"
 import { fieldNamed } from "../query/query-context.ts"
@@ -6,31 +9,55 @@ import { checkRuleSet, compileRules, type CompiledRules, type RuleSet } from "..
 import type { CollectionSchema } from "../schema.ts"
 import type { RulesRefused } from "./failure.ts"
 
-/** A rule set as a program writes it: what is left out gets its default, what is required and missing is refused by its path. */
+/**
+ * A rule set as a program writes it: what is left out gets its default, what is required and missing is refused by its
+ * path.
+ */
 export type Rules = Written<RuleSet>
-type Written<T> = unknown extends T ? T
-  : T extends string | number | boolean | undefined ? T
-  : T extends ReadonlyArray<infer E> ? ReadonlyArray<Written<E>>
-  : { readonly [K in keyof T]?: Written<T[K]> }
+type Written<T> = unknown extends T
+  ? T
+  : T extends string | number | boolean | undefined
+    ? T
+    : T extends ReadonlyArray<infer E>
+      ? ReadonlyArray<Written<E>>
+      : { readonly [K in keyof T]?: Written<T[K]> }
 
 /** Of filter texts in rules, under the collection's fields. */
 export type ParseRuleFilter = (text: string) => Result<Filter | undefined>
 
-/** Where the collection has no fields yet, filters and names are believed; a rule whose filter never parses never acts. */
-export const checkedRules = (rules: Rules, schema: CollectionSchema | undefined, parseFilter: ParseRuleFilter): Result<RuleSet, RulesRefused> => {
-  const checked = checkRuleSet(rules, schema === undefined ? { parseFilter: () => ok(undefined) } : { parseFilter, hasField: (name) => fieldNamed(schema, name) !== undefined })
+/**
+ * Where the collection has no fields yet, filters and names are believed; a rule whose filter never parses never acts.
+ */
+export const checkedRules = (
+  rules: Rules,
+  schema: CollectionSchema | undefined,
+  parseFilter: ParseRuleFilter
+): Result<RuleSet, RulesRefused> => {
+  const checked = checkRuleSet(
+    rules,
+    schema === undefined
+      ? { parseFilter: () => ok(undefined) }
+      : { parseFilter, hasField: (name) => fieldNamed(schema, name) !== undefined }
+  )
   if (checked.ok) return checked
   const [{ message, path }] = checked.issues
-  return fail({ kind: "RulesRefused", issues: checked.issues, message: `${checked.issues.length} of the rules' fields are wrong; the first: ${path === "" ? "the rules" : `\`${path}\``} ${message}` })
+  return fail({
+    kind: "RulesRefused",
+    issues: checked.issues,
+    message: `${checked.issues.length} of the rules' fields are wrong; the first: ${path === "" ? "the rules" : `\`${path}\``} ${message}`
+  })
 }
 
 /** Compiles once per schema: O(rules) after a change, nothing otherwise. */
 export class CollectionRules {
   readonly #ruleSet: RuleSet
   #compiled: { readonly schema: CollectionSchema; readonly rules: CompiledRules } | undefined
-  constructor(ruleSet: RuleSet) { this.#ruleSet = ruleSet }
+  constructor(ruleSet: RuleSet) {
+    this.#ruleSet = ruleSet
+  }
   for(schema: CollectionSchema, parseFilter: ParseRuleFilter): CompiledRules {
-    if (this.#compiled?.schema !== schema) this.#compiled = { schema, rules: compileRules(this.#ruleSet, { parseFilter }) }
+    if (this.#compiled?.schema !== schema)
+      this.#compiled = { schema, rules: compileRules(this.#ruleSet, { parseFilter }) }
     return this.#compiled.rules
   }
 }

@@ -1,7 +1,7 @@
 /**
- * Search for a program in a few lines: one collection over an engine, opened when it is first used. What a request means
- * and how it is answered is the engine's, what rules make of it the pipeline's; here fields are inferred or declared,
- * options become parameters, and results become values or one kind of error.
+ * Search for a program in a few lines: one collection over an engine, opened when it is first used. What a request
+ * means and how it is answered is the engine's, what rules make of it the pipeline's; here fields are inferred or
+ * declared, options become parameters, and results become values or one kind of error.
  */
 import type { Awaitable, SearchEngine } from "../engine.ts"
 import { ok, type EngineError, type Result } from "../errors.ts"
@@ -21,25 +21,42 @@ import type { DocumentOf, FieldSpecs, Given, Stored } from "./document-types.ts"
 import { openingFailure, SearchError } from "./failure.ts"
 import { inferFields, LATER_FIELDS, widenedFields } from "./infer-fields.ts"
 import { changeTo } from "./schema-change.ts"
-import { emptyParts, pageOf, parametersOf, type FacetName, type SearchOptions, type SearchPage } from "./search-options.ts"
+import {
+  emptyParts,
+  pageOf,
+  parametersOf,
+  type FacetName,
+  type SearchOptions,
+  type SearchPage
+} from "./search-options.ts"
 
 export interface CreateSearchOptions {
-  /** A folder that belongs to this program alone: documents and index survive there (needs the package `lmdb`). In memory where not given. */ readonly path?: string
-  /** An engine made by the program, in place of `path`; it stays open when the search is closed. */ readonly engine?: SearchEngine
+  /**
+   * A folder that belongs to this program alone: documents and index survive there (needs the package `lmdb`). In
+   * memory where not given.
+   */
+  readonly path?: string
+  /** An engine made by the program, in place of `path`; it stays open when the search is closed. */
+  readonly engine?: SearchEngine
   /** Of the collection, where one engine holds several. Default `documents`. */ readonly name?: string
   /** Tenant of the engine. Default `default`. */ readonly namespace?: string
   /** Synonyms, curation sets, presets and stopwords that parameters may name. */ readonly resources?: Resources
-  /** Merchandising: pins, boosts, exclusions, banners, redirects, sponsored slots, rerank, diversity, fallbacks. */ readonly rules?: Rules
-  /** Models that `rules.rerank.model` may name, beside `none` and `linear`. */ readonly rerankers?: { readonly [model: string]: Reranker }
+  /** Merchandising: pins, boosts, exclusions, banners, redirects, sponsored slots, rerank, diversity, fallbacks. */
+  readonly rules?: Rules
+  /** Models that `rules.rerank.model` may name, beside `none` and `linear`. */ readonly rerankers?: {
+    readonly [model: string]: Reranker
+  }
   /** Stages of the program's own: after rerank, before diversity. */ readonly stages?: ReadonlyArray<Stage>
-  /** Ids of the most popular documents, best first, for `zero_hits_fallback: "popular"`. */ readonly popular?: (limit: number) => Awaitable<ReadonlyArray<string>>
+  /** Ids of the most popular documents, best first, for `zero_hits_fallback: "popular"`. */ readonly popular?: (
+    limit: number
+  ) => Awaitable<ReadonlyArray<string>>
   /** Unix milliseconds. The system's clock where not given. */ readonly now_ms?: () => number
 }
 export interface Search<D> {
   /**
    * Stores documents, each whole; one with a known `id` is replaced. Visible to the next search when it settles. Throws
-   * DocumentsRefused for those that do not fit their fields; the others of the batch are stored. `dirtyValues` says what
-   * becomes of values of another type; they are refused where it is not given.
+   * DocumentsRefused for those that do not fit their fields; the others of the batch are stored. `dirtyValues` says
+   * what becomes of values of another type; they are refused where it is not given.
    */
   add(documents: Given<D> | ReadonlyArray<Given<D>>, options?: { readonly dirtyValues?: DirtyValues }): Promise<void>
   /** Hits for words; `""` or `"*"` finds everything. Throws Invalid for options that cannot be understood. */
@@ -48,7 +65,10 @@ export interface Search<D> {
   get(id: string | number): Promise<Stored<D> | undefined>
   /** How many of the ids were there. */
   delete(ids: string | number | ReadonlyArray<string | number>): Promise<number>
-  /** Replaces all rules; the next search follows them. Throws RulesRefused with everything that is wrong, and then keeps the old ones. */
+  /**
+   * Replaces all rules; the next search follows them. Throws RulesRefused with everything that is wrong, and then keeps
+   * the old ones.
+   */
   setRules(rules: Rules): Promise<void>
   /** How many documents there are. */
   count(): Promise<number>
@@ -63,8 +83,12 @@ export interface Search<D> {
  * first batch of documents says what there is (`createSearch<Product>()` gives them a type). Nothing happens before the
  * first call, so a folder that cannot be opened fails there.
  */
-export function createSearch<const F extends FieldSpecs>(options: CreateSearchOptions & { readonly fields: F }): Search<DocumentOf<F>>
-export function createSearch<D extends object = Document>(options?: CreateSearchOptions & { readonly fields?: undefined }): Search<D>
+export function createSearch<const F extends FieldSpecs>(
+  options: CreateSearchOptions & { readonly fields: F }
+): Search<DocumentOf<F>>
+export function createSearch<D extends object = Document>(
+  options?: CreateSearchOptions & { readonly fields?: undefined }
+): Search<D>
 export function createSearch(options: CreateSearchOptions & { readonly fields?: FieldSpecs } = {}): Search<Document> {
   return new EngineSearch(options)
 }
@@ -86,8 +110,13 @@ class EngineSearch implements Search<Document> {
     this.#resources = options.resources ?? memoryResources()
   }
 
-  add(documents: Given<Document> | ReadonlyArray<Given<Document>>, { dirtyValues = "reject" }: { readonly dirtyValues?: DirtyValues } = {}): Promise<void> {
-    const batch = (Array.isArray(documents) ? documents as ReadonlyArray<Document> : [documents as Document]).map(withTextId)
+  add(
+    documents: Given<Document> | ReadonlyArray<Given<Document>>,
+    { dirtyValues = "reject" }: { readonly dirtyValues?: DirtyValues } = {}
+  ): Promise<void> {
+    const batch = (Array.isArray(documents) ? (documents as ReadonlyArray<Document>) : [documents as Document]).map(
+      withTextId
+    )
     const added = this.#turn.then(() => this.#addNow(batch, dirtyValues))
     this.#turn = added.catch(() => {})
     return added
@@ -98,13 +127,29 @@ class EngineSearch implements Search<Document> {
     const known = engine.describeCollection(this.#namespace, this.#name)
     if (known === undefined) await this.#create(engine, this.#schemaOf([...inferFields(batch), LATER_FIELDS]))
     else if (this.#options.fields === undefined) await this.#widen(engine, known, batch)
-    const verdicts = valueOf(await engine.write(this.#namespace, this.#name, batch.map((document) => ({ kind: "put", action: "upsert", dirtyValues, document }))))
-    const refused = verdicts.flatMap(({ id, result }, index) => result.ok ? [] : [{ index, id: id ?? idOf(batch[index]), error: result.error }])
+    const verdicts = valueOf(
+      await engine.write(
+        this.#namespace,
+        this.#name,
+        batch.map((document) => ({ kind: "put", action: "upsert", dirtyValues, document }))
+      )
+    )
+    const refused = verdicts.flatMap(({ id, result }, index) =>
+      result.ok ? [] : [{ index, id: id ?? idOf(batch[index]), error: result.error }]
+    )
     if (refused.length === 0) return
     const [{ error, id, index }] = refused
-    throw new SearchError({ kind: "DocumentsRefused", refused, stored: batch.length - refused.length, message: `${refused.length} of ${batch.length} documents were refused; the first, ${id === undefined ? `number ${index + 1}` : `\`${id}\``}: ${error.message}` })
+    throw new SearchError({
+      kind: "DocumentsRefused",
+      refused,
+      stored: batch.length - refused.length,
+      message: `${refused.length} of ${batch.length} documents were refused; the first, ${id === undefined ? `number ${index + 1}` : `\`${id}\``}: ${error.message}`
+    })
   }
-  async search<const F extends string = never>(q: string, options: SearchOptions<Document, F> = {}): Promise<SearchPage<Document, FacetName<F>>> {
+  async search<const F extends string = never>(
+    q: string,
+    options: SearchOptions<Document, F> = {}
+  ): Promise<SearchPage<Document, FacetName<F>>> {
     const engine = await this.#opened()
     const facets = options.facets ?? []
     const collection = engine.describeCollection(this.#namespace, this.#name)
@@ -113,11 +158,24 @@ class EngineSearch implements Search<Document> {
     const parameters = valueOf(mergeSearchParameters(context, [parametersOf(q, options, collection.schema)], {}))
     const plan = valueOf(await planSearch(context, collection, parameters))
     const { country, device, language, rules } = options
-    const [answered] = await merchandise(this.#environment(engine, options), [{
-      plan, rules: rules === false ? undefined : this.#rules?.for(collection.schema, this.#parseFilter(engine, collection)), stages: this.#options.stages,
-      request: { q: parameters.q, filter_by: parameters.filter_by, device, language, country, now_ms: this.#now_ms() },
-      ...(parameters.filter_curated_hits === undefined ? {} : { filterCuratedHits: parameters.filter_curated_hits === "true" }),
-    }])
+    const [answered] = await merchandise(this.#environment(engine, options), [
+      {
+        plan,
+        rules: rules === false ? undefined : this.#rules?.for(collection.schema, this.#parseFilter(engine, collection)),
+        stages: this.#options.stages,
+        request: {
+          q: parameters.q,
+          filter_by: parameters.filter_by,
+          device,
+          language,
+          country,
+          now_ms: this.#now_ms()
+        },
+        ...(parameters.filter_curated_hits === undefined
+          ? {}
+          : { filterCuratedHits: parameters.filter_curated_hits === "true" })
+      }
+    ])
     return pageOf(valueOf(answered), parameters, facets)
   }
   async get(id: string | number): Promise<Stored<Document> | undefined> {
@@ -130,12 +188,20 @@ class EngineSearch implements Search<Document> {
     const engine = await this.#opened()
     if (engine.describeCollection(this.#namespace, this.#name) === undefined) return 0
     const list = typeof ids === "object" ? ids : [ids]
-    const verdicts = valueOf(await engine.write(this.#namespace, this.#name, list.map((id) => ({ kind: "delete", id: String(id) }))))
+    const verdicts = valueOf(
+      await engine.write(
+        this.#namespace,
+        this.#name,
+        list.map((id) => ({ kind: "delete", id: String(id) }))
+      )
+    )
     const failed = verdicts.find(({ result }) => !result.ok && result.error.kind !== "NotFound")
     if (failed !== undefined) valueOf(failed.result)
     return verdicts.filter(({ result }) => result.ok).length
   }
-  async setRules(rules: Rules): Promise<void> { this.#takeRules(await this.#opened(), rules) }
+  async setRules(rules: Rules): Promise<void> {
+    this.#takeRules(await this.#opened(), rules)
+  }
   async count(): Promise<number> {
     return (await this.#opened()).describeCollection(this.#namespace, this.#name)?.num_documents ?? 0
   }
@@ -149,17 +215,31 @@ class EngineSearch implements Search<Document> {
     this.#engine = undefined
     if (engine === undefined || this.#options.engine !== undefined) return
     // One that could not be opened has nothing to close; whoever used it was told.
-    await engine.then((opened) => opened.close(), () => {})
+    await engine.then(
+      (opened) => opened.close(),
+      () => {}
+    )
   }
 
-  #now_ms(): number { return (this.#options.now_ms ?? systemClock_ms)() }
-  #now_s(): number { return Math.floor(this.#now_ms() / 1000) }
-  #context(engine: SearchEngine): OperationContext { return { engine, resources: this.#resources, namespace: this.#namespace, now_s: this.#now_s() } }
+  #now_ms(): number {
+    return (this.#options.now_ms ?? systemClock_ms)()
+  }
+  #now_s(): number {
+    return Math.floor(this.#now_ms() / 1000)
+  }
+  #context(engine: SearchEngine): OperationContext {
+    return { engine, resources: this.#resources, namespace: this.#namespace, now_s: this.#now_s() }
+  }
   #environment(engine: SearchEngine, { explain = false, signal }: SearchOptions<Document>): MerchandiseEnvironment {
     const { popular, rerankers } = this.#options
     return {
-      engine, namespace: this.#namespace, now_us: monotonic_us, explain, signal,
-      reranker: (model) => rerankers !== undefined && Object.hasOwn(rerankers, model) ? rerankers[model] : undefined, ...(popular === undefined ? {} : { popular: (_collection, limit) => popular(limit) }),
+      engine,
+      namespace: this.#namespace,
+      now_us: monotonic_us,
+      explain,
+      signal,
+      reranker: (model) => (rerankers !== undefined && Object.hasOwn(rerankers, model) ? rerankers[model] : undefined),
+      ...(popular === undefined ? {} : { popular: (_collection, limit) => popular(limit) })
     }
   }
   #parseFilter(engine: SearchEngine, collection: CollectionInfo): ParseRuleFilter {
@@ -168,14 +248,22 @@ class EngineSearch implements Search<Document> {
   }
   #takeRules(engine: SearchEngine, rules: Rules): void {
     const collection = engine.describeCollection(this.#namespace, this.#name)
-    const checked = checkedRules(rules, collection?.schema, collection === undefined ? () => ok(undefined) : this.#parseFilter(engine, collection))
+    const checked = checkedRules(
+      rules,
+      collection?.schema,
+      collection === undefined ? () => ok(undefined) : this.#parseFilter(engine, collection)
+    )
     if (!checked.ok) throw new SearchError(checked.error)
     this.#rules = new CollectionRules(checked.value)
   }
   #opened(): Promise<SearchEngine> {
-    if (this.#isClosed) return Promise.reject(new SearchError({ kind: "Unavailable", message: "The search is closed." }))
+    if (this.#isClosed)
+      return Promise.reject(new SearchError({ kind: "Unavailable", message: "The search is closed." }))
     // What could not be opened may be tried again.
-    return this.#engine ??= this.#open().catch((error: unknown) => { this.#engine = undefined; throw error })
+    return (this.#engine ??= this.#open().catch((error: unknown) => {
+      this.#engine = undefined
+      throw error
+    }))
   }
   async #open(): Promise<SearchEngine> {
     const { engine: given, path } = this.#options
@@ -192,30 +280,45 @@ class EngineSearch implements Search<Document> {
   async #declare(engine: SearchEngine): Promise<void> {
     const { fields } = this.#options
     if (fields === undefined) return
-    const declared = this.#schemaOf(Object.entries(fields).map(([name, spec]) => ({ name, ...(typeof spec === "string" ? { type: spec } : spec) })))
+    const declared = this.#schemaOf(
+      Object.entries(fields).map(([name, spec]) => ({ name, ...(typeof spec === "string" ? { type: spec } : spec) }))
+    )
     const stored = engine.describeCollection(this.#namespace, this.#name)
     if (stored === undefined) return this.#create(engine, declared)
     const change = changeTo(declared.fields, stored.schema)
     if (change !== undefined) valueOf(await engine.alterCollection(this.#namespace, this.#name, change))
   }
   #schemaOf(fields: ReadonlyArray<object>): CollectionSchema {
-    return valueOf(parseCreateBody({ name: this.#name, fields, enable_nested_fields: true }, { hasSynonymSet: () => false, hasCurationSet: () => false }))
+    return valueOf(
+      parseCreateBody(
+        { name: this.#name, fields, enable_nested_fields: true },
+        { hasSynonymSet: () => false, hasCurationSet: () => false }
+      )
+    )
   }
-  async #create(engine: SearchEngine, schema: CollectionSchema): Promise<void> { valueOf(await engine.createCollection(this.#namespace, schema, this.#now_s())) }
+  async #create(engine: SearchEngine, schema: CollectionSchema): Promise<void> {
+    valueOf(await engine.createCollection(this.#namespace, schema, this.#now_s()))
+  }
   /** Reads every stored document again, once per field. */
   async #widen(engine: SearchEngine, { schema }: CollectionInfo, batch: ReadonlyArray<Document>): Promise<void> {
     const add = widenedFields(schema.fields, batch)
-    if (add.length > 0) valueOf(await engine.alterCollection(this.#namespace, this.#name, { drop: add.map(({ name }) => name), add }))
+    if (add.length > 0)
+      valueOf(await engine.alterCollection(this.#namespace, this.#name, { drop: add.map(({ name }) => name), add }))
   }
 }
 
 /** Loaded only where a folder is named, so that a program without one needs no file system. */
 const openFolder = async (path: string): Promise<SearchEngine> => {
-  try { return await (await import("../memory/open-engine.ts")).openEngine({ path }) } catch (error) { throw openingFailure(error) }
+  try {
+    return await (await import("../memory/open-engine.ts")).openEngine({ path })
+  } catch (error) {
+    throw openingFailure(error)
+  }
 }
 const valueOf = <A>(result: Result<A, EngineError>): A => {
   if (result.ok) return result.value
   throw new SearchError(result.error)
 }
-const withTextId = (document: Document): Document => typeof document.id === "number" ? { ...document, id: String(document.id) } : document
-const idOf = ({ id }: Document): string | undefined => typeof id === "string" ? id : undefined
+const withTextId = (document: Document): Document =>
+  typeof document.id === "number" ? { ...document, id: String(document.id) } : document
+const idOf = ({ id }: Document): string | undefined => (typeof id === "string" ? id : undefined)

@@ -1,34 +1,66 @@
 /** Types of documents, inferred from the literal that declares the fields. Nothing here exists at run time. */
 import type { Field, FieldType } from "../schema.ts"
 
-/** A field as a program writes it: its type, or the type with attributes. What is left out gets the engine's default. */
-export type FieldSpec = FieldType | ({ readonly type: FieldType } & { readonly [K in Exclude<keyof Field, "name" | "type" | "nested" | "nested_array" | "detected">]?: Field[K] })
+/**
+ * A field as a program writes it: its type, or the type with attributes. What is left out gets the engine's default.
+ */
+export type FieldSpec =
+  | FieldType
+  | ({ readonly type: FieldType } & {
+      readonly [K in Exclude<keyof Field, "name" | "type" | "nested" | "nested_array" | "detected">]?: Field[K]
+    })
 /** Fields by name. Names with a dot are paths into objects; names with `.*` are patterns. */
-export interface FieldSpecs { readonly [name: string]: FieldSpec }
+export interface FieldSpecs {
+  readonly [name: string]: FieldSpec
+}
 
-interface ScalarValues { readonly string: string; readonly int32: number; /** Beyond 2^53 a bigint. */ readonly int64: number | bigint; readonly float: number; readonly bool: boolean; readonly geopoint: readonly [lat: number, lng: number]; readonly object: Readonly<Record<string, unknown>> }
+interface ScalarValues {
+  readonly string: string
+  readonly int32: number
+  /** Beyond 2^53 a bigint. */ readonly int64: number | bigint
+  readonly float: number
+  readonly bool: boolean
+  readonly geopoint: readonly [lat: number, lng: number]
+  readonly object: Readonly<Record<string, unknown>>
+}
 /** The value of a field in a document. */
-export type ValueOf<T extends FieldType> =
-  T extends keyof ScalarValues ? ScalarValues[T]
-  : T extends `${infer E extends keyof ScalarValues}[]` ? ReadonlyArray<ScalarValues[E]>
-  : T extends "image" ? string
-  : T extends "geopolygon" ? ReadonlyArray<number>
-  : T extends "string*" ? string | ReadonlyArray<string>
-  : unknown
+export type ValueOf<T extends FieldType> = T extends keyof ScalarValues
+  ? ScalarValues[T]
+  : T extends `${infer E extends keyof ScalarValues}[]`
+    ? ReadonlyArray<ScalarValues[E]>
+    : T extends "image"
+      ? string
+      : T extends "geopolygon"
+        ? ReadonlyArray<number>
+        : T extends "string*"
+          ? string | ReadonlyArray<string>
+          : unknown
 
-type TypeOf<S extends FieldSpec> = S extends FieldType ? S : S extends { readonly type: infer T extends FieldType } ? T : never
-type IsOptional<S extends FieldSpec> = S extends { readonly optional: true } ? true : TypeOf<S> extends "auto" | "string*" ? true : false
+type TypeOf<S extends FieldSpec> = S extends FieldType
+  ? S
+  : S extends { readonly type: infer T extends FieldType }
+    ? T
+    : never
+type IsOptional<S extends FieldSpec> = S extends { readonly optional: true }
+  ? true
+  : TypeOf<S> extends "auto" | "string*"
+    ? true
+    : false
 type PlainName<K> = K extends `${string}.${string}` | "id" ? never : K
 type Simplified<T> = { [K in keyof T]: T[K] }
 
 /**
- * The document that fields describe: `optional` fields (and `auto`, `string*`, which always are) may be missing. Below a
- * path only its first part is known, of type unknown; with a pattern any further name may stand.
+ * The document that fields describe: `optional` fields (and `auto`, `string*`, which always are) may be missing. Below
+ * a path only its first part is known, of type unknown; with a pattern any further name may stand.
  */
 export type DocumentOf<F extends FieldSpecs> = Simplified<
-  & { readonly [K in keyof F as IsOptional<F[K]> extends true ? never : PlainName<K>]: ValueOf<TypeOf<F[K]>> }
-  & { readonly [K in keyof F as IsOptional<F[K]> extends true ? PlainName<K> : never]?: ValueOf<TypeOf<F[K]>> }
-  & { readonly [K in keyof F as K extends `${infer Head}.${infer Rest}` ? Rest extends `*${string}` ? string : Head : never]?: unknown }
+  { readonly [K in keyof F as IsOptional<F[K]> extends true ? never : PlainName<K>]: ValueOf<TypeOf<F[K]>> } & {
+    readonly [K in keyof F as IsOptional<F[K]> extends true ? PlainName<K> : never]?: ValueOf<TypeOf<F[K]>>
+  } & {
+    readonly [
+      K in keyof F as K extends `${infer Head}.${infer Rest}` ? (Rest extends `*${string}` ? string : Head) : never
+    ]?: unknown
+  }
 >
 /** As it is given: without an `id` it gets one; a number becomes its digits. */
 export type Given<D> = WithoutId<D> & { readonly id?: string | number }

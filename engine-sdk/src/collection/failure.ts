@@ -1,8 +1,8 @@
 /**
  * Why a call of a collection failed. Decision: calls throw one error class that holds a closed union, where the engine
- * below returns results. A program with a shop's catalogue can do nothing about a wrong filter text but show its message,
- * an awaited call already has a way to fail, and ten lines stay ten lines; what there is to decide on is still data:
- * `switch (error.failure.kind)` is checked for completeness. Whoever wants results uses the engine's port.
+ * below returns results. A program with a shop's catalogue can do nothing about a wrong filter text but show its
+ * message, an awaited call already has a way to fail, and ten lines stay ten lines; what there is to decide on is still
+ * data: `switch (error.failure.kind)` is checked for completeness. Whoever wants results uses the engine's port.
  */
 import type { EngineError } from "../errors.ts"
 import { PackageMissing } from "../optional-package.ts"
@@ -10,11 +10,28 @@ import type { RuleIssue } from "../rules/mod.ts"
 
 export type SearchFailure = EngineError | DocumentsRefused | RulesRefused | OptionalPackageMissing
 /** Some documents of one `add` were refused; the others are stored. `index` counts in the list that was given. */
-export interface DocumentsRefused { readonly kind: "DocumentsRefused"; readonly message: string; readonly stored: number; readonly refused: ReadonlyArray<{ readonly index: number; readonly id: string | undefined; readonly error: EngineError }> }
+export interface DocumentsRefused {
+  readonly kind: "DocumentsRefused"
+  readonly message: string
+  readonly stored: number
+  readonly refused: ReadonlyArray<{
+    readonly index: number
+    readonly id: string | undefined
+    readonly error: EngineError
+  }>
+}
 /** Rules are taken whole or not at all. `path` is like `pins[2].position`. */
-export interface RulesRefused { readonly kind: "RulesRefused"; readonly message: string; readonly issues: ReadonlyArray<RuleIssue> }
+export interface RulesRefused {
+  readonly kind: "RulesRefused"
+  readonly message: string
+  readonly issues: ReadonlyArray<RuleIssue>
+}
 /** A feature was asked for without the package that it needs. */
-export interface OptionalPackageMissing { readonly kind: "OptionalPackageMissing"; readonly message: string; readonly package: string }
+export interface OptionalPackageMissing {
+  readonly kind: "OptionalPackageMissing"
+  readonly message: string
+  readonly package: string
+}
 
 export class SearchError extends Error {
   override readonly name = "SearchError"
@@ -27,5 +44,10 @@ export class SearchError extends Error {
 /** What opening a folder threw, as a failure: a missing package, else a folder that cannot be used. */
 export const openingFailure = (error: unknown): SearchError => {
   const message = error instanceof Error ? error.message : String(error)
-  return new SearchError(error instanceof PackageMissing ? { kind: "OptionalPackageMissing", message, package: error.package } : { kind: "Unavailable", message }, { cause: error })
+  return new SearchError(
+    error instanceof PackageMissing
+      ? { kind: "OptionalPackageMissing", message, package: error.package }
+      : { kind: "Unavailable", message },
+    { cause: error }
+  )
 }

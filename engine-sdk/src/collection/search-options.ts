@@ -10,32 +10,57 @@ export type FieldName<D> = (keyof D & string) | (string & {})
 
 export interface SearchOptions<D, F extends string = string> {
   /** `price:<100 && brand:[Nike, Puma]`: the filter grammar of the reference engine. */ readonly filter?: string
-  /** Fields whose values are counted over all hits, with ranges where wanted: `price(cheap:[0, 50], dear:[50, 500])`. */ readonly facets?: ReadonlyArray<F | FieldName<D>>
+  /**
+   * Fields whose values are counted over all hits, with ranges where wanted: `price(cheap:[0, 50], dear:[50, 500])`.
+   */
+  readonly facets?: ReadonlyArray<F | FieldName<D>>
   /** `price:asc,rating:desc`; at most three. By relevance where not given. */ readonly sort?: string
   /** From 1. */ readonly page?: number
   /** 0 to 250; 10 where not given. */ readonly perPage?: number
-  /** Fields that words are looked for in, the heaviest first. All text fields where not given, `title` or `name` first. */ readonly queryBy?: ReadonlyArray<FieldName<D>>
-  /** `relevance` (better by measure) where not given; `compatible` scores as the reference engine does; `bm25` is the plain baseline. */ readonly ranking?: "relevance" | "compatible" | "bm25"
+  /**
+   * Fields that words are looked for in, the heaviest first. All text fields where not given, `title` or `name` first.
+   */
+  readonly queryBy?: ReadonlyArray<FieldName<D>>
+  /**
+   * `relevance` (better by measure) where not given; `compatible` scores as the reference engine does; `bm25` is the
+   * plain baseline.
+   */
+  readonly ranking?: "relevance" | "compatible" | "bm25"
   /** Of the visitor, for rules that are for some only. */ readonly device?: "desktop" | "mobile" | "tablet"
   /** `en`, `en-GB`. */ readonly language?: string
   readonly country?: string
   /** `false`: as if there were no rules, to compare. */ readonly rules?: false
   /** Moves and parts of scores are collected in the `trace`. */ readonly explain?: boolean
   /** Gives the search up; it throws TimedOut then. */ readonly signal?: AbortSignal
-  /** Any search parameter of the engine by its wire name: `{ group_by: "brand", num_typos: 1 }`. Goes over what the others say. */ readonly parameters?: { readonly [name: string]: string | number | boolean }
+  /**
+   * Any search parameter of the engine by its wire name: `{ group_by: "brand", num_typos: 1 }`. Goes over what the
+   * others say.
+   */
+  readonly parameters?: {
+    readonly [name: string]: string | number | boolean
+  }
 }
 
 const QUERY_FIELDS_MAX = 100
-/** Decision: a field with such a name is what people search first; the relevance ranking counts the first field fourfold. */
+/**
+ * Decision: a field with such a name is what people search first; the relevance ranking counts the first field
+ * fourfold.
+ */
 const TITLES = ["title", "name"]
 /** Text fields of a collection in the order in which a search without `queryBy` reads them; at most 100. */
 const defaultQueryBy = (schema: CollectionSchema): ReadonlyArray<string> => {
-  const names = searchableFields(schema).filter(({ index, type }) => index && (type === "string" || type === "string[]")).map(({ name }) => name)
+  const names = searchableFields(schema)
+    .filter(({ index, type }) => index && (type === "string" || type === "string[]"))
+    .map(({ name }) => name)
   const title = TITLES.find((name) => names.includes(name))
   return (title === undefined ? names : [title, ...names.filter((name) => name !== title)]).slice(0, QUERY_FIELDS_MAX)
 }
 
-export const parametersOf = <D>(q: string, options: SearchOptions<D>, schema: CollectionSchema): { readonly [name: string]: string | number | boolean } => {
+export const parametersOf = <D>(
+  q: string,
+  options: SearchOptions<D>,
+  schema: CollectionSchema
+): { readonly [name: string]: string | number | boolean } => {
   const { facets, filter, page, parameters, perPage, queryBy, ranking = "relevance", sort } = options
   return {
     q,
@@ -46,39 +71,80 @@ export const parametersOf = <D>(q: string, options: SearchOptions<D>, schema: Co
     ...(page === undefined ? {} : { page }),
     ...(perPage === undefined ? {} : { per_page: perPage }),
     ...(ranking === "compatible" ? {} : { ranking }),
-    ...parameters,
+    ...parameters
   }
 }
 
 export interface SearchHit<D> {
   readonly document: Stored<D>
-  /** The higher the better; comparable within one answer. 0 where nothing was asked for by words. */ readonly score: number
+  /** The higher the better; comparable within one answer. 0 where nothing was asked for by words. */
+  readonly score: number
   /** Per field what matched, with marks around it. */ readonly highlight: Readonly<Record<string, unknown>>
 }
-export interface FacetValue { readonly value: string; readonly count: number }
+export interface FacetValue {
+  readonly value: string
+  readonly count: number
+}
 /** `price` of `price(cheap:[0, 50])`. */
 export type FacetName<F> = F extends `${infer Name}(${string}` ? Name : F
-/** With what rules add to it: a `redirect` (then nothing was searched), `banners`, `suggestions`, `facet_suggestions`; absent where none fired. */
+/**
+ * With what rules add to it: a `redirect` (then nothing was searched), `banners`, `suggestions`, `facet_suggestions`;
+ * absent where none fired.
+ */
 export interface SearchPage<D, F extends string = string> extends SearchExtras {
   /** All matches, not only those of the page. */ readonly found: number
   readonly hits: ReadonlyArray<SearchHit<D>>
   /** By field, most frequent first. */ readonly facets: { readonly [K in F]: ReadonlyArray<FacetValue> }
   /** The engine's whole answer: groups, statistics of facets, distances, what matched. */ readonly answer: SearchAnswer
-  /** Which rules fired, what each stage moved, and microseconds; undefined before the first document. */ readonly trace: Trace | undefined
+  /** Which rules fired, what each stage moved, and microseconds; undefined before the first document. */
+  readonly trace: Trace | undefined
 }
 /** Scores of the named rankings are whole millionths. */
 const SCORE_UNIT = 1e6
-interface PageParts { readonly answer: SearchAnswer; readonly extras: SearchExtras; readonly trace: Trace | undefined }
+interface PageParts {
+  readonly answer: SearchAnswer
+  readonly extras: SearchExtras
+  readonly trace: Trace | undefined
+}
 /** `parameters` are those the answer belongs to: they say which facets were asked and what a score is. */
-export const pageOf = <D, F extends string>({ answer, extras, trace }: PageParts, parameters: { readonly [name: string]: unknown }, facets: ReadonlyArray<string>): SearchPage<D, F> => {
+export const pageOf = <D, F extends string>(
+  { answer, extras, trace }: PageParts,
+  parameters: { readonly [name: string]: unknown },
+  facets: ReadonlyArray<string>
+): SearchPage<D, F> => {
   const unit = parameters.ranking === "relevance" || parameters.ranking === "bm25" ? SCORE_UNIT : 1
   const asked = facets.map((facet): [string, ReadonlyArray<FacetValue>] => [facet.split("(", 1)[0], []])
-  const counted = answer.facet_counts.map((facet): [string, ReadonlyArray<FacetValue>] => [facet.field_name, valuesOf(facet)])
-  return { ...extras, trace, found: answer.found, hits: (answer.hits ?? []).map((hit) => hitOf<D>(hit, unit)), facets: Object.fromEntries([...asked, ...counted]) as SearchPage<D, F>["facets"], answer }
+  const counted = answer.facet_counts.map((facet): [string, ReadonlyArray<FacetValue>] => [
+    facet.field_name,
+    valuesOf(facet)
+  ])
+  return {
+    ...extras,
+    trace,
+    found: answer.found,
+    hits: (answer.hits ?? []).map((hit) => hitOf<D>(hit, unit)),
+    facets: Object.fromEntries([...asked, ...counted]) as SearchPage<D, F>["facets"],
+    answer
+  }
 }
-const hitOf = <D>({ document, highlight, text_match = 0n }: Hit, unit: number): SearchHit<D> => ({ document: document as Stored<D>, score: Number(text_match) / unit, highlight })
-const valuesOf = (facet: FacetCount): ReadonlyArray<FacetValue> => facet.counts.map(({ count, value }) => ({ value, count }))
+const hitOf = <D>({ document, highlight, text_match = 0n }: Hit, unit: number): SearchHit<D> => ({
+  document: document as Stored<D>,
+  score: Number(text_match) / unit,
+  highlight
+})
+const valuesOf = (facet: FacetCount): ReadonlyArray<FacetValue> =>
+  facet.counts.map(({ count, value }) => ({ value, count }))
 /** Of a collection that has seen no document and so has no fields yet. */
 export const emptyParts = (collection: string, q: string, perPage: number): PageParts => ({
-  answer: { found: 0, out_of: 0, page: 1, hits: [], facet_counts: [], search_cutoff: false, request_params: { collection_name: collection, first_q: q, per_page: perPage, q } }, extras: {}, trace: undefined,
+  answer: {
+    found: 0,
+    out_of: 0,
+    page: 1,
+    hits: [],
+    facet_counts: [],
+    search_cutoff: false,
+    request_params: { collection_name: collection, first_q: q, per_page: perPage, q }
+  },
+  extras: {},
+  trace: undefined
 })

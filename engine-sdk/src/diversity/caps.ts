@@ -1,19 +1,27 @@
 /**
- * At most so many hits of one value, at least so many values on the first page (contract part 7). Values are compared as
- * texts; a hit may have several or none.
+ * At most so many hits of one value, at least so many values on the first page (contract part 7). Values are compared
+ * as texts; a hit may have several or none.
  */
 export type Values = ReadonlyArray<string>
 
 /**
- * Hits over the cap of one of their values move behind all that are within; ranks before `from` (counted from 1) stay and
- * do not count. Hits without a value are never over. O(values).
+ * Hits over the cap of one of their values move behind all that are within; ranks before `from` (counted from 1) stay
+ * and do not count. Hits without a value are never over. O(values).
  */
 export const capPerValue = (values: ReadonlyArray<Values>, max: number, from: number): number[] => {
-  const head: number[] = [], within: number[] = [], over: number[] = []
+  const head: number[] = [],
+    within: number[] = [],
+    over: number[] = []
   const counts = new Map<string, number>()
   values.forEach((own, i) => {
-    if (i < from - 1) { head.push(i); return }
-    if (own.some((value) => (counts.get(value) ?? 0) >= max)) { over.push(i); return }
+    if (i < from - 1) {
+      head.push(i)
+      return
+    }
+    if (own.some((value) => (counts.get(value) ?? 0) >= max)) {
+      over.push(i)
+      return
+    }
     for (const value of own) counts.set(value, (counts.get(value) ?? 0) + 1)
     within.push(i)
   })
@@ -21,19 +29,26 @@ export const capPerValue = (values: ReadonlyArray<Values>, max: number, from: nu
 }
 
 /**
- * Ranks `from`..`page` hold at least `min` different values, as far as later hits have them: the next hit with a new value
- * comes to the end of the page for the last hit whose values are all there twice, which moves right behind the page.
- * O(hits + min · page).
+ * Ranks `from`..`page` hold at least `min` different values, as far as later hits have them: the next hit with a new
+ * value comes to the end of the page for the last hit whose values are all there twice, which moves right behind the
+ * page. O(hits + min · page).
  */
 export const ensureValues = (values: ReadonlyArray<Values>, min: number, from: number, page: number): number[] => {
   const order = values.map((_own, i) => i)
   const shown = order.splice(from - 1, Math.max(0, page - (from - 1)))
   const rest = order.splice(from - 1)
   const counts = new Map<string, number>()
-  const count = (i: number, by: number): void => { for (const value of values[i]) { const n = (counts.get(value) ?? 0) + by; if (n === 0) counts.delete(value); else counts.set(value, n) } }
+  const count = (i: number, by: number): void => {
+    for (const value of values[i]) {
+      const n = (counts.get(value) ?? 0) + by
+      if (n === 0) counts.delete(value)
+      else counts.set(value, n)
+    }
+  }
   for (const i of shown) count(i, 1)
   const isSpare = (i: number): boolean => values[i].every((value) => counts.get(value)! > 1)
-  const brought: number[] = [], pushed: number[] = []
+  const brought: number[] = [],
+    pushed: number[] = []
   for (const [at, i] of rest.entries()) {
     if (counts.size >= min) break
     if (values[i].length === 0 || values[i].every((value) => counts.has(value))) continue

@@ -14,35 +14,66 @@ import { textSimilarity, vectorSimilarity } from "./similarity.ts"
 export const diversityBudgets = { near_duplicate: 20, max_min: 10, mmr: 30 } as const
 
 export const diversityStages = (rules: ReadonlyArray<DiversityRule>): ReadonlyArray<Stage> => [
-  ...rules.flatMap(({ near_duplicate }) => near_duplicate === undefined ? [] : [nearDuplicateStage(near_duplicate)]),
-  ...rules.flatMap((rule) => rule.max === undefined && rule.min === undefined ? [] : [maxMinStage(rule)]),
-  ...rules.flatMap(({ mmr }) => mmr === undefined ? [] : [mmrStage(mmr)]),
+  ...rules.flatMap(({ near_duplicate }) => (near_duplicate === undefined ? [] : [nearDuplicateStage(near_duplicate)])),
+  ...rules.flatMap((rule) => (rule.max === undefined && rule.min === undefined ? [] : [maxMinStage(rule)])),
+  ...rules.flatMap(({ mmr }) => (mmr === undefined ? [] : [mmrStage(mmr)]))
 ]
 
 export const nearDuplicateStage = ({ fields, threshold }: NearDuplicate): Stage => ({
-  name: "near_duplicate", budget_ms: diversityBudgets.near_duplicate, fallback: "keep_order", fields,
+  name: "near_duplicate",
+  budget_ms: diversityBudgets.near_duplicate,
+  fallback: "keep_order",
+  fields,
   run: (candidates, context) => {
-    const { order, like } = separateDuplicates(candidates.map((candidate) => textOf(candidate, fields)), threshold, () => context.timeLeft_ms() <= 0)
-    return reordered(candidates, order, context, (i) => { const found = like.get(i); return found === undefined ? undefined : `${found.similarity.toFixed(2)} like ${candidates[found.earlier].id}` })
-  },
+    const { order, like } = separateDuplicates(
+      candidates.map((candidate) => textOf(candidate, fields)),
+      threshold,
+      () => context.timeLeft_ms() <= 0
+    )
+    return reordered(candidates, order, context, (i) => {
+      const found = like.get(i)
+      return found === undefined ? undefined : `${found.similarity.toFixed(2)} like ${candidates[found.earlier].id}`
+    })
+  }
 })
 
 export const maxMinStage = ({ field, max, min, from }: DiversityRule): Stage => ({
-  name: "max_min", budget_ms: diversityBudgets.max_min, fallback: "keep_order", fields: [field],
+  name: "max_min",
+  budget_ms: diversityBudgets.max_min,
+  fallback: "keep_order",
+  fields: [field],
   run: (candidates, context) => {
     const values = candidates.map((candidate) => valuesOf(candidate, field))
     const capped = max === undefined ? values.map((_own, i) => i) : capPerValue(values, max, from)
     const { firstPage, pageEnds = [firstPage] } = context.request
-    let kept = capped, start = 0
-    if (min !== undefined) for (const end of pageEnds) { kept = ensureValues(kept.map((i) => values[i]), min, Math.max(from, start + 1), end).map((i) => kept[i]); start = end }
+    let kept = capped,
+      start = 0
+    if (min !== undefined)
+      for (const end of pageEnds) {
+        kept = ensureValues(
+          kept.map((i) => values[i]),
+          min,
+          Math.max(from, start + 1),
+          end
+        ).map((i) => kept[i])
+        start = end
+      }
     const last = pageEnds.at(-1) ?? firstPage
     const place = placesOf(capped)
-    return reordered(candidates, kept, context, (i, to) => place[i] > i ? `over ${max} of ${values[i].join(", ")}` : to < place[i] && place[i] >= (pageEnds.find((end) => to < end) ?? last) ? `brings ${values[i].join(", ")} to ${pageEnds.findIndex((end) => to < end) < 1 ? "the first page" : "its page"}` : undefined)
-  },
+    return reordered(candidates, kept, context, (i, to) =>
+      place[i] > i
+        ? `over ${max} of ${values[i].join(", ")}`
+        : to < place[i] && place[i] >= (pageEnds.find((end) => to < end) ?? last)
+          ? `brings ${values[i].join(", ")} to ${pageEnds.findIndex((end) => to < end) < 1 ? "the first page" : "its page"}`
+          : undefined
+    )
+  }
 })
 const placesOf = (order: ReadonlyArray<number>): Int32Array => {
   const places = new Int32Array(order.length)
-  order.forEach((i, to) => { places[i] = to })
+  order.forEach((i, to) => {
+    places[i] = to
+  })
   return places
 }
 
@@ -51,24 +82,55 @@ const placesOf = (order: ReadonlyArray<number>): Int32Array => {
  * price, and a relevance that falls evenly over 250 hits would give away the first page for a little variety.
  */
 export const mmrStage = ({ lambda, vector_field, text_fields, k }: Mmr): Stage => ({
-  name: "mmr", budget_ms: diversityBudgets.mmr, fallback: "keep_order", fields: vector_field === "" ? text_fields : [vector_field],
+  name: "mmr",
+  budget_ms: diversityBudgets.mmr,
+  fallback: "keep_order",
+  fields: vector_field === "" ? text_fields : [vector_field],
   run: (candidates, context) => {
-    const similarity = vector_field === "" ? textSimilarity(candidates.map((candidate) => textOf(candidate, text_fields)), () => context.timeLeft_ms() <= 0) : vectorSimilarity(candidates.map((candidate) => vectorOf(candidate.value(vector_field))))
-    const { order, picked } = greedyMmr({ size: candidates.length, lambda, picks: k, relevance: (i) => 1 / Math.log2(i + 2), similarity, isLate: () => context.timeLeft_ms() <= 0 })
+    const similarity =
+      vector_field === ""
+        ? textSimilarity(
+            candidates.map((candidate) => textOf(candidate, text_fields)),
+            () => context.timeLeft_ms() <= 0
+          )
+        : vectorSimilarity(candidates.map((candidate) => vectorOf(candidate.value(vector_field))))
+    const { order, picked } = greedyMmr({
+      size: candidates.length,
+      lambda,
+      picks: k,
+      relevance: (i) => 1 / Math.log2(i + 2),
+      similarity,
+      isLate: () => context.timeLeft_ms() <= 0
+    })
     const wanted = Math.min(k, candidates.length)
     if (picked < wanted) context.note(`${picked} of ${wanted} were picked in time`)
-    return reordered(candidates, order, context, (i, to) => to < i ? `less like those above it (λ ${lambda})` : undefined)
-  },
+    return reordered(candidates, order, context, (i, to) =>
+      to < i ? `less like those above it (λ ${lambda})` : undefined
+    )
+  }
 })
 
-const reordered = (candidates: ReadonlyArray<Candidate>, order: ReadonlyArray<number>, context: StageContext, whyOf: (i: number, to: number) => string | undefined): ReadonlyArray<Candidate> => {
-  if (context.moved !== undefined) order.forEach((i, to) => { const why = i === to ? undefined : whyOf(i, to); if (why !== undefined) context.moved?.(candidates[i].id, i, to, why) })
+const reordered = (
+  candidates: ReadonlyArray<Candidate>,
+  order: ReadonlyArray<number>,
+  context: StageContext,
+  whyOf: (i: number, to: number) => string | undefined
+): ReadonlyArray<Candidate> => {
+  if (context.moved !== undefined)
+    order.forEach((i, to) => {
+      const why = i === to ? undefined : whyOf(i, to)
+      if (why !== undefined) context.moved?.(candidates[i].id, i, to, why)
+    })
   return order.map((i) => candidates[i])
 }
 const textOf = (candidate: Candidate, fields: ReadonlyArray<string>): string => {
-  if (fields.length === 1) { const value = candidate.value(fields[0]); if (typeof value === "string") return value }
+  if (fields.length === 1) {
+    const value = candidate.value(fields[0])
+    if (typeof value === "string") return value
+  }
   let text = ""
-  for (const field of fields) for (const value of listOf(candidate.value(field))) text += text === "" ? String(value) : ` ${value}`
+  for (const field of fields)
+    for (const value of listOf(candidate.value(field))) text += text === "" ? String(value) : ` ${value}`
   return text
 }
 const valuesOf = (candidate: Candidate, field: string): Values => {
@@ -79,4 +141,8 @@ const listOf = (value: FieldValue | undefined): ReadonlyArray<string | number | 
   value === undefined || value instanceof Float32Array ? [] : typeof value === "object" ? value : [value]
 /** A vector that is stored and not indexed comes as numbers. */
 const vectorOf = (value: FieldValue | undefined): Float32Array | undefined =>
-  value instanceof Float32Array ? value : Array.isArray(value) && value.every((part) => typeof part === "number") ? Float32Array.from(value) : undefined
+  value instanceof Float32Array
+    ? value
+    : Array.isArray(value) && value.every((part) => typeof part === "number")
+      ? Float32Array.from(value)
+      : undefined

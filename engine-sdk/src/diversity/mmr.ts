@@ -1,6 +1,7 @@
 /**
  * Maximal marginal relevance (Carbonell and Goldstein 1998): greedy picks that weigh relevance against the largest
- * similarity to what was picked before. The one implementation, for curation items (engine-contract 11.6) and for rules.
+ * similarity to what was picked before. The one implementation, for curation items (engine-contract 11.6) and for
+ * rules.
  */
 export interface MmrInputs {
   readonly size: number
@@ -17,24 +18,33 @@ export interface MmrOutcome {
 
 /**
  * Equal values keep the order of relevance. A value can only fall while more is picked, so a candidate is compared with
- * picks only until it has fallen below the best one found: the answer of the naive O(size · picks²) definition for at most
- * O(size · picks) similarities, mostly a tenth to a fifth of them.
+ * picks only until it has fallen below the best one found: the answer of the naive O(size · picks²) definition for at
+ * most O(size · picks) similarities, mostly a tenth to a fifth of them.
  */
 export const greedyMmr = ({ size, lambda, picks = size, relevance, similarity, isLate }: MmrInputs): MmrOutcome => {
   const relevant = scaledOf(size, relevance).map((scaled) => lambda * scaled)
-  const closest = new Float64Array(size), compared = new Int32Array(size), isPicked = new Uint8Array(size)
+  const closest = new Float64Array(size),
+    compared = new Int32Array(size),
+    isPicked = new Uint8Array(size)
   const picked: number[] = []
   const wanted = Math.min(picks, size)
   while (picked.length < wanted && isLate?.() !== true) {
-    let best = -1, bestValue = -Infinity
+    let best = -1,
+      bestValue = -Infinity
     for (let i = 0; i < size; i++) {
       if (isPicked[i] === 1) continue
       let value = relevant[i] - (1 - lambda) * closest[i]
       while (value > bestValue && compared[i] < picked.length) {
         const near = similarity(i, picked[compared[i]++])
-        if (near > closest[i]) { closest[i] = near; value = relevant[i] - (1 - lambda) * near }
+        if (near > closest[i]) {
+          closest[i] = near
+          value = relevant[i] - (1 - lambda) * near
+        }
       }
-      if (value > bestValue) { best = i; bestValue = value }
+      if (value > bestValue) {
+        best = i
+        bestValue = value
+      }
     }
     isPicked[best] = 1
     picked.push(best)
@@ -48,8 +58,13 @@ export const diversify = (inputs: MmrInputs): ReadonlyArray<number> => greedyMmr
 
 const scaledOf = (size: number, relevance: (i: number) => number): Float64Array => {
   const scaled = new Float64Array(size)
-  let low = Infinity, high = -Infinity
-  for (let i = 0; i < size; i++) { scaled[i] = relevance(i); low = Math.min(low, scaled[i]); high = Math.max(high, scaled[i]) }
+  let low = Infinity,
+    high = -Infinity
+  for (let i = 0; i < size; i++) {
+    scaled[i] = relevance(i)
+    low = Math.min(low, scaled[i])
+    high = Math.max(high, scaled[i])
+  }
   for (let i = 0; i < size; i++) scaled[i] = high > low ? (scaled[i] - low) / (high - low) : 1
   return scaled
 }

@@ -5,10 +5,14 @@
 import { hashedShingles, HashNumbers } from "./shingles.ts"
 
 export interface NearDuplicates {
-  /** Every hit once: the different ones, then the similar ones, both in their order. */ readonly order: ReadonlyArray<number>
+  /** Every hit once: the different ones, then the similar ones, both in their order. */
+  readonly order: ReadonlyArray<number>
   /** By similar hit: the earlier one it is most like, and how much. */ readonly like: ReadonlyMap<number, Likeness>
 }
-export interface Likeness { readonly earlier: number; readonly similarity: number }
+export interface Likeness {
+  readonly earlier: number
+  readonly similarity: number
+}
 /** Hits between two looks at the clock. */
 const LOOKS = 4
 const NO_SHINGLES = new Int32Array(0)
@@ -17,27 +21,40 @@ const NO_SHINGLES = new Int32Array(0)
  * A hit is compared with the earlier ones that were found different; hits without text are different from all.
  * O(words + pairs of hits that share a shingle of their prefixes). Once `isLate` the rest counts as different.
  */
-export const separateDuplicates = (texts: ReadonlyArray<string>, threshold: number, isLate: () => boolean = () => false): NearDuplicates => {
-  const different: number[] = [], similar: number[] = []
+export const separateDuplicates = (
+  texts: ReadonlyArray<string>,
+  threshold: number,
+  isLate: () => boolean = () => false
+): NearDuplicates => {
+  const different: number[] = [],
+    similar: number[] = []
   const like = new Map<number, Likeness>()
   let isOver = false
-  const held = new Prefixes(texts.map((text, i) => {
-    isOver ||= i % LOOKS === 0 && isLate()
-    return isOver ? NO_SHINGLES : hashedShingles(text)
-  }), threshold)
+  const held = new Prefixes(
+    texts.map((text, i) => {
+      isOver ||= i % LOOKS === 0 && isLate()
+      return isOver ? NO_SHINGLES : hashedShingles(text)
+    }),
+    threshold
+  )
   for (let i = 0; i < texts.length; i++) {
     isOver ||= i % LOOKS === 0 && isLate()
     const nearest = isOver ? undefined : held.nearest(i)
-    if (nearest !== undefined && nearest.similarity >= threshold) { similar.push(i); like.set(i, nearest) }
-    else { different.push(i); held.add(i) }
+    if (nearest !== undefined && nearest.similarity >= threshold) {
+      similar.push(i)
+      like.set(i, nearest)
+    } else {
+      different.push(i)
+      held.add(i)
+    }
   }
   return { order: [...different, ...similar], like }
 }
 
 /**
- * Finds what may be similar by prefixes (Chaudhuri, Ganti and Kaushik 2006): of two sets in one global order that are at
- * least `threshold` alike, the first n − ⌈threshold · n⌉ + 1 members of both have one in common. Entries are linked lists in
- * two arrays, as a window makes hundreds of them.
+ * Finds what may be similar by prefixes (Chaudhuri, Ganti and Kaushik 2006): of two sets in one global order that are
+ * at least `threshold` alike, the first n − ⌈threshold · n⌉ + 1 members of both have one in common. Entries are linked
+ * lists in two arrays, as a window makes hundreds of them.
  */
 class Prefixes {
   readonly #shingles: ReadonlyArray<Int32Array>
@@ -59,7 +76,9 @@ class Prefixes {
     this.#before = new Int32Array(total)
     this.#compared = new Int32Array(shingles.length)
   }
-  #prefixOf({ length }: Int32Array): number { return Math.min(length, length - Math.ceil(this.#threshold * length) + 1) }
+  #prefixOf({ length }: Int32Array): number {
+    return Math.min(length, length - Math.ceil(this.#threshold * length) + 1)
+  }
 
   add(hit: number): void {
     const own = this.#shingles[hit]
@@ -71,32 +90,52 @@ class Prefixes {
       this.#newest[shingle] = ++this.#entries
     }
   }
-  /** The earliest of the most similar that may reach the threshold; where none shares a shingle, the first at similarity 0. */
+  /**
+   * The earliest of the most similar that may reach the threshold; where none shares a shingle, the first at similarity
+   * 0.
+   */
   nearest(hit: number): Likeness | undefined {
     const own = this.#shingles[hit]
     if (own.length === 0 || this.#first < 0) return undefined
-    let earlier = this.#first, similarity = 0
+    let earlier = this.#first,
+      similarity = 0
     for (let k = 0, prefix = this.#prefixOf(own); k < prefix; k++) {
       for (let entry = this.#newest[this.#numbers.of(own[k])]; entry > 0; entry = this.#before[entry - 1]) {
         const other = this.#hits[entry - 1]
         if (this.#compared[other] === hit + 1) continue
         this.#compared[other] = hit + 1
         const value = jaccard(own, this.#shingles[other], this.#threshold)
-        if (value > similarity || (value === similarity && other < earlier)) { earlier = other; similarity = value }
+        if (value > similarity || (value === similarity && other < earlier)) {
+          earlier = other
+          similarity = value
+        }
       }
     }
     return { earlier, similarity }
   }
 }
-/** Of two sorted sets; 0 as soon as it is clear that `least` is out of reach, which it mostly is after two or three members. */
+/**
+ * Of two sorted sets; 0 as soon as it is clear that `least` is out of reach, which it mostly is after two or three
+ * members.
+ */
 const jaccard = (a: Int32Array, b: Int32Array, least: number): number => {
   const total = a.length + b.length
-  const needed = Math.ceil(total * least / (1 + least) - 1e-9)
-  let common = 0, spareA = a.length - needed, spareB = b.length - needed
+  const needed = Math.ceil((total * least) / (1 + least) - 1e-9)
+  let common = 0,
+    spareA = a.length - needed,
+    spareB = b.length - needed
   for (let x = 0, y = 0; x < a.length && y < b.length;) {
-    if (a[x] === b[y]) { common++; x++; y++ }
-    else if (a[x] < b[y]) { x++; if (--spareA < 0) return 0 }
-    else { y++; if (--spareB < 0) return 0 }
+    if (a[x] === b[y]) {
+      common++
+      x++
+      y++
+    } else if (a[x] < b[y]) {
+      x++
+      if (--spareA < 0) return 0
+    } else {
+      y++
+      if (--spareB < 0) return 0
+    }
   }
   return common / (total - common)
 }

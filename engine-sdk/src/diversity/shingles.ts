@@ -4,15 +4,19 @@ import { queryWords } from "../rules/condition-index.ts"
 
 const CACHED_bytes = 16_000_000
 
-/** Each shingle once, ascending. A text of n words has at most n + 1, one without words none. Different shingles share a hash once in 2³² pairs. */
+/**
+ * Each shingle once, ascending. A text of n words has at most n + 1, one without words none. Different shingles share a
+ * hash once in 2³² pairs.
+ */
 const shinglesOf = (text: string): Int32Array => {
   const words = queryWords(text)
   const found = new Set<number>()
-  if (words.length > 0) for (let i = 0, left = 0; i <= words.length; i++) {
-    const right = i < words.length ? hashOf(words[i]) : 0
-    found.add(Math.imul(left, 0x9e3779b1) ^ right)
-    left = right
-  }
+  if (words.length > 0)
+    for (let i = 0, left = 0; i <= words.length; i++) {
+      const right = i < words.length ? hashOf(words[i]) : 0
+      found.add(Math.imul(left, 0x9e3779b1) ^ right)
+      left = right
+    }
   return Int32Array.from(found).sort()
 }
 const cached = new TextCache(shinglesOf, { bytes_max: CACHED_bytes, bytesOf: (shingles) => shingles.byteLength })
@@ -25,7 +29,10 @@ const hashOf = (word: string): number => {
   return Math.imul(hash ^ (hash >>> 15), 0x85ebca6b) | 1
 }
 
-/** Numbers from 0 for hashes, in the order in which they are first asked; an open-addressing table that is never more than half full. */
+/**
+ * Numbers from 0 for hashes, in the order in which they are first asked; an open-addressing table that is never more
+ * than half full.
+ */
 export class HashNumbers {
   readonly #hashes: Int32Array
   readonly #numbers: Int32Array
@@ -41,7 +48,10 @@ export class HashNumbers {
     const mask = this.#hashes.length - 1
     let slot = (hash ^ (hash >>> 16)) & mask
     while (this.#numbers[slot] !== 0 && this.#hashes[slot] !== hash) slot = (slot + 1) & mask
-    if (this.#numbers[slot] === 0) { this.#hashes[slot] = hash; this.#numbers[slot] = ++this.#size }
+    if (this.#numbers[slot] === 0) {
+      this.#hashes[slot] = hash
+      this.#numbers[slot] = ++this.#size
+    }
     return this.#numbers[slot] - 1
   }
 }

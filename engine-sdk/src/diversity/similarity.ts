@@ -10,20 +10,49 @@ export type Similarity = (i: number, j: number) => number
  */
 export const vectorSimilarity = (vectors: ReadonlyArray<Float32Array | undefined>): Similarity => {
   const dimensions = vectors.find((vector) => vector !== undefined)?.length ?? 0
-  const product = productTable(vectors.map((vector) => vector?.length === dimensions ? vector : undefined), dimensions)
-  const scales = Float64Array.from(vectors, (_vector, i) => { const squares = product(i, i); return squares > 0 ? 1 / Math.sqrt(squares) : 0 })
+  const product = productTable(
+    vectors.map((vector) => (vector?.length === dimensions ? vector : undefined)),
+    dimensions
+  )
+  const scales = Float64Array.from(vectors, (_vector, i) => {
+    const squares = product(i, i)
+    return squares > 0 ? 1 / Math.sqrt(squares) : 0
+  })
   return (i, j) => Math.min(1, Math.max(0, product(i, j) * scales[i] * scales[j]))
 }
 
 const NO_WORDS = new Int32Array(0)
-/** Shared words of all words, each counted once; empty texts are like nothing, and so are those for which it is too late. */
+/**
+ * Shared words of all words, each counted once; empty texts are like nothing, and so are those for which it is too
+ * late.
+ */
 export const textSimilarity = (texts: ReadonlyArray<string>, isLate: () => boolean = () => false): Similarity => {
   const numbers = new Map<string, number>()
-  const sets = texts.map((text) => isLate() ? NO_WORDS : Int32Array.from(new Set(textWords(text).map((word) => { let number = numbers.get(word); if (number === undefined) numbers.set(word, number = numbers.size); return number }))).sort())
+  const sets = texts.map((text) =>
+    isLate()
+      ? NO_WORDS
+      : Int32Array.from(
+          new Set(
+            textWords(text).map((word) => {
+              let number = numbers.get(word)
+              if (number === undefined) numbers.set(word, (number = numbers.size))
+              return number
+            })
+          )
+        ).sort()
+  )
   return (i, j) => {
-    const a = sets[i], b = sets[j]
+    const a = sets[i],
+      b = sets[j]
     let common = 0
-    for (let x = 0, y = 0; x < a.length && y < b.length;) { if (a[x] === b[y]) { common++; x++; y++ } else if (a[x] < b[y]) x++; else y++ }
+    for (let x = 0, y = 0; x < a.length && y < b.length;) {
+      if (a[x] === b[y]) {
+        common++
+        x++
+        y++
+      } else if (a[x] < b[y]) x++
+      else y++
+    }
     return common === 0 ? 0 : common / (a.length + b.length - common)
   }
 }

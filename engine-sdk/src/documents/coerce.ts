@@ -6,10 +6,20 @@ import type { DirtyValues, Field, FieldType } from "../schema.ts"
 
 export type GeoPoint = readonly [lat: number, lng: number]
 export type IndexScalar = string | number | bigint | boolean
-export type IndexValue = IndexScalar | ReadonlyArray<string> | ReadonlyArray<number> | ReadonlyArray<bigint | number> | ReadonlyArray<boolean> | GeoPoint | ReadonlyArray<GeoPoint>
+export type IndexValue =
+  | IndexScalar
+  | ReadonlyArray<string>
+  | ReadonlyArray<number>
+  | ReadonlyArray<bigint | number>
+  | ReadonlyArray<boolean>
+  | GeoPoint
+  | ReadonlyArray<GeoPoint>
 
 /** `dropped` removes the value; `error` is the message. Otherwise `value` is stored and indexed. */
-export type Coerced = { readonly value: unknown; readonly dropped?: undefined; readonly error?: undefined } | { readonly dropped: true; readonly value?: undefined; readonly error?: undefined } | { readonly error: string; readonly dropped?: undefined; readonly value?: undefined }
+export type Coerced =
+  | { readonly value: unknown; readonly dropped?: undefined; readonly error?: undefined }
+  | { readonly dropped: true; readonly value?: undefined; readonly error?: undefined }
+  | { readonly error: string; readonly dropped?: undefined; readonly value?: undefined }
 
 const DROPPED: Coerced = { dropped: true }
 const INT32_MAX = 2_147_483_647
@@ -18,25 +28,39 @@ const NOT_COERCIBLE = Symbol("not coercible")
 /** Wrong in every coercing mode, even `coerce_or_drop`: a text that is no boolean. */
 const ALWAYS_WRONG = Symbol("always wrong")
 
-export const elementTypeOf = (type: FieldType): FieldType => type.endsWith("[]") ? type.slice(0, -2) as FieldType : type
-const nounOf = (type: FieldType): string => type === "int32" ? "an int32" : type === "int64" ? "an int64" : `a ${type}`
-const arrayNounOf = (type: FieldType): string => type === "float" || type === "bool" ? `a array of ${type}` : `an array of ${type}`
+export const elementTypeOf = (type: FieldType): FieldType =>
+  type.endsWith("[]") ? (type.slice(0, -2) as FieldType) : type
+const nounOf = (type: FieldType): string =>
+  type === "int32" ? "an int32" : type === "int64" ? "an int64" : `a ${type}`
+const arrayNounOf = (type: FieldType): string =>
+  type === "float" || type === "bool" ? `a array of ${type}` : `an array of ${type}`
 
 /** Whether a JSON value has the scalar type as it stands. Integers are floats. */
 const hasType = (type: FieldType, value: unknown): boolean => {
   switch (type) {
-    case "string": case "image": return typeof value === "string"
-    case "int32": case "int64": return typeof value === "bigint" || Number.isInteger(value)
-    case "float": return typeof value === "number" || typeof value === "bigint"
-    case "bool": return typeof value === "boolean"
-    default: return false
+    case "string":
+    case "image":
+      return typeof value === "string"
+    case "int32":
+    case "int64":
+      return typeof value === "bigint" || Number.isInteger(value)
+    case "float":
+      return typeof value === "number" || typeof value === "bigint"
+    case "bool":
+      return typeof value === "boolean"
+    default:
+      return false
   }
 }
 const coerceScalar = (type: FieldType, value: unknown): unknown => {
   switch (type) {
-    case "string": case "image":
-      return typeof value === "number" || typeof value === "boolean" || typeof value === "bigint" ? String(value) : NOT_COERCIBLE
-    case "int32": case "int64":
+    case "string":
+    case "image":
+      return typeof value === "number" || typeof value === "boolean" || typeof value === "bigint"
+        ? String(value)
+        : NOT_COERCIBLE
+    case "int32":
+    case "int64":
       if (typeof value === "number") return Math.trunc(Math.fround(value))
       if (typeof value === "boolean") return value ? 1 : 0
       return typeof value === "string" ? integerOf(value, type) : NOT_COERCIBLE
@@ -50,7 +74,8 @@ const coerceScalar = (type: FieldType, value: unknown): unknown => {
       if (value === 0 || value === 1) return value === 1
       if (typeof value !== "string") return NOT_COERCIBLE
       return /^true$/i.test(value) ? true : /^false$/i.test(value) ? false : ALWAYS_WRONG
-    default: return NOT_COERCIBLE
+    default:
+      return NOT_COERCIBLE
   }
 }
 const integerOf = (text: string, type: FieldType): unknown => {
@@ -65,7 +90,7 @@ const integerOf = (text: string, type: FieldType): unknown => {
 /** The number an index keeps: integers of 32 bits wrap as the reference does, floats stay doubles. */
 export const indexNumber = (type: FieldType, value: unknown): number | bigint => {
   if (type === "int32") return typeof value === "bigint" ? Number(BigInt.asIntN(32, value)) : (value as number) | 0
-  if (type === "int64") return typeof value === "bigint" ? BigInt.asIntN(64, value) : value as number
+  if (type === "int64") return typeof value === "bigint" ? BigInt.asIntN(64, value) : (value as number)
   return Number(value)
 }
 
@@ -78,7 +103,9 @@ export const coerceValue = (field: Field, value: unknown, mode: DirtyValues): Co
   if (type === "geopoint") return coercePoint(field, value, mode)
   if (type === "geopoint[]" || type === "geopolygon" || type.endsWith("[]")) return coerceArray(field, value, mode)
   if (hasType(type, value)) return { value }
-  const refusal = (): Coerced => ({ error: `Field \`${field.name}\` must be ${nounOf(type === "image" ? "string" : type)}.` })
+  const refusal = (): Coerced => ({
+    error: `Field \`${field.name}\` must be ${nounOf(type === "image" ? "string" : type)}.`
+  })
   if (mode === "reject") return refusal()
   if (mode === "drop") return field.optional ? DROPPED : refusal()
   const coerced = coerceScalar(type, value)
@@ -103,18 +130,26 @@ const coercePoint = (field: Field, value: unknown, mode: DirtyValues): Coerced =
 }
 
 const coerceArray = (field: Field, value: unknown, mode: DirtyValues): Coerced => {
-  if (!Array.isArray(value)) return field.optional && drops(mode) ? DROPPED : { error: `Field \`${field.name}\` must be an array.` }
+  if (!Array.isArray(value))
+    return field.optional && drops(mode) ? DROPPED : { error: `Field \`${field.name}\` must be an array.` }
   if (field.num_dim > 0 && value.length !== field.num_dim) return dimensionMismatch(field, value)
   if (field.type === "geopoint[]") return coercePoints(field, value, mode)
   const element = field.type === "geopolygon" ? "float" : elementTypeOf(field.type)
   let allRight = true
-  for (let i = 0; i < value.length; i++) if (!hasType(element, value[i])) { allRight = false; break }
+  for (let i = 0; i < value.length; i++)
+    if (!hasType(element, value[i])) {
+      allRight = false
+      break
+    }
   if (allRight) return { value }
   const refusal: Coerced = { error: `Field \`${field.name}\` must be ${arrayNounOf(element)}.` }
   if (mode === "reject") return refusal
   const kept: unknown[] = []
   for (const item of value) {
-    if (hasType(element, item)) { kept.push(item); continue }
+    if (hasType(element, item)) {
+      kept.push(item)
+      continue
+    }
     if (mode === "drop") continue
     const coerced = coerceScalar(element, item)
     if (coerced === ALWAYS_WRONG) return refusal
@@ -125,7 +160,10 @@ const coerceArray = (field: Field, value: unknown, mode: DirtyValues): Coerced =
   return { value: kept }
 }
 const dimensionMismatch = (field: Field, value: ReadonlyArray<unknown>): Coerced => {
-  if (field.embed !== undefined) return value.length === 0 && field.optional ? DROPPED : { error: `Field \`${field.name}\` contains an invalid embedding.` }
+  if (field.embed !== undefined)
+    return value.length === 0 && field.optional
+      ? DROPPED
+      : { error: `Field \`${field.name}\` contains an invalid embedding.` }
   return { error: `Field \`${field.name}\` must have ${field.num_dim} dimensions.` }
 }
 const coercePoints = (field: Field, value: ReadonlyArray<unknown>, mode: DirtyValues): Coerced => {

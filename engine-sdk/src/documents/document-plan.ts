@@ -6,8 +6,15 @@ import { BoundedMap } from "../bounded-map.ts"
 import { isNamePattern, namePattern, type NamePattern } from "../schema/name-pattern.ts"
 import type { CollectionSchema, DirtyValues, Field, FieldType } from "../schema.ts"
 
-export interface NestedField { readonly field: Field; readonly path: ReadonlyArray<string> }
-export interface DynamicField { readonly field: Field; readonly pattern: NamePattern | undefined; readonly all: boolean }
+export interface NestedField {
+  readonly field: Field
+  readonly path: ReadonlyArray<string>
+}
+export interface DynamicField {
+  readonly field: Field
+  readonly pattern: NamePattern | undefined
+  readonly all: boolean
+}
 export interface DocumentPlan {
   readonly schema: CollectionSchema
   /** Fields read under their own name. */ readonly plain: ReadonlyArray<Field>
@@ -16,7 +23,8 @@ export interface DocumentPlan {
   readonly byName: ReadonlyMap<string, Field>
   readonly dynamic: ReadonlyArray<DynamicField>
   readonly unstored: ReadonlyArray<string>
-  /** Fields whose documents must be there when they are named (engine-contract 3.7). */ readonly references: ReadonlyArray<Field>
+  /** Fields whose documents must be there when they are named (engine-contract 3.7). */
+  readonly references: ReadonlyArray<Field>
   readonly defaultMode: DirtyValues
   readonly nestedEnabled: boolean
 }
@@ -26,7 +34,8 @@ const matched = new WeakMap<DocumentPlan, BoundedMap<string, Field | null>>()
 const plans = new WeakMap<CollectionSchema, DocumentPlan>()
 
 /** A definition that waits for values: pattern names, `auto`, `string*`. */
-export const isDynamic = (field: Field): boolean => field.detected !== true && (isNamePattern(field.name) || field.type === "auto" || field.type === "string*")
+export const isDynamic = (field: Field): boolean =>
+  field.detected !== true && (isNamePattern(field.name) || field.type === "auto" || field.type === "string*")
 
 /** Cached per schema object; O(fields) the first time. */
 export const documentPlanOf = (schema: CollectionSchema): DocumentPlan => {
@@ -39,7 +48,11 @@ export const documentPlanOf = (schema: CollectionSchema): DocumentPlan => {
   const dynamic: DynamicField[] = []
   for (const field of schema.fields) {
     if (isDynamic(field)) {
-      dynamic.push({ field, pattern: isNamePattern(field.name) ? namePattern(field.name) : undefined, all: field.name === ".*" })
+      dynamic.push({
+        field,
+        pattern: isNamePattern(field.name) ? namePattern(field.name) : undefined,
+        all: field.name === ".*"
+      })
       continue
     }
     byName.set(field.name, field)
@@ -50,54 +63,97 @@ export const documentPlanOf = (schema: CollectionSchema): DocumentPlan => {
   }
   dynamic.sort((a, b) => Number(a.all) - Number(b.all))
   const plan: DocumentPlan = {
-    schema, plain, nested, objects, byName, dynamic,
+    schema,
+    plain,
+    nested,
+    objects,
+    byName,
+    dynamic,
     unstored: schema.fields.filter((field) => !field.store).map((field) => field.name),
     references: schema.fields.filter(({ async_reference, reference }) => reference !== "" && !async_reference),
     defaultMode: dynamic.length > 0 ? "coerce_or_reject" : "reject",
-    nestedEnabled: schema.enable_nested_fields,
+    nestedEnabled: schema.enable_nested_fields
   }
   plans.set(schema, plan)
   return plan
 }
 
-/** The dynamic definition that covers a name which no field has, or undefined. Names that are patterns themselves never match. */
+/**
+ * The dynamic definition that covers a name which no field has, or undefined. Names that are patterns themselves never
+ * match.
+ */
 export const dynamicFieldFor = (plan: DocumentPlan, name: string): Field | undefined => {
   if (plan.dynamic.length === 0 || isNamePattern(name)) return undefined
   let names = matched.get(plan)
-  if (names === undefined) matched.set(plan, names = new BoundedMap({ bytes_max: NAMES_MATCHED_bytes_MAX, bytesOf: (matchedName) => matchedName.length * 2 }))
+  if (names === undefined)
+    matched.set(
+      plan,
+      (names = new BoundedMap({ bytes_max: NAMES_MATCHED_bytes_MAX, bytesOf: (matchedName) => matchedName.length * 2 }))
+    )
   const known = names.get(name)
   if (known !== undefined) return known ?? undefined
-  const found = plan.dynamic.find((entry) => entry.pattern === undefined ? entry.field.name === name : entry.all || entry.pattern.matches(name))?.field
+  const found = plan.dynamic.find((entry) =>
+    entry.pattern === undefined ? entry.field.name === name : entry.all || entry.pattern.matches(name)
+  )?.field
   names.set(name, found ?? null)
   return found
 }
 
-/** The field type of a value nobody declared; undefined where it says nothing (null, empty array), `invalid` where it is no field value. */
+/**
+ * The field type of a value nobody declared; undefined where it says nothing (null, empty array), `invalid` where it is
+ * no field value.
+ */
 export const typeOfValue = (value: unknown): FieldType | "invalid" | undefined => {
   if (value === null || value === undefined) return undefined
   if (!Array.isArray(value)) return scalarTypeOf(value)
   if (value.length === 0) return undefined
   const element = Array.isArray(value[0]) || value[0] === null ? "invalid" : scalarTypeOf(value[0])
-  return element === "invalid" ? "invalid" : `${element}[]` as FieldType
+  return element === "invalid" ? "invalid" : (`${element}[]` as FieldType)
 }
 const scalarTypeOf = (value: unknown): FieldType | "invalid" => {
   switch (typeof value) {
-    case "string": return "string"
-    case "boolean": return "bool"
-    case "bigint": return "int64"
-    case "number": return Number.isInteger(value) ? "int64" : "float"
-    case "object": return "object"
-    default: return "invalid"
+    case "string":
+      return "string"
+    case "boolean":
+      return "bool"
+    case "bigint":
+      return "int64"
+    case "number":
+      return Number.isInteger(value) ? "int64" : "float"
+    case "object":
+      return "object"
+    default:
+      return "invalid"
   }
 }
-const SORTABLE: ReadonlySet<FieldType> = new Set(["int32", "int64", "float", "bool", "geopoint", "geopoint[]", "geopolygon"])
+const SORTABLE: ReadonlySet<FieldType> = new Set([
+  "int32",
+  "int64",
+  "float",
+  "bool",
+  "geopoint",
+  "geopoint[]",
+  "geopolygon"
+])
 /** A field found in a document: the definition's attributes under the name and type that were seen; always optional. */
-export const detectedField = (definition: Field, name: string, type: FieldType, nested?: { readonly array: boolean }): Field => ({
-  ...definition, name, type, optional: true, detected: true,
+export const detectedField = (
+  definition: Field,
+  name: string,
+  type: FieldType,
+  nested?: { readonly array: boolean }
+): Field => ({
+  ...definition,
+  name,
+  type,
+  optional: true,
+  detected: true,
   sort: SORTABLE.has(type) || (definition.sort && type === "string"),
-  ...(nested === undefined ? {} : { nested: true, nested_array: nested.array, reference: "", async_reference: false }),
+  ...(nested === undefined ? {} : { nested: true, nested_array: nested.array, reference: "", async_reference: false })
 })
-/** `auto` and `string*` become what the value shows; a concrete type stays. Objects stay objects whatever the definition says. */
+/**
+ * `auto` and `string*` become what the value shows; a concrete type stays. Objects stay objects whatever the definition
+ * says.
+ */
 export const resolveType = (definition: FieldType, seen: FieldType): FieldType => {
   if (seen === "object" || seen === "object[]") return seen
   if (definition === "string*") return seen.endsWith("[]") ? "string[]" : "string"

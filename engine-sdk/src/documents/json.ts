@@ -13,37 +13,68 @@ const INTEGER = /^-?\d+$/
 type SourceReviver = (key: string, value: unknown, context: { source: string }) => unknown
 const parseWithSource = JSON.parse as unknown as (text: string, reviver: SourceReviver) => unknown
 const exact: SourceReviver = (_key, value, context) =>
-  typeof value === "number" && !Number.isSafeInteger(value) && context.source !== undefined && INTEGER.test(context.source) ? BigInt(context.source) : value
+  typeof value === "number" &&
+  !Number.isSafeInteger(value) &&
+  context.source !== undefined &&
+  INTEGER.test(context.source)
+    ? BigInt(context.source)
+    : value
 
 /** Parses any JSON text; throws SyntaxError like JSON.parse. */
-export const parseJson = (text: string): unknown => SIXTEEN_DIGITS.test(text) && LONG_NUMBER.test(text) ? parseWithSource(text, exact) : JSON.parse(text)
+export const parseJson = (text: string): unknown =>
+  SIXTEEN_DIGITS.test(text) && LONG_NUMBER.test(text) ? parseWithSource(text, exact) : JSON.parse(text)
 
 /** Deeper values would overflow the stack of whatever walks them later. */
 const DEPTH_MAX = 100
-const PLAIN = 0, INEXACT = 1, TOO_DEEP = 2
-/** One walk over a parsed value: whether it is too deep, else whether it holds an integer that a double may have changed. */
+const PLAIN = 0,
+  INEXACT = 1,
+  TOO_DEEP = 2
+/**
+ * One walk over a parsed value: whether it is too deep, else whether it holds an integer that a double may have
+ * changed.
+ */
 const surveyOf = (value: object, depth: number): number => {
   if (depth >= DEPTH_MAX) return TOO_DEEP
   let worst = PLAIN
   if (Array.isArray(value)) {
-    for (const item of value as unknown[]) { const found = surveyOfItem(item, depth); if (found > worst) { if (found === TOO_DEEP) return found; worst = found } }
+    for (const item of value as unknown[]) {
+      const found = surveyOfItem(item, depth)
+      if (found > worst) {
+        if (found === TOO_DEEP) return found
+        worst = found
+      }
+    }
     return worst
   }
-  for (const key in value) { const found = surveyOfItem((value as Record<string, unknown>)[key], depth); if (found > worst) { if (found === TOO_DEEP) return found; worst = found } }
+  for (const key in value) {
+    const found = surveyOfItem((value as Record<string, unknown>)[key], depth)
+    if (found > worst) {
+      if (found === TOO_DEEP) return found
+      worst = found
+    }
+  }
   return worst
 }
 const surveyOfItem = (item: unknown, depth: number): number => {
-  if (typeof item === "number") return (item > Number.MAX_SAFE_INTEGER || item < Number.MIN_SAFE_INTEGER) && Number.isInteger(item) ? INEXACT : PLAIN
+  if (typeof item === "number")
+    return (item > Number.MAX_SAFE_INTEGER || item < Number.MIN_SAFE_INTEGER) && Number.isInteger(item)
+      ? INEXACT
+      : PLAIN
   return typeof item === "object" && item !== null ? surveyOf(item, depth + 1) : PLAIN
 }
 
-/** Longer texts are looked at before they are parsed: 5 MB of brackets hold the parser for a second, a look at them for milliseconds. */
+/**
+ * Longer texts are looked at before they are parsed: 5 MB of brackets hold the parser for a second, a look at them for
+ * milliseconds.
+ */
 const PARSED_FIRST_MAX = 65_536
 /** Objects and lists of one text: a million empty ones are some megabytes on the wire and a hundred in memory. */
 export const CONTAINERS_MAX = 200_000
 /** What is wrong with a text before anything is made of it. O(characters), no allocation. */
 const surveyOfText = (text: string, depthMax: number): "too deep" | "too many" | undefined => {
-  let depth = 0, containers = 0, inString = false
+  let depth = 0,
+    containers = 0,
+    inString = false
   for (let i = 0; i < text.length; i++) {
     const code = text.charCodeAt(i)
     if (inString) {
@@ -70,8 +101,15 @@ const nestsDeeper = (value: unknown, left: number): boolean => {
   }
   return false
 }
-/** The one way from a request's text to a value: at most `depthMax` levels and `CONTAINERS_MAX` objects and lists. For a text of usual size the bounds cost a tenth of the parse. `parse`: `parseJson` where long integers count. */
-export const parseBounded = (text: string, depthMax = DEPTH_MAX, parse: (text: string) => unknown = JSON.parse): { readonly value: unknown } | "invalid" | "too deep" | "too many" => {
+/**
+ * The one way from a request's text to a value: at most `depthMax` levels and `CONTAINERS_MAX` objects and lists. For a
+ * text of usual size the bounds cost a tenth of the parse. `parse`: `parseJson` where long integers count.
+ */
+export const parseBounded = (
+  text: string,
+  depthMax = DEPTH_MAX,
+  parse: (text: string) => unknown = JSON.parse
+): { readonly value: unknown } | "invalid" | "too deep" | "too many" => {
   const refused = text.length > PARSED_FIRST_MAX ? surveyOfText(text, depthMax) : undefined
   if (refused !== undefined) return refused
   try {
@@ -85,10 +123,14 @@ export const parseBounded = (text: string, depthMax = DEPTH_MAX, parse: (text: s
 const TOO_DEEP_TEXT = `Bad JSON: a document may be nested ${DEPTH_MAX} levels deep.`
 const TOO_MANY_TEXT = `Bad JSON: a document may hold ${CONTAINERS_MAX} objects and lists.`
 const decoder = new TextDecoder()
-/** One document from the text or bytes of a request. Invalid `Bad JSON: …` when it is not a JSON object. Invalid UTF-8 becomes U+FFFD. */
+/**
+ * One document from the text or bytes of a request. Invalid `Bad JSON: …` when it is not a JSON object. Invalid UTF-8
+ * becomes U+FFFD.
+ */
 export const parseDocument = (source: string | Uint8Array): Result<Document> => {
   const text = typeof source === "string" ? source : decoder.decode(source)
-  let value: unknown, survey = PLAIN
+  let value: unknown,
+    survey = PLAIN
   const refused = text.length > PARSED_FIRST_MAX ? surveyOfText(text, DEPTH_MAX) : undefined
   if (refused !== undefined) return fail(invalid(refused === "too deep" ? TOO_DEEP_TEXT : TOO_MANY_TEXT))
   try {
@@ -102,12 +144,15 @@ export const parseDocument = (source: string | Uint8Array): Result<Document> => 
   if (!isObject(value)) return fail(invalid("Bad JSON: not a properly formed document."))
   return survey === TOO_DEEP ? fail(invalid(TOO_DEEP_TEXT)) : ok(value)
 }
-export const isObject = (value: unknown): value is { [key: string]: unknown } => typeof value === "object" && value !== null && !Array.isArray(value)
+export const isObject = (value: unknown): value is { [key: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 
 /** JSON text of a value that may hold bigints; they are written as digits. */
 export const stringifyJson = (value: unknown): string => {
   // The runtime's own writer refuses bigints; hardly any value holds one, so nobody looks for them first.
-  try { return JSON.stringify(value) } catch (error) {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
     if (!(error instanceof TypeError) || !holdsBigint(value)) throw error
     return writeExact(value)
   }
@@ -115,13 +160,21 @@ export const stringifyJson = (value: unknown): string => {
 const holdsBigint = (value: unknown): boolean => {
   if (typeof value === "bigint") return true
   if (typeof value !== "object" || value === null) return false
-  if (Array.isArray(value)) return value.length > 0 && typeof value[0] !== "number" && typeof value[0] !== "string" ? value.some(holdsBigint) : value.some((item) => typeof item === "bigint" || (typeof item === "object" && holdsBigint(item)))
+  if (Array.isArray(value))
+    return value.length > 0 && typeof value[0] !== "number" && typeof value[0] !== "string"
+      ? value.some(holdsBigint)
+      : value.some((item) => typeof item === "bigint" || (typeof item === "object" && holdsBigint(item)))
   for (const key in value) if (holdsBigint((value as Record<string, unknown>)[key])) return true
   return false
 }
 const writeExact = (value: unknown): string => {
   if (typeof value === "bigint") return value.toString()
-  if (Array.isArray(value)) return `[${value.map((item) => item === undefined ? "null" : writeExact(item)).join(",")}]`
-  if (isObject(value)) return `{${Object.entries(value).filter(([, item]) => item !== undefined).map(([key, item]) => `${JSON.stringify(key)}:${writeExact(item)}`).join(",")}}`
+  if (Array.isArray(value))
+    return `[${value.map((item) => (item === undefined ? "null" : writeExact(item))).join(",")}]`
+  if (isObject(value))
+    return `{${Object.entries(value)
+      .filter(([, item]) => item !== undefined)
+      .map(([key, item]) => `${JSON.stringify(key)}:${writeExact(item)}`)
+      .join(",")}}`
   return JSON.stringify(value)
 }

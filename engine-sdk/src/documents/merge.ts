@@ -14,12 +14,15 @@ export const mergeDocument = (stored: Document, patch: Document): { [key: string
   for (const key of Object.keys(patch)) {
     const value = patch[key]
     if (value === null) delete out[key]
-    else if (isObject(value)) { const known = ownValue(out, key); putOwn(out, key, mergeDocument(isObject(known) ? known : {}, value)) }
-    else putOwn(out, key, Array.isArray(value) ? withoutNulls(value) : value)
+    else if (isObject(value)) {
+      const known = ownValue(out, key)
+      putOwn(out, key, mergeDocument(isObject(known) ? known : {}, value))
+    } else putOwn(out, key, Array.isArray(value) ? withoutNulls(value) : value)
   }
   return out
 }
-const withoutNulls = (values: ReadonlyArray<unknown>): ReadonlyArray<unknown> => values.includes(null) ? values.filter((value) => value !== null) : values
+const withoutNulls = (values: ReadonlyArray<unknown>): ReadonlyArray<unknown> =>
+  values.includes(null) ? values.filter((value) => value !== null) : values
 
 /** Deep equality of JSON values. */
 export const sameJson = (a: unknown, b: unknown): boolean => {
@@ -30,7 +33,10 @@ export const sameJson = (a: unknown, b: unknown): boolean => {
   return keys.length === Object.keys(b).length && keys.every((key) => Object.hasOwn(b, key) && sameJson(a[key], b[key]))
 }
 
-/** The document without `$operations`, its increments applied on `base` values (absent counts as 0). Only integer fields take part. */
+/**
+ * The document without `$operations`, its increments applied on `base` values (absent counts as 0). Only integer fields
+ * take part.
+ */
 export const applyOperations = (schema: CollectionSchema, document: Document, base: Document | undefined): Document => {
   if (document[OPERATIONS_KEY] === undefined) return document
   const { [OPERATIONS_KEY]: operations, ...kept } = document
@@ -38,7 +44,9 @@ export const applyOperations = (schema: CollectionSchema, document: Document, ba
   const increments = isObject(operations) ? operations.increment : undefined
   if (!isObject(increments)) return rest
   for (const [name, by] of Object.entries(increments)) {
-    const field = schema.fields.find((candidate) => candidate.name === name && (candidate.type === "int32" || candidate.type === "int64"))
+    const field = schema.fields.find(
+      (candidate) => candidate.name === name && (candidate.type === "int32" || candidate.type === "int64")
+    )
     if (field === undefined || !isInteger(by)) continue
     const before = base === undefined ? undefined : ownValue(base, name)
     putOwn(rest, name, add(isInteger(before) ? before : 0, by))

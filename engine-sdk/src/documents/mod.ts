@@ -1,6 +1,14 @@
 /** Names of the documents folder that engines and operations use. */
 export { prepareWrite, flatten, revalidate, type Prepared, type PutOperation } from "./prepare-write.ts"
-export { coerceValue, indexNumber, elementTypeOf, type Coerced, type GeoPoint, type IndexScalar, type IndexValue } from "./coerce.ts"
+export {
+  coerceValue,
+  indexNumber,
+  elementTypeOf,
+  type Coerced,
+  type GeoPoint,
+  type IndexScalar,
+  type IndexValue
+} from "./coerce.ts"
 export { documentPlanOf, isDynamic, dynamicFieldFor, typeOfValue } from "./document-plan.ts"
 export { parseBounded, parseDocument, parseJson, stringifyJson, isObject } from "./json.ts"
 export { valueAt, leavesOf } from "./nested.ts"

@@ -6,11 +6,19 @@ import { isObject } from "./json.ts"
 import { ownValue, putOwn } from "./own-value.ts"
 
 const DEPTH_MAX = 64
-export interface PathValue { readonly value: unknown; /** The path went through an array of objects. */ readonly throughArray: boolean; readonly found: boolean }
+export interface PathValue {
+  readonly value: unknown
+  /** The path went through an array of objects. */ readonly throughArray: boolean
+  readonly found: boolean
+}
 const ABSENT: PathValue = { value: undefined, throughArray: false, found: false }
 
 /** The value at a path; below an array the elements' values as one flat array. Nulls are absent. O(elements). */
-export const valueAt = (document: { readonly [key: string]: unknown }, name: string, path: ReadonlyArray<string>): PathValue => {
+export const valueAt = (
+  document: { readonly [key: string]: unknown },
+  name: string,
+  path: ReadonlyArray<string>
+): PathValue => {
   const literal = ownValue(document, name)
   if (literal !== undefined && literal !== null) return { value: literal, throughArray: false, found: true }
   let current: unknown = document
@@ -25,15 +33,26 @@ export const valueAt = (document: { readonly [key: string]: unknown }, name: str
   }
   return current === undefined || current === null ? ABSENT : { value: current, throughArray: false, found: true }
 }
-const collect = (values: ReadonlyArray<unknown>, path: ReadonlyArray<string>, depth: number, out: unknown[]): boolean => {
+const collect = (
+  values: ReadonlyArray<unknown>,
+  path: ReadonlyArray<string>,
+  depth: number,
+  out: unknown[]
+): boolean => {
   let found = false
   for (const item of values) {
-    if (Array.isArray(item)) { found = collect(item, path, depth, out) || found; continue }
+    if (Array.isArray(item)) {
+      found = collect(item, path, depth, out) || found
+      continue
+    }
     if (!isObject(item)) continue
     let current: unknown = item
     let at = depth
     while (at < path.length && isObject(current)) current = ownValue(current, path[at++])
-    if (Array.isArray(current) && at < path.length) { found = collect(current, path, at, out) || found; continue }
+    if (Array.isArray(current) && at < path.length) {
+      found = collect(current, path, at, out) || found
+      continue
+    }
     if (at < path.length || current === undefined || current === null) continue
     found = true
     if (Array.isArray(current)) for (const element of current) out.push(element)
@@ -43,19 +62,33 @@ const collect = (values: ReadonlyArray<unknown>, path: ReadonlyArray<string>, de
 }
 
 /** Leaves below an object value, as dotted paths. `sample` is the first value seen there. */
-export const leavesOf = (prefix: string, value: unknown, throughArray: boolean, emit: (path: string, sample: unknown, throughArray: boolean) => void, depth = 0): void => {
+export const leavesOf = (
+  prefix: string,
+  value: unknown,
+  throughArray: boolean,
+  emit: (path: string, sample: unknown, throughArray: boolean) => void,
+  depth = 0
+): void => {
   if (depth > DEPTH_MAX) return
   if (Array.isArray(value)) {
-    if (value.some(isObject)) { for (const item of value) if (isObject(item)) leavesOf(prefix, item, true, emit, depth + 1) }
-    else emit(prefix, value, throughArray)
+    if (value.some(isObject)) {
+      for (const item of value) if (isObject(item)) leavesOf(prefix, item, true, emit, depth + 1)
+    } else emit(prefix, value, throughArray)
     return
   }
-  if (!isObject(value)) { if (value !== null && value !== undefined) emit(prefix, value, throughArray); return }
+  if (!isObject(value)) {
+    if (value !== null && value !== undefined) emit(prefix, value, throughArray)
+    return
+  }
   for (const key of Object.keys(value)) leavesOf(`${prefix}.${key}`, value[key], throughArray, emit, depth + 1)
 }
 
 /** Copies the objects along a path and sets (or with undefined removes) its last key. */
-export const withValueAt = (document: { [key: string]: unknown }, path: ReadonlyArray<string>, value: unknown): void => {
+export const withValueAt = (
+  document: { [key: string]: unknown },
+  path: ReadonlyArray<string>,
+  value: unknown
+): void => {
   let current = document
   for (let i = 0; i < path.length - 1; i++) {
     const next = ownValue(current, path[i])

@@ -6,7 +6,15 @@ import { conflict, fail, invalid, notFound, ok, type EngineError, type Result } 
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionSchema, DirtyValues, Document, Field } from "../schema.ts"
 import { coerceValue, elementTypeOf, indexNumber, type IndexValue } from "./coerce.ts"
-import { detectedField, documentPlanOf, dynamicFieldFor, resolveType, typeOfValue, type DocumentPlan, type NestedField } from "./document-plan.ts"
+import {
+  detectedField,
+  documentPlanOf,
+  dynamicFieldFor,
+  resolveType,
+  typeOfValue,
+  type DocumentPlan,
+  type NestedField
+} from "./document-plan.ts"
 import { isObject, parseDocument } from "./json.ts"
 import { applyOperations, mergeDocument, sameJson } from "./merge.ts"
 import { leavesOf, valueAt, withValueAt } from "./nested.ts"
@@ -15,21 +23,30 @@ import { ownValue, putOwn } from "./own-value.ts"
 export interface Prepared {
   readonly id: string
   /** The document to keep: coerced, without removed values and `store: false` fields. */ readonly stored: Document
-  /** Everything indexable by field name, `store: false` fields included. Fields without a value are absent. */ readonly values: ReadonlyMap<string, IndexValue>
+  /** Everything indexable by field name, `store: false` fields included. Fields without a value are absent. */
+  readonly values: ReadonlyMap<string, IndexValue>
   /** New fields for the schema, in order; already used for `values`. */ readonly detected: ReadonlyArray<Field>
   /** False for a merge that changed nothing. */ readonly changed: boolean
 }
 export type PutOperation = Extract<WriteOperation, { kind: "put" }>
 
 /**
- * `existing` answers the stored document of an id (undefined = none); `nextId` makes an id where the caller gave none and
- * is called at most once. Failures: Invalid (400), NotFound (404), Conflict (409). O(document + fields).
+ * `existing` answers the stored document of an id (undefined = none); `nextId` makes an id where the caller gave none
+ * and is called at most once. Failures: Invalid (400), NotFound (404), Conflict (409). O(document + fields).
  */
 export const prepareWrite = (
-  schema: CollectionSchema, operation: PutOperation, existing: (id: string) => Document | undefined, nextId: () => string,
+  schema: CollectionSchema,
+  operation: PutOperation,
+  existing: (id: string) => Document | undefined,
+  nextId: () => string
 ): Result<Prepared> => {
   const source = operation.document
-  const parsed: Result<Document> = typeof source === "string" || source instanceof Uint8Array ? parseDocument(source) : isObject(source) ? ok(source) : fail(invalid("Bad JSON: not a properly formed document."))
+  const parsed: Result<Document> =
+    typeof source === "string" || source instanceof Uint8Array
+      ? parseDocument(source)
+      : isObject(source)
+        ? ok(source)
+        : fail(invalid("Bad JSON: not a properly formed document."))
   if (!parsed.ok) return parsed
   const identity = identityOf(parsed.value, operation)
   if (!identity.ok) return identity
@@ -45,13 +62,23 @@ export const prepareWrite = (
     if (cleared !== undefined) return fail(invalid(cleared))
   }
   // What was parsed here belongs to nobody else; an object of the caller stays as it is.
-  const document: { [key: string]: unknown } = merges ? mergeDocument(previous, operated) : operated === source ? { ...operated } : operated
+  const document: { [key: string]: unknown } = merges
+    ? mergeDocument(previous, operated)
+    : operated === source
+      ? { ...operated }
+      : operated
   document.id = id
   if (!merges && operation.action === "upsert" && previous !== undefined) keepEmbeddings(plan, document, previous)
   const checked = checkDocument(plan, document, operation.dirtyValues ?? plan.defaultMode, merges)
   if (!checked.ok) return checked
   const { values, detected, stored } = checked.value
-  return ok({ id, stored, values, detected, changed: previous === undefined || plan.unstored.some((name) => values.has(name)) || !sameJson(previous, stored) })
+  return ok({
+    id,
+    stored,
+    values,
+    detected,
+    changed: previous === undefined || plan.unstored.some((name) => values.has(name)) || !sameJson(previous, stored)
+  })
 }
 
 /** The indexable values of a document that is already stored. Values that do not fit the schema are left out. */
@@ -82,15 +109,21 @@ const identityOf = (document: Document, operation: PutOperation): Result<string 
   const { id } = document
   if (id !== undefined && typeof id !== "string") return fail(invalid("Document's `id` field should be a string."))
   if (id === "") return fail(invalid("The `id` should not be empty."))
-  if (operation.id !== undefined && id !== undefined && id !== operation.id) return fail(invalid("The `id` of the resource does not match the `id` in the JSON body."))
+  if (operation.id !== undefined && id !== undefined && id !== operation.id)
+    return fail(invalid("The `id` of the resource does not match the `id` in the JSON body."))
   return ok(id ?? operation.id)
 }
-const refusalOf = (operation: PutOperation, id: string | undefined, previous: Document | undefined): EngineError | undefined => {
+const refusalOf = (
+  operation: PutOperation,
+  id: string | undefined,
+  previous: Document | undefined
+): EngineError | undefined => {
   if (operation.action === "update") {
     if (id === undefined) return invalid("For update, the `id` key must be provided.")
     if (previous === undefined) return notFound(`Could not find a document with id: ${id}`)
   }
-  if (operation.action === "create" && previous !== undefined) return conflict(`A document with id ${id} already exists.`)
+  if (operation.action === "create" && previous !== undefined)
+    return conflict(`A document with id ${id} already exists.`)
   return undefined
 }
 /** A merge that sets a required field to null. */
@@ -106,18 +139,39 @@ const nullRefusal = (field: Field): string => {
 /** An upsert keeps generated embeddings whose sources did not change. */
 const keepEmbeddings = (plan: DocumentPlan, document: { [key: string]: unknown }, previous: Document): void => {
   for (const field of plan.plain) {
-    if (field.embed === undefined || ownValue(document, field.name) !== undefined || ownValue(previous, field.name) === undefined) continue
-    const from = Array.isArray(field.embed.from) ? field.embed.from as string[] : []
-    if (from.every((name) => sameJson(ownValue(document, name), ownValue(previous, name)))) putOwn(document, field.name, ownValue(previous, field.name))
+    if (
+      field.embed === undefined ||
+      ownValue(document, field.name) !== undefined ||
+      ownValue(previous, field.name) === undefined
+    )
+      continue
+    const from = Array.isArray(field.embed.from) ? (field.embed.from as string[]) : []
+    if (from.every((name) => sameJson(ownValue(document, name), ownValue(previous, name))))
+      putOwn(document, field.name, ownValue(previous, field.name))
   }
 }
 
-interface Checked { readonly values: Map<string, IndexValue>; readonly detected: ReadonlyArray<Field>; readonly stored: Document }
-/** `partial` skips presence of required fields; `lenient` leaves out what does not fit instead of failing. Changes `document`. */
-const checkDocument = (plan: DocumentPlan, document: { [key: string]: unknown }, mode: DirtyValues, partial: boolean, lenient = false): Result<Checked> => {
+interface Checked {
+  readonly values: Map<string, IndexValue>
+  readonly detected: ReadonlyArray<Field>
+  readonly stored: Document
+}
+/**
+ * `partial` skips presence of required fields; `lenient` leaves out what does not fit instead of failing. Changes
+ * `document`.
+ */
+const checkDocument = (
+  plan: DocumentPlan,
+  document: { [key: string]: unknown },
+  mode: DirtyValues,
+  partial: boolean,
+  lenient = false
+): Result<Checked> => {
   const sortField = plan.schema.default_sorting_field
   if (!partial && sortField !== "" && ownValue(document, sortField) === undefined && !sortField.includes(".")) {
-    return fail(invalid(`Field \`${sortField}\` has been declared as a default sorting field, but is not found in the document.`))
+    return fail(
+      invalid(`Field \`${sortField}\` has been declared as a default sorting field, but is not found in the document.`)
+    )
   }
   const values = new Map<string, IndexValue>()
   const detected: Field[] = []
@@ -137,18 +191,32 @@ const checkDocument = (plan: DocumentPlan, document: { [key: string]: unknown },
   }
   for (const field of detected) {
     if (field.type === "object" || field.type === "object[]") continue
-    const error = field.nested === true ? checkNested({ field, path: field.name.split(".") }, document, mode, partial, values) : checkPlain(field, document, mode, partial, values)
+    const error =
+      field.nested === true
+        ? checkNested({ field, path: field.name.split(".") }, document, mode, partial, values)
+        : checkPlain(field, document, mode, partial, values)
     if (error !== undefined && !lenient) return fail(error)
   }
   const sorted = sortField === "" ? undefined : ownValue(document, sortField)
-  if (typeof sorted === "number" && sorted > 2_147_483_647 && plan.byName.get(sortField)?.type === "int32" && !lenient) {
+  if (
+    typeof sorted === "number" &&
+    sorted > 2_147_483_647 &&
+    plan.byName.get(sortField)?.type === "int32" &&
+    !lenient
+  ) {
     return fail(invalid(`Field \`${sortField}\` exceeds maximum value of int32.`))
   }
   for (const name of plan.unstored) if (Object.hasOwn(document, name)) delete document[name]
   return ok({ values, detected, stored: document })
 }
 
-const checkPlain = (field: Field, document: { [key: string]: unknown }, mode: DirtyValues, partial: boolean, values: Map<string, IndexValue>): EngineError | undefined => {
+const checkPlain = (
+  field: Field,
+  document: { [key: string]: unknown },
+  mode: DirtyValues,
+  partial: boolean,
+  values: Map<string, IndexValue>
+): EngineError | undefined => {
   const { name } = field
   if (name === "id") return undefined
   const value = ownValue(document, name)
@@ -159,10 +227,16 @@ const checkPlain = (field: Field, document: { [key: string]: unknown }, mode: Di
     return undefined
   }
   if (!field.index) return undefined
-  if (fitsAsItStands(field.type, value)) { values.set(name, value as IndexValue); return undefined }
+  if (fitsAsItStands(field.type, value)) {
+    values.set(name, value as IndexValue)
+    return undefined
+  }
   const coerced = coerceValue(field, value, mode)
   if (coerced.error !== undefined) return invalid(coerced.error)
-  if (coerced.dropped) { delete document[name]; return undefined }
+  if (coerced.dropped) {
+    delete document[name]
+    return undefined
+  }
   if (coerced.value !== value) putOwn(document, name, coerced.value)
   index(field, coerced.value, values)
   return undefined
@@ -170,25 +244,46 @@ const checkPlain = (field: Field, document: { [key: string]: unknown }, mode: Di
 /** Nearly every value; what is left goes through coercion, which finds the same for these. */
 const fitsAsItStands = (type: Field["type"], value: unknown): boolean => {
   switch (typeof value) {
-    case "string": return type === "string"
-    case "number": return type === "float" || (type === "int32" ? (value | 0) === value : type === "int64" && Number.isInteger(value))
-    case "boolean": return type === "bool"
-    default: return false
+    case "string":
+      return type === "string"
+    case "number":
+      return (
+        type === "float" || (type === "int32" ? (value | 0) === value : type === "int64" && Number.isInteger(value))
+      )
+    case "boolean":
+      return type === "bool"
+    default:
+      return false
   }
 }
-const missing = (field: Field): EngineError => invalid(field.reference === ""
-  ? `Field \`${field.name}\` has been declared in the schema, but is not found in the document.`
-  : `Missing the required reference field \`${field.name}\` in the document.`)
+const missing = (field: Field): EngineError =>
+  invalid(
+    field.reference === ""
+      ? `Field \`${field.name}\` has been declared in the schema, but is not found in the document.`
+      : `Missing the required reference field \`${field.name}\` in the document.`
+  )
 
 const index = (field: Field, value: unknown, values: Map<string, IndexValue>): void => {
   const { type } = field
   if (type === "image") return
   const element = elementTypeOf(type)
-  if (element !== "int32" && element !== "int64" && element !== "float") { values.set(field.name, value as IndexValue); return }
-  values.set(field.name, Array.isArray(value) ? value.map((item) => indexNumber(element, item)) as ReadonlyArray<number> : indexNumber(type, value))
+  if (element !== "int32" && element !== "int64" && element !== "float") {
+    values.set(field.name, value as IndexValue)
+    return
+  }
+  values.set(
+    field.name,
+    Array.isArray(value)
+      ? (value.map((item) => indexNumber(element, item)) as ReadonlyArray<number>)
+      : indexNumber(type, value)
+  )
 }
 
-const checkObjects = (plan: DocumentPlan, document: { [key: string]: unknown }, partial: boolean): EngineError | undefined => {
+const checkObjects = (
+  plan: DocumentPlan,
+  document: { [key: string]: unknown },
+  partial: boolean
+): EngineError | undefined => {
   for (const [name, field] of plan.objects) {
     const read = valueAt(document, name, name.split("."))
     if (!read.found) {
@@ -199,25 +294,43 @@ const checkObjects = (plan: DocumentPlan, document: { [key: string]: unknown }, 
     if (read.throughArray) continue
     const isArray = Array.isArray(read.value)
     if (!isArray && !isObject(read.value)) return invalid(`Field \`${name}\` has an incorrect type.`)
-    if (field.detected !== true && isArray !== (field.type === "object[]")) return invalid(`Field \`${name}\` has an incorrect type.`)
+    if (field.detected !== true && isArray !== (field.type === "object[]"))
+      return invalid(`Field \`${name}\` has an incorrect type.`)
   }
   return undefined
 }
 const NUMERIC = new Set(["int32", "int64", "float"])
-const checkNested = ({ field, path }: NestedField, document: { [key: string]: unknown }, mode: DirtyValues, partial: boolean, values: Map<string, IndexValue>): EngineError | undefined => {
+const checkNested = (
+  { field, path }: NestedField,
+  document: { [key: string]: unknown },
+  mode: DirtyValues,
+  partial: boolean,
+  values: Map<string, IndexValue>
+): EngineError | undefined => {
   const read = valueAt(document, field.name, path)
   if (!read.found) return partial || field.optional ? undefined : notFound(`Field \`${field.name}\` not found.`)
   if (!field.index) return undefined
   const isArrayType = field.type.endsWith("[]")
   const isPoint = field.type === "geopoint"
   if (read.throughArray && !isArrayType && !(isPoint && Array.isArray((read.value as unknown[])[0]) === false)) {
-    return invalid(`Field \`${field.name}\` has an incorrect type. Hint: field inside an array of objects must be an array type as well.`)
+    return invalid(
+      `Field \`${field.name}\` has an incorrect type. Hint: field inside an array of objects must be an array type as well.`
+    )
   }
-  if (field.detected !== true && !fits(field, read.value)) return invalid(`Field \`${field.name}\` has an incorrect type.`)
-  const coerced = coerceValue(field, isArrayType && !Array.isArray(read.value) && field.detected === true ? [read.value] : read.value, mode)
+  if (field.detected !== true && !fits(field, read.value))
+    return invalid(`Field \`${field.name}\` has an incorrect type.`)
+  const coerced = coerceValue(
+    field,
+    isArrayType && !Array.isArray(read.value) && field.detected === true ? [read.value] : read.value,
+    mode
+  )
   if (coerced.error !== undefined) return invalid(coerced.error)
-  if (coerced.dropped) { if (!read.throughArray) withValueAt(document, path, undefined); return undefined }
-  if (!read.throughArray && coerced.value !== read.value && Array.isArray(coerced.value) === Array.isArray(read.value)) withValueAt(document, path, coerced.value)
+  if (coerced.dropped) {
+    if (!read.throughArray) withValueAt(document, path, undefined)
+    return undefined
+  }
+  if (!read.throughArray && coerced.value !== read.value && Array.isArray(coerced.value) === Array.isArray(read.value))
+    withValueAt(document, path, coerced.value)
   index(field, coerced.value, values)
   return undefined
 }
@@ -227,13 +340,27 @@ const fits = (field: Field, value: unknown): boolean => {
   const seen = typeOfValue(value)
   if (seen === undefined || seen === field.type) return true
   if (seen === "invalid") return false
-  return NUMERIC.has(elementTypeOf(seen)) && NUMERIC.has(elementTypeOf(field.type)) && seen.endsWith("[]") === field.type.endsWith("[]")
+  return (
+    NUMERIC.has(elementTypeOf(seen)) &&
+    NUMERIC.has(elementTypeOf(field.type)) &&
+    seen.endsWith("[]") === field.type.endsWith("[]")
+  )
 }
 
 /** Finds fields that the document has and the schema lacks. Keys go in alphabetical order, parents before children. */
-const detect = (plan: DocumentPlan, document: { [key: string]: unknown }, mode: DirtyValues, detected: Field[]): EngineError | undefined => {
+const detect = (
+  plan: DocumentPlan,
+  document: { [key: string]: unknown },
+  mode: DirtyValues,
+  detected: Field[]
+): EngineError | undefined => {
   const found = new Set<string>()
-  const add = (field: Field): void => { if (!found.has(field.name)) { found.add(field.name); detected.push(field) } }
+  const add = (field: Field): void => {
+    if (!found.has(field.name)) {
+      found.add(field.name)
+      detected.push(field)
+    }
+  }
   const parents: Field[] = []
   if (plan.dynamic.length > 0) {
     for (const key of Object.keys(document).sort()) {
@@ -241,11 +368,17 @@ const detect = (plan: DocumentPlan, document: { [key: string]: unknown }, mode: 
       const definition = dynamicFieldFor(plan, key)
       if (definition === undefined) continue
       const value = document[key]
-      if (value === null) { delete document[key]; continue }
+      if (value === null) {
+        delete document[key]
+        continue
+      }
       const seen = typeOfValue(value)
       if (seen === undefined) continue
       if (seen === "invalid") {
-        if (definition.type !== "auto" && definition.type !== "string*") { add(detectedField(definition, key, definition.type)); continue }
+        if (definition.type !== "auto" && definition.type !== "string*") {
+          add(detectedField(definition, key, definition.type))
+          continue
+        }
         if (mode === "reject" || mode === "coerce_or_reject") return invalid(`Type of field \`${key}\` is invalid.`)
         delete document[key]
         continue
@@ -266,7 +399,14 @@ const detect = (plan: DocumentPlan, document: { [key: string]: unknown }, mode: 
   if (plan.dynamic.some((entry) => entry.field.name.includes("."))) detectByPath(plan, document, found, add)
   return undefined
 }
-const detectChildren = (plan: DocumentPlan, name: string, parent: Field, value: unknown, throughArray: boolean, add: (field: Field) => void): void => {
+const detectChildren = (
+  plan: DocumentPlan,
+  name: string,
+  parent: Field,
+  value: unknown,
+  throughArray: boolean,
+  add: (field: Field) => void
+): void => {
   leavesOf(name, value, throughArray, (path, sample, inArray) => {
     if (path === name || plan.byName.has(path)) return
     const seen = typeOfValue(sample)
@@ -277,9 +417,19 @@ const detectChildren = (plan: DocumentPlan, name: string, parent: Field, value: 
   })
 }
 const childField = (definition: Field, path: string, type: Field["type"], inArray: boolean): Field =>
-  detectedField({ ...definition, num_dim: 0 }, path, inArray && !type.endsWith("[]") ? `${type}[]` as Field["type"] : type, { array: inArray })
+  detectedField(
+    { ...definition, num_dim: 0 },
+    path,
+    inArray && !type.endsWith("[]") ? (`${type}[]` as Field["type"]) : type,
+    { array: inArray }
+  )
 /** Patterns with dots over objects that nobody declared. */
-const detectByPath = (plan: DocumentPlan, document: Document, found: ReadonlySet<string>, add: (field: Field) => void): void => {
+const detectByPath = (
+  plan: DocumentPlan,
+  document: Document,
+  found: ReadonlySet<string>,
+  add: (field: Field) => void
+): void => {
   for (const key of Object.keys(document).sort()) {
     if (plan.byName.has(key) || found.has(key) || typeof document[key] !== "object") continue
     leavesOf(key, document[key], false, (path, sample, inArray) => {

@@ -10,11 +10,19 @@ import { ownValue } from "./own-value.ts"
 export class StoredDocument {
   readonly #text: string
   #value: Document | undefined
-  constructor(text: string) { this.#text = text }
+  constructor(text: string) {
+    this.#text = text
+  }
   /** The text, while nobody has had the value in hand, who might have changed it. */
-  get text(): string | undefined { return this.#value === undefined ? this.#text : undefined }
-  get value(): Document { return this.#value ??= parseJson(this.#text) as Document }
-  set value(value: Document) { this.#value = value }
+  get text(): string | undefined {
+    return this.#value === undefined ? this.#text : undefined
+  }
+  get value(): Document {
+    return (this.#value ??= parseJson(this.#text) as Document)
+  }
+  set value(value: Document) {
+    this.#value = value
+  }
   /** Values of top-level fields, undefined where the document has none. */
   pick(names: ReadonlyArray<string>): ReadonlyArray<unknown> {
     const known = this.#value
@@ -22,18 +30,24 @@ export class StoredDocument {
       const picked = pickFields(this.#text, names)
       if (picked !== undefined) return picked
     }
-    const value = known ?? parseJson(this.#text) as Document
+    const value = known ?? (parseJson(this.#text) as Document)
     return names.map((name) => ownValue(value, name))
   }
 }
 
-const QUOTE = 34, COMMA = 44, OPEN_LIST = 91, BACKSLASH = 92, CLOSE_LIST = 93, OPEN = 123, CLOSE = 125
+const QUOTE = 34,
+  COMMA = 44,
+  OPEN_LIST = 91,
+  BACKSLASH = 92,
+  CLOSE_LIST = 93,
+  OPEN = 123,
+  CLOSE = 125
 
 /**
- * Values of top-level keys of valid JSON object text. undefined when the text needs the full reader (an escaped key). Keys
- * are unique, as whoever stores a document writes them. Where there are no objects inside and no spaces between tokens, as
- * in most stored texts, each key is found by one native search; else one walk skips what is not asked for, strings by the
- * native search for their end: about one step per key and per character of nested values.
+ * Values of top-level keys of valid JSON object text. undefined when the text needs the full reader (an escaped key).
+ * Keys are unique, as whoever stores a document writes them. Where there are no objects inside and no spaces between
+ * tokens, as in most stored texts, each key is found by one native search; else one walk skips what is not asked for,
+ * strings by the native search for their end: about one step per key and per character of nested values.
  */
 export const pickFields = (text: string, names: ReadonlyArray<string>): Array<unknown> | undefined => {
   const hasEscapes = text.includes("\\")
@@ -41,7 +55,8 @@ export const pickFields = (text: string, names: ReadonlyArray<string>): Array<un
 }
 /**
  * Without escapes a quotation mark in the text begins or ends a string, so `,"name":` is nothing but a key, and with no
- * further `{` a key of the document itself. undefined where a name is not found this way: it may be missing, or stand behind a space.
+ * further `{` a key of the document itself. undefined where a name is not found this way: it may be missing, or stand
+ * behind a space.
  */
 const pickFlat = (text: string, names: ReadonlyArray<string>): Array<unknown> | undefined => {
   if (text.charCodeAt(0) !== OPEN || text.includes("{", 1)) return undefined
@@ -58,12 +73,15 @@ const pickFlat = (text: string, names: ReadonlyArray<string>): Array<unknown> | 
   }
   return values
 }
-const keys = new BoundedMap<string, string | null>({ bytes_max: 1_000_000, bytesOf: (name, key) => 2 * (name.length + (key?.length ?? 0)) })
+const keys = new BoundedMap<string, string | null>({
+  bytes_max: 1_000_000,
+  bytesOf: (name, key) => 2 * (name.length + (key?.length ?? 0))
+})
 /** `,"name":`, flat and made once; undefined where a name is never written like that. */
 const keyOf = (name: string): string | undefined => {
   const known = keys.get(name)
   if (known !== undefined) return known ?? undefined
-  const key = JSON.stringify(name) === `"${name}"` ? [",\"", name, "\":"].join("") : undefined
+  const key = JSON.stringify(name) === `"${name}"` ? [',"', name, '":'].join("") : undefined
   keys.set(name, key ?? null)
   return key
 }
@@ -72,14 +90,19 @@ const pickWalking = (text: string, names: ReadonlyArray<string>, hasEscapes: boo
   let at = afterSpace(text, 0) + 1
   for (;;) {
     const code = text.charCodeAt(at)
-    if (code === COMMA || code <= 32) { at++; continue }
+    if (code === COMMA || code <= 32) {
+      at++
+      continue
+    }
     if (code === CLOSE) return values
     if (code !== QUOTE) return undefined
-    const key = at + 1, keyEnd = text.indexOf("\"", key)
+    const key = at + 1,
+      keyEnd = text.indexOf('"', key)
     if (keyEnd < 0 || (hasEscapes && text.slice(key, keyEnd).includes("\\"))) return undefined
     const start = afterSpace(text, afterSpace(text, keyEnd + 1) + 1)
     at = endOfValue(text, start, hasEscapes)
-    for (let n = 0; n < names.length; n++) if (names[n].length === keyEnd - key && text.startsWith(names[n], key)) values[n] = valueOf(text, start, at)
+    for (let n = 0; n < names.length; n++)
+      if (names[n].length === keyEnd - key && text.startsWith(names[n], key)) values[n] = valueOf(text, start, at)
   }
 }
 const valueOf = (text: string, start: number, end: number): unknown => {
@@ -98,7 +121,7 @@ const textsOf = (text: string, start: number, end: number): string[] | undefined
   const texts: string[] = []
   for (let at = start + 1; ;) {
     if (text.charCodeAt(at) !== QUOTE) return undefined
-    const close = text.indexOf("\"", at + 1)
+    const close = text.indexOf('"', at + 1)
     const inside = text.slice(at + 1, close)
     if (close < 0 || inside.includes("\\")) return undefined
     texts.push(inside)
@@ -109,11 +132,17 @@ const textsOf = (text: string, start: number, end: number): string[] | undefined
 }
 const afterSpace = (text: string, from: number): number => {
   let at = from
-  for (let code = text.charCodeAt(at); code === 32 || code === 10 || code === 13 || code === 9; code = text.charCodeAt(++at)) { /* next */ }
+  for (
+    let code = text.charCodeAt(at);
+    code === 32 || code === 10 || code === 13 || code === 9;
+    code = text.charCodeAt(++at)
+  ) {
+    /* next */
+  }
   return at
 }
 const endOfString = (text: string, from: number, hasEscapes: boolean): number => {
-  for (let end = text.indexOf("\"", from + 1); ; end = text.indexOf("\"", end + 1)) {
+  for (let end = text.indexOf('"', from + 1); ; end = text.indexOf('"', end + 1)) {
     if (end < 0) return text.length
     if (!hasEscapes) return end + 1
     let slashes = end
@@ -126,12 +155,21 @@ const endOfValue = (text: string, from: number, hasEscapes: boolean): number => 
   if (first === QUOTE) return endOfString(text, from, hasEscapes)
   let at = from
   if (first !== OPEN && first !== OPEN_LIST) {
-    for (let code = first; at < text.length && code !== COMMA && code !== CLOSE && code > 32; code = text.charCodeAt(++at)) { /* next */ }
+    for (
+      let code = first;
+      at < text.length && code !== COMMA && code !== CLOSE && code > 32;
+      code = text.charCodeAt(++at)
+    ) {
+      /* next */
+    }
     return at
   }
   for (let depth = 0; at < text.length;) {
     const code = text.charCodeAt(at)
-    if (code === QUOTE) { at = endOfString(text, at, hasEscapes); continue }
+    if (code === QUOTE) {
+      at = endOfString(text, at, hasEscapes)
+      continue
+    }
     at++
     if (code === OPEN || code === OPEN_LIST) depth++
     else if ((code === CLOSE || code === CLOSE_LIST) && --depth === 0) return at

@@ -4,12 +4,20 @@
  */
 export type Bits = Uint32Array
 /** A set that somebody else may remember: to be read and copied only. */
-export interface ReadonlyBits { readonly length: number; readonly [word: number]: number; slice(): Bits }
+export interface ReadonlyBits {
+  readonly length: number
+  readonly [word: number]: number
+  slice(): Bits
+}
 
 export const bitsOf = (size: number): Bits => new Uint32Array((size + 31) >>> 5)
 export const hasBit = (bits: ReadonlyBits, index: number): boolean => (bits[index >>> 5] & (1 << (index & 31))) !== 0
-export const setBit = (bits: Bits, index: number): void => { bits[index >>> 5] |= 1 << (index & 31) }
-export const clearBit = (bits: Bits, index: number): void => { bits[index >>> 5] &= ~(1 << (index & 31)) }
+export const setBit = (bits: Bits, index: number): void => {
+  bits[index >>> 5] |= 1 << (index & 31)
+}
+export const clearBit = (bits: Bits, index: number): void => {
+  bits[index >>> 5] &= ~(1 << (index & 31))
+}
 
 /** Bits of one word. */
 export const popcount32 = (word: number): number => {
@@ -25,12 +33,21 @@ export const countBits = (bits: ReadonlyBits): number => {
 /** Sets the first `size` bits and clears what lies behind them in the last word. */
 export const fillBits = (bits: Bits, size: number): Bits => {
   bits.fill(0xffffffff)
-  if ((size & 31) !== 0 && bits.length > 0) bits[bits.length - 1] = (1 << (size & 31)) - 1 >>> 0
+  if ((size & 31) !== 0 && bits.length > 0) bits[bits.length - 1] = ((1 << (size & 31)) - 1) >>> 0
   return bits
 }
-export const andInto = (target: Bits, other: ReadonlyBits): Bits => { for (let i = 0; i < target.length; i++) target[i] &= other[i]; return target }
-export const orInto = (target: Bits, other: ReadonlyBits): Bits => { for (let i = 0; i < target.length; i++) target[i] |= other[i]; return target }
-export const andNotInto = (target: Bits, other: ReadonlyBits): Bits => { for (let i = 0; i < target.length; i++) target[i] &= ~other[i]; return target }
+export const andInto = (target: Bits, other: ReadonlyBits): Bits => {
+  for (let i = 0; i < target.length; i++) target[i] &= other[i]
+  return target
+}
+export const orInto = (target: Bits, other: ReadonlyBits): Bits => {
+  for (let i = 0; i < target.length; i++) target[i] |= other[i]
+  return target
+}
+export const andNotInto = (target: Bits, other: ReadonlyBits): Bits => {
+  for (let i = 0; i < target.length; i++) target[i] &= ~other[i]
+  return target
+}
 /** The complement within `size` documents, in place. */
 export const notInto = (target: Bits, size: number): Bits => {
   for (let i = 0; i < target.length; i++) target[i] = ~target[i]

@@ -26,7 +26,8 @@ const SHARED_STEP = 8_192
 export function* sharing(bytes: Uint8Array, offsets: Uint32Array): Generator<void, Uint8Array> {
   const shared = new Uint8Array(Math.max(0, offsets.length - 1))
   for (let term = 1; term < shared.length; term++) {
-    const a = offsets[term - 1], b = offsets[term]
+    const a = offsets[term - 1],
+      b = offsets[term]
     const most = Math.min(b - a, offsets[term + 1] - b, 255)
     let n = 0
     while (n < most && bytes[a + n] === bytes[b + n]) n++
@@ -38,10 +39,24 @@ export function* sharing(bytes: Uint8Array, offsets: Uint32Array): Generator<voi
 /** The same at once, for tables that are small or made aside. */
 export const sharedPrefixes = (bytes: Uint8Array, offsets: Uint32Array): Uint8Array => {
   const work = sharing(bytes, offsets)
-  for (;;) { const step = work.next(); if (step.done === true) return step.value }
+  for (;;) {
+    const step = work.next()
+    if (step.done === true) return step.value
+  }
 }
 /** What follows the terms of a text column, in the order the column reads it. */
-export function* putPostings(out: SectionWriter, prefix: string, postings: { readonly table: { readonly bytes: Uint8Array; readonly offsets: Uint32Array }; readonly best: Float64Array | undefined; readonly starts: Uint32Array; readonly docs: Uint32Array; readonly locs: Uint32Array; readonly spill: Uint32Array }): Generator<void, void> {
+export function* putPostings(
+  out: SectionWriter,
+  prefix: string,
+  postings: {
+    readonly table: { readonly bytes: Uint8Array; readonly offsets: Uint32Array }
+    readonly best: Float64Array | undefined
+    readonly starts: Uint32Array
+    readonly docs: Uint32Array
+    readonly locs: Uint32Array
+    readonly spill: Uint32Array
+  }
+): Generator<void, void> {
   out.put(prefix + "shared", yield* sharing(postings.table.bytes, postings.table.offsets))
   if (postings.best !== undefined) out.put(prefix + "best", postings.best)
   out.put(prefix + "starts", postings.starts)
@@ -60,7 +75,9 @@ class TextBuilder implements ColumnBuilder {
   private readonly analyzer: Analyzer
   private readonly isArray: boolean
   private readonly scores: NumberLog | undefined
-  /** The same field's verbatim values, filled from here: a facet's few texts are numbered once and read for words once. */
+  /**
+   * The same field's verbatim values, filled from here: a facet's few texts are numbered once and read for words once.
+   */
   private readonly values: ValueBuilder | undefined
   /** Where the word numbers of each value begin in `known`. */ private readonly knownStarts = new WordLog()
   private readonly known = new WordLog()
@@ -73,10 +90,14 @@ class TextBuilder implements ColumnBuilder {
   }
   add(doc: number, value: IndexValue): void {
     if (typeof value === "string") this.element(doc, 0, value)
-    else if (Array.isArray(value)) for (let i = 0; i < value.length; i++) this.element(doc, Math.min(i, ELEMENT_MAX), String(value[i]))
+    else if (Array.isArray(value))
+      for (let i = 0; i < value.length; i++) this.element(doc, Math.min(i, ELEMENT_MAX), String(value[i]))
   }
   private element(doc: number, element: number, text: string): void {
-    if (this.values === undefined) { this.words(doc, element, text); return }
+    if (this.values === undefined) {
+      this.words(doc, element, text)
+      return
+    }
     const value = this.values.text(doc, text)
     const { known, knownStarts, log } = this
     if (value + 1 === knownStarts.length) {
@@ -86,7 +107,8 @@ class TextBuilder implements ColumnBuilder {
       knownStarts.push(known.length)
       return
     }
-    const start = knownStarts.words[value], count = knownStarts.words[value + 1] - start
+    const start = knownStarts.words[value],
+      count = knownStarts.words[value + 1] - start
     log.reserve(count * 3)
     const { words } = log
     let at = log.length
@@ -123,14 +145,16 @@ class TextBuilder implements ColumnBuilder {
   *finish(out: SectionWriter, at: number, docs: number): Generator<void, void> {
     const prefix = `t${at}.`
     const table = this.ids.put(out, prefix + "terms.")
-    const { rank } = table, size = rank.length
+    const { rank } = table,
+      size = rank.length
     const entries = this.log.length / 3
     const words = this.log.words
     // Counting sort by term; entries arrive in document order and stay in it.
     const begin = new Uint32Array(size + 1)
     for (let e = 0; e < entries; e++) begin[rank[words[e * 3]] + 1]++
     for (let t = 0; t < size; t++) begin[t + 1] += begin[t]
-    const sortedDocs = new Uint32Array(entries), sortedPlaces = new Uint32Array(entries)
+    const sortedDocs = new Uint32Array(entries),
+      sortedPlaces = new Uint32Array(entries)
     const next = begin.slice()
     for (let e = 0, at = 0; e < entries; e++, at += 3) {
       const to = next[rank[words[at]]]++
@@ -139,7 +163,9 @@ class TextBuilder implements ColumnBuilder {
     }
     const starts = new Uint32Array(size + 1)
     // Postings are written over the sorted entries that they are made of: there are never more of them.
-    const docsOut = sortedDocs, locs = sortedPlaces, spill = new WordLog(16)
+    const docsOut = sortedDocs,
+      locs = sortedPlaces,
+      spill = new WordLog(16)
     const best = this.scores === undefined ? undefined : new Float64Array(size).fill(-Infinity)
     let to = 0
     for (let t = 0; t < size; t++) {
@@ -161,10 +187,21 @@ class TextBuilder implements ColumnBuilder {
       }
       starts[t + 1] = to
     }
-    yield* putPostings(out, prefix, { table, best, starts, docs: docsOut.subarray(0, to), locs: locs.subarray(0, to), spill: spill.done() })
+    yield* putPostings(out, prefix, {
+      table,
+      best,
+      starts,
+      docs: docsOut.subarray(0, to),
+      locs: locs.subarray(0, to),
+      spill: spill.done()
+    })
     if (this.isArray) {
-      const elementStarts = new Uint32Array(docs + 1), elementLengths = new Uint16Array(this.lengths.length / 2)
-      for (let e = 0; e < elementLengths.length; e++) { elementStarts[this.lengths.words[e * 2] + 1]++; elementLengths[e] = this.lengths.words[e * 2 + 1] }
+      const elementStarts = new Uint32Array(docs + 1),
+        elementLengths = new Uint16Array(this.lengths.length / 2)
+      for (let e = 0; e < elementLengths.length; e++) {
+        elementStarts[this.lengths.words[e * 2] + 1]++
+        elementLengths[e] = this.lengths.words[e * 2 + 1]
+      }
       for (let d = 0; d < docs; d++) elementStarts[d + 1] += elementStarts[d]
       out.put(prefix + "elementStarts", elementStarts)
       out.put(prefix + "elementLengths", elementLengths)
@@ -189,7 +226,11 @@ export const floatText = (value: number): string => {
   return String(Number(kept.toPrecision(9)))
 }
 const valueText = (value: unknown, field: Field): string =>
-  typeof value === "string" ? value : typeof value === "number" && field.type.startsWith("float") ? floatText(value) : String(value)
+  typeof value === "string"
+    ? value
+    : typeof value === "number" && field.type.startsWith("float")
+      ? floatText(value)
+      : String(value)
 
 class ValueBuilder implements ColumnBuilder {
   private readonly ids = new TokenTable()
@@ -197,15 +238,24 @@ class ValueBuilder implements ColumnBuilder {
   private readonly log = new WordLog()
   private readonly field: Field
   private readonly isArray: boolean
-  constructor(field: Field, isArray: boolean) { this.field = field; this.isArray = isArray }
+  constructor(field: Field, isArray: boolean) {
+    this.field = field
+    this.isArray = isArray
+  }
   add(doc: number, value: IndexValue): void {
     if (Array.isArray(value)) for (const one of value) this.one(doc, one)
     else this.one(doc, value)
   }
   private one(doc: number, value: unknown): void {
-    if (typeof value !== "number") { this.text(doc, valueText(value, this.field)); return }
+    if (typeof value !== "number") {
+      this.text(doc, valueText(value, this.field))
+      return
+    }
     const known = this.numbers.get(value)
-    if (known === undefined) { this.numbers.set(value, this.text(doc, valueText(value, this.field))); return }
+    if (known === undefined) {
+      this.numbers.set(value, this.text(doc, valueText(value, this.field)))
+      return
+    }
     this.log.push(doc)
     this.log.push(known)
   }
@@ -226,8 +276,12 @@ class ValueBuilder implements ColumnBuilder {
       out.put(prefix + "single", single)
       return
     }
-    const starts = new Uint32Array(docs + 1), ordinals = new Uint32Array(length / 2)
-    for (let i = 0; i < length; i += 2) { starts[words[i] + 1]++; ordinals[i / 2] = rank[words[i + 1]] }
+    const starts = new Uint32Array(docs + 1),
+      ordinals = new Uint32Array(length / 2)
+    for (let i = 0; i < length; i += 2) {
+      starts[words[i] + 1]++
+      ordinals[i / 2] = rank[words[i + 1]]
+    }
     for (let d = 0; d < docs; d++) starts[d + 1] += starts[d]
     out.put(prefix + "starts", starts)
     out.put(prefix + "ordinals", ordinals)
@@ -237,12 +291,19 @@ class ValueBuilder implements ColumnBuilder {
 class NumberBuilder implements ColumnBuilder {
   private readonly docsOf = new WordLog()
   private readonly values = new NumberLog()
-  /** Integers that came as such, by their place: what a double does not hold. */ private readonly bigints = new Map<number, bigint>()
+  /** Integers that came as such, by their place: what a double does not hold. */ private readonly bigints = new Map<
+    number,
+    bigint
+  >()
   private isBig = false
   private readonly field: Field
   private readonly isArray: boolean
   private readonly isLong: boolean
-  constructor(field: Field, isArray: boolean) { this.field = field; this.isArray = isArray; this.isLong = field.type.startsWith("int64") }
+  constructor(field: Field, isArray: boolean) {
+    this.field = field
+    this.isArray = isArray
+    this.isLong = field.type.startsWith("int64")
+  }
   add(doc: number, value: IndexValue): void {
     if (Array.isArray(value)) for (const one of value) this.one(doc, one)
     else this.one(doc, value)
@@ -263,7 +324,8 @@ class NumberBuilder implements ColumnBuilder {
     const array = numberArray(this.field, size)
     const big = this.isBig ? new BigInt64Array(size) : undefined
     const has = this.isArray ? undefined : bitsOf(docs)
-    const { length, numbers } = this.values, { words } = this.docsOf
+    const { length, numbers } = this.values,
+      { words } = this.docsOf
     for (let i = 0; i < length; i++) {
       const slot = this.isArray ? i : words[i]
       array[slot] = numbers[i]
@@ -293,10 +355,13 @@ class GeoBuilder implements ColumnBuilder {
   private readonly docsOf = new WordLog()
   private readonly coordinates: number[] = []
   private readonly isPolygon: boolean
-  constructor(isPolygon: boolean) { this.isPolygon = isPolygon }
+  constructor(isPolygon: boolean) {
+    this.isPolygon = isPolygon
+  }
   add(doc: number, value: IndexValue): void {
     const list = value as ReadonlyArray<unknown>
-    if (Array.isArray(list[0])) for (const point of list as ReadonlyArray<readonly [number, number]>) this.point(doc, point[0], point[1])
+    if (Array.isArray(list[0]))
+      for (const point of list as ReadonlyArray<readonly [number, number]>) this.point(doc, point[0], point[1])
     else for (let i = 0; i + 1 < list.length; i += 2) this.point(doc, list[i] as number, list[i + 1] as number)
   }
   private point(doc: number, lat: number, lng: number): void {
@@ -341,7 +406,9 @@ class VectorBuilder implements ColumnBuilder {
   private readonly docsOf: number[] = []
   private readonly vectors: Array<ReadonlyArray<number>> = []
   private readonly dimensions: number
-  constructor(dimensions: number) { this.dimensions = dimensions }
+  constructor(dimensions: number) {
+    this.dimensions = dimensions
+  }
   add(doc: number, value: IndexValue): void {
     const vector = value as ReadonlyArray<number>
     if (!Array.isArray(vector) || vector.length !== this.dimensions) return
@@ -349,8 +416,12 @@ class VectorBuilder implements ColumnBuilder {
     this.vectors.push(vector)
   }
   finish(out: SectionWriter, at: number, docs: number): void {
-    const values = new Float32Array(docs * this.dimensions), has = bitsOf(docs)
-    for (let i = 0; i < this.docsOf.length; i++) { values.set(this.vectors[i], this.docsOf[i] * this.dimensions); setBit(has, this.docsOf[i]) }
+    const values = new Float32Array(docs * this.dimensions),
+      has = bitsOf(docs)
+    for (let i = 0; i < this.docsOf.length; i++) {
+      values.set(this.vectors[i], this.docsOf[i] * this.dimensions)
+      setBit(has, this.docsOf[i])
+    }
     out.put(`e${at}.values`, values)
     out.put(`e${at}.has`, has)
   }
@@ -361,7 +432,12 @@ const isNumber = (field: Field): boolean => /^(int32|int64|float|bool)(\[\])?$/.
 export const isArrayField = (field: Field): boolean => field.type.endsWith("[]") || field.nested_array === true
 /** Fields of a schema that carry columns: indexed, typed, and not a pattern. */
 export const indexedFields = (schema: CollectionSchema): Field[] =>
-  schema.fields.filter((field) => field.index && !field.name.includes(".*") && (isText(field) || isNumber(field) || field.type.startsWith("geo") || field.num_dim > 0))
+  schema.fields.filter(
+    (field) =>
+      field.index &&
+      !field.name.includes(".*") &&
+      (isText(field) || isNumber(field) || field.type.startsWith("geo") || field.num_dim > 0)
+  )
 
 /** Documents on their way into one segment. */
 export class SegmentBuilder {
@@ -387,14 +463,26 @@ export class SegmentBuilder {
       const isArray = isArrayField(field)
       const builders: ColumnBuilder[] = []
       const values = field.facet && (isText(field) || isNumber(field)) ? new ValueBuilder(field, isArray) : undefined
-      if (isText(field)) builders.push(new TextBuilder(analyzerOf(schema, field, dictionaries), isArray, this.scoreField === "" ? undefined : this.scores, values))
+      if (isText(field))
+        builders.push(
+          new TextBuilder(
+            analyzerOf(schema, field, dictionaries),
+            isArray,
+            this.scoreField === "" ? undefined : this.scores,
+            values
+          )
+        )
       if (isNumber(field)) builders.push(new NumberBuilder(field, isArray))
       if (values !== undefined) builders.push(values)
       if (field.type === "string" && field.sort) builders.push(new SortBuilder())
       if (field.type.startsWith("geo")) builders.push(new GeoBuilder(field.type === "geopolygon"))
       if (field.num_dim > 0) builders.push(new VectorBuilder(field.num_dim))
       this.names.push(field.name)
-      this.columns.push({ field: field.name, builders, fillers: isText(field) && values !== undefined ? builders.filter((builder) => builder !== values) : builders })
+      this.columns.push({
+        field: field.name,
+        builders,
+        fillers: isText(field) && values !== undefined ? builders.filter((builder) => builder !== values) : builders
+      })
     }
   }
   /** Answers the document's number in the segment. Cost: tokenising its texts. */
@@ -404,7 +492,9 @@ export class SegmentBuilder {
     this.ids.text(id)
     this.idOffsets.push(this.ids.length)
     const score = this.scoreField === "" ? 0 : values.get(this.scoreField)
-    this.scores.push(typeof score === "number" || typeof score === "bigint" || typeof score === "boolean" ? Number(score) : 0)
+    this.scores.push(
+      typeof score === "number" || typeof score === "bigint" || typeof score === "boolean" ? Number(score) : 0
+    )
     for (const { field, fillers } of this.columns) {
       const value = values.get(field)
       if (value === undefined) continue
@@ -416,21 +506,26 @@ export class SegmentBuilder {
   /** Lays everything out at once. The builder is spent afterwards. */
   finish(allocate: Allocate): { meta: SegmentMeta; region: Region } {
     const work = this.finishing(allocate)
-    for (;;) { const step = work.next(); if (step.done === true) return step.value }
+    for (;;) {
+      const step = work.next()
+      if (step.done === true) return step.value
+    }
   }
   /** The same, giving way after every column. Whoever begins it must end it (`SectionWriter.finishing`). */
   *finishing(allocate: Allocate): Generator<void, { meta: SegmentMeta; region: Region }> {
     const out = new SectionWriter()
-    const idBytes = this.ids.done(), idOffsets = this.idOffsets.done()
+    const idBytes = this.ids.done(),
+      idOffsets = this.idOffsets.done()
     out.put("seqs", this.seqs.done())
     out.put("ids.bytes", idBytes)
     out.put("ids.offsets", idOffsets)
     out.put("ids.slots", yield* idSlotsOf(idBytes, idOffsets))
-    for (let at = 0; at < this.columns.length; at++) for (const builder of this.columns[at].builders) {
-      const work = builder.finish(out, at, this.docs)
-      if (work !== undefined) yield* work
-      yield
-    }
+    for (let at = 0; at < this.columns.length; at++)
+      for (const builder of this.columns[at].builders) {
+        const work = builder.finish(out, at, this.docs)
+        if (work !== undefined) yield* work
+        yield
+      }
     return yield* out.finishing(this.docs, this.names, allocate)
   }
 }

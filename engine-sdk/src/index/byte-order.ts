@@ -1,6 +1,6 @@
 /**
- * The order of byte texts without making strings of them: four bytes at a time become one number together with the text's
- * place, and numbers are what the runtime sorts natively. Texts that share those four go on with the next four.
+ * The order of byte texts without making strings of them: four bytes at a time become one number together with the
+ * text's place, and numbers are what the runtime sorts natively. Texts that share those four go on with the next four.
  */
 import { compareBytes } from "./bytes.ts"
 
@@ -10,14 +10,21 @@ const RUN_MIN = 12
 const PLACES = 262_144
 const LENGTHS = 8
 
-/** Numbers of distinct texts (`bytes[starts[n] .. starts[n + 1]]`) in byte order. Cost: about one comparison of numbers where n log n of texts would be. */
+/**
+ * Numbers of distinct texts (`bytes[starts[n] .. starts[n + 1]]`) in byte order. Cost: about one comparison of numbers
+ * where n log n of texts would be.
+ */
 export const byteOrder = (bytes: Uint8Array, starts: Uint32Array, size: number): Uint32Array => {
   const order = new Uint32Array(size)
   for (let i = 0; i < size; i++) order[i] = i
-  const compare = (a: number, b: number): number => compareBytes(bytes, starts[a], starts[a + 1], bytes, starts[b], starts[b + 1])
+  const compare = (a: number, b: number): number =>
+    compareBytes(bytes, starts[a], starts[a + 1], bytes, starts[b], starts[b + 1])
   const sortRun = (from: number, to: number, depth: number): void => {
     const count = to - from
-    if (count > PLACES) { order.subarray(from, to).sort(compare); return }
+    if (count > PLACES) {
+      order.subarray(from, to).sort(compare)
+      return
+    }
     if (count < RUN_MIN) {
       for (let i = from + 1; i < to; i++) {
         const moved = order[i]
@@ -27,15 +34,22 @@ export const byteOrder = (bytes: Uint8Array, starts: Uint32Array, size: number):
       }
       return
     }
-    const keys = new Float64Array(count), before = order.slice(from, to)
+    const keys = new Float64Array(count),
+      before = order.slice(from, to)
     for (let i = 0; i < count; i++) {
-      const at = starts[before[i]] + depth, there = Math.min(4, starts[before[i] + 1] - at)
+      const at = starts[before[i]] + depth,
+        there = Math.min(4, starts[before[i] + 1] - at)
       // A missing byte counts as 0, and a text that ends comes before one that goes on with that byte.
-      const word = (there > 0 ? bytes[at] * 0x1000000 : 0) + (there > 1 ? bytes[at + 1] * 0x10000 : 0) + (there > 2 ? bytes[at + 2] * 0x100 : 0) + (there > 3 ? bytes[at + 3] : 0)
+      const word =
+        (there > 0 ? bytes[at] * 0x1000000 : 0) +
+        (there > 1 ? bytes[at + 1] * 0x10000 : 0) +
+        (there > 2 ? bytes[at + 2] * 0x100 : 0) +
+        (there > 3 ? bytes[at + 3] : 0)
       keys[i] = (word * LENGTHS + there) * PLACES + i
     }
     keys.sort()
-    let start = 0, last = -1
+    let start = 0,
+      last = -1
     for (let i = 0; i < count; i++) {
       const text = Math.floor(keys[i] / PLACES)
       order[from + i] = before[keys[i] - text * PLACES]

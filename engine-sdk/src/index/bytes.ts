@@ -29,7 +29,10 @@ export const writeUtf8 = (text: string, bytes: Uint8Array, at: number): number =
   return length
 }
 
-/** Cost: one character per byte for ASCII, which is nearly everything here; longer or other text goes through the decoder. */
+/**
+ * Cost: one character per byte for ASCII, which is nearly everything here; longer or other text goes through the
+ * decoder.
+ */
 export const decodeUtf8 = (bytes: Uint8Array, start: number, end: number): string => {
   const length = end - start
   if (length <= 48) {
@@ -47,13 +50,20 @@ export const decodeUtf8 = (bytes: Uint8Array, start: number, end: number): strin
 }
 
 /** Byte order, the order of every table in a segment: negative, zero or positive. */
-export const compareBytes = (a: Uint8Array, aStart: number, aEnd: number, b: Uint8Array, bStart: number, bEnd: number): number => {
+export const compareBytes = (
+  a: Uint8Array,
+  aStart: number,
+  aEnd: number,
+  b: Uint8Array,
+  bStart: number,
+  bEnd: number
+): number => {
   const length = Math.min(aEnd - aStart, bEnd - bStart)
   for (let i = 0; i < length; i++) {
     const d = a[aStart + i] - b[bStart + i]
     if (d !== 0) return d
   }
-  return (aEnd - aStart) - (bEnd - bStart)
+  return aEnd - aStart - (bEnd - bStart)
 }
 
 const surrogate = /[\ud800-\udfff]/
@@ -62,21 +72,28 @@ const surrogate = /[\ud800-\udfff]/
 export const compareUtf8 = (a: string, b: string): number => {
   if (a === b) return 0
   if (!surrogate.test(a) && !surrogate.test(b)) return a < b ? -1 : 1
-  const x = encodeUtf8(a), y = encodeUtf8(b)
+  const x = encodeUtf8(a),
+    y = encodeUtf8(b)
   return compareBytes(x, 0, x.length, y, 0, y.length)
 }
 
 /** Sorts in byte order, with the engine's native sort where no surrogate forces the slow one. */
-export const sortUtf8 = (texts: string[]): string[] => texts.some((t) => surrogate.test(t)) ? texts.sort(compareUtf8) : texts.sort()
+export const sortUtf8 = (texts: string[]): string[] =>
+  texts.some((t) => surrogate.test(t)) ? texts.sort(compareUtf8) : texts.sort()
 const RUN_TEXTS = 4_096
 /** The same in steps of some milliseconds: runs, and then one out of two. */
 export function* sortingUtf8(texts: string[]): Generator<void, string[]> {
   let runs: string[][] = []
-  for (let from = 0; from < texts.length; from += RUN_TEXTS) { runs.push(sortUtf8(texts.slice(from, from + RUN_TEXTS))); yield }
+  for (let from = 0; from < texts.length; from += RUN_TEXTS) {
+    runs.push(sortUtf8(texts.slice(from, from + RUN_TEXTS)))
+    yield
+  }
   while (runs.length > 1) {
     const merged: string[][] = []
     for (let r = 0; r < runs.length; r += 2) {
-      const a = runs[r], b = runs[r + 1] ?? [], into: string[] = []
+      const a = runs[r],
+        b = runs[r + 1] ?? [],
+        into: string[] = []
       for (let i = 0, j = 0; i < a.length || j < b.length;) {
         into.push(j >= b.length || (i < a.length && compareUtf8(a[i], b[j]) <= 0) ? a[i++] : b[j++])
         if (into.length % RUN_TEXTS === 0) yield
@@ -107,17 +124,22 @@ export class ByteLog {
   text(text: string): number {
     const room = text.length * 3
     if (this.length + room > this.bytes.length) this.grow(this.length + room)
-    return this.length += writeUtf8(text, this.bytes, this.length)
+    return (this.length += writeUtf8(text, this.bytes, this.length))
   }
   copy(source: Uint8Array, start: number, end: number): number {
     if (this.length + end - start > this.bytes.length) this.grow(this.length + end - start)
     const { bytes } = this
     let to = this.length
-    if (end - start > COPIED_MAX) { bytes.set(source.subarray(start, end), to); return this.length = to + end - start }
+    if (end - start > COPIED_MAX) {
+      bytes.set(source.subarray(start, end), to)
+      return (this.length = to + end - start)
+    }
     for (let from = start; from < end; from++) bytes[to++] = source[from]
-    return this.length = to
+    return (this.length = to)
   }
-  done(): Uint8Array { return this.bytes.subarray(0, this.length) }
+  done(): Uint8Array {
+    return this.bytes.subarray(0, this.length)
+  }
   private grow(least: number): void {
     const wider = new Uint8Array(Math.max(least, this.bytes.length * 2))
     wider.set(this.bytes.subarray(0, this.length))
@@ -131,7 +153,10 @@ export const hashText = (text: string): number => {
   let hash = 0x811c9dc5
   for (let i = 0; i < length; i++) {
     const code = text.charCodeAt(i)
-    if (code >= 0x80) { const bytes = encoder.encode(text); return hashBytes(bytes, 0, bytes.length) }
+    if (code >= 0x80) {
+      const bytes = encoder.encode(text)
+      return hashBytes(bytes, 0, bytes.length)
+    }
     hash = Math.imul(hash ^ code, 0x01000193)
   }
   hash ^= hash >>> 16
@@ -142,7 +167,9 @@ export const hashText = (text: string): number => {
 export class WordLog {
   words: Uint32Array
   length = 0
-  constructor(capacity = 32) { this.words = new Uint32Array(capacity) }
+  constructor(capacity = 32) {
+    this.words = new Uint32Array(capacity)
+  }
   push(value: number): void {
     if (this.length === this.words.length) {
       const wider = new Uint32Array(this.words.length * 2)
@@ -158,7 +185,9 @@ export class WordLog {
     wider.set(this.words)
     this.words = wider
   }
-  done(): Uint32Array { return this.words.subarray(0, this.length) }
+  done(): Uint32Array {
+    return this.words.subarray(0, this.length)
+  }
 }
 
 /** Appends numbers to a buffer that doubles. */

@@ -1,6 +1,7 @@
 /**
  * The columns of a segment as a search reads them: text postings, value ordinals, numbers, points, sort keys, vectors.
- * Each class is a set of views over the segment's bytes; building and merging them live in `builders.ts` and `merge.ts`.
+ * Each class is a set of views over the segment's bytes; building and merging them live in `builders.ts` and
+ * `merge.ts`.
  */
 import { hasBit, type Bits } from "./bits.ts"
 import type { ListSet, ListSets } from "./list-sets.ts"
@@ -14,13 +15,17 @@ export const SPILLED = 0x80000000
 export class TextColumn {
   readonly terms: StringTable
   /** Bytes each term shares with the one before it (at most 255). */ readonly shared: Uint8Array
-  /** Best default sorting value among a term's documents, where the schema has such a field. */ readonly best: Float64Array | undefined
+  /** Best default sorting value among a term's documents, where the schema has such a field. */ readonly best:
+    | Float64Array
+    | undefined
   readonly starts: Uint32Array
   readonly docs: Uint32Array
   readonly locs: Uint32Array
   readonly spill: Uint32Array
   /** Tokens per document of a plain field; 0 = no value. */ readonly lengths: Uint16Array | undefined
-  /** Elements of an array field: where a document's token counts start. */ readonly elementStarts: Uint32Array | undefined
+  /** Elements of an array field: where a document's token counts start. */ readonly elementStarts:
+    | Uint32Array
+    | undefined
   readonly elementLengths: Uint16Array | undefined
   readonly isArray: boolean
   private readonly sets: ListSets | undefined
@@ -53,23 +58,35 @@ export class TextColumn {
     let least = 0xffff
     for (let p = this.starts[term], end = this.starts[term + 1]; p < end && least > 1; p++) {
       const doc = this.docs[p]
-      if (this.lengths !== undefined) { if (this.lengths[doc] < least) least = this.lengths[doc]; continue }
+      if (this.lengths !== undefined) {
+        if (this.lengths[doc] < least) least = this.lengths[doc]
+        continue
+      }
       // Any element will do: a bound is all that is asked for.
-      for (let e = this.elementStarts![doc], last = this.elementStarts![doc + 1]; e < last; e++) if (this.elementLengths![e] > 0 && this.elementLengths![e] < least) least = this.elementLengths![e]
+      for (let e = this.elementStarts![doc], last = this.elementStarts![doc + 1]; e < last; e++)
+        if (this.elementLengths![e] > 0 && this.elementLengths![e] < least) least = this.elementLengths![e]
     }
-    return known[term] = Math.max(1, least)
+    return (known[term] = Math.max(1, least))
   }
-  frequency(term: number): number { return this.starts[term + 1] - this.starts[term] }
-  /** The term's documents as a set, where it has so many that one is kept; `onlyKnown`: and where it is there already. Cost the first time: its postings. */
+  frequency(term: number): number {
+    return this.starts[term + 1] - this.starts[term]
+  }
+  /**
+   * The term's documents as a set, where it has so many that one is kept; `onlyKnown`: and where it is there already.
+   * Cost the first time: its postings.
+   */
   setOf(term: number, onlyKnown = false): ListSet | undefined {
     const { sets } = this
     if (sets === undefined || !sets.isDense(this.frequency(term))) return undefined
     const key = this.firstKey + term
-    return sets.get(key) ?? (onlyKnown ? undefined : sets.make(key, this.docs, this.starts[term], this.starts[term + 1]))
+    return (
+      sets.get(key) ?? (onlyKnown ? undefined : sets.make(key, this.docs, this.starts[term], this.starts[term + 1]))
+    )
   }
   /** Index of the posting of `doc`, else -1. O(log postings). */
   posting(term: number, doc: number): number {
-    let low = this.starts[term], high = this.starts[term + 1]
+    let low = this.starts[term],
+      high = this.starts[term + 1]
     while (low < high) {
       const middle = (low + high) >>> 1
       if (this.docs[middle] < doc) low = middle + 1
@@ -89,32 +106,47 @@ export class ValueColumn {
   constructor(sections: SectionReader, prefix: string) {
     this.table = StringTable.read(sections, prefix + "table.")
     if (sections.has(prefix + "single")) this.single = sections.ordinals(prefix + "single")
-    else { this.starts = sections.u32(prefix + "starts"); this.ordinals = sections.u32(prefix + "ordinals") }
+    else {
+      this.starts = sections.u32(prefix + "starts")
+      this.ordinals = sections.u32(prefix + "ordinals")
+    }
   }
   /** Whether some document holds a value twice; found out once. */
   get hasRepeats(): boolean {
     if (this.repeats !== undefined) return this.repeats
     const work = this.lookingForRepeats()
-    for (;;) { const step = work.next(); if (step.done === true) return step.value }
+    for (;;) {
+      const step = work.next()
+      if (step.done === true) return step.value
+    }
   }
   /** The same in steps. */
   *lookingForRepeats(): Generator<void, boolean> {
     if (this.repeats !== undefined) return this.repeats
     const { starts, ordinals } = this
-    if (starts === undefined || ordinals === undefined) return this.repeats = false
+    if (starts === undefined || ordinals === undefined) return (this.repeats = false)
     for (let doc = 0, looked = 0; doc + 1 < starts.length; doc++) {
       const count = starts[doc + 1] - starts[doc]
       // Of many values a set knows: looking among those before each would cost their square.
-      if (count > PAIRS_MAX) { if (new Set(ordinals.subarray(starts[doc], starts[doc + 1])).size < count) return this.repeats = true }
-      else for (let i = starts[doc] + 1; i < starts[doc + 1]; i++) for (let j = starts[doc]; j < i; j++) if (ordinals[i] === ordinals[j]) return this.repeats = true
-      if ((looked += 1 + count) >= LOOKED_MAX) { looked = 0; yield }
+      if (count > PAIRS_MAX) {
+        if (new Set(ordinals.subarray(starts[doc], starts[doc + 1])).size < count) return (this.repeats = true)
+      } else
+        for (let i = starts[doc] + 1; i < starts[doc + 1]; i++)
+          for (let j = starts[doc]; j < i; j++) if (ordinals[i] === ordinals[j]) return (this.repeats = true)
+      if ((looked += 1 + count) >= LOOKED_MAX) {
+        looked = 0
+        yield
+      }
     }
-    return this.repeats = false
+    return (this.repeats = false)
   }
 }
 
-/** Values of a document that are compared pair by pair, and those that are looked at between two chances to give way. */
-const PAIRS_MAX = 32, LOOKED_MAX = 16_384
+/**
+ * Values of a document that are compared pair by pair, and those that are looked at between two chances to give way.
+ */
+const PAIRS_MAX = 32,
+  LOOKED_MAX = 16_384
 
 export type NumberArray = Int32Array | Float32Array | Float64Array | Uint8Array
 /** Numbers and booleans (0/1). `big` is set instead of exact `values` where an int64 needs more than 53 bits. */
@@ -131,7 +163,8 @@ export class NumberColumn {
   }
   /** The first value of a document, or undefined. */
   first(doc: number): number | undefined {
-    if (this.starts !== undefined) return this.starts[doc] < this.starts[doc + 1] ? this.values[this.starts[doc]] : undefined
+    if (this.starts !== undefined)
+      return this.starts[doc] < this.starts[doc + 1] ? this.values[this.starts[doc]] : undefined
     return hasBit(this.has!, doc) ? this.values[doc] : undefined
   }
 }

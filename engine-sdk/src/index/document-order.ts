@@ -1,7 +1,7 @@
 /**
- * In which order the documents of a large segment lie: those with the same values of a few facet fields (a category and a
- * brand, say) next to each other, because they are found together. Then a search reads neighbours in every list and column
- * it touches instead of the whole segment. Nothing but speed depends on it: ties go by insertion numbers.
+ * In which order the documents of a large segment lie: those with the same values of a few facet fields (a category and
+ * a brand, say) next to each other, because they are found together. Then a search reads neighbours in every list and
+ * column it touches instead of the whole segment. Nothing but speed depends on it: ties go by insertion numbers.
  */
 import type { CollectionSchema } from "../schema.ts"
 import type { ValueColumn } from "./columns.ts"
@@ -12,9 +12,12 @@ import { mergeTables, StringTable } from "./string-table.ts"
 /** Smaller segments lie near enough. */
 export const ORDERED_DOCS_MIN = 32_768
 /** A field with more values tells single models apart, and a run of so many documents is long enough. */
-const VALUES_MAX = 4_096, RUN_DOCS = 256
+const VALUES_MAX = 4_096,
+  RUN_DOCS = 256
 /** Fields that are looked at, and taken; documents they are judged by. */
-const FIELDS_LOOKED = 12, FIELDS_TAKEN = 3, SAMPLE_DOCS = 4_096
+const FIELDS_LOOKED = 12,
+  FIELDS_TAKEN = 3,
+  SAMPLE_DOCS = 4_096
 /** A further field must say so much more about all of them, in bits a document. */
 const GAIN_MIN = 0.1
 const STEP_MASK = 16_383
@@ -22,30 +25,41 @@ const GONE = 0xffffffff
 const NO_TABLE = new StringTable(new Uint8Array(0), new Uint32Array(1))
 
 /** A field's values as numbers over all sources; 0 = none. */
-interface Values { readonly size: number; readonly columns: ReadonlyArray<ValueColumn | undefined>; readonly numbers: ReadonlyArray<Uint32Array>; readonly sample: Uint32Array }
+interface Values {
+  readonly size: number
+  readonly columns: ReadonlyArray<ValueColumn | undefined>
+  readonly numbers: ReadonlyArray<Uint32Array>
+  readonly sample: Uint32Array
+}
 const valueAt = ({ columns, numbers }: Values, s: number, doc: number): number => {
   const ordinal = columns[s]?.single?.[doc] ?? 0
   return ordinal === 0 ? 0 : numbers[s][ordinal - 1] + 1
 }
 
 /**
- * Places of the documents in their new order, where `placed` says which place each has in the order of the sources (`GONE`:
- * none); undefined: they may stay. Cost: O(documents) a field taken, and a look at a few thousand documents.
+ * Places of the documents in their new order, where `placed` says which place each has in the order of the sources
+ * (`GONE`: none); undefined: they may stay. Cost: O(documents) a field taken, and a look at a few thousand documents.
  */
-export function* documentOrder(schema: CollectionSchema, sources: ReadonlyArray<Segment>, placed: ReadonlyArray<Uint32Array>, docs: number): Generator<void, Uint32Array | undefined> {
+export function* documentOrder(
+  schema: CollectionSchema,
+  sources: ReadonlyArray<Segment>,
+  placed: ReadonlyArray<Uint32Array>,
+  docs: number
+): Generator<void, Uint32Array | undefined> {
   if (docs < ORDERED_DOCS_MIN) return undefined
   const fields = yield* valuesOf(schema, sources, docs)
   const taken = yield* choose(fields, docs)
   if (taken.length === 0) return undefined
   const keys = new Uint32Array(docs)
-  for (const field of taken) for (let s = 0; s < sources.length; s++) {
-    const places = placed[s]
-    for (let doc = 0; doc < places.length; doc++) {
-      const place = places[doc]
-      if (place !== GONE) keys[place] = keys[place] * (field.size + 1) + valueAt(field, s, doc)
-      if ((doc & STEP_MASK) === STEP_MASK) yield
+  for (const field of taken)
+    for (let s = 0; s < sources.length; s++) {
+      const places = placed[s]
+      for (let doc = 0; doc < places.length; doc++) {
+        const place = places[doc]
+        if (place !== GONE) keys[place] = keys[place] * (field.size + 1) + valueAt(field, s, doc)
+        if ((doc & STEP_MASK) === STEP_MASK) yield
+      }
     }
-  }
   return yield* radixOrder(keys)
 }
 
@@ -55,13 +69,20 @@ function* valuesOf(schema: CollectionSchema, sources: ReadonlyArray<Segment>, do
   for (const { facet, name } of schema.fields) {
     if (!facet || fields.length === FIELDS_LOOKED) continue
     const columns = sources.map((segment) => segment.values(name))
-    if (columns.some((column) => column !== undefined && (column.single === undefined || column.table.size > VALUES_MAX))) continue
-    const { moved, offsets } = yield* mergeTables(columns.map((column) => column?.table ?? NO_TABLE), columns.map(() => undefined))
+    if (
+      columns.some((column) => column !== undefined && (column.single === undefined || column.table.size > VALUES_MAX))
+    )
+      continue
+    const { moved, offsets } = yield* mergeTables(
+      columns.map((column) => column?.table ?? NO_TABLE),
+      columns.map(() => undefined)
+    )
     const size = offsets.length - 1
     if (size < 2 || size > VALUES_MAX) continue
     const field: Values = { size, columns, numbers: moved, sample: new Uint32Array(0) }
     const sample: number[] = []
-    for (let s = 0; s < sources.length; s++) for (let doc = 0; doc < sources[s].docs; doc += stride) sample.push(valueAt(field, s, doc))
+    for (let s = 0; s < sources.length; s++)
+      for (let doc = 0; doc < sources[s].docs; doc += stride) sample.push(valueAt(field, s, doc))
     fields.push({ ...field, sample: Uint32Array.from(sample) })
     yield
   }
@@ -70,17 +91,28 @@ function* valuesOf(schema: CollectionSchema, sources: ReadonlyArray<Segment>, do
 /** One after the other, the field that together with those before it says most about all of them. */
 function* choose(fields: ReadonlyArray<Values>, docs: number): Generator<void, Values[]> {
   const taken: Values[] = []
-  let joint: Numbered = { of: new Uint32Array(fields[0]?.sample.length ?? 0), size: 1 }, said = 0, keys = 1
+  let joint: Numbered = { of: new Uint32Array(fields[0]?.sample.length ?? 0), size: 1 },
+    said = 0,
+    keys = 1
   while (taken.length < FIELDS_TAKEN) {
-    let best: Values | undefined, bestJoint = joint, bestSaid = said + GAIN_MIN
+    let best: Values | undefined,
+      bestJoint = joint,
+      bestSaid = said + GAIN_MIN
     for (const field of fields) {
       if (taken.includes(field) || keys * (field.size + 1) > GONE) continue
       const together = numbered(joint.of, field.sample)
       yield
       if (together.size * RUN_DOCS > docs) continue
       let sum = 0
-      for (const other of fields) { sum += shared(together, other.sample); yield }
-      if (sum > bestSaid) { best = field; bestJoint = together; bestSaid = sum }
+      for (const other of fields) {
+        sum += shared(together, other.sample)
+        yield
+      }
+      if (sum > bestSaid) {
+        best = field
+        bestJoint = together
+        bestSaid = sum
+      }
     }
     if (best === undefined) break
     taken.push(best)
@@ -91,27 +123,41 @@ function* choose(fields: ReadonlyArray<Values>, docs: number): Generator<void, V
   return taken
 }
 
-interface Numbered { readonly of: Uint32Array; readonly size: number }
+interface Numbered {
+  readonly of: Uint32Array
+  readonly size: number
+}
 /** A number for each pair that is there. */
 const numbered = (a: Uint32Array, b: Uint32Array): Numbered => {
-  const known = new Map<number, number>(), of = new Uint32Array(a.length)
+  const known = new Map<number, number>(),
+    of = new Uint32Array(a.length)
   for (let i = 0; i < a.length; i++) {
     const pair = a[i] * (VALUES_MAX + 1) + b[i]
     let number = known.get(pair)
-    if (number === undefined) known.set(pair, number = known.size)
+    if (number === undefined) known.set(pair, (number = known.size))
     of[i] = number
   }
   return { of, size: known.size }
 }
-/** Bits that `a` says about `b`; rare pairs look as if they said more than they do, which is taken off (Miller and Madow). */
+/**
+ * Bits that `a` says about `b`; rare pairs look as if they said more than they do, which is taken off (Miller and
+ * Madow).
+ */
 const shared = (a: Numbered, b: Uint32Array): number => {
-  const own = numbered(b, new Uint32Array(b.length)), both = numbered(a.of, b)
-  return Math.max(0, entropy(a) + entropy(own) - entropy(both) - (both.size - a.size - own.size + 1) / (2 * Math.LN2 * Math.max(1, b.length)))
+  const own = numbered(b, new Uint32Array(b.length)),
+    both = numbered(a.of, b)
+  return Math.max(
+    0,
+    entropy(a) +
+      entropy(own) -
+      entropy(both) -
+      (both.size - a.size - own.size + 1) / (2 * Math.LN2 * Math.max(1, b.length))
+  )
 }
 const entropy = ({ of, size }: Numbered): number => {
   const counts = new Uint32Array(size)
   for (let i = 0; i < of.length; i++) counts[of[i]]++
   let bits = 0
-  for (const count of counts) bits -= count / of.length * Math.log2(count / of.length)
+  for (const count of counts) bits -= (count / of.length) * Math.log2(count / of.length)
   return bits
 }

@@ -12,20 +12,30 @@ let nearest = new Uint8Array(256)
 
 /**
  * Calls `visit` with every term whose distance to `token` is exactly `cost`, in term order. An adjacent transposition
- * counts one, except of the first two letters (as recorded). With `prefix` the nearest prefix of a term counts, of those not shorter than the token. Costs of 0
- * are plain look-ups.
- * Ends early when the time of the search is over.
+ * counts one, except of the first two letters (as recorded). With `prefix` the nearest prefix of a term counts, of
+ * those not shorter than the token. Costs of 0 are plain look-ups. Ends early when the time of the search is over.
  * Cost: O(terms with a near prefix · (2·cost + 1)) plus one byte read per skipped term.
  */
-export const expandTerm = (column: Pick<TextColumn, "terms" | "shared">, token: Uint8Array, cost: number, prefix: boolean, visit: (term: number) => void): void => {
+export const expandTerm = (
+  column: Pick<TextColumn, "terms" | "shared">,
+  token: Uint8Array,
+  cost: number,
+  prefix: boolean,
+  visit: (term: number) => void
+): void => {
   const { terms, shared } = column
   if (cost === 0) {
     const from = terms.lowerBound(token)
-    if (prefix) for (let term = from, end = terms.prefixEnd(token, from); term < end; term++) { if (spend(2)) return; visit(term) }
+    if (prefix)
+      for (let term = from, end = terms.prefixEnd(token, from); term < end; term++) {
+        if (spend(2)) return
+        visit(term)
+      }
     else if (terms.find(token) >= 0) visit(from)
     return
   }
-  const columns = token.length, width = columns + 1
+  const columns = token.length,
+    width = columns + 1
   const depthMost = columns + cost
   if ((depthMost + 2) * width > rows.length) rows = new Uint8Array((depthMost + 2) * width * 2)
   if (depthMost + 2 > nearest.length) nearest = new Uint8Array(depthMost * 2)
@@ -43,17 +53,27 @@ export const expandTerm = (column: Pick<TextColumn, "terms" | "shared">, token: 
     let dead = 0
     if (spend(8 + (most - depth) * 4)) return
     for (; depth < most; depth++) {
-      const d = depth + 1, byte = bytes[start + depth]
-      const here = d * width, above = here - width
-      const low = Math.max(0, d - cost), high = Math.min(columns, d + cost)
+      const d = depth + 1,
+        byte = bytes[start + depth]
+      const here = d * width,
+        above = here - width
+      const low = Math.max(0, d - cost),
+        high = Math.min(columns, d + cost)
       let least = FAR
       if (low > 0) row[here + low - 1] = FAR
       for (let c = low; c <= high; c++) {
-        if (c === 0) { row[here] = d; least = d; continue }
+        if (c === 0) {
+          row[here] = d
+          least = d
+          continue
+        }
         const wanted = token[c - 1]
         let value = row[above + c - 1] + (byte === wanted ? 0 : 1)
         // The cell above lies outside the band at its right edge.
-        if (c < d + cost) { const up = row[above + c] + 1; if (up < value) value = up }
+        if (c < d + cost) {
+          const up = row[above + c] + 1
+          if (up < value) value = up
+        }
         const left = row[here + c - 1] + 1
         if (left < value) value = left
         if (c > 1 && d > 2 && byte === token[c - 2] && bytes[start + depth - 1] === wanted && byte !== wanted) {
@@ -66,19 +86,30 @@ export const expandTerm = (column: Pick<TextColumn, "terms" | "shared">, token: 
       if (high < columns) row[here + high + 1] = FAR
       const final = high === columns && d >= columns ? row[here + columns] : FAR
       near[d] = final < near[d - 1] ? final : near[d - 1]
-      if (least > cost) { dead = d; break }
+      if (least > cost) {
+        dead = d
+        break
+      }
     }
     if (dead > 0) {
       valid = dead - 1
       // Nothing behind this prefix gets nearer, so all its words share what was nearest before.
       const isNear = prefix && near[dead - 1] === cost
-      do { if (isNear) visit(term); term++; if (spend(1)) return } while (term < size && shared[term] >= dead)
+      do {
+        if (isNear) visit(term)
+        term++
+        if (spend(1)) return
+      } while (term < size && shared[term] >= dead)
       continue
     }
     valid = most
     if (prefix) {
-      const isNear = (length < columns ? (columns - length <= cost ? row[length * width + columns] : FAR) : near[most]) === cost
-      do { if (isNear) visit(term); term++ } while (length >= depthMost && term < size && shared[term] >= depthMost)
+      const isNear =
+        (length < columns ? (columns - length <= cost ? row[length * width + columns] : FAR) : near[most]) === cost
+      do {
+        if (isNear) visit(term)
+        term++
+      } while (length >= depthMost && term < size && shared[term] >= depthMost)
       continue
     }
     if (length <= depthMost && Math.abs(length - columns) <= cost && row[length * width + columns] === cost) visit(term)

@@ -1,8 +1,9 @@
 /**
  * Numbers for the values of one facet field across the segments of a reader, so that counts of several segments can be
- * added without reading a text. The segment with the most values is the base: a value that it has keeps its ordinal there
- * as its number, and nothing is kept for it. Values of other segments are looked up in the base's sorted table; those that
- * it does not have are kept as bytes: strings of a million values would be the collector's work at every turn.
+ * added without reading a text. The segment with the most values is the base: a value that it has keeps its ordinal
+ * there as its number, and nothing is kept for it. Values of other segments are looked up in the base's sorted table;
+ * those that it does not have are kept as bytes: strings of a million values would be the collector's work at every
+ * turn.
  */
 import { compareBytes, encodeUtf8 } from "./bytes.ts"
 import type { Segment } from "./segment.ts"
@@ -16,7 +17,9 @@ const EXTRAS_ROOM_MAX = 2_000_000
 const NO_TABLE = new StringTable(new Uint8Array(0), new Uint32Array(1))
 
 export class FieldDictionary {
-  /** Its bytes are read as long as this dictionary is used: a reader lets go of both together. */ readonly base: Segment | undefined
+  /** Its bytes are read as long as this dictionary is used: a reader lets go of both together. */ readonly base:
+    | Segment
+    | undefined
   private readonly field: string
   private readonly table: StringTable
   private readonly extras: TokenTable
@@ -31,22 +34,32 @@ export class FieldDictionary {
     if (base !== undefined) this.maps.set(base, firstNumbers(this.table.size))
   }
   /** Numbers are below it. Grows while segments are mapped. */
-  get size(): number { return this.table.size + this.extras.size }
-  text(id: number): string { return id < this.table.size ? this.table.text(id) : this.extras.text(id - this.table.size) }
+  get size(): number {
+    return this.table.size + this.extras.size
+  }
+  text(id: number): string {
+    return id < this.table.size ? this.table.text(id) : this.extras.text(id - this.table.size)
+  }
   /** Number of a value, once a segment that has it was asked for. */
   idOf(text: string): number | undefined {
-    const key = encodeUtf8(text), at = this.table.find(key)
+    const key = encodeUtf8(text),
+      at = this.table.find(key)
     if (at >= 0) return at
     const extra = this.extras.find(key)
     return extra < 0 ? undefined : this.table.size + extra
   }
-  isMapped(segment: Segment): boolean { return this.maps.has(segment) }
+  isMapped(segment: Segment): boolean {
+    return this.maps.has(segment)
+  }
   /** Number of each ordinal of the segment; computed once per segment. */
   ordinalsOf(segment: Segment): Uint32Array | undefined {
     const known = this.maps.get(segment)
     if (known !== undefined) return known
     const work = this.mapping(segment)
-    for (;;) { const step = work.next(); if (step.done === true) return step.value }
+    for (;;) {
+      const step = work.next()
+      if (step.done === true) return step.value
+    }
   }
   /** The same in steps. Cost: O(values · log of how far apart they lie in the base's table). */
   *mapping(segment: Segment): Generator<void, Uint32Array | undefined> {
@@ -54,13 +67,21 @@ export class FieldDictionary {
     if (known !== undefined) return known
     const table = segment.values(this.field)?.table
     if (table === undefined) return undefined
-    const map = new Uint32Array(table.size), { bytes, offsets } = table
+    const map = new Uint32Array(table.size),
+      { bytes, offsets } = table
     for (let ordinal = 0, from = 0; ordinal < table.size; ordinal++) {
       if ((ordinal & STEP_MASK) === STEP_MASK) yield
-      const start = offsets[ordinal], end = offsets[ordinal + 1]
+      const start = offsets[ordinal],
+        end = offsets[ordinal + 1]
       // Both tables are sorted: the next value lies at or behind the last one's place.
       from = lowerBoundFrom(this.table, from, bytes, start, end)
-      if (from < this.table.size && compareBytes(this.table.bytes, this.table.offsets[from], this.table.offsets[from + 1], bytes, start, end) === 0) { map[ordinal] = from++; continue }
+      if (
+        from < this.table.size &&
+        compareBytes(this.table.bytes, this.table.offsets[from], this.table.offsets[from + 1], bytes, start, end) === 0
+      ) {
+        map[ordinal] = from++
+        continue
+      }
       map[ordinal] = this.table.size + this.extras.idOfBytes(bytes, start, end)
     }
     this.maps.set(segment, map)
@@ -69,9 +90,22 @@ export class FieldDictionary {
 }
 
 /** First entry from `from` on that is not below the key: strides that double, then a binary search. */
-const lowerBoundFrom = ({ bytes, offsets, size }: StringTable, from: number, key: Uint8Array, start: number, end: number): number => {
-  let low = from, stride = 1
-  while (low + stride <= size && compareBytes(bytes, offsets[low + stride - 1], offsets[low + stride], key, start, end) < 0) { low += stride; stride *= 2 }
+const lowerBoundFrom = (
+  { bytes, offsets, size }: StringTable,
+  from: number,
+  key: Uint8Array,
+  start: number,
+  end: number
+): number => {
+  let low = from,
+    stride = 1
+  while (
+    low + stride <= size &&
+    compareBytes(bytes, offsets[low + stride - 1], offsets[low + stride], key, start, end) < 0
+  ) {
+    low += stride
+    stride *= 2
+  }
   let high = Math.min(size, low + stride - 1)
   while (low < high) {
     const middle = (low + high) >>> 1

@@ -1,6 +1,6 @@
 /**
- * Postings of common words as sets, kept with their segment: words that fill a search are asked for again by others, and a
- * set says with one look at memory whether a document has the word and where its posting lies.
+ * Postings of common words as sets, kept with their segment: words that fill a search are asked for again by others,
+ * and a set says with one look at memory whether a document has the word and where its posting lies.
  */
 import { bitsOf, popcount32, type Bits } from "./bits.ts"
 
@@ -8,13 +8,23 @@ import { bitsOf, popcount32, type Bits } from "./bits.ts"
 const DENSE_FACTOR = 64
 /** Segments below it are read as fast without. */
 const DOCS_MIN = 32_768
-/** Sets of a segment: three sixteenths of a byte a document each, 36 bytes a document together. More than the lists of one combination of words. */
+/**
+ * Sets of a segment: three sixteenths of a byte a document each, 36 bytes a document together. More than the lists of
+ * one combination of words.
+ */
 const SETS_MAX = 192
 /** Words of a set that share a base: 65,536 documents, so that two bytes say where a posting lies behind it. */
 const BASE_SHIFT = 11
 
-/** Documents of a list; where the postings of every 32 of them begin (anything where there are none), behind the base of their block. */
-export interface ListSet { readonly bits: Bits; readonly firsts: Uint16Array; readonly bases: Uint32Array }
+/**
+ * Documents of a list; where the postings of every 32 of them begin (anything where there are none), behind the base of
+ * their block.
+ */
+export interface ListSet {
+  readonly bits: Bits
+  readonly firsts: Uint16Array
+  readonly bases: Uint32Array
+}
 /** The posting of a document that is in the set. */
 export const postingIn = ({ bases, bits, firsts }: ListSet, doc: number): number => {
   const w = doc >>> 5
@@ -25,8 +35,12 @@ export const postingIn = ({ bases, bits, firsts }: ListSet, doc: number): number
 export class ListSets {
   private readonly sets = new Map<number, ListSet>()
   private readonly docs: number
-  constructor(docs: number) { this.docs = docs }
-  isDense(frequency: number): boolean { return this.docs >= DOCS_MIN && frequency * DENSE_FACTOR >= this.docs }
+  constructor(docs: number) {
+    this.docs = docs
+  }
+  isDense(frequency: number): boolean {
+    return this.docs >= DOCS_MIN && frequency * DENSE_FACTOR >= this.docs
+  }
   get(key: number): ListSet | undefined {
     const known = this.sets.get(key)
     if (known === undefined) return undefined
@@ -39,11 +53,15 @@ export class ListSets {
     const set = this.room()
     const { bases, bits, firsts } = set
     for (let p = from, block = -1, base = 0, last = -1; p < end; p++) {
-      const doc = postings[p], w = doc >>> 5
+      const doc = postings[p],
+        w = doc >>> 5
       bits[w] |= 1 << (doc & 31)
       if (w === last) continue
       last = w
-      if (w >>> BASE_SHIFT !== block) { block = w >>> BASE_SHIFT; bases[block] = base = p }
+      if (w >>> BASE_SHIFT !== block) {
+        block = w >>> BASE_SHIFT
+        bases[block] = base = p
+      }
       firsts[w] = p - base
     }
     this.sets.set(key, set)
@@ -51,7 +69,10 @@ export class ListSets {
   }
   /** Memory of the set that was not asked for the longest time, where there are enough. */
   private room(): ListSet {
-    if (this.sets.size < SETS_MAX) { const bits = bitsOf(this.docs); return { bits, firsts: new Uint16Array(bits.length), bases: new Uint32Array((bits.length >>> BASE_SHIFT) + 1) } }
+    if (this.sets.size < SETS_MAX) {
+      const bits = bitsOf(this.docs)
+      return { bits, firsts: new Uint16Array(bits.length), bases: new Uint32Array((bits.length >>> BASE_SHIFT) + 1) }
+    }
     const [key, oldest] = this.sets.entries().next().value!
     this.sets.delete(key)
     oldest.bits.fill(0)

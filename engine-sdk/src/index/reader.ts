@@ -1,6 +1,6 @@
 /**
- * What a thread searches: the published segments of one collection with their deletions, and where stored documents come
- * from. A reader changes only between searches (searches are synchronous), by applying publications of the writer.
+ * What a thread searches: the published segments of one collection with their deletions, and where stored documents
+ * come from. A reader changes only between searches (searches are synchronous), by applying publications of the writer.
  */
 import type { CollectionSchema } from "../schema.ts"
 import { bitsOf, hasBit, setBit, type Bits } from "./bits.ts"
@@ -11,13 +11,24 @@ import { attachGraph, graphsOf, openGraph, type GraphRecord, type NativeIndex } 
 import type { Region, SegmentMeta } from "./sections.ts"
 
 /** Stored documents as JSON text by insertion number; undefined once a document is gone. */
-export interface DocumentSource { text(seq: number): string | undefined }
+export interface DocumentSource {
+  text(seq: number): string | undefined
+}
 
-export interface SegmentView { readonly segment: Segment; deleted: Bits | undefined; deletedCount: number }
+export interface SegmentView {
+  readonly segment: Segment
+  deleted: Bits | undefined
+  deletedCount: number
+}
 
 /** Smaller segments are made ready by the search that asks, in less than a millisecond a field. */
 export const PREPARED_DOCS_MIN = 1_024
-export interface PublishedSegment { readonly id: number; readonly meta: SegmentMeta; readonly region: Region; readonly deleted?: ReadonlyArray<number> | Uint32Array }
+export interface PublishedSegment {
+  readonly id: number
+  readonly meta: SegmentMeta
+  readonly region: Region
+  readonly deleted?: ReadonlyArray<number> | Uint32Array
+}
 /** One step of a collection: applied as a whole, so no search sees half of it. */
 export interface Publication {
   readonly schema?: CollectionSchema
@@ -28,10 +39,21 @@ export interface Publication {
   readonly early?: EarlyTexts
   /** Everything up to this early batch can be read from the journal. */ readonly readable?: number
 }
-/** Documents that are found before the disk has them: readers elsewhere keep the texts until `readable` names the batch. */
-export interface EarlyTexts { readonly batch: number; readonly texts: ReadonlyArray<readonly [seq: number, text: string]> }
+/**
+ * Documents that are found before the disk has them: readers elsewhere keep the texts until `readable` names the batch.
+ */
+export interface EarlyTexts {
+  readonly batch: number
+  readonly texts: ReadonlyArray<readonly [seq: number, text: string]>
+}
 /** Opened from its file, unless publisher and reader share a thread and the graph itself is handed over. */
-export interface PublishedGraph { readonly segment: number; readonly record: GraphRecord; readonly file: string | undefined; readonly index?: NativeIndex; /** Why there is none. */ readonly failure?: string }
+export interface PublishedGraph {
+  readonly segment: number
+  readonly record: GraphRecord
+  readonly file: string | undefined
+  readonly index?: NativeIndex
+  /** Why there is none. */ readonly failure?: string
+}
 
 /** Values that segments of the past left behind are dropped when a dictionary has grown by this factor. */
 const DICTIONARY_GROWTH = 2
@@ -39,12 +61,16 @@ const DICTIONARY_SMALL = 1_024
 
 export class CollectionReader {
   private readonly dictionaries = new Map<string, FieldDictionary>()
-  /** Of the time after the next merge, while it is prepared. */ private readonly nextDictionaries = new Map<string, FieldDictionary>()
+  /** Of the time after the next merge, while it is prepared. */ private readonly nextDictionaries = new Map<
+    string,
+    FieldDictionary
+  >()
   /** Segments that will replace others, by number. */ private readonly upcoming = new Map<number, SegmentView>()
   schema: CollectionSchema
   views: SegmentView[] = []
   version = 0
-  /** Derived data of the whole collection, by the name of whoever keeps it; what says its bytes is counted. */ readonly derived = new Map<string, unknown>()
+  /** Derived data of the whole collection, by the name of whoever keeps it; what says its bytes is counted. */
+  readonly derived = new Map<string, unknown>()
   readonly documents: DocumentSource
   constructor(schema: CollectionSchema, documents: DocumentSource) {
     this.schema = schema
@@ -70,24 +96,36 @@ export class CollectionReader {
     const kept = this.views.length
     let isPrepared = false
     for (const { id, meta, region, deleted } of publication.added) {
-      const view: SegmentView = this.upcoming.get(id) ?? { segment: new Segment(id, meta, region), deleted: undefined, deletedCount: 0 }
+      const view: SegmentView = this.upcoming.get(id) ?? {
+        segment: new Segment(id, meta, region),
+        deleted: undefined,
+        deletedCount: 0
+      }
       if (this.upcoming.delete(id)) isPrepared = true
       if (deleted !== undefined) markDeleted(view, deleted)
       this.views.push(view)
     }
     if (isPrepared) {
-      for (const [field, next] of this.nextDictionaries) if (this.isUsable(field, next)) this.dictionaries.set(field, next)
+      for (const [field, next] of this.nextDictionaries)
+        if (this.isUsable(field, next)) this.dictionaries.set(field, next)
       this.nextDictionaries.clear()
     }
     // What was derived from a segment may outlive it, except where the schema changed what there is to derive.
-    if (publication.schema === undefined) for (const view of removed) for (const derived of view.segment.derived.values()) if (retires(derived)) derived.retire(view, this.views.slice(kept))
+    if (publication.schema === undefined)
+      for (const view of removed)
+        for (const derived of view.segment.derived.values())
+          if (retires(derived)) derived.retire(view, this.views.slice(kept))
     for (const { segment, docs } of publication.deletions) {
       const view = this.views.find((candidate) => candidate.segment.id === segment)
       if (view !== undefined) markDeleted(view, docs)
     }
     for (const { segment, record, file, index, failure } of publication.graphs ?? []) {
       const view = this.views.find((candidate) => candidate.segment.id === segment)
-      if (view !== undefined) attachGraph(view.segment, index === undefined && file !== undefined ? openGraph(record, file) : { record, index, failure })
+      if (view !== undefined)
+        attachGraph(
+          view.segment,
+          index === undefined && file !== undefined ? openGraph(record, file) : { record, index, failure }
+        )
     }
     this.version++
   }
@@ -105,9 +143,16 @@ export class CollectionReader {
   /** Dictionaries that are in use, ready for what comes instead of `replaced`. In steps. */
   *preparingDictionaries(upcoming: SegmentView, replaced: ReadonlyArray<SegmentView>): Generator<void, void> {
     for (const [field, dictionary] of [...this.dictionaries]) {
-      const size = upcoming.segment.values(field)?.table.size ?? 0, { base } = dictionary
-      const isKept = base !== undefined && !replaced.some(({ segment }) => segment === base) && (base.values(field)?.table.size ?? 0) >= size
-      if (isKept) { yield* dictionary.mapping(upcoming.segment); continue }
+      const size = upcoming.segment.values(field)?.table.size ?? 0,
+        { base } = dictionary
+      const isKept =
+        base !== undefined &&
+        !replaced.some(({ segment }) => segment === base) &&
+        (base.values(field)?.table.size ?? 0) >= size
+      if (isKept) {
+        yield* dictionary.mapping(upcoming.segment)
+        continue
+      }
       const views = [...this.views.filter((view) => !replaced.includes(view)), upcoming]
       const next = dictionaryOf(views, field)
       for (const { segment } of views) yield* next.mapping(segment)
@@ -115,7 +160,9 @@ export class CollectionReader {
     }
   }
   /** Maps what was published since into the dictionaries that are in use, in steps. */
-  *mappingPublished(): Generator<void, void> { for (const field of [...this.dictionaries.keys()]) yield* this.mappingField(field) }
+  *mappingPublished(): Generator<void, void> {
+    for (const field of [...this.dictionaries.keys()]) yield* this.mappingField(field)
+  }
   /** Maps every segment into the dictionary of a field, in steps. A search that comes meanwhile does the rest. */
   *mappingField(field: string): Generator<void, void> {
     for (const view of [...this.views]) {
@@ -128,7 +175,8 @@ export class CollectionReader {
     const dictionary = this.dictionary(field)
     if (dictionary.version === this.version) return 0
     let values = 0
-    for (const { segment } of this.views) if (!dictionary.isMapped(segment)) values += segment.values(field)?.table.size ?? 0
+    for (const { segment } of this.views)
+      if (!dictionary.isMapped(segment)) values += segment.values(field)?.table.size ?? 0
     if (values === 0) dictionary.version = this.version
     return values
   }
@@ -149,10 +197,12 @@ export class CollectionReader {
   }
   /** Where a live document of this id is: view and number in it. */
   locate(id: string): { readonly at: number; readonly doc: number } | undefined {
-    const key = encodeUtf8(id), hash = hashBytes(key, 0, key.length)
+    const key = encodeUtf8(id),
+      hash = hashBytes(key, 0, key.length)
     for (let at = this.views.length - 1; at >= 0; at--) {
       const { segment, deleted } = this.views[at]
-      for (const doc of segment.docsOfKey(key, hash)) if (deleted === undefined || !hasBit(deleted, doc)) return { at, doc }
+      for (const doc of segment.docsOfKey(key, hash))
+        if (deleted === undefined || !hasBit(deleted, doc)) return { at, doc }
     }
     return undefined
   }
@@ -165,19 +215,30 @@ const dictionaryOf = (views: ReadonlyArray<SegmentView>, field: string): FieldDi
   return new FieldDictionary(field, base, others)
 }
 const largestOf = (views: ReadonlyArray<SegmentView>, field: string): Segment | undefined => {
-  let best: Segment | undefined, most = 0
-  for (const { segment } of views) { const size = segment.values(field)?.table.size ?? 0; if (size > most) { best = segment; most = size } }
+  let best: Segment | undefined,
+    most = 0
+  for (const { segment } of views) {
+    const size = segment.values(field)?.table.size ?? 0
+    if (size > most) {
+      best = segment
+      most = size
+    }
+  }
   return best
 }
 
 /** Derived data that is told when its segment goes: a merge keeps documents, so their words need not be read again. */
-export interface Retiring { retire(view: SegmentView, successors: ReadonlyArray<SegmentView>): void }
+export interface Retiring {
+  retire(view: SegmentView, successors: ReadonlyArray<SegmentView>): void
+}
 const retires = (kept: unknown): kept is Retiring => typeof kept === "object" && kept !== null && "retire" in kept
 
 /** Derived data that says how large it is counts as index. */
 const bytesOf = (derived: ReadonlyMap<string, unknown>): number => {
   let total = 0
-  for (const kept of derived.values()) if (typeof kept === "object" && kept !== null && "bytes" in kept && typeof kept.bytes === "number") total += kept.bytes
+  for (const kept of derived.values())
+    if (typeof kept === "object" && kept !== null && "bytes" in kept && typeof kept.bytes === "number")
+      total += kept.bytes
   return total
 }
 

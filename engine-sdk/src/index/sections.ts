@@ -2,12 +2,28 @@
  * One segment is one run of bytes with a table of contents: named typed arrays, each aligned to eight bytes. The same
  * bytes are searched in memory, shared with other threads and written to disk, so nothing is ever converted.
  */
-export type SectionArray = Uint8Array | Uint16Array | Uint32Array | Int32Array | Float32Array | Float64Array | BigInt64Array
+export type SectionArray =
+  | Uint8Array
+  | Uint16Array
+  | Uint32Array
+  | Int32Array
+  | Float32Array
+  | Float64Array
+  | BigInt64Array
 export type Ordinals = Uint8Array | Uint16Array | Uint32Array
-/** The narrowest array for numbers up to `most`: facets read these at random, so every byte less stays in a nearer cache. */
-export const ordinalArray = (size: number, most: number): Ordinals => most < 0x100 ? new Uint8Array(size) : most < 0x10000 ? new Uint16Array(size) : new Uint32Array(size)
+/**
+ * The narrowest array for numbers up to `most`: facets read these at random, so every byte less stays in a nearer
+ * cache.
+ */
+export const ordinalArray = (size: number, most: number): Ordinals =>
+  most < 0x100 ? new Uint8Array(size) : most < 0x10000 ? new Uint16Array(size) : new Uint32Array(size)
 export type SectionType = "u8" | "u16" | "u32" | "i32" | "f32" | "f64" | "i64"
-export interface SectionEntry { readonly name: string; readonly type: SectionType; readonly offset: number; readonly count: number }
+export interface SectionEntry {
+  readonly name: string
+  readonly type: SectionType
+  readonly offset: number
+  readonly count: number
+}
 /** What the bytes hold; plain JSON, so it travels in messages and file headers. */
 export interface SegmentMeta {
   readonly docs: number
@@ -16,27 +32,55 @@ export interface SegmentMeta {
   readonly bytes: number
 }
 /** A run of memory. `buffer` may be shared and may hold other segments beside it. */
-export interface Region { readonly buffer: ArrayBufferLike; readonly offset: number; readonly length: number; /** Set where a pool lends the memory. */ readonly slab?: number }
+export interface Region {
+  readonly buffer: ArrayBufferLike
+  readonly offset: number
+  readonly length: number
+  /** Set where a pool lends the memory. */ readonly slab?: number
+}
 export type Allocate = (bytes: number) => Region
 
 export const allocatePlain: Allocate = (bytes) => ({ buffer: new ArrayBuffer(bytes), offset: 0, length: bytes })
 
 const typeOf = (array: SectionArray): SectionType =>
-  array instanceof Uint8Array ? "u8" : array instanceof Uint16Array ? "u16" : array instanceof Uint32Array ? "u32" : array instanceof Int32Array ? "i32"
-  : array instanceof Float32Array ? "f32" : array instanceof Float64Array ? "f64" : "i64"
+  array instanceof Uint8Array
+    ? "u8"
+    : array instanceof Uint16Array
+      ? "u16"
+      : array instanceof Uint32Array
+        ? "u32"
+        : array instanceof Int32Array
+          ? "i32"
+          : array instanceof Float32Array
+            ? "f32"
+            : array instanceof Float64Array
+              ? "f64"
+              : "i64"
 
 const COPY_BYTES = 524_288
 
 export class SectionWriter {
   private readonly parts: Array<{ name: string; array: SectionArray }> = []
-  put(name: string, array: SectionArray): void { this.parts.push({ name, array }) }
+  put(name: string, array: SectionArray): void {
+    this.parts.push({ name, array })
+  }
   /** Copies every part into memory from `allocate`. Cost: one pass over the bytes. */
   finish(docs: number, fields: ReadonlyArray<string>, allocate: Allocate): { meta: SegmentMeta; region: Region } {
     const work = this.finishing(docs, fields, allocate)
-    for (;;) { const step = work.next(); if (step.done === true) return step.value }
+    for (;;) {
+      const step = work.next()
+      if (step.done === true) return step.value
+    }
   }
-  /** The same, giving way after every half megabyte. Whoever begins it must end it: the memory is its own from the first step on. */
-  *finishing(docs: number, fields: ReadonlyArray<string>, allocate: Allocate): Generator<void, { meta: SegmentMeta; region: Region }> {
+  /**
+   * The same, giving way after every half megabyte. Whoever begins it must end it: the memory is its own from the first
+   * step on.
+   */
+  *finishing(
+    docs: number,
+    fields: ReadonlyArray<string>,
+    allocate: Allocate
+  ): Generator<void, { meta: SegmentMeta; region: Region }> {
     const sections: SectionEntry[] = []
     let at = 0
     for (const { name, array } of this.parts) {
@@ -51,7 +95,10 @@ export class SectionWriter {
       const { array } = this.parts[i]
       for (let from = 0; from < array.byteLength;) {
         const count = Math.min(COPY_BYTES - copied, array.byteLength - from)
-        bytes.set(new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset + from, count), sections[i].offset + from)
+        bytes.set(
+          new Uint8Array(array.buffer as ArrayBuffer, array.byteOffset + from, count),
+          sections[i].offset + from
+        )
         from += count
         copied += count
         if (copied < COPY_BYTES) continue
@@ -73,22 +120,40 @@ export class SectionReader {
     this.region = region
     for (const entry of meta.sections) this.entries.set(entry.name, entry)
   }
-  has(name: string): boolean { return this.entries.has(name) }
+  has(name: string): boolean {
+    return this.entries.has(name)
+  }
   private at(name: string, type: SectionType): SectionEntry {
     const entry = this.entries.get(name)
     if (entry === undefined || entry.type !== type) throw new Error(`segment section ${name} is not ${type}`)
     return entry
   }
-  private view<A>(name: string, type: SectionType, make: new (buffer: ArrayBufferLike, offset: number, length: number) => A): A {
+  private view<A>(
+    name: string,
+    type: SectionType,
+    make: new (buffer: ArrayBufferLike, offset: number, length: number) => A
+  ): A {
     const entry = this.at(name, type)
     return new make(this.region.buffer, this.region.offset + entry.offset, entry.count)
   }
-  u8(name: string): Uint8Array { return this.view(name, "u8", Uint8Array) }
-  u16(name: string): Uint16Array { return this.view(name, "u16", Uint16Array) }
-  u32(name: string): Uint32Array { return this.view(name, "u32", Uint32Array) }
-  f32(name: string): Float32Array { return this.view(name, "f32", Float32Array) }
-  f64(name: string): Float64Array { return this.view(name, "f64", Float64Array) }
-  i64(name: string): BigInt64Array { return this.view(name, "i64", BigInt64Array) }
+  u8(name: string): Uint8Array {
+    return this.view(name, "u8", Uint8Array)
+  }
+  u16(name: string): Uint16Array {
+    return this.view(name, "u16", Uint16Array)
+  }
+  u32(name: string): Uint32Array {
+    return this.view(name, "u32", Uint32Array)
+  }
+  f32(name: string): Float32Array {
+    return this.view(name, "f32", Float32Array)
+  }
+  f64(name: string): Float64Array {
+    return this.view(name, "f64", Float64Array)
+  }
+  i64(name: string): BigInt64Array {
+    return this.view(name, "i64", BigInt64Array)
+  }
   /** Ordinals of the width that their number asked for. */
   ordinals(name: string): Ordinals {
     const type = this.entries.get(name)?.type
@@ -99,11 +164,16 @@ export class SectionReader {
     const entry = this.entries.get(name)
     if (entry === undefined) throw new Error(`segment section ${name} is missing`)
     switch (entry.type) {
-      case "i32": return this.view(name, "i32", Int32Array)
-      case "f32": return this.view(name, "f32", Float32Array)
-      case "f64": return this.view(name, "f64", Float64Array)
-      case "u8": return this.view(name, "u8", Uint8Array)
-      default: throw new Error(`segment section ${name} holds no plain numbers`)
+      case "i32":
+        return this.view(name, "i32", Int32Array)
+      case "f32":
+        return this.view(name, "f32", Float32Array)
+      case "f64":
+        return this.view(name, "f64", Float64Array)
+      case "u8":
+        return this.view(name, "u8", Uint8Array)
+      default:
+        throw new Error(`segment section ${name} holds no plain numbers`)
     }
   }
 }

@@ -24,7 +24,8 @@ export class Segment {
   private readonly fieldAt = new Map<string, number>()
   private bySeq: Uint32Array | undefined
   private readonly lists: ListSets
-  /** Derived data that lives as long as the segment (join keys, cached counts), by the name of whoever keeps it. */ readonly derived = new Map<string, unknown>()
+  /** Derived data that lives as long as the segment (join keys, cached counts), by the name of whoever keeps it. */
+  readonly derived = new Map<string, unknown>()
   constructor(id: number, meta: SegmentMeta, region: Region) {
     this.id = id
     this.meta = meta
@@ -38,7 +39,9 @@ export class Segment {
     this.idSlots = this.sections.u32("ids.slots")
     meta.fields.forEach((name, at) => this.fieldAt.set(name, at))
   }
-  idOf(doc: number): string { return decodeUtf8(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1]) }
+  idOf(doc: number): string {
+    return decodeUtf8(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1])
+  }
   /** Every document of this id, newest last (an import may hold one id twice). Expected O(1). */
   docsOfId(id: string): number[] {
     const key = encodeUtf8(id)
@@ -54,25 +57,37 @@ export class Segment {
       const start = this.idOffsets[doc]
       if (this.idOffsets[doc + 1] - start !== key.length) continue
       let same = true
-      for (let i = 0; i < key.length; i++) if (this.idBytes[start + i] !== key[i]) { same = false; break }
+      for (let i = 0; i < key.length; i++)
+        if (this.idBytes[start + i] !== key[i]) {
+          same = false
+          break
+        }
       if (same) found.push(doc)
     }
     return found
   }
   /** Of a document's id, as `docsOfKey` takes it. */
-  idHash(doc: number): number { return hashBytes(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1]) }
+  idHash(doc: number): number {
+    return hashBytes(this.idBytes, this.idOffsets[doc], this.idOffsets[doc + 1])
+  }
   /** Documents in ascending order of insertion number; computed once. */
   get insertionOrder(): Uint32Array {
     if (this.bySeq !== undefined) return this.bySeq
     const work = this.ordering()
-    for (;;) { const step = work.next(); if (step.done === true) return step.value }
+    for (;;) {
+      const step = work.next()
+      if (step.done === true) return step.value
+    }
   }
   /** The same in steps. */
-  *ordering(): Generator<void, Uint32Array> { return this.bySeq ??= yield* radixOrder(this.seqs) }
+  *ordering(): Generator<void, Uint32Array> {
+    return (this.bySeq ??= yield* radixOrder(this.seqs))
+  }
   /** Documents with this insertion number (at most a few). */
   docsOfSeq(seq: number): number[] {
     const order = this.insertionOrder
-    let low = 0, high = order.length
+    let low = 0,
+      high = order.length
     while (low < high) {
       const middle = (low + high) >>> 1
       if (this.seqs[order[middle]] < seq) low = middle + 1
@@ -94,12 +109,29 @@ export class Segment {
     this.columns.set(key, made)
     return made
   }
-  text(field: string): TextColumn | undefined { return this.column("t", field, "starts", (p) => new TextColumn(this.sections, p, this.lists, this.fieldAt.get(field))) }
-  values(field: string): ValueColumn | undefined { return this.column("v", field, "table.offsets", (p) => new ValueColumn(this.sections, p)) }
-  numbers(field: string): NumberColumn | undefined { return this.column("n", field, "values", (p) => new NumberColumn(this.sections, p)) }
-  geo(field: string): GeoColumn | undefined { return this.column("g", field, "starts", (p) => new GeoColumn(this.sections, p)) }
-  sortKeys(field: string): SortColumn | undefined { return this.column("s", field, "ordinals", (p) => new SortColumn(this.sections, p)) }
-  vectors(field: string): VectorColumn | undefined { return this.column("e", field, "values", (p) => new VectorColumn(this.sections, p, this.docs)) }
+  text(field: string): TextColumn | undefined {
+    return this.column(
+      "t",
+      field,
+      "starts",
+      (p) => new TextColumn(this.sections, p, this.lists, this.fieldAt.get(field))
+    )
+  }
+  values(field: string): ValueColumn | undefined {
+    return this.column("v", field, "table.offsets", (p) => new ValueColumn(this.sections, p))
+  }
+  numbers(field: string): NumberColumn | undefined {
+    return this.column("n", field, "values", (p) => new NumberColumn(this.sections, p))
+  }
+  geo(field: string): GeoColumn | undefined {
+    return this.column("g", field, "starts", (p) => new GeoColumn(this.sections, p))
+  }
+  sortKeys(field: string): SortColumn | undefined {
+    return this.column("s", field, "ordinals", (p) => new SortColumn(this.sections, p))
+  }
+  vectors(field: string): VectorColumn | undefined {
+    return this.column("e", field, "values", (p) => new VectorColumn(this.sections, p, this.docs))
+  }
 }
 
 /** Open-addressing slots (document + 1) over the ids, at most two thirds full. Yields every few thousand. */

@@ -14,14 +14,20 @@ export class StringTable {
     this.offsets = offsets
     this.size = offsets.length - 1
   }
-  static read(sections: SectionReader, prefix: string): StringTable { return new StringTable(sections.u8(prefix + "bytes"), sections.u32(prefix + "offsets")) }
-  text(index: number): string { return decodeUtf8(this.bytes, this.offsets[index], this.offsets[index + 1]) }
+  static read(sections: SectionReader, prefix: string): StringTable {
+    return new StringTable(sections.u8(prefix + "bytes"), sections.u32(prefix + "offsets"))
+  }
+  text(index: number): string {
+    return decodeUtf8(this.bytes, this.offsets[index], this.offsets[index + 1])
+  }
   /** First entry not below `key`. O(log size). */
   lowerBound(key: Uint8Array): number {
-    let low = 0, high = this.size
+    let low = 0,
+      high = this.size
     while (low < high) {
       const middle = (low + high) >>> 1
-      if (compareBytes(this.bytes, this.offsets[middle], this.offsets[middle + 1], key, 0, key.length) < 0) low = middle + 1
+      if (compareBytes(this.bytes, this.offsets[middle], this.offsets[middle + 1], key, 0, key.length) < 0)
+        low = middle + 1
       else high = middle
     }
     return low
@@ -29,15 +35,21 @@ export class StringTable {
   /** Index of an equal entry, else -1. */
   find(key: Uint8Array): number {
     const at = this.lowerBound(key)
-    return at < this.size && compareBytes(this.bytes, this.offsets[at], this.offsets[at + 1], key, 0, key.length) === 0 ? at : -1
+    return at < this.size && compareBytes(this.bytes, this.offsets[at], this.offsets[at + 1], key, 0, key.length) === 0
+      ? at
+      : -1
   }
-  findText(text: string): number { return this.find(encodeUtf8(text)) }
+  findText(text: string): number {
+    return this.find(encodeUtf8(text))
+  }
   /** One past the last entry that starts with `key`, searching from `from` (its lower bound). */
   prefixEnd(key: Uint8Array, from: number): number {
-    let low = from, high = this.size
+    let low = from,
+      high = this.size
     while (low < high) {
       const middle = (low + high) >>> 1
-      const start = this.offsets[middle], end = Math.min(this.offsets[middle + 1], start + key.length)
+      const start = this.offsets[middle],
+        end = Math.min(this.offsets[middle + 1], start + key.length)
       if (compareBytes(this.bytes, start, end, key, 0, key.length) <= 0) low = middle + 1
       else high = middle
     }
@@ -46,20 +58,27 @@ export class StringTable {
 }
 
 /**
- * Merges sorted tables, keeping only entries that `keep` says are used (undefined: all). Answers the merged table and, per source, where
- * each entry went (0xffffffff: nowhere). Cost: O(total entries · sources) comparisons of numbers.
+ * Merges sorted tables, keeping only entries that `keep` says are used (undefined: all). Answers the merged table and,
+ * per source, where each entry went (0xffffffff: nowhere). Cost: O(total entries · sources) comparisons of numbers.
  */
-export function* mergeTables(tables: ReadonlyArray<StringTable>, keep: ReadonlyArray<Uint8Array | undefined>): Generator<void, { bytes: Uint8Array; offsets: Uint32Array; moved: Uint32Array[] }> {
+export function* mergeTables(
+  tables: ReadonlyArray<StringTable>,
+  keep: ReadonlyArray<Uint8Array | undefined>
+): Generator<void, { bytes: Uint8Array; offsets: Uint32Array; moved: Uint32Array[] }> {
   const log = new ByteLog()
   const offsets = new WordLog(1_024)
   offsets.push(0)
   const count = tables.length
   const moved = tables.map((table) => new Uint32Array(table.size).fill(0xffffffff))
   const heads = new Uint32Array(count)
-  /** The first bytes of every head as one number, so that most comparisons need nothing else; past the last entry infinity. */
+  /**
+   * The first bytes of every head as one number, so that most comparisons need nothing else; past the last entry
+   * infinity.
+   */
   const leads = new Float64Array(count)
   const advance = (t: number, from: number): void => {
-    const table = tables[t], at = nextKept(table, keep[t], from)
+    const table = tables[t],
+      at = nextKept(table, keep[t], from)
     heads[t] = at
     leads[t] = at < table.size ? leadOf(table, at) : Infinity
   }
@@ -67,11 +86,19 @@ export function* mergeTables(tables: ReadonlyArray<StringTable>, keep: ReadonlyA
   for (let step = 1; ; step++) {
     let best = 0
     for (let t = 1; t < count; t++) {
-      if (leads[t] < leads[best] || (leads[t] === leads[best] && leads[t] < Infinity && compareEntries(tables[t], heads[t], tables[best], heads[best]) < 0)) best = t
+      if (
+        leads[t] < leads[best] ||
+        (leads[t] === leads[best] &&
+          leads[t] < Infinity &&
+          compareEntries(tables[t], heads[t], tables[best], heads[best]) < 0)
+      )
+        best = t
     }
     const lead = leads[best]
     if (count === 0 || lead === Infinity) break
-    const source = tables[best], entry = heads[best], number = offsets.length - 1
+    const source = tables[best],
+      entry = heads[best],
+      number = offsets.length - 1
     for (let t = 0; t < count; t++) {
       if (leads[t] !== lead || (t !== best && compareEntries(tables[t], heads[t], source, entry) !== 0)) continue
       moved[t][heads[t]] = number
@@ -84,7 +111,8 @@ export function* mergeTables(tables: ReadonlyArray<StringTable>, keep: ReadonlyA
 }
 const LEAD_BYTES = 6
 const leadOf = ({ bytes, offsets }: StringTable, entry: number): number => {
-  const start = offsets[entry], length = Math.min(LEAD_BYTES, offsets[entry + 1] - start)
+  const start = offsets[entry],
+    length = Math.min(LEAD_BYTES, offsets[entry + 1] - start)
   let lead = 0
   for (let i = 0; i < LEAD_BYTES; i++) lead = lead * 256 + (i < length ? bytes[start + i] : 0)
   return lead

@@ -1,6 +1,6 @@
 /**
- * Numbers for words, in the order they come: UTF-8 bytes behind an open-addressed table, so that a word that is known costs
- * neither a string nor an allocation.
+ * Numbers for words, in the order they come: UTF-8 bytes behind an open-addressed table, so that a word that is known
+ * costs neither a string nor an allocation.
  */
 import { HASH_PRIME, HASH_SEED } from "../analysis/ascii-tokens.ts"
 import { byteOrder } from "./byte-order.ts"
@@ -12,7 +12,12 @@ let scratch = new Uint8Array(4_096)
 const MOVED_AT_ONCE_MAX = 16_384
 /** Moving begins at three quarters of the room, so four suffice to be through when it is full. */
 const MOVED_PER_WORD = 8
-interface Room { readonly starts: Uint32Array; readonly hashes: Uint32Array; readonly slots: Uint32Array; /** Words that are there already. */ moved: number }
+interface Room {
+  readonly starts: Uint32Array
+  readonly hashes: Uint32Array
+  readonly slots: Uint32Array
+  /** Words that are there already. */ moved: number
+}
 
 export class TokenTable {
   private bytes = new Uint8Array(256)
@@ -23,7 +28,10 @@ export class TokenTable {
   private nextBytes: Uint8Array<ArrayBuffer> | undefined
   private copiedBytes = 0
   size = 0
-  /** Room for so many words at once. Small unless it is known: a single upsert makes some thirty of these, an import doubles them a few times. */
+  /**
+   * Room for so many words at once. Small unless it is known: a single upsert makes some thirty of these, an import
+   * doubles them a few times.
+   */
   constructor(words = 31) {
     let room = 32
     while (room < words + 1) room *= 2
@@ -31,15 +39,24 @@ export class TokenTable {
     this.hashes = new Uint32Array(room)
     this.slots = new Uint32Array(room * 2)
   }
-  text(id: number): string { return decodeUtf8(this.bytes, this.starts[id], this.starts[id + 1]) }
+  text(id: number): string {
+    return decodeUtf8(this.bytes, this.starts[id], this.starts[id + 1])
+  }
   /** The same as `idOf`, hashed here. */
-  idOfBytes(source: Uint8Array, start: number, end: number): number { return this.idOf(source, start, end, hashOf(source, start, end)) }
+  idOfBytes(source: Uint8Array, start: number, end: number): number {
+    return this.idOf(source, start, end, hashOf(source, start, end))
+  }
   /** Number of a word that may not be there, else -1. */
   find(word: Uint8Array): number {
-    const hash = hashOf(word, 0, word.length), mask = this.slots.length - 1
+    const hash = hashOf(word, 0, word.length),
+      mask = this.slots.length - 1
     for (let slot = spread(hash) & mask; this.slots[slot] !== 0; slot = (slot + 1) & mask) {
       const id = this.slots[slot] - 1
-      if (this.hashes[id] === hash && compareBytes(this.bytes, this.starts[id], this.starts[id + 1], word, 0, word.length) === 0) return id
+      if (
+        this.hashes[id] === hash &&
+        compareBytes(this.bytes, this.starts[id], this.starts[id + 1], word, 0, word.length) === 0
+      )
+        return id
     }
     return -1
   }
@@ -54,7 +71,9 @@ export class TokenTable {
       const from = starts[id]
       if (starts[id + 1] - from !== end - start) continue
       let i = start
-      for (let j = from; i < end && source[i] === bytes[j]; i++, j++) { /* next */ }
+      for (let j = from; i < end && source[i] === bytes[j]; i++, j++) {
+        /* next */
+      }
       if (i === end) return id
     }
     return this.add(source, start, end, hash, slot)
@@ -78,10 +97,15 @@ export class TokenTable {
    * Puts every word in byte order, as `StringTable` reads them. Answers the table and the rank of each number.
    * Cost: sorting their bytes; no word becomes a string.
    */
-  put(out: SectionWriter, prefix: string): { readonly bytes: Uint8Array; readonly offsets: Uint32Array; readonly rank: Uint32Array } {
+  put(
+    out: SectionWriter,
+    prefix: string
+  ): { readonly bytes: Uint8Array; readonly offsets: Uint32Array; readonly rank: Uint32Array } {
     const { size, starts } = this
     const order = byteOrder(this.bytes, starts, size)
-    const bytes = new Uint8Array(starts[size]), offsets = new Uint32Array(size + 1), rank = new Uint32Array(size)
+    const bytes = new Uint8Array(starts[size]),
+      offsets = new Uint32Array(size + 1),
+      rank = new Uint32Array(size)
     let to = 0
     for (let i = 0; i < size; i++) {
       const id = order[i]
@@ -95,7 +119,8 @@ export class TokenTable {
   }
   private add(source: Uint8Array, start: number, end: number, hash: number, slot: number): number {
     const id = this.size++
-    const from = this.starts[id], to = from + end - start
+    const from = this.starts[id],
+      to = from + end - start
     if (to * 4 > this.bytes.length * 3) this.widen(to)
     for (let i = start, j = from; i < end; i++, j++) this.bytes[j] = source[i]
     this.starts[id + 1] = to
@@ -109,8 +134,10 @@ export class TokenTable {
   private widen(to: number): void {
     const { bytes } = this
     if (this.size > MOVED_AT_ONCE_MAX && to <= bytes.length) {
-      const wider = this.nextBytes ??= new Uint8Array(bytes.length * 2)
-      const used = this.starts[this.size - 1], copied = this.copiedBytes, until = Math.min(used, copied + MOVED_PER_WORD * (to - used) + 64)
+      const wider = (this.nextBytes ??= new Uint8Array(bytes.length * 2))
+      const used = this.starts[this.size - 1],
+        copied = this.copiedBytes,
+        until = Math.min(used, copied + MOVED_PER_WORD * (to - used) + 64)
       wider.set(bytes.subarray(copied, until), copied)
       this.copiedBytes = until
       return
@@ -128,8 +155,14 @@ export class TokenTable {
     const isFull = this.size * 2 + 2 >= this.slots.length
     if (this.size <= MOVED_AT_ONCE_MAX && !isFull) return
     const length = this.slots.length
-    const next = this.next ??= { starts: new Uint32Array(length), hashes: new Uint32Array(length), slots: new Uint32Array(length * 2), moved: 0 }
-    const until = isFull ? this.size : Math.min(this.size, next.moved + MOVED_PER_WORD), mask = next.slots.length - 1
+    const next = (this.next ??= {
+      starts: new Uint32Array(length),
+      hashes: new Uint32Array(length),
+      slots: new Uint32Array(length * 2),
+      moved: 0
+    })
+    const until = isFull ? this.size : Math.min(this.size, next.moved + MOVED_PER_WORD),
+      mask = next.slots.length - 1
     for (let id = next.moved; id < until; id++) {
       const hash = this.hashes[id]
       let slot = spread(hash) & mask

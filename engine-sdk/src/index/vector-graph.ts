@@ -1,7 +1,7 @@
 /**
  * The approximate index of one vector field in one segment: an HNSW graph (Malkov and Yashunin, 2016) of the optional
- * library `usearch`. Here a graph is built, measured and opened; when one is built is decided in `store/vector-graphs.ts`,
- * and how a search uses it in `search/nearest.ts`.
+ * library `usearch`. Here a graph is built, measured and opened; when one is built is decided in
+ * `store/vector-graphs.ts`, and how a search uses it in `search/nearest.ts`.
  */
 import { hasOptionalPackage, optionalPackage } from "../optional-package.ts"
 import type { Field } from "../schema.ts"
@@ -14,10 +14,21 @@ export interface NativeIndex {
   add(key: bigint, vector: Float32Array, threads: number): void
   search(vector: Float32Array, count: number, threads: number): { readonly keys: BigUint64Array }
   save(path: string): void
-  /** Reads the graph where it lies in the file, so threads share one copy; what the index held in memory is let go. */ view(path: string): void
+  /** Reads the graph where it lies in the file, so threads share one copy; what the index held in memory is let go. */
+  view(path: string): void
 }
-interface NativeOptions { readonly dimensions: number; readonly metric: "cos" | "ip"; readonly quantization: "f16"; readonly connectivity: number; readonly expansion_add: number; readonly expansion_search: number; readonly multi: false }
-interface Library { readonly Index: new (options: NativeOptions) => NativeIndex }
+interface NativeOptions {
+  readonly dimensions: number
+  readonly metric: "cos" | "ip"
+  readonly quantization: "f16"
+  readonly connectivity: number
+  readonly expansion_add: number
+  readonly expansion_search: number
+  readonly multi: false
+}
+interface Library {
+  readonly Index: new (options: NativeOptions) => NativeIndex
+}
 
 /** What is known of a graph beside its bytes; plain JSON, so it travels in messages and manifests. */
 export interface GraphRecord {
@@ -28,11 +39,19 @@ export interface GraphRecord {
   readonly ef_construction: number
   readonly vectors: number
   readonly bytes: number
-  /** Candidates a search must take for the recall below; 0 = no width tried reached it, so the segment stays exact. */ readonly ef: number
+  /** Candidates a search must take for the recall below; 0 = no width tried reached it, so the segment stays exact. */
+  readonly ef: number
   /** Share of the true ten nearest that were among them, measured when the graph was built. */ readonly recall: number
   /** Of the file in the journal's folder; "" where nothing is kept on disk. */ readonly name: string
 }
-export interface VectorGraph { readonly record: GraphRecord; /** undefined where only the record is needed (the writer's side) or there is none to use. */ readonly index: NativeIndex | undefined; readonly failure?: string | undefined; /** Where other threads find it. */ readonly file?: string }
+export interface VectorGraph {
+  readonly record: GraphRecord
+  /** undefined where only the record is needed (the writer's side) or there is none to use. */ readonly index:
+    | NativeIndex
+    | undefined
+  readonly failure?: string | undefined
+  /** Where other threads find it. */ readonly file?: string
+}
 
 let loaded: { readonly library: Library | undefined; readonly reason: string } | undefined
 /** The library, loaded when first asked for. Without it searches stay exact and `reason` says why. */
@@ -41,7 +60,10 @@ export const vectorLibrary = (): { readonly library: Library | undefined; readon
   try {
     loaded = { library: optionalPackage("usearch", "The approximate vector index") as Library, reason: "" }
   } catch (error) {
-    loaded = { library: undefined, reason: `The library of the approximate vector index cannot be loaded: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}` }
+    loaded = {
+      library: undefined,
+      reason: `The library of the approximate vector index cannot be loaded: ${error instanceof Error ? error.message.split("\n")[0] : String(error)}`
+    }
   }
   return loaded
 }
@@ -53,16 +75,35 @@ export const hasVectorLibrary = (): boolean => {
 }
 
 const keyOf = (field: string): string => `graph|${field}`
-export const graphOf = (segment: Segment, field: string): VectorGraph | undefined => segment.derived.get(keyOf(field)) as VectorGraph | undefined
-export const attachGraph = (segment: Segment, graph: VectorGraph): void => { segment.derived.set(keyOf(graph.record.field), graph) }
-export const graphsOf = (segment: Segment): VectorGraph[] => segment.meta.fields.flatMap((field) => graphOf(segment, field) ?? [])
+export const graphOf = (segment: Segment, field: string): VectorGraph | undefined =>
+  segment.derived.get(keyOf(field)) as VectorGraph | undefined
+export const attachGraph = (segment: Segment, graph: VectorGraph): void => {
+  segment.derived.set(keyOf(graph.record.field), graph)
+}
+export const graphsOf = (segment: Segment): VectorGraph[] =>
+  segment.meta.fields.flatMap((field) => graphOf(segment, field) ?? [])
 
 // Half precision halves the bytes and costs no measurable recall, because distances are computed again from the column.
-const newIndex = (library: Library, { dimensions, metric, M, ef_construction }: Pick<GraphRecord, "dimensions" | "metric" | "M" | "ef_construction">): NativeIndex =>
+const newIndex = (
+  library: Library,
+  { dimensions, metric, M, ef_construction }: Pick<GraphRecord, "dimensions" | "metric" | "M" | "ef_construction">
+): NativeIndex =>
   // The library's width at search time is max(expansion_search, count): with 1 every query chooses its own.
-  new library.Index({ dimensions, metric, quantization: "f16", connectivity: M, expansion_add: ef_construction, expansion_search: 1, multi: false })
+  new library.Index({
+    dimensions,
+    metric,
+    quantization: "f16",
+    connectivity: M,
+    expansion_add: ef_construction,
+    expansion_search: 1,
+    multi: false
+  })
 
-/** A graph in a file, without reading it in; still one call of 7 to 35 ms of processor time for 100,000 vectors of 384 dimensions (92 MB), once per graph, because the library visits each entry and offers it in no parts. A file that cannot be used leaves the segment exact; the reason is kept. */
+/**
+ * A graph in a file, without reading it in; still one call of 7 to 35 ms of processor time for 100,000 vectors of 384
+ * dimensions (92 MB), once per graph, because the library visits each entry and offers it in no parts. A file that
+ * cannot be used leaves the segment exact; the reason is kept.
+ */
 export const openGraph = (record: GraphRecord, file: string): VectorGraph => {
   if (record.ef === 0) return { record, index: undefined }
   const { library, reason } = vectorLibrary()
@@ -72,38 +113,83 @@ export const openGraph = (record: GraphRecord, file: string): VectorGraph => {
     index.view(file)
     return { record, index, file }
   } catch (error) {
-    return { record, index: undefined, failure: `A vector graph cannot be read: ${error instanceof Error ? error.message : String(error)}` }
+    return {
+      record,
+      index: undefined,
+      failure: `A vector graph cannot be read: ${error instanceof Error ? error.message : String(error)}`
+    }
   }
 }
 
-// ---- distances -------------------------------------------------------------------------------------------------------
+// ---- distances
+// -------------------------------------------------------------------------------------------------------
 
 export const normOf = (vector: ArrayLike<number>): number => {
   let sum = 0
   for (let i = 0; i < vector.length; i++) sum += vector[i] * vector[i]
   return Math.sqrt(sum)
 }
-/** Distance of a document's vector, in single precision (engine-contract 13). The four sums let the processor overlap them. */
-export const distanceTo = (vector: ArrayLike<number>, vectorNorm: number, { values, dimensions }: VectorColumn, doc: number, isCosine: boolean): number => {
-  let d0 = 0, d1 = 0, d2 = 0, d3 = 0, n0 = 0, n1 = 0, n2 = 0, n3 = 0
-  let at = doc * dimensions, i = 0
+/**
+ * Distance of a document's vector, in single precision (engine-contract 13). The four sums let the processor overlap
+ * them.
+ */
+export const distanceTo = (
+  vector: ArrayLike<number>,
+  vectorNorm: number,
+  { values, dimensions }: VectorColumn,
+  doc: number,
+  isCosine: boolean
+): number => {
+  let d0 = 0,
+    d1 = 0,
+    d2 = 0,
+    d3 = 0,
+    n0 = 0,
+    n1 = 0,
+    n2 = 0,
+    n3 = 0
+  let at = doc * dimensions,
+    i = 0
   for (const end = dimensions - 3; i < end; i += 4, at += 4) {
-    const a = values[at], b = values[at + 1], c = values[at + 2], d = values[at + 3]
-    d0 += vector[i] * a; d1 += vector[i + 1] * b; d2 += vector[i + 2] * c; d3 += vector[i + 3] * d
-    n0 += a * a; n1 += b * b; n2 += c * c; n3 += d * d
+    const a = values[at],
+      b = values[at + 1],
+      c = values[at + 2],
+      d = values[at + 3]
+    d0 += vector[i] * a
+    d1 += vector[i + 1] * b
+    d2 += vector[i + 2] * c
+    d3 += vector[i + 3] * d
+    n0 += a * a
+    n1 += b * b
+    n2 += c * c
+    n3 += d * d
   }
-  for (; i < dimensions; i++, at++) { d0 += vector[i] * values[at]; n0 += values[at] * values[at] }
+  for (; i < dimensions; i++, at++) {
+    d0 += vector[i] * values[at]
+    n0 += values[at] * values[at]
+  }
   const dot = d0 + d1 + (d2 + d3)
   return Math.fround(isCosine ? 1 - dot / (vectorNorm * Math.sqrt(n0 + n1 + (n2 + n3)) || 1) : 1 - dot)
 }
 
-// ---- building --------------------------------------------------------------------------------------------------------
+// ---- building
+// --------------------------------------------------------------------------------------------------------
 
-const paramsOf = (field: Field, dimensions: number): Pick<GraphRecord, "dimensions" | "metric" | "M" | "ef_construction"> =>
-  ({ dimensions, metric: field.vec_dist === "ip" ? "ip" : "cos", M: field.hnsw_params?.M ?? 16, ef_construction: field.hnsw_params?.ef_construction ?? 200 })
+const paramsOf = (
+  field: Field,
+  dimensions: number
+): Pick<GraphRecord, "dimensions" | "metric" | "M" | "ef_construction"> => ({
+  dimensions,
+  metric: field.vec_dist === "ip" ? "ip" : "cos",
+  M: field.hnsw_params?.M ?? 16,
+  ef_construction: field.hnsw_params?.ef_construction ?? 200
+})
 /** Stands for a graph that could not be made, so that it is not tried again and again. */
-export const failedGraph = (field: Field, failure: string): VectorGraph =>
-  ({ record: { field: field.name, ...paramsOf(field, field.num_dim), vectors: 0, bytes: 0, ef: 0, recall: 0, name: "" }, index: undefined, failure })
+export const failedGraph = (field: Field, failure: string): VectorGraph => ({
+  record: { field: field.name, ...paramsOf(field, field.num_dim), vectors: 0, bytes: 0, ef: 0, recall: 0, name: "" },
+  index: undefined,
+  failure
+})
 
 /** How many of the nearest are looked at again exactly: enough that half precision cannot push one out. */
 export const rescoredOf = (wanted: number): number => wanted * 2 + 16
@@ -120,7 +206,10 @@ const NEAREST = 10
  * (uniform, hundreds of dimensions) needs more and stays exact, which is then both faster and better.
  */
 const WIDTH_SHARE_MAX = 1 / 64
-/** Length of the deviation of a sample query from the document it is made of: real queries are near documents, not on them. */
+/**
+ * Length of the deviation of a sample query from the document it is made of: real queries are near documents, not on
+ * them.
+ */
 const DEVIATION = 0.5
 const SCAN_STEP = 256
 
@@ -129,7 +218,13 @@ const SCAN_STEP = 256
  * searches need: how wide depends on the data, and a fixed one would be wasteful for some and poor for others.
  * Yields after each insertion. Cost: 0.3 to 0.5 ms per vector of 384 dimensions, plus 64 exact searches.
  */
-export function* buildGraph(segment: Segment, column: VectorColumn, live: Bits | undefined, field: Field, name: string): Generator<void, VectorGraph | undefined> {
+export function* buildGraph(
+  segment: Segment,
+  column: VectorColumn,
+  live: Bits | undefined,
+  field: Field,
+  name: string
+): Generator<void, VectorGraph | undefined> {
   const { library } = vectorLibrary()
   if (library === undefined) return undefined
   const { dimensions, values, has } = column
@@ -145,21 +240,31 @@ export function* buildGraph(segment: Segment, column: VectorColumn, live: Bits |
   const { ef, recall } = yield* measuredWidth(segment, column, docs, index, params.metric === "cos")
   // The library does not tell its memory: half-precision values, a list of links, a key and a level for each vector.
   const bytes = docs.length * (dimensions * 2 + params.M * 8 + 24)
-  return { record: { field: field.name, ...params, vectors: docs.length, bytes, ef, recall, name }, index: ef === 0 ? undefined : index }
+  return {
+    record: { field: field.name, ...params, vectors: docs.length, bytes, ef, recall, name },
+    index: ef === 0 ? undefined : index
+  }
 }
 
-function* measuredWidth(segment: Segment, column: VectorColumn, docs: ReadonlyArray<number>, index: NativeIndex, isCosine: boolean): Generator<void, { ef: number; recall: number }> {
+function* measuredWidth(
+  segment: Segment,
+  column: VectorColumn,
+  docs: ReadonlyArray<number>,
+  index: NativeIndex,
+  isCosine: boolean
+): Generator<void, { ef: number; recall: number }> {
   const samples: Array<{ query: Float32Array; nearest: Set<number> }> = []
   const count = Math.min(SAMPLES, docs.length)
   for (let i = 0; i < count; i++) {
-    const doc = docs[Math.floor((i + 0.5) * docs.length / count)]
+    const doc = docs[Math.floor(((i + 0.5) * docs.length) / count)]
     const query = sampleQuery(column, doc, segment.seqs[doc])
     samples.push({ query, nearest: yield* trueNearest(column, docs, query, isCosine) })
   }
   let last = { ef: 0, recall: 0 }
   for (const ef of WIDTHS) {
     if (ef > WIDTHS[0] && ef > docs.length * WIDTH_SHARE_MAX) break
-    let hits = 0, wanted = 0
+    let hits = 0,
+      wanted = 0
     for (const { query, nearest } of samples) {
       const { keys } = index.search(query, ef, 1)
       for (let i = 0; i < keys.length && i < rescoredOf(NEAREST); i++) if (nearest.has(Number(keys[i]))) hits++
@@ -177,13 +282,18 @@ const sampleQuery = ({ values, dimensions }: VectorColumn, doc: number, seq: num
   const direction = new Float32Array(dimensions)
   let state = Math.imul(seq + 1, 0x9e3779b1)
   for (let i = 0; i < dimensions; i++) {
-    state = Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5 | 0
+    state = (Math.imul(state ^ (state >>> 15), 0x2c1b3c6d) + 0x6d2b79f5) | 0
     direction[i] = ((state ^ (state >>> 13)) >>> 0) / 0xffffffff - 0.5
   }
-  const scale = DEVIATION * normOf(own) / (normOf(direction) || 1)
+  const scale = (DEVIATION * normOf(own)) / (normOf(direction) || 1)
   return direction.map((part, i) => own[i] + part * scale)
 }
-function* trueNearest(column: VectorColumn, docs: ReadonlyArray<number>, query: Float32Array, isCosine: boolean): Generator<void, Set<number>> {
+function* trueNearest(
+  column: VectorColumn,
+  docs: ReadonlyArray<number>,
+  query: Float32Array,
+  isCosine: boolean
+): Generator<void, Set<number>> {
   const best: Array<{ doc: number; distance: number }> = []
   const norm = normOf(query)
   for (let i = 0; i < docs.length; i++) {

@@ -1,7 +1,8 @@
 /**
- * A lane for searches that take long. The thread of all tenants gives each search a quantum; one that uses it up is broken
- * off and runs again here, from the beginning and with all the time that it may have, in a thread of its own over the same
- * segments. Most searches never come here and pay nothing for it; one that does costs the others its quantum.
+ * A lane for searches that take long. The thread of all tenants gives each search a quantum; one that uses it up is
+ * broken off and runs again here, from the beginning and with all the time that it may have, in a thread of its own
+ * over the same segments. Most searches never come here and pay nothing for it; one that does costs the others its
+ * quantum.
  *
  * A namespace has one place at a time, so that no tenant's slow searches hold up
  * another's, and waits in its own line; namespaces take turns. A thread that does not come back in time is ended: its
@@ -17,9 +18,12 @@ import type { Done, FromLane, ToLane, Work } from "./messages.ts"
 
 /** Searches at a time, of different namespaces. */
 const THREADS = 2
-const WAITING_MAX = 2_000, WAITING_OF_NAMESPACE_MAX = 200
+const WAITING_MAX = 2_000,
+  WAITING_OF_NAMESPACE_MAX = 200
 /** Beside what a search may take of processor time: waiting for a processor, a relevance index that is made first. */
-const GRACE_ms = 20_000, GRACE_FACTOR = 4, BUILDING_ms = 120_000
+const GRACE_ms = 20_000,
+  GRACE_FACTOR = 4,
+  BUILDING_ms = 120_000
 /** What a search can hold beside the index. Beyond, its thread ends instead of the program. */
 const HEAP_MB = 1_024
 const RETRY_AFTER_S = 10
@@ -35,20 +39,54 @@ export interface LaneJob {
   readonly left_ms: () => number
   /** Of the request; what the search holds is told to it when it is done. */ readonly answer: AnswerBudget | undefined
   /** Nobody waits for it any more. */ readonly isGivenUp: () => boolean
-  /** `known`: what the thread was told before; to be brought up to date. */ readonly shared: (known: Known) => Result<Pick<ToLane, "collections" | "dictionaries" | "forgotten">>
+  /** `known`: what the thread was told before; to be brought up to date. */ readonly shared: (
+    known: Known
+  ) => Result<Pick<ToLane, "collections" | "dictionaries" | "forgotten">>
 }
 /** What a thread has, by collection, least recently used first: schema and segments with the deletions it knows of. */
 export interface Known {
-  readonly collections: Map<number, { readonly schema: CollectionSchema; readonly segments: ReadonlyMap<number, number> }>
+  readonly collections: Map<
+    number,
+    { readonly schema: CollectionSchema; readonly segments: ReadonlyMap<number, number> }
+  >
   readonly dictionaries: Map<string, ReadonlyMap<string, string> | undefined>
 }
-export interface LaneDone { readonly done: Done; readonly used_ms: number }
-interface Waiting { readonly job: LaneJob; readonly resolve: (done: Result<LaneDone>) => void; readonly reject: (defect: Error) => void }
-interface Thread { readonly worker: Worker; readonly known: Known; running: { readonly id: number; readonly waiting: Waiting; readonly timer: ReturnType<typeof setTimeout>; readonly watch: ReturnType<typeof setInterval>; readonly ended: Promise<void>; readonly end: () => void } | undefined; isGone: boolean }
+export interface LaneDone {
+  readonly done: Done
+  readonly used_ms: number
+}
+interface Waiting {
+  readonly job: LaneJob
+  readonly resolve: (done: Result<LaneDone>) => void
+  readonly reject: (defect: Error) => void
+}
+interface Thread {
+  readonly worker: Worker
+  readonly known: Known
+  running:
+    | {
+        readonly id: number
+        readonly waiting: Waiting
+        readonly timer: ReturnType<typeof setTimeout>
+        readonly watch: ReturnType<typeof setInterval>
+        readonly ended: Promise<void>
+        readonly end: () => void
+      }
+    | undefined
+  isGone: boolean
+}
 
 /** Not "timed out": that would speak of an engine that is away, and this one is there for everybody else. */
-const timedOut: EngineError = { kind: "Overloaded", message: "The search took longer than it may.", retryAfterSeconds: 10 }
-const overloaded: EngineError = { kind: "Overloaded", message: "More searches that take long are waiting than can be answered in time.", retryAfterSeconds: RETRY_AFTER_S }
+const timedOut: EngineError = {
+  kind: "Overloaded",
+  message: "The search took longer than it may.",
+  retryAfterSeconds: 10
+}
+const overloaded: EngineError = {
+  kind: "Overloaded",
+  message: "More searches that take long are waiting than can be answered in time.",
+  retryAfterSeconds: RETRY_AFTER_S
+}
 
 export class SearchLane {
   private readonly path: string
@@ -60,7 +98,12 @@ export class SearchLane {
   constructor(path: string) {
     this.path = path
     // Starting a thread takes this one some hundred milliseconds in one piece: not when somebody searches.
-    for (let n = 1; n <= THREADS; n++) (setTimeout(() => { if (!this.isClosed && this.threads.length < n) this.start() }, n * START_ms) as { readonly unref?: () => void }).unref?.()
+    for (let n = 1; n <= THREADS; n++)
+      (
+        setTimeout(() => {
+          if (!this.isClosed && this.threads.length < n) this.start()
+        }, n * START_ms) as { readonly unref?: () => void }
+      ).unref?.()
   }
 
   /** Never rejects, but for a defect. */
@@ -77,12 +120,13 @@ export class SearchLane {
   }
   /** When nothing reads any more what was searched when this was called. */
   unread(): Promise<void> | undefined {
-    const running = this.threads.flatMap(({ running }) => running === undefined ? [] : [running.ended])
+    const running = this.threads.flatMap(({ running }) => (running === undefined ? [] : [running.ended]))
     return running.length === 0 ? undefined : Promise.all(running).then(() => undefined)
   }
   async close(): Promise<void> {
     this.isClosed = true
-    for (const line of this.lines.values()) for (const { resolve } of line) resolve(fail({ kind: "Unavailable", message: "The engine is closed." }))
+    for (const line of this.lines.values())
+      for (const { resolve } of line) resolve(fail({ kind: "Unavailable", message: "The engine is closed." }))
     this.lines.clear()
     this.waiting = 0
     await Promise.all(this.threads.map(({ worker }) => worker.terminate()))
@@ -90,7 +134,9 @@ export class SearchLane {
 
   private dispatch(): void {
     for (;;) {
-      const busy = new Set(this.threads.flatMap(({ running }) => running === undefined ? [] : [running.waiting.job.namespace]))
+      const busy = new Set(
+        this.threads.flatMap(({ running }) => (running === undefined ? [] : [running.waiting.job.namespace]))
+      )
       if (busy.size >= THREADS) return
       const found = [...this.lines].find(([namespace]) => !busy.has(namespace))
       if (found === undefined) return
@@ -106,29 +152,67 @@ export class SearchLane {
   }
   private begin(thread: Thread, waiting: Waiting): void {
     const { job, resolve } = waiting
-    const left_ms = Math.max(0, job.left_ms()), id = this.next++
+    const left_ms = Math.max(0, job.left_ms()),
+      id = this.next++
     let end = (): void => {}
-    const ended = new Promise<void>((settle) => { end = settle })
-    const builds = job.work.kind !== "scan" && (job.work.kind === "search" ? job.work.plans : job.work.plan.plans).some(({ text }) => text?.relevance !== undefined)
-    const timer = setTimeout(() => this.lost(thread, timedOut), left_ms * GRACE_FACTOR + GRACE_ms + (builds ? BUILDING_ms : 0))
+    const ended = new Promise<void>((settle) => {
+      end = settle
+    })
+    const builds =
+      job.work.kind !== "scan" &&
+      (job.work.kind === "search" ? job.work.plans : job.work.plan.plans).some(
+        ({ text }) => text?.relevance !== undefined
+      )
+    const timer = setTimeout(
+      () => this.lost(thread, timedOut),
+      left_ms * GRACE_FACTOR + GRACE_ms + (builds ? BUILDING_ms : 0)
+    )
     timer.unref?.()
     const givenUp = new Int32Array(new SharedArrayBuffer(4))
-    const watch = setInterval(() => { if (job.isGivenUp()) Atomics.store(givenUp, 0, 1) }, WATCH_ms)
+    const watch = setInterval(() => {
+      if (job.isGivenUp()) Atomics.store(givenUp, 0, 1)
+    }, WATCH_ms)
     watch.unref?.()
     thread.running = { id, waiting, timer, watch, ended, end }
     thread.worker.ref()
     const shared = job.shared(thread.known)
-    if (shared.ok) { thread.worker.postMessage({ kind: "work", id, namespace: job.namespace, ...shared.value, work: job.work, left_ms, givenUp: givenUp.buffer, ...(job.answer === undefined ? {} : { answer: { bytes_max: job.answer.bytes_max, held: job.answer.held } }) } satisfies ToLane); return }
+    if (shared.ok) {
+      thread.worker.postMessage({
+        kind: "work",
+        id,
+        namespace: job.namespace,
+        ...shared.value,
+        work: job.work,
+        left_ms,
+        givenUp: givenUp.buffer,
+        ...(job.answer === undefined ? {} : { answer: { bytes_max: job.answer.bytes_max, held: job.answer.held } })
+      } satisfies ToLane)
+      return
+    }
     this.settle(thread)
     resolve(shared)
   }
   private start(): Thread {
-    const worker = new Worker(new URL("./search-worker.ts", import.meta.url), { workerData: { path: this.path }, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } })
-    const thread: Thread = { worker, known: { collections: new Map(), dictionaries: new Map() }, running: undefined, isGone: false }
+    const worker = new Worker(new URL("./search-worker.ts", import.meta.url), {
+      workerData: { path: this.path },
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB }
+    })
+    const thread: Thread = {
+      worker,
+      known: { collections: new Map(), dictionaries: new Map() },
+      running: undefined,
+      isGone: false
+    }
     this.threads.push(thread)
     worker.unref()
     worker.on("message", (message: FromLane) => this.receive(thread, message))
-    worker.on("error", (error) => this.lost(thread, { kind: "Overloaded", message: `The search needs more than one may have: ${error instanceof Error ? error.message : String(error)}`, retryAfterSeconds: RETRY_AFTER_S }))
+    worker.on("error", (error) =>
+      this.lost(thread, {
+        kind: "Overloaded",
+        message: `The search needs more than one may have: ${error instanceof Error ? error.message : String(error)}`,
+        retryAfterSeconds: RETRY_AFTER_S
+      })
+    )
     worker.on("exit", () => this.lost(thread, timedOut))
     return thread
   }
@@ -140,7 +224,10 @@ export class SearchLane {
     else running.waiting.reject(Object.assign(new Error(message.message), { stack: message.stack }))
     this.dispatch()
   }
-  private done({ job, reject, resolve }: Waiting, { done, held, refusal, used_ms }: Extract<FromLane, { readonly kind: "done" }>): void {
+  private done(
+    { job, reject, resolve }: Waiting,
+    { done, held, refusal, used_ms }: Extract<FromLane, { readonly kind: "done" }>
+  ): void {
     try {
       job.answer?.settle(held, refusal)
       resolve({ ok: true, value: { done, used_ms } })
@@ -150,7 +237,12 @@ export class SearchLane {
     }
   }
   private settle(thread: Thread): void {
-    if (thread.running !== undefined) { clearTimeout(thread.running.timer); clearInterval(thread.running.watch); thread.running.end(); if (!thread.isGone) thread.worker.unref() }
+    if (thread.running !== undefined) {
+      clearTimeout(thread.running.timer)
+      clearInterval(thread.running.watch)
+      thread.running.end()
+      if (!thread.isGone) thread.worker.unref()
+    }
     thread.running = undefined
   }
   private lost(thread: Thread, error: EngineError): void {
@@ -160,6 +252,10 @@ export class SearchLane {
     const waiting = thread.running?.waiting
     if (!this.isClosed) warn("a thread for searches that take long ended", new Error(error.message))
     // Its memory is nobody's once it has ended.
-    void thread.worker.terminate().finally(() => { this.settle(thread); waiting?.resolve(fail(error)); if (!this.isClosed) this.dispatch() })
+    void thread.worker.terminate().finally(() => {
+      this.settle(thread)
+      waiting?.resolve(fail(error))
+      if (!this.isClosed) this.dispatch()
+    })
   }
 }

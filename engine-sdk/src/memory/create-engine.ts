@@ -5,9 +5,23 @@ import { Writer } from "../store/writer.ts"
 import { LocalEngine } from "./local-engine.ts"
 
 /** Searches and writes run on the calling thread; imports yield every few milliseconds. */
-export const createEngine = ({ approximateFrom = APPROXIMATE_FROM }: { /** As in `openEngine`. */ readonly approximateFrom?: number } = {}): LocalEngine => {
+export const createEngine = ({
+  approximateFrom = APPROXIMATE_FROM
+}: { /** As in `openEngine`. */ readonly approximateFrom?: number } = {}): LocalEngine => {
   const journal = new MemoryJournal()
-  const engine = new LocalEngine("memory", { text: (key, seq) => journal.get(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }, Infinity, approximateFrom)
-  engine.attach(new Writer(journal, (event) => engine.apply(event), { prepare: (...given) => engine.prepare(...given) }, approximateFrom))
+  const engine = new LocalEngine(
+    "memory",
+    { text: (key, seq) => journal.get(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} },
+    Infinity,
+    approximateFrom
+  )
+  engine.attach(
+    new Writer(
+      journal,
+      (event) => engine.apply(event),
+      { prepare: (...given) => engine.prepare(...given) },
+      approximateFrom
+    )
+  )
   return engine
 }

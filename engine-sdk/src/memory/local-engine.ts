@@ -5,7 +5,19 @@
 import type { Dictionaries } from "../analysis/analyzer.ts"
 import type { Capabilities } from "../capabilities.ts"
 import { parseJson, select } from "../documents/mod.ts"
-import type { Awaitable, CollectionUsage, Namespace, ScanPage, ScanRequest, SchemaChange, SearchBudget, SearchEngine, StoredDamage, WriteOptions, WriteVerdict } from "../engine.ts"
+import type {
+  Awaitable,
+  CollectionUsage,
+  Namespace,
+  ScanPage,
+  ScanRequest,
+  SchemaChange,
+  SearchBudget,
+  SearchEngine,
+  StoredDamage,
+  WriteOptions,
+  WriteVerdict
+} from "../engine.ts"
 import type { KeepLimits } from "../keep-limits.ts"
 import { type EngineError, fail, notFound, ok, type Result } from "../errors.ts"
 import { CollectionReader, type EarlyTexts, type PublishedSegment } from "../index/reader.ts"
@@ -29,7 +41,18 @@ import { inSlices, pause } from "../turns.ts"
 import type { WriterEvent, WriterPort } from "../store/writer.ts"
 import { warn } from "../warning.ts"
 
-interface Entry { record: CollectionRecord; reader: CollectionReader | undefined; /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined; /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean; /** Live documents, as far as known while closed. */ documents: number; lastUse: number; opening: Promise<void> | undefined; isMapping: boolean; /** Why it could not be opened. */ damage: string | undefined; /** Searches elsewhere that read it. */ pins: number }
+interface Entry {
+  record: CollectionRecord
+  reader: CollectionReader | undefined
+  /** Filled by publications until the writer says that it is whole. */ staged: CollectionReader | undefined
+  /** Let go of; publications of the closing writer are of no use. */ isClosing: boolean
+  /** Live documents, as far as known while closed. */ documents: number
+  lastUse: number
+  opening: Promise<void> | undefined
+  isMapping: boolean
+  /** Why it could not be opened. */ damage: string | undefined
+  /** Searches elsewhere that read it. */ pins: number
+}
 /** A collection that could not be opened; becomes the answer of whoever asked for it. */
 class NotOpened extends Error {
   readonly failure: EngineError
@@ -50,26 +73,54 @@ export interface DocumentReads {
 }
 
 const EXACT: Capabilities["grades"] = {
-  typo_candidates: "exact", prefix_typo: "exact", infix: "exact", token_dropping: "exact", text_score_values: "exact", exact_ties: "exact", facet_counts: "exact",
-  distinct_values: "exact", group_totals: "exact", array_grouping: "exact", joins: "exact", geo_polygon: "exact", vector_index: "exact", radial_vector: "exact", hybrid: "exact",
-  highlight: "exact", per_element_filters: "exact", stable_scan: "exact", by_filter_write_with_ids: "exact", conditional_write: "exact",
+  typo_candidates: "exact",
+  prefix_typo: "exact",
+  infix: "exact",
+  token_dropping: "exact",
+  text_score_values: "exact",
+  exact_ties: "exact",
+  facet_counts: "exact",
+  distinct_values: "exact",
+  group_totals: "exact",
+  array_grouping: "exact",
+  joins: "exact",
+  geo_polygon: "exact",
+  vector_index: "exact",
+  radial_vector: "exact",
+  hybrid: "exact",
+  highlight: "exact",
+  per_element_filters: "exact",
+  stable_scan: "exact",
+  by_filter_write_with_ids: "exact",
+  conditional_write: "exact"
 }
-const APPROXIMATE: Capabilities["grades"] = { ...EXACT, vector_index: "approximate", radial_vector: "approximate", hybrid: "approximate" }
+const APPROXIMATE: Capabilities["grades"] = {
+  ...EXACT,
+  vector_index: "approximate",
+  radial_vector: "approximate",
+  hybrid: "approximate"
+}
 const MEBIBYTE = 1_048_576
 /** Of work between searches. */
 const SLICE_ms = 0.5
 /**
- * Of this thread, for one search; for one of a namespace that has just had one which took longer, so long. A usual search
- * takes a hundredth of it. And the whole of a search that can run nowhere else.
+ * Of this thread, for one search; for one of a namespace that has just had one which took longer, so long. A usual
+ * search takes a hundredth of it. And the whole of a search that can run nowhere else.
  */
-const QUANTUM_ms = 15, QUANTUM_AGAIN_ms = 3, SLOW_ms = 30_000, FRONT_MAX_ms = 100
+const QUANTUM_ms = 15,
+  QUANTUM_AGAIN_ms = 3,
+  SLOW_ms = 30_000,
+  FRONT_MAX_ms = 100
 const SLOW_MAX = 10_000
 /** Documents up to which another thread makes a relevance index of its own. */
 const RELEVANCE_DOCS_MAX = 250_000
 /** For one page of a list by a filter. */
 const SCAN_ms = 10_000
 /** Plans of one call share the longest time among them. */
-const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({ limit_ms: plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0), used_ms: 0 })
+const budgetOf = (plans: ReadonlyArray<SearchPlan>): SearchBudget => ({
+  limit_ms: plans.reduce((most, { cutoff_ms }) => Math.max(most, cutoff_ms), 0),
+  used_ms: 0
+})
 /** New segments whose facet values are worth a turn of their own. */
 const MAPPED_DOCS_MIN = 128
 
@@ -82,11 +133,16 @@ const keptOf = (answers: ReadonlyArray<Result<SearchAnswer>>): number => {
   })
   return first < 0 ? answers.length : first
 }
-const plansOf = (work: Work): ReadonlyArray<SearchPlan> => work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
+const plansOf = (work: Work): ReadonlyArray<SearchPlan> =>
+  work.kind === "search" ? work.plans : work.kind === "union" ? work.plan.plans : []
 const unbudgeted = ({ budget: _budget, ...plan }: SearchPlan): SearchPlan => plan
 /** The request's account stays in its thread. */
 const withoutBudget = (work: Work): Work =>
-  work.kind === "search" ? { ...work, plans: work.plans.map(unbudgeted) } : work.kind === "union" ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(unbudgeted) } } : work
+  work.kind === "search"
+    ? { ...work, plans: work.plans.map(unbudgeted) }
+    : work.kind === "union"
+      ? { ...work, plan: { ...work.plan, plans: work.plan.plans.map(unbudgeted) } }
+      : work
 
 export class LocalEngine implements SearchEngine {
   private readonly kind: string
@@ -103,7 +159,10 @@ export class LocalEngine implements SearchEngine {
   private failure: string | undefined
   private afterClose: (() => Promise<void>) | undefined
   private readonly lane: SearchLane | undefined
-  /** Namespaces with a search that used up its quantum lately, and when. */ private readonly slow = new Map<Namespace, number>()
+  /** Namespaces with a search that used up its quantum lately, and when. */ private readonly slow = new Map<
+    Namespace,
+    number
+  >()
   /** `lane`: where searches go on that take long; without one they run to their end here. */
   constructor(kind: string, reads: DocumentReads, budget_bytes: number, approximateFrom = Infinity, lane?: SearchLane) {
     this.lane = lane
@@ -113,11 +172,17 @@ export class LocalEngine implements SearchEngine {
     this.isApproximate = approximateFrom < Infinity
   }
   /** The writer is made after the engine, because it announces what it holds to it. */
-  attach(port: WriterPort): void { this.port = port }
+  attach(port: WriterPort): void {
+    this.port = port
+  }
   /** The writer can no longer be reached; reads go on. */
-  failed(message: string): void { this.failure = message }
+  failed(message: string): void {
+    this.failure = message
+  }
   /** Runs after the writer has closed. */
-  onClose(work: () => Promise<void>): void { this.afterClose = work }
+  onClose(work: () => Promise<void>): void {
+    this.afterClose = work
+  }
   private get writer(): WriterPort {
     if (this.port === undefined) throw new Error("the engine has no writer yet")
     return this.port
@@ -127,15 +192,28 @@ export class LocalEngine implements SearchEngine {
     switch (event.kind) {
       case "collection": {
         const { record } = event
-        this.entries.set(record.key, { record, reader: undefined, staged: undefined, isClosing: false, documents: event.documents, lastUse: 0, opening: undefined, isMapping: false, damage: undefined, pins: 0 })
+        this.entries.set(record.key, {
+          record,
+          reader: undefined,
+          staged: undefined,
+          isClosing: false,
+          documents: event.documents,
+          lastUse: 0,
+          opening: undefined,
+          isMapping: false,
+          damage: undefined,
+          pins: 0
+        })
         let names = this.byName.get(record.namespace)
-        if (names === undefined) this.byName.set(record.namespace, names = new Map())
+        if (names === undefined) this.byName.set(record.namespace, (names = new Map()))
         names.set(record.schema.name, record.key)
         // Loading it takes some milliseconds: better now than when a graph arrives between two searches.
         if (this.isApproximate && record.schema.fields.some(({ num_dim }) => num_dim > 0)) vectorLibrary()
         return
       }
-      case "unreadable": this.unreadable.push({ namespace: event.record.namespace, message: event.record.message }); return
+      case "unreadable":
+        this.unreadable.push({ namespace: event.record.namespace, message: event.record.message })
+        return
       case "dropped": {
         const entry = this.entries.get(event.key)
         if (entry === undefined) return
@@ -147,7 +225,11 @@ export class LocalEngine implements SearchEngine {
       case "closed": {
         this.reads.forget?.(event.key)
         const entry = this.entries.get(event.key)
-        if (entry !== undefined) { entry.reader = undefined; entry.staged = undefined; entry.isClosing = false }
+        if (entry !== undefined) {
+          entry.reader = undefined
+          entry.staged = undefined
+          entry.isClosing = false
+        }
         return
       }
       case "opened": {
@@ -160,9 +242,13 @@ export class LocalEngine implements SearchEngine {
         return
       }
       case "published": {
-        const entry = this.entries.get(event.key), { early, readable } = event.publication
+        const entry = this.entries.get(event.key),
+          { early, readable } = event.publication
         if (entry === undefined) return
-        if (readable !== undefined) { this.reads.readable?.(event.key, readable); return }
+        if (readable !== undefined) {
+          this.reads.readable?.(event.key, readable)
+          return
+        }
         if (early !== undefined) this.reads.keep?.(event.key, early)
         if (entry.isClosing) return
         const reader = entry.reader ?? (entry.staged ??= this.newReader(entry))
@@ -170,7 +256,8 @@ export class LocalEngine implements SearchEngine {
         reader.apply(event.publication)
         if (event.publication.schema !== undefined) entry.record = { ...entry.record, schema: event.publication.schema }
         if (entry.reader !== undefined) entry.documents = reader.documentCount
-        if (entry.reader !== undefined && event.publication.added.some(({ meta }) => meta.docs >= MAPPED_DOCS_MIN)) this.mapPublished(entry, reader)
+        if (entry.reader !== undefined && event.publication.added.some(({ meta }) => meta.docs >= MAPPED_DOCS_MIN))
+          this.mapPublished(entry, reader)
       }
     }
   }
@@ -179,23 +266,29 @@ export class LocalEngine implements SearchEngine {
    * search it. Nothing reads its memory afterwards unless it is published.
    */
   async prepare(key: number, upcoming: PublishedSegment, replaced: ReadonlyArray<number>): Promise<void> {
-    const entry = this.entries.get(key), reader = entry?.reader
+    const entry = this.entries.get(key),
+      reader = entry?.reader
     if (entry === undefined || reader === undefined) return
-    if (!await this.between(entry, reader, prepareSuccessor(reader, upcoming, replaced))) reader.unexpect(upcoming.id)
+    if (!(await this.between(entry, reader, prepareSuccessor(reader, upcoming, replaced)))) reader.unexpect(upcoming.id)
   }
   /**
-   * Runs work in slices; gives it up (false) as soon as the reader is no longer the collection's, or when it fails: it makes
-   * ready what a search else does itself, and that search has somebody to tell it to.
+   * Runs work in slices; gives it up (false) as soon as the reader is no longer the collection's, or when it fails: it
+   * makes ready what a search else does itself, and that search has somebody to tell it to.
    */
   private between(entry: Entry, reader: CollectionReader, work: Generator<void, void>): Promise<boolean> {
-    const isCurrent = (): boolean => entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
-    return inSlices((function* () {
-      for (;;) {
-        if (!isCurrent()) return false
-        if (work.next().done === true) return true
-        yield
-      }
-    })(), SLICE_ms, pause).catch((error: unknown) => {
+    const isCurrent = (): boolean =>
+      entry.reader === reader && this.entries.get(entry.record.key) === entry && !this.isClosed
+    return inSlices(
+      (function* () {
+        for (;;) {
+          if (!isCurrent()) return false
+          if (work.next().done === true) return true
+          yield
+        }
+      })(),
+      SLICE_ms,
+      pause
+    ).catch((error: unknown) => {
       warn(`collection ${entry.record.key} was not made ready between searches`, error)
       return false
     })
@@ -204,23 +297,57 @@ export class LocalEngine implements SearchEngine {
   private mapPublished(entry: Entry, reader: CollectionReader): void {
     if (entry.isMapping) return
     entry.isMapping = true
-    void this.between(entry, reader, reader.mappingPublished()).finally(() => { entry.isMapping = false })
+    void this.between(entry, reader, reader.mappingPublished()).finally(() => {
+      entry.isMapping = false
+    })
   }
-  private newReader({ record }: Entry): CollectionReader { return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) }) }
+  private newReader({ record }: Entry): CollectionReader {
+    return new CollectionReader(record.schema, { text: (seq) => this.reads.text(record.key, seq) })
+  }
 
   capabilities(): Capabilities {
     // Said of the engine as a whole: a field below the bound is still searched exactly, which `usage` tells.
     const grades = this.isApproximate && hasVectorLibrary() ? APPROXIMATE : EXACT
-    return { kind: this.kind, searchesOnCaller: true, grades, limits: { window_max: 1_000_000, filter_clauses_max: 100, facet_values_max: 1_000_000, batch_bytes_max: 512 * MEBIBYTE, plans_per_trip_max: 50, visible_after_ms: 0 } }
+    return {
+      kind: this.kind,
+      searchesOnCaller: true,
+      grades,
+      limits: {
+        window_max: 1_000_000,
+        filter_clauses_max: 100,
+        facet_values_max: 1_000_000,
+        batch_bytes_max: 512 * MEBIBYTE,
+        plans_per_trip_max: 50,
+        visible_after_ms: 0
+      }
+    }
   }
-  createCollection(namespace: Namespace, schema: CollectionSchema, created_at_s: number, keeps?: KeepLimits): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.create(namespace, schema, created_at_s, keeps)) }
-  alterCollection(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.alter(namespace, name, change, keeps)) }
-  dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> { return this.asked(() => this.writer.drop(namespace, name)) }
+  createCollection(
+    namespace: Namespace,
+    schema: CollectionSchema,
+    created_at_s: number,
+    keeps?: KeepLimits
+  ): Promise<Result<CollectionInfo>> {
+    return this.asked(() => this.writer.create(namespace, schema, created_at_s, keeps))
+  }
+  alterCollection(
+    namespace: Namespace,
+    name: string,
+    change: SchemaChange,
+    keeps?: KeepLimits
+  ): Promise<Result<CollectionInfo>> {
+    return this.asked(() => this.writer.alter(namespace, name, change, keeps))
+  }
+  dropCollection(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
+    return this.asked(() => this.writer.drop(namespace, name))
+  }
   /** A writer that is gone is an answer, not a defect; everything else it throws is one. */
   private async asked<A>(ask: () => Promise<Result<A>>): Promise<Result<A>> {
     if (this.isClosed) return fail({ kind: "Unavailable", message: "The engine is closed." })
     if (this.failure !== undefined) return fail({ kind: "Unavailable", message: this.failure })
-    try { return await ask() } catch (error) {
+    try {
+      return await ask()
+    } catch (error) {
       const failure: string | undefined = this.failure
       if (failure === undefined) throw error
       return fail({ kind: "Unavailable", message: failure })
@@ -228,69 +355,123 @@ export class LocalEngine implements SearchEngine {
   }
   listCollections(namespace: Namespace): ReadonlyArray<CollectionInfo> {
     // Newest first: the number of a collection only grows.
-    return [...this.byName.get(namespace)?.values() ?? []].sort((a, b) => b - a).map((key) => infoOf(this.entries.get(key)!))
+    return [...(this.byName.get(namespace)?.values() ?? [])]
+      .sort((a, b) => b - a)
+      .map((key) => infoOf(this.entries.get(key)!))
   }
   describeCollection(namespace: Namespace, name: string): CollectionInfo | undefined {
     const entry = this.entryOf(namespace, name)
     return entry === undefined ? undefined : infoOf(entry)
   }
-  async write(namespace: Namespace, collection: string, operations: ReadonlyArray<WriteOperation>, options?: WriteOptions): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+  async write(
+    namespace: Namespace,
+    collection: string,
+    operations: ReadonlyArray<WriteOperation>,
+    options?: WriteOptions
+  ): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const entry = this.entryOf(namespace, collection)
     if (entry === undefined) return fail(notFound("Collection not found"))
     this.touch(entry)
-    const answer = await this.asked(() => this.writer.write(namespace, collection, operations, options?.returnDocuments === true, options?.keeps))
+    const answer = await this.asked(() =>
+      this.writer.write(namespace, collection, operations, options?.returnDocuments === true, options?.keeps)
+    )
     this.makeRoom(entry.record.key)
     return answer
   }
-  search(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget = budgetOf(plans)): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
-    return answering((error) => plans.map(() => fail(error)), () => this.whenIndexed(namespace, plans, () => this.searched(namespace, plans, budget)))
+  search(
+    namespace: Namespace,
+    plans: ReadonlyArray<SearchPlan>,
+    budget: SearchBudget = budgetOf(plans)
+  ): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
+    return answering(
+      (error) => plans.map(() => fail(error)),
+      () => this.whenIndexed(namespace, plans, () => this.searched(namespace, plans, budget))
+    )
   }
-  private searched(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, budget: SearchBudget): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
-    const scope = this.scopeOf(namespace), left_ms = budget.limit_ms - budget.used_ms
+  private searched(
+    namespace: Namespace,
+    plans: ReadonlyArray<SearchPlan>,
+    budget: SearchBudget
+  ): Awaitable<ReadonlyArray<Result<SearchAnswer>>> {
+    const scope = this.scopeOf(namespace),
+      left_ms = budget.limit_ms - budget.used_ms
     const answers: Array<Result<SearchAnswer>> = []
     const allowance = this.allowanceOf(namespace, plans)
     try {
       if ((budget.isSlow === true || isLong(plans)) && allowance.hasQuantum) throw GIVE_WAY
-      for (const plan of plans) answers.push(executeSearch(scope, plan, allowance, Math.min(left_ms, this.mostOf(namespace, [plan]))))
+      for (const plan of plans)
+        answers.push(executeSearch(scope, plan, allowance, Math.min(left_ms, this.mostOf(namespace, [plan]))))
     } catch (error) {
       if (error !== GIVE_WAY) throw error
       // What waits must not look at the index any more.
       answers.length = keptOf(answers)
-      return this.elsewhere(namespace, { kind: "search", plans: plans.slice(answers.length) }, budget).then((laned): ReadonlyArray<Result<SearchAnswer>> => {
-        if (!laned.ok) return plans.map((_plan, i) => answers[i] ?? laned)
-        return laned.value.done.kind === "search" ? [...answers, ...laned.value.done.answers.map(unpacked)] : answers
-      })
-    } finally { budget.used_ms += allowance.used_ms() }
+      return this.elsewhere(namespace, { kind: "search", plans: plans.slice(answers.length) }, budget).then(
+        (laned): ReadonlyArray<Result<SearchAnswer>> => {
+          if (!laned.ok) return plans.map((_plan, i) => answers[i] ?? laned)
+          return laned.value.done.kind === "search" ? [...answers, ...laned.value.done.answers.map(unpacked)] : answers
+        }
+      )
+    } finally {
+      budget.used_ms += allowance.used_ms()
+    }
     return answers
   }
-  union(namespace: Namespace, plan: UnionPlan, budget: SearchBudget = budgetOf(plan.plans)): Awaitable<Result<UnionAnswer>> {
-    return answering<Result<UnionAnswer>>(fail, () => this.whenIndexed(namespace, plan.plans, (): Awaitable<Result<UnionAnswer>> => {
-      const allowance = this.allowanceOf(namespace, plan.plans)
-      try {
-        if ((budget.isSlow === true || isLong(plan.plans)) && allowance.hasQuantum) throw GIVE_WAY
-        return executeUnion(this.scopeOf(namespace), plan, allowance, Math.min(budget.limit_ms - budget.used_ms, this.mostOf(namespace, plan.plans)))
-      } catch (error) {
-        if (error !== GIVE_WAY) throw error
-        return this.elsewhere(namespace, { kind: "union", plan }, budget).then((laned): Result<UnionAnswer> => laned.ok && laned.value.done.kind === "union" ? unpacked(laned.value.done.answer) : laned as Result<never>)
-      } finally { budget.used_ms += allowance.used_ms() }
-    }))
+  union(
+    namespace: Namespace,
+    plan: UnionPlan,
+    budget: SearchBudget = budgetOf(plan.plans)
+  ): Awaitable<Result<UnionAnswer>> {
+    return answering<Result<UnionAnswer>>(fail, () =>
+      this.whenIndexed(namespace, plan.plans, (): Awaitable<Result<UnionAnswer>> => {
+        const allowance = this.allowanceOf(namespace, plan.plans)
+        try {
+          if ((budget.isSlow === true || isLong(plan.plans)) && allowance.hasQuantum) throw GIVE_WAY
+          return executeUnion(
+            this.scopeOf(namespace),
+            plan,
+            allowance,
+            Math.min(budget.limit_ms - budget.used_ms, this.mostOf(namespace, plan.plans))
+          )
+        } catch (error) {
+          if (error !== GIVE_WAY) throw error
+          return this.elsewhere(namespace, { kind: "union", plan }, budget).then((laned): Result<UnionAnswer> =>
+            laned.ok && laned.value.done.kind === "union" ? unpacked(laned.value.done.answer) : (laned as Result<never>)
+          )
+        } finally {
+          budget.used_ms += allowance.used_ms()
+        }
+      })
+    )
   }
   scan(namespace: Namespace, request: ScanRequest): Awaitable<Result<ScanPage>> {
-    return answering<Result<ScanPage>>(fail, () => this.whenOpen(namespace, [request.collection], (): Awaitable<Result<ScanPage>> => {
-      const reader = this.entryOf(namespace, request.collection)?.reader
-      if (reader === undefined) return fail(notFound("Collection not found"))
-      try {
-        return ok(within(new Cutoff(this.allowanceOf(namespace, []), Infinity), () => scanPage(this.scopeOf(namespace), reader, request)))
-      } catch (error) {
-        if (error !== GIVE_WAY) throw error
-        return this.elsewhere(namespace, { kind: "scan", request }, { limit_ms: SCAN_ms, used_ms: 0 }).then((laned): Result<ScanPage> => laned.ok && laned.value.done.kind === "scan" ? laned.value.done.answer : laned as Result<never>)
-      }
-    }))
+    return answering<Result<ScanPage>>(fail, () =>
+      this.whenOpen(namespace, [request.collection], (): Awaitable<Result<ScanPage>> => {
+        const reader = this.entryOf(namespace, request.collection)?.reader
+        if (reader === undefined) return fail(notFound("Collection not found"))
+        try {
+          return ok(
+            within(new Cutoff(this.allowanceOf(namespace, []), Infinity), () =>
+              scanPage(this.scopeOf(namespace), reader, request)
+            )
+          )
+        } catch (error) {
+          if (error !== GIVE_WAY) throw error
+          return this.elsewhere(namespace, { kind: "scan", request }, { limit_ms: SCAN_ms, used_ms: 0 }).then(
+            (laned): Result<ScanPage> =>
+              laned.ok && laned.value.done.kind === "scan" ? laned.value.done.answer : (laned as Result<never>)
+          )
+        }
+      })
+    )
   }
 
-  // ---- searches that take long ---------------------------------------------------------------------------------------
+  // ---- searches that take long
+  // ---------------------------------------------------------------------------------------
 
-  /** A quantum of this thread, a small one where the namespace's searches take long at the moment anyway; none where there is no other thread, or no use in it. */
+  /**
+   * A quantum of this thread, a small one where the namespace's searches take long at the moment anyway; none where
+   * there is no other thread, or no use in it.
+   */
   private allowanceOf(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): Allowance {
     if (this.lane === undefined || this.isTooLarge(namespace, plans)) return new Allowance()
     if (this.slow.size === 0) return new Allowance(QUANTUM_ms)
@@ -300,50 +481,95 @@ export class LocalEngine implements SearchEngine {
     this.slow.delete(namespace)
     return new Allowance(QUANTUM_ms)
   }
-  private mostOf(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): number { return this.lane !== undefined && this.isTooLarge(namespace, plans) ? FRONT_MAX_ms : Infinity }
+  private mostOf(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): number {
+    return this.lane !== undefined && this.isTooLarge(namespace, plans) ? FRONT_MAX_ms : Infinity
+  }
   /** Of a large collection no other thread makes a relevance index of its own: it takes long, and twice the memory. */
   private isTooLarge(namespace: Namespace, plans: ReadonlyArray<SearchPlan>): boolean {
-    for (const { collection, text } of plans) if (text?.relevance !== undefined && (this.entryOf(namespace, collection)?.documents ?? 0) > RELEVANCE_DOCS_MAX) return true
+    for (const { collection, text } of plans)
+      if (text?.relevance !== undefined && (this.entryOf(namespace, collection)?.documents ?? 0) > RELEVANCE_DOCS_MAX)
+        return true
     return false
   }
   private async elsewhere(namespace: Namespace, work: Work, budget: SearchBudget): Promise<Result<LaneDone>> {
     if (this.slow.size >= SLOW_MAX) this.slow.clear()
     this.slow.set(namespace, performance.now())
     budget.isSlow = true
-    const shared = new SharedViews(namespace, work, (name) => this.entryOf(namespace, name), (key) => this.reads.earlyTexts?.(key) ?? [], this.dictionaries.get(namespace))
+    const shared = new SharedViews(
+      namespace,
+      work,
+      (name) => this.entryOf(namespace, name),
+      (key) => this.reads.earlyTexts?.(key) ?? [],
+      this.dictionaries.get(namespace)
+    )
     const entries = shared.names.flatMap((name) => this.entryOf(namespace, name) ?? [])
     for (const entry of entries) entry.pins++
     try {
-      const laned = await this.lane!.run({ namespace, work: withoutBudget(work), answer: plansOf(work)[0]?.budget, left_ms: () => budget.limit_ms - budget.used_ms, isGivenUp: () => budget.isGivenUp?.() === true, shared: (known) => shared.forThread(known) })
+      const laned = await this.lane!.run({
+        namespace,
+        work: withoutBudget(work),
+        answer: plansOf(work)[0]?.budget,
+        left_ms: () => budget.limit_ms - budget.used_ms,
+        isGivenUp: () => budget.isGivenUp?.() === true,
+        shared: (known) => shared.forThread(known)
+      })
       if (laned.ok) budget.used_ms += laned.value.used_ms
       return laned
-    } finally { for (const entry of entries) entry.pins-- }
+    } finally {
+      for (const entry of entries) entry.pins--
+    }
   }
-  get(namespace: Namespace, collection: string, ids: ReadonlyArray<string>, selection?: Selection): Awaitable<Result<ReadonlyArray<Document | undefined>>> {
-    return answering<Result<ReadonlyArray<Document | undefined>>>(fail, () => this.whenOpen(namespace, [collection], () => {
-      const reader = this.entryOf(namespace, collection)?.reader
-      if (reader === undefined) return fail(notFound("Collection not found"))
-      return ok(ids.map((id) => {
-        const place = reader.locate(id)
-        const text = place === undefined ? undefined : reader.documents.text(reader.views[place.at].segment.seqs[place.doc])
-        if (text === undefined) return undefined
-        const document = parseJson(text) as Document
-        return selection === undefined ? document : select(document, selection)
-      }))
-    }))
+  get(
+    namespace: Namespace,
+    collection: string,
+    ids: ReadonlyArray<string>,
+    selection?: Selection
+  ): Awaitable<Result<ReadonlyArray<Document | undefined>>> {
+    return answering<Result<ReadonlyArray<Document | undefined>>>(fail, () =>
+      this.whenOpen(namespace, [collection], () => {
+        const reader = this.entryOf(namespace, collection)?.reader
+        if (reader === undefined) return fail(notFound("Collection not found"))
+        return ok(
+          ids.map((id) => {
+            const place = reader.locate(id)
+            const text =
+              place === undefined ? undefined : reader.documents.text(reader.views[place.at].segment.seqs[place.doc])
+            if (text === undefined) return undefined
+            const document = parseJson(text) as Document
+            return selection === undefined ? document : select(document, selection)
+          })
+        )
+      })
+    )
   }
   usage(namespace: Namespace, name: string): CollectionUsage | undefined {
     const entry = this.entryOf(namespace, name)
     if (entry === undefined) return undefined
-    return { documents: entry.documents, segments: entry.reader?.views.length ?? 0, index_bytes: entry.reader?.indexBytes ?? 0, document_bytes: this.reads.bytes(entry.record.key), open: entry.reader !== undefined, ...(entry.reader === undefined ? {} : vectorUsage(entry.reader, this.isApproximate ? vectorLibrary().reason : "")) }
+    return {
+      documents: entry.documents,
+      segments: entry.reader?.views.length ?? 0,
+      index_bytes: entry.reader?.indexBytes ?? 0,
+      document_bytes: this.reads.bytes(entry.record.key),
+      open: entry.reader !== undefined,
+      ...(entry.reader === undefined ? {} : vectorUsage(entry.reader, this.isApproximate ? vectorLibrary().reason : ""))
+    }
   }
   damaged(): ReadonlyArray<StoredDamage> {
-    return [...this.unreadable, ...[...this.entries.values()].flatMap(({ damage, record }) => damage === undefined ? [] : [{ namespace: record.namespace, collection: record.schema.name, message: damage }])]
+    return [
+      ...this.unreadable,
+      ...[...this.entries.values()].flatMap(({ damage, record }) =>
+        damage === undefined ? [] : [{ namespace: record.namespace, collection: record.schema.name, message: damage }]
+      )
+    ]
   }
-  health(): Result<{ readonly ok: true }> { return this.failure === undefined && !this.isClosed ? ok({ ok: true }) : fail({ kind: "Unavailable", message: this.failure ?? "The engine is closed." }) }
+  health(): Result<{ readonly ok: true }> {
+    return this.failure === undefined && !this.isClosed
+      ? ok({ ok: true })
+      : fail({ kind: "Unavailable", message: this.failure ?? "The engine is closed." })
+  }
   /**
-   * Ends the writer for good: when it resolves nothing is acknowledged or stored any more, so another engine may open the
-   * folder. Writes answer that the engine is unavailable; searches go on over what was published.
+   * Ends the writer for good: when it resolves nothing is acknowledged or stored any more, so another engine may open
+   * the folder. Writes answer that the engine is unavailable; searches go on over what was published.
    */
   async stopWriting(): Promise<void> {
     this.failure ??= "The engine's writer was stopped."
@@ -357,15 +583,20 @@ export class LocalEngine implements SearchEngine {
     this.entries.clear()
   }
   /** Words of a stemming dictionary; undefined removes it. Fields that name it are analysed with it from then on. */
-  async setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> {
+  async setDictionary(
+    namespace: Namespace,
+    name: string,
+    words: ReadonlyMap<string, string> | undefined
+  ): Promise<void> {
     let own = this.dictionaries.get(namespace)
-    if (own === undefined) this.dictionaries.set(namespace, own = new Map())
+    if (own === undefined) this.dictionaries.set(namespace, (own = new Map()))
     if (words === undefined) own.delete(name)
     else own.set(name, words)
     await this.writer.setDictionary(namespace, name, words)
   }
 
-  // ---- opening and closing -------------------------------------------------------------------------------------------
+  // ---- opening and closing
+  // -------------------------------------------------------------------------------------------
 
   private entryOf(namespace: Namespace, name: string): Entry | undefined {
     const key = this.byName.get(namespace)?.get(name)
@@ -376,10 +607,12 @@ export class LocalEngine implements SearchEngine {
     return {
       collection: (name) => this.entryOf(namespace, name)?.reader,
       names: () => this.byName.get(namespace)?.keys() ?? [],
-      dictionaries,
+      dictionaries
     }
   }
-  private touch(entry: Entry): void { entry.lastUse = ++this.clock }
+  private touch(entry: Entry): void {
+    entry.lastUse = ++this.clock
+  }
 
   /** Runs at once when everything it may read is open, else after opening it. */
   private whenOpen<A>(namespace: Namespace, names: ReadonlyArray<string>, run: () => Awaitable<A>): Awaitable<A> {
@@ -400,29 +633,50 @@ export class LocalEngine implements SearchEngine {
       return answer
     })()
   }
-  /** When open, and when what named rankings read beside the index is there too: the first such search of a collection waits for it. */
-  private whenIndexed<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, run: () => Awaitable<A>): Awaitable<A> {
+  /**
+   * When open, and when what named rankings read beside the index is there too: the first such search of a collection
+   * waits for it.
+   */
+  private whenIndexed<A>(
+    namespace: Namespace,
+    plans: ReadonlyArray<SearchPlan>,
+    run: () => Awaitable<A>
+  ): Awaitable<A> {
     const names = plans.map(({ collection }) => collection)
     if (!plans.some(({ text }) => text?.relevance !== undefined)) return this.whenMapped(namespace, plans, names, run)
-    const work = (): Promise<void> | undefined => prepareRelevance(plans, (name) => this.entryOf(namespace, name)?.reader)
+    const work = (): Promise<void> | undefined =>
+      prepareRelevance(plans, (name) => this.entryOf(namespace, name)?.reader)
     const prepared = this.whenOpen(namespace, names, work)
     if (prepared === undefined) return run()
     return (async () => {
       await prepared
       const answer = await this.whenMapped(namespace, plans, names, run)
-      for (const name of names) { const entry = this.entryOf(namespace, name); if (entry !== undefined) this.makeRoom(entry.record.key) }
+      for (const name of names) {
+        const entry = this.entryOf(namespace, name)
+        if (entry !== undefined) this.makeRoom(entry.record.key)
+      }
       return answer
     })()
   }
-  /** When open, and when values of its facets have numbers: who asks first for a facet of many values waits, others go on. */
-  private whenMapped<A>(namespace: Namespace, plans: ReadonlyArray<SearchPlan>, names: ReadonlyArray<string>, run: () => Awaitable<A>): Awaitable<A> {
+  /**
+   * When open, and when values of its facets have numbers: who asks first for a facet of many values waits, others go
+   * on.
+   */
+  private whenMapped<A>(
+    namespace: Namespace,
+    plans: ReadonlyArray<SearchPlan>,
+    names: ReadonlyArray<string>,
+    run: () => Awaitable<A>
+  ): Awaitable<A> {
     if (!plans.some(({ facets }) => facets.length > 0)) return this.whenOpen(namespace, names, run)
     const ready = this.whenOpen(namespace, names, () => {
       const waits: Promise<boolean>[] = []
       for (const { collection, facets } of plans) {
-        const entry = facets.length === 0 ? undefined : this.entryOf(namespace, collection), reader = entry?.reader
+        const entry = facets.length === 0 ? undefined : this.entryOf(namespace, collection),
+          reader = entry?.reader
         const work = reader === undefined ? undefined : facetsToPrepare(reader, facets)
-        if (entry !== undefined && reader !== undefined && work !== undefined) waits.push(this.between(entry, reader, work))
+        if (entry !== undefined && reader !== undefined && work !== undefined)
+          waits.push(this.between(entry, reader, work))
       }
       return waits.length === 0 ? undefined : Promise.all(waits)
     })
@@ -439,28 +693,47 @@ export class LocalEngine implements SearchEngine {
     const hasReference = (schema: CollectionSchema): boolean => schema.fields.some(({ reference }) => reference !== "")
     return [...names.values()].flatMap((key) => {
       const other = this.entries.get(key)!
-      return other !== entry && (hasReference(own) || hasReference(other.record.schema)) && relationOf(own, other.record.schema) !== undefined ? [other] : []
+      return other !== entry &&
+        (hasReference(own) || hasReference(other.record.schema)) &&
+        relationOf(own, other.record.schema) !== undefined
+        ? [other]
+        : []
     })
   }
   private open(entry: Entry): Promise<void> {
-    return entry.opening ??= this.writer.open(entry.record.key).then(() => { entry.damage = undefined }, (error: unknown) => {
-      if (this.failure !== undefined || this.isClosed) throw new NotOpened({ kind: "Unavailable", message: this.failure ?? "The engine is closed." })
-      if (!(error instanceof Error) || error.name !== "CollectionDamaged") throw error
-      throw new NotOpened({ kind: "Damaged", message: entry.damage = error.message })
-    }).finally(() => { entry.opening = undefined })
+    return (entry.opening ??= this.writer
+      .open(entry.record.key)
+      .then(
+        () => {
+          entry.damage = undefined
+        },
+        (error: unknown) => {
+          if (this.failure !== undefined || this.isClosed)
+            throw new NotOpened({ kind: "Unavailable", message: this.failure ?? "The engine is closed." })
+          if (!(error instanceof Error) || error.name !== "CollectionDamaged") throw error
+          throw new NotOpened({ kind: "Damaged", message: (entry.damage = error.message) })
+        }
+      )
+      .finally(() => {
+        entry.opening = undefined
+      }))
   }
   /** Closes collections by least recent use until the open ones fit the budget. The one just used stays. */
   private makeRoom(keep: number): void {
     let total = 0
     for (const { reader } of this.entries.values()) total += reader?.indexBytes ?? 0
     if (total <= this.budget_bytes) return
-    const candidates = [...this.entries.values()].filter(({ pins, reader, record }) => reader !== undefined && pins === 0 && record.key !== keep).sort((a, b) => a.lastUse - b.lastUse)
+    const candidates = [...this.entries.values()]
+      .filter(({ pins, reader, record }) => reader !== undefined && pins === 0 && record.key !== keep)
+      .sort((a, b) => a.lastUse - b.lastUse)
     for (const entry of candidates) {
       if (total <= this.budget_bytes) return
       total -= entry.reader!.indexBytes
       entry.reader = undefined
       entry.isClosing = true
-      this.writer.release(entry.record.key).catch((error: unknown) => { this.failure = error instanceof Error ? error.message : String(error) })
+      this.writer.release(entry.record.key).catch((error: unknown) => {
+        this.failure = error instanceof Error ? error.message : String(error)
+      })
     }
   }
 }
@@ -468,9 +741,15 @@ export class LocalEngine implements SearchEngine {
 /** Runs; what could not be opened is answered instead of thrown. */
 const answering = <A>(failed: (error: EngineError) => A, run: () => Awaitable<A>): Awaitable<A> => {
   const answer = run()
-  return answer instanceof Promise ? answer.catch((error: unknown) => {
-    if (error instanceof NotOpened) return failed(error.failure)
-    throw error
-  }) : answer
+  return answer instanceof Promise
+    ? answer.catch((error: unknown) => {
+        if (error instanceof NotOpened) return failed(error.failure)
+        throw error
+      })
+    : answer
 }
-const infoOf = (entry: Entry): CollectionInfo => ({ schema: entry.record.schema, num_documents: entry.documents, created_at: entry.record.createdAt_s })
+const infoOf = (entry: Entry): CollectionInfo => ({
+  schema: entry.record.schema,
+  num_documents: entry.documents,
+  created_at: entry.record.createdAt_s
+})

@@ -9,32 +9,76 @@ import { LocalEngine } from "./local-engine.ts"
 
 export interface OpenEngineOptions {
   /** A folder that belongs to this engine alone; created where missing. */ readonly path: string
-  /** Builds the index in a worker thread, so that searches never wait for an import; searches that take long run in threads of their own. */ readonly worker?: boolean
-  /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */ readonly memoryBudgetBytes?: number
-  /** Vectors of a field in one segment from which an approximate index is built; `Infinity` = always exact. Default: 10,000. */ readonly approximateFrom?: number
+  /**
+   * Builds the index in a worker thread, so that searches never wait for an import; searches that take long run in
+   * threads of their own.
+   */
+  readonly worker?: boolean
+  /** Index memory of open collections; beyond it the least recently used are closed. Default: no limit. */
+  readonly memoryBudgetBytes?: number
+  /**
+   * Vectors of a field in one segment from which an approximate index is built; `Infinity` = always exact. Default:
+   * 10,000.
+   */
+  readonly approximateFrom?: number
 }
 
-/** Fails (rejects) when the folder cannot be opened or belongs to another version. Nothing is loaded before it is used. */
-export const openEngine = async ({ path, worker = false, memoryBudgetBytes = Infinity, approximateFrom = APPROXIMATE_FROM }: OpenEngineOptions): Promise<LocalEngine> => {
+/**
+ * Fails (rejects) when the folder cannot be opened or belongs to another version. Nothing is loaded before it is used.
+ */
+export const openEngine = async ({
+  path,
+  worker = false,
+  memoryBudgetBytes = Infinity,
+  approximateFrom = APPROXIMATE_FROM
+}: OpenEngineOptions): Promise<LocalEngine> => {
   if (!worker) {
     const journal = await LmdbJournal.open(path)
-    const engine = new LocalEngine("embedded", new EarlyReads({ text: (key, seq) => journal.readable(key, seq), bytes: (key) => journal.documentBytes(key), refresh: () => {} }), memoryBudgetBytes, approximateFrom)
-    const writer = new Writer(journal, (event) => engine.apply(event), { prepare: (...given) => engine.prepare(...given) }, approximateFrom)
+    const engine = new LocalEngine(
+      "embedded",
+      new EarlyReads({
+        text: (key, seq) => journal.readable(key, seq),
+        bytes: (key) => journal.documentBytes(key),
+        refresh: () => {}
+      }),
+      memoryBudgetBytes,
+      approximateFrom
+    )
+    const writer = new Writer(
+      journal,
+      (event) => engine.apply(event),
+      { prepare: (...given) => engine.prepare(...given) },
+      approximateFrom
+    )
     engine.attach(writer)
     writer.start()
     return engine
   }
   const early: Array<Parameters<LocalEngine["apply"]>[0]> = []
-  let apply = (event: (typeof early)[number]): void => { early.push(event) }
+  let apply = (event: (typeof early)[number]): void => {
+    early.push(event)
+  }
   let lost = (_message: string): void => {}
   let prepare: LocalEngine["prepare"] = async () => {}
   const lane = new SearchLane(path)
-  const writer = await RemoteWriter.start(path, { emit: (event) => apply(event), lost: (message) => lost(message), prepare: (...given) => prepare(...given), unread: () => lane.unread() }, approximateFrom)
+  const writer = await RemoteWriter.start(
+    path,
+    {
+      emit: (event) => apply(event),
+      lost: (message) => lost(message),
+      prepare: (...given) => prepare(...given),
+      unread: () => lane.unread()
+    },
+    approximateFrom
+  )
   // The folder exists only once the writer has made it.
   const reads = await LmdbReads.open(path)
   const engine = new LocalEngine("embedded", new EarlyReads(reads), memoryBudgetBytes, approximateFrom, lane)
   engine.attach(writer)
-  engine.onClose(async () => { await lane.close(); await reads.close() })
+  engine.onClose(async () => {
+    await lane.close()
+    await reads.close()
+  })
   lost = (message) => engine.failed(message)
   prepare = (...given) => engine.prepare(...given)
   for (const event of early) engine.apply(event)

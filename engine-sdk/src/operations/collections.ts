@@ -5,27 +5,54 @@ import type { Document } from "../schema.ts"
 import { parseAlterBody, parseCloneBody, parseCreateBody, renderCollection, type SchemaContext } from "../schema/mod.ts"
 import { listOf } from "../query/text-scanner.ts"
 import type { Alias } from "./resources.ts"
-import { answer, BAD_REQUEST, COLLECTION_NOT_FOUND, pageOf, parseBody, resolveCollection, type Answered, type Body, type OperationContext, type QueryParameters } from "./operation.ts"
+import {
+  answer,
+  BAD_REQUEST,
+  COLLECTION_NOT_FOUND,
+  pageOf,
+  parseBody,
+  resolveCollection,
+  type Answered,
+  type Body,
+  type OperationContext,
+  type QueryParameters
+} from "./operation.ts"
 
 const COPY_PAGE = 1_000
 const schemaContext = (context: OperationContext): SchemaContext => ({
   hasSynonymSet: (name) => context.resources.get(context.namespace, "synonym_set", name) !== undefined,
   hasCurationSet: (name) => context.resources.get(context.namespace, "curation_set", name) !== undefined,
-  modelDimensions: context.modelDimensions,
+  modelDimensions: context.modelDimensions
 })
 
 const everything = (): boolean => true
 /** Newest first, then paged. `isShown`: by the collection's name, what the caller may know of. */
-export const listCollections = (context: OperationContext, parameters: QueryParameters, isShown: (name: string) => boolean = everything): Answered => {
-  const page = pageOf(context.engine.listCollections(context.namespace).filter(({ schema }) => isShown(schema.name)), parameters)
-  return page.ok ? answer(200, page.value.map((info) => renderCollection(info, listOf(parameters.exclude_fields ?? "")))) : page
+export const listCollections = (
+  context: OperationContext,
+  parameters: QueryParameters,
+  isShown: (name: string) => boolean = everything
+): Answered => {
+  const page = pageOf(
+    context.engine.listCollections(context.namespace).filter(({ schema }) => isShown(schema.name)),
+    parameters
+  )
+  return page.ok
+    ? answer(
+        200,
+        page.value.map((info) => renderCollection(info, listOf(parameters.exclude_fields ?? "")))
+      )
+    : page
 }
 export const getCollection = (context: OperationContext, name: string): Answered => {
   const collection = resolveCollection(context, name)
   return collection === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, renderCollection(collection))
 }
 /** `src_name` in the query clones; `copy_documents` then copies page by page. */
-export const createCollection = async (context: OperationContext, sent: Body, parameters: QueryParameters = {}): Promise<Answered> => {
+export const createCollection = async (
+  context: OperationContext,
+  sent: Body,
+  parameters: QueryParameters = {}
+): Promise<Answered> => {
   const body = parseBody(sent)
   if (!body.ok) return body
   if (parameters.src_name !== undefined) return cloneCollection(context, body.value, parameters)
@@ -34,9 +61,14 @@ export const createCollection = async (context: OperationContext, sent: Body, pa
   const created = await context.engine.createCollection(context.namespace, schema.value, context.now_s, context.keeps)
   return created.ok ? answer(201, renderCollection(created.value)) : created
 }
-const cloneCollection = async (context: OperationContext, body: unknown, parameters: QueryParameters): Promise<Answered> => {
+const cloneCollection = async (
+  context: OperationContext,
+  body: unknown,
+  parameters: QueryParameters
+): Promise<Answered> => {
   const source = context.engine.describeCollection(context.namespace, parameters.src_name)
-  if (source === undefined) return fail(invalid(`Collection with name \`${parameters.src_name}\` not found.`, "src_name"))
+  if (source === undefined)
+    return fail(invalid(`Collection with name \`${parameters.src_name}\` not found.`, "src_name"))
   const schema = parseCloneBody(body, source.schema)
   if (!schema.ok) return schema
   const created = await context.engine.createCollection(context.namespace, schema.value, context.now_s, context.keeps)
@@ -50,9 +82,19 @@ const cloneCollection = async (context: OperationContext, body: unknown, paramet
 }
 const copyDocuments = async (context: OperationContext, from: string, to: string): Promise<Answered> => {
   for (let after: number | undefined = undefined, done = false; !done;) {
-    const page = await context.engine.scan(context.namespace, { collection: from, filter: undefined, after, limit: COPY_PAGE })
+    const page = await context.engine.scan(context.namespace, {
+      collection: from,
+      filter: undefined,
+      after,
+      limit: COPY_PAGE
+    })
     if (!page.ok) return page
-    const operations = page.value.documents.map((document: Document) => ({ kind: "put" as const, action: "create" as const, dirtyValues: undefined, document }))
+    const operations = page.value.documents.map((document: Document) => ({
+      kind: "put" as const,
+      action: "create" as const,
+      dirtyValues: undefined,
+      document
+    }))
     const written = await context.engine.write(context.namespace, to, operations, { keeps: context.keeps })
     if (!written.ok) return written
     for (const { result } of written.value) if (!result.ok && result.error.kind === "CapReached") return result
@@ -69,7 +111,12 @@ export const updateCollection = async (context: OperationContext, name: string, 
   if (!body.ok) return body
   const change = parseAlterBody(body.value, collection.schema, schemaContext(context))
   if (!change.ok) return change
-  const altered = await context.engine.alterCollection(context.namespace, collection.schema.name, change.value, context.keeps)
+  const altered = await context.engine.alterCollection(
+    context.namespace,
+    collection.schema.name,
+    change.value,
+    context.keeps
+  )
   return altered.ok ? answer(200, renderCollection(altered.value)) : altered
 }
 export const deleteCollection = async (context: OperationContext, name: string): Promise<Answered> => {
@@ -79,7 +126,8 @@ export const deleteCollection = async (context: OperationContext, name: string):
   return dropped.ok ? answer(200, renderCollection(dropped.value)) : dropped
 }
 
-export const listAliases = (context: OperationContext, isShown: (alias: Alias) => boolean = everything): Answered => answer(200, { aliases: context.resources.list(context.namespace, "alias").filter(isShown) })
+export const listAliases = (context: OperationContext, isShown: (alias: Alias) => boolean = everything): Answered =>
+  answer(200, { aliases: context.resources.list(context.namespace, "alias").filter(isShown) })
 export const getAlias = (context: OperationContext, name: string): Answered => {
   const alias = context.resources.get(context.namespace, "alias", name)
   return alias === undefined ? fail(COLLECTION_NOT_FOUND) : answer(200, alias)
@@ -92,7 +140,8 @@ export const upsertAlias = async (context: OperationContext, name: string, sent:
   const target = body.value.collection_name
   if (target === undefined) return fail(invalid("Parameter `collection_name` is required.", "collection_name"))
   if (typeof target !== "string") return fail(invalid(BAD_REQUEST, "collection_name"))
-  if (context.engine.describeCollection(context.namespace, name) !== undefined) return ok({ status: 500, body: { message: `Name \`${name}\` conflicts with an existing collection name.` } })
+  if (context.engine.describeCollection(context.namespace, name) !== undefined)
+    return ok({ status: 500, body: { message: `Name \`${name}\` conflicts with an existing collection name.` } })
   const alias = { collection_name: target, name }
   await context.resources.put(context.namespace, "alias", name, alias)
   return answer(200, alias)

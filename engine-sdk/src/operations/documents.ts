@@ -7,7 +7,15 @@ import { parseFilter } from "../query/filter-parser.ts"
 import { fieldContextOf, type FieldContext } from "../query/query-context.ts"
 import { parseSelection } from "../query/selection-parser.ts"
 import type { CollectionInfo, DirtyValues, Document, WriteAction } from "../schema.ts"
-import { answer, joinable, withCollection, type Answered, type Caller, type OperationContext, type QueryParameters } from "./operation.ts"
+import {
+  answer,
+  joinable,
+  withCollection,
+  type Answered,
+  type Caller,
+  type OperationContext,
+  type QueryParameters
+} from "./operation.ts"
 import { searchResourcesOf } from "./resources.ts"
 
 const PAGE = 500
@@ -17,31 +25,54 @@ const DIRTY_VALUES: ReadonlySet<string> = new Set(["coerce_or_reject", "coerce_o
 /** Unknown text means the schema's own mode. */
 export const dirtyValuesOf = (text: string | undefined): DirtyValues | undefined => {
   const mode = text?.toLowerCase()
-  return mode !== undefined && DIRTY_VALUES.has(mode) ? mode as DirtyValues : undefined
+  return mode !== undefined && DIRTY_VALUES.has(mode) ? (mode as DirtyValues) : undefined
 }
 export const actionOf = (text: string | undefined): Result<WriteAction> => {
   if (text === undefined || text === "") return ok("create")
-  return ACTIONS.has(text) ? ok(text as WriteAction) : fail(invalid("Parameter `action` must be a create|update|upsert.", "action"))
+  return ACTIONS.has(text)
+    ? ok(text as WriteAction)
+    : fail(invalid("Parameter `action` must be a create|update|upsert.", "action"))
 }
 export const flagOf = (parameters: QueryParameters, name: string): Result<boolean> => {
   const text = parameters[name]
   if (text === undefined) return ok(false)
-  return text === "true" || text === "false" ? ok(text === "true") : fail(invalid(`Parameter \`${name}\` must be a true|false.`, name))
+  return text === "true" || text === "false"
+    ? ok(text === "true")
+    : fail(invalid(`Parameter \`${name}\` must be a true|false.`, name))
 }
 export const batchSizeOf = (parameters: QueryParameters): Result<number | undefined> => {
   const text = parameters.batch_size
   if (text === undefined) return ok(undefined)
-  return /^\d{1,9}$/.test(text) && Number(text) > 0 ? ok(Number(text)) : fail(invalid("Parameter `batch_size` must be a positive integer.", "batch_size"))
+  return /^\d{1,9}$/.test(text) && Number(text) > 0
+    ? ok(Number(text))
+    : fail(invalid("Parameter `batch_size` must be a positive integer.", "batch_size"))
 }
-export const documentFieldContext = (context: OperationContext, collection: CollectionInfo, parameters: QueryParameters, caller: Caller = {}): FieldContext =>
-  fieldContextOf(collection, {
-    collectionOf: (name) => joinable(context, caller, name),
-    limits: context.limits,
-    ...(caller.fields === undefined ? {} : { fields: caller.fields }),
-    resources: searchResourcesOf(context.resources, context.namespace),
-  }, parameters.validate_field_names !== "false", 4)
-/** The filter of a by-filter operation with the caller's forced filter. `none`: the text was empty, nothing is meant. */
-export const filterOf = (context: OperationContext, collection: CollectionInfo, parameters: QueryParameters, caller: Caller): Result<Filter | undefined> => {
+export const documentFieldContext = (
+  context: OperationContext,
+  collection: CollectionInfo,
+  parameters: QueryParameters,
+  caller: Caller = {}
+): FieldContext =>
+  fieldContextOf(
+    collection,
+    {
+      collectionOf: (name) => joinable(context, caller, name),
+      limits: context.limits,
+      ...(caller.fields === undefined ? {} : { fields: caller.fields }),
+      resources: searchResourcesOf(context.resources, context.namespace)
+    },
+    parameters.validate_field_names !== "false",
+    4
+  )
+/**
+ * The filter of a by-filter operation with the caller's forced filter. `none`: the text was empty, nothing is meant.
+ */
+export const filterOf = (
+  context: OperationContext,
+  collection: CollectionInfo,
+  parameters: QueryParameters,
+  caller: Caller
+): Result<Filter | undefined> => {
   const parsed = parseFilter(parameters.filter_by ?? "", documentFieldContext(context, collection, parameters, caller))
   if (!parsed.ok) return parsed
   const forced = caller.forcedFilter?.(collection) ?? ok(undefined)
@@ -49,27 +80,61 @@ export const filterOf = (context: OperationContext, collection: CollectionInfo, 
   if (parsed.value === undefined || forced.value === undefined) return ok(parsed.value ?? forced.value)
   return ok({ kind: "and", left: parsed.value, right: forced.value })
 }
-export const selectionOf = (context: OperationContext, collection: CollectionInfo, parameters: QueryParameters, filter: Filter | undefined, caller: Caller): Result<Selection> => {
-  const sortContext = { ...documentFieldContext(context, collection, parameters, caller), now_s: context.now_s, hasVectorQuery: false, isGrouped: false }
+export const selectionOf = (
+  context: OperationContext,
+  collection: CollectionInfo,
+  parameters: QueryParameters,
+  filter: Filter | undefined,
+  caller: Caller
+): Result<Selection> => {
+  const sortContext = {
+    ...documentFieldContext(context, collection, parameters, caller),
+    now_s: context.now_s,
+    hasVectorQuery: false,
+    isGrouped: false
+  }
   const parsed = parseSelection(parameters.include_fields ?? "", parameters.exclude_fields ?? "", filter, sortContext)
   return parsed.ok ? ok(parsed.value.selection) : parsed
 }
 
 /** One write of one document. */
-const writeOne = async (context: OperationContext, collection: CollectionInfo, operation: WriteOperation): Promise<Result<Document>> => {
-  const verdicts = await context.engine.write(context.namespace, collection.schema.name, [operation], { returnDocuments: true, keeps: context.keeps })
+const writeOne = async (
+  context: OperationContext,
+  collection: CollectionInfo,
+  operation: WriteOperation
+): Promise<Result<Document>> => {
+  const verdicts = await context.engine.write(context.namespace, collection.schema.name, [operation], {
+    returnDocuments: true,
+    keeps: context.keeps
+  })
   if (!verdicts.ok) return verdicts
   const result = verdicts.value[0].result
   return result.ok ? ok(result.value.document ?? { id: result.value.id }) : result
 }
-export const createDocument = (context: OperationContext, collection: string, text: string, parameters: QueryParameters): Promise<Answered> =>
+export const createDocument = (
+  context: OperationContext,
+  collection: string,
+  text: string,
+  parameters: QueryParameters
+): Promise<Answered> =>
   withCollection(context, collection, async (info) => {
     const action = actionOf(parameters.action)
     if (!action.ok) return action
-    const stored = await writeOne(context, info, { kind: "put", action: action.value, dirtyValues: dirtyValuesOf(parameters.dirty_values), document: text })
+    const stored = await writeOne(context, info, {
+      kind: "put",
+      action: action.value,
+      dirtyValues: dirtyValuesOf(parameters.dirty_values),
+      document: text
+    })
     return stored.ok ? answer(201, stored.value) : stored
   })
-export const getDocument = (context: OperationContext, collection: string, id: string, parameters: QueryParameters, caller: Caller = {}): Promise<Answered> =>
+export const getDocument = (
+  context: OperationContext,
+  collection: string,
+  id: string,
+  parameters: QueryParameters,
+  caller: Caller = {}
+): Promise<Answered> =>
   withCollection(context, collection, async (info) => {
     const selection = selectionOf(context, info, parameters, undefined, caller)
     if (!selection.ok) return selection
@@ -78,12 +143,29 @@ export const getDocument = (context: OperationContext, collection: string, id: s
     const document = found.value[0]
     return document === undefined ? fail(notFound(`Could not find a document with id: ${id}`)) : answer(200, document)
   })
-export const updateDocument = (context: OperationContext, collection: string, id: string, text: string, parameters: QueryParameters): Promise<Answered> =>
+export const updateDocument = (
+  context: OperationContext,
+  collection: string,
+  id: string,
+  text: string,
+  parameters: QueryParameters
+): Promise<Answered> =>
   withCollection(context, collection, async (info) => {
-    const stored = await writeOne(context, info, { kind: "put", action: "update", dirtyValues: dirtyValuesOf(parameters.dirty_values), document: text, id })
+    const stored = await writeOne(context, info, {
+      kind: "put",
+      action: "update",
+      dirtyValues: dirtyValuesOf(parameters.dirty_values),
+      document: text,
+      id
+    })
     return stored.ok ? answer(200, stored.value) : stored
   })
-export const deleteDocument = (context: OperationContext, collection: string, id: string, parameters: QueryParameters): Promise<Answered> =>
+export const deleteDocument = (
+  context: OperationContext,
+  collection: string,
+  id: string,
+  parameters: QueryParameters
+): Promise<Answered> =>
   withCollection(context, collection, async (info) => {
     const removed = await writeOne(context, info, { kind: "delete", id })
     if (removed.ok) return answer(200, removed.value)
@@ -91,9 +173,21 @@ export const deleteDocument = (context: OperationContext, collection: string, id
   })
 
 /** Ids of matching documents, page by page; nothing else is kept in memory. */
-const eachPage = async (context: OperationContext, collection: CollectionInfo, filter: Filter | undefined, size: number, run: (ids: ReadonlyArray<string>) => Promise<Result<undefined>>): Promise<Result<undefined>> => {
+const eachPage = async (
+  context: OperationContext,
+  collection: CollectionInfo,
+  filter: Filter | undefined,
+  size: number,
+  run: (ids: ReadonlyArray<string>) => Promise<Result<undefined>>
+): Promise<Result<undefined>> => {
   for (let after: number | undefined = undefined, done = false; !done;) {
-    const page = await context.engine.scan(context.namespace, { collection: collection.schema.name, filter, after, limit: size, selection: { include: ["id"], exclude: [], joins: [] } })
+    const page = await context.engine.scan(context.namespace, {
+      collection: collection.schema.name,
+      filter,
+      after,
+      limit: size,
+      selection: { include: ["id"], exclude: [], joins: [] }
+    })
     if (!page.ok) return page
     if (page.value.ids.length > 0) {
       const ran = await run(page.value.ids)
@@ -105,22 +199,42 @@ const eachPage = async (context: OperationContext, collection: CollectionInfo, f
   return ok(undefined)
 }
 const requireFilter = (parameters: QueryParameters): Result<string> =>
-  parameters.filter_by === undefined ? fail(invalid("Parameter `filter_by` must be provided.", "filter_by")) : ok(parameters.filter_by)
+  parameters.filter_by === undefined
+    ? fail(invalid("Parameter `filter_by` must be provided.", "filter_by"))
+    : ok(parameters.filter_by)
 
 /** A partial document onto every match; `*` means every document. Documents that refuse it are not counted. */
-export const updateDocuments = (context: OperationContext, collection: string, text: string, parameters: QueryParameters, caller: Caller = {}): Promise<Answered> =>
+export const updateDocuments = (
+  context: OperationContext,
+  collection: string,
+  text: string,
+  parameters: QueryParameters,
+  caller: Caller = {}
+): Promise<Answered> =>
   withCollection(context, collection, async (info) => {
     const filterText = requireFilter(parameters)
     if (!filterText.ok) return filterText
     const patch = parseDocument(text)
     if (!patch.ok) return patch
     if (filterText.value.trim() === "") return answer(200, { num_updated: 0 })
-    const filter = filterOf(context, info, filterText.value.trim() === "*" ? { ...parameters, filter_by: "" } : parameters, caller)
+    const filter = filterOf(
+      context,
+      info,
+      filterText.value.trim() === "*" ? { ...parameters, filter_by: "" } : parameters,
+      caller
+    )
     if (!filter.ok) return filter
     let updated = 0
     const ran = await eachPage(context, info, filter.value, PAGE, async (ids) => {
-      const operations = ids.map((id): WriteOperation => ({ kind: "put", action: "update", dirtyValues: dirtyValuesOf(parameters.dirty_values), document: { ...patch.value, id } }))
-      const verdicts = await context.engine.write(context.namespace, info.schema.name, operations, { keeps: context.keeps })
+      const operations = ids.map((id): WriteOperation => ({
+        kind: "put",
+        action: "update",
+        dirtyValues: dirtyValuesOf(parameters.dirty_values),
+        document: { ...patch.value, id }
+      }))
+      const verdicts = await context.engine.write(context.namespace, info.schema.name, operations, {
+        keeps: context.keeps
+      })
       if (!verdicts.ok) return verdicts
       updated += verdicts.value.filter((verdict) => verdict.result.ok).length
       return ok(undefined)
@@ -128,7 +242,12 @@ export const updateDocuments = (context: OperationContext, collection: string, t
     return ran.ok ? answer(200, { num_updated: updated }) : ran
   })
 
-export const deleteDocuments = (context: OperationContext, collection: string, parameters: QueryParameters, caller: Caller = {}): Promise<Answered> =>
+export const deleteDocuments = (
+  context: OperationContext,
+  collection: string,
+  parameters: QueryParameters,
+  caller: Caller = {}
+): Promise<Answered> =>
   withCollection(context, collection, async (info) => {
     const truncate = parameters.truncate === "true"
     const filterText = truncate ? ok("") : requireFilter(parameters)
@@ -145,13 +264,28 @@ export const deleteDocuments = (context: OperationContext, collection: string, p
     const deleted = await deletePages(context, info, filter.value, size.value ?? PAGE, returnDoc.value)
     if (!deleted.ok) return deleted
     const { documents, ids } = deleted.value
-    return answer(200, { ...(returnDoc.value && documents.length > 0 ? { documents } : {}), ...(returnId.value && ids.length > 0 ? { ids } : {}), num_deleted: ids.length })
+    return answer(200, {
+      ...(returnDoc.value && documents.length > 0 ? { documents } : {}),
+      ...(returnId.value && ids.length > 0 ? { ids } : {}),
+      num_deleted: ids.length
+    })
   })
-const deletePages = async (context: OperationContext, info: CollectionInfo, filter: Filter | undefined, size: number, returnDocuments: boolean): Promise<Result<{ readonly documents: ReadonlyArray<unknown>; readonly ids: ReadonlyArray<string> }>> => {
+const deletePages = async (
+  context: OperationContext,
+  info: CollectionInfo,
+  filter: Filter | undefined,
+  size: number,
+  returnDocuments: boolean
+): Promise<Result<{ readonly documents: ReadonlyArray<unknown>; readonly ids: ReadonlyArray<string> }>> => {
   const documents: unknown[] = []
   const deletedIds: string[] = []
   const ran = await eachPage(context, info, filter, Math.min(size, PAGE), async (ids) => {
-    const verdicts = await context.engine.write(context.namespace, info.schema.name, ids.map((id): WriteOperation => ({ kind: "delete", id })), { returnDocuments })
+    const verdicts = await context.engine.write(
+      context.namespace,
+      info.schema.name,
+      ids.map((id): WriteOperation => ({ kind: "delete", id })),
+      { returnDocuments }
+    )
     if (!verdicts.ok) return verdicts
     for (const [i, verdict] of verdicts.value.entries()) {
       if (!verdict.result.ok) continue

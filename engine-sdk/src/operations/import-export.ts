@@ -9,11 +9,21 @@ import type { WriteOperation } from "../plan.ts"
 import type { WriteVerdict } from "../engine.ts"
 import type { CollectionInfo, DirtyValues, WriteAction } from "../schema.ts"
 import { actionOf, batchSizeOf, dirtyValuesOf, filterOf, flagOf, selectionOf } from "./documents.ts"
-import { COLLECTION_NOT_FOUND, resolveCollection, type Caller, type OperationContext, type QueryParameters, type StreamAnswer } from "./operation.ts"
+import {
+  COLLECTION_NOT_FOUND,
+  resolveCollection,
+  type Caller,
+  type OperationContext,
+  type QueryParameters,
+  type StreamAnswer
+} from "./operation.ts"
 
 const BATCH_LINES_MAX = 1_024
 const BATCH_CHARACTERS_MAX = 4 * 1024 * 1024
-/** Decoded at once: a megabyte held the searching thread for 5-9 ms, and its lines kept all of its text until the last of them was written. */
+/**
+ * Decoded at once: a megabyte held the searching thread for 5-9 ms, and its lines kept all of its text until the last
+ * of them was written.
+ */
 const PIECE_BYTES = 64 * 1024
 const LINE_BYTES_MAX = 32 * 1024 * 1024
 const EXPORT_PAGE = 500
@@ -21,14 +31,21 @@ const NEWLINE = 10
 
 /** What imports and exports of a host may hold together; an import alone holds a batch and a line. */
 export interface ImportMemory {
-  /** This import holds `bytes` now. False: that is too much; it goes on with as much as before. */ readonly hold: (bytes: number) => boolean
-  /** The same as soon as there is room; false when there was none for too long. */ readonly holdSoon: (bytes: number) => Promise<boolean>
+  /** This import holds `bytes` now. False: that is too much; it goes on with as much as before. */ readonly hold: (
+    bytes: number
+  ) => boolean
+  /** The same as soon as there is room; false when there was none for too long. */ readonly holdSoon: (
+    bytes: number
+  ) => Promise<boolean>
 }
 const UNBOUNDED: ImportMemory = { hold: () => true, holdSoon: async () => true }
 
 /** A line, or the code of its refusal: longer than a line may be (400), or more than there was memory for (429). */
 type Line = string | 400 | 429
-const refusalOf = { 400: `Bad JSON: a line may have at most ${LINE_BYTES_MAX} bytes.`, 429: "Too much is held in memory at this moment for a line of this length; send it again later." } as const
+const refusalOf = {
+  400: `Bad JSON: a line may have at most ${LINE_BYTES_MAX} bytes.`,
+  429: "Too much is held in memory at this moment for a line of this length; send it again later."
+} as const
 
 /** Lines of a byte stream without their newline; blank lines are skipped. Invalid UTF-8 becomes U+FFFD. */
 class Lines {
@@ -75,12 +92,24 @@ class Lines {
 }
 const isBlank = (line: string): boolean => line === "" || (line.charCodeAt(0) <= 32 && line.trim() === "")
 
-interface ImportSettings { readonly action: WriteAction; readonly dirtyValues: DirtyValues | undefined; readonly returnId: boolean; readonly returnDoc: boolean }
+interface ImportSettings {
+  readonly action: WriteAction
+  readonly dirtyValues: DirtyValues | undefined
+  readonly returnId: boolean
+  readonly returnDoc: boolean
+}
 /**
- * Fails before reading where a parameter or the collection is wrong; afterwards every line has its own verdict. Where `memory`
- * gives no more, lines are written as they come instead of in batches, and a line that alone is too much is refused.
+ * Fails before reading where a parameter or the collection is wrong; afterwards every line has its own verdict. Where
+ * `memory` gives no more, lines are written as they come instead of in batches, and a line that alone is too much is
+ * refused.
  */
-export const importDocuments = (context: OperationContext, collection: string, chunks: AsyncIterable<Uint8Array>, parameters: QueryParameters, memory = UNBOUNDED): Result<StreamAnswer> => {
+export const importDocuments = (
+  context: OperationContext,
+  collection: string,
+  chunks: AsyncIterable<Uint8Array>,
+  parameters: QueryParameters,
+  memory = UNBOUNDED
+): Result<StreamAnswer> => {
   const info = resolveCollection(context, collection)
   if (info === undefined) return fail(COLLECTION_NOT_FOUND)
   const action = actionOf(parameters.action)
@@ -91,10 +120,21 @@ export const importDocuments = (context: OperationContext, collection: string, c
   if (!returnDoc.ok) return returnDoc
   const size = batchSizeOf(parameters)
   if (!size.ok) return size
-  const settings: ImportSettings = { action: action.value, dirtyValues: dirtyValuesOf(parameters.dirty_values), returnId: returnId.value, returnDoc: returnDoc.value }
+  const settings: ImportSettings = {
+    action: action.value,
+    dirtyValues: dirtyValuesOf(parameters.dirty_values),
+    returnId: returnId.value,
+    returnDoc: returnDoc.value
+  }
   return ok({ status: 200, lines: importLines(context, info, chunks, settings, memory) })
 }
-async function* importLines(context: OperationContext, info: CollectionInfo, chunks: AsyncIterable<Uint8Array>, settings: ImportSettings, memory: ImportMemory): AsyncGenerator<string> {
+async function* importLines(
+  context: OperationContext,
+  info: CollectionInfo,
+  chunks: AsyncIterable<Uint8Array>,
+  settings: ImportSettings,
+  memory: ImportMemory
+): AsyncGenerator<string> {
   const lines = new Lines()
   let batch: Array<Line> = []
   let characters = 0
@@ -128,7 +168,7 @@ async function* importLines(context: OperationContext, info: CollectionInfo, chu
       }
       if (memory.hold(characters + lines.openBytes)) continue
       if (batch.length > 0) yield await flush()
-      if (!await memory.holdSoon(lines.openBytes)) {
+      if (!(await memory.holdSoon(lines.openBytes))) {
         lines.drop()
         memory.hold(0)
       }
@@ -140,36 +180,68 @@ async function* importLines(context: OperationContext, info: CollectionInfo, chu
   if (reason === undefined) for (const line of lines.end()) add(line)
   if (batch.length > 0) yield await flush()
   // The status is sent by then: what came whole has its verdicts, and the last line says why there are no more.
-  if (reason !== undefined) yield `${first ? "" : "\n"}${failureLine(400, `The body could not be read: ${reason}`, undefined, undefined)}`
+  if (reason !== undefined)
+    yield `${first ? "" : "\n"}${failureLine(400, `The body could not be read: ${reason}`, undefined, undefined)}`
 }
-const writeBatch = async (context: OperationContext, info: CollectionInfo, batch: ReadonlyArray<Line>, settings: ImportSettings): Promise<string> => {
+const writeBatch = async (
+  context: OperationContext,
+  info: CollectionInfo,
+  batch: ReadonlyArray<Line>,
+  settings: ImportSettings
+): Promise<string> => {
   const operations: Array<WriteOperation> = []
-  for (const document of batch) if (typeof document === "string") operations.push({ kind: "put", action: settings.action, dirtyValues: settings.dirtyValues, document })
-  const written = await context.engine.write(context.namespace, info.schema.name, operations, { returnDocuments: settings.returnDoc, keeps: context.keeps })
+  for (const document of batch)
+    if (typeof document === "string")
+      operations.push({ kind: "put", action: settings.action, dirtyValues: settings.dirtyValues, document })
+  const written = await context.engine.write(context.namespace, info.schema.name, operations, {
+    returnDocuments: settings.returnDoc,
+    keeps: context.keeps
+  })
   let at = 0
-  return batch.map((line) => {
-    if (typeof line !== "string") return failureLine(line, refusalOf[line], undefined, undefined)
-    const verdict: WriteVerdict = written.ok ? written.value[at++]! : { result: written }
-    return resultLine(verdict, line, settings)
-  }).join("\n")
+  return batch
+    .map((line) => {
+      if (typeof line !== "string") return failureLine(line, refusalOf[line], undefined, undefined)
+      const verdict: WriteVerdict = written.ok ? written.value[at++]! : { result: written }
+      return resultLine(verdict, line, settings)
+    })
+    .join("\n")
 }
 const resultLine = (verdict: WriteVerdict, line: string, settings: ImportSettings): string => {
   const { result } = verdict
-  if (!result.ok) return failureLine(statusOf(result.error), result.error.message, settings.returnDoc ? line : undefined, settings.returnId ? verdict.id ?? idOf(line) : undefined)
-  if (!settings.returnId && !settings.returnDoc) return "{\"success\":true}"
+  if (!result.ok)
+    return failureLine(
+      statusOf(result.error),
+      result.error.message,
+      settings.returnDoc ? line : undefined,
+      settings.returnId ? (verdict.id ?? idOf(line)) : undefined
+    )
+  if (!settings.returnId && !settings.returnDoc) return '{"success":true}'
   const document = settings.returnDoc ? `"document":${stringifyJson(result.value.document ?? {})},` : ""
   return `{${document}${settings.returnId ? `"id":${JSON.stringify(result.value.id)},` : ""}"success":true}`
 }
 const failureLine = (code: number, error: string, document: string | undefined, id: string | undefined): string =>
-  JSON.stringify({ code, ...(document === undefined ? {} : { document }), error: boundedText(error), ...(id === undefined ? {} : { id }), success: false })
+  JSON.stringify({
+    code,
+    ...(document === undefined ? {} : { document }),
+    error: boundedText(error),
+    ...(id === undefined ? {} : { id }),
+    success: false
+  })
 /** The id of a refused line, where it has one that can be read. */
 const idOf = (line: string): string | undefined => {
   const parsed = parseBounded(line)
-  return typeof parsed === "object" && isObject(parsed.value) && typeof parsed.value.id === "string" ? parsed.value.id : undefined
+  return typeof parsed === "object" && isObject(parsed.value) && typeof parsed.value.id === "string"
+    ? parsed.value.id
+    : undefined
 }
 
 /** Documents in insertion order, one per line, without a newline at the end. */
-export const exportDocuments = (context: OperationContext, collection: string, parameters: QueryParameters, caller: Caller = {}): Result<StreamAnswer> => {
+export const exportDocuments = (
+  context: OperationContext,
+  collection: string,
+  parameters: QueryParameters,
+  caller: Caller = {}
+): Result<StreamAnswer> => {
   const info = resolveCollection(context, collection)
   if (info === undefined) return fail(COLLECTION_NOT_FOUND)
   const size = batchSizeOf(parameters)
@@ -178,9 +250,20 @@ export const exportDocuments = (context: OperationContext, collection: string, p
   if (!filter.ok) return filter
   const selection = selectionOf(context, info, parameters, filter.value, caller)
   if (!selection.ok) return selection
-  return ok({ status: 200, lines: exportLines(context, { collection: info.schema.name, filter: filter.value, selection: selection.value, limit: EXPORT_PAGE }) })
+  return ok({
+    status: 200,
+    lines: exportLines(context, {
+      collection: info.schema.name,
+      filter: filter.value,
+      selection: selection.value,
+      limit: EXPORT_PAGE
+    })
+  })
 }
-async function* exportLines(context: OperationContext, request: Parameters<OperationContext["engine"]["scan"]>[1]): AsyncGenerator<string> {
+async function* exportLines(
+  context: OperationContext,
+  request: Parameters<OperationContext["engine"]["scan"]>[1]
+): AsyncGenerator<string> {
   let first = true
   for (let after: number | undefined = undefined, done = false; !done;) {
     const page = await context.engine.scan(context.namespace, { ...request, after })

@@ -24,14 +24,23 @@ export interface OperationContext {
   readonly namespace: Namespace
   /** Unix seconds of this request. */ readonly now_s: number
   readonly limits?: Partial<QueryLimits> & { readonly multi_searches_max?: number }
-  /** Of the request, where that makes several answers; otherwise each search has what the limits say. */ readonly budget?: AnswerBudget
+  /** Of the request, where that makes several answers; otherwise each search has what the limits say. */
+  readonly budget?: AnswerBudget
   /** What the namespace may keep; refused with CapReached. Default: no limit. */ readonly keeps?: KeepLimits
   /** Dimensions of embedding models, for `embed` fields. */ readonly modelDimensions?: FieldOptions["modelDimensions"]
-  /** Rules and stages around the engine; without it every answer is the engine's own. */ readonly merchandising?: Merchandising
-  /** Called once per answered search; what it answers is added to the envelope. */ readonly annotate?: (search: AnsweredSearch) => { readonly [key: string]: unknown } | undefined
+  /** Rules and stages around the engine; without it every answer is the engine's own. */
+  readonly merchandising?: Merchandising
+  /** Called once per answered search; what it answers is added to the envelope. */ readonly annotate?: (
+    search: AnsweredSearch
+  ) => { readonly [key: string]: unknown } | undefined
   /** Called for every hit before it is written; may add keys to it. */ readonly onHit?: (hit: Hit) => void
   /** Embeds query texts for a field; without it such searches are refused. */
-  readonly embedQuery?: (collection: CollectionInfo, field: Field, texts: ReadonlyArray<string>, weights: ReadonlyArray<number>) => Promise<Result<ReadonlyArray<number>>>
+  readonly embedQuery?: (
+    collection: CollectionInfo,
+    field: Field,
+    texts: ReadonlyArray<string>,
+    weights: ReadonlyArray<number>
+  ) => Promise<Result<ReadonlyArray<number>>>
 }
 /** What a host has for one search. */
 export interface SearchMerchandise {
@@ -59,29 +68,49 @@ export interface Answer {
   readonly status: number
   readonly body?: unknown
   readonly text?: string
-  /** Of several searches that have an answer each: their texts, of which `text` is made (`resultsText`). */ readonly entries?: ReadonlyArray<string>
-  /** Searches in an answer of 200 that failed; of a union the one failure that stands for all of it. */ readonly failures?: ReadonlyArray<EngineError>
+  /** Of several searches that have an answer each: their texts, of which `text` is made (`resultsText`). */
+  readonly entries?: ReadonlyArray<string>
+  /** Searches in an answer of 200 that failed; of a union the one failure that stands for all of it. */
+  readonly failures?: ReadonlyArray<EngineError>
 }
 /** A streamed answer: JSON Lines in chunks of any size, joined as they come. */
-export interface StreamAnswer { readonly status: number; readonly lines: AsyncIterable<string> }
+export interface StreamAnswer {
+  readonly status: number
+  readonly lines: AsyncIterable<string>
+}
 export type Answered = Result<Answer>
 export type QueryParameters = { readonly [name: string]: string }
 
 /** What a caller may see and must obey: embedded parameters of a scoped key, forced filters, closed collections. */
 export interface Caller {
-  /** Embedded parameters; they overwrite, `filter_by` is AND-ed (engine-contract 18.3). */ readonly embedded?: { readonly [name: string]: unknown }
-  /** AND-ed to every search of the collection as a tree, pinned documents included. */ readonly forcedFilter?: (collection: CollectionInfo) => Result<Filter | undefined>
-  /** Hears of a search that is refused because `forcedFilter` failed, where nothing else was wrong with it. */ readonly onUnfiltered?: () => void
-  /** False hides a collection from joins. Default: all may be joined. */ readonly mayJoin?: (collection: string) => boolean
-  /** False refuses an entry of a search with the failure. */ readonly refusalOf?: (collection: string) => EngineError | undefined
-  /** What may be named and seen, of every collection (`query/field-list.ts`). Default: everything. */ readonly fields?: FieldList
-  /** Refuses a search over a collection that is there, by its merged parameters. */ readonly refusalOfSearch?: (parameters: QueryParameters) => EngineError | undefined
+  /** Embedded parameters; they overwrite, `filter_by` is AND-ed (engine-contract 18.3). */ readonly embedded?: {
+    readonly [name: string]: unknown
+  }
+  /** AND-ed to every search of the collection as a tree, pinned documents included. */ readonly forcedFilter?: (
+    collection: CollectionInfo
+  ) => Result<Filter | undefined>
+  /** Hears of a search that is refused because `forcedFilter` failed, where nothing else was wrong with it. */
+  readonly onUnfiltered?: () => void
+  /** False hides a collection from joins. Default: all may be joined. */ readonly mayJoin?: (
+    collection: string
+  ) => boolean
+  /** False refuses an entry of a search with the failure. */ readonly refusalOf?: (
+    collection: string
+  ) => EngineError | undefined
+  /** What may be named and seen, of every collection (`query/field-list.ts`). Default: everything. */
+  readonly fields?: FieldList
+  /** Refuses a search over a collection that is there, by its merged parameters. */ readonly refusalOfSearch?: (
+    parameters: QueryParameters
+  ) => EngineError | undefined
 }
 
 export const answer = (status: number, body: unknown): Answered => ok({ status, body })
 export const COLLECTION_NOT_FOUND = notFound("Collection not found")
 /** A collection by its name, else by an alias. */
-export const resolveCollection = (context: Pick<OperationContext, "engine" | "namespace" | "resources">, name: string): CollectionInfo | undefined => {
+export const resolveCollection = (
+  context: Pick<OperationContext, "engine" | "namespace" | "resources">,
+  name: string
+): CollectionInfo | undefined => {
   const direct = context.engine.describeCollection(context.namespace, name)
   if (direct !== undefined) return direct
   const alias = context.resources.get(context.namespace, "alias", name)
@@ -93,14 +122,20 @@ export const joinable = (context: OperationContext, caller: Caller, name: string
   const collection = resolveCollection(context, name)
   return collection === undefined || caller.mayJoin?.(collection.schema.name) === false ? undefined : collection
 }
-export const withCollection = async <A>(context: OperationContext, name: string, run: (collection: CollectionInfo) => Promise<Result<A>> | Result<A>): Promise<Result<A>> => {
+export const withCollection = async <A>(
+  context: OperationContext,
+  name: string,
+  run: (collection: CollectionInfo) => Promise<Result<A>> | Result<A>
+): Promise<Result<A>> => {
   const collection = resolveCollection(context, name)
   return collection === undefined ? fail(COLLECTION_NOT_FOUND) : run(collection)
 }
 /** A body that its host has parsed already, or failed to; so that one is parsed once, however many look at it. */
 export class ParsedBody {
   readonly result: Result<unknown>
-  constructor(result: Result<unknown>) { this.result = result }
+  constructor(result: Result<unknown>) {
+    this.result = result
+  }
 }
 /** A body's text, or what was made of it. */
 export type Body = string | ParsedBody
@@ -113,7 +148,8 @@ export const parseBody = (body: Body): Result<unknown> => {
 export const BAD_REQUEST = "Bad request."
 /** `limit` and `offset` of a list; offset at or past the end is refused unless the list is empty and offset 0. */
 export const pageOf = <A>(items: ReadonlyArray<A>, parameters: QueryParameters): Result<ReadonlyArray<A>> => {
-  const unsigned = (text: string | undefined): number | undefined => text === undefined ? 0 : /^\d{1,10}$/.test(text) ? Number(text) : undefined
+  const unsigned = (text: string | undefined): number | undefined =>
+    text === undefined ? 0 : /^\d{1,10}$/.test(text) ? Number(text) : undefined
   const offset = unsigned(parameters.offset)
   if (offset === undefined) return fail(invalid("Offset param should be unsigned integer.", "offset"))
   const limit = unsigned(parameters.limit)

@@ -1,12 +1,19 @@
 /**
  * Named resources of a namespace that engines know nothing of: aliases, presets, synonym and curation sets, stopwords,
- * stemming dictionaries. Reads are synchronous, because every search needs several; writes settle when they are durable.
+ * stemming dictionaries. Reads are synchronous, because every search needs several; writes settle when they are
+ * durable.
  */
 import type { Namespace } from "../engine.ts"
 import type { CurationSet, Preset, SearchResources, StopwordSet, SynonymSet } from "../query/query-context.ts"
 
-export interface Alias { readonly name: string; readonly collection_name: string }
-export interface StemmingDictionary { readonly id: string; readonly words: ReadonlyMap<string, string> }
+export interface Alias {
+  readonly name: string
+  readonly collection_name: string
+}
+export interface StemmingDictionary {
+  readonly id: string
+  readonly words: ReadonlyMap<string, string>
+}
 export interface ResourceKinds {
   readonly alias: Alias
   readonly preset: Preset
@@ -17,17 +24,25 @@ export interface ResourceKinds {
 }
 export type ResourceKind = keyof ResourceKinds
 export interface Resources {
-  /** The value as it was put: the same object as long as it is not replaced, so that compiled forms can be cached by it. */
+  /**
+   * The value as it was put: the same object as long as it is not replaced, so that compiled forms can be cached by it.
+   */
   get<K extends ResourceKind>(namespace: Namespace, kind: K, name: string): ResourceKinds[K] | undefined
   /** In the order of names. */
   list<K extends ResourceKind>(namespace: Namespace, kind: K): ReadonlyArray<ResourceKinds[K]>
   /** Creates or replaces; visible to reads when it settles. */
   put<K extends ResourceKind>(namespace: Namespace, kind: K, name: string, value: ResourceKinds[K]): Promise<void>
   /**
-   * Reads and writes as one step: of two changes at the same moment the later gets what the earlier made. `make` is called
-   * once with the value as it is stored; what it answers is put, undefined leaves everything as it is. Answers what was put.
+   * Reads and writes as one step: of two changes at the same moment the later gets what the earlier made. `make` is
+   * called once with the value as it is stored; what it answers is put, undefined leaves everything as it is. Answers
+   * what was put.
    */
-  change<K extends ResourceKind>(namespace: Namespace, kind: K, name: string, make: (value: ResourceKinds[K] | undefined) => ResourceKinds[K] | undefined): Promise<ResourceKinds[K] | undefined>
+  change<K extends ResourceKind>(
+    namespace: Namespace,
+    kind: K,
+    name: string,
+    make: (value: ResourceKinds[K] | undefined) => ResourceKinds[K] | undefined
+  ): Promise<ResourceKinds[K] | undefined>
   /** Settles even where there was nothing. */
   remove(namespace: Namespace, kind: ResourceKind, name: string): Promise<void>
 }
@@ -37,21 +52,34 @@ export const memoryResources = (): Resources => {
   const namespaces = new Map<Namespace, Map<ResourceKind, Map<string, unknown>>>()
   const kindOf = (namespace: Namespace, kind: ResourceKind): Map<string, unknown> => {
     let kinds = namespaces.get(namespace)
-    if (kinds === undefined) namespaces.set(namespace, kinds = new Map())
+    if (kinds === undefined) namespaces.set(namespace, (kinds = new Map()))
     let values = kinds.get(kind)
-    if (values === undefined) kinds.set(kind, values = new Map())
+    if (values === undefined) kinds.set(kind, (values = new Map()))
     return values
   }
   return {
-    get: <K extends ResourceKind>(namespace: Namespace, kind: K, name: string) => namespaces.get(namespace)?.get(kind)?.get(name) as ResourceKinds[K] | undefined,
-    list: <K extends ResourceKind>(namespace: Namespace, kind: K) => [...namespaces.get(namespace)?.get(kind) ?? []].sort(([a], [b]) => a < b ? -1 : 1).map(([, value]) => value as ResourceKinds[K]),
-    put: async (namespace, kind, name, value) => { kindOf(namespace, kind).set(name, value) },
-    change: async <K extends ResourceKind>(namespace: Namespace, kind: K, name: string, make: (value: ResourceKinds[K] | undefined) => ResourceKinds[K] | undefined) => {
+    get: <K extends ResourceKind>(namespace: Namespace, kind: K, name: string) =>
+      namespaces.get(namespace)?.get(kind)?.get(name) as ResourceKinds[K] | undefined,
+    list: <K extends ResourceKind>(namespace: Namespace, kind: K) =>
+      [...(namespaces.get(namespace)?.get(kind) ?? [])]
+        .sort(([a], [b]) => (a < b ? -1 : 1))
+        .map(([, value]) => value as ResourceKinds[K]),
+    put: async (namespace, kind, name, value) => {
+      kindOf(namespace, kind).set(name, value)
+    },
+    change: async <K extends ResourceKind>(
+      namespace: Namespace,
+      kind: K,
+      name: string,
+      make: (value: ResourceKinds[K] | undefined) => ResourceKinds[K] | undefined
+    ) => {
       const value = make(namespaces.get(namespace)?.get(kind)?.get(name) as ResourceKinds[K] | undefined)
       if (value !== undefined) kindOf(namespace, kind).set(name, value)
       return value
     },
-    remove: async (namespace, kind, name) => { namespaces.get(namespace)?.get(kind)?.delete(name) },
+    remove: async (namespace, kind, name) => {
+      namespaces.get(namespace)?.get(kind)?.delete(name)
+    }
   }
 }
 /** The view a compiler takes. */
@@ -60,5 +88,5 @@ export const searchResourcesOf = (resources: Resources, namespace: Namespace): S
   stopwords: (name) => resources.get(namespace, "stopwords", name),
   synonymSet: (name) => resources.get(namespace, "synonym_set", name),
   curationSet: (name) => resources.get(namespace, "curation_set", name),
-  stemmingDictionary: (name) => resources.get(namespace, "stemming_dictionary", name)?.words,
+  stemmingDictionary: (name) => resources.get(namespace, "stemming_dictionary", name)?.words
 })

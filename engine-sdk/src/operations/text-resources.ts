@@ -4,12 +4,21 @@ import { isObject } from "../documents/json.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
 import { stopwordTokens } from "../query/compile-search.ts"
 import type { StopwordSet } from "../query/query-context.ts"
-import { answer, COLLECTION_NOT_FOUND, parseBody, type Answered, type Body, type OperationContext, type QueryParameters } from "./operation.ts"
+import {
+  answer,
+  COLLECTION_NOT_FOUND,
+  parseBody,
+  type Answered,
+  type Body,
+  type OperationContext,
+  type QueryParameters
+} from "./operation.ts"
 import type { StemmingDictionary } from "./resources.ts"
 
 const NO_PRESET = notFound("Not found.")
 
-export const listPresets = (context: OperationContext): Answered => answer(200, { presets: context.resources.list(context.namespace, "preset") })
+export const listPresets = (context: OperationContext): Answered =>
+  answer(200, { presets: context.resources.list(context.namespace, "preset") })
 export const getPreset = (context: OperationContext, name: string): Answered => {
   const preset = context.resources.get(context.namespace, "preset", name)
   return preset === undefined ? fail(NO_PRESET) : answer(200, preset)
@@ -20,7 +29,8 @@ export const upsertPreset = async (context: OperationContext, name: string, sent
   if (!body.ok) return body
   if (!isObject(body.value)) return fail(invalid("Bad JSON."))
   if (body.value.value === undefined) return fail(invalid("Parameter `value` is required.", "value"))
-  if (!isObject(body.value.value)) return fail(invalid("Parameter `value` must be an object of search parameters.", "value"))
+  if (!isObject(body.value.value))
+    return fail(invalid("Parameter `value` must be an object of search parameters.", "value"))
   const preset = { name, value: body.value.value }
   await context.resources.put(context.namespace, "preset", name, preset)
   return answer(200, preset)
@@ -34,8 +44,13 @@ export const deletePreset = async (context: OperationContext, name: string): Pro
 
 const stopwordMissing = (id: string): Result<never> => fail(notFound(`Stopword \`${id}\` not found.`))
 /** As later reads show it: the tokens, not the entries. */
-const renderStopwords = (set: StopwordSet): Record<string, unknown> => ({ id: set.id, ...(set.locale === undefined ? {} : { locale: set.locale }), stopwords: stopwordTokens(set) })
-export const listStopwords = (context: OperationContext): Answered => answer(200, { stopwords: context.resources.list(context.namespace, "stopwords").map(renderStopwords) })
+const renderStopwords = (set: StopwordSet): Record<string, unknown> => ({
+  id: set.id,
+  ...(set.locale === undefined ? {} : { locale: set.locale }),
+  stopwords: stopwordTokens(set)
+})
+export const listStopwords = (context: OperationContext): Answered =>
+  answer(200, { stopwords: context.resources.list(context.namespace, "stopwords").map(renderStopwords) })
 export const getStopwords = (context: OperationContext, id: string): Answered => {
   const set = context.resources.get(context.namespace, "stopwords", id)
   return set === undefined ? stopwordMissing(id) : answer(200, { stopwords: renderStopwords(set) })
@@ -46,11 +61,15 @@ export const upsertStopwords = async (context: OperationContext, id: string, sen
   if (!isObject(body.value)) return fail(invalid("Bad JSON."))
   const { stopwords, locale } = body.value
   if (stopwords === undefined) return fail(invalid("Parameter `stopwords` is required", "stopwords"))
-  if (!Array.isArray(stopwords)) return fail(invalid("Parameter `stopwords` is required as string array value", "stopwords"))
+  if (!Array.isArray(stopwords))
+    return fail(invalid("Parameter `stopwords` is required as string array value", "stopwords"))
   if (stopwords.length === 0) return fail(invalid("Parameter `stopwords` is empty", "stopwords"))
-  if (!stopwords.every((entry) => typeof entry === "string")) return fail(invalid("Parameter `stopwords` is required as string array value", "stopwords"))
-  if (locale !== undefined && typeof locale !== "string") return fail(invalid("Parameter `locale` is required as string value", "locale"))
-  if (locale !== undefined && locale !== "" && locale !== "de_en" && !isLocale(locale)) return fail(invalid("Parameter `locale` is no language tag", "locale"))
+  if (!stopwords.every((entry) => typeof entry === "string"))
+    return fail(invalid("Parameter `stopwords` is required as string array value", "stopwords"))
+  if (locale !== undefined && typeof locale !== "string")
+    return fail(invalid("Parameter `locale` is required as string value", "locale"))
+  if (locale !== undefined && locale !== "" && locale !== "de_en" && !isLocale(locale))
+    return fail(invalid("Parameter `locale` is no language tag", "locale"))
   const set: StopwordSet = { id, ...(locale === undefined ? {} : { locale }), stopwords: stopwords as string[] }
   await context.resources.put(context.namespace, "stopwords", id, set)
   return answer(200, { ...set })
@@ -63,18 +82,25 @@ export const deleteStopwords = async (context: OperationContext, id: string): Pr
 
 const DICTIONARY_WORDS_MAX = 1_000_000
 /** JSON Lines of words and roots; a word that is known keeps its root. Answers the lines as they came. */
-export const importStemmingDictionary = async (context: OperationContext, text: string, parameters: QueryParameters): Promise<Answered> => {
+export const importStemmingDictionary = async (
+  context: OperationContext,
+  text: string,
+  parameters: QueryParameters
+): Promise<Answered> => {
   const { id } = parameters
-  if (id === undefined || id === "") return fail(invalid("Parameter `id` must be provided while importing dictionary words.", "id"))
+  if (id === undefined || id === "")
+    return fail(invalid("Parameter `id` must be provided while importing dictionary words.", "id"))
   const lines = text.split("\n").filter((line) => line.trim() !== "")
   const words = new Map(context.resources.get(context.namespace, "stemming_dictionary", id)?.words ?? [])
   for (const line of lines) {
     const entry = parseBody(line)
     if (!entry.ok || !isObject(entry.value)) return fail(invalid("Invalid dictionary format."))
     const { word, root } = entry.value
-    if (typeof word !== "string" || typeof root !== "string") return fail(invalid("dictionary lines should contain `word` and `root` values."))
+    if (typeof word !== "string" || typeof root !== "string")
+      return fail(invalid("dictionary lines should contain `word` and `root` values."))
     if (!words.has(word)) words.set(word, root)
-    if (words.size > DICTIONARY_WORDS_MAX) return fail(invalid(`A stemming dictionary may hold ${DICTIONARY_WORDS_MAX} words.`))
+    if (words.size > DICTIONARY_WORDS_MAX)
+      return fail(invalid(`A stemming dictionary may hold ${DICTIONARY_WORDS_MAX} words.`))
   }
   const dictionary: StemmingDictionary = { id, words }
   await context.resources.put(context.namespace, "stemming_dictionary", id, dictionary)
@@ -82,11 +108,13 @@ export const importStemmingDictionary = async (context: OperationContext, text: 
   return ok({ status: 200, text: lines.join("\n") })
 }
 export const listStemmingDictionaries = (context: OperationContext): Answered =>
-  answer(200, { dictionaries: context.resources.list(context.namespace, "stemming_dictionary").map((dictionary) => dictionary.id) })
+  answer(200, {
+    dictionaries: context.resources.list(context.namespace, "stemming_dictionary").map((dictionary) => dictionary.id)
+  })
 export const getStemmingDictionary = (context: OperationContext, id: string): Answered => {
   const dictionary = context.resources.get(context.namespace, "stemming_dictionary", id)
   if (dictionary === undefined) return fail(COLLECTION_NOT_FOUND)
-  const words = [...dictionary.words].sort(([a], [b]) => a < b ? -1 : 1).map(([word, root]) => ({ root, word }))
+  const words = [...dictionary.words].sort(([a], [b]) => (a < b ? -1 : 1)).map(([word, root]) => ({ root, word }))
   return answer(200, { id, words })
 }
 /** Answers the id even where there was none. */

@@ -1,8 +1,11 @@
-/** Continuing after a value that may be there already: what is synchronous stays so, without a turn of the event loop. */
+/**
+ * Continuing after a value that may be there already: what is synchronous stays so, without a turn of the event loop.
+ */
 import type { Awaitable } from "../engine.ts"
 import { givingWay } from "../turns.ts"
 
-export const after = <A, B>(value: Awaitable<A>, next: (value: A) => Awaitable<B>): Awaitable<B> => value instanceof Promise ? value.then(next) : next(value)
+export const after = <A, B>(value: Awaitable<A>, next: (value: A) => Awaitable<B>): Awaitable<B> =>
+  value instanceof Promise ? value.then(next) : next(value)
 
 /** Runs `first` before anybody waits for the value; not at all where it is there already. */
 export const beforeWaiting = <A>(value: Awaitable<A>, first: () => void): Awaitable<A> => {
@@ -11,20 +14,28 @@ export const beforeWaiting = <A>(value: Awaitable<A>, first: () => void): Awaita
 }
 
 export const all = <A>(values: ReadonlyArray<Awaitable<A>>): Awaitable<ReadonlyArray<A>> =>
-  values.some((value) => value instanceof Promise) ? Promise.all(values) : values as ReadonlyArray<A>
+  values.some((value) => value instanceof Promise) ? Promise.all(values) : (values as ReadonlyArray<A>)
 
 /**
- * One after the other; synchronous as long as each is and all together take no time worth speaking of. Else others get their
- * turn in between: `first` runs before that. What waits for something else does not hold up the next.
+ * One after the other; synchronous as long as each is and all together take no time worth speaking of. Else others get
+ * their turn in between: `first` runs before that. What waits for something else does not hold up the next.
  */
-export const oneByOne = <A, B>(items: ReadonlyArray<A>, run: (item: A) => Awaitable<B>, first: () => void): Awaitable<ReadonlyArray<B>> => {
+export const oneByOne = <A, B>(
+  items: ReadonlyArray<A>,
+  run: (item: A) => Awaitable<B>,
+  first: () => void
+): Awaitable<ReadonlyArray<B>> => {
   if (items.length === 1) return all([run(items[0])])
-  const begun: Array<Awaitable<B>> = [], give = givingWay()
+  const begun: Array<Awaitable<B>> = [],
+    give = givingWay()
   const from = (at: number): Awaitable<ReadonlyArray<B>> => {
     for (let i = at; i < items.length; i++) {
       begun.push(run(items[i]))
       const turn = i + 1 < items.length ? give() : undefined
-      if (turn !== undefined) { first(); return turn.then(() => from(i + 1)) }
+      if (turn !== undefined) {
+        first()
+        return turn.then(() => from(i + 1))
+      }
     }
     return all(begun)
   }

@@ -1,7 +1,7 @@
 /**
  * What is searched when a query finds nothing (contract part 2). Restrictions of the key, the profile and the exclusion
- * always hold; `drop_filters` gives up the caller's filter, `popular` keeps it (contract part 1). What rules inject passes
- * the caller's filter in both.
+ * always hold; `drop_filters` gives up the caller's filter, `popular` keeps it (contract part 1). What rules inject
+ * passes the caller's filter in both.
  */
 import type { Awaitable } from "../engine.ts"
 import type { SearchPlan, SortKey } from "../plan.ts"
@@ -11,24 +11,45 @@ import { after } from "./awaitable.ts"
 import type { MerchandiseEnvironment } from "./merchandising.ts"
 import { WINDOW, type Prepared } from "./prepare.ts"
 
-export interface Fallback { readonly kind: "drop_filters" | "popular"; readonly plan: SearchPlan }
+export interface Fallback {
+  readonly kind: "drop_filters" | "popular"
+  readonly plan: SearchPlan
+}
 
 /** undefined where the rules have no fallback, or it could find nothing more. */
-export const fallbackOf = (environment: MerchandiseEnvironment, { search, matched, plan }: Pick<Prepared, "search" | "matched" | "plan">): Awaitable<Fallback | undefined> => {
-  if (matched.fallback === "drop_filters") return plan.filter === plan.pinnedFilter || plan.matchesNothing ? undefined : { kind: "drop_filters", plan: { ...plan, filter: plan.pinnedFilter, injectedFilter: plan.filter } }
+export const fallbackOf = (
+  environment: MerchandiseEnvironment,
+  { search, matched, plan }: Pick<Prepared, "search" | "matched" | "plan">
+): Awaitable<Fallback | undefined> => {
+  if (matched.fallback === "drop_filters")
+    return plan.filter === plan.pinnedFilter || plan.matchesNothing
+      ? undefined
+      : { kind: "drop_filters", plan: { ...plan, filter: plan.pinnedFilter, injectedFilter: plan.filter } }
   if (matched.fallback !== "popular") return undefined
   const limit = Math.min(WINDOW, Math.max(1, plan.offset + plan.limit))
   const schema = environment.engine.describeCollection(environment.namespace, plan.collection)?.schema
   return after(environment.popular?.(plan.collection, limit) ?? [], (ids) => ({
-    kind: "popular", plan: popularPlan(plan, ids, schema === undefined ? [] : defaultSort(schema), search.filterCuratedHits !== false),
+    kind: "popular",
+    plan: popularPlan(plan, ids, schema === undefined ? [] : defaultSort(schema), search.filterCuratedHits !== false)
   }))
 }
 /** Every document, or those of the list, that passes; boosts still go first. */
-const popularPlan = (plan: SearchPlan, ids: ReadonlyArray<string>, sort: ReadonlyArray<SortKey>, mustPassFilter: boolean): SearchPlan => {
+const popularPlan = (
+  plan: SearchPlan,
+  ids: ReadonlyArray<string>,
+  sort: ReadonlyArray<SortKey>,
+  mustPassFilter: boolean
+): SearchPlan => {
   const filter = mustPassFilter ? plan.filter : plan.pinnedFilter
   const order: ReadonlyArray<SortKey> = ids.length === 0 ? sort : [{ kind: "listed", order: "desc", ids }]
   return {
-    ...plan, text: undefined, vector: undefined, matchesNothing: false, diversity: undefined,
-    filter: ids.length === 0 ? filter : allOf(filter, { kind: "ids", ids }), sort: [...plan.sort.filter(({ kind }) => kind === "boosts"), ...order], injectedFilter: plan.filter,
+    ...plan,
+    text: undefined,
+    vector: undefined,
+    matchesNothing: false,
+    diversity: undefined,
+    filter: ids.length === 0 ? filter : allOf(filter, { kind: "ids", ids }),
+    sort: [...plan.sort.filter(({ kind }) => kind === "boosts"), ...order],
+    injectedFilter: plan.filter
   }
 }

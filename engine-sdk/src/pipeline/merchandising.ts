@@ -1,7 +1,7 @@
 /**
- * What goes into and comes out of a merchandised search. `merchandise.ts` composes it: match the rules, answer a redirect
- * before the engine, change the plan, one engine call (a second at most for a zero-hits fallback), rerank, diversity,
- * sponsored, pins, page, banners and suggestions, each usable alone as well.
+ * What goes into and comes out of a merchandised search. `merchandise.ts` composes it: match the rules, answer a
+ * redirect before the engine, change the plan, one engine call (a second at most for a zero-hits fallback), rerank,
+ * diversity, sponsored, pins, page, banners and suggestions, each usable alone as well.
  */
 import type { Awaitable, Namespace, SearchEngine } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
@@ -21,7 +21,11 @@ export interface MerchandisedSearch {
   /** What the caller may see: values of other fields are not suggested. */ readonly fields?: FieldList
   /** undefined: the engine's answer passes unchanged. */ readonly rules: CompiledRules | undefined
   readonly request: RuleRequest
-  /** What the request itself says; undefined when it says nothing. Only `false` frees rule pins from the caller's filter. */ readonly filterCuratedHits?: boolean
+  /**
+   * What the request itself says; undefined when it says nothing. Only `false` frees rule pins from the caller's
+   * filter.
+   */
+  readonly filterCuratedHits?: boolean
   /** Asked by the request: acts where no rule that is active asks for a rerank. */ readonly rerank?: RerankSettings
   /** A tenant's own stages: run after rerank, before diversity. */ readonly stages?: ReadonlyArray<Stage>
 }
@@ -29,20 +33,30 @@ export interface MerchandiseEnvironment {
   readonly engine: Pick<SearchEngine, "search" | "union" | "describeCollection" | "capabilities">
   readonly namespace: Namespace
   /** Microseconds, monotonic. */ readonly now_us: () => number
-  /** A model by its name in the rules; undefined for an unknown one (then the engine's order stays, or the search fails where the rules say `error`). `none` and `linear` are always there. */
+  /**
+   * A model by its name in the rules; undefined for an unknown one (then the engine's order stays, or the search fails
+   * where the rules say `error`). `none` and `linear` are always there.
+   */
   readonly reranker?: (model: string, collection: string) => Reranker | undefined
-  /** Ids of the most popular documents, best first, for the zero-hits fallback; without it the default sorting field decides. */
+  /**
+   * Ids of the most popular documents, best first, for the zero-hits fallback; without it the default sorting field
+   * decides.
+   */
   readonly popular?: (collection: string, limit: number) => Awaitable<ReadonlyArray<string>>
   readonly signal?: AbortSignal
   /** Set by `recordRun` and `replayRun`. */ readonly tape?: Tape
-  /** Moves and score parts are collected only where this is true; rules fired and times always. */ readonly explain?: boolean
+  /** Moves and score parts are collected only where this is true; rules fired and times always. */
+  readonly explain?: boolean
 }
 /** What the envelope carries besides the engine's answer (contract part 1). Absent where no rule says anything. */
 export interface SearchExtras {
   readonly redirect?: { readonly url: string }
   readonly banners?: ReadonlyArray<{ readonly id: string; readonly content: Readonly<Record<string, unknown>> }>
   readonly suggestions?: ReadonlyArray<string>
-  readonly facet_suggestions?: ReadonlyArray<{ readonly field: string; readonly values: ReadonlyArray<{ readonly value: string; readonly count: number }> }>
+  readonly facet_suggestions?: ReadonlyArray<{
+    readonly field: string
+    readonly values: ReadonlyArray<{ readonly value: string; readonly count: number }>
+  }>
 }
 export interface Merchandised<Answer = SearchAnswer> {
   readonly answer: Answer
@@ -50,13 +64,30 @@ export interface Merchandised<Answer = SearchAnswer> {
   readonly trace: Trace
   /** False for a redirect: it uses no search unit. */ readonly asked: boolean
 }
-/** One answer or one failure per search, in order; one engine call for all that reach the engine. Synchronous when the engine and every stage are, and none takes long. */
-export type Merchandise = (environment: MerchandiseEnvironment, searches: ReadonlyArray<MerchandisedSearch>) => Awaitable<ReadonlyArray<Result<Merchandised>>>
-/** Paging of a union, as `compileUnion` takes it. */
-export interface UnionPage { readonly removeDuplicates: boolean; readonly offset: number; readonly limit: number; readonly hits_max: number; readonly page?: number; readonly echoOffset?: number }
 /**
- * One ranked list over several searches. The rules of each collection act on its own plan; what they inject, their banners
- * and suggestions come together, the first search's first; rerank and diversity act on the merged list by the first
- * search's rules that have any. The first redirect that fires answers for all.
+ * One answer or one failure per search, in order; one engine call for all that reach the engine. Synchronous when the
+ * engine and every stage are, and none takes long.
  */
-export type MerchandiseUnion = (environment: MerchandiseEnvironment, searches: ReadonlyArray<MerchandisedSearch>, page: UnionPage) => Awaitable<Result<Merchandised<UnionAnswer>, EngineError>>
+export type Merchandise = (
+  environment: MerchandiseEnvironment,
+  searches: ReadonlyArray<MerchandisedSearch>
+) => Awaitable<ReadonlyArray<Result<Merchandised>>>
+/** Paging of a union, as `compileUnion` takes it. */
+export interface UnionPage {
+  readonly removeDuplicates: boolean
+  readonly offset: number
+  readonly limit: number
+  readonly hits_max: number
+  readonly page?: number
+  readonly echoOffset?: number
+}
+/**
+ * One ranked list over several searches. The rules of each collection act on its own plan; what they inject, their
+ * banners and suggestions come together, the first search's first; rerank and diversity act on the merged list by the
+ * first search's rules that have any. The first redirect that fires answers for all.
+ */
+export type MerchandiseUnion = (
+  environment: MerchandiseEnvironment,
+  searches: ReadonlyArray<MerchandisedSearch>,
+  page: UnionPage
+) => Awaitable<Result<Merchandised<UnionAnswer>, EngineError>>

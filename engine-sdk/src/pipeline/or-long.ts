@@ -1,4 +1,7 @@
-/** What to do where hits turn out to take too long for the thread that they are made on: the searches once more, as long ones. */
+/**
+ * What to do where hits turn out to take too long for the thread that they are made on: the searches once more, as long
+ * ones.
+ */
 import type { Awaitable } from "../engine.ts"
 import { type EngineError, fail, type Result } from "../errors.ts"
 import { GIVE_WAY } from "../search/cutoff.ts"
@@ -6,9 +9,15 @@ import { after } from "./awaitable.ts"
 import type { MerchandisedSearch } from "./merchandising.ts"
 
 /** Compared by identity; nobody is told it, as a long search never fails with it. */
-const TOO_LONG: EngineError = { kind: "Overloaded", message: "The hits take too long to make here.", retryAfterSeconds: 1 }
+const TOO_LONG: EngineError = {
+  kind: "Overloaded",
+  message: "The hits take too long to make here.",
+  retryAfterSeconds: 1
+}
 
-/** Work on one answer, with `TOO_LONG` in the place of `GIVE_WAY`: thrown, that would leave the other answers to nobody. */
+/**
+ * Work on one answer, with `TOO_LONG` in the place of `GIVE_WAY`: thrown, that would leave the other answers to nobody.
+ */
 export const tellingTooLong = <A>(run: () => Awaitable<Result<A>>): Awaitable<Result<A>> => {
   const told = (error: unknown): Result<A> => {
     if (error !== GIVE_WAY) throw error
@@ -17,11 +26,17 @@ export const tellingTooLong = <A>(run: () => Awaitable<Result<A>>): Awaitable<Re
   try {
     const answer = run()
     return answer instanceof Promise ? answer.catch(told) : answer
-  } catch (error) { return told(error) }
+  } catch (error) {
+    return told(error)
+  }
 }
 
 /** Runs once where all goes well, else twice; an engine without another place for long searches never asks for that. */
-export const orLong = <A>(searches: ReadonlyArray<MerchandisedSearch>, run: (searches: ReadonlyArray<MerchandisedSearch>) => Awaitable<A>, resultsOf: (answer: A) => ReadonlyArray<Result<unknown>>): Awaitable<A> => {
+export const orLong = <A>(
+  searches: ReadonlyArray<MerchandisedSearch>,
+  run: (searches: ReadonlyArray<MerchandisedSearch>) => Awaitable<A>,
+  resultsOf: (answer: A) => ReadonlyArray<Result<unknown>>
+): Awaitable<A> => {
   const held = searches.map(({ plan }) => plan.budget?.held ?? 0)
   return after(run(searches), (answer) => {
     if (!resultsOf(answer).some((result) => !result.ok && result.error === TOO_LONG)) return answer

@@ -1,4 +1,7 @@
-/** Everything about a search that is decided before the engine is asked: which rules fire, what they change, which stages follow. */
+/**
+ * Everything about a search that is decided before the engine is asked: which rules fire, what they change, which
+ * stages follow.
+ */
 import { diversityStages } from "../diversity/diversity-stages.ts"
 import type { FacetRequest, SearchPlan } from "../plan.ts"
 import { linearReranker } from "../rerank/linear.ts"
@@ -38,45 +41,111 @@ export const prepare = (environment: MerchandiseEnvironment, search: Merchandise
   const started_us = now_us()
   const words = queryWords(search.request.q)
   const matched = search.rules === undefined ? noRules : matchRules(search.rules, search.request, words)
-  const plan = withFacetSuggestions(environment, applyToPlan(search.plan, matched, { filterCuratedHits: search.filterCuratedHits }), matched, search.fields)
+  const plan = withFacetSuggestions(
+    environment,
+    applyToPlan(search.plan, matched, { filterCuratedHits: search.filterCuratedHits }),
+    matched,
+    search.fields
+  )
   const lines: StageTrace[] = [line("rules", now_us() - started_us)]
-  return { search, matched, words, plan, stages: stagesOf(environment, search, { rerank: matched.rerank ?? search.rerank, diversity: matched.diversity }), now_us, tape, started_us, lines }
+  return {
+    search,
+    matched,
+    words,
+    plan,
+    stages: stagesOf(environment, search, { rerank: matched.rerank ?? search.rerank, diversity: matched.diversity }),
+    now_us,
+    tape,
+    started_us,
+    lines
+  }
 }
 /** A line of the trace for what is no stage of its own. */
-export const line = (name: string, us: number, more: Partial<StageTrace> = {}): StageTrace => ({ name, outcome: "applied", us, moved: [], ...more })
+export const line = (name: string, us: number, more: Partial<StageTrace> = {}): StageTrace => ({
+  name,
+  outcome: "applied",
+  us,
+  moved: [],
+  ...more
+})
 
 /** In the contract's order (part 2). */
-export const stagesOf = (environment: MerchandiseEnvironment, search: MerchandisedSearch, { rerank, diversity }: Pick<MatchedRules, "rerank" | "diversity">): ReadonlyArray<Stage> => [
-  ...rerank === undefined ? [] : [rerankStage(withFields(rerank, search.plan), rerankerOf(environment, rerank.model, search.plan.collection))],
-  ...search.stages ?? [],
-  ...diversityStages(diversity),
+export const stagesOf = (
+  environment: MerchandiseEnvironment,
+  search: MerchandisedSearch,
+  { rerank, diversity }: Pick<MatchedRules, "rerank" | "diversity">
+): ReadonlyArray<Stage> => [
+  ...(rerank === undefined
+    ? []
+    : [rerankStage(withFields(rerank, search.plan), rerankerOf(environment, rerank.model, search.plan.collection))]),
+  ...(search.stages ?? []),
+  ...diversityStages(diversity)
 ]
 /** Decision: a rerank that names no fields looks at those that the words were looked for in. */
-const withFields = (settings: RerankSettings, { text }: SearchPlan): RerankSettings => settings.fields.length > 0 || text === undefined ? settings : { ...settings, fields: text.fields.map(({ field }) => field) }
+const withFields = (settings: RerankSettings, { text }: SearchPlan): RerankSettings =>
+  settings.fields.length > 0 || text === undefined
+    ? settings
+    : { ...settings, fields: text.fields.map(({ field }) => field) }
 /** What the host offers under a name goes before what the package has. */
 const rerankerOf = (environment: MerchandiseEnvironment, model: string, collection: string): Reranker | undefined =>
-  environment.reranker?.(model, collection) ?? (model === "none" ? noneReranker : model === "linear" ? linearReranker() : undefined)
+  environment.reranker?.(model, collection) ??
+  (model === "none" ? noneReranker : model === "linear" ? linearReranker() : undefined)
 
 /** Facets that only the rules ask for stand behind those of the request. */
-const withFacetSuggestions = (environment: MerchandiseEnvironment, plan: SearchPlan, { facetSuggestions }: MatchedRules, fields: FieldList | undefined): SearchPlan => {
+const withFacetSuggestions = (
+  environment: MerchandiseEnvironment,
+  plan: SearchPlan,
+  { facetSuggestions }: MatchedRules,
+  fields: FieldList | undefined
+): SearchPlan => {
   if (facetSuggestions === undefined) return plan
   const schema = environment.engine.describeCollection(environment.namespace, plan.collection)?.schema
-  const missing = facetSuggestions.fields.filter((field) => (fields === undefined || covers(fields, field)) && schema?.fields.some(({ name, facet }) => name === field && facet) === true && !plan.facets.some((facet) => isPlainFacet(facet, field)))
-  const added = missing.map((field): FacetRequest => ({ field, ranges: [], order: { kind: "count" }, topK: false, strategy: "automatic", returnParent: false }))
-  return { ...plan, facets: [...plan.facets, ...added], facetValuesMax: Math.max(plan.facetValuesMax, facetSuggestions.limit) }
+  const missing = facetSuggestions.fields.filter(
+    (field) =>
+      (fields === undefined || covers(fields, field)) &&
+      schema?.fields.some(({ name, facet }) => name === field && facet) === true &&
+      !plan.facets.some((facet) => isPlainFacet(facet, field))
+  )
+  const added = missing.map((field): FacetRequest => ({
+    field,
+    ranges: [],
+    order: { kind: "count" },
+    topK: false,
+    strategy: "automatic",
+    returnParent: false
+  }))
+  return {
+    ...plan,
+    facets: [...plan.facets, ...added],
+    facetValuesMax: Math.max(plan.facetValuesMax, facetSuggestions.limit)
+  }
 }
 /** Counts every value of the field, most frequent first. */
 export const isPlainFacet = (facet: FacetRequest, field: string): boolean =>
-  facet.field === field && facet.collection === undefined && facet.ranges.length === 0 && facet.order.kind === "count" && !facet.topK
+  facet.field === field &&
+  facet.collection === undefined &&
+  facet.ranges.length === 0 &&
+  facet.order.kind === "count" &&
+  !facet.topK
 
 /** The plan with a window where stages need one: not for groups, and not for pages behind it. */
 export const windowed = (plan: SearchPlan, stages: ReadonlyArray<Stage>): SearchPlan => {
   const size = windowSize(plan, stages, (plan.injected?.length ?? 0) + plan.pinned.length)
   return size === undefined || plan.group !== undefined ? plan : { ...plan, window: { size, fields: fieldsOf(stages) } }
 }
-/** Organic hits that a page needs when stages reorder the first `WINDOW`; undefined where the engine's page is right as it is. */
-export const windowSize = (page: { readonly offset: number; readonly limit: number; readonly hits_max: number }, stages: ReadonlyArray<Stage>, placed: number): number | undefined => {
+/**
+ * Organic hits that a page needs when stages reorder the first `WINDOW`; undefined where the engine's page is right as
+ * it is.
+ */
+export const windowSize = (
+  page: { readonly offset: number; readonly limit: number; readonly hits_max: number },
+  stages: ReadonlyArray<Stage>,
+  placed: number
+): number | undefined => {
   const end = Math.min(page.offset + page.limit, page.hits_max)
-  return stages.length === 0 || end <= page.offset || page.offset >= WINDOW + placed ? undefined : Math.min(Math.max(WINDOW, end), page.hits_max)
+  return stages.length === 0 || end <= page.offset || page.offset >= WINDOW + placed
+    ? undefined
+    : Math.min(Math.max(WINDOW, end), page.hits_max)
 }
-export const fieldsOf = (stages: ReadonlyArray<Stage>): ReadonlyArray<string> => [...new Set(stages.flatMap(({ fields }) => fields ?? []))].filter((field) => field !== "")
+export const fieldsOf = (stages: ReadonlyArray<Stage>): ReadonlyArray<string> =>
+  [...new Set(stages.flatMap(({ fields }) => fields ?? []))].filter((field) => field !== "")

@@ -24,14 +24,19 @@ export interface StageRun {
   readonly candidates: ReadonlyArray<Candidate>
   readonly stages: ReadonlyArray<StageTrace>
   /** Score parts by document id. */ readonly scores: ReadonlyMap<string, Readonly<Record<string, number>>>
-  /** Set when a stage with the fallback `error` failed or was late, or the request was given up. */ readonly failure?: EngineError
+  /** Set when a stage with the fallback `error` failed or was late, or the request was given up. */
+  readonly failure?: EngineError
 }
 export const GIVEN_UP: EngineError = { kind: "TimedOut", message: "The search was given up before it was done." }
 /** How long a stage may take to notice that its signal has aborted. */
 const GRACE_ms = 20
 
 /** O(stages · candidates) beside the stages themselves. */
-export const runStages = (candidates: ReadonlyArray<Candidate>, stages: ReadonlyArray<Stage>, environment: StageEnvironment): Awaitable<StageRun> => {
+export const runStages = (
+  candidates: ReadonlyArray<Candidate>,
+  stages: ReadonlyArray<Stage>,
+  environment: StageEnvironment
+): Awaitable<StageRun> => {
   const scores = new Map<string, Record<string, number>>()
   const traces: StageTrace[] = []
   const give = stages.length < 2 ? () => undefined : givingWay()
@@ -54,9 +59,18 @@ export const runStages = (candidates: ReadonlyArray<Candidate>, stages: Readonly
   return step(0, candidates)
 }
 
-interface Ran { readonly candidates: ReadonlyArray<Candidate>; readonly trace: StageTrace; readonly scores: StageResult["scores"] }
+interface Ran {
+  readonly candidates: ReadonlyArray<Candidate>
+  readonly trace: StageTrace
+  readonly scores: StageResult["scores"]
+}
 
-const runStage = (stage: Stage, at: number, given: ReadonlyArray<Candidate>, environment: StageEnvironment): Awaitable<Ran> => {
+const runStage = (
+  stage: Stage,
+  at: number,
+  given: ReadonlyArray<Candidate>,
+  environment: StageEnvironment
+): Awaitable<Ran> => {
   const { tape } = environment
   const started = environment.now_us()
   const known = tape?.replayed(at)
@@ -67,20 +81,34 @@ const runStage = (stage: Stage, at: number, given: ReadonlyArray<Candidate>, env
   else {
     result = attempt.run()
     // The clock is read at other moments when a stage waits: its readings are forgotten, its answer is kept.
-    if (result instanceof Promise && tape !== undefined) { tape.forget(mark ?? 0); result = result.then((settled) => tape.record(at, settled)) }
+    if (result instanceof Promise && tape !== undefined) {
+      tape.forget(mark ?? 0)
+      result = result.then((settled) => tape.record(at, settled))
+    }
   }
   return after(result, (settled) => {
     const candidates = settled.order?.map((i) => given[i]) ?? given
-    const moved = settled.moved.length > 0 || environment.explain !== true ? settled.moved : movesBetween(given, settled.order ?? [], stage.name)
+    const moved =
+      settled.moved.length > 0 || environment.explain !== true
+        ? settled.moved
+        : movesBetween(given, settled.order ?? [], stage.name)
     return {
-      candidates, scores: settled.scores,
-      trace: { name: stage.name, outcome: settled.outcome, budget_ms: stage.budget_ms, us: environment.now_us() - started, ...(settled.note === undefined ? {} : { note: settled.note }), moved: moved.slice(0, MOVES_MAX) },
+      candidates,
+      scores: settled.scores,
+      trace: {
+        name: stage.name,
+        outcome: settled.outcome,
+        budget_ms: stage.budget_ms,
+        us: environment.now_us() - started,
+        ...(settled.note === undefined ? {} : { note: settled.note }),
+        moved: moved.slice(0, MOVES_MAX)
+      }
     }
   })
 }
 /** Where a stage said nothing about it: everything that stands elsewhere now. */
 const movesBetween = (given: ReadonlyArray<Candidate>, order: ReadonlyArray<number>, name: string): Move[] =>
-  order.flatMap((from, to) => from === to ? [] : [{ id: given[from].id, from, to, why: name }])
+  order.flatMap((from, to) => (from === to ? [] : [{ id: given[from].id, from, to, why: name }]))
 
 /** One run of one stage: its context, its clock, its end. */
 class Attempt implements StageContext {
@@ -104,17 +132,35 @@ class Attempt implements StageContext {
     this.#environment = environment
     this.#started = started
     if (environment.explain === true) {
-      const moved: StageContext["moved"] = (id, from, to, why) => { this.#moves.push({ id, from, to, why }) }
-      const scored: StageContext["scored"] = (id, name, value) => { this.#scores.push({ id, name, value }) }
+      const moved: StageContext["moved"] = (id, from, to, why) => {
+        this.#moves.push({ id, from, to, why })
+      }
+      const scored: StageContext["scored"] = (id, name, value) => {
+        this.#scores.push({ id, name, value })
+      }
       this.moved = moved
       this.scored = scored
     }
   }
-  now_us(): number { return this.#isDetached ? this.#environment.tape?.untaped() ?? this.#environment.now_us() : this.#environment.now_us() }
-  timeLeft_ms(): number { return this.#abort?.signal.aborted === true || this.#environment.signal?.aborted === true ? 0 : this.#stage.budget_ms - (this.now_us() - this.#started) / 1_000 }
-  skip(why: string): void { this.#skipped = why }
-  note(text: string): void { this.#note = text }
-  get signal(): AbortSignal { return (this.#abort ??= new AbortController()).signal }
+  now_us(): number {
+    return this.#isDetached
+      ? (this.#environment.tape?.untaped() ?? this.#environment.now_us())
+      : this.#environment.now_us()
+  }
+  timeLeft_ms(): number {
+    return this.#abort?.signal.aborted === true || this.#environment.signal?.aborted === true
+      ? 0
+      : this.#stage.budget_ms - (this.now_us() - this.#started) / 1_000
+  }
+  skip(why: string): void {
+    this.#skipped = why
+  }
+  note(text: string): void {
+    this.#note = text
+  }
+  get signal(): AbortSignal {
+    return (this.#abort ??= new AbortController()).signal
+  }
 
   run(): Awaitable<StageResult> {
     try {
@@ -122,7 +168,9 @@ class Attempt implements StageContext {
       if (!(answer instanceof Promise)) return this.#settled(answer)
       this.#isDetached = true
       return this.#inTime(answer)
-    } catch (error) { return this.#fault(error) }
+    } catch (error) {
+      return this.#fault(error)
+    }
   }
   async #inTime(answer: Promise<ReadonlyArray<Candidate>>): Promise<StageResult> {
     void this.signal
@@ -132,11 +180,21 @@ class Attempt implements StageContext {
     outer?.addEventListener("abort", giveUp, { once: true })
     const budget = setTimeout(giveUp, Math.max(0, this.timeLeft_ms()))
     let grace: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<undefined>((resolve) => { abort.signal.addEventListener("abort", () => { grace = setTimeout(() => resolve(undefined), GRACE_ms) }, { once: true }) })
+    const late = new Promise<undefined>((resolve) => {
+      abort.signal.addEventListener(
+        "abort",
+        () => {
+          grace = setTimeout(() => resolve(undefined), GRACE_ms)
+        },
+        { once: true }
+      )
+    })
     try {
       const settled = await Promise.race([answer, late])
       return settled === undefined ? this.#fault(new StageLate("no answer within its budget")) : this.#settled(settled)
-    } catch (error) { return this.#fault(error) } finally {
+    } catch (error) {
+      return this.#fault(error)
+    } finally {
       clearTimeout(budget)
       clearTimeout(grace)
       outer?.removeEventListener("abort", giveUp)
@@ -146,14 +204,26 @@ class Attempt implements StageContext {
     }
   }
   #settled(answer: ReadonlyArray<Candidate>): StageResult {
-    const facts = { moved: this.#moves, scores: this.#scores, ...(this.#skipped ?? this.#note) === undefined ? {} : { note: this.#skipped ?? this.#note } }
-    if (this.#skipped !== undefined || answer === this.#given) return { outcome: this.#skipped === undefined ? "applied" : "skipped", ...facts }
+    const facts = {
+      moved: this.#moves,
+      scores: this.#scores,
+      ...((this.#skipped ?? this.#note) === undefined ? {} : { note: this.#skipped ?? this.#note })
+    }
+    if (this.#skipped !== undefined || answer === this.#given)
+      return { outcome: this.#skipped === undefined ? "applied" : "skipped", ...facts }
     const order = permutationOf(this.#given, answer)
-    return order === undefined ? this.#fault(new Error("it answered other candidates than it was given")) : { outcome: "applied", order, ...facts }
+    return order === undefined
+      ? this.#fault(new Error("it answered other candidates than it was given"))
+      : { outcome: "applied", order, ...facts }
   }
   #fault(error: unknown): StageResult {
     // Not the stage's failure: its candidates take too long to make here.
     if (error === GIVE_WAY) throw error
-    return { outcome: error instanceof StageLate ? "late" : "failed", note: error instanceof Error ? error.message : String(error), moved: [], scores: [] }
+    return {
+      outcome: error instanceof StageLate ? "late" : "failed",
+      note: error instanceof Error ? error.message : String(error),
+      moved: [],
+      scores: []
+    }
   }
 }

@@ -3,7 +3,8 @@ import type { Move, StageOutcome } from "./trace.ts"
 /** What a stage did, before it becomes an order and a line of the trace. */
 export interface StageResult {
   readonly outcome: StageOutcome
-  /** Positions of the candidates it was given, in their new order; absent = as they were. */ readonly order?: ReadonlyArray<number>
+  /** Positions of the candidates it was given, in their new order; absent = as they were. */
+  readonly order?: ReadonlyArray<number>
   readonly note?: string
   readonly moved: ReadonlyArray<Move>
   readonly scores: ReadonlyArray<{ readonly id: string; readonly name: string; readonly value: number }>

@@ -1,6 +1,7 @@
 /**
- * The small interface behind rerank, diversity and whatever a tenant adds: a stage takes candidates and answers the same
- * candidates in another order. `run-stages.ts` runs them within their budgets; `trace.ts` says what they leave behind.
+ * The small interface behind rerank, diversity and whatever a tenant adds: a stage takes candidates and answers the
+ * same candidates in another order. `run-stages.ts` runs them within their budgets; `trace.ts` says what they leave
+ * behind.
  */
 import type { Awaitable } from "../engine.ts"
 import type { FieldValue, Hit } from "../plan.ts"
@@ -10,7 +11,10 @@ export interface Candidate {
   readonly id: string
   /** Where the engine had it, from 0. */ readonly rank: number
   readonly hit: Hit
-  /** Fields that a stage asked for (`Stage.fields`), whatever the request's selection shows. undefined where the document has none. */
+  /**
+   * Fields that a stage asked for (`Stage.fields`), whatever the request's selection shows. undefined where the
+   * document has none.
+   */
   value(field: string): FieldValue | undefined
 }
 /** What a stage may know of the request. */
@@ -18,7 +22,8 @@ export interface StageRequest {
   readonly q: string
   /** Words of `q` as the engine compares them. */ readonly words: ReadonlyArray<string>
   /** Organic hits of the first page: its size without what rules put there. */ readonly firstPage: number
-  /** Organic hits up to the end of each page, up to the one that was asked for; without it that is the first. */ readonly pageEnds?: ReadonlyArray<number>
+  /** Organic hits up to the end of each page, up to the one that was asked for; without it that is the first. */
+  readonly pageEnds?: ReadonlyArray<number>
 }
 export interface StageContext {
   readonly request: StageRequest
@@ -27,16 +32,29 @@ export interface StageContext {
   /** Aborts when the request is given up or the budget of this stage is used up. */ readonly signal: AbortSignal
   /** For the trace: why this stage did nothing. */ skip(why: string): void
   /** For the trace, e.g. what was left undone. */ note(text: string): void
-  /** For the trace: a part of a hit's score, by name. Absent where nobody reads it. */ readonly scored?: (id: string, name: string, value: number) => void
-  /** For the trace: positions from 0 before and after this stage. Absent where nobody reads it, so call it as `moved?.(…)`. */
+  /** For the trace: a part of a hit's score, by name. Absent where nobody reads it. */ readonly scored?: (
+    id: string,
+    name: string,
+    value: number
+  ) => void
+  /**
+   * For the trace: positions from 0 before and after this stage. Absent where nobody reads it, so call it as
+   * `moved?.(…)`.
+   */
   readonly moved?: (id: string, from: number, to: number, why: string) => void
 }
 export interface Stage {
   readonly name: string
-  /** An asynchronous stage that has not settled by then is given up; a synchronous one looks at `timeLeft_ms` itself and answers what it has. */
+  /**
+   * An asynchronous stage that has not settled by then is given up; a synchronous one looks at `timeLeft_ms` itself and
+   * answers what it has.
+   */
   readonly budget_ms: number
-  /** When it throws or is late: the order it was given, or failure of the search. */ readonly fallback: "keep_order" | "error"
-  /** Fields read with `Candidate.value`, so that an engine can hand them over without reading documents. */ readonly fields?: ReadonlyArray<string>
+  /** When it throws or is late: the order it was given, or failure of the search. */ readonly fallback:
+    | "keep_order"
+    | "error"
+  /** Fields read with `Candidate.value`, so that an engine can hand them over without reading documents. */
+  readonly fields?: ReadonlyArray<string>
   /** The same candidates, each exactly once. Anything else is a fault of the stage and its fallback acts. */
   run(candidates: ReadonlyArray<Candidate>, context: StageContext): Awaitable<ReadonlyArray<Candidate>>
 }

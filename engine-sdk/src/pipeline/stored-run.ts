@@ -1,7 +1,7 @@
 /**
- * A run that can be told again: readings of the clock, answers of the engine and of asynchronous stages, in the order in
- * which they came. With the same searches and rules a replay leaves the same trace, byte for byte: everything else in a
- * run is a function of its inputs. Documents are not kept beyond the fields that stages may read.
+ * A run that can be told again: readings of the clock, answers of the engine and of asynchronous stages, in the order
+ * in which they came. With the same searches and rules a replay leaves the same trace, byte for byte: everything else
+ * in a run is a function of its inputs. Documents are not kept beyond the fields that stages may read.
  */
 import type { Awaitable, SearchEngine } from "../engine.ts"
 import type { EngineError, Result } from "../errors.ts"
@@ -11,10 +11,18 @@ import type { MerchandiseEnvironment } from "./merchandising.ts"
 import type { StageResult } from "./stage-result.ts"
 import type { Tape } from "./tape.ts"
 
-interface StoredWindow { readonly organic: ReadonlyArray<Hit>; readonly ids: ReadonlyArray<string>; readonly injected: HitWindow["injected"]; readonly values: ReadonlyArray<Readonly<Record<string, FieldValue>>> }
+interface StoredWindow {
+  readonly organic: ReadonlyArray<Hit>
+  readonly ids: ReadonlyArray<string>
+  readonly injected: HitWindow["injected"]
+  readonly values: ReadonlyArray<Readonly<Record<string, FieldValue>>>
+}
 type StoredAnswer<Answer> = Result<Omit<Answer, "window"> & { readonly window?: StoredWindow }, EngineError>
 /** Readings and answers of one search of a run. */
-export interface StoredSearch { readonly readings_us: ReadonlyArray<number>; /** By number of the stage; only what was waited for. */ readonly stages: Readonly<Record<number, StageResult>> }
+export interface StoredSearch {
+  readonly readings_us: ReadonlyArray<number>
+  /** By number of the stage; only what was waited for. */ readonly stages: Readonly<Record<number, StageResult>>
+}
 export interface StoredRun {
   readonly searches: Readonly<Record<number, StoredSearch>>
   /** Engine calls in their order. */ readonly calls: ReadonlyArray<ReadonlyArray<StoredAnswer<SearchAnswer>>>
@@ -23,73 +31,148 @@ export interface StoredRun {
 }
 
 /** An environment that behaves as the given one and remembers; `stored` once the run is done. */
-export const recordRun = (environment: MerchandiseEnvironment): { readonly environment: MerchandiseEnvironment; readonly stored: () => StoredRun } => {
+export const recordRun = (
+  environment: MerchandiseEnvironment
+): { readonly environment: MerchandiseEnvironment; readonly stored: () => StoredRun } => {
   const searches: Record<number, { readings_us: number[]; stages: Record<number, StageResult> }> = {}
-  const calls: Array<StoredRun["calls"][number]> = [], unions: Array<StoredRun["unions"][number]> = [], popular: Array<ReadonlyArray<string>> = []
+  const calls: Array<StoredRun["calls"][number]> = [],
+    unions: Array<StoredRun["unions"][number]> = [],
+    popular: Array<ReadonlyArray<string>> = []
   const tape: Tape = {
     search: (number) => {
-      const own = searches[number] ??= { readings_us: [], stages: {} }
+      const own = (searches[number] ??= { readings_us: [], stages: {} })
       return {
-        now_us: () => { const reading = environment.now_us(); own.readings_us.push(reading); return reading },
+        now_us: () => {
+          const reading = environment.now_us()
+          own.readings_us.push(reading)
+          return reading
+        },
         replayed: () => undefined,
-        record: (stage, result) => own.stages[stage] = result,
+        record: (stage, result) => (own.stages[stage] = result),
         mark: () => own.readings_us.length,
-        forget: (mark) => { own.readings_us.length = mark },
-        untaped: environment.now_us,
+        forget: (mark) => {
+          own.readings_us.length = mark
+        },
+        untaped: environment.now_us
       }
-    },
+    }
   }
   const { engine } = environment
   const recorded: MerchandiseEnvironment["engine"] = {
     capabilities: () => engine.capabilities(),
     describeCollection: (namespace, name) => engine.describeCollection(namespace, name),
-    search: (namespace, plans) => after(engine.search(namespace, plans), (answers) => { calls.push(answers.map((answer, i) => storedAnswer(answer, plans[i].window?.fields ?? []))); return answers }),
-    union: (namespace, plan) => after(engine.union(namespace, plan), (answer) => { unions.push(storedAnswer(answer, plan.window?.fields ?? [])); return answer }),
+    search: (namespace, plans) =>
+      after(engine.search(namespace, plans), (answers) => {
+        calls.push(answers.map((answer, i) => storedAnswer(answer, plans[i].window?.fields ?? [])))
+        return answers
+      }),
+    union: (namespace, plan) =>
+      after(engine.union(namespace, plan), (answer) => {
+        unions.push(storedAnswer(answer, plan.window?.fields ?? []))
+        return answer
+      })
   }
   const askPopular = environment.popular
   return {
     environment: {
-      ...environment, engine: recorded, tape,
-      ...(askPopular === undefined ? {} : { popular: (collection: string, limit: number) => after(askPopular(collection, limit), (ids) => { popular.push(ids); return ids }) }),
+      ...environment,
+      engine: recorded,
+      tape,
+      ...(askPopular === undefined
+        ? {}
+        : {
+            popular: (collection: string, limit: number) =>
+              after(askPopular(collection, limit), (ids) => {
+                popular.push(ids)
+                return ids
+              })
+          })
     },
-    stored: () => ({ searches, calls, unions, popular }),
+    stored: () => ({ searches, calls, unions, popular })
   }
 }
 
 /** An environment that answers from a stored run. `describe` is asked for schemas, which are inputs. */
-export const replayRun = (stored: StoredRun, inputs: Pick<MerchandiseEnvironment, "namespace" | "explain" | "reranker"> & { readonly engine: Pick<SearchEngine, "capabilities" | "describeCollection"> }): MerchandiseEnvironment => {
-  const calls = [...stored.calls], unions = [...stored.unions], popular = [...stored.popular]
+export const replayRun = (
+  stored: StoredRun,
+  inputs: Pick<MerchandiseEnvironment, "namespace" | "explain" | "reranker"> & {
+    readonly engine: Pick<SearchEngine, "capabilities" | "describeCollection">
+  }
+): MerchandiseEnvironment => {
+  const calls = [...stored.calls],
+    unions = [...stored.unions],
+    popular = [...stored.popular]
   const next = <A>(list: A[], what: string): A => {
     const first = list.shift()
-    if (first === undefined) throw new Error(`The stored run holds no more ${what}: it belongs to other searches or rules.`)
+    if (first === undefined)
+      throw new Error(`The stored run holds no more ${what}: it belongs to other searches or rules.`)
     return first
   }
   const tape: Tape = {
     search: (number) => {
       const own = stored.searches[number] ?? { readings_us: [], stages: {} }
       let at = 0
-      const now_us = (): number => { if (at === own.readings_us.length) throw new Error("The stored run holds no more readings of the clock: it belongs to other searches or rules."); return own.readings_us[at++] }
-      return { now_us, replayed: (stage) => own.stages[stage], record: (_stage, result) => result, mark: () => at, forget: () => {}, untaped: () => 0 }
-    },
+      const now_us = (): number => {
+        if (at === own.readings_us.length)
+          throw new Error("The stored run holds no more readings of the clock: it belongs to other searches or rules.")
+        return own.readings_us[at++]
+      }
+      return {
+        now_us,
+        replayed: (stage) => own.stages[stage],
+        record: (_stage, result) => result,
+        mark: () => at,
+        forget: () => {},
+        untaped: () => 0
+      }
+    }
   }
   return {
-    ...inputs, tape, now_us: () => 0,
+    ...inputs,
+    tape,
+    now_us: () => 0,
     engine: {
-      capabilities: () => inputs.engine.capabilities(), describeCollection: (namespace, name) => inputs.engine.describeCollection(namespace, name),
-      search: (): Awaitable<ReadonlyArray<Result<SearchAnswer>>> => next(calls, "answers").map((answer) => toldAnswer<SearchAnswer>(answer)),
-      union: () => toldAnswer<UnionAnswer>(next(unions, "unions")),
+      capabilities: () => inputs.engine.capabilities(),
+      describeCollection: (namespace, name) => inputs.engine.describeCollection(namespace, name),
+      search: (): Awaitable<ReadonlyArray<Result<SearchAnswer>>> =>
+        next(calls, "answers").map((answer) => toldAnswer<SearchAnswer>(answer)),
+      union: () => toldAnswer<UnionAnswer>(next(unions, "unions"))
     },
-    popular: () => next(popular, "popular documents"),
+    popular: () => next(popular, "popular documents")
   }
 }
 
-const storedAnswer = <Answer extends { readonly window?: HitWindow; readonly hits?: ReadonlyArray<Hit> }>(answer: Result<Answer>, fields: ReadonlyArray<string>): StoredAnswer<Answer> => {
+const storedAnswer = <Answer extends { readonly window?: HitWindow; readonly hits?: ReadonlyArray<Hit> }>(
+  answer: Result<Answer>,
+  fields: ReadonlyArray<string>
+): StoredAnswer<Answer> => {
   if (!answer.ok) return answer
   const { window, ...rest } = answer.value
-  const value = { ...rest, ...(rest.hits === undefined ? {} : { hits: rest.hits.map(storedHit) }) } as unknown as Omit<Answer, "window">
+  const value = { ...rest, ...(rest.hits === undefined ? {} : { hits: rest.hits.map(storedHit) }) } as unknown as Omit<
+    Answer,
+    "window"
+  >
   if (window === undefined) return { ok: true, value }
-  const values = window.organic.map((_hit, i) => Object.fromEntries(fields.flatMap((field) => { const found = window.value(i, field); return found === undefined ? [] : [[field, found]] })))
-  return { ok: true, value: { ...value, window: { organic: window.organic.map(storedHit), ids: window.ids, injected: window.injected.map((one) => ({ ...one, hit: storedHit(one.hit) })), values } } }
+  const values = window.organic.map((_hit, i) =>
+    Object.fromEntries(
+      fields.flatMap((field) => {
+        const found = window.value(i, field)
+        return found === undefined ? [] : [[field, found]]
+      })
+    )
+  )
+  return {
+    ok: true,
+    value: {
+      ...value,
+      window: {
+        organic: window.organic.map(storedHit),
+        ids: window.ids,
+        injected: window.injected.map((one) => ({ ...one, hit: storedHit(one.hit) })),
+        values
+      }
+    }
+  }
 }
 /** A hit without what only its reader needs. */
 const storedHit = (hit: Hit): Hit => ({ ...hit, document: { id: hit.document.id }, highlight: {}, highlights: [] })
@@ -98,15 +181,33 @@ const toldAnswer = <Answer>(answer: StoredAnswer<Answer>): Result<Answer> => {
   const { window, ...rest } = answer.value as Record<string, unknown> & { readonly window?: StoredWindow }
   // Hits are marked on their way: a run may be told more than once.
   const hits = Array.isArray(rest.hits) ? { hits: rest.hits.map((hit: Hit) => ({ ...hit })) } : {}
-  const told = window === undefined ? {} : { window: { organic: window.organic.map((hit) => ({ ...hit })), ids: window.ids, injected: window.injected.map((one) => ({ ...one, hit: { ...one.hit } })), value: (i: number, field: string) => window.values[i][field], keep: () => {} } }
+  const told =
+    window === undefined
+      ? {}
+      : {
+          window: {
+            organic: window.organic.map((hit) => ({ ...hit })),
+            ids: window.ids,
+            injected: window.injected.map((one) => ({ ...one, hit: { ...one.hit } })),
+            value: (i: number, field: string) => window.values[i][field],
+            keep: () => {}
+          }
+        }
   return { ok: true, value: { ...rest, ...hits, ...told } as Answer }
 }
 
 /** JSON text of a stored run; vectors and 64-bit scores keep their exact values. */
-export const storedRunText = (run: StoredRun): string => JSON.stringify(run, (_key, value: unknown) =>
-  typeof value === "bigint" ? { $integer: value.toString() } : value instanceof Float32Array ? { $vector: [...value] } : value)
-export const parseStoredRun = (text: string): StoredRun => JSON.parse(text, (_key, value: unknown) => {
-  if (typeof value !== "object" || value === null) return value
-  if ("$integer" in value) return BigInt(String(value.$integer))
-  return "$vector" in value ? Float32Array.from(value.$vector as ReadonlyArray<number>) : value
-}) as StoredRun
+export const storedRunText = (run: StoredRun): string =>
+  JSON.stringify(run, (_key, value: unknown) =>
+    typeof value === "bigint"
+      ? { $integer: value.toString() }
+      : value instanceof Float32Array
+        ? { $vector: [...value] }
+        : value
+  )
+export const parseStoredRun = (text: string): StoredRun =>
+  JSON.parse(text, (_key, value: unknown) => {
+    if (typeof value !== "object" || value === null) return value
+    if ("$integer" in value) return BigInt(String(value.$integer))
+    return "$vector" in value ? Float32Array.from(value.$vector as ReadonlyArray<number>) : value
+  }) as StoredRun

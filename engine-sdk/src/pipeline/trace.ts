@@ -1,15 +1,24 @@
 /**
- * What a search leaves behind for whoever asks why: rules that fired, what was sent to the engine, what each stage moved,
- * and microseconds. Plain JSON; the same inputs and the same clock readings give the same bytes (`stored-run.ts`).
+ * What a search leaves behind for whoever asks why: rules that fired, what was sent to the engine, what each stage
+ * moved, and microseconds. Plain JSON; the same inputs and the same clock readings give the same bytes
+ * (`stored-run.ts`).
  */
 import type { FiredRule } from "../rules/matched-rules.ts"
 
-export interface Move { readonly id: string; /** Positions from 0. */ readonly from: number; readonly to: number; readonly why: string }
+export interface Move {
+  readonly id: string
+  /** Positions from 0. */ readonly from: number
+  readonly to: number
+  readonly why: string
+}
 export type StageOutcome =
   | "applied"
-  /** Nothing to do (fewer hits than `min_hits`, no rule). */ | "skipped"
-  /** Given up at the end of its budget. */ | "late"
-  /** Threw, or answered other candidates than it was given. */ | "failed"
+  /** Nothing to do (fewer hits than `min_hits`, no rule). */
+  | "skipped"
+  /** Given up at the end of its budget. */
+  | "late"
+  /** Threw, or answered other candidates than it was given. */
+  | "failed"
 export interface StageTrace {
   readonly name: string
   readonly outcome: StageOutcome
@@ -27,16 +36,25 @@ export interface PlanSummary {
   readonly filter_by: string
   readonly exclusion_filter_by: string
   /** Effective keys in order, e.g. `_boosts:desc`, `price:asc`. */ readonly sort_by: ReadonlyArray<string>
-  /** Document ids, or `filter` of a slot that takes the best hit, with the position asked. */ readonly injected: ReadonlyArray<{ readonly id?: string; readonly filter_by?: string; readonly position: number; readonly kind: "pin" | "sponsored" }>
+  /** Document ids, or `filter` of a slot that takes the best hit, with the position asked. */
+  readonly injected: ReadonlyArray<{
+    readonly id?: string
+    readonly filter_by?: string
+    readonly position: number
+    readonly kind: "pin" | "sponsored"
+  }>
   readonly offset: number
   readonly limit: number
-  /** Organic hits fetched for the stages; absent where the engine's page was taken as it is. */ readonly window?: number
+  /** Organic hits fetched for the stages; absent where the engine's page was taken as it is. */
+  readonly window?: number
 }
 export interface HitTrace {
   readonly id: string
   /** From 1, within the whole list. */ readonly position: number
   /** From 0; absent for injected hits. */ readonly engine_rank?: number
-  /** Score parts by name, e.g. `text_match`, `boosts`, `rerank`. */ readonly scores: Readonly<Record<string, number | string>>
+  /** Score parts by name, e.g. `text_match`, `boosts`, `rerank`. */ readonly scores: Readonly<
+    Record<string, number | string>
+  >
   readonly injected?: "pin" | "sponsored"
 }
 export interface Trace {

@@ -6,14 +6,43 @@
 import { type Analyzer, analyzerOf, createAnalyzer } from "../analysis/mod.ts"
 import { isSelected } from "../documents/select.ts"
 import { fail, invalid, notFound, ok, type Result } from "../errors.ts"
-import type { FacetRequest, Filter, GroupRequest, HighlightRequest, SearchPlan, Selection, SortKey, TextQuery, VectorQuery } from "../plan.ts"
+import type {
+  FacetRequest,
+  Filter,
+  GroupRequest,
+  HighlightRequest,
+  SearchPlan,
+  Selection,
+  SortKey,
+  TextQuery,
+  VectorQuery
+} from "../plan.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import { applyCurations, type CurationOutcome } from "./curation.ts"
 import { covers, limitSelection, namesAllowed, notAllowed, visibleCollection } from "./field-list.ts"
 import { parseFacetQuery, parseFacets, parseFacetStrategies } from "./facet-parser.ts"
 import { allOf, parseFilter } from "./filter-parser.ts"
-import { applyPreset, booleanOf, checkLists, decimalOf, listParameter, readIntegers, textParameters, type Integers, type Parameters } from "./parameters.ts"
-import { DEFAULT_LIMITS, fieldContextOf, fieldNamed, type FieldContext, type QueryLimits, type SearchContext, type StopwordSet, type SynonymSet } from "./query-context.ts"
+import {
+  applyPreset,
+  booleanOf,
+  checkLists,
+  decimalOf,
+  listParameter,
+  readIntegers,
+  textParameters,
+  type Integers,
+  type Parameters
+} from "./parameters.ts"
+import {
+  DEFAULT_LIMITS,
+  fieldContextOf,
+  fieldNamed,
+  type FieldContext,
+  type QueryLimits,
+  type SearchContext,
+  type StopwordSet,
+  type SynonymSet
+} from "./query-context.ts"
 import { askedText, rankingOf, relevanceQuery } from "./relevance-query.ts"
 import { readFieldSettings, resolveQueryFields, type QueryFields } from "./query-fields.ts"
 import { parseQueryWords, type QueryWords } from "./query-words.ts"
@@ -32,7 +61,10 @@ const FACET_VALUES_MAX = 10_000
  * `raw` is what the caller sent (numbers and booleans may be native). Fails with Invalid (400) or NotFound (404).
  * O(parameters + synonyms and curation items that apply).
  */
-export const compileSearch = (raw: { readonly [name: string]: unknown }, context: SearchContext): Result<SearchPlan> => {
+export const compileSearch = (
+  raw: { readonly [name: string]: unknown },
+  context: SearchContext
+): Result<SearchPlan> => {
   const text = textParameters(raw)
   return text.ok ? compileParameters(text.value, context) : text
 }
@@ -40,7 +72,11 @@ export const compileSearch = (raw: { readonly [name: string]: unknown }, context
 export const compileParameters = (parameters: Parameters, context: SearchContext): Result<SearchPlan> => {
   const preset = applyPreset(parameters, context.resources.preset)
   if (!preset.ok) return preset
-  const key = templateKey(visibleCollection(context.collection, context.fields).schema, preset.value, context.limits ?? DEFAULT_LIMITS)
+  const key = templateKey(
+    visibleCollection(context.collection, context.fields).schema,
+    preset.value,
+    context.limits ?? DEFAULT_LIMITS
+  )
   const compilation = new Compilation(preset.value, context)
   const template = key === undefined ? undefined : templates.get(key)
   const known = template === undefined ? undefined : compilation.again(template)
@@ -51,10 +87,19 @@ export const compileParameters = (parameters: Parameters, context: SearchContext
   return context.budget === undefined ? plan : ok({ ...plan.value, budget: context.budget })
 }
 /** What compiling with other words gives again. */
-interface Template { readonly integers: Integers; readonly parts: Parts; readonly plan: SearchPlan }
+interface Template {
+  readonly integers: Integers
+  readonly parts: Parts
+  readonly plan: SearchPlan
+}
 const templates = new TemplateCache<Template>()
 
-interface Paging { readonly offset: number; readonly limit: number; readonly page: number | undefined; readonly echoOffset: number | undefined }
+interface Paging {
+  readonly offset: number
+  readonly limit: number
+  readonly page: number | undefined
+  readonly echoOffset: number | undefined
+}
 type Checked<A> = Result<A>
 /** Characters from which on reading a filter costs more than looking whether it was read. */
 const LONG_FILTER = 200
@@ -64,9 +109,10 @@ const stemmed = new WeakMap<ReadonlyArray<ReadonlyArray<string>>, WeakMap<Analyz
 const stemmedOf = (variants: ReadonlyArray<ReadonlyArray<string>>, analyzer: Analyzer): TextQuery["synonyms"] => {
   if (variants.length === 0) return []
   let own = stemmed.get(variants)
-  if (own === undefined) stemmed.set(variants, own = new WeakMap())
+  if (own === undefined) stemmed.set(variants, (own = new WeakMap()))
   let made = own.get(analyzer)
-  if (made === undefined) own.set(analyzer, made = variants.map((tokens) => ({ tokens: tokens.map((token) => analyzer.stem(token)) })))
+  if (made === undefined)
+    own.set(analyzer, (made = variants.map((tokens) => ({ tokens: tokens.map((token) => analyzer.stem(token)) }))))
   return made
 }
 
@@ -91,7 +137,9 @@ class Compilation {
 
   /** Set where the plan is one of words and fields alone, so that the words may be others. */
   template: Template | undefined
-  /** The plan that `run` would make, out of the template of the same parameters; undefined where these words need more. */
+  /**
+   * The plan that `run` would make, out of the template of the same parameters; undefined where these words need more.
+   */
   again({ integers, parts, plan }: Template): SearchPlan | undefined {
     const q = this.#parameters.q
     if (q === undefined || isEverything(q)) return undefined
@@ -102,13 +150,23 @@ class Compilation {
     const shared = { ...plan }
     // Another caller's.
     if (plan.pinnedFilter !== undefined) delete shared.pinnedFilter
-    return { ...shared, text: query, matchesNothing: nothing || parts.found.group.nothing, filter: allOf(parts.filter, forcedFilter), ...(forcedFilter === undefined ? {} : { pinnedFilter: forcedFilter }), ...(budget === undefined ? {} : { budget }), echo: { ...plan.echo, q } }
+    return {
+      ...shared,
+      text: query,
+      matchesNothing: nothing || parts.found.group.nothing,
+      filter: allOf(parts.filter, forcedFilter),
+      ...(forcedFilter === undefined ? {} : { pinnedFilter: forcedFilter }),
+      ...(budget === undefined ? {} : { budget }),
+      echo: { ...plan.echo, q }
+    }
   }
 
   run(): Checked<SearchPlan> {
     const p = this.#parameters
     if (p.voice_query !== undefined && p.voice_query !== "" && this.#schema.voice_query_model === undefined) {
-      return fail(invalid("Voice query is not enabled. Please set `voice_query_model` for this collection.", "voice_query"))
+      return fail(
+        invalid("Voice query is not enabled. Please set `voice_query_model` for this collection.", "voice_query")
+      )
     }
     if (p.q === undefined) return fail(invalid("Parameter `q` is required.", "q"))
     const lists = checkLists(p, this.#limits.list_items_max)
@@ -118,18 +176,39 @@ class Compilation {
     const integers = readIntegers(p)
     if (!integers.ok) return integers
     this.#integers = integers.value
-    this.#fields = fieldContextOf(this.#context.collection, this.#context, this.#validateNames, integers.value.max_filter_by_candidates)
-    this.#owned = this.#context.fields === undefined ? this.#fields : fieldContextOf(this.#context.collection, { ...this.#context, fields: undefined }, this.#validateNames, integers.value.max_filter_by_candidates)
+    this.#fields = fieldContextOf(
+      this.#context.collection,
+      this.#context,
+      this.#validateNames,
+      integers.value.max_filter_by_candidates
+    )
+    this.#owned =
+      this.#context.fields === undefined
+        ? this.#fields
+        : fieldContextOf(
+            this.#context.collection,
+            { ...this.#context, fields: undefined },
+            this.#validateNames,
+            integers.value.max_filter_by_candidates
+          )
     const clauses = parseSortClauses(p.sort_by ?? "")
     if (!clauses.ok) return clauses
     return this.#afterSort(isEverything(p.q), stopwords.value, clauses.value)
   }
 
-  #afterSort(matchAll: boolean, stopwords: ReadonlySet<string>, clauses: ReadonlyArray<SortClause>): Checked<SearchPlan> {
+  #afterSort(
+    matchAll: boolean,
+    stopwords: ReadonlySet<string>,
+    clauses: ReadonlyArray<SortClause>
+  ): Checked<SearchPlan> {
     const p = this.#parameters
     const names = listParameter(p, "query_by")
-    if (!matchAll && names.length === 0 && (p.vector_query ?? "") === "") return fail(invalid("No search fields specified for the query.", "query_by"))
-    if (names.length > this.#limits.query_fields_max) return fail(invalid(`Only upto ${this.#limits.query_fields_max} fields can be specified in \`query_by\`.`, "query_by"))
+    if (!matchAll && names.length === 0 && (p.vector_query ?? "") === "")
+      return fail(invalid("No search fields specified for the query.", "query_by"))
+    if (names.length > this.#limits.query_fields_max)
+      return fail(
+        invalid(`Only upto ${this.#limits.query_fields_max} fields can be specified in \`query_by\`.`, "query_by")
+      )
     const settings = readFieldSettings(p, names.length)
     if (!settings.ok && names.length > 0) return settings
     const numbers = this.#numberLimits()
@@ -138,16 +217,31 @@ class Compilation {
     if (!vector.ok) return vector
     const ids = this.#idsNamed(vector.value?.likeId !== undefined)
     if (!ids.ok) return ids
-    const queryFields = settings.ok ? this.#named("query_by", resolveQueryFields(names, settings.value, this.#visible, this.#validateNames)) : ok<QueryFields>({ fields: [], embedding: undefined, highlighted: [], allUnknown: false })
+    const queryFields = settings.ok
+      ? this.#named("query_by", resolveQueryFields(names, settings.value, this.#visible, this.#validateNames))
+      : ok<QueryFields>({ fields: [], embedding: undefined, highlighted: [], allUnknown: false })
     if (!queryFields.ok) return queryFields
     const group = this.#named("group_by", this.#group())
     if (!group.ok) return group
-    return this.#afterGroup({ matchAll, stopwords, clauses, vector: vector.value, queryFields: queryFields.value, group: group.value })
+    return this.#afterGroup({
+      matchAll,
+      stopwords,
+      clauses,
+      vector: vector.value,
+      queryFields: queryFields.value,
+      group: group.value
+    })
   }
 
   #afterGroup(found: Found): Checked<SearchPlan> {
     const p = this.#parameters
-    const sortContext: SortContext = { ...this.#fields, now_s: this.#context.now_s, hasVectorQuery: found.vector !== undefined || found.queryFields.embedding !== undefined, isGrouped: found.group.request !== undefined, namesErrors: this.#context.fields !== undefined }
+    const sortContext: SortContext = {
+      ...this.#fields,
+      now_s: this.#context.now_s,
+      hasVectorQuery: found.vector !== undefined || found.queryFields.embedding !== undefined,
+      isGrouped: found.group.request !== undefined,
+      namesErrors: this.#context.fields !== undefined
+    }
     const ownedSort: SortContext = { ...sortContext, ...this.#owned }
     // Joins of the filter decide what is included, but include errors come first.
     const early = parseSelection(p.include_fields ?? "", p.exclude_fields ?? "", undefined, sortContext)
@@ -156,7 +250,12 @@ class Compilation {
     if (!filter.ok) return filter
     const facets = this.#named("facet_by", this.#facets())
     if (!facets.ok) return facets
-    const facetQuery = parseFacetQuery(p.facet_query ?? "", facets.value, this.#fields, Math.min(2, this.#integers.facet_query_num_typos) as 0 | 1 | 2)
+    const facetQuery = parseFacetQuery(
+      p.facet_query ?? "",
+      facets.value,
+      this.#fields,
+      Math.min(2, this.#integers.facet_query_num_typos) as 0 | 1 | 2
+    )
     if (!facetQuery.ok) return facetQuery
     const paging = this.#paging()
     if (!paging.ok) return paging
@@ -172,15 +271,33 @@ class Compilation {
     const effective = outcome.filterBy === (p.filter_by ?? "") ? filter : parseFilter(outcome.filterBy, this.#owned)
     if (!effective.ok) return effective
     const curatedClauses = outcome.sortBy === (p.sort_by ?? "") ? undefined : parseSortClauses(outcome.sortBy)
-    const sort = curatedClauses?.ok === true ? resolveSort(curatedClauses.value, ownedSort) : this.#named("sort_by", resolveSort(found.clauses, sortContext))
+    const sort =
+      curatedClauses?.ok === true
+        ? resolveSort(curatedClauses.value, ownedSort)
+        : this.#named("sort_by", resolveSort(found.clauses, sortContext))
     if (!sort.ok) return sort
     const synonyms = this.#synonymSets(outcome.q.trim() === "*")
     if (!synonyms.ok) return synonyms
     const parsed = parseSelection(p.include_fields ?? "", p.exclude_fields ?? "", effective.value, sortContext)
     if (!parsed.ok) return parsed
     const { fields } = this.#context
-    const selection = fields === undefined ? parsed.value : { ...parsed.value, selection: limitSelection(parsed.value.selection, fields) }
-    return this.#assemble({ found, outcome, filter: effective.value, facets: facets.value, facetQuery: facetQuery.value, paging: paging.value, dropMode: dropMode.value, pins: pins.value, sort: sort.value, synonymSets: synonyms.value, selection })
+    const selection =
+      fields === undefined
+        ? parsed.value
+        : { ...parsed.value, selection: limitSelection(parsed.value.selection, fields) }
+    return this.#assemble({
+      found,
+      outcome,
+      filter: effective.value,
+      facets: facets.value,
+      facetQuery: facetQuery.value,
+      paging: paging.value,
+      dropMode: dropMode.value,
+      pins: pins.value,
+      sort: sort.value,
+      synonymSets: synonyms.value,
+      selection
+    })
   }
 
   #filter(text: string): ReturnType<typeof parseFilter> {
@@ -188,9 +305,9 @@ class Compilation {
     if (filters === undefined || text.length < LONG_FILTER) return parseFilter(text, this.#fields)
     const key = `${this.#validateNames} ${this.#integers.max_filter_by_candidates} ${text}`
     let own = filters.get(this.#schema)
-    if (own === undefined) filters.set(this.#schema, own = new Map())
+    if (own === undefined) filters.set(this.#schema, (own = new Map()))
     let filter = own.get(key)
-    if (filter === undefined) own.set(key, filter = parseFilter(text, this.#fields))
+    if (filter === undefined) own.set(key, (filter = parseFilter(text, this.#fields)))
     return filter
   }
   #assemble(parts: Parts): Checked<SearchPlan> {
@@ -227,20 +344,36 @@ class Compilation {
       selection,
       highlight: this.#highlight(found.queryFields, selection),
       cutoff_ms: this.#cutoff_ms(),
-      ...(outcome.metadata === undefined || Object.keys(outcome.metadata).length === 0 ? {} : { metadata: outcome.metadata }),
-      echo: { q: p.q ?? "", per_page: paging.limit, ...(paging.page === undefined ? {} : { page: paging.page }), ...(paging.echoOffset === undefined ? {} : { offset: paging.echoOffset }), excludeOutOf, excludeSearchTime },
+      ...(outcome.metadata === undefined || Object.keys(outcome.metadata).length === 0
+        ? {}
+        : { metadata: outcome.metadata }),
+      echo: {
+        q: p.q ?? "",
+        per_page: paging.limit,
+        ...(paging.page === undefined ? {} : { page: paging.page }),
+        ...(paging.echoOffset === undefined ? {} : { offset: paging.echoOffset }),
+        excludeOutOf,
+        excludeSearchTime
+      }
     }
-    if (text.query !== undefined && vector === undefined && !found.matchAll && outcome.words === undefined) this.template = { integers: this.#integers, parts, plan }
+    if (text.query !== undefined && vector === undefined && !found.matchAll && outcome.words === undefined)
+      this.template = { integers: this.#integers, parts, plan }
     return ok(plan)
   }
 
   #cutoff_ms(): number {
-    const { search_cutoff_ms } = this.#integers, { cutoff_ms_default, cutoff_ms_max } = this.#limits
+    const { search_cutoff_ms } = this.#integers,
+      { cutoff_ms_default, cutoff_ms_max } = this.#limits
     return Math.min(cutoff_ms_max, search_cutoff_ms < 0 ? cutoff_ms_default : search_cutoff_ms)
   }
-  /** A name that is not there: for a caller with a list of fields that is a refusal of the parameter, whether the field exists or not. */
+  /**
+   * A name that is not there: for a caller with a list of fields that is a refusal of the parameter, whether the field
+   * exists or not.
+   */
   #named<A>(parameter: string, result: Checked<A>): Checked<A> {
-    return result.ok || this.#context.fields === undefined || result.error.kind !== "NotFound" ? result : fail(invalid(`Parameter \`${parameter}\`: ${result.error.message}`, parameter))
+    return result.ok || this.#context.fields === undefined || result.error.kind !== "NotFound"
+      ? result
+      : fail(invalid(`Parameter \`${parameter}\`: ${result.error.message}`, parameter))
   }
   #idsNamed(isNamed: boolean, parameter = "vector_query"): Checked<undefined> {
     return isNamed && this.#fields.hidesIds === true ? fail(notAllowed("id", parameter)) : ok(undefined)
@@ -270,12 +403,20 @@ class Compilation {
   }
   #numberLimits(): Checked<undefined> {
     const { group_limit, facet_sample_percent, synonym_num_typos } = this.#integers
-    if (listParameter(this.#parameters, "group_by").length > 0 && (group_limit < 1 || group_limit > this.#limits.group_limit_max)) {
-      return fail(invalid(`Value of \`group_limit\` must be between 1 and ${this.#limits.group_limit_max}.`, "group_limit"))
+    if (
+      listParameter(this.#parameters, "group_by").length > 0 &&
+      (group_limit < 1 || group_limit > this.#limits.group_limit_max)
+    ) {
+      return fail(
+        invalid(`Value of \`group_limit\` must be between 1 and ${this.#limits.group_limit_max}.`, "group_limit")
+      )
     }
-    if (facet_sample_percent > 100) return fail(invalid("Value of `facet_sample_percent` must be less than 100.", "facet_sample_percent"))
-    if (this.#integers.remote_embedding_num_tries === 0) return fail(invalid("`remote_embedding_num_tries` must be greater than 0.", "remote_embedding_num_tries"))
-    if (synonym_num_typos > 2) return fail(invalid("Value of `synonym_num_typos` must not be greater than 2.", "synonym_num_typos"))
+    if (facet_sample_percent > 100)
+      return fail(invalid("Value of `facet_sample_percent` must be less than 100.", "facet_sample_percent"))
+    if (this.#integers.remote_embedding_num_tries === 0)
+      return fail(invalid("`remote_embedding_num_tries` must be greater than 0.", "remote_embedding_num_tries"))
+    if (synonym_num_typos > 2)
+      return fail(invalid("Value of `synonym_num_typos` must not be greater than 2.", "synonym_num_typos"))
     return ok(undefined)
   }
   #group(): Checked<{ readonly request: GroupRequest | undefined; readonly nothing: boolean }> {
@@ -294,7 +435,14 @@ class Compilation {
       fields.push(name)
     }
     if (fields.length === 0) return ok({ request: undefined, nothing: true })
-    return ok({ request: { fields, limit: this.#integers.group_limit, missingValues: booleanOf(this.#parameters, "group_missing_values", true) }, nothing: false })
+    return ok({
+      request: {
+        fields,
+        limit: this.#integers.group_limit,
+        missingValues: booleanOf(this.#parameters, "group_missing_values", true)
+      },
+      nothing: false
+    })
   }
   #facets(): Checked<ReadonlyArray<FacetRequest>> {
     const parsed = parseFacets(this.#parameters.facet_by ?? "", this.#fields)
@@ -304,17 +452,35 @@ class Compilation {
     const parents = listParameter(this.#parameters, "facet_return_parent")
     const { fields } = this.#context
     // What holds the value is shown whole: the object around a nested field, the document around another.
-    const mayShowParent = (name: string): boolean => fields === undefined || covers(fields, name.slice(0, Math.max(0, name.lastIndexOf("."))))
+    const mayShowParent = (name: string): boolean =>
+      fields === undefined || covers(fields, name.slice(0, Math.max(0, name.lastIndexOf("."))))
     const hidden = parents.find((name) => !name.endsWith("*") && !mayShowParent(name))
     if (hidden !== undefined) return fail(notAllowed(hidden, "facet_return_parent"))
-    const returnsParent = (name: string): boolean => mayShowParent(name) && parents.some((pattern) => pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name)
-    return ok(parsed.value.map((facet, i) => ({ ...facet, strategy: strategies.value[strategies.value.length === 1 ? 0 : i] ?? "automatic", returnParent: returnsParent(facet.field) })))
+    const returnsParent = (name: string): boolean =>
+      mayShowParent(name) &&
+      parents.some((pattern) => (pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name))
+    return ok(
+      parsed.value.map((facet, i) => ({
+        ...facet,
+        strategy: strategies.value[strategies.value.length === 1 ? 0 : i] ?? "automatic",
+        returnParent: returnsParent(facet.field)
+      }))
+    )
   }
   #paging(): Checked<Paging> {
     const given = this.#integers
-    const size = given.per_page >= 0 ? given.per_page : given.limit >= 0 ? given.limit : (this.#parameters.facet_query ?? "") !== "" ? 0 : 10
-    if (size > this.#limits.per_page_max) return fail(invalid(`Only upto ${this.#limits.per_page_max} hits can be fetched per page.`, "per_page"))
-    if (given.page > 0) return ok({ offset: (given.page - 1) * size, limit: size, page: given.page, echoOffset: undefined })
+    const size =
+      given.per_page >= 0
+        ? given.per_page
+        : given.limit >= 0
+          ? given.limit
+          : (this.#parameters.facet_query ?? "") !== ""
+            ? 0
+            : 10
+    if (size > this.#limits.per_page_max)
+      return fail(invalid(`Only upto ${this.#limits.per_page_max} hits can be fetched per page.`, "per_page"))
+    if (given.page > 0)
+      return ok({ offset: (given.page - 1) * size, limit: size, page: given.page, echoOffset: undefined })
     if (given.offset > 0) return ok({ offset: given.offset, limit: size, page: undefined, echoOffset: given.offset })
     return ok({ offset: 0, limit: size, page: 1, echoOffset: undefined })
   }
@@ -322,24 +488,59 @@ class Compilation {
   #curate(found: Found, sortContext: SortContext): Checked<CurationOutcome> {
     const p = this.#parameters
     const q = p.q ?? ""
-    const inert: CurationOutcome = { q, words: undefined, filterBy: p.filter_by ?? "", sortBy: p.sort_by ?? "", includes: [], excludes: [], filterCuratedHits: false, metadata: undefined, diversity: undefined, replaced: false }
+    const inert: CurationOutcome = {
+      q,
+      words: undefined,
+      filterBy: p.filter_by ?? "",
+      sortBy: p.sort_by ?? "",
+      includes: [],
+      excludes: [],
+      filterCuratedHits: false,
+      metadata: undefined,
+      diversity: undefined,
+      replaced: false
+    }
     if (!booleanOf(p, "enable_curations", false) || this.#schema.curation_sets.length === 0) return ok(inert)
     const sets = this.#schema.curation_sets.flatMap((name) => this.#context.resources.curationSet(name) ?? [])
     const outcome = applyCurations({
-      q, filterBy: inert.filterBy, sortBy: inert.sortBy, sets, tags: listParameter(p, "curation_tags"), now_s: this.#context.now_s,
-      symbolsToIndex: this.#schema.symbols_to_index, tokenSeparators: this.#schema.token_separators,
-      synonymSets: this.#schema.synonym_sets.flatMap((name) => this.#context.resources.synonymSet(name) ?? []), dictionaries: this.#context.resources.stemmingDictionary,
-      parse: (text) => { const parsed = parseFilter(text, { ...this.#owned, validateFieldNames: true }); return parsed.ok ? parsed.value : undefined },
-      isSortable: (text) => { const clauses = parseSortClauses(text); return clauses.ok && resolveSort(clauses.value, sortContext).ok },
-      matchesAny: this.#context.matchesAny,
+      q,
+      filterBy: inert.filterBy,
+      sortBy: inert.sortBy,
+      sets,
+      tags: listParameter(p, "curation_tags"),
+      now_s: this.#context.now_s,
+      symbolsToIndex: this.#schema.symbols_to_index,
+      tokenSeparators: this.#schema.token_separators,
+      synonymSets: this.#schema.synonym_sets.flatMap((name) => this.#context.resources.synonymSet(name) ?? []),
+      dictionaries: this.#context.resources.stemmingDictionary,
+      parse: (text) => {
+        const parsed = parseFilter(text, { ...this.#owned, validateFieldNames: true })
+        return parsed.ok ? parsed.value : undefined
+      },
+      isSortable: (text) => {
+        const clauses = parseSortClauses(text)
+        return clauses.ok && resolveSort(clauses.value, sortContext).ok
+      },
+      matchesAny: this.#context.matchesAny
     })
-    if (outcome.replaced && found.matchAll && outcome.q.trim() !== "*" && found.queryFields.fields.length === 0) return fail(invalid("Missing `query_by` parameter.", "query_by"))
-    const sortable = outcome.sortBy === inert.sortBy || (() => { const clauses = parseSortClauses(outcome.sortBy); return clauses.ok && resolveSort(clauses.value, sortContext).ok })()
+    if (outcome.replaced && found.matchAll && outcome.q.trim() !== "*" && found.queryFields.fields.length === 0)
+      return fail(invalid("Missing `query_by` parameter.", "query_by"))
+    const sortable =
+      outcome.sortBy === inert.sortBy ||
+      (() => {
+        const clauses = parseSortClauses(outcome.sortBy)
+        return clauses.ok && resolveSort(clauses.value, sortContext).ok
+      })()
     return ok(sortable ? outcome : { ...outcome, sortBy: inert.sortBy })
   }
   #synonymSets(matchAll: boolean): Checked<ReadonlyArray<SynonymSet>> {
     const enabled = booleanOf(this.#parameters, "enable_synonyms", true)
-    const names = [...new Set([...(enabled && !matchAll ? this.#schema.synonym_sets : []), ...listParameter(this.#parameters, "synonym_sets")])]
+    const names = [
+      ...new Set([
+        ...(enabled && !matchAll ? this.#schema.synonym_sets : []),
+        ...listParameter(this.#parameters, "synonym_sets")
+      ])
+    ]
     const sets: SynonymSet[] = []
     for (const name of names) {
       const set = this.#context.resources.synonymSet(name)
@@ -350,7 +551,11 @@ class Compilation {
   }
 
   /** `known`: of the same parameters with other words. */
-  #text(parts: Parts, q: string, known?: TextQuery): { readonly query: TextQuery | undefined; readonly nothing: boolean } {
+  #text(
+    parts: Parts,
+    q: string,
+    known?: TextQuery
+  ): { readonly query: TextQuery | undefined; readonly nothing: boolean } {
     const p = this.#parameters
     const { found, outcome } = parts
     const nothing = { query: undefined, nothing: true }
@@ -359,22 +564,53 @@ class Compilation {
     if (found.queryFields.fields.length === 0) return { query: undefined, nothing: false }
     const top = fieldNamed(this.#schema, found.queryFields.fields[0].field) as Field
     const analyzer = analyzerOf(this.#schema, top, this.#context.resources.stemmingDictionary)
-    const parsed: QueryWords = outcome.words !== undefined ? { words: outcome.words, phrases: [], excluded: [], onlyStopwords: false } : parseQueryWords(q, {
-      analyzer, locale: top.locale, stopwords: found.stopwords, preSegmented: booleanOf(p, "pre_segmented_query", false),
-      symbolsToIndex: top.symbols_to_index.length > 0 ? top.symbols_to_index : this.#schema.symbols_to_index,
-      tokenSeparators: top.token_separators.length > 0 ? top.token_separators : this.#schema.token_separators,
-      words_max: this.#limits.query_words_max,
-    })
+    const parsed: QueryWords =
+      outcome.words !== undefined
+        ? { words: outcome.words, phrases: [], excluded: [], onlyStopwords: false }
+        : parseQueryWords(q, {
+            analyzer,
+            locale: top.locale,
+            stopwords: found.stopwords,
+            preSegmented: booleanOf(p, "pre_segmented_query", false),
+            symbolsToIndex: top.symbols_to_index.length > 0 ? top.symbols_to_index : this.#schema.symbols_to_index,
+            tokenSeparators: top.token_separators.length > 0 ? top.token_separators : this.#schema.token_separators,
+            words_max: this.#limits.query_words_max
+          })
     if (parsed.onlyStopwords || parsed.phrases.some((phrase) => phrase.length === 0)) return nothing
     const prefix = booleanOf(p, "synonym_prefix", false)
-    const variants = parsed.phrases.length > 0 && parsed.words.length === 0 ? [] : expandSynonyms(parsed.words, parts.synonymSets, { locale: top.locale, prefix, numTypos: this.#integers.synonym_num_typos })
+    const variants =
+      parsed.phrases.length > 0 && parsed.words.length === 0
+        ? []
+        : expandSynonyms(parsed.words, parts.synonymSets, {
+            locale: top.locale,
+            prefix,
+            numTypos: this.#integers.synonym_num_typos
+          })
     const query = this.#textQuery(found.queryFields, parsed, variants, parts, analyzer, prefix, known)
     if (rankingOf(p) === undefined) return { nothing: false, query }
-    const asked = outcome.words === undefined ? askedText(q, found.stopwords, this.#limits.query_words_max) : outcome.words.join(" ")
-    const relevance = relevanceQuery(p, this.#schema, asked, variants, this.#integers.drop_tokens_threshold, this.#visible)
+    const asked =
+      outcome.words === undefined
+        ? askedText(q, found.stopwords, this.#limits.query_words_max)
+        : outcome.words.join(" ")
+    const relevance = relevanceQuery(
+      p,
+      this.#schema,
+      asked,
+      variants,
+      this.#integers.drop_tokens_threshold,
+      this.#visible
+    )
     return { nothing: false, query: relevance === undefined ? query : { ...query, relevance } }
   }
-  #textQuery(queryFields: QueryFields, parsed: QueryWords, variants: ReadonlyArray<ReadonlyArray<string>>, parts: Parts, analyzer: Analyzer, synonymPrefix: boolean, known: TextQuery | undefined): TextQuery {
+  #textQuery(
+    queryFields: QueryFields,
+    parsed: QueryWords,
+    variants: ReadonlyArray<ReadonlyArray<string>>,
+    parts: Parts,
+    analyzer: Analyzer,
+    synonymPrefix: boolean,
+    known: TextQuery | undefined
+  ): TextQuery {
     const p = this.#parameters
     const numbers = this.#integers
     const matchType = p.text_match_type
@@ -383,8 +619,8 @@ class Compilation {
       tokens: parsed.words.map(stem),
       surface: parsed.words,
       phrases: parsed.phrases,
-      excluded: parsed.excluded.map((each) => each.length === 1 ? each.map(stem) : each),
-      synonyms: stemmedOf(variants, analyzer),
+      excluded: parsed.excluded.map((each) => (each.length === 1 ? each.map(stem) : each)),
+      synonyms: stemmedOf(variants, analyzer)
     }
     if (known !== undefined) return { ...known, ...words }
     return {
@@ -407,7 +643,7 @@ class Compilation {
       maxCandidates: numbers.max_candidates >= 0 ? numbers.max_candidates : undefined,
       exhaustive: booleanOf(p, "exhaustive_search", false),
       maxExtraPrefix: numbers.max_extra_prefix,
-      maxExtraSuffix: numbers.max_extra_suffix,
+      maxExtraSuffix: numbers.max_extra_suffix
     }
   }
   #vector(found: Found, paging: Paging, isMatchAll: boolean): VectorQuery | undefined {
@@ -418,12 +654,32 @@ class Compilation {
     if (found.vector !== undefined) {
       const { queries, queryWeights, k: asked, ...query } = found.vector
       const field = fieldNamed(this.#schema, query.field)
-      const texts = queries.length > 0 ? queries : query.vector === undefined && query.likeId === undefined && field?.embed !== undefined ? [this.#parameters.q ?? ""] : []
+      const texts =
+        queries.length > 0
+          ? queries
+          : query.vector === undefined && query.likeId === undefined && field?.embed !== undefined
+            ? [this.#parameters.q ?? ""]
+            : []
       if (query.vector === undefined && query.likeId === undefined && texts.length === 0) return undefined
-      return { ...query, k: asked ?? k, rerankHybridMatches, ...(texts.length === 0 ? {} : { embed: { texts, weights: queryWeights } }) }
+      return {
+        ...query,
+        k: asked ?? k,
+        rerankHybridMatches,
+        ...(texts.length === 0 ? {} : { embed: { texts, weights: queryWeights } })
+      }
     }
     if (embedding === undefined || found.matchAll) return undefined
-    return { field: embedding.name, vector: undefined, k, alpha: DEFAULT_ALPHA, distanceThreshold: undefined, flatSearchCutoff: 0, ef: DEFAULT_EF, rerankHybridMatches, embed: { texts: [this.#parameters.q ?? ""], weights: [] } }
+    return {
+      field: embedding.name,
+      vector: undefined,
+      k,
+      alpha: DEFAULT_ALPHA,
+      distanceThreshold: undefined,
+      flatSearchCutoff: 0,
+      ef: DEFAULT_EF,
+      rerankHybridMatches,
+      embed: { texts: [this.#parameters.q ?? ""], weights: [] }
+    }
   }
   #diversity(outcome: CurationOutcome, group: GroupRequest | undefined): Checked<SearchPlan["diversity"]> {
     if (outcome.diversity === undefined) return ok(undefined)
@@ -432,21 +688,34 @@ class Compilation {
     for (const metric of outcome.diversity.similarity_metric) {
       const field = fieldNamed(this.#schema, metric.field)
       if (field === undefined) return fail(invalid(`\`${metric.field}\` field not found in the schema.`))
-      if (metric.method !== "vector_distance" && field.type.endsWith("[]") && !field.facet) return fail(invalid(`Enable faceting on \`${metric.field}\` array field to use in diversity.`))
-      if (metric.method !== "vector_distance" && !field.facet && !field.sort) return fail(invalid(`Enable sorting/faceting on \`${metric.field}\` field to use in diversity.`))
-      metrics.push({ field: metric.field, method: metric.method as "equality" | "jaccard" | "vector_distance", weight: metric.weight ?? 1 })
+      if (metric.method !== "vector_distance" && field.type.endsWith("[]") && !field.facet)
+        return fail(invalid(`Enable faceting on \`${metric.field}\` array field to use in diversity.`))
+      if (metric.method !== "vector_distance" && !field.facet && !field.sort)
+        return fail(invalid(`Enable sorting/faceting on \`${metric.field}\` field to use in diversity.`))
+      metrics.push({
+        field: metric.field,
+        method: metric.method as "equality" | "jaccard" | "vector_distance",
+        weight: metric.weight ?? 1
+      })
     }
     return ok({ lambda: decimalOf(this.#parameters, "diversity_lambda", 0, 1, 0.5), metrics })
   }
   #highlight(queryFields: QueryFields, selection: Selection): HighlightRequest {
     const p = this.#parameters
     const explicit = (p.highlight_fields ?? "").trim() !== ""
-    const fields = explicit ? expandNames(listParameter(p, "highlight_fields"), this.#visible) : queryFields.highlighted.filter((name) => isSelected(selection, name))
+    const fields = explicit
+      ? expandNames(listParameter(p, "highlight_fields"), this.#visible)
+      : queryFields.highlighted.filter((name) => isSelected(selection, name))
     return {
-      fields, explicit, fullFields: expandNames(listParameter(p, "highlight_full_fields"), this.#visible),
-      affixTokens: this.#integers.highlight_affix_num_tokens, snippetThreshold: this.#integers.snippet_threshold,
-      startTag: p.highlight_start_tag ?? "<mark>", endTag: p.highlight_end_tag ?? "</mark>", v1: booleanOf(p, "enable_highlight_v1", true),
-      bytes_max: this.#limits.answer_bytes_max,
+      fields,
+      explicit,
+      fullFields: expandNames(listParameter(p, "highlight_full_fields"), this.#visible),
+      affixTokens: this.#integers.highlight_affix_num_tokens,
+      snippetThreshold: this.#integers.snippet_threshold,
+      startTag: p.highlight_start_tag ?? "<mark>",
+      endTag: p.highlight_end_tag ?? "</mark>",
+      v1: booleanOf(p, "enable_highlight_v1", true),
+      bytes_max: this.#limits.answer_bytes_max
     }
   }
 }
@@ -469,7 +738,11 @@ interface Parts {
   readonly pins: ReadonlyArray<{ readonly id: string; readonly position: number }>
   readonly sort: ReadonlyArray<SortKey>
   readonly synonymSets: ReadonlyArray<SynonymSet>
-  readonly selection: { readonly selection: Selection; readonly excludeOutOf: boolean; readonly excludeSearchTime: boolean }
+  readonly selection: {
+    readonly selection: Selection
+    readonly excludeOutOf: boolean
+    readonly excludeSearchTime: boolean
+  }
 }
 
 const stopwordCache = new WeakMap<StopwordSet, ReadonlyArray<string>>()
@@ -482,10 +755,24 @@ export const stopwordTokens = (set: StopwordSet): ReadonlyArray<string> => {
   stopwordCache.set(set, words)
   return words
 }
-const expandNames = (names: ReadonlyArray<string>, schema: CollectionSchema): ReadonlyArray<string> => [...new Set(names.flatMap((name) =>
-  name.endsWith("*") ? schema.fields.filter((field) => field.name.startsWith(name.slice(0, -1)) && (field.type === "string" || field.type === "string[]")).map((field) => field.name) : [name]))]
+const expandNames = (names: ReadonlyArray<string>, schema: CollectionSchema): ReadonlyArray<string> => [
+  ...new Set(
+    names.flatMap((name) =>
+      name.endsWith("*")
+        ? schema.fields
+            .filter(
+              (field) =>
+                field.name.startsWith(name.slice(0, -1)) && (field.type === "string" || field.type === "string[]")
+            )
+            .map((field) => field.name)
+        : [name]
+    )
+  )
+]
 
-/** `*`, or nothing at all. A text without words is another thing: a text search that matches everything with score 100. */
+/**
+ * `*`, or nothing at all. A text without words is another thing: a text search that matches everything with score 100.
+ */
 const isEverything = (q: string): boolean => q === "" || q.trim() === "*"
 const splitJoinOf = (text: string | undefined): TextQuery["splitJoinTokens"] =>
   text === "off" || text === "false" ? "off" : text === "always" ? "always" : "fallback"
@@ -494,7 +781,9 @@ const dropModeOf = (text: string | undefined): Result<TextQuery["dropTokensMode"
   if (text === "left_to_right") return ok({ kind: "left_to_right" })
   if (text === "both_sides") return ok({ kind: "both_sides", tokens_max: 1_000 })
   const both = /^both_sides:(\d{1,9})$/.exec(text)
-  return both === null ? fail(invalid("Invalid format for drop tokens mode.", "drop_tokens_mode")) : ok({ kind: "both_sides", tokens_max: Number(both[1]) })
+  return both === null
+    ? fail(invalid("Invalid format for drop tokens mode.", "drop_tokens_mode"))
+    : ok({ kind: "both_sides", tokens_max: Number(both[1]) })
 }
 /** `id:position` lists; the position stands after the last colon. */
 export const pinnedHits = (text: string): Result<ReadonlyArray<{ readonly id: string; readonly position: number }>> => {
@@ -503,14 +792,19 @@ export const pinnedHits = (text: string): Result<ReadonlyArray<{ readonly id: st
     const colon = item.lastIndexOf(":")
     const position = item.slice(colon + 1).trim()
     const id = item.slice(0, Math.max(0, colon)).trim().replaceAll("`", "")
-    if (colon <= 0 || !/^\d+$/.test(position) || id === "") return fail(invalid("Pinned hits are not in expected format.", "pinned_hits"))
+    if (colon <= 0 || !/^\d+$/.test(position) || id === "")
+      return fail(invalid("Pinned hits are not in expected format.", "pinned_hits"))
     if (Number(position) === 0) return fail(invalid("Pinned hits must start from position 1.", "pinned_hits"))
     pins.push({ id, position: Number(position) })
   }
   return ok(pins)
 }
 /** Rule includes before a request's pins, so that they hold a contested position; hidden documents are never pinned. */
-const placePins = (outcome: CurationOutcome, pins: ReadonlyArray<{ readonly id: string; readonly position: number }>, excluded: ReadonlySet<string>): ReadonlyArray<{ readonly id: string; readonly position: number }> => {
+const placePins = (
+  outcome: CurationOutcome,
+  pins: ReadonlyArray<{ readonly id: string; readonly position: number }>,
+  excluded: ReadonlySet<string>
+): ReadonlyArray<{ readonly id: string; readonly position: number }> => {
   const placed: Array<{ id: string; position: number }> = []
   const seen = new Set<string>()
   for (const { id, position } of [...outcome.includes, ...pins]) {
@@ -524,10 +818,25 @@ const placePins = (outcome: CurationOutcome, pins: ReadonlyArray<{ readonly id: 
 /** By the default sorting field, highest first; empty (newest first) without one. */
 export const defaultSort = (schema: CollectionSchema): ReadonlyArray<SortKey> => {
   const field = schema.default_sorting_field === "" ? undefined : fieldNamed(schema, schema.default_sorting_field)
-  return field === undefined ? [] : [{ kind: "field", field: field.name, type: field.type.replace("[]", "") as "int32", missing: "normal", order: "desc" }]
+  return field === undefined
+    ? []
+    : [
+        {
+          kind: "field",
+          field: field.name,
+          type: field.type.replace("[]", "") as "int32",
+          missing: "normal",
+          order: "desc"
+        }
+      ]
 }
 /** Keys of engine-contract 8.1. */
-const effectiveSort = (given: ReadonlyArray<SortKey>, isText: boolean, isVector: boolean, schema: CollectionSchema): ReadonlyArray<SortKey> => {
+const effectiveSort = (
+  given: ReadonlyArray<SortKey>,
+  isText: boolean,
+  isVector: boolean,
+  schema: CollectionSchema
+): ReadonlyArray<SortKey> => {
   const relevance: SortKey[] = isText ? [{ kind: "text_match", order: "desc" }] : []
   if (isVector) relevance.push({ kind: "vector_distance", order: "asc" })
   if (given.length === 0) return [...relevance, ...defaultSort(schema)].slice(0, 3)

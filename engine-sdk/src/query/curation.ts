@@ -1,7 +1,7 @@
 /**
- * Which curation items fire for a search and what they change (engine-contract 11.3-11.5). Two passes, as the reference:
- * first items that act on the query as written, then filters, including those with placeholders, on the words that are
- * left. A rule that cannot be applied is inert, never an error.
+ * Which curation items fire for a search and what they change (engine-contract 11.3-11.5). Two passes, as the
+ * reference: first items that act on the query as written, then filters, including those with placeholders, on the
+ * words that are left. A rule that cannot be applied is inert, never an error.
  */
 import { createAnalyzer, hasStemmer, type Analyzer } from "../analysis/mod.ts"
 import { stemmerOf } from "../analysis/stemmer.ts"
@@ -26,14 +26,18 @@ export interface CurationInput {
   readonly matchesAny: (filter: Filter) => boolean
 }
 /**
- * What the items of a search may cost together before it begins: one for which nothing is left does not act, as one that
- * cannot be applied. Some ten milliseconds; ten thousand items with plain words need a fraction of it.
+ * What the items of a search may cost together before it begins: one for which nothing is left does not act, as one
+ * that cannot be applied. Some ten milliseconds; ten thousand items with plain words need a fraction of it.
  */
-const STEPS_MAX = 30_000, CAPTURE_STEPS = 100
-const spent = new WeakMap<CurationInput, { steps: number; variants: Map<ReadonlyArray<string>, ReadonlyArray<ReadonlyArray<string>>> }>()
+const STEPS_MAX = 30_000,
+  CAPTURE_STEPS = 100
+const spent = new WeakMap<
+  CurationInput,
+  { steps: number; variants: Map<ReadonlyArray<string>, ReadonlyArray<ReadonlyArray<string>>> }
+>()
 const accountOf = (input: CurationInput): NonNullable<ReturnType<typeof spent.get>> => {
   let account = spent.get(input)
-  if (account === undefined) spent.set(input, account = { steps: 0, variants: new Map() })
+  if (account === undefined) spent.set(input, (account = { steps: 0, variants: new Map() }))
   return account
 }
 const isWorth = (input: CurationInput, steps: number): boolean => (accountOf(input).steps += steps) <= STEPS_MAX
@@ -41,13 +45,21 @@ const isWorth = (input: CurationInput, steps: number): boolean => (accountOf(inp
 const synonymsOf = (words: ReadonlyArray<string>, input: CurationInput): ReadonlyArray<ReadonlyArray<string>> => {
   const { variants } = accountOf(input)
   let known = variants.get(words)
-  if (known === undefined) variants.set(words, known = isWorth(input, EXPANSION_STEPS) ? expandSynonyms(words, input.synonymSets, { locale: "", prefix: false, numTypos: 0 }) : [])
+  if (known === undefined)
+    variants.set(
+      words,
+      (known = isWorth(input, EXPANSION_STEPS)
+        ? expandSynonyms(words, input.synonymSets, { locale: "", prefix: false, numTypos: 0 })
+        : [])
+    )
   return known
 }
 const EXPANSION_STEPS = 20_000
 export interface CurationOutcome {
   /** The query to run. */ readonly q: string
-  /** Words left after filters took some; undefined when none did. Empty = every document. */ readonly words: ReadonlyArray<string> | undefined
+  /** Words left after filters took some; undefined when none did. Empty = every document. */ readonly words:
+    | ReadonlyArray<string>
+    | undefined
   readonly filterBy: string
   readonly sortBy: string
   readonly includes: ReadonlyArray<{ readonly id: string; readonly position: number }>
@@ -73,38 +85,73 @@ interface Draft {
 
 /** O(items × words) plus one engine question per candidate run of a placeholder. */
 export const applyCurations = (input: CurationInput): CurationOutcome => {
-  const normalizer = createAnalyzer({ symbolsToIndex: [...input.symbolsToIndex, "*"], tokenSeparators: input.tokenSeparators })
+  const normalizer = createAnalyzer({
+    symbolsToIndex: [...input.symbolsToIndex, "*"],
+    tokenSeparators: input.tokenSeparators
+  })
   const draft: Draft = {
-    q: input.q, words: normalizer.tokenize(input.q), wordsTaken: false, filterBy: input.filterBy, sortBy: input.sortBy, includes: [], excludes: [],
-    filterCuratedHits: false, metadata: undefined, diversity: undefined, replaced: false,
+    q: input.q,
+    words: normalizer.tokenize(input.q),
+    wordsTaken: false,
+    filterBy: input.filterBy,
+    sortBy: input.sortBy,
+    includes: [],
+    excludes: [],
+    filterCuratedHits: false,
+    metadata: undefined,
+    diversity: undefined,
+    replaced: false
   }
   const items = input.sets.flatMap((set) => set.items).filter((item) => isCurrent(item, input.now_s))
   for (const candidates of byTags(items, input.tags)) if (applyAll(candidates, draft, input, normalizer)) break
   return {
-    q: draft.q, words: draft.wordsTaken ? draft.words : undefined, filterBy: draft.filterBy, sortBy: draft.sortBy, includes: draft.includes, excludes: draft.excludes,
-    filterCuratedHits: draft.filterCuratedHits, metadata: draft.metadata, diversity: draft.diversity, replaced: draft.replaced,
+    q: draft.q,
+    words: draft.wordsTaken ? draft.words : undefined,
+    filterBy: draft.filterBy,
+    sortBy: draft.sortBy,
+    includes: draft.includes,
+    excludes: draft.excludes,
+    filterCuratedHits: draft.filterCuratedHits,
+    metadata: draft.metadata,
+    diversity: draft.diversity,
+    replaced: draft.replaced
   }
 }
 const isCurrent = (item: CurationItem, now_s: number): boolean =>
-  (item.effective_from_ts === undefined || now_s >= item.effective_from_ts) && (item.effective_to_ts === undefined || now_s <= item.effective_to_ts)
+  (item.effective_from_ts === undefined || now_s >= item.effective_from_ts) &&
+  (item.effective_to_ts === undefined || now_s <= item.effective_to_ts)
 /** Groups of items to try one after the other until one fires (11.3, point 3). */
-const byTags = (items: ReadonlyArray<CurationItem>, tags: ReadonlyArray<string>): ReadonlyArray<ReadonlyArray<CurationItem>> => {
+const byTags = (
+  items: ReadonlyArray<CurationItem>,
+  tags: ReadonlyArray<string>
+): ReadonlyArray<ReadonlyArray<CurationItem>> => {
   const tagsOf = (item: CurationItem): ReadonlyArray<string> => item.rule?.tags ?? []
   if (tags.length === 0) return [items.filter((item) => tagsOf(item).length === 0 || tagsOf(item).includes("*"))]
   const given = new Set(tags)
   const sharing = items.filter((item) => tagsOf(item).some((tag) => given.has(tag)))
   if (tags.length === 1) return [sharing]
-  return [sharing.filter((item) => new Set(tagsOf(item)).size === given.size && tagsOf(item).every((tag) => given.has(tag))), sharing]
+  return [
+    sharing.filter((item) => new Set(tagsOf(item)).size === given.size && tagsOf(item).every((tag) => given.has(tag))),
+    sharing
+  ]
 }
 
-const applyAll = (items: ReadonlyArray<CurationItem>, draft: Draft, input: CurationInput, normalizer: Analyzer): boolean => {
+const applyAll = (
+  items: ReadonlyArray<CurationItem>,
+  draft: Draft,
+  input: CurationInput,
+  normalizer: Analyzer
+): boolean => {
   let fired = false
   let last = items.length
   for (const [at, item] of items.entries()) {
     if (!firesAsWritten(item, draft, input, normalizer)) continue
     fired = true
     applyStatic(item, draft, normalizer)
-    if (item.stop_processing) { last = at + 1; break }
+    if (item.stop_processing) {
+      last = at + 1
+      break
+    }
   }
   for (const item of items.slice(0, last)) {
     if (item.filter_by === undefined && !isDynamic(item)) continue
@@ -115,7 +162,8 @@ const applyAll = (items: ReadonlyArray<CurationItem>, draft: Draft, input: Curat
   return fired
 }
 const PLACEHOLDER = /\{([^{}]+)\}/
-const isDynamic = (item: CurationItem): boolean => PLACEHOLDER.test(item.rule?.query ?? "") || PLACEHOLDER.test(item.rule?.filter_by ?? "")
+const isDynamic = (item: CurationItem): boolean =>
+  PLACEHOLDER.test(item.rule?.query ?? "") || PLACEHOLDER.test(item.rule?.filter_by ?? "")
 
 const firesAsWritten = (item: CurationItem, draft: Draft, input: CurationInput, normalizer: Analyzer): boolean => {
   const rule = item.rule
@@ -126,14 +174,25 @@ const firesAsWritten = (item: CurationItem, draft: Draft, input: CurationInput, 
 }
 /** Words of rules by the item, as long as it lasts: there may be thousands of items for a search to look at. */
 const ruleWords = new WeakMap<CurationItem, { readonly normalizer: string; readonly words: ReadonlyArray<string> }>()
-const wordsOfRule = (item: CurationItem, query: string, input: CurationInput, normalizer: Analyzer): ReadonlyArray<string> => {
-  const name = `${input.symbolsToIndex.join("")} ${input.tokenSeparators.join("")}`, known = ruleWords.get(item)
+const wordsOfRule = (
+  item: CurationItem,
+  query: string,
+  input: CurationInput,
+  normalizer: Analyzer
+): ReadonlyArray<string> => {
+  const name = `${input.symbolsToIndex.join("")} ${input.tokenSeparators.join("")}`,
+    known = ruleWords.get(item)
   if (known?.normalizer === name) return known.words
   const words = normalizer.tokenize(query)
   ruleWords.set(item, { normalizer: name, words })
   return words
 }
-const wordsMatch = (item: CurationItem, words: ReadonlyArray<string>, input: CurationInput, normalizer: Analyzer): boolean => {
+const wordsMatch = (
+  item: CurationItem,
+  words: ReadonlyArray<string>,
+  input: CurationInput,
+  normalizer: Analyzer
+): boolean => {
   const rule = item.rule
   if (rule?.query === undefined) return false
   const wanted = wordsOfRule(item, rule.query, input, normalizer)
@@ -144,7 +203,7 @@ const wordsMatch = (item: CurationItem, words: ReadonlyArray<string>, input: Cur
   const root = rootOf(rule, input)
   return spellings.some((spelling) => runOf(spelling.map(root), wanted.map(root), rule.match === "exact") >= 0)
 }
-const rootOf = (rule: NonNullable<CurationItem["rule"]>, input: CurationInput): (word: string) => string => {
+const rootOf = (rule: NonNullable<CurationItem["rule"]>, input: CurationInput): ((word: string) => string) => {
   const dictionary = rule.stemming_dictionary === undefined ? undefined : input.dictionaries(rule.stemming_dictionary)
   if (dictionary !== undefined) return (word) => dictionary.get(word) ?? word
   return rule.stem === true && hasStemmer("en") ? stemmerOf("en") : (word) => word
@@ -152,7 +211,8 @@ const rootOf = (rule: NonNullable<CurationItem["rule"]>, input: CurationInput): 
 /** Where `wanted` stands in `words` as a run of whole words; -1 nowhere. Exact wants all of them. */
 const runOf = (words: ReadonlyArray<string>, wanted: ReadonlyArray<string>, exact: boolean): number => {
   if (exact) return words.length === wanted.length && wanted.every((word, i) => words[i] === word) ? 0 : -1
-  for (let at = 0; at + wanted.length <= words.length; at++) if (wanted.every((word, i) => words[at + i] === word)) return at
+  for (let at = 0; at + wanted.length <= words.length; at++)
+    if (wanted.every((word, i) => words[at + i] === word)) return at
   return -1
 }
 
@@ -181,9 +241,12 @@ const without = (words: ReadonlyArray<string>, run: ReadonlyArray<string>): Read
 
 /** The filter of an item, its placeholders filled; the words it matched leave the query where it says so. */
 const applyFilter = (item: CurationItem, draft: Draft, input: CurationInput, normalizer: Analyzer): boolean => {
-  const captured = isDynamic(item) ? capture(item, draft, input, normalizer) : staticCapture(item, draft, input, normalizer)
+  const captured = isDynamic(item)
+    ? capture(item, draft, input, normalizer)
+    : staticCapture(item, draft, input, normalizer)
   if (captured === undefined) return false
-  const fill = (text: string): string => text.replace(/\{([^{}]+)\}/g, (whole, name: string) => captured.values.get(name.trim()) ?? whole)
+  const fill = (text: string): string =>
+    text.replace(/\{([^{}]+)\}/g, (whole, name: string) => captured.values.get(name.trim()) ?? whole)
   if (item.filter_by !== undefined) {
     const filter = fill(item.filter_by)
     if (input.parse(filter) === undefined) return false
@@ -201,9 +264,18 @@ const applyFilter = (item: CurationItem, draft: Draft, input: CurationInput, nor
   }
   return true
 }
-interface Captured { readonly at: number; readonly length: number; readonly values: ReadonlyMap<string, string> }
+interface Captured {
+  readonly at: number
+  readonly length: number
+  readonly values: ReadonlyMap<string, string>
+}
 const NOTHING: Captured = { at: 0, length: 0, values: new Map() }
-const staticCapture = (item: CurationItem, draft: Draft, input: CurationInput, normalizer: Analyzer): Captured | undefined => {
+const staticCapture = (
+  item: CurationItem,
+  draft: Draft,
+  input: CurationInput,
+  normalizer: Analyzer
+): Captured | undefined => {
   const rule = item.rule
   if (rule === undefined) return undefined
   if (rule.filter_by !== undefined && rule.filter_by !== input.filterBy) return undefined
@@ -215,9 +287,20 @@ const staticCapture = (item: CurationItem, draft: Draft, input: CurationInput, n
 }
 type Part = { readonly word: string } | { readonly field: string }
 const partsOf = (query: string, normalizer: Analyzer): Part[] =>
-  query.split(/(\{[^{}]+\})/).flatMap((piece): Part[] => piece.startsWith("{") && piece.endsWith("}") ? [{ field: piece.slice(1, -1).trim() }] : normalizer.tokenize(piece).map((word) => ({ word })))
+  query
+    .split(/(\{[^{}]+\})/)
+    .flatMap((piece): Part[] =>
+      piece.startsWith("{") && piece.endsWith("}")
+        ? [{ field: piece.slice(1, -1).trim() }]
+        : normalizer.tokenize(piece).map((word) => ({ word }))
+    )
 
-const capture = (item: CurationItem, draft: Draft, input: CurationInput, normalizer: Analyzer): Captured | undefined => {
+const capture = (
+  item: CurationItem,
+  draft: Draft,
+  input: CurationInput,
+  normalizer: Analyzer
+): Captured | undefined => {
   const rule = item.rule
   if (rule === undefined) return undefined
   const values = new Map<string, string>()
@@ -237,10 +320,19 @@ const capture = (item: CurationItem, draft: Draft, input: CurationInput, normali
 const RUN_LENGTH_MAX = 8
 const PLACEHOLDERS_MAX = 4
 /** End of the run that parts match from `at`, longest captures first; -1 when they do not. */
-const captureParts = (parts: ReadonlyArray<Part>, part: number, words: ReadonlyArray<string>, at: number, exact: boolean, values: Map<string, string>, input: CurationInput): number => {
+const captureParts = (
+  parts: ReadonlyArray<Part>,
+  part: number,
+  words: ReadonlyArray<string>,
+  at: number,
+  exact: boolean,
+  values: Map<string, string>,
+  input: CurationInput
+): number => {
   if (part === parts.length) return exact && at !== words.length ? -1 : at
   const current = parts[part]
-  if ("word" in current) return words[at] === current.word ? captureParts(parts, part + 1, words, at + 1, exact, values, input) : -1
+  if ("word" in current)
+    return words[at] === current.word ? captureParts(parts, part + 1, words, at + 1, exact, values, input) : -1
   for (let length = Math.min(RUN_LENGTH_MAX, words.length - at); length > 0; length--) {
     if (!isWorth(input, CAPTURE_STEPS)) return -1
     const value = words.slice(at, at + length).join(" ")
@@ -259,10 +351,14 @@ const captureFilter = (pattern: string, filter: string, values: Map<string, stri
   if (wanted.length !== given.length) return false
   for (const [i, part] of wanted.entries()) {
     const placeholder = PLACEHOLDER.exec(part)
-    if (placeholder === null) { if (part !== given[i]) return false; continue }
+    if (placeholder === null) {
+      if (part !== given[i]) return false
+      continue
+    }
     const before = part.slice(0, placeholder.index)
     const after = part.slice(placeholder.index + placeholder[0].length)
-    if (!given[i].startsWith(before) || !given[i].endsWith(after) || given[i].length <= before.length + after.length) return false
+    if (!given[i].startsWith(before) || !given[i].endsWith(after) || given[i].length <= before.length + after.length)
+      return false
     values.set(placeholder[1].trim(), given[i].slice(before.length, given[i].length - after.length).replaceAll("`", ""))
   }
   return true

@@ -1,9 +1,9 @@
 /**
- * `include_fields` and `exclude_fields` of a scoped key as bounds (`field-list.ts`): what they do not show cannot be named
- * either, or whoever holds the key could find it out by filters, sorts and facets. Pure.
+ * `include_fields` and `exclude_fields` of a scoped key as bounds (`field-list.ts`): what they do not show cannot be
+ * named either, or whoever holds the key could find it out by filters, sorts and facets. Pure.
  *
- * Decision: an `include_fields` without `$collection(…)` shows nothing of other collections, so none can be joined; names
- * that are excluded are excluded in every collection. `*` alone, or nothing, bounds nothing.
+ * Decision: an `include_fields` without `$collection(…)` shows nothing of other collections, so none can be joined;
+ * names that are excluded are excluded in every collection. `*` alone, or nothing, bounds nothing.
  */
 import type { FieldBounds, FieldNames } from "./field-list.ts"
 import { closingOf, nestedListOf } from "./text-scanner.ts"
@@ -15,10 +15,21 @@ type Joined = Map<string, FieldNames | undefined>
 
 const add = (joined: Joined, name: string, names: FieldNames | undefined): void => {
   const known = joined.get(name)
-  joined.set(name, names === undefined || (joined.has(name) && known === undefined) ? undefined : [...known ?? [], ...names])
+  joined.set(
+    name,
+    names === undefined || (joined.has(name) && known === undefined) ? undefined : [...(known ?? []), ...names]
+  )
 }
-/** The names of a list; what it says of joined collections goes to `joined`, under the name that is written and the collection's own. */
-const namesIn = (text: string, joined: Joined, realNameOf: (name: string) => string | undefined, depth = 0): FieldNames => {
+/**
+ * The names of a list; what it says of joined collections goes to `joined`, under the name that is written and the
+ * collection's own.
+ */
+const namesIn = (
+  text: string,
+  joined: Joined,
+  realNameOf: (name: string) => string | undefined,
+  depth = 0
+): FieldNames => {
   if (depth > JOIN_DEPTH_MAX) return []
   const own: Array<string> = []
   for (const item of nestedListOf(text)) {
@@ -31,17 +42,30 @@ const namesIn = (text: string, joined: Joined, realNameOf: (name: string) => str
     const close = open < 0 ? -1 : closingOf(item, open)
     const name = (open < 0 ? item.slice(1) : item.slice(1, open)).trim()
     const inner = namesIn(close < 0 ? "" : item.slice(open + 1, close), joined, realNameOf, depth + 1)
-    for (const each of new Set([name, realNameOf(name) ?? name])) add(joined, each, inner.length === 0 ? undefined : inner)
+    for (const each of new Set([name, realNameOf(name) ?? name]))
+      add(joined, each, inner.length === 0 ? undefined : inner)
   }
   return own
 }
 
 /** `text` is the same for bounds that are the same. */
-export interface NamedBounds { readonly bounds: FieldBounds; readonly text: string }
+export interface NamedBounds {
+  readonly bounds: FieldBounds
+  readonly text: string
+}
 
-/** undefined where the two bound nothing. `within` holds besides; `realNameOf` a collection's own name by it or an alias. */
-export const fieldBoundsOf = (includeFields: string, excludeFields: string, within: FieldNames | undefined, realNameOf: (name: string) => string | undefined): NamedBounds | undefined => {
-  const included: Joined = new Map(), excluded: Joined = new Map()
+/**
+ * undefined where the two bound nothing. `within` holds besides; `realNameOf` a collection's own name by it or an
+ * alias.
+ */
+export const fieldBoundsOf = (
+  includeFields: string,
+  excludeFields: string,
+  within: FieldNames | undefined,
+  realNameOf: (name: string) => string | undefined
+): NamedBounds | undefined => {
+  const included: Joined = new Map(),
+    excluded: Joined = new Map()
   const own = namesIn(includeFields, included, realNameOf)
   const isIncluding = own.length > 0 || included.size > 0
   // Of `exclude_fields` a `*` is everything.
@@ -50,15 +74,29 @@ export const fieldBoundsOf = (includeFields: string, excludeFields: string, with
   const known = new Map<string, FieldBounds>()
   const joined = (collection: string): FieldBounds => {
     let bounds = known.get(collection)
-    if (bounds === undefined) known.set(collection, bounds = {
-      include: !isIncluding ? undefined : included.has(collection) ? included.get(collection) : [],
-      exclude: excluded.has(collection) ? [...without, ...excluded.get(collection) ?? ["*"]] : without,
-      within, joined
-    })
+    if (bounds === undefined)
+      known.set(
+        collection,
+        (bounds = {
+          include: !isIncluding ? undefined : included.has(collection) ? included.get(collection) : [],
+          exclude: excluded.has(collection) ? [...without, ...(excluded.get(collection) ?? ["*"])] : without,
+          within,
+          joined
+        })
+      )
     return bounds
   }
-  return { bounds: { include: own.length === 0 ? undefined : own, exclude: without, within, joined }, text: JSON.stringify([own, without, within ?? null, ...[included, excluded].map((map) => [...map].map(([name, names]) => [name, names ?? null]))]) }
+  return {
+    bounds: { include: own.length === 0 ? undefined : own, exclude: without, within, joined },
+    text: JSON.stringify([
+      own,
+      without,
+      within ?? null,
+      ...[included, excluded].map((map) => [...map].map(([name, names]) => [name, names ?? null]))
+    ])
+  }
 }
 
 /** Whether nothing at all is seen of what is bounded so. */
-export const seesNothing = ({ exclude, include }: FieldBounds): boolean => include?.length === 0 || exclude.includes("*")
+export const seesNothing = ({ exclude, include }: FieldBounds): boolean =>
+  include?.length === 0 || exclude.includes("*")

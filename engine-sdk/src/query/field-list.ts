@@ -1,10 +1,11 @@
 /**
- * A caller that may use and see some fields only: `a` brings `a.b`, `a.b` does not bring `a.c`. Names are resolved against
- * a schema that has nothing else, so that whatever a grammar looks up, today or later, a hidden field is one that does not
- * exist; what is shown is cut to the list. The tenant's own configuration (curations, rules, default sort) is not bound by it.
+ * A caller that may use and see some fields only: `a` brings `a.b`, `a.b` does not bring `a.c`. Names are resolved
+ * against a schema that has nothing else, so that whatever a grammar looks up, today or later, a hidden field is one
+ * that does not exist; what is shown is cut to the list. The tenant's own configuration (curations, rules, default
+ * sort) is not bound by it.
  *
- * A list holds for every collection. Bounds (`field-bounds.ts`) are what `include_fields` and `exclude_fields` of a scoped
- * key say: of the searched collection, of each that they join, and nothing of others.
+ * A list holds for every collection. Bounds (`field-bounds.ts`) are what `include_fields` and `exclude_fields` of a
+ * scoped key say: of the searched collection, of each that they join, and nothing of others.
  */
 import { fail, invalid, ok, type Result } from "../errors.ts"
 import type { JoinInclude, Selection } from "../plan.ts"
@@ -12,17 +13,22 @@ import type { CollectionInfo, CollectionSchema, Field } from "../schema.ts"
 
 export type FieldNames = ReadonlyArray<string>
 export interface FieldBounds {
-  /** Names and prefixes with `*`, with all below them; undefined = everything. */ readonly include: FieldNames | undefined
+  /** Names and prefixes with `*`, with all below them; undefined = everything. */ readonly include:
+    | FieldNames
+    | undefined
   /** The same, without which what is included is seen. */ readonly exclude: FieldNames
   /** A list that holds besides. */ readonly within: FieldNames | undefined
-  /** Of a joined collection by its own name; the same object for the same name, as views of schemas are kept by it. */ readonly joined: (collection: string) => FieldBounds
+  /** Of a joined collection by its own name; the same object for the same name, as views of schemas are kept by it. */
+  readonly joined: (collection: string) => FieldBounds
 }
 export type FieldList = FieldNames | FieldBounds
 const isBounds = (fields: FieldList): fields is FieldBounds => "joined" in fields
 
-const isBelow = (path: string, name: string): boolean => path.length > name.length && path.startsWith(name) && path[name.length] === "."
+const isBelow = (path: string, name: string): boolean =>
+  path.length > name.length && path.startsWith(name) && path[name.length] === "."
 /** Whether a pattern stands for a path and all below it. */
-const brings = (pattern: string, path: string): boolean => pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern || isBelow(path, pattern)
+const brings = (pattern: string, path: string): boolean =>
+  pattern.endsWith("*") ? path.startsWith(pattern.slice(0, -1)) : path === pattern || isBelow(path, pattern)
 const touches = (pattern: string, path: string): boolean => brings(pattern, path) || isBelow(pattern, path)
 
 /** Whether a path is on the list with all below it, itself or by a parent. O(list). */
@@ -30,19 +36,37 @@ export const covers = (fields: FieldList, path: string): boolean => {
   if (!isBounds(fields)) return fields.some((name) => path === name || isBelow(path, name))
   const { exclude, include, within } = fields
   // The whole document is under no name.
-  return path !== "" && (include === undefined || include.some((pattern) => brings(pattern, path))) && !exclude.some((pattern) => touches(pattern, path)) && (within === undefined || covers(within, path))
+  return (
+    path !== "" &&
+    (include === undefined || include.some((pattern) => brings(pattern, path))) &&
+    !exclude.some((pattern) => touches(pattern, path)) &&
+    (within === undefined || covers(within, path))
+  )
 }
 /** What holds in a collection that is joined by its own name. */
-export const joinedFields = (fields: FieldList, collection: string): FieldList => isBounds(fields) ? fields.joined(collection) : fields
+export const joinedFields = (fields: FieldList, collection: string): FieldList =>
+  isBounds(fields) ? fields.joined(collection) : fields
 
 const views = new WeakMap<CollectionSchema, WeakMap<FieldList, CollectionSchema>>()
 
-/** The schema with the fields of the list; one object for one list, as compiled plans are kept by it. O(fields × list) once. */
+/**
+ * The schema with the fields of the list; one object for one list, as compiled plans are kept by it. O(fields × list)
+ * once.
+ */
 const visibleSchema = (schema: CollectionSchema, fields: FieldList): CollectionSchema => {
   let own = views.get(schema)
-  if (own === undefined) views.set(schema, own = new WeakMap())
+  if (own === undefined) views.set(schema, (own = new WeakMap()))
   let view = own.get(fields)
-  if (view === undefined) own.set(fields, view = { ...schema, fields: schema.fields.flatMap((field) => covers(fields, field.name) ? [field] : field.reference === "" ? [] : [unnamed(field)]) })
+  if (view === undefined)
+    own.set(
+      fields,
+      (view = {
+        ...schema,
+        fields: schema.fields.flatMap((field) =>
+          covers(fields, field.name) ? [field] : field.reference === "" ? [] : [unnamed(field)]
+        )
+      })
+    )
   return view
 }
 /** A hidden reference still relates two collections; no name finds a field of this type (`fieldNamed`). */
@@ -51,35 +75,63 @@ const unnamed = (field: Field): Field => ({ ...field, type: "auto", facet: false
 export const visibleCollection = (collection: CollectionInfo, fields: FieldList | undefined): CollectionInfo =>
   fields === undefined ? collection : { ...collection, schema: visibleSchema(collection.schema, fields) }
 
-/** What a selection shows of the fields on the list, of joined collections too; joins of which nothing is left go. O(names × list). */
-export const limitSelection = (selection: Selection, fields: FieldList): Selection => ({ ...limited(selection.include, selection.exclude, fields), joins: limitJoins(selection.joins, fields) })
+/**
+ * What a selection shows of the fields on the list, of joined collections too; joins of which nothing is left go.
+ * O(names × list).
+ */
+export const limitSelection = (selection: Selection, fields: FieldList): Selection => ({
+  ...limited(selection.include, selection.exclude, fields),
+  joins: limitJoins(selection.joins, fields)
+})
 
 const NOTHING = { include: [], exclude: ["*"] } as const
-const limited = (include: FieldNames, exclude: FieldNames, fields: FieldList): Pick<Selection, "include" | "exclude"> => {
+const limited = (
+  include: FieldNames,
+  exclude: FieldNames,
+  fields: FieldList
+): Pick<Selection, "include" | "exclude"> => {
   // An empty list of includes is everything, and everything that is left may be nothing.
   let shown: FieldNames | undefined = include.length === 0 ? undefined : include
-  for (const names of isBounds(fields) ? [fields.include, fields.within] : [fields]) if (names !== undefined) shown = shown === undefined ? names : [...new Set(shown.flatMap((pattern) => names.flatMap((name) => common(pattern, name))))]
-  return shown?.length === 0 ? NOTHING : { include: shown ?? [], exclude: isBounds(fields) && fields.exclude.length > 0 ? [...exclude, ...fields.exclude] : exclude }
+  for (const names of isBounds(fields) ? [fields.include, fields.within] : [fields])
+    if (names !== undefined)
+      shown =
+        shown === undefined
+          ? names
+          : [...new Set(shown.flatMap((pattern) => names.flatMap((name) => common(pattern, name))))]
+  return shown?.length === 0
+    ? NOTHING
+    : {
+        include: shown ?? [],
+        exclude: isBounds(fields) && fields.exclude.length > 0 ? [...exclude, ...fields.exclude] : exclude
+      }
 }
 /** What two patterns (a path with all below it, or a prefix with `*`) have in common. */
 const common = (pattern: string, name: string): FieldNames => {
-  const prefix = pattern.endsWith("*") ? pattern.slice(0, -1) : undefined, other = name.endsWith("*") ? name.slice(0, -1) : undefined
-  if (prefix !== undefined && other !== undefined) return prefix.startsWith(other) ? [pattern] : other.startsWith(prefix) ? [name] : []
+  const prefix = pattern.endsWith("*") ? pattern.slice(0, -1) : undefined,
+    other = name.endsWith("*") ? name.slice(0, -1) : undefined
+  if (prefix !== undefined && other !== undefined)
+    return prefix.startsWith(other) ? [pattern] : other.startsWith(prefix) ? [name] : []
   if (other !== undefined) return common(name, pattern)
   if (prefix !== undefined) return name.startsWith(prefix) ? [name] : isBelow(prefix, name) ? [pattern] : []
   return brings(name, pattern) ? [pattern] : brings(pattern, name) ? [name] : []
 }
-const limitJoins = (joins: ReadonlyArray<JoinInclude>, fields: FieldList): ReadonlyArray<JoinInclude> => joins.flatMap((join) => {
-  const own = joinedFields(fields, join.collection)
-  const { exclude, include } = limited(join.fields, join.exclude ?? [], own)
-  const inner = limitJoins(join.joins, own)
-  const isEmpty = exclude === NOTHING.exclude && inner.length === 0 && join.relatedDocsCount === undefined
-  return isEmpty ? [] : [{ ...join, fields: include, ...(exclude.length === 0 ? {} : { exclude }), joins: inner }]
-})
+const limitJoins = (joins: ReadonlyArray<JoinInclude>, fields: FieldList): ReadonlyArray<JoinInclude> =>
+  joins.flatMap((join) => {
+    const own = joinedFields(fields, join.collection)
+    const { exclude, include } = limited(join.fields, join.exclude ?? [], own)
+    const inner = limitJoins(join.joins, own)
+    const isEmpty = exclude === NOTHING.exclude && inner.length === 0 && join.relatedDocsCount === undefined
+    return isEmpty ? [] : [{ ...join, fields: include, ...(exclude.length === 0 ? {} : { exclude }), joins: inner }]
+  })
 
 /** 400 for a name outside the list; patterns are cut elsewhere. */
-export const namesAllowed = (names: ReadonlyArray<string>, parameter: string, fields: FieldList | undefined): Result<undefined> => {
+export const namesAllowed = (
+  names: ReadonlyArray<string>,
+  parameter: string,
+  fields: FieldList | undefined
+): Result<undefined> => {
   const hidden = fields === undefined ? undefined : names.find((name) => !name.endsWith("*") && !covers(fields, name))
   return hidden === undefined ? ok(undefined) : fail(notAllowed(hidden, parameter))
 }
-export const notAllowed = (name: string, parameter: string) => invalid(`Parameter \`${parameter}\`: Could not find a field named \`${name}\`.`, parameter)
+export const notAllowed = (name: string, parameter: string) =>
+  invalid(`Parameter \`${parameter}\`: Could not find a field named \`${name}\`.`, parameter)

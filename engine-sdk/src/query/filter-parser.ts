@@ -30,13 +30,21 @@ export const parseFilter = (text: string, context: FieldContext, depth = 0): Res
 const checkOperations = (tokens: ReadonlyArray<Token>, context: FieldContext): Result<undefined> => {
   const operations = tokens.reduce((count, token) => count + (token.kind === "(" || token.kind === ")" ? 0 : 1), 0)
   if (operations <= context.filterOperationsMax) return ok(undefined)
-  return fail(invalid(`\`filter_by\` has too many operations. Maximum allowed: ${context.filterOperationsMax}. Use \`--filter-by-max-ops\` command line argument to customize this value.`, "filter_by"))
+  return fail(
+    invalid(
+      `\`filter_by\` has too many operations. Maximum allowed: ${context.filterOperationsMax}. Use \`--filter-by-max-ops\` command line argument to customize this value.`,
+      "filter_by"
+    )
+  )
 }
 /** Before anything is made of the values. A place of a polygon is one. */
 const checkValues = (count: number, context: FieldContext): Result<undefined> => {
-  const counted = context.filterValues, most = context.filterValuesMax ?? DEFAULT_LIMITS.filter_values_max
+  const counted = context.filterValues,
+    most = context.filterValuesMax ?? DEFAULT_LIMITS.filter_values_max
   if (counted !== undefined) counted.count += count
-  return (counted?.count ?? count) <= most ? ok(undefined) : fail(invalid(`\`filter_by\` has too many values. Maximum allowed: ${most}.`, "filter_by"))
+  return (counted?.count ?? count) <= most
+    ? ok(undefined)
+    : fail(invalid(`\`filter_by\` has too many values. Maximum allowed: ${most}.`, "filter_by"))
 }
 
 const tokenize = (text: string): Result<Token[]> => {
@@ -45,8 +53,15 @@ const tokenize = (text: string): Result<Token[]> => {
   let i = 0
   while (i < text.length) {
     const character = text[i]
-    if (character === " " || character === "\n" || character === "\t" || character === "\r") { i++; continue }
-    if (character === "(" || character === ")") { tokens.push({ kind: character }); i++; continue }
+    if (character === " " || character === "\n" || character === "\t" || character === "\r") {
+      i++
+      continue
+    }
+    if (character === "(" || character === ")") {
+      tokens.push({ kind: character })
+      i++
+      continue
+    }
     if (character === "&" || character === "|") {
       if (text[i + 1] !== character) return fail(invalid("Could not parse the filter filter_query.", "filter_by"))
       tokens.push({ kind: character === "&" ? "&&" : "||" })
@@ -55,7 +70,15 @@ const tokenize = (text: string): Result<Token[]> => {
     }
     const isJoin = character === "$" || (character === "!" && text[i + 1] === "$")
     const end = isJoin ? joinEnd(text, i, closings) : clauseEnd(text, i, closings)
-    if (end < 0) return fail(invalid(isJoin ? `Could not parse the reference filter: \`${text.slice(i)}\`.` : "Could not parse the object filter: unbalanced curly braces.", "filter_by"))
+    if (end < 0)
+      return fail(
+        invalid(
+          isJoin
+            ? `Could not parse the reference filter: \`${text.slice(i)}\`.`
+            : "Could not parse the object filter: unbalanced curly braces.",
+          "filter_by"
+        )
+      )
     tokens.push({ kind: "clause", text: text.slice(i, end).trim() })
     i = end
   }
@@ -66,13 +89,20 @@ const joinEnd = (text: string, start: number, closings: Int32Array): number => {
   const close = open < 0 ? -1 : closings[open]
   return close < 0 ? -1 : close + 1
 }
-/** Where a clause ends: at a parenthesis or double operator outside backticks, geo values, lists and braces. -1: braces do not close. */
+/**
+ * Where a clause ends: at a parenthesis or double operator outside backticks, geo values, lists and braces. -1: braces
+ * do not close.
+ */
 const clauseEnd = (text: string, start: number, closings: Int32Array): number => {
   let quoted = false
   let colonBefore = false
   for (let i = start; i < text.length; i++) {
     const character = text[i]
-    if (character === "`") { quoted = !quoted; colonBefore = false; continue }
+    if (character === "`") {
+      quoted = !quoted
+      colonBefore = false
+      continue
+    }
     if (quoted) continue
     if (character === "{" && text[i - 1] === ".") {
       const close = closings[i]
@@ -82,7 +112,11 @@ const clauseEnd = (text: string, start: number, closings: Int32Array): number =>
     }
     if ((character === "(" || character === "[") && colonBefore) {
       const close = closings[i]
-      if (close < 0) { if (character === "(") return i; colonBefore = false; continue }
+      if (close < 0) {
+        if (character === "(") return i
+        colonBefore = false
+        continue
+      }
       i = close
       colonBefore = false
       continue
@@ -96,14 +130,18 @@ const clauseEnd = (text: string, start: number, closings: Int32Array): number =>
 }
 
 /** Shunting-yard with one precedence. */
-const assemble = (tokens: ReadonlyArray<Token>, clause: (text: string) => Result<Filter>): Result<Filter | undefined> => {
+const assemble = (
+  tokens: ReadonlyArray<Token>,
+  clause: (text: string) => Result<Filter>
+): Result<Filter | undefined> => {
   const operands: Filter[] = []
   const operators: Array<"(" | "&&" | "||"> = []
   let nesting = 0
   const reduce = (operator: "&&" | "||"): string | undefined => {
     const right = operands.pop()
     const left = operands.pop()
-    if (left === undefined || right === undefined) return `Could not parse the filter query: unbalanced \`${operator}\` operands.`
+    if (left === undefined || right === undefined)
+      return `Could not parse the filter query: unbalanced \`${operator}\` operands.`
     operands.push(operator === "&&" ? conjunction(left, right) : { kind: "or", left, right })
     return undefined
   }
@@ -115,12 +153,14 @@ const assemble = (tokens: ReadonlyArray<Token>, clause: (text: string) => Result
       if (!parsed.ok) return parsed
       operands.push(parsed.value)
     } else if (token.kind === "(") {
-      if (++nesting > NESTING_MAX) return fail(invalid("Could not parse the filter query: unbalanced parentheses.", "filter_by"))
+      if (++nesting > NESTING_MAX)
+        return fail(invalid("Could not parse the filter query: unbalanced parentheses.", "filter_by"))
       operators.push("(")
     } else if (token.kind === ")") {
       nesting--
       for (let operator = operators.pop(); operator !== "("; operator = operators.pop()) {
-        const error = operator === undefined ? "Could not parse the filter query: unbalanced parentheses." : reduce(operator)
+        const error =
+          operator === undefined ? "Could not parse the filter query: unbalanced parentheses." : reduce(operator)
         if (error !== undefined) return fail(invalid(error, "filter_by"))
       }
     } else {
@@ -145,7 +185,10 @@ const conjunction = (left: Filter, right: Filter): Filter => {
   return mergedJoin(left, right) ?? { kind: "and", left, right }
 }
 const mergedJoin = (left: Filter, join: Filter & { readonly kind: "join" }): Filter | undefined => {
-  if (left.kind === "join") return left.collection === join.collection ? { ...left, filter: { kind: "and", left: left.filter, right: join.filter } } : undefined
+  if (left.kind === "join")
+    return left.collection === join.collection
+      ? { ...left, filter: { kind: "and", left: left.filter, right: join.filter } }
+      : undefined
   if (left.kind !== "and") return undefined
   const inRight = mergedJoin(left.right, join)
   if (inRight !== undefined) return { ...left, right: inRight }
@@ -158,15 +201,26 @@ const balanceOf = (tokens: ReadonlyArray<Token>): string | undefined => {
   let expectsOperand = true
   let lastOperator = "&&"
   for (const token of tokens) {
-    if (token.kind === "(") { open++; continue }
-    if (token.kind === ")") { if (--open < 0) return "Could not parse the filter query: unbalanced parentheses."; continue }
-    if (token.kind === "clause") { expectsOperand = false; continue }
+    if (token.kind === "(") {
+      open++
+      continue
+    }
+    if (token.kind === ")") {
+      if (--open < 0) return "Could not parse the filter query: unbalanced parentheses."
+      continue
+    }
+    if (token.kind === "clause") {
+      expectsOperand = false
+      continue
+    }
     if (expectsOperand) return `Could not parse the filter query: unbalanced \`${token.kind}\` operands.`
     lastOperator = token.kind
     expectsOperand = true
   }
   if (open > 0) return "Could not parse the filter query: unbalanced parentheses."
-  return expectsOperand && tokens.some((token) => token.kind !== "(" && token.kind !== ")") ? `Could not parse the filter query: unbalanced \`${lastOperator}\` operands.` : undefined
+  return expectsOperand && tokens.some((token) => token.kind !== "(" && token.kind !== ")")
+    ? `Could not parse the filter query: unbalanced \`${lastOperator}\` operands.`
+    : undefined
 }
 
 const parseClause = (text: string, context: FieldContext, depth: number): Result<Filter> => {
@@ -182,33 +236,65 @@ const parseClause = (text: string, context: FieldContext, depth: number): Result
   if (!values.ok) return values
   if (name === "id" && (context.hidesIds !== true || raw === "*")) return parseIds(raw)
   const field = fieldNamed(context.schema, name)
-  if (field === undefined) return context.validateFieldNames ? fail(invalid(`Could not find a filter field named \`${name}\` in the schema.`, "filter_by")) : ok({ kind: "none" })
+  if (field === undefined)
+    return context.validateFieldNames
+      ? fail(invalid(`Could not find a filter field named \`${name}\` in the schema.`, "filter_by"))
+      : ok({ kind: "none" })
   if (field.num_dim > 0) return fail(invalid(`Cannot filter on vector field \`${name}\`.`, "filter_by"))
   if (!field.index) return fail(invalid(`Cannot filter on non-indexed field \`${name}\`.`, "filter_by"))
   if (raw === "") return wrong(name, "Filter value cannot be empty.")
   switch (field.type) {
-    case "int32": case "int64": case "float": case "int32[]": case "int64[]": case "float[]": return parseNumbers(field, raw)
-    case "bool": case "bool[]": return parseBooleans(field, raw)
-    case "geopoint": case "geopoint[]": return parseGeo(field, raw)
-    case "geopolygon": return parsePolygonPoint(field, raw)
-    case "string": case "string[]": return parseStrings(field, raw, context)
-    default: return fail(invalid("Unidentified field data type, see docs for supported data types.", "filter_by"))
+    case "int32":
+    case "int64":
+    case "float":
+    case "int32[]":
+    case "int64[]":
+    case "float[]":
+      return parseNumbers(field, raw)
+    case "bool":
+    case "bool[]":
+      return parseBooleans(field, raw)
+    case "geopoint":
+    case "geopoint[]":
+      return parseGeo(field, raw)
+    case "geopolygon":
+      return parsePolygonPoint(field, raw)
+    case "string":
+    case "string[]":
+      return parseStrings(field, raw, context)
+    default:
+      return fail(invalid("Unidentified field data type, see docs for supported data types.", "filter_by"))
   }
 }
-const commasOf = (text: string): number => { let count = 0; for (let at = text.indexOf(","); at >= 0; at = text.indexOf(",", at + 1)) count++; return count }
-const wrong = (name: string, detail: string): Result<never> => fail(invalid(`Error with filter field \`${name}\`: ${detail}`, "filter_by"))
-const negate = (filter: Filter, negated: boolean): Filter => negated ? { kind: "not", filter } : filter
+const commasOf = (text: string): number => {
+  let count = 0
+  for (let at = text.indexOf(","); at >= 0; at = text.indexOf(",", at + 1)) count++
+  return count
+}
+const wrong = (name: string, detail: string): Result<never> =>
+  fail(invalid(`Error with filter field \`${name}\`: ${detail}`, "filter_by"))
+const negate = (filter: Filter, negated: boolean): Filter => (negated ? { kind: "not", filter } : filter)
 
 const parseJoin = (text: string, context: FieldContext, depth: number): Result<Filter> => {
   const negated = text.startsWith("!")
   const open = text.indexOf("(")
   const name = text.slice(negated ? 2 : 1, open).trim()
   const inner = text.slice(open + 1, -1)
-  if (depth >= JOIN_DEPTH_MAX || name === "" || inner.trim() === "") return fail(invalid(`Could not parse the reference filter: \`${text}\`.`, "filter_by"))
+  if (depth >= JOIN_DEPTH_MAX || name === "" || inner.trim() === "")
+    return fail(invalid(`Could not parse the reference filter: \`${text}\`.`, "filter_by"))
   const joined = context.collectionOf(name)
   if (joined === undefined) return fail(invalid(`Referenced collection \`${name}\` not found.`, "filter_by"))
-  if (!areRelated(context.schema, joined.schema)) return fail(invalid(`Failed to join on \`${name}\`: No reference field found.`, "filter_by"))
-  const filter = parseFilter(inner, { ...context, schema: joined.schema, hidesIds: context.hidesIdsOf?.(joined.schema.name) ?? context.hidesIds === true }, depth + 1)
+  if (!areRelated(context.schema, joined.schema))
+    return fail(invalid(`Failed to join on \`${name}\`: No reference field found.`, "filter_by"))
+  const filter = parseFilter(
+    inner,
+    {
+      ...context,
+      schema: joined.schema,
+      hidesIds: context.hidesIdsOf?.(joined.schema.name) ?? context.hidesIds === true
+    },
+    depth + 1
+  )
   if (!filter.ok) return fail(invalid(`Failed to join on \`${name}\` collection: ${filter.error.message}`, "filter_by"))
   return ok(negate({ kind: "join", collection: joined.schema.name, filter: filter.value ?? { kind: "all" } }, negated))
 }
@@ -216,18 +302,23 @@ const parseJoin = (text: string, context: FieldContext, depth: number): Result<F
 const parseElement = (text: string, brace: number, context: FieldContext, depth: number): Result<Filter> => {
   const path = text.slice(0, brace).trim()
   const inner = text.slice(brace + 2)
-  if (!inner.endsWith("}")) return fail(invalid("Could not parse the object filter: unbalanced curly braces.", "filter_by"))
+  if (!inner.endsWith("}"))
+    return fail(invalid("Could not parse the object filter: unbalanced curly braces.", "filter_by"))
   const body = inner.slice(0, -1)
   if (body.includes(".{")) return fail(invalid("Nested object filters are not supported.", "filter_by"))
   const tokens = tokenize(body)
   if (!tokens.ok) return tokens
   const operations = checkOperations(tokens.value, context)
   if (!operations.ok) return operations
-  const filter = assemble(tokens.value, (clause) => clause.startsWith("$") || clause.startsWith("!$")
-    ? fail(invalid("Could not parse the filter query.", "filter_by"))
-    : parseClause(`${path}.${clause}`, context, depth))
+  const filter = assemble(tokens.value, (clause) =>
+    clause.startsWith("$") || clause.startsWith("!$")
+      ? fail(invalid("Could not parse the filter query.", "filter_by"))
+      : parseClause(`${path}.${clause}`, context, depth)
+  )
   if (!filter.ok) return filter
-  return filter.value === undefined ? fail(invalid("Filter query cannot be empty.", "filter_by")) : ok({ kind: "element", path, filter: filter.value })
+  return filter.value === undefined
+    ? fail(invalid("Filter query cannot be empty.", "filter_by"))
+    : ok({ kind: "element", path, filter: filter.value })
 }
 
 /** `!=`, `=`, `!` before a value, and the rest. */
@@ -238,9 +329,16 @@ const operatorOf = (raw: string): { readonly negated: boolean; readonly equals: 
   return { negated: false, equals: false, rest: raw }
 }
 const isList = (text: string): boolean => text.startsWith("[") && text.endsWith("]")
-const itemsOf = (list: string): string[] => list.slice(1, -1).trim() === "" ? [] : splitQuoted(list.slice(1, -1))
+const itemsOf = (list: string): string[] => (list.slice(1, -1).trim() === "" ? [] : splitQuoted(list.slice(1, -1)))
 /** The operator and the values behind it: those of a list, or the one. */
-const operandsOf = (raw: string): { readonly negated: boolean; readonly equals: boolean; readonly list: boolean; readonly items: ReadonlyArray<string> } => {
+const operandsOf = (
+  raw: string
+): {
+  readonly negated: boolean
+  readonly equals: boolean
+  readonly list: boolean
+  readonly items: ReadonlyArray<string>
+} => {
   const { negated, equals, rest } = operatorOf(raw)
   const list = isList(rest)
   return { negated, equals, list, items: list ? itemsOf(rest) : [rest] }
@@ -252,9 +350,13 @@ const splitQuoted = (text: string): string[] => {
   let quote = ""
   for (let i = 0; i < text.length; i++) {
     const character = text[i]
-    if (quote !== "") { if (character === quote) quote = "" }
-    else if (character === "`") quote = character
-    else if (character === "," ) { items.push(text.slice(start, i).trim()); start = i + 1 }
+    if (quote !== "") {
+      if (character === quote) quote = ""
+    } else if (character === "`") quote = character
+    else if (character === ",") {
+      items.push(text.slice(start, i).trim())
+      start = i + 1
+    }
   }
   items.push(text.slice(start).trim())
   return items
@@ -292,7 +394,8 @@ const parseStrings = (field: Field, raw: string, context: FieldContext): Result<
   return ok(negate({ kind: "string", field: field.name, values, prefixCandidates: context.prefixCandidates }, negated))
 }
 
-// ---- numbers ---------------------------------------------------------------------------------------------------------
+// ---- numbers
+// ---------------------------------------------------------------------------------------------------------
 
 type Range = NumberFilter["ranges"][number]
 const INT32_MAX = 2_147_483_647
@@ -320,12 +423,21 @@ const rangesOf = (name: string, type: NumberFilter["type"], item: string): Resul
   if (!value.ok) return value
   const [min, max] = boundsOf(type)
   switch (operator) {
-    case "<": return ok([{ min, max: value.value, maxOpen: true }])
-    case "<=": return ok([{ min, max: value.value }])
-    case ">": return ok([{ min: value.value, max, minOpen: true }])
-    case ">=": return ok([{ min: value.value, max }])
-    case "!=": return ok([{ min, max: value.value, maxOpen: true }, { min: value.value, max, minOpen: true }])
-    default: return ok([{ min: value.value, max: value.value }])
+    case "<":
+      return ok([{ min, max: value.value, maxOpen: true }])
+    case "<=":
+      return ok([{ min, max: value.value }])
+    case ">":
+      return ok([{ min: value.value, max, minOpen: true }])
+    case ">=":
+      return ok([{ min: value.value, max }])
+    case "!=":
+      return ok([
+        { min, max: value.value, maxOpen: true },
+        { min: value.value, max, minOpen: true }
+      ])
+    default:
+      return ok([{ min: value.value, max: value.value }])
   }
 }
 const rangeOf = (name: string, type: NumberFilter["type"], text: string): Result<ReadonlyArray<Range>> => {
@@ -336,10 +448,15 @@ const rangeOf = (name: string, type: NumberFilter["type"], text: string): Result
   return max.ok ? ok([{ min: min.value, max: max.value }]) : max
 }
 const boundsOf = (type: NumberFilter["type"]): readonly [number | bigint, number | bigint] =>
-  type === "int32" ? [-INT32_MAX - 1, INT32_MAX] : type === "int64" ? [-INT64_MAX - 1n, INT64_MAX] : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
+  type === "int32"
+    ? [-INT32_MAX - 1, INT32_MAX]
+    : type === "int64"
+      ? [-INT64_MAX - 1n, INT64_MAX]
+      : [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]
 const numberOf = (name: string, type: NumberFilter["type"], text: string): Result<number | bigint> => {
   if (type === "float") return isDecimal(text) ? ok(Number(text)) : wrong(name, "Not a float.")
-  if (!isInteger(text) || text.length > 64) return wrong(name, isInteger(text) ? `\`${text}\` exceeds the range of an ${type}.` : `Not an ${type}.`)
+  if (!isInteger(text) || text.length > 64)
+    return wrong(name, isInteger(text) ? `\`${text}\` exceeds the range of an ${type}.` : `Not an ${type}.`)
   const value = BigInt(text.startsWith("+") ? text.slice(1) : text)
   const limit = type === "int32" ? BigInt(INT32_MAX) : INT64_MAX
   if (value > limit || value < -limit - 1n) return wrong(name, `\`${text}\` exceeds the range of an ${type}.`)
@@ -352,13 +469,20 @@ const parseBooleans = (field: Field, raw: string): Result<Filter> => {
   if (items.length === 0) return ok({ kind: negated ? "all" : "none" })
   const values: boolean[] = []
   for (const item of items) {
-    if (item !== "true" && item !== "false") return fail(invalid(`${list ? "Values" : "Value"} of filter field \`${field.name}\` must be \`true\` or \`false\`.`, "filter_by"))
+    if (item !== "true" && item !== "false")
+      return fail(
+        invalid(
+          `${list ? "Values" : "Value"} of filter field \`${field.name}\` must be \`true\` or \`false\`.`,
+          "filter_by"
+        )
+      )
     values.push(item === "true")
   }
   return ok(negate({ kind: "bool", field: field.name, values }, negated))
 }
 
-// ---- places ----------------------------------------------------------------------------------------------------------
+// ---- places
+// ----------------------------------------------------------------------------------------------------------
 
 const METRES_PER_MILE = 1_609.34
 const EXACT_FILTER_RADIUS_M = 10_000
@@ -371,7 +495,12 @@ export const metresOf = (text: string): number | "unit" | "number" => {
   return Number(match[1]) * (unit === "km" ? 1_000 : METRES_PER_MILE)
 }
 const geoFormat = (name: string): Result<never> =>
-  fail(invalid(`Value of filter field \`${name}\`: must be in the \`(-44.50, 170.29, 0.75 km)\` or (56.33, -65.97, 23.82, -127.82) format.`, "filter_by"))
+  fail(
+    invalid(
+      `Value of filter field \`${name}\`: must be in the \`(-44.50, 170.29, 0.75 km)\` or (56.33, -65.97, 23.82, -127.82) format.`,
+      "filter_by"
+    )
+  )
 
 const parseGeo = (field: Field, raw: string): Result<Filter> => {
   const value = raw.startsWith("=") ? raw.slice(1).trim() : raw
@@ -429,7 +558,9 @@ const polygonOf = (name: string, parts: ReadonlyArray<string>, exact: number): R
   const [first, last] = [points[0], points[points.length - 1]]
   if (first[0] === last[0] && first[1] === last[1]) points.pop()
   const problem = polygonProblem(points)
-  return problem === undefined ? ok({ kind: "polygon", points, exactFilterRadius_m: exact }) : fail(invalid(`Polygon is invalid: ${problem}`, "filter_by"))
+  return problem === undefined
+    ? ok({ kind: "polygon", points, exactFilterRadius_m: exact })
+    : fail(invalid(`Polygon is invalid: ${problem}`, "filter_by"))
 }
 const POLYGON_POINTS_CHECKED_MAX = 500
 /** Repeated or crossing edges. O(n²) up to a bound, beyond it only repeats are looked for. */
@@ -446,29 +577,37 @@ const polygonProblem = (points: ReadonlyArray<readonly [number, number]>): strin
   for (let i = 0; i < points.length; i++) {
     for (let j = i + 2; j < points.length; j++) {
       if (i === 0 && j === points.length - 1) continue
-      if (crosses(points[i], points[i + 1], points[j], points[(j + 1) % points.length])) return `Edge ${i} crosses edge ${j}`
+      if (crosses(points[i], points[i + 1], points[j], points[(j + 1) % points.length]))
+        return `Edge ${i} crosses edge ${j}`
     }
   }
   return undefined
 }
 type Point = readonly [number, number]
-const side = (a: Point, b: Point, c: Point): number => Math.sign((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
-const crosses = (a: Point, b: Point, c: Point, d: Point): boolean => side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0
+const side = (a: Point, b: Point, c: Point): number =>
+  Math.sign((b[0] - a[0]) * (c[1] - a[1]) - (b[1] - a[1]) * (c[0] - a[0]))
+const crosses = (a: Point, b: Point, c: Point, d: Point): boolean =>
+  side(a, b, c) * side(a, b, d) < 0 && side(c, d, a) * side(c, d, b) < 0
 
 const parsePolygonPoint = (field: Field, raw: string): Result<Filter> => {
   if (isList(raw)) return geoFormat(field.name)
   const parts = raw.startsWith("(") && raw.endsWith(")") ? splitOutside(raw.slice(1, -1), ",") : []
-  if (parts.length !== 2 || !parts.every(isDecimal)) return fail(invalid("Value of geopolygon filter field must be in the format `(-44.50, 170.29)`", "filter_by"))
+  if (parts.length !== 2 || !parts.every(isDecimal))
+    return fail(invalid("Value of geopolygon filter field must be in the format `(-44.50, 170.29)`", "filter_by"))
   return ok({ kind: "geo_contains", field: field.name, lat: Number(parts[0]), lng: Number(parts[1]) })
 }
 
 /** The conjunction of what is there. */
 export const allOf = (...filters: ReadonlyArray<Filter | undefined>): Filter | undefined => {
   let all: Filter | undefined
-  for (const filter of filters) if (filter !== undefined) all = all === undefined ? filter : { kind: "and", left: all, right: filter }
+  for (const filter of filters)
+    if (filter !== undefined) all = all === undefined ? filter : { kind: "and", left: all, right: filter }
   return all
 }
-/** Whether a text closes every backtick and bracket that it opens, so that nothing after it can become part of it. O(text). */
+/**
+ * Whether a text closes every backtick and bracket that it opens, so that nothing after it can become part of it.
+ * O(text).
+ */
 export const isClosedFilterText = (text: string): boolean => {
   const open: string[] = []
   let quoted = false
@@ -483,13 +622,14 @@ export const isClosedFilterText = (text: string): boolean => {
   return !quoted && open.length === 0
 }
 /**
- * Two filter texts joined as every merge step joins them (engine-contract 6.7). A text that does not close what it opens
- * is refused, because it could swallow the other one.
+ * Two filter texts joined as every merge step joins them (engine-contract 6.7). A text that does not close what it
+ * opens is refused, because it could swallow the other one.
  */
 export const joinFilterTexts = (first: string | undefined, second: string | undefined): Result<string | undefined> => {
   if (first === undefined || second === undefined) return ok(first ?? second)
   if (first.trim() === "") return ok(second.trim() === "" ? "" : `(${second})`)
   if (second.trim() === "") return ok(first)
-  if (!isClosedFilterText(first) || !isClosedFilterText(second)) return fail(invalid("Could not parse the filter query: unbalanced parentheses.", "filter_by"))
+  if (!isClosedFilterText(first) || !isClosedFilterText(second))
+    return fail(invalid("Could not parse the filter query: unbalanced parentheses.", "filter_by"))
   return ok(`(${first}) && (${second})`)
 }

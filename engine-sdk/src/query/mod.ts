@@ -11,4 +11,16 @@ export { applyPreset, fillGaps, textParameters, PARAMETER_OWNERS, type Parameter
 export { expandSynonyms } from "./synonym-expansion.ts"
 export { parseQueryWords } from "./query-words.ts"
 export { fieldContextOf, fieldNamed, searchableFields, areRelated, DEFAULT_LIMITS } from "./query-context.ts"
-export type { CurationItem, CurationRule, CurationSet, FieldContext, Preset, QueryLimits, SearchContext, SearchResources, StopwordSet, SynonymItem, SynonymSet } from "./query-context.ts"
+export type {
+  CurationItem,
+  CurationRule,
+  CurationSet,
+  FieldContext,
+  Preset,
+  QueryLimits,
+  SearchContext,
+  SearchResources,
+  StopwordSet,
+  SynonymItem,
+  SynonymSet
+} from "./query-context.ts"

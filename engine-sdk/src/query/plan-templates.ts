@@ -1,44 +1,68 @@
 /**
- * Plans of parameters that were compiled before: a front end sends the same parameters with every keystroke and only the
- * words differ. What a template holds must follow from schema and parameters alone; anything that asks for resources,
- * other collections or the clock is compiled each time.
+ * Plans of parameters that were compiled before: a front end sends the same parameters with every keystroke and only
+ * the words differ. What a template holds must follow from schema and parameters alone; anything that asks for
+ * resources, other collections or the clock is compiled each time.
  */
 import type { CollectionSchema } from "../schema.ts"
 import { INTEGER_PARAMETERS, PARAMETER_OWNERS, type Parameters } from "./parameters.ts"
 
 /**
- * Of all collections together. A plan is some kilobytes, and what its texts became (filter trees, lists of fields) is many times
- * as much as the texts: so long a key is a request that nobody sends with every keystroke, and what is kept is counted by it.
+ * Of all collections together. A plan is some kilobytes, and what its texts became (filter trees, lists of fields) is
+ * many times as much as the texts: so long a key is a request that nobody sends with every keystroke, and what is kept
+ * is counted by it.
  */
 export const TEMPLATE_BYTES_MAX = 16_000_000
 const KEY_CHARACTERS_MAX = 2_000
-const TEMPLATE_bytes = 4_000, BYTES_A_KEY_CHARACTER = 40
+const TEMPLATE_bytes = 4_000,
+  BYTES_A_KEY_CHARACTER = 40
 const NEVER = ["stopwords", "synonym_sets", "vector_query", "curation_tags", "voice_query"]
 /** What a plan is made of: what else a request sends changes nothing of it, and is not kept. */
-const PLANNED: ReadonlySet<string> = new Set([...Object.keys(PARAMETER_OWNERS).filter((name) => PARAMETER_OWNERS[name] === "compiler"), ...INTEGER_PARAMETERS])
+const PLANNED: ReadonlySet<string> = new Set([
+  ...Object.keys(PARAMETER_OWNERS).filter((name) => PARAMETER_OWNERS[name] === "compiler"),
+  ...INTEGER_PARAMETERS
+])
 /** Where joins may stand, which look at other collections. */
-const EXPRESSIONS = ["filter_by", "sort_by", "include_fields", "exclude_fields", "facet_by", "facet_query", "group_by", "query_by"]
+const EXPRESSIONS = [
+  "filter_by",
+  "sort_by",
+  "include_fields",
+  "exclude_fields",
+  "facet_by",
+  "facet_query",
+  "group_by",
+  "query_by"
+]
 
-/** undefined where the plan depends on more than schema, limits and parameters. The key leaves the query out. O(parameters). */
+/**
+ * undefined where the plan depends on more than schema, limits and parameters. The key leaves the query out.
+ * O(parameters).
+ */
 export const templateKey = (schema: CollectionSchema, parameters: Parameters, limits: object): string | undefined => {
   const number = numberOf(schema)
-  if (number === undefined || (schema.curation_sets.length > 0 && parameters.enable_curations === "true")) return undefined
+  if (number === undefined || (schema.curation_sets.length > 0 && parameters.enable_curations === "true"))
+    return undefined
   for (const name of NEVER) if (parameters[name] !== undefined) return undefined
   for (const name of EXPRESSIONS) if (parameters[name]?.includes("$") === true) return undefined
   if (parameters.sort_by?.includes("_rand") === true) return undefined
   let key = `${number} ${limitsNumberOf(limits)}`
   // With lengths, so that no value can be taken for another parameter.
-  for (const name in parameters) if (name !== "q" && PLANNED.has(name)) key += `\n${parameters[name].length} ${name} ${parameters[name]}`
+  for (const name in parameters)
+    if (name !== "q" && PLANNED.has(name)) key += `\n${parameters[name].length} ${name} ${parameters[name]}`
   return key.length > KEY_CHARACTERS_MAX ? undefined : key
 }
 
-/** In two halves: what is used moves to the younger one, and when that is full the older is forgotten. Never more than `TEMPLATE_BYTES_MAX`. */
+/**
+ * In two halves: what is used moves to the younger one, and when that is full the older is forgotten. Never more than
+ * `TEMPLATE_BYTES_MAX`.
+ */
 export class TemplateCache<Template> {
   private young = new Map<string, Template>()
   private old = new Map<string, Template>()
   private youngBytes = 0
   private oldBytes = 0
-  get bytes(): number { return this.youngBytes + this.oldBytes }
+  get bytes(): number {
+    return this.youngBytes + this.oldBytes
+  }
   get(key: string): Template | undefined {
     const known = this.young.get(key)
     if (known !== undefined) return known
@@ -64,7 +88,8 @@ const numbers = new WeakMap<CollectionSchema, number | undefined>()
 let schemas = 0
 const numberOf = (schema: CollectionSchema): number | undefined => {
   if (numbers.has(schema)) return numbers.get(schema)
-  const isAlone = schema.synonym_sets.length === 0 && schema.fields.every(({ stem_dictionary }) => stem_dictionary === "")
+  const isAlone =
+    schema.synonym_sets.length === 0 && schema.fields.every(({ stem_dictionary }) => stem_dictionary === "")
   const number = isAlone ? ++schemas : undefined
   numbers.set(schema, number)
   return number
@@ -74,6 +99,6 @@ const limitsNumbers = new WeakMap<object, number>()
 let limitsSeen = 0
 const limitsNumberOf = (limits: object): number => {
   let number = limitsNumbers.get(limits)
-  if (number === undefined) limitsNumbers.set(limits, number = ++limitsSeen)
+  if (number === undefined) limitsNumbers.set(limits, (number = ++limitsSeen))
   return number
 }

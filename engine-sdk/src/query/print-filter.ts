@@ -1,6 +1,6 @@
 /**
- * A filter tree back to `filter_by` text: for engines behind HTTP that take text, for explanations, and as the other half
- * of the parser's tests. Values were analysed, so the text has tokens where the caller wrote words.
+ * A filter tree back to `filter_by` text: for engines behind HTTP that take text, for explanations, and as the other
+ * half of the parser's tests. Values were analysed, so the text has tokens where the caller wrote words.
  */
 import type { Filter, GeoArea, NumberFilter, StringFilter } from "../plan.ts"
 
@@ -10,38 +10,63 @@ export const printFilter = (filter: Filter): string => print(filter, "")
 /** `within` is the object path whose names are relative, "" outside braces. */
 const print = (filter: Filter, within: string): string => {
   switch (filter.kind) {
-    case "and": return `(${print(filter.left, within)}) && (${print(filter.right, within)})`
-    case "or": return `(${print(filter.left, within)}) || (${print(filter.right, within)})`
-    case "not": return printNegated(filter.filter, within)
-    case "all": return "id:*"
-    case "none": return "id:!=*"
-    case "element": return `${filter.path}.{${print(filter.filter, `${filter.path}.`)}}`
-    case "join": return `$${filter.collection}(${print(filter.filter, "")})`
-    default: return printLeaf(filter, within, "")
+    case "and":
+      return `(${print(filter.left, within)}) && (${print(filter.right, within)})`
+    case "or":
+      return `(${print(filter.left, within)}) || (${print(filter.right, within)})`
+    case "not":
+      return printNegated(filter.filter, within)
+    case "all":
+      return "id:*"
+    case "none":
+      return "id:!=*"
+    case "element":
+      return `${filter.path}.{${print(filter.filter, `${filter.path}.`)}}`
+    case "join":
+      return `$${filter.collection}(${print(filter.filter, "")})`
+    default:
+      return printLeaf(filter, within, "")
   }
 }
 const printNegated = (filter: Filter, within: string): string => {
   switch (filter.kind) {
-    case "not": return print(filter.filter, within)
-    case "all": return "id:!=*"
-    case "none": return "id:*"
-    case "and": return `(${printNegated(filter.left, within)}) || (${printNegated(filter.right, within)})`
-    case "or": return `(${printNegated(filter.left, within)}) && (${printNegated(filter.right, within)})`
-    case "join": return `!${print(filter, within)}`
-    case "element": case "geo": case "geo_contains": throw new Error(`a negated ${filter.kind} filter has no text form`)
-    default: return printLeaf(filter, within, "!")
+    case "not":
+      return print(filter.filter, within)
+    case "all":
+      return "id:!=*"
+    case "none":
+      return "id:*"
+    case "and":
+      return `(${printNegated(filter.left, within)}) || (${printNegated(filter.right, within)})`
+    case "or":
+      return `(${printNegated(filter.left, within)}) && (${printNegated(filter.right, within)})`
+    case "join":
+      return `!${print(filter, within)}`
+    case "element":
+    case "geo":
+    case "geo_contains":
+      throw new Error(`a negated ${filter.kind} filter has no text form`)
+    default:
+      return printLeaf(filter, within, "!")
   }
 }
 type Leaf = Exclude<Filter, { readonly kind: "and" | "or" | "not" | "all" | "none" | "element" | "join" }>
 const printLeaf = (filter: Leaf, within: string, negation: string): string => {
-  const name = filter.kind === "ids" ? "id" : filter.field.startsWith(within) ? filter.field.slice(within.length) : filter.field
+  const name =
+    filter.kind === "ids" ? "id" : filter.field.startsWith(within) ? filter.field.slice(within.length) : filter.field
   switch (filter.kind) {
-    case "ids": return `id:${negation}=[${filter.ids.map((id) => `\`${id}\``).join(", ")}]`
-    case "string": return `${name}:${negation}${filter.values.some((value) => value.match === "equals") ? "=" : ""}[${filter.values.map(printValue).join(", ")}]`
-    case "number": return `${name}:${negation}[${filter.ranges.map(printRange).join(", ")}]`
-    case "bool": return `${name}:${negation}[${filter.values.join(", ")}]`
-    case "geo": return `${name}:[${filter.areas.map(printArea).join(", ")}]`
-    case "geo_contains": return `${name}:(${filter.lat}, ${filter.lng})`
+    case "ids":
+      return `id:${negation}=[${filter.ids.map((id) => `\`${id}\``).join(", ")}]`
+    case "string":
+      return `${name}:${negation}${filter.values.some((value) => value.match === "equals") ? "=" : ""}[${filter.values.map(printValue).join(", ")}]`
+    case "number":
+      return `${name}:${negation}[${filter.ranges.map(printRange).join(", ")}]`
+    case "bool":
+      return `${name}:${negation}[${filter.values.join(", ")}]`
+    case "geo":
+      return `${name}:[${filter.areas.map(printArea).join(", ")}]`
+    case "geo_contains":
+      return `${name}:(${filter.lat}, ${filter.lng})`
   }
 }
 const printValue = ({ tokens, match, prefix }: StringFilter["values"][number]): string => {
@@ -51,8 +76,10 @@ const printValue = ({ tokens, match, prefix }: StringFilter["values"][number]): 
 }
 const INT32_MAX = 2_147_483_647
 const INT64_MAX = 9_223_372_036_854_775_807n
-const isLowest = (bound: number | bigint): boolean => bound === Number.NEGATIVE_INFINITY || bound === -INT32_MAX - 1 || bound === -INT64_MAX - 1n
-const isHighest = (bound: number | bigint): boolean => bound === Number.POSITIVE_INFINITY || bound === INT32_MAX || bound === INT64_MAX
+const isLowest = (bound: number | bigint): boolean =>
+  bound === Number.NEGATIVE_INFINITY || bound === -INT32_MAX - 1 || bound === -INT64_MAX - 1n
+const isHighest = (bound: number | bigint): boolean =>
+  bound === Number.POSITIVE_INFINITY || bound === INT32_MAX || bound === INT64_MAX
 const printRange = ({ min, max, minOpen, maxOpen }: NumberFilter["ranges"][number]): string => {
   if (minOpen === true) return `>${min}`
   if (maxOpen === true) return `<${max}`
@@ -61,6 +88,7 @@ const printRange = ({ min, max, minOpen, maxOpen }: NumberFilter["ranges"][numbe
   return isHighest(max) ? `>=${min}` : `${min}..${max}`
 }
 const kilometres = (metres: number): string => `${metres / 1_000} km`
-const printArea = (area: GeoArea): string => area.kind === "radius"
-  ? `([${area.lat}, ${area.lng}], radius: ${kilometres(area.radius_m)}, exact_filter_radius: ${kilometres(area.exactFilterRadius_m)})`
-  : `([${area.points.map((point) => point.join(", ")).join(", ")}], exact_filter_radius: ${kilometres(area.exactFilterRadius_m)})`
+const printArea = (area: GeoArea): string =>
+  area.kind === "radius"
+    ? `([${area.lat}, ${area.lng}], radius: ${kilometres(area.radius_m)}, exact_filter_radius: ${kilometres(area.exactFilterRadius_m)})`
+    : `([${area.points.map((point) => point.join(", ")).join(", ")}], exact_filter_radius: ${kilometres(area.exactFilterRadius_m)})`

@@ -1,6 +1,6 @@
 /**
- * What a compiler may know about the world: schemas of this namespace, named resources, the clock and limits. Everything
- * is read synchronously; what must be asked of an engine goes through `matchesAny`.
+ * What a compiler may know about the world: schemas of this namespace, named resources, the clock and limits.
+ * Everything is read synchronously; what must be asked of an engine goes through `matchesAny`.
  */
 import type { Result } from "../errors.ts"
 import { analyzerOf, type Analyzer } from "../analysis/mod.ts"
@@ -9,9 +9,27 @@ import type { AnswerBudget } from "../search/answer-budget.ts"
 import type { CollectionInfo, CollectionSchema, Field } from "../schema.ts"
 import { covers, joinedFields, visibleCollection, type FieldList } from "./field-list.ts"
 
-export interface SynonymItem { readonly id: string; readonly root: string; readonly synonyms: ReadonlyArray<string>; readonly locale?: string; readonly symbols_to_index?: ReadonlyArray<string> }
-export interface SynonymSet { readonly name: string; readonly items: ReadonlyArray<SynonymItem>; readonly description?: string }
-export interface CurationRule { readonly query?: string; readonly match?: string; readonly filter_by?: string; readonly tags?: ReadonlyArray<string>; readonly synonyms?: boolean; readonly stem?: boolean; readonly stemming_dictionary?: string }
+export interface SynonymItem {
+  readonly id: string
+  readonly root: string
+  readonly synonyms: ReadonlyArray<string>
+  readonly locale?: string
+  readonly symbols_to_index?: ReadonlyArray<string>
+}
+export interface SynonymSet {
+  readonly name: string
+  readonly items: ReadonlyArray<SynonymItem>
+  readonly description?: string
+}
+export interface CurationRule {
+  readonly query?: string
+  readonly match?: string
+  readonly filter_by?: string
+  readonly tags?: ReadonlyArray<string>
+  readonly synonyms?: boolean
+  readonly stem?: boolean
+  readonly stemming_dictionary?: string
+}
 export interface CurationItem {
   readonly id: string
   readonly rule?: CurationRule
@@ -26,11 +44,28 @@ export interface CurationItem {
   readonly effective_from_ts?: number
   readonly effective_to_ts?: number
   readonly metadata?: Record<string, unknown>
-  readonly diversity?: { readonly similarity_metric: ReadonlyArray<{ readonly field: string; readonly method: string; readonly weight?: number }> }
+  readonly diversity?: {
+    readonly similarity_metric: ReadonlyArray<{
+      readonly field: string
+      readonly method: string
+      readonly weight?: number
+    }>
+  }
 }
-export interface CurationSet { readonly name: string; readonly items: ReadonlyArray<CurationItem>; readonly description?: string }
-export interface StopwordSet { readonly id: string; readonly stopwords: ReadonlyArray<string>; readonly locale?: string }
-export interface Preset { readonly name: string; readonly value: unknown }
+export interface CurationSet {
+  readonly name: string
+  readonly items: ReadonlyArray<CurationItem>
+  readonly description?: string
+}
+export interface StopwordSet {
+  readonly id: string
+  readonly stopwords: ReadonlyArray<string>
+  readonly locale?: string
+}
+export interface Preset {
+  readonly name: string
+  readonly value: unknown
+}
 
 /** Named resources of one namespace, as a consistent snapshot for one request. */
 export interface SearchResources {
@@ -40,23 +75,37 @@ export interface SearchResources {
   readonly curationSet: (name: string) => CurationSet | undefined
   readonly stemmingDictionary: (name: string) => ReadonlyMap<string, string> | undefined
 }
-/** What one search may ask for; a host sets what its callers' plans say. The same object for the same limits: plan templates are kept by it. */
+/**
+ * What one search may ask for; a host sets what its callers' plans say. The same object for the same limits: plan
+ * templates are kept by it.
+ */
 export interface QueryLimits {
   readonly per_page_max: number
   readonly group_limit_max: number
   readonly filter_operations_max: number
   readonly sort_fields_max: number
   readonly query_fields_max: number
-  /** Of a search that names no `search_cutoff_ms`, and the most that one may name: more is lowered to it. */ readonly cutoff_ms_default: number
+  /** Of a search that names no `search_cutoff_ms`, and the most that one may name: more is lowered to it. */
+  readonly cutoff_ms_default: number
   readonly cutoff_ms_max: number
-  /** Entries of a list parameter (`include_fields`, `pinned_hits`, `synonym_sets`, ranges of a facet and the like). */ readonly list_items_max: number
+  /** Entries of a list parameter (`include_fields`, `pinned_hits`, `synonym_sets`, ranges of a facet and the like). */
+  readonly list_items_max: number
   /** Values of all comparisons of a filter together. */ readonly filter_values_max: number
   /** Words of `q` that are searched for; the rest is dropped. */ readonly query_words_max: number
   /** Bytes of an answer, of all entries of a multi-search together. */ readonly answer_bytes_max: number
 }
 export const DEFAULT_LIMITS: QueryLimits = {
-  per_page_max: 250, group_limit_max: 99, filter_operations_max: 100, sort_fields_max: 3, query_fields_max: 100, cutoff_ms_default: 4_000, cutoff_ms_max: 10_000,
-  list_items_max: 1_000, filter_values_max: 10_000, query_words_max: 200, answer_bytes_max: 64_000_000
+  per_page_max: 250,
+  group_limit_max: 99,
+  filter_operations_max: 100,
+  sort_fields_max: 3,
+  query_fields_max: 100,
+  cutoff_ms_default: 4_000,
+  cutoff_ms_max: 10_000,
+  list_items_max: 1_000,
+  filter_values_max: 10_000,
+  query_words_max: 200,
+  answer_bytes_max: 64_000_000
 }
 
 export interface SearchContext {
@@ -64,10 +113,12 @@ export interface SearchContext {
   /** A collection by name or alias, for joins. */ readonly collectionOf: (name: string) => CollectionInfo | undefined
   readonly resources: SearchResources
   /** Unix seconds, for windows of curation items. */ readonly now_s: number
-  /** Whether any document passes a filter: how placeholders of curation rules ask for facet values. */ readonly matchesAny: (filter: Filter) => boolean
+  /** Whether any document passes a filter: how placeholders of curation rules ask for facet values. */
+  readonly matchesAny: (filter: Filter) => boolean
   /** AND-ed to the parsed filter as a tree: restrictions a caller cannot see or undo. */ readonly forcedFilter?: Filter
   readonly limits?: Partial<QueryLimits>
-  /** What the caller may name and see, of every collection; undefined = all (`field-list.ts`). */ readonly fields?: FieldList
+  /** What the caller may name and see, of every collection; undefined = all (`field-list.ts`). */
+  readonly fields?: FieldList
   /** Of the request: plans carry it. */ readonly budget?: AnswerBudget
   /** Of the request: long filters that its searches have in common are read once. */ readonly filters?: KnownFilters
 }
@@ -83,7 +134,10 @@ export interface FieldContext {
   readonly filterOperationsMax: number
   /** As in `DEFAULT_LIMITS`, where they are not given. */ readonly filterValuesMax?: number
   readonly listItemsMax?: number
-  /** Values of all comparisons of the expression that is being read, joins inside of it included. */ readonly filterValues?: { count: number }
+  /** Values of all comparisons of the expression that is being read, joins inside of it included. */
+  readonly filterValues?: {
+    count: number
+  }
   readonly prefixCandidates: number
   /** The caller may not name documents by their id. */ readonly hidesIds?: boolean
   /** The same of a joined collection. */ readonly hidesIdsOf?: (collection: string) => boolean
@@ -93,16 +147,27 @@ export const fieldNamed = (schema: CollectionSchema, name: string): Field | unde
   if (names === undefined) {
     names = new Map()
     // A detected field stands for the dynamic definition of the same name.
-    for (const field of schema.fields) if (!names.has(field.name) || field.detected === true) names.set(field.name, field)
+    for (const field of schema.fields)
+      if (!names.has(field.name) || field.detected === true) names.set(field.name, field)
     fieldNames.set(schema, names)
   }
   const field = names.get(name)
-  return field === undefined || field.name.includes(".*") || field.type === "auto" || field.type === "string*" ? undefined : field
+  return field === undefined || field.name.includes(".*") || field.type === "auto" || field.type === "string*"
+    ? undefined
+    : field
 }
 const fieldNames = new WeakMap<CollectionSchema, Map<string, Field>>()
-export const searchableFields = (schema: CollectionSchema): ReadonlyArray<Field> => schema.fields.filter((field) => fieldNamed(schema, field.name) === field)
+export const searchableFields = (schema: CollectionSchema): ReadonlyArray<Field> =>
+  schema.fields.filter((field) => fieldNamed(schema, field.name) === field)
 
-export const fieldContextOf = (collection: CollectionInfo, context: Pick<SearchContext, "collectionOf" | "limits" | "fields"> & { readonly resources: Pick<SearchResources, "stemmingDictionary"> }, validateFieldNames: boolean, prefixCandidates: number): FieldContext => ({
+export const fieldContextOf = (
+  collection: CollectionInfo,
+  context: Pick<SearchContext, "collectionOf" | "limits" | "fields"> & {
+    readonly resources: Pick<SearchResources, "stemmingDictionary">
+  },
+  validateFieldNames: boolean,
+  prefixCandidates: number
+): FieldContext => ({
   schema: visibleCollection(collection, context.fields).schema,
   collectionOf: context.fields === undefined ? context.collectionOf : joinedView(context.collectionOf, context.fields),
   analyzer: (schema, field) => analyzerOf(schema, field, context.resources.stemmingDictionary),
@@ -112,16 +177,27 @@ export const fieldContextOf = (collection: CollectionInfo, context: Pick<SearchC
   listItemsMax: context.limits?.list_items_max,
   prefixCandidates,
   hidesIds: context.fields !== undefined && !covers(context.fields, "id"),
-  ...(context.fields === undefined ? {} : { hidesIdsOf: hidesIdsOf(context.fields) }),
+  ...(context.fields === undefined ? {} : { hidesIdsOf: hidesIdsOf(context.fields) })
 })
 
-const joinedView = (collectionOf: FieldContext["collectionOf"], fields: FieldList): FieldContext["collectionOf"] => (name) => {
-  const other = collectionOf(name)
-  return other === undefined ? undefined : visibleCollection(other, joinedFields(fields, other.schema.name))
-}
-const hidesIdsOf = (fields: FieldList) => (collection: string): boolean => !covers(joinedFields(fields, collection), "id")
+const joinedView =
+  (collectionOf: FieldContext["collectionOf"], fields: FieldList): FieldContext["collectionOf"] =>
+  (name) => {
+    const other = collectionOf(name)
+    return other === undefined ? undefined : visibleCollection(other, joinedFields(fields, other.schema.name))
+  }
+const hidesIdsOf =
+  (fields: FieldList) =>
+  (collection: string): boolean =>
+    !covers(joinedFields(fields, collection), "id")
 
 /** Whether either side of two collections refers to the other. */
-export const areRelated = (a: CollectionSchema, b: CollectionSchema): boolean => refersTo(a, b.name) || refersTo(b, a.name)
+export const areRelated = (a: CollectionSchema, b: CollectionSchema): boolean =>
+  refersTo(a, b.name) || refersTo(b, a.name)
 /** Whether a field of the schema refers to the collection. */
-export const refersTo = (schema: CollectionSchema, name: string): boolean => schema.fields.some((field) => field.reference !== "" && field.reference.slice(0, field.reference.lastIndexOf(".")) === name || field.reference.startsWith(`${name}.`))
+export const refersTo = (schema: CollectionSchema, name: string): boolean =>
+  schema.fields.some(
+    (field) =>
+      (field.reference !== "" && field.reference.slice(0, field.reference.lastIndexOf(".")) === name) ||
+      field.reference.startsWith(`${name}.`)
+  )

@@ -1,6 +1,6 @@
 /**
- * `q` into words, phrases and exclusions (engine-contract 4.4). The text is first cut into chunks that may still carry a
- * minus or a quotation mark; each chunk is then analysed as the highest-weighted field would.
+ * `q` into words, phrases and exclusions (engine-contract 4.4). The text is first cut into chunks that may still carry
+ * a minus or a quotation mark; each chunk is then analysed as the highest-weighted field would.
  */
 import { createAnalyzer, type Analyzer } from "../analysis/mod.ts"
 
@@ -23,17 +23,25 @@ const WORD_LENGTH_MAX = 100
 
 const SYMBOLS = ["-", '"']
 /** By the lists of a schema, which last as long as it does. */
-const chunkers = new WeakMap<ReadonlyArray<string>, { readonly separators: ReadonlyArray<string>; readonly analyzer: Analyzer }>()
+const chunkers = new WeakMap<
+  ReadonlyArray<string>,
+  { readonly separators: ReadonlyArray<string>; readonly analyzer: Analyzer }
+>()
 const chunker = (symbols: ReadonlyArray<string>, separators: ReadonlyArray<string>): Analyzer => {
   const known = chunkers.get(symbols)
   if (known?.separators === separators) return known.analyzer
-  const analyzer = createAnalyzer({ symbolsToIndex: [...symbols, ...SYMBOLS], tokenSeparators: separators, truncateLength: 10_000 })
+  const analyzer = createAnalyzer({
+    symbolsToIndex: [...symbols, ...SYMBOLS],
+    tokenSeparators: separators,
+    truncateLength: 10_000
+  })
   chunkers.set(symbols, { separators, analyzer })
   return analyzer
 }
 const chunksOf = (q: string, options: QueryTextOptions): string[] => {
   if (options.preSegmented) return q.split(" ").filter((chunk) => chunk !== "")
-  if (options.locale === "" || options.locale === "en" || options.locale === "de_en") return chunker(options.symbolsToIndex, options.tokenSeparators).tokenize(q)
+  if (options.locale === "" || options.locale === "en" || options.locale === "de_en")
+    return chunker(options.symbolsToIndex, options.tokenSeparators).tokenize(q)
   const symbols = [...options.symbolsToIndex, ...SYMBOLS]
   const separators = options.tokenSeparators.filter((separator) => !symbols.includes(separator))
   let spaced = q
@@ -58,16 +66,30 @@ export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWord
     if (left <= 0) break
     if (excludes && !inPhrase) {
       if (chunk === "-") continue
-      if (chunk.startsWith("-")) { excluding = true; chunk = chunk.slice(1) }
+      if (chunk.startsWith("-")) {
+        excluding = true
+        chunk = chunk.slice(1)
+      }
     }
     let opened = false
     let closes = false
-    if (chunk.startsWith('"') && chunk.length > 1 && !inPhrase) { inPhrase = true; opened = true; chunk = chunk.slice(1) }
-    if (chunk.endsWith('"')) {
-      if (inPhrase) { closes = true; chunk = chunk.slice(0, -1) }
-      else if (chunk === '"' && !opened) { inPhrase = true; chunk = "" }
+    if (chunk.startsWith('"') && chunk.length > 1 && !inPhrase) {
+      inPhrase = true
+      opened = true
+      chunk = chunk.slice(1)
     }
-    const tokens = options.preSegmented ? [chunk.toLowerCase()].filter((token) => token !== "") : options.analyzer.unstemmed.tokenize(chunk)
+    if (chunk.endsWith('"')) {
+      if (inPhrase) {
+        closes = true
+        chunk = chunk.slice(0, -1)
+      } else if (chunk === '"' && !opened) {
+        inPhrase = true
+        chunk = ""
+      }
+    }
+    const tokens = options.preSegmented
+      ? [chunk.toLowerCase()].filter((token) => token !== "")
+      : options.analyzer.unstemmed.tokenize(chunk)
     for (const token of tokens) {
       // A script without spaces has many words in one chunk.
       if (left-- <= 0) break
@@ -85,8 +107,15 @@ export const parseQueryWords = (q: string, options: QueryTextOptions): QueryWord
     if (!inPhrase) excluding = false
   }
   // A quotation mark that never closes was no phrase.
-  if (phrase.length > 0) { if (excluding) excluded.push(phrase); else words.push(...phrase) }
+  if (phrase.length > 0) {
+    if (excluding) excluded.push(phrase)
+    else words.push(...phrase)
+  }
   return { words, phrases, excluded, onlyStopwords: false }
 }
 const withoutStopwords = (chunks: ReadonlyArray<string>, options: QueryTextOptions): string[] =>
-  chunks.filter((chunk) => !options.stopwords.has(chunk) && !(options.locale !== "" && options.stopwords.has(options.analyzer.unstemmed.tokenize(chunk).join(""))))
+  chunks.filter(
+    (chunk) =>
+      !options.stopwords.has(chunk) &&
+      !(options.locale !== "" && options.stopwords.has(options.analyzer.unstemmed.tokenize(chunk).join("")))
+  )

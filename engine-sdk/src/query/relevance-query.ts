@@ -1,6 +1,6 @@
 /**
- * What the named rankings need from a request (`ranking: "relevance"`): the query as written, and the names of `query_by`
- * with their weights before wildcards and objects are resolved to fields.
+ * What the named rankings need from a request (`ranking: "relevance"`): the query as written, and the names of
+ * `query_by` with their weights before wildcards and objects are resolved to fields.
  */
 import type { RelevanceQuery, RelevanceUnit } from "../plan.ts"
 import type { CollectionSchema } from "../schema.ts"
@@ -8,7 +8,10 @@ import { listParameter, type Parameters } from "./parameters.ts"
 import { fieldNamed, searchableFields } from "./query-context.ts"
 import { isInteger } from "./text-scanner.ts"
 
-/** Weight of the first of several names where a request gives none: the title of a product or an article (3 to 6 are equally good). */
+/**
+ * Weight of the first of several names where a request gives none: the title of a product or an article (3 to 6 are
+ * equally good).
+ */
 const FIRST_WEIGHT = 4
 /** Share of the least weight that a name of weight 0 still counts. */
 const ZERO_SHARE = 0.1
@@ -25,13 +28,17 @@ export const rankingOf = (parameters: Parameters): RelevanceQuery["ranking"] | u
  */
 const weightsOf = (parameters: Parameters, count: number): ReadonlyArray<number> => {
   const given = listParameter(parameters, "query_by_weights").filter(isInteger).map(Number)
-  if (given.length !== count) return Array.from({ length: count }, (_, i) => i === 0 && count > 1 ? FIRST_WEIGHT : 1)
+  if (given.length !== count) return Array.from({ length: count }, (_, i) => (i === 0 && count > 1 ? FIRST_WEIGHT : 1))
   const least = Math.min(...given.filter((weight) => weight > 0))
-  return given.map((weight) => weight > 0 ? weight / least : ZERO_SHARE)
+  return given.map((weight) => (weight > 0 ? weight / least : ZERO_SHARE))
 }
 
 /** `visible`: the fields that the caller may search, where those are not all. */
-export const relevanceUnits = (parameters: Parameters, schema: CollectionSchema, visible: CollectionSchema = schema): ReadonlyArray<RelevanceUnit> => {
+export const relevanceUnits = (
+  parameters: Parameters,
+  schema: CollectionSchema,
+  visible: CollectionSchema = schema
+): ReadonlyArray<RelevanceUnit> => {
   const names = listParameter(parameters, "query_by")
   const weights = weightsOf(parameters, names.length)
   const units = new Map<string, RelevanceUnit>()
@@ -43,7 +50,9 @@ export const relevanceUnits = (parameters: Parameters, schema: CollectionSchema,
       const matching = searchableFields(schema).filter((field) => field.name.startsWith(prefix) && isText(field.type))
       // An index of the whole prefix would hold the words of hidden fields.
       if (matching.some(({ name: field }) => fieldNamed(visible, field) === undefined)) {
-        for (const field of matching) if (fieldNamed(visible, field.name) !== undefined && field.index && !units.has(field.name)) units.set(field.name, { name: field.name, locale: field.locale, weight })
+        for (const field of matching)
+          if (fieldNamed(visible, field.name) !== undefined && field.index && !units.has(field.name))
+            units.set(field.name, { name: field.name, locale: field.locale, weight })
         return
       }
       const first = matching[0]
@@ -52,7 +61,8 @@ export const relevanceUnits = (parameters: Parameters, schema: CollectionSchema,
     }
     const field = fieldNamed(visible, name)
     if (field === undefined || !field.index) return
-    if (field.type === "object" || field.type === "object[]") units.set(name, { name, prefix: `${name}.`, locale: field.locale, weight })
+    if (field.type === "object" || field.type === "object[]")
+      units.set(name, { name, prefix: `${name}.`, locale: field.locale, weight })
     else if (isText(field.type)) units.set(name, { name, locale: field.locale, weight })
   })
   return [...units.values()]
@@ -61,23 +71,39 @@ const isText = (type: string): boolean => type === "string" || type === "string[
 
 /** The query without exclusions (`-word`, `-"a phrase"`), quotation marks and stopwords. */
 export const askedText = (q: string, stopwords: ReadonlySet<string>, words_max = Infinity): string => {
-  const without = q.replace(/(^|\s)-"[^"]*"/g, " ").replace(/(^|\s)-\S+/g, " ").replaceAll('"', " ")
-  const words = stopwords.size === 0 ? undefined : without.split(/\s+/).filter((word) => !stopwords.has(word.toLowerCase()))
+  const without = q
+    .replace(/(^|\s)-"[^"]*"/g, " ")
+    .replace(/(^|\s)-\S+/g, " ")
+    .replaceAll('"', " ")
+  const words =
+    stopwords.size === 0 ? undefined : without.split(/\s+/).filter((word) => !stopwords.has(word.toLowerCase()))
   if (without.length <= words_max * 2) return words === undefined ? without : words.join(" ")
   return (words ?? without.split(/\s+/)).slice(0, words_max).join(" ")
 }
 
 /** undefined unless a named ranking was asked and there is text to rank by. */
-export const relevanceQuery = (parameters: Parameters, schema: CollectionSchema, text: string, variants: ReadonlyArray<ReadonlyArray<string>>, dropTokensThreshold: number, visible: CollectionSchema = schema): RelevanceQuery | undefined => {
+export const relevanceQuery = (
+  parameters: Parameters,
+  schema: CollectionSchema,
+  text: string,
+  variants: ReadonlyArray<ReadonlyArray<string>>,
+  dropTokensThreshold: number,
+  visible: CollectionSchema = schema
+): RelevanceQuery | undefined => {
   const ranking = rankingOf(parameters)
   if (ranking === undefined) return undefined
   const units = relevanceUnits(parameters, schema, visible)
   if (units.length === 0) return undefined
   const typos = listParameter(parameters, "num_typos")
   return {
-    ranking, text, units, variants: variants.map((tokens) => tokens.join(" ")),
+    ranking,
+    text,
+    units,
+    variants: variants.map((tokens) => tokens.join(" ")),
     corrects: ranking === "relevance" && (typos.length === 0 || typos.some((count) => count !== "0")),
-    completes: ranking === "relevance" && (parameters.prefix === undefined || listParameter(parameters, "prefix").includes("true")),
-    mayDropWords: dropTokensThreshold > 0,
+    completes:
+      ranking === "relevance" &&
+      (parameters.prefix === undefined || listParameter(parameters, "prefix").includes("true")),
+    mayDropWords: dropTokensThreshold > 0
   }
 }

@@ -11,13 +11,19 @@ import { areRelated, fieldNamed, type FieldContext } from "./query-context.ts"
 import { parseVectorQuery } from "./vector-parser.ts"
 import { closingOf, isDecimal, isInteger, isUnsigned, splitOutside } from "./text-scanner.ts"
 
-export interface SortClause { readonly name: string; /** Text in parentheses; undefined without them. */ readonly argument: string | undefined; readonly order: SortOrder }
+export interface SortClause {
+  readonly name: string
+  /** Text in parentheses; undefined without them. */ readonly argument: string | undefined
+  readonly order: SortOrder
+}
 const CLAUSES_MAX = 3
 const JOIN_DEPTH_MAX = 8
 const malformed = (): Result<never> => fail(invalid("Parameter `sort_by` is malformed.", "sort_by"))
-const wrongOrder = (name: string): Result<never> => fail(invalid(`Order for field\` ${name}\` should be either ASC or DESC.`, "sort_by"))
+const wrongOrder = (name: string): Result<never> =>
+  fail(invalid(`Order for field\` ${name}\` should be either ASC or DESC.`, "sort_by"))
 const badSyntax = (name: string): Result<never> => fail(invalid(`Bad syntax for sorting field \`${name}\``, "sort_by"))
-const unsortable = (name: string): Result<never> => fail(notFound(`Could not find a field named \`${name}\` in the schema for sorting.`))
+const unsortable = (name: string): Result<never> =>
+  fail(notFound(`Could not find a field named \`${name}\` in the schema for sorting.`))
 
 /** Clauses of a sort text. O(text). */
 export const parseSortClauses = (text: string): Result<ReadonlyArray<SortClause>> => {
@@ -30,7 +36,9 @@ export const parseSortClauses = (text: string): Result<ReadonlyArray<SortClause>
     if (!clause.ok) return clause
     clauses.push(clause.value)
   }
-  return clauses.length > CLAUSES_MAX ? fail(invalid(`Only upto ${CLAUSES_MAX} sort fields are allowed.`, "sort_by")) : ok(clauses)
+  return clauses.length > CLAUSES_MAX
+    ? fail(invalid(`Only upto ${CLAUSES_MAX} sort fields are allowed.`, "sort_by"))
+    : ok(clauses)
 }
 const parseSortClause = (part: string): Result<SortClause> => {
   const open = part.indexOf("(")
@@ -38,66 +46,104 @@ const parseSortClause = (part: string): Result<SortClause> => {
   const parenthesised = open >= 0 && (firstColon < 0 || open < firstColon)
   const close = parenthesised ? closingOf(part, open) : -1
   if (parenthesised && close < 0) return malformed()
-  if (part.startsWith("$") && parenthesised && part.slice(close + 1).trim() === "") return ok({ name: part.slice(0, open).trim(), argument: part.slice(open + 1, close), order: "asc" })
+  if (part.startsWith("$") && parenthesised && part.slice(close + 1).trim() === "")
+    return ok({ name: part.slice(0, open).trim(), argument: part.slice(open + 1, close), order: "asc" })
   const colon = parenthesised ? part.indexOf(":", close) : firstColon
   if (colon < 0) return malformed()
   const name = part.slice(0, parenthesised ? open : colon).trim()
-  const order = part.slice(colon + 1).trim().toLowerCase()
+  const order = part
+    .slice(colon + 1)
+    .trim()
+    .toLowerCase()
   if (order === "" || name === "") return malformed()
   if (order !== "asc" && order !== "desc") return wrongOrder(name)
   return ok({ name, argument: parenthesised ? part.slice(open + 1, close).trim() : undefined, order })
 }
 
-export interface SortContext extends FieldContext { readonly now_s: number; readonly hasVectorQuery: boolean; readonly isGrouped: boolean; /** A filter that is wrong inside `_eval` says what is wrong. */ readonly namesErrors?: boolean }
+export interface SortContext extends FieldContext {
+  readonly now_s: number
+  readonly hasVectorQuery: boolean
+  readonly isGrouped: boolean
+  /** A filter that is wrong inside `_eval` says what is wrong. */ readonly namesErrors?: boolean
+}
 /** Sort keys of clauses; several keys may come from one joined clause. O(clauses). */
-export const resolveSort = (clauses: ReadonlyArray<SortClause>, context: SortContext, depth = 0): Result<ReadonlyArray<SortKey>> => {
+export const resolveSort = (
+  clauses: ReadonlyArray<SortClause>,
+  context: SortContext,
+  depth = 0
+): Result<ReadonlyArray<SortKey>> => {
   const keys: SortKey[] = []
   for (const clause of clauses) {
     const key = clause.name.startsWith("$") ? resolveJoin(clause, context, depth) : resolveKey(clause, context)
     if (!key.ok) return key
-    keys.push(...(Array.isArray(key.value) ? key.value as ReadonlyArray<SortKey> : [key.value as SortKey]))
+    keys.push(...(Array.isArray(key.value) ? (key.value as ReadonlyArray<SortKey>) : [key.value as SortKey]))
   }
-  if (keys.filter((key) => key.kind === "eval").length > 1) return fail(invalid("Only one sorting eval expression is allowed.", "sort_by"))
-  return keys.length > CLAUSES_MAX ? fail(invalid(`Only upto ${CLAUSES_MAX} sort_by fields can be specified.`, "sort_by")) : ok(keys)
+  if (keys.filter((key) => key.kind === "eval").length > 1)
+    return fail(invalid("Only one sorting eval expression is allowed.", "sort_by"))
+  return keys.length > CLAUSES_MAX
+    ? fail(invalid(`Only upto ${CLAUSES_MAX} sort_by fields can be specified.`, "sort_by"))
+    : ok(keys)
 }
 
 const resolveJoin = (clause: SortClause, context: SortContext, depth: number): Result<ReadonlyArray<SortKey>> => {
   const name = clause.name.slice(1).trim()
   const joined = context.collectionOf(name)
-  if (joined === undefined) return fail(invalid(`Referenced collection \`${name}\` in \`sort_by\` not found.`, "sort_by"))
+  if (joined === undefined)
+    return fail(invalid(`Referenced collection \`${name}\` in \`sort_by\` not found.`, "sort_by"))
   if (depth >= JOIN_DEPTH_MAX || clause.argument === undefined) return malformed()
-  if (!areRelated(context.schema, joined.schema)) return fail(invalid(`Could not find a reference to \`${name}\` in \`sort_by\`.`, "sort_by"))
+  if (!areRelated(context.schema, joined.schema))
+    return fail(invalid(`Could not find a reference to \`${name}\` in \`sort_by\`.`, "sort_by"))
   const inner = parseSortClauses(clause.argument)
   if (!inner.ok) return inner
   const keys = resolveSort(inner.value, { ...context, schema: joined.schema }, depth + 1)
-  return keys.ok ? ok(keys.value.map((key): SortKey => ({ kind: "join", collection: joined.schema.name, key, order: key.order }))) : keys
+  return keys.ok
+    ? ok(keys.value.map((key): SortKey => ({ kind: "join", collection: joined.schema.name, key, order: key.order })))
+    : keys
 }
 
 const resolveKey = (clause: SortClause, context: SortContext): Result<SortKey> => {
   const { name, argument, order } = clause
   switch (name) {
-    case "_text_match": return blocks("text_match", argument, order)
+    case "_text_match":
+      return blocks("text_match", argument, order)
     case "_vector_distance":
-      if (!context.hasVectorQuery) return fail(notFound("sort_by vector_distance is only supported for vector queries, semantic search and hybrid search."))
+      if (!context.hasVectorQuery)
+        return fail(
+          notFound("sort_by vector_distance is only supported for vector queries, semantic search and hybrid search.")
+        )
       return blocks("vector_distance", argument, order)
-    case "_eval": return resolveEval(argument ?? "", order, context)
-    case "_vector_query": return resolveVector(argument ?? "", order, context)
+    case "_eval":
+      return resolveEval(argument ?? "", order, context)
+    case "_vector_query":
+      return resolveVector(argument ?? "", order, context)
     case "_group_found":
-      return context.isGrouped ? ok({ kind: "group_found", order }) : fail(notFound("group_by parameters should not be empty when using sort_by group_found"))
+      return context.isGrouped
+        ? ok({ kind: "group_found", order })
+        : fail(notFound("group_by parameters should not be empty when using sort_by group_found"))
     case "_rand": {
       if (argument === undefined || argument === "") return ok({ kind: "random", seed: context.now_s, order })
-      return isUnsigned(argument) ? ok({ kind: "random", seed: Number(argument), order }) : fail(invalid("Only positive integer seed value is allowed.", "sort_by"))
+      return isUnsigned(argument)
+        ? ok({ kind: "random", seed: Number(argument), order })
+        : fail(invalid("Only positive integer seed value is allowed.", "sort_by"))
     }
-    case "_seq_id": return ok({ kind: "seq", order })
-    default: return resolveField(clause, context)
+    case "_seq_id":
+      return ok({ kind: "seq", order })
+    default:
+      return resolveField(clause, context)
   }
 }
-const blocks = (kind: "text_match" | "vector_distance", argument: string | undefined, order: SortOrder): Result<SortKey> => {
+const blocks = (
+  kind: "text_match" | "vector_distance",
+  argument: string | undefined,
+  order: SortOrder
+): Result<SortKey> => {
   if (argument === undefined || argument === "") return ok({ kind, order })
   const [key, value] = splitOption(argument)
   const name = kind === "text_match" ? "_text_match" : "_vector_distance"
-  if (key !== "buckets" && key !== "bucket_size") return fail(invalid(`Invalid sorting parameter passed for ${name}.`, "sort_by"))
-  if (!isUnsigned(value)) return fail(invalid(`Invalid value passed for ${name} \`buckets\` or \`bucket_size\` configuration.`, "sort_by"))
+  if (key !== "buckets" && key !== "bucket_size")
+    return fail(invalid(`Invalid sorting parameter passed for ${name}.`, "sort_by"))
+  if (!isUnsigned(value))
+    return fail(invalid(`Invalid value passed for ${name} \`buckets\` or \`bucket_size\` configuration.`, "sort_by"))
   return ok(key === "buckets" ? { kind, order, buckets: Number(value) } : { kind, order, bucketSize: Number(value) })
 }
 
@@ -109,7 +155,8 @@ const resolveEval = (argument: string, order: SortOrder, context: SortContext): 
   const counting = { ...context, filterValues: { count: 0 } }
   if (!text.startsWith("[")) {
     const filter = parseFilter(text, context)
-    if (!filter.ok && context.namesErrors === true) return fail(invalid(`Parameter \`sort_by\`: ${filter.error.message}`, "sort_by"))
+    if (!filter.ok && context.namesErrors === true)
+      return fail(invalid(`Parameter \`sort_by\`: ${filter.error.message}`, "sort_by"))
     if (!filter.ok || filter.value === undefined) return evalError()
     return ok({ kind: "eval", order, cases: [{ filter: filter.value, score: 1 }] })
   }
@@ -119,7 +166,8 @@ const resolveEval = (argument: string, order: SortOrder, context: SortContext): 
     const score = /^\s*:\s*(\d+)\s*$/.exec(part.slice(close + 1))
     if (close < 0 || score === null) return evalError()
     const filter = parseFilter(part.slice(1, close), counting)
-    if (!filter.ok && context.namesErrors === true) return fail(invalid(`Parameter \`sort_by\`: ${filter.error.message}`, "sort_by"))
+    if (!filter.ok && context.namesErrors === true)
+      return fail(invalid(`Parameter \`sort_by\`: ${filter.error.message}`, "sort_by"))
     if (!filter.ok || filter.value === undefined) return evalError()
     cases.push({ filter: filter.value, score: Number(score[1]) })
   }
@@ -128,7 +176,8 @@ const resolveEval = (argument: string, order: SortOrder, context: SortContext): 
 const resolveVector = (argument: string, order: SortOrder, context: SortContext): Result<SortKey> => {
   const name = argument.slice(0, Math.max(0, argument.indexOf(":"))).trim()
   const field = fieldNamed(context.schema, name)
-  if (name !== "" && (field === undefined || field.num_dim === 0)) return fail(invalid(`Could not find a field named \`${name}\` in vector index.`, "sort_by"))
+  if (name !== "" && (field === undefined || field.num_dim === 0))
+    return fail(invalid(`Could not find a field named \`${name}\` in vector index.`, "sort_by"))
   const request = parseVectorQuery(argument, context.schema, true)
   if (!request.ok) return request
   if (request.value === undefined) return badSyntax("_vector_query")
@@ -137,7 +186,15 @@ const resolveVector = (argument: string, order: SortOrder, context: SortContext)
   return ok({ kind: "vector_query", order, query: { ...query, k: k ?? 0 } })
 }
 
-const SORTABLE_SCALARS: ReadonlySet<string> = new Set(["string", "int32", "int64", "float", "bool", "geopoint", "geopoint[]"])
+const SORTABLE_SCALARS: ReadonlySet<string> = new Set([
+  "string",
+  "int32",
+  "int64",
+  "float",
+  "bool",
+  "geopoint",
+  "geopoint[]"
+])
 const resolveField = (clause: SortClause, context: SortContext): Result<SortKey> => {
   const { name, argument, order } = clause
   const field = fieldNamed(context.schema, name)
@@ -162,7 +219,15 @@ const resolveGeo = (name: string, argument: string, order: SortOrder): Result<So
     if (key === "precision") precision_m = metres
     else excludeRadius_m = metres
   }
-  return ok({ kind: "geo", field: name, lat: Number(parts[0]), lng: Number(parts[1]), excludeRadius_m, precision_m, order })
+  return ok({
+    kind: "geo",
+    field: name,
+    lat: Number(parts[0]),
+    lng: Number(parts[1]),
+    excludeRadius_m,
+    precision_m,
+    order
+  })
 }
 const resolveOptions = (name: string, type: ScalarType, argument: string, order: SortOrder): Result<SortKey> => {
   const options = new Map<string, string>()
@@ -189,7 +254,8 @@ const decayOf = (options: ReadonlyMap<string, string>): Result<Decay> => {
   let decay = 0.5
   for (const [key, value] of options) {
     if (key === "func") {
-      if (value !== "gauss" && value !== "exp" && value !== "linear" && value !== "diff") return refuse(`Bad syntax. Not a valid decay function key \`${value}\`.`)
+      if (value !== "gauss" && value !== "exp" && value !== "linear" && value !== "diff")
+        return refuse(`Bad syntax. Not a valid decay function key \`${value}\`.`)
       func = value
     } else if (key === "origin") {
       if (!isInteger(value)) return refuse("sort_by: origin param should be integer.")
@@ -201,12 +267,17 @@ const decayOf = (options: ReadonlyMap<string, string>): Result<Decay> => {
       if (!isInteger(value)) return refuse("sort_by: offset param should be integer.")
       offset = Number(value)
     } else if (key === "decay") {
-      if (!isDecimal(value) || Number(value) < 0 || Number(value) > 1) return refuse("sort_by: decay param should be float in range [0.0, 1.0].")
+      if (!isDecimal(value) || Number(value) < 0 || Number(value) > 1)
+        return refuse("sort_by: decay param should be float in range [0.0, 1.0].")
       decay = Number(value)
     } else return refuse(`Bad syntax. Not a valid decay function key \`${key}\`.`)
   }
   if (func === undefined) return refuse("Bad syntax. Missing param `func`.")
-  if (func === "diff") return origin === undefined ? refuse("Bad syntax. origin param is mandatory for diff function.") : ok({ func, origin, scale: scale ?? 1, offset, decay })
-  if (origin === undefined || scale === undefined) return refuse(`Bad syntax. origin and scale are mandatory params for decay function ${func}`)
+  if (func === "diff")
+    return origin === undefined
+      ? refuse("Bad syntax. origin param is mandatory for diff function.")
+      : ok({ func, origin, scale: scale ?? 1, offset, decay })
+  if (origin === undefined || scale === undefined)
+    return refuse(`Bad syntax. origin and scale are mandatory params for decay function ${func}`)
   return ok({ func, origin, scale, offset, decay })
 }

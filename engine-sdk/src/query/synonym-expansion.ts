@@ -11,10 +11,18 @@ const STEPS_MAX = 20_000
 /** Of all variants together: each word is stemmed, and looked for in every field. */
 const WORDS_MAX = 4_000
 /** Words of a variant, and comparisons that look for near words. */
-const VARIANT_WORDS_MAX = 200, LOOSE_STEPS_MAX = 4_000
+const VARIANT_WORDS_MAX = 200,
+  LOOSE_STEPS_MAX = 4_000
 /** `to` is every member but the one at `except`: a list for each would be the square of the item. */
-interface Entry { readonly from: ReadonlyArray<string>; readonly to: ReadonlyArray<ReadonlyArray<string>>; readonly except: number }
-interface Matcher { readonly byFirst: ReadonlyMap<string, ReadonlyArray<Entry>>; readonly entries: ReadonlyArray<Entry> }
+interface Entry {
+  readonly from: ReadonlyArray<string>
+  readonly to: ReadonlyArray<ReadonlyArray<string>>
+  readonly except: number
+}
+interface Matcher {
+  readonly byFirst: ReadonlyMap<string, ReadonlyArray<Entry>>
+  readonly entries: ReadonlyArray<Entry>
+}
 
 const defaultTokens = createAnalyzer({})
 const entryTokens = (text: string, item: SynonymItem): string[] => {
@@ -34,10 +42,12 @@ const matchers = new WeakMap<SynonymSet, Map<string, Matcher>>()
 /** Entries of one set that count for a locale. Built once per set object. */
 const matcherOf = (set: SynonymSet, locale: string): Matcher => {
   let byLocale = matchers.get(set)
-  if (byLocale === undefined) matchers.set(set, byLocale = new Map())
+  if (byLocale === undefined) matchers.set(set, (byLocale = new Map()))
   const known = byLocale.get(locale)
   if (known !== undefined) return known
-  const entries = set.items.filter((item) => (item.locale ?? "") === locale || (item.locale ?? "") === "").flatMap(entriesOf)
+  const entries = set.items
+    .filter((item) => (item.locale ?? "") === locale || (item.locale ?? "") === "")
+    .flatMap(entriesOf)
   const byFirst = new Map<string, Entry[]>()
   for (const entry of entries) {
     const list = byFirst.get(entry.from[0])
@@ -49,18 +59,35 @@ const matcherOf = (set: SynonymSet, locale: string): Matcher => {
   return matcher
 }
 
-export interface SynonymOptions { readonly locale: string; readonly prefix: boolean; readonly numTypos: number }
+export interface SynonymOptions {
+  readonly locale: string
+  readonly prefix: boolean
+  readonly numTypos: number
+}
 /**
- * The last ones, up to a few megabytes: searches of one request, and rules of one search, often ask the same. Sets are replaced,
- * never changed, so one that is known is the same for whoever has it.
+ * The last ones, up to a few megabytes: searches of one request, and rules of one search, often ask the same. Sets are
+ * replaced, never changed, so one that is known is the same for whoever has it.
  */
-const EXPANDED_MAX = 16, EXPANDED_WORDS_MIN = 3, EXPANDED_WORDS_MAX = 6_000
-const expanded: Array<{ readonly key: string; readonly sets: ReadonlyArray<SynonymSet>; readonly variants: ReadonlyArray<ReadonlyArray<string>> }> = []
-export const expandSynonyms = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymSet>, options: SynonymOptions): ReadonlyArray<ReadonlyArray<string>> => {
+const EXPANDED_MAX = 16,
+  EXPANDED_WORDS_MIN = 3,
+  EXPANDED_WORDS_MAX = 6_000
+const expanded: Array<{
+  readonly key: string
+  readonly sets: ReadonlyArray<SynonymSet>
+  readonly variants: ReadonlyArray<ReadonlyArray<string>>
+}> = []
+export const expandSynonyms = (
+  tokens: ReadonlyArray<string>,
+  sets: ReadonlyArray<SynonymSet>,
+  options: SynonymOptions
+): ReadonlyArray<ReadonlyArray<string>> => {
   if (tokens.length === 0 || sets.length === 0) return []
-  if (tokens.length < EXPANDED_WORDS_MIN && options.numTypos === 0 && !options.prefix) return expansionOf(tokens, sets, options)
+  if (tokens.length < EXPANDED_WORDS_MIN && options.numTypos === 0 && !options.prefix)
+    return expansionOf(tokens, sets, options)
   const key = `${options.locale} ${options.prefix} ${options.numTypos} ${tokens.join(" ")}`
-  const known = expanded.find((one) => one.key === key && one.sets.length === sets.length && one.sets.every((set, i) => set === sets[i]))
+  const known = expanded.find(
+    (one) => one.key === key && one.sets.length === sets.length && one.sets.every((set, i) => set === sets[i])
+  )
   if (known !== undefined) return known.variants
   const variants = expansionOf(tokens, sets, options)
   if (key.length + variants.reduce((sum, { length }) => sum + length, 0) <= EXPANDED_WORDS_MAX) {
@@ -70,14 +97,19 @@ export const expandSynonyms = (tokens: ReadonlyArray<string>, sets: ReadonlyArra
   return variants
 }
 /** Variants without the original, in a stable order. O(words × entries with that first word × variants). */
-const expansionOf = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymSet>, options: SynonymOptions): ReadonlyArray<ReadonlyArray<string>> => {
+const expansionOf = (
+  tokens: ReadonlyArray<string>,
+  sets: ReadonlyArray<SynonymSet>,
+  options: SynonymOptions
+): ReadonlyArray<ReadonlyArray<string>> => {
   const compiled = sets.map((set) => matcherOf(set, options.locale))
   const left = { steps: LOOSE_STEPS_MAX }
   const runsAt = tokens.map((_, at) => runsFrom(tokens, at, compiled, options, left))
   if (runsAt.every((runs) => runs.length === 0)) return []
   const original = tokens.join(" ")
   const variants = new Map<string, ReadonlyArray<string>>()
-  let steps = 0, words = 0
+  let steps = 0,
+    words = 0
   const isFull = (): boolean => variants.size >= VARIANTS_MAX || words >= WORDS_MAX || steps >= STEPS_MAX
   /** Words of the variant that is being made. */
   const prefix: string[] = []
@@ -92,10 +124,11 @@ const expansionOf = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymS
       }
       return
     }
-    for (const run of runsAt[at]) for (let member = 0; member < run.to.length; member++) {
-      if (isFull()) return
-      if (member !== run.except && run.to[member].length <= VARIANT_WORDS_MAX) follow(run.to[member], at + run.length)
-    }
+    for (const run of runsAt[at])
+      for (let member = 0; member < run.to.length; member++) {
+        if (isFull()) return
+        if (member !== run.except && run.to[member].length <= VARIANT_WORDS_MAX) follow(run.to[member], at + run.length)
+      }
     follow([tokens[at]], at + 1)
   }
   const follow = (words: ReadonlyArray<string>, next: number): void => {
@@ -107,21 +140,41 @@ const expansionOf = (tokens: ReadonlyArray<string>, sets: ReadonlyArray<SynonymS
   walk(0)
   return [...variants.values()]
 }
-interface Run { readonly length: number; readonly to: ReadonlyArray<ReadonlyArray<string>>; readonly except: number }
-const runsFrom = (tokens: ReadonlyArray<string>, at: number, matchers: ReadonlyArray<Matcher>, options: SynonymOptions, left: { steps: number }): Run[] => {
+interface Run {
+  readonly length: number
+  readonly to: ReadonlyArray<ReadonlyArray<string>>
+  readonly except: number
+}
+const runsFrom = (
+  tokens: ReadonlyArray<string>,
+  at: number,
+  matchers: ReadonlyArray<Matcher>,
+  options: SynonymOptions,
+  left: { steps: number }
+): Run[] => {
   const runs: Run[] = []
   for (const matcher of matchers) {
-    for (const entry of matcher.byFirst.get(tokens[at]) ?? []) if (matches(tokens, at, entry, (a, b) => a === b)) runs.push({ length: entry.from.length, to: entry.to, except: entry.except })
+    for (const entry of matcher.byFirst.get(tokens[at]) ?? [])
+      if (matches(tokens, at, entry, (a, b) => a === b))
+        runs.push({ length: entry.from.length, to: entry.to, except: entry.except })
   }
   if (runs.length > 0 || (!options.prefix && options.numTypos === 0)) return runs
-  const loose = (typed: string, word: string): boolean => (options.prefix && word.startsWith(typed)) || (options.numTypos > 0 && damerauWithin(typed, word, options.numTypos))
-  for (const matcher of matchers) for (const entry of matcher.entries) {
-    if (--left.steps < 0) return runs
-    if (matches(tokens, at, entry, loose)) runs.push({ length: entry.from.length, to: entry.to, except: entry.except })
-  }
+  const loose = (typed: string, word: string): boolean =>
+    (options.prefix && word.startsWith(typed)) || (options.numTypos > 0 && damerauWithin(typed, word, options.numTypos))
+  for (const matcher of matchers)
+    for (const entry of matcher.entries) {
+      if (--left.steps < 0) return runs
+      if (matches(tokens, at, entry, loose))
+        runs.push({ length: entry.from.length, to: entry.to, except: entry.except })
+    }
   return runs
 }
-const matches = (tokens: ReadonlyArray<string>, at: number, entry: Entry, same: (typed: string, word: string) => boolean): boolean => {
+const matches = (
+  tokens: ReadonlyArray<string>,
+  at: number,
+  entry: Entry,
+  same: (typed: string, word: string) => boolean
+): boolean => {
   if (at + entry.from.length > tokens.length) return false
   for (let i = 0; i < entry.from.length; i++) if (!same(tokens[at + i], entry.from[i])) return false
   return true

@@ -18,7 +18,10 @@ export const splitOutside = (text: string, separator: string): string[] => {
     else if (quoted) continue
     else if (OPENING.includes(character)) depth++
     else if (CLOSING.includes(character)) depth = Math.max(0, depth - 1)
-    else if (character === separator && depth === 0) { items.push(text.slice(start, i).trim()); start = i + 1 }
+    else if (character === separator && depth === 0) {
+      items.push(text.slice(start, i).trim())
+      start = i + 1
+    }
   }
   items.push(text.slice(start).trim())
   return items
@@ -40,17 +43,26 @@ export const closingOf = (text: string, open: number): number => {
   return -1
 }
 
-/** For every opening bracket outside backticks the index of the one that closes it, else -1; as `closingOf`, but once for a whole text. */
+/**
+ * For every opening bracket outside backticks the index of the one that closes it, else -1; as `closingOf`, but once
+ * for a whole text.
+ */
 export const closingsOf = (text: string): Int32Array => {
   const closings = new Int32Array(text.length).fill(-1)
   const open: number[][] = [[], [], []]
   let quoted = false
   for (let i = 0; i < text.length; i++) {
     const character = text[i]
-    if (character === "`") { quoted = !quoted; continue }
+    if (character === "`") {
+      quoted = !quoted
+      continue
+    }
     if (quoted) continue
     const opening = OPENING.indexOf(character)
-    if (opening >= 0) { open[opening].push(i); continue }
+    if (opening >= 0) {
+      open[opening].push(i)
+      continue
+    }
     const closing = CLOSING.indexOf(character)
     const start = closing < 0 ? undefined : open[closing].pop()
     if (start !== undefined) closings[start] = i
@@ -59,11 +71,16 @@ export const closingsOf = (text: string): Int32Array => {
 }
 
 /** Comma list: trimmed, empty items gone. */
-export const listOf = (text: string): string[] => text.split(",").map((item) => item.trim()).filter((item) => item !== "")
+export const listOf = (text: string): string[] =>
+  text
+    .split(",")
+    .map((item) => item.trim())
+    .filter((item) => item !== "")
 /** Comma list that keeps `$Collection(a, b)` together. */
 export const nestedListOf = (text: string): string[] => splitOutside(text, ",").filter((item) => item !== "")
 
 export const isUnsigned = (text: string): boolean => /^\d{1,10}$/.test(text) && Number(text) <= 4_294_967_295
 export const isInteger = (text: string): boolean => /^[-+]?\d+$/.test(text)
 export const isDecimal = (text: string): boolean => /^[-+]?(\d+(\.\d*)?|\.\d+)([eE][-+]?\d+)?$/.test(text)
-export const unquote = (text: string): string => text.length >= 2 && text.startsWith("`") && text.endsWith("`") ? text.slice(1, -1) : text
+export const unquote = (text: string): string =>
+  text.length >= 2 && text.startsWith("`") && text.endsWith("`") ? text.slice(1, -1) : text

@@ -11,23 +11,36 @@ import { splitOption } from "./filter-parser.ts"
 
 export const DEFAULT_EF = 10
 export const DEFAULT_ALPHA = 0.3
-/** A parsed vector query before the search decides `k`; `queries` are texts or an image that someone must embed first. */
+/**
+ * A parsed vector query before the search decides `k`; `queries` are texts or an image that someone must embed first.
+ */
 export interface VectorRequest extends Omit<VectorQuery, "k"> {
   readonly k: number | undefined
   readonly queries: ReadonlyArray<string>
   readonly queryWeights: ReadonlyArray<number>
 }
-const malformed = (detail?: string): Result<never> => fail(invalid(`Malformed vector query string${detail === undefined ? "." : `: ${detail}`}`, "vector_query"))
+const malformed = (detail?: string): Result<never> =>
+  fail(invalid(`Malformed vector query string${detail === undefined ? "." : `: ${detail}`}`, "vector_query"))
 const MALFORMED_VALUE = "one of the vector values is not a float."
 
 /** `matchAll` is whether q is `*`: an empty vector then needs an id. Undefined for an empty text. O(text). */
-export const parseVectorQuery = (text: string, schema: CollectionSchema, matchAll: boolean): Result<VectorRequest | undefined> => {
+export const parseVectorQuery = (
+  text: string,
+  schema: CollectionSchema,
+  matchAll: boolean
+): Result<VectorRequest | undefined> => {
   if (text.trim() === "") return ok(undefined)
   const colon = text.indexOf(":")
   const open = text.indexOf("(", colon)
   // A missing closing parenthesis is forgiven, as the reference does.
   const end = open < 0 ? -1 : closingOf(text, open)
-  if (colon <= 0 || open < 0 || text.slice(colon + 1, open).trim() !== "" || (end >= 0 && text.slice(end + 1).trim() !== "")) return malformed()
+  if (
+    colon <= 0 ||
+    open < 0 ||
+    text.slice(colon + 1, open).trim() !== "" ||
+    (end >= 0 && text.slice(end + 1).trim() !== "")
+  )
+    return malformed()
   const body = text.slice(open + 1, end < 0 ? text.length : end)
   if (!body.trim().startsWith("[")) return malformed()
   const parts = splitOutside(body, ",")
@@ -35,12 +48,24 @@ export const parseVectorQuery = (text: string, schema: CollectionSchema, matchAl
   if (vector === undefined) return malformed(MALFORMED_VALUE)
   const name = text.slice(0, colon).trim()
   const field = fieldNamed(schema, name)
-  const draft: Draft = { field: name, vector: vector.length === 0 ? undefined : vector, alpha: DEFAULT_ALPHA, distanceThreshold: undefined, flatSearchCutoff: 0, ef: DEFAULT_EF, rerankHybridMatches: false, k: undefined, queries: [], queryWeights: [] }
+  const draft: Draft = {
+    field: name,
+    vector: vector.length === 0 ? undefined : vector,
+    alpha: DEFAULT_ALPHA,
+    distanceThreshold: undefined,
+    flatSearchCutoff: 0,
+    ef: DEFAULT_EF,
+    rerankHybridMatches: false,
+    k: undefined,
+    queries: [],
+    queryWeights: []
+  }
   for (const part of parts.slice(1)) {
     const error = option(draft, part)
     if (error !== undefined) return malformed(error === "" ? undefined : error)
   }
-  if (field === undefined || field.num_dim === 0) return fail(invalid(`Field \`${name}\` does not have a vector query index.`, "vector_query"))
+  if (field === undefined || field.num_dim === 0)
+    return fail(invalid(`Field \`${name}\` does not have a vector query index.`, "vector_query"))
   return checked(draft, field, matchAll)
 }
 type Draft = { -readonly [K in keyof VectorRequest]: VectorRequest[K] }
@@ -60,9 +85,12 @@ const option = (draft: Draft, part: string): string | undefined => {
       if (!/^\d+$/.test(value)) return "`k` parameter must be an integer."
       draft.k = Number(value) === 0 ? undefined : Math.min(Number(value), 1_000_000)
       return undefined
-    case "id": draft.likeId = unquote(value); return undefined
+    case "id":
+      draft.likeId = unquote(value)
+      return undefined
     case "alpha":
-      if (!isDecimal(value) || Number(value) < 0 || Number(value) > 1) return "`alpha` parameter must be a float between 0.0-1.0."
+      if (!isDecimal(value) || Number(value) < 0 || Number(value) > 1)
+        return "`alpha` parameter must be a float between 0.0-1.0."
       draft.alpha = Number(value)
       return undefined
     case "distance_threshold":
@@ -88,19 +116,32 @@ const option = (draft: Draft, part: string): string | undefined => {
       draft.queryWeights = weights
       return undefined
     }
-    case "image": draft.queries = [unquote(value)]; return undefined
-    default: return ""
+    case "image":
+      draft.queries = [unquote(value)]
+      return undefined
+    default:
+      return ""
   }
 }
 const checked = (draft: Draft, field: Field, matchAll: boolean): Result<VectorRequest> => {
-  if (draft.queries.length > 0 && field.embed === undefined) return fail(invalid("`queries` parameter is only supported for auto-embedding fields.", "vector_query"))
+  if (draft.queries.length > 0 && field.embed === undefined)
+    return fail(invalid("`queries` parameter is only supported for auto-embedding fields.", "vector_query"))
   if (draft.queryWeights.length > 0) {
-    if (draft.queryWeights.length !== draft.queries.length) return malformed("`queries` and `query_weights` must be of the same length.")
-    if (Math.abs(draft.queryWeights.reduce((sum, weight) => sum + weight, 0) - 1) > 1e-3) return malformed("`query_weights` must sum to 1.0.")
+    if (draft.queryWeights.length !== draft.queries.length)
+      return malformed("`queries` and `query_weights` must be of the same length.")
+    if (Math.abs(draft.queryWeights.reduce((sum, weight) => sum + weight, 0) - 1) > 1e-3)
+      return malformed("`query_weights` must sum to 1.0.")
   }
-  if (draft.vector === undefined && draft.likeId === undefined && draft.queries.length === 0 && field.embed === undefined && matchAll) {
+  if (
+    draft.vector === undefined &&
+    draft.likeId === undefined &&
+    draft.queries.length === 0 &&
+    field.embed === undefined &&
+    matchAll
+  ) {
     return fail(invalid("When a vector query value is empty, an `id` parameter must be present.", "vector_query"))
   }
-  if (draft.vector !== undefined && draft.vector.length !== field.num_dim) return fail(invalid(`Query field \`${field.name}\` must have ${field.num_dim} dimensions.`, "vector_query"))
+  if (draft.vector !== undefined && draft.vector.length !== field.num_dim)
+    return fail(invalid(`Query field \`${field.name}\` must have ${field.num_dim} dimensions.`, "vector_query"))
   return ok(draft)
 }

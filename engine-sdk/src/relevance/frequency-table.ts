@@ -11,27 +11,43 @@ class FrequencyTable {
   private counts = new Uint32Array(1024)
   private size = 0
   private readonly included = new Set<UnitIndex>()
-  get bytes(): number { return this.keys.byteLength + this.counts.byteLength }
+  get bytes(): number {
+    return this.keys.byteLength + this.counts.byteLength
+  }
 
   /** O(roots of what changed). */
   follow(indexes: ReadonlyArray<UnitIndex>): void {
     const now = new Set(indexes)
-    for (const index of this.included) if (!now.has(index)) { this.add(index, -1); this.included.delete(index) }
-    for (const index of now) if (!this.included.has(index)) { this.add(index, 1); this.included.add(index) }
+    for (const index of this.included)
+      if (!now.has(index)) {
+        this.add(index, -1)
+        this.included.delete(index)
+      }
+    for (const index of now)
+      if (!this.included.has(index)) {
+        this.add(index, 1)
+        this.included.add(index)
+      }
   }
-  frequency(hash: number): number { return this.counts[this.slotOf(hash)] }
+  frequency(hash: number): number {
+    return this.counts[this.slotOf(hash)]
+  }
   private add(index: UnitIndex, sign: 1 | -1): void {
     for (let term = 0; term < index.hashes.length; term++) {
       if ((this.size + 1) * 3 > this.keys.length * 2) this.grow()
       const slot = this.slotOf(index.hashes[term])
-      if (this.keys[slot] === 0) { this.keys[slot] = keyOf(index.hashes[term]); this.size++ }
+      if (this.keys[slot] === 0) {
+        this.keys[slot] = keyOf(index.hashes[term])
+        this.size++
+      }
       this.counts[slot] += sign * index.frequency(term)
     }
   }
   private slotOf(hash: number): number {
     const { keys } = this
-    const mask = keys.length - 1, key = keyOf(hash)
-    let slot = Math.imul(key, 0x9e3779b1) >>> 8 & mask
+    const mask = keys.length - 1,
+      key = keyOf(hash)
+    let slot = (Math.imul(key, 0x9e3779b1) >>> 8) & mask
     while (keys[slot] !== 0 && keys[slot] !== key) slot = (slot + 1) & mask
     return slot
   }
@@ -53,18 +69,26 @@ class FrequencyTable {
   }
 }
 /** Zero marks a free slot. */
-const keyOf = (hash: number): number => hash === 0 ? 1 : hash
+const keyOf = (hash: number): number => (hash === 0 ? 1 : hash)
 
 const PREFIX = "relevance frequencies "
 const TABLES_MAX = 128
 /** The table of a unit over the collection as it is now. */
-export const frequenciesOf = (reader: CollectionReader, unit: string, indexes: ReadonlyArray<UnitIndex>): { frequency(hash: number): number } => {
+export const frequenciesOf = (
+  reader: CollectionReader,
+  unit: string,
+  indexes: ReadonlyArray<UnitIndex>
+): { frequency(hash: number): number } => {
   const key = PREFIX + unit
   const known = reader.derived.get(key)
   const table = known instanceof FrequencyTable ? known : new FrequencyTable()
   reader.derived.delete(key)
   reader.derived.set(key, table)
-  if (reader.derived.size > TABLES_MAX) for (const oldest of reader.derived.keys()) { reader.derived.delete(oldest); break }
+  if (reader.derived.size > TABLES_MAX)
+    for (const oldest of reader.derived.keys()) {
+      reader.derived.delete(oldest)
+      break
+    }
   table.follow(indexes)
   return table
 }

@@ -32,8 +32,12 @@ export class Lexicon {
     this.segments = reader.views.map((view) => unitsOf(reader, view, units))
     this.docs = reader.views.reduce((sum, { segment }) => sum + segment.docs, 0)
     this.lengthMeans = units.map((_unit, u) => {
-      let total = 0, docsWith = 0
-      for (const own of this.segments) { total += own[u].lengthTotal; docsWith += own[u].docsWith }
+      let total = 0,
+        docsWith = 0
+      for (const own of this.segments) {
+        total += own[u].lengthTotal
+        docsWith += own[u].docsWith
+      }
       return docsWith === 0 ? 1 : total / docsWith
     })
   }
@@ -45,11 +49,12 @@ export class Lexicon {
     const width = this.units.length
     const places = new Int32Array(this.segments.length * width)
     let isKnown = false
-    for (let s = 0; s < this.segments.length; s++) for (let u = 0; u < width; u++) {
-      const term = this.segments[s][u].terms.find(bytes)
-      places[s * width + u] = term
-      if (term >= 0) isKnown = true
-    }
+    for (let s = 0; s < this.segments.length; s++)
+      for (let u = 0; u < width; u++) {
+        const term = this.segments[s][u].terms.find(bytes)
+        places[s * width + u] = term
+        if (term >= 0) isKnown = true
+      }
     const found = isKnown ? places : undefined
     this.known.set(stem, found)
     return found
@@ -60,23 +65,41 @@ export class Lexicon {
     let most = 0
     for (let u = 0; u < width; u++) {
       let docs = 0
-      for (let s = 0; s < this.segments.length; s++) { const term = places[s * width + u]; if (term >= 0) docs += this.segments[s][u].frequency(term) }
+      for (let s = 0; s < this.segments.length; s++) {
+        const term = places[s * width + u]
+        if (term >= 0) docs += this.segments[s][u].frequency(term)
+      }
       if (docs > most) most = docs
     }
     return most
   }
   /** Documents that have a root, by its hash, in the unit that has it most often. */
   frequencies(): (hash: number) => number {
-    const tables = this.units.map(({ name }, u) => frequenciesOf(this.reader, name, this.segments.map((own) => own[u])))
-    return (hash) => { let most = 0; for (const table of tables) most = Math.max(most, table.frequency(hash)); return most }
+    const tables = this.units.map(({ name }, u) =>
+      frequenciesOf(
+        this.reader,
+        name,
+        this.segments.map((own) => own[u])
+      )
+    )
+    return (hash) => {
+      let most = 0
+      for (const table of tables) most = Math.max(most, table.frequency(hash))
+      return most
+    }
   }
-  /** Calls `visit` with each word of any segment and unit within `cost` edits (exactly), or with completions at cost 0. */
+  /**
+   * Calls `visit` with each word of any segment and unit within `cost` edits (exactly), or with completions at cost 0.
+   */
   expand(surface: string, cost: number, prefix: boolean, visit: (surface: string, stem: string) => void): void {
     const bytes = encodeUtf8(surface)
-    for (const own of this.segments) for (const unit of own) {
-      const { surfaces, terms } = unit
-      expandTerm(surfaces, bytes, cost, prefix, (at) => visit(surfaces.terms.text(at), terms.text(surfaces.termOf[at])))
-    }
+    for (const own of this.segments)
+      for (const unit of own) {
+        const { surfaces, terms } = unit
+        expandTerm(surfaces, bytes, cost, prefix, (at) =>
+          visit(surfaces.terms.text(at), terms.text(surfaces.termOf[at]))
+        )
+      }
   }
 }
 
@@ -89,8 +112,10 @@ export const countPairs = (unit: UnitIndex, doc: number, a: number, b: number): 
   near = 0
   const { stream } = unit
   spend(unit.streamStarts[doc + 1] - unit.streamStarts[doc])
-  const first = a + FIRST_TERM, second = b + FIRST_TERM
-  let lastA = -NEAR, lastB = -NEAR
+  const first = a + FIRST_TERM,
+    second = b + FIRST_TERM
+  let lastA = -NEAR,
+    lastB = -NEAR
   for (let i = unit.streamStarts[doc], end = unit.streamStarts[doc + 1]; i < end; i++) {
     const term = stream[i]
     if (term === first) {
@@ -100,7 +125,9 @@ export const countPairs = (unit: UnitIndex, doc: number, a: number, b: number): 
       if (i - lastA === 1) adjacent++
       if (i - lastA < NEAR) near++
       lastB = i
-    } else if (term === GAP) { lastA = -NEAR; lastB = -NEAR }
-    else if (term === PARTS) return
+    } else if (term === GAP) {
+      lastA = -NEAR
+      lastB = -NEAR
+    } else if (term === PARTS) return
   }
 }

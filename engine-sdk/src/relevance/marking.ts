@@ -1,4 +1,6 @@
-/** Which words of a shown text the relevance ranking matched: by root, as its index does, not by the engine's tokens. */
+/**
+ * Which words of a shown text the relevance ranking matched: by root, as its index does, not by the engine's tokens.
+ */
 import type { MarkedWord } from "../search/highlight-text.ts"
 import type { QueryTerms } from "./query-terms.ts"
 import { wordAnalyzerOf } from "./words.ts"
@@ -8,19 +10,29 @@ const WHOLE: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
 const PLAIN = /^[a-z]+$/
 const CACHED_MAX = 4_096
 
-/** `written`: a token as the text has it, in lower case. A token that holds several words (`dv7-1211ea`) is marked for any of them. */
-export const markerOf = (asked: ReadonlyArray<QueryTerms>, locale: string): (written: string) => MarkedWord | undefined => {
+/**
+ * `written`: a token as the text has it, in lower case. A token that holds several words (`dv7-1211ea`) is marked for
+ * any of them.
+ */
+export const markerOf = (
+  asked: ReadonlyArray<QueryTerms>,
+  locale: string
+): ((written: string) => MarkedWord | undefined) => {
   const analyzer = wordAnalyzerOf(locale)
-  const whole = new Set<string>(), started = new Set<string>()
+  const whole = new Set<string>(),
+    started = new Set<string>()
   const prefixes: string[] = []
   for (const { compounds, terms } of asked) {
     for (const { joined } of compounds) whole.add(joined.stems[0])
     for (const { stems, typed } of terms) {
-      if (typed !== undefined) { prefixes.push(typed); for (const stem of stems) started.add(stem) }
-      else for (const stem of stems) {
-        whole.add(stem)
-        for (const part of analyzer.words(stem)[0]?.parts ?? []) whole.add(part)
-      }
+      if (typed !== undefined) {
+        prefixes.push(typed)
+        for (const stem of stems) started.add(stem)
+      } else
+        for (const stem of stems) {
+          whole.add(stem)
+          for (const part of analyzer.words(stem)[0]?.parts ?? []) whole.add(part)
+        }
     }
   }
   const known = new Map<string, MarkedWord | undefined>()
@@ -33,7 +45,10 @@ export const markerOf = (asked: ReadonlyArray<QueryTerms>, locale: string): (wri
   }
   const look = (written: string): MarkedWord | undefined => {
     if (PLAIN.test(written)) return markOf(written, written)
-    for (const { surface } of analyzer.words(written)) { const mark = markOf(surface, written); if (mark !== undefined) return mark }
+    for (const { surface } of analyzer.words(written)) {
+      const mark = markOf(surface, written)
+      if (mark !== undefined) return mark
+    }
     return undefined
   }
   return (written) => {

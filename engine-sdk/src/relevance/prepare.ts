@@ -1,6 +1,6 @@
 /**
- * Building what a relevance search reads before it runs, in slices, so that the first search of a large collection (or the
- * first after a large merge) does not hold up the others. Little work is left to the search itself.
+ * Building what a relevance search reads before it runs, in slices, so that the first search of a large collection (or
+ * the first after a large merge) does not hold up the others. Little work is left to the search itself.
  */
 import type { CollectionReader } from "../index/reader.ts"
 import type { RelevanceUnit, SearchPlan } from "../plan.ts"
@@ -10,28 +10,36 @@ import { buildMissing, missingDocs } from "./unit-columns.ts"
 /** Documents that a search may read on its own: about ten milliseconds. */
 const INLINE_DOCS = 500
 const SLICE_ms = 1
-/** A collection that changes faster than it can be read is searched with what is there; the search reads the rest itself. */
+/**
+ * A collection that changes faster than it can be read is searched with what is there; the search reads the rest
+ * itself.
+ */
 const ROUNDS_MAX = 4
 
 /** One build per reader and set of units at a time: searches that come meanwhile wait for the same one. */
 const running = new WeakMap<CollectionReader, Map<string, Promise<void>>>()
 
 /** undefined when nothing large is missing. */
-export const prepareRelevance = (plans: ReadonlyArray<SearchPlan>, readerOf: (collection: string) => CollectionReader | undefined): Promise<void> | undefined => {
+export const prepareRelevance = (
+  plans: ReadonlyArray<SearchPlan>,
+  readerOf: (collection: string) => CollectionReader | undefined
+): Promise<void> | undefined => {
   const works: Array<Promise<void>> = []
   for (const { collection, text } of plans) {
-    const reader = readerOf(collection), units = text?.relevance?.units
-    if (reader !== undefined && units !== undefined && missingDocs(reader.views, units) > INLINE_DOCS) works.push(building(reader, units))
+    const reader = readerOf(collection),
+      units = text?.relevance?.units
+    if (reader !== undefined && units !== undefined && missingDocs(reader.views, units) > INLINE_DOCS)
+      works.push(building(reader, units))
   }
   return works.length === 0 ? undefined : Promise.all(works).then(() => undefined)
 }
 
 const building = (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>): Promise<void> => {
   let own = running.get(reader)
-  if (own === undefined) running.set(reader, own = new Map())
+  if (own === undefined) running.set(reader, (own = new Map()))
   const key = JSON.stringify(units.map(({ name }) => name))
   let work = own.get(key)
-  if (work === undefined) own.set(key, work = build(reader, units).finally(() => own.delete(key)))
+  if (work === undefined) own.set(key, (work = build(reader, units).finally(() => own.delete(key))))
   return work
 }
 const build = async (reader: CollectionReader, units: ReadonlyArray<RelevanceUnit>): Promise<void> => {

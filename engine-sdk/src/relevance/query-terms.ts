@@ -19,7 +19,11 @@ export interface QueryTerm {
 export interface QueryTerms {
   /** Distinct, in the order of the query. */ readonly terms: ReadonlyArray<QueryTerm>
   /** The words in order as indexes into `terms`: neighbours here are pairs. */ readonly order: ReadonlyArray<number>
-  /** Neighbours that some documents write as one word: `head set`, `headset`. */ readonly compounds: ReadonlyArray<{ readonly a: number; readonly b: number; readonly joined: QueryTerm }>
+  /** Neighbours that some documents write as one word: `head set`, `headset`. */ readonly compounds: ReadonlyArray<{
+    readonly a: number
+    readonly b: number
+    readonly joined: QueryTerm
+  }>
 }
 
 const GUESS_FACTOR = 0.8
@@ -28,7 +32,9 @@ const SPLIT_LENGTH_MIN = 6
 const SPLIT_PART_MIN = 3
 const SPELLING_LENGTH_MIN = 4
 const SPELLING_TWO_LENGTH_MIN = 8
-/** A word that one document has may be a misprint itself, unless the collection is so small that most words are in one. */
+/**
+ * A word that one document has may be a misprint itself, unless the collection is so small that most words are in one.
+ */
 const SPELLING_FREQUENCY_MIN = 2
 const SMALL_COLLECTION_DOCS = 1_000
 const COMPLETED_LENGTH_MIN = 2
@@ -43,7 +49,11 @@ const COMPOUND_FREQUENCY_MIN = 3
 const COMPOUNDS_MAX = 8
 const LETTERS = /^\p{L}+$/u
 
-interface Piece { readonly stems: ReadonlyArray<string>; readonly factor: number; readonly typed?: string }
+interface Piece {
+  readonly stems: ReadonlyArray<string>
+  readonly factor: number
+  readonly typed?: string
+}
 
 export class TermResolver {
   private readonly lexicon: Lexicon
@@ -57,10 +67,14 @@ export class TermResolver {
 
   /** undefined when the text has no word but stop words. */
   resolve(text: string): QueryTerms | undefined {
-    const words = this.analyzer.words(text).filter(({ surface }) => !this.analyzer.isStop(surface)).slice(0, WORDS_MAX)
+    const words = this.analyzer
+      .words(text)
+      .filter(({ surface }) => !this.analyzer.isStop(surface))
+      .slice(0, WORDS_MAX)
     if (words.length === 0) return undefined
     const completesLast = this.query.completes && /[\p{L}\p{N}]$/u.test(text)
-    const terms: QueryTerm[] = [], order: number[] = []
+    const terms: QueryTerm[] = [],
+      order: number[] = []
     const known = new Map<string, number>()
     for (let i = 0; i < words.length; i++) {
       const joined = this.joined(words[i], words[i + 1])
@@ -68,7 +82,10 @@ export class TermResolver {
       for (const { stems, factor, typed } of joined ?? this.pieces(words[i], completesLast && i === words.length - 1)) {
         const key = stems.join(" ")
         let at = known.get(key)
-        if (at === undefined) { known.set(key, at = terms.length); terms.push({ stems, factor, typed, count: 0, places: stems.map((stem) => this.lexicon.places(stem)!) }) }
+        if (at === undefined) {
+          known.set(key, (at = terms.length))
+          terms.push({ stems, factor, typed, count: 0, places: stems.map((stem) => this.lexicon.places(stem)!) })
+        }
         terms[at].count++
         order.push(at)
       }
@@ -83,15 +100,19 @@ export class TermResolver {
     return [{ stems: [this.analyzer.stem(word.surface + next.surface)], factor: 1 }]
   }
   private compounds(words: ReadonlyArray<Word>, known: ReadonlyMap<string, number>): QueryTerms["compounds"] {
-    return words.slice(1).flatMap((word, i) => {
-      const before = words[i].surface
-      const a = known.get(this.analyzer.stem(before)), b = known.get(this.analyzer.stem(word.surface))
-      if (a === undefined || b === undefined || a === b || !LETTERS.test(before + word.surface)) return []
-      const stem = this.analyzer.stem(before + word.surface)
-      const places = this.lexicon.places(stem)
-      if (places === undefined || this.lexicon.frequency(places) < COMPOUND_FREQUENCY_MIN) return []
-      return [{ a, b, joined: { stems: [stem], places: [places], factor: GUESS_FACTOR, typed: undefined, count: 1 } }]
-    }).slice(0, COMPOUNDS_MAX)
+    return words
+      .slice(1)
+      .flatMap((word, i) => {
+        const before = words[i].surface
+        const a = known.get(this.analyzer.stem(before)),
+          b = known.get(this.analyzer.stem(word.surface))
+        if (a === undefined || b === undefined || a === b || !LETTERS.test(before + word.surface)) return []
+        const stem = this.analyzer.stem(before + word.surface)
+        const places = this.lexicon.places(stem)
+        if (places === undefined || this.lexicon.frequency(places) < COMPOUND_FREQUENCY_MIN) return []
+        return [{ a, b, joined: { stems: [stem], places: [places], factor: GUESS_FACTOR, typed: undefined, count: 1 } }]
+      })
+      .slice(0, COMPOUNDS_MAX)
   }
 
   private pieces(word: Word, mayBeUnfinished: boolean): ReadonlyArray<Piece> {
@@ -114,18 +135,25 @@ export class TermResolver {
       if (completed.length > 0) return [{ stems: completed, factor: GUESS_FACTOR, typed: word.surface }]
     }
     if (!query.corrects) return []
-    return this.split(word.surface) ?? this.spelled(word.surface, mayBeUnfinished) ?? this.atBoundary(word.surface) ?? []
+    return (
+      this.split(word.surface) ?? this.spelled(word.surface, mayBeUnfinished) ?? this.atBoundary(word.surface) ?? []
+    )
   }
 
   private completions(surface: string): string[] {
     if ([...surface].length < COMPLETED_LENGTH_MIN) return []
     const stems = new Set<string>()
-    this.lexicon.expand(surface, 0, true, (_surface, stem) => { stems.add(stem) })
+    this.lexicon.expand(surface, 0, true, (_surface, stem) => {
+      stems.add(stem)
+    })
     return this.mostFrequent(stems)
   }
   private mostFrequent(stems: Iterable<string>): string[] {
-    return [...stems].map((stem) => ({ stem, docs: this.lexicon.frequency(this.lexicon.places(stem)!) }))
-      .sort((a, b) => b.docs - a.docs || (a.stem < b.stem ? -1 : 1)).slice(0, COMPLETIONS_MAX).map(({ stem }) => stem)
+    return [...stems]
+      .map((stem) => ({ stem, docs: this.lexicon.frequency(this.lexicon.places(stem)!) }))
+      .sort((a, b) => b.docs - a.docs || (a.stem < b.stem ? -1 : 1))
+      .slice(0, COMPLETIONS_MAX)
+      .map(({ stem }) => stem)
   }
 
   /** Two known words written as one: the pair that is most often adjacent, then most often together, then rarer. */
@@ -133,39 +161,58 @@ export class TermResolver {
     if (surface.length < SPLIT_LENGTH_MIN || !LETTERS.test(surface)) return undefined
     let best: { left: string; right: string; adjacent: number; together: number; rarer: number } | undefined
     for (let i = SPLIT_PART_MIN; i <= surface.length - SPLIT_PART_MIN; i++) {
-      const a = surface.slice(0, i), b = surface.slice(i)
+      const a = surface.slice(0, i),
+        b = surface.slice(i)
       if (this.analyzer.isStop(a) || this.analyzer.isStop(b)) continue
-      const left = this.analyzer.stem(a), right = this.analyzer.stem(b)
-      const x = this.lexicon.places(left), y = this.lexicon.places(right)
+      const left = this.analyzer.stem(a),
+        right = this.analyzer.stem(b)
+      const x = this.lexicon.places(left),
+        y = this.lexicon.places(right)
       if (x === undefined || y === undefined) continue
       const counts = this.together(x, y)
       const found = { left, right, ...counts, rarer: Math.min(this.lexicon.frequency(x), this.lexicon.frequency(y)) }
-      if (best === undefined || (found.adjacent - best.adjacent || found.together - best.together || found.rarer - best.rarer) > 0) best = found
+      if (
+        best === undefined ||
+        (found.adjacent - best.adjacent || found.together - best.together || found.rarer - best.rarer) > 0
+      )
+        best = found
     }
-    if (best === undefined || (best.adjacent === 0 && best.together === 0 && best.rarer < TOGETHER_MIN)) return undefined
-    return [{ stems: [best.left], factor: 1 }, { stems: [best.right], factor: 1 }]
+    if (best === undefined || (best.adjacent === 0 && best.together === 0 && best.rarer < TOGETHER_MIN))
+      return undefined
+    return [
+      { stems: [best.left], factor: 1 },
+      { stems: [best.right], factor: 1 }
+    ]
   }
   /** Documents where two roots are adjacent in order, and where they are together in a unit. */
   private together(a: Places, b: Places): { adjacent: number; together: number } {
     const { segments, units } = this.lexicon
     const width = units.length
-    let next = 0, both = 0, seen = 0
-    for (let s = 0; s < segments.length; s++) for (let u = 0; u < width; u++) {
-      const x = a[s * width + u], y = b[s * width + u]
-      if (x < 0 || y < 0) continue
-      const unit = segments[s][u]
-      const [lead, other] = unit.frequency(x) <= unit.frequency(y) ? [x, y] : [y, x]
-      for (let p = unit.starts[lead], q = unit.starts[other]; p < unit.starts[lead + 1] && seen < SPLIT_DOCS_MAX; p++) {
-        const doc = unit.postingDocs[p]
-        while (q < unit.starts[other + 1] && unit.postingDocs[q] < doc) q++
-        if (q === unit.starts[other + 1]) break
-        if (unit.postingDocs[q] !== doc) continue
-        both++
-        seen++
-        countPairs(unit, doc, x, y)
-        if (adjacent > 0) next++
+    let next = 0,
+      both = 0,
+      seen = 0
+    for (let s = 0; s < segments.length; s++)
+      for (let u = 0; u < width; u++) {
+        const x = a[s * width + u],
+          y = b[s * width + u]
+        if (x < 0 || y < 0) continue
+        const unit = segments[s][u]
+        const [lead, other] = unit.frequency(x) <= unit.frequency(y) ? [x, y] : [y, x]
+        for (
+          let p = unit.starts[lead], q = unit.starts[other];
+          p < unit.starts[lead + 1] && seen < SPLIT_DOCS_MAX;
+          p++
+        ) {
+          const doc = unit.postingDocs[p]
+          while (q < unit.starts[other + 1] && unit.postingDocs[q] < doc) q++
+          if (q === unit.starts[other + 1]) break
+          if (unit.postingDocs[q] !== doc) continue
+          both++
+          seen++
+          countPairs(unit, doc, x, y)
+          if (adjacent > 0) next++
+        }
       }
-    }
     return { adjacent: next, together: both }
   }
 
@@ -190,9 +237,12 @@ export class TermResolver {
       const known = found.get(stem)
       if (known !== undefined && (known.sharesFirst || !sharesFirst)) return
       const docs = this.lexicon.frequency(this.lexicon.places(stem)!)
-      if (docs >= docsMin && LETTERS.test(word) && (prefix || editDistance(surface, word, distance) <= distance)) found.set(stem, { sharesFirst, docs })
+      if (docs >= docsMin && LETTERS.test(word) && (prefix || editDistance(surface, word, distance) <= distance))
+        found.set(stem, { sharesFirst, docs })
     })
-    return [...found].sort(([a, x], [b, y]) => Number(y.sharesFirst) - Number(x.sharesFirst) || y.docs - x.docs || (a < b ? -1 : 1)).map(([stem]) => stem)
+    return [...found]
+      .sort(([a, x], [b, y]) => Number(y.sharesFirst) - Number(x.sharesFirst) || y.docs - x.docs || (a < b ? -1 : 1))
+      .map(([stem]) => stem)
   }
 
   /** `mx500` as `mx` and `500`, where both are known. */
@@ -200,10 +250,15 @@ export class TermResolver {
     const match = /^(\p{L}+)(\d+)$|^(\d+)(\p{L}+)$/u.exec(surface)
     if (match === null) return undefined
     const parts = [match[1] ?? match[3], match[2] ?? match[4]].map((part) => this.analyzer.stem(part))
-    return parts.every((part) => this.lexicon.places(part) !== undefined) ? parts.map((part) => ({ stems: [part], factor: 1 })) : undefined
+    return parts.every((part) => this.lexicon.places(part) !== undefined)
+      ? parts.map((part) => ({ stems: [part], factor: 1 }))
+      : undefined
   }
 }
 
 /** Numbers of a term in a unit's streams, for looking at documents word by word. */
 export const streamNumbers = (term: QueryTerm, segment: number, unit: number, width: number): number[] =>
-  term.places.flatMap((places) => { const at = places[segment * width + unit]; return at < 0 ? [] : [at + FIRST_TERM] })
+  term.places.flatMap((places) => {
+    const at = places[segment * width + unit]
+    return at < 0 ? [] : [at + FIRST_TERM]
+  })

@@ -32,7 +32,11 @@ export class UnitIndex {
   readonly starts: Uint32Array
   readonly postingDocs: Uint32Array
   readonly counts: Uint8Array
-  /** Words as written (lower case), sorted: completions and spellings are looked up among them. */ readonly surfaces: { readonly terms: StringTable; readonly shared: Uint8Array; readonly termOf: Uint32Array }
+  /** Words as written (lower case), sorted: completions and spellings are looked up among them. */ readonly surfaces: {
+    readonly terms: StringTable
+    readonly shared: Uint8Array
+    readonly termOf: Uint32Array
+  }
   readonly streamStarts: Uint32Array
   readonly stream: Uint16Array | Uint32Array
   /** Words at positions, per document. */ readonly lengths: Uint16Array
@@ -53,10 +57,26 @@ export class UnitIndex {
     this.lengthTotal = parts.lengthTotal
     this.docsWith = parts.docsWith
     const { surfaces } = parts
-    const arrays = [parts.terms.bytes, parts.terms.offsets, parts.hashes, parts.starts, parts.postingDocs, parts.counts, surfaces.terms.bytes, surfaces.terms.offsets, surfaces.shared, surfaces.termOf, parts.streamStarts, parts.stream, parts.lengths]
+    const arrays = [
+      parts.terms.bytes,
+      parts.terms.offsets,
+      parts.hashes,
+      parts.starts,
+      parts.postingDocs,
+      parts.counts,
+      surfaces.terms.bytes,
+      surfaces.terms.offsets,
+      surfaces.shared,
+      surfaces.termOf,
+      parts.streamStarts,
+      parts.stream,
+      parts.lengths
+    ]
     this.bytes = arrays.reduce((sum, array) => sum + array.byteLength, 0)
   }
-  frequency(term: number): number { return this.starts[term + 1] - this.starts[term] }
+  frequency(term: number): number {
+    return this.starts[term + 1] - this.starts[term]
+  }
 }
 
 /** Words between two chances to give way, less one. */
@@ -64,7 +84,10 @@ const STEP_MASK = 8_191
 function* tabling(sorted: ReadonlyArray<string>): Generator<void, StringTable> {
   const log = new ByteLog()
   const offsets = new Uint32Array(sorted.length + 1)
-  for (let i = 0; i < sorted.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; offsets[i + 1] = log.text(sorted[i]) }
+  for (let i = 0; i < sorted.length; i++) {
+    if ((i & STEP_MASK) === STEP_MASK) yield
+    offsets[i + 1] = log.text(sorted[i])
+  }
   return new StringTable(log.done().slice(), offsets)
 }
 
@@ -80,7 +103,8 @@ export class UnitBuilder {
   private readonly parts: number[] = []
   private length = 0
   private open = false
-  /** Values of the document that are still to be read, from the first one's `restAt` on. */ private readonly rest: string[] = []
+  /** Values of the document that are still to be read, from the first one's `restAt` on. */
+  private readonly rest: string[] = []
   private restFirst = 0
   private restAt = 0
   /** Characters of the document that were read in one piece. */ private taken = 0
@@ -90,7 +114,10 @@ export class UnitBuilder {
   }
   /** A value of the document. Long ones, and what comes when many have been read, are for `addRest`. */
   add(text: string): void {
-    if (this.taken + text.length > PIECE_CHARACTERS || this.rest.length > 0) { this.rest.push(text.slice(0, CHARACTERS_MAX)); return }
+    if (this.taken + text.length > PIECE_CHARACTERS || this.rest.length > 0) {
+      this.rest.push(text.slice(0, CHARACTERS_MAX))
+      return
+    }
     this.taken += text.length + VALUE_CHARACTERS
     this.addPiece(text, false)
   }
@@ -98,19 +125,29 @@ export class UnitBuilder {
   addRest(): boolean {
     const { rest } = this
     for (this.taken = 0; this.restFirst < rest.length && this.taken < PIECE_CHARACTERS;) {
-      const text = rest[this.restFirst], from = this.restAt
+      const text = rest[this.restFirst],
+        from = this.restAt
       // What is shorter than a piece is never cut: its words would be two.
       if (this.taken > 0 && this.taken + text.length > PIECE_CHARACTERS) break
       // Between two words, where there are any.
-      const most = from + PIECE_CHARACTERS, space = text.length <= most ? -1 : text.lastIndexOf(" ", most), end = text.length <= most ? text.length : space > from ? space : most
+      const most = from + PIECE_CHARACTERS,
+        space = text.length <= most ? -1 : text.lastIndexOf(" ", most),
+        end = text.length <= most ? text.length : space > from ? space : most
       this.addPiece(text.slice(from, end), from > 0)
       this.taken += end - from + VALUE_CHARACTERS
       this.restAt = end
       if (this.length >= WORDS_MAX) this.restFirst = rest.length
-      else if (end === text.length) { this.restFirst++; this.restAt = 0 }
+      else if (end === text.length) {
+        this.restFirst++
+        this.restAt = 0
+      }
     }
     const isLeft = rest.length > 0
-    if (this.restFirst >= rest.length) { rest.length = 0; this.restFirst = 0; this.restAt = 0 }
+    if (this.restFirst >= rest.length) {
+      rest.length = 0
+      this.restFirst = 0
+      this.restAt = 0
+    }
     return isLeft
   }
   private addPiece(text: string, isBegun: boolean): void {
@@ -120,8 +157,15 @@ export class UnitBuilder {
     for (const word of analyzer.words(text)) {
       if (this.length >= WORDS_MAX) return
       const term = this.termOf(word.surface)
-      if (term >= 0) { stream.push(term + FIRST_TERM); this.length++ }
-      if (word.parts !== undefined) for (const part of word.parts) { const id = this.termOf(part); if (id >= 0) parts.push(id + FIRST_TERM) }
+      if (term >= 0) {
+        stream.push(term + FIRST_TERM)
+        this.length++
+      }
+      if (word.parts !== undefined)
+        for (const part of word.parts) {
+          const id = this.termOf(part)
+          if (id >= 0) parts.push(id + FIRST_TERM)
+        }
     }
   }
   /** Takes over the vocabulary of an index of the same unit; answers what its term numbers are here. O(its words). */
@@ -130,7 +174,7 @@ export class UnitBuilder {
     for (let term = 0; term < numbers.length; term++) {
       const stem = index.terms.text(term)
       let id = this.termIds.get(stem)
-      if (id === undefined) this.termIds.set(stem, id = this.termIds.size)
+      if (id === undefined) this.termIds.set(stem, (id = this.termIds.size))
       numbers[term] = id
     }
     const { termOf, terms } = index.surfaces
@@ -145,7 +189,8 @@ export class UnitBuilder {
   /** The words of a document of an adopted index, instead of reading its text. */
   addFrom(index: UnitIndex, doc: number, numbers: Uint32Array): void {
     const { stream } = index
-    for (let i = index.streamStarts[doc], end = index.streamStarts[doc + 1]; i < end; i++) this.stream.push(stream[i] < FIRST_TERM ? stream[i] : numbers[stream[i] - FIRST_TERM] + FIRST_TERM)
+    for (let i = index.streamStarts[doc], end = index.streamStarts[doc + 1]; i < end; i++)
+      this.stream.push(stream[i] < FIRST_TERM ? stream[i] : numbers[stream[i] - FIRST_TERM] + FIRST_TERM)
     this.length = index.lengths[doc]
   }
   closeDocument(): void {
@@ -164,10 +209,13 @@ export class UnitBuilder {
   private termOf(surface: string): number {
     const known = this.surfaceIds.get(surface)
     if (known !== undefined) return known < 0 ? -1 : this.surfaceTerm.words[known]
-    if (this.analyzer.isStop(surface)) { this.surfaceIds.set(surface, -1); return -1 }
+    if (this.analyzer.isStop(surface)) {
+      this.surfaceIds.set(surface, -1)
+      return -1
+    }
     const stem = this.analyzer.stem(surface)
     let term = this.termIds.get(stem)
-    if (term === undefined) this.termIds.set(stem, term = this.termIds.size)
+    if (term === undefined) this.termIds.set(stem, (term = this.termIds.size))
     this.surfaceIds.set(surface, this.surfaceTerm.length)
     this.surfaceTerm.push(term)
     return term
@@ -178,47 +226,93 @@ export class UnitBuilder {
     const words = this.stream.done()
     // An adopted vocabulary may hold words whose documents are gone.
     const isUsed = new Uint8Array(this.termIds.size)
-    for (let i = 0; i < words.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; if (words[i] >= FIRST_TERM) isUsed[words[i] - FIRST_TERM] = 1 }
+    for (let i = 0; i < words.length; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
+      if (words[i] >= FIRST_TERM) isUsed[words[i] - FIRST_TERM] = 1
+    }
     const used: string[] = []
     for (const [stem, id] of this.termIds) if (isUsed[id] === 1) used.push(stem)
     yield
     const stems = yield* sortingUtf8(used)
     const rank = new Uint32Array(this.termIds.size)
-    for (let i = 0; i < stems.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; rank[this.termIds.get(stems[i])!] = i }
+    for (let i = 0; i < stems.length; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
+      rank[this.termIds.get(stems[i])!] = i
+    }
     const stream = stems.length + FIRST_TERM <= 0x10000 ? new Uint16Array(words.length) : new Uint32Array(words.length)
-    for (let i = 0; i < words.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; stream[i] = words[i] < FIRST_TERM ? words[i] : rank[words[i] - FIRST_TERM] + FIRST_TERM }
+    for (let i = 0; i < words.length; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
+      stream[i] = words[i] < FIRST_TERM ? words[i] : rank[words[i] - FIRST_TERM] + FIRST_TERM
+    }
     const streamStarts = this.starts.done().slice()
     // Documents per term, then their postings in document order.
-    const starts = new Uint32Array(stems.length + 1), last = new Uint32Array(stems.length).fill(NO_TERM)
-    for (let doc = 0; doc < docs; doc++) for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
-      if ((i & STEP_MASK) === STEP_MASK) yield
-      const term = stream[i] - FIRST_TERM
-      if (term >= 0 && last[term] !== doc) { last[term] = doc; starts[term + 1]++ }
-    }
+    const starts = new Uint32Array(stems.length + 1),
+      last = new Uint32Array(stems.length).fill(NO_TERM)
+    for (let doc = 0; doc < docs; doc++)
+      for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
+        if ((i & STEP_MASK) === STEP_MASK) yield
+        const term = stream[i] - FIRST_TERM
+        if (term >= 0 && last[term] !== doc) {
+          last[term] = doc
+          starts[term + 1]++
+        }
+      }
     for (let t = 0; t < stems.length; t++) starts[t + 1] += starts[t]
-    const postingDocs = new Uint32Array(starts[stems.length]), counts = new Uint8Array(starts[stems.length]), next = starts.slice()
+    const postingDocs = new Uint32Array(starts[stems.length]),
+      counts = new Uint8Array(starts[stems.length]),
+      next = starts.slice()
     last.fill(NO_TERM)
-    for (let doc = 0; doc < docs; doc++) for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
-      if ((i & STEP_MASK) === STEP_MASK) yield
-      const term = stream[i] - FIRST_TERM
-      if (term < 0) continue
-      if (last[term] !== doc) { last[term] = doc; postingDocs[next[term]] = doc; counts[next[term]++] = 1 }
-      else if (counts[next[term] - 1] < COUNT_MAX) counts[next[term] - 1]++
-    }
+    for (let doc = 0; doc < docs; doc++)
+      for (let i = streamStarts[doc]; i < streamStarts[doc + 1]; i++) {
+        if ((i & STEP_MASK) === STEP_MASK) yield
+        const term = stream[i] - FIRST_TERM
+        if (term < 0) continue
+        if (last[term] !== doc) {
+          last[term] = doc
+          postingDocs[next[term]] = doc
+          counts[next[term]++] = 1
+        } else if (counts[next[term] - 1] < COUNT_MAX) counts[next[term] - 1]++
+      }
     const written: string[] = []
-    for (const [surface, id] of this.surfaceIds) if (id >= 0 && isUsed[this.surfaceTerm.words[id]] !== 0) written.push(surface)
+    for (const [surface, id] of this.surfaceIds)
+      if (id >= 0 && isUsed[this.surfaceTerm.words[id]] !== 0) written.push(surface)
     yield
     const surfaces = yield* sortingUtf8(written)
     const surfaceTable = yield* tabling(surfaces)
     const termOf = new Uint32Array(surfaces.length)
-    for (let i = 0; i < surfaces.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; termOf[i] = rank[this.surfaceTerm.words[this.surfaceIds.get(surfaces[i])!]] }
-    let lengthTotal = 0, docsWith = 0
+    for (let i = 0; i < surfaces.length; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
+      termOf[i] = rank[this.surfaceTerm.words[this.surfaceIds.get(surfaces[i])!]]
+    }
+    let lengthTotal = 0,
+      docsWith = 0
     const lengths = Uint16Array.from(this.lengths.done())
-    for (let doc = 0; doc < docs; doc++) { lengthTotal += lengths[doc]; if (lengths[doc] > 0) docsWith++ }
+    for (let doc = 0; doc < docs; doc++) {
+      lengthTotal += lengths[doc]
+      if (lengths[doc] > 0) docsWith++
+    }
     yield
     const shared = yield* sharingPrefixes(surfaceTable.bytes, surfaceTable.offsets)
-    const terms = yield* tabling(stems), hashes = new Uint32Array(stems.length)
-    for (let i = 0; i < stems.length; i++) { if ((i & STEP_MASK) === STEP_MASK) yield; const bytes = encodeUtf8(stems[i]); hashes[i] = hashBytes(bytes, 0, bytes.length) }
-    return new UnitIndex({ docs, terms, starts, postingDocs, counts, streamStarts, stream, lengths, lengthTotal, docsWith, hashes, surfaces: { terms: surfaceTable, shared, termOf } })
+    const terms = yield* tabling(stems),
+      hashes = new Uint32Array(stems.length)
+    for (let i = 0; i < stems.length; i++) {
+      if ((i & STEP_MASK) === STEP_MASK) yield
+      const bytes = encodeUtf8(stems[i])
+      hashes[i] = hashBytes(bytes, 0, bytes.length)
+    }
+    return new UnitIndex({
+      docs,
+      terms,
+      starts,
+      postingDocs,
+      counts,
+      streamStarts,
+      stream,
+      lengths,
+      lengthTotal,
+      docsWith,
+      hashes,
+      surfaces: { terms: surfaceTable, shared, termOf }
+    })
   }
 }

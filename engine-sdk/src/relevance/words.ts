@@ -1,7 +1,7 @@
 /**
- * What a word is to the relevance ranking: words as in UAX 29 with hyphens splitting, English stop words, Snowball roots,
- * and a number with its unit as one word. Documents and queries both pass through here; the engine-compatible analyzer
- * (`analysis/`) keeps serving everything else.
+ * What a word is to the relevance ranking: words as in UAX 29 with hyphens splitting, English stop words, Snowball
+ * roots, and a number with its unit as one word. Documents and queries both pass through here; the engine-compatible
+ * analyzer (`analysis/`) keeps serving everything else.
  */
 import { BoundedMap } from "../bounded-map.ts"
 import { createAnalyzer } from "../analysis/analyzer.ts"
@@ -9,22 +9,29 @@ import { hasStemmer, stemmerMissing, stemmerOf, type Stem } from "../analysis/st
 import { caseFold, foldCharacter } from "../analysis/transliterate.ts"
 
 /** Lucene's 33 English stop words, and the function words that verbose questions add. */
-const STOP_WORDS: ReadonlySet<string> = new Set((
-  "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was will with "
-  + "about above after again all also am any because been before being between both can cannot could did do does doing down during each few from further had has have having he her here "
-  + "hers him his how i its itself just me more most my myself nor now off once only other our ours out over own same she should so some than them themselves those through too under until up very "
-  + "we were what when where which while who whom why would you your yours"
-).split(" "))
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  (
+    "a an and are as at be but by for if in into is it no not of on or such that the their then there these they this to was will with " +
+    "about above after again all also am any because been before being between both can cannot could did do does doing down during each few from further had has have having he her here " +
+    "hers him his how i its itself just me more most my myself nor now off once only other our ours out over own same she should so some than them themselves those through too under until up very " +
+    "we were what when where which while who whom why would you your yours"
+  ).split(" ")
+)
 const NO_STOP_WORDS: ReadonlySet<string> = new Set()
 
 /** Units that belong to the number before them. */
 const UNITS: ReadonlySet<string> = new Set(
-  "b kb mb gb tb bit kbps mbps gbps mm cm m km nm ft inch w kw mw v kv mv a ma mah ah wh kwh va kva g kg mg lb lbs oz l ml cl hz khz mhz ghz dpi ppi rpm fps db mp px psi btu lm".split(" "),
+  "b kb mb gb tb bit kbps mbps gbps mm cm m km nm ft inch w kw mw v kv mv a ma mah ah wh kwh va kva g kg mg lb lbs oz l ml cl hz khz mhz ghz dpi ppi rpm fps db mp px psi btu lm".split(
+    " "
+  )
 )
 const WORD_LENGTH_MAX = 100
 
 /** One word at one position. `parts`: the number and the unit of a joined word, which stand at the same position. */
-export interface Word { readonly surface: string; readonly parts?: readonly [number: string, unit: string] }
+export interface Word {
+  readonly surface: string
+  readonly parts?: readonly [number: string, unit: string]
+}
 
 export interface WordAnalyzer {
   /** Every word of a text in order, stop words included. O(text). */
@@ -34,10 +41,18 @@ export interface WordAnalyzer {
   stem(surface: string): string
 }
 
-const SPLIT = 0, LETTER = 1, DIGIT = 2, POINT = 3, COMMA = 4, APOSTROPHE = 5
+const SPLIT = 0,
+  LETTER = 1,
+  DIGIT = 2,
+  POINT = 3,
+  COMMA = 4,
+  APOSTROPHE = 5
 const CLASSES = new Uint8Array(128)
 for (let code = 48; code < 58; code++) CLASSES[code] = DIGIT
-for (let code = 97; code < 123; code++) { CLASSES[code] = LETTER; CLASSES[code - 32] = LETTER }
+for (let code = 97; code < 123; code++) {
+  CLASSES[code] = LETTER
+  CLASSES[code - 32] = LETTER
+}
 CLASSES[46] = POINT
 CLASSES[44] = COMMA
 CLASSES[39] = APOSTROPHE
@@ -52,36 +67,63 @@ const classOf = (code: number): number => {
   if (wordCodes[code] === 0) wordCodes[code] = /[\p{L}\p{N}\p{M}]/u.test(String.fromCharCode(code)) ? 2 : 1
   return wordCodes[code] === 2 ? LETTER : SPLIT
 }
-const hasWide = (text: string): boolean => { for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return true; return false }
+const hasWide = (text: string): boolean => {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) > 127) return true
+  return false
+}
 const UNSPACED = /[\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u
 const segmenter = new Intl.Segmenter("und", { granularity: "word" })
 
 /** Compatibility forms and marks go, trade marks separate, Latin letters become plain ones. */
 const plain = (text: string): string => {
-  const bare = text.replace(/[™®©℠]/g, " ").normalize("NFKD").replace(/[\u0300-\u036f\u00ad]/g, "").normalize("NFKC")
-  return caseFold(bare).replace(/[\u0080-\u024f]/g, (letter) => classOf(letter.charCodeAt(0)) === LETTER ? foldCharacter(letter) : letter)
+  const bare = text
+    .replace(/[™®©℠]/g, " ")
+    .normalize("NFKD")
+    .replace(/[\u0300-\u036f\u00ad]/g, "")
+    .normalize("NFKC")
+  return caseFold(bare).replace(/[\u0080-\u024f]/g, (letter) =>
+    classOf(letter.charCodeAt(0)) === LETTER ? foldCharacter(letter) : letter
+  )
 }
 
-/** Surfaces of a text. A point stays between digits and vanishes inside acronyms; a comma between thousands vanishes. */
+/**
+ * Surfaces of a text. A point stays between digits and vanishes inside acronyms; a comma between thousands vanishes.
+ */
 const cut = (given: string): string[] => {
   const isWide = hasWide(given)
   const text = isWide ? plain(given) : given.toLowerCase()
-  if (isWide && UNSPACED.test(text)) return [...segmenter.segment(text)].flatMap(({ segment, isWordLike }) => isWordLike === true ? [segment.slice(0, WORD_LENGTH_MAX)] : [])
+  if (isWide && UNSPACED.test(text))
+    return [...segmenter.segment(text)].flatMap(({ segment, isWordLike }) =>
+      isWordLike === true ? [segment.slice(0, WORD_LENGTH_MAX)] : []
+    )
   const out: string[] = []
   const n = text.length
   for (let i = 0; i < n;) {
     const first = classOf(text.charCodeAt(i))
-    if (first !== LETTER && first !== DIGIT) { i++; continue }
+    if (first !== LETTER && first !== DIGIT) {
+      i++
+      continue
+    }
     const start = i
-    let marks = 0, previous = first, runStart = i
+    let marks = 0,
+      previous = first,
+      runStart = i
     for (i++; i < n; i++) {
       const kind = classOf(text.charCodeAt(i))
-      if (kind === LETTER || kind === DIGIT) { previous = kind; continue }
+      if (kind === LETTER || kind === DIGIT) {
+        previous = kind
+        continue
+      }
       if (kind === SPLIT || i + 1 >= n) break
       const next = classOf(text.charCodeAt(i + 1))
-      const stays = kind === APOSTROPHE ? previous === LETTER && next === LETTER
-        : kind === COMMA ? previous === DIGIT && next === DIGIT
-        : previous === DIGIT ? next === DIGIT : next === LETTER && i - runStart === 1
+      const stays =
+        kind === APOSTROPHE
+          ? previous === LETTER && next === LETTER
+          : kind === COMMA
+            ? previous === DIGIT && next === DIGIT
+            : previous === DIGIT
+              ? next === DIGIT
+              : next === LETTER && i - runStart === 1
       if (!stays) break
       marks |= 1 << kind
       runStart = i + 1
@@ -91,7 +133,10 @@ const cut = (given: string): string[] => {
     if (marks !== 0) {
       if ((marks & (1 << APOSTROPHE)) !== 0) word = word.replace(/['\u2019]s$/, "").replace(/['\u2019]/g, "")
       if ((marks & (1 << COMMA)) !== 0) {
-        if (!/^\d{1,3}(,\d{3})+(\.\d+)?$/.test(word)) { for (const part of word.split(",")) out.push(part); continue }
+        if (!/^\d{1,3}(,\d{3})+(\.\d+)?$/.test(word)) {
+          for (const part of word.split(",")) out.push(part)
+          continue
+        }
         word = word.replaceAll(",", "")
       }
       if ((marks & (1 << POINT)) !== 0 && previous === LETTER) word = word.replaceAll(".", "")
@@ -113,23 +158,33 @@ const joinUnits = (surfaces: ReadonlyArray<string>, stops: ReadonlySet<string>):
   const out: Array<Word> = []
   for (let i = 0; i < surfaces.length; i++) {
     const surface = surfaces[i]
-    if (!isDigit(surface.charCodeAt(0))) { out.push({ surface }); continue }
+    if (!isDigit(surface.charCodeAt(0))) {
+      out.push({ surface })
+      continue
+    }
     const unit: string | undefined = surfaces[i + 1]
-    if (unit !== undefined && UNITS.has(unit) && !stops.has(unit) && isNumber(surface)) { out.push({ surface: surface + unit, parts: [surface, unit] }); i++; continue }
+    if (unit !== undefined && UNITS.has(unit) && !stops.has(unit) && isNumber(surface)) {
+      out.push({ surface: surface + unit, parts: [surface, unit] })
+      i++
+      continue
+    }
     const parts = partsOf(surface)
     out.push(parts === undefined ? { surface } : { surface, parts })
   }
   return out
 }
 
-const hasDigit = (word: string): boolean => { for (let i = 0; i < word.length; i++) if (isDigit(word.charCodeAt(i))) return true; return false }
+const hasDigit = (word: string): boolean => {
+  for (let i = 0; i < word.length; i++) if (isDigit(word.charCodeAt(i))) return true
+  return false
+}
 
 /** By locale, which tenants choose; one with a segmentation of its own is some 100 kB. */
 const analyzers = new BoundedMap<string, WordAnalyzer>({ bytes_max: 16_000_000, bytesOf: () => 100_000 })
 /**
- * The analyzer of a field's locale. Decision: fields without a locale are read as English, as the demo and most catalogues
- * are; other locales use their own segmentation and roots and have no stop words. Without the optional library of
- * stemmers their words stay as they are: a ranking loses some recall, where refusing would lose the search.
+ * The analyzer of a field's locale. Decision: fields without a locale are read as English, as the demo and most
+ * catalogues are; other locales use their own segmentation and roots and have no stop words. Without the optional
+ * library of stemmers their words stay as they are: a ranking loses some recall, where refusing would lose the search.
  */
 export const wordAnalyzerOf = (locale: string): WordAnalyzer => {
   const known = analyzers.get(locale)
@@ -141,7 +196,7 @@ export const wordAnalyzerOf = (locale: string): WordAnalyzer => {
   const analyzer: WordAnalyzer = {
     words: (text) => joinUnits(own === undefined ? cut(text) : own.tokenize(text), stops),
     isStop: (surface) => stops.has(surface),
-    stem: (surface) => hasDigit(surface) ? surface : root(surface),
+    stem: (surface) => (hasDigit(surface) ? surface : root(surface))
   }
   analyzers.set(locale, analyzer)
   return analyzer

@@ -1,7 +1,7 @@
 /**
  * A model behind HTTP that reads query and document together. Texts go in chunks, best ranked first, so that what was
- * scored counts when time runs out. Answers are understood as `{scores}`, `{results: [{index, relevance_score}]}` or a bare
- * list of `{index, score}`, the three forms in use.
+ * scored counts when time runs out. Answers are understood as `{scores}`, `{results: [{index, relevance_score}]}` or a
+ * bare list of `{index, score}`, the three forms in use.
  */
 import { isObject } from "../documents/json.ts"
 import type { Candidate } from "../pipeline/stage.ts"
@@ -13,7 +13,15 @@ export interface CrossEncoderOptions {
   /** Sent as `model`. */ readonly model?: string
   readonly headers?: Readonly<Record<string, string>>
   /** Documents per request. */ readonly chunk?: number
-  /** The caller decides how and whether its network is reached. */ readonly fetch: (url: string, request: { readonly method: "POST"; readonly headers: Record<string, string>; readonly body: string; readonly signal: AbortSignal }) => Promise<{ readonly ok: boolean; readonly status: number; json(): Promise<unknown> }>
+  /** The caller decides how and whether its network is reached. */ readonly fetch: (
+    url: string,
+    request: {
+      readonly method: "POST"
+      readonly headers: Record<string, string>
+      readonly body: string
+      readonly signal: AbortSignal
+    }
+  ) => Promise<{ readonly ok: boolean; readonly status: number; json(): Promise<unknown> }>
 }
 const CHUNK = 16
 const TEXT_MAX = 4_000
@@ -23,20 +31,41 @@ export const crossEncoder = (options: CrossEncoderOptions): Reranker => ({
   name: options.name,
   score: async ({ candidates, fields, context, scores }) => {
     const chunk = options.chunk ?? CHUNK
-    for (let from = 0; from < candidates.length && !context.signal.aborted && context.timeLeft_ms() > 0; from += chunk) {
+    for (
+      let from = 0;
+      from < candidates.length && !context.signal.aborted && context.timeLeft_ms() > 0;
+      from += chunk
+    ) {
       const texts = candidates.slice(from, from + chunk).map((candidate) => textOf(candidate, fields))
       const found = await ask(options, context.request.q, texts, context.signal)
       if (found === undefined) return
-      found.forEach((score, i) => { scores[from + i] = score })
+      found.forEach((score, i) => {
+        scores[from + i] = score
+      })
     }
-  },
+  }
 })
-const textOf = (candidate: Candidate, fields: ReadonlyArray<string>): string => fields.map((field) => candidate.value(field)).filter((value) => value !== undefined && !(value instanceof Float32Array)).join(" ").slice(0, TEXT_MAX)
+const textOf = (candidate: Candidate, fields: ReadonlyArray<string>): string =>
+  fields
+    .map((field) => candidate.value(field))
+    .filter((value) => value !== undefined && !(value instanceof Float32Array))
+    .join(" ")
+    .slice(0, TEXT_MAX)
 
 /** undefined when it was aborted on the way. */
-const ask = async ({ name, endpoint, model, headers, fetch }: CrossEncoderOptions, query: string, documents: ReadonlyArray<string>, signal: AbortSignal): Promise<ReadonlyArray<number> | undefined> => {
+const ask = async (
+  { name, endpoint, model, headers, fetch }: CrossEncoderOptions,
+  query: string,
+  documents: ReadonlyArray<string>,
+  signal: AbortSignal
+): Promise<ReadonlyArray<number> | undefined> => {
   try {
-    const response = await fetch(endpoint, { method: "POST", headers: { "content-type": "application/json", ...headers }, body: JSON.stringify({ ...(model === undefined ? {} : { model }), query, documents }), signal })
+    const response = await fetch(endpoint, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body: JSON.stringify({ ...(model === undefined ? {} : { model }), query, documents }),
+      signal
+    })
     if (!response.ok) throw new Error(`the model \`${name}\` answered ${response.status}`)
     return scoresOf(await response.json(), documents.length, name)
   } catch (error) {
@@ -45,13 +74,16 @@ const ask = async ({ name, endpoint, model, headers, fetch }: CrossEncoderOption
   }
 }
 const scoresOf = (answer: unknown, count: number, name: string): ReadonlyArray<number> => {
-  const list: unknown = isObject(answer) ? answer.scores ?? answer.results : answer
+  const list: unknown = isObject(answer) ? (answer.scores ?? answer.results) : answer
   const scores = new Array<number>(count).fill(NaN)
-  if (Array.isArray(list)) list.forEach((entry: unknown, i) => {
-    const index = isObject(entry) ? entry.index : i
-    const score = isObject(entry) ? entry.relevance_score ?? entry.score : entry
-    if (typeof index === "number" && index in scores && typeof score === "number" && Number.isFinite(score)) scores[index] = score
-  })
-  if (scores.some((score) => Number.isNaN(score))) throw new Error(`the model \`${name}\` answered without a score for each document`)
+  if (Array.isArray(list))
+    list.forEach((entry: unknown, i) => {
+      const index = isObject(entry) ? entry.index : i
+      const score = isObject(entry) ? (entry.relevance_score ?? entry.score) : entry
+      if (typeof index === "number" && index in scores && typeof score === "number" && Number.isFinite(score))
+        scores[index] = score
+    })
+  if (scores.some((score) => Number.isNaN(score)))
+    throw new Error(`the model \`${name}\` answered without a score for each document`)
   return scores
 }

@@ -7,24 +7,53 @@ import type { FieldValue } from "../plan.ts"
 import { textWords } from "../rules/condition-index.ts"
 
 /** Row-major: `values[i · names.length + f]`. */
-export interface FeatureTable { readonly names: ReadonlyArray<string>; readonly values: Float64Array; readonly rows: number }
+export interface FeatureTable {
+  readonly names: ReadonlyArray<string>
+  readonly values: Float64Array
+  readonly rows: number
+}
 
-const ofHit = ["rank", "discount", "text_match", "words_matched", "exactness", "fields_matched", "nearness", "boosts"] as const
+const ofHit = [
+  "rank",
+  "discount",
+  "text_match",
+  "words_matched",
+  "exactness",
+  "fields_matched",
+  "nearness",
+  "boosts"
+] as const
 const ofText = ["coverage", "prefix", "start", "brevity", "adjacent"] as const
 
-/** `fields`: text fields give five features each, numbers one. O(candidates · words of the fields); `isLate` is asked per row and leaves the rest 0. */
-export const featuresOf = (candidates: ReadonlyArray<Candidate>, words: ReadonlyArray<string>, fields: ReadonlyArray<string>, isLate: () => boolean = () => false): FeatureTable => {
+/**
+ * `fields`: text fields give five features each, numbers one. O(candidates · words of the fields); `isLate` is asked
+ * per row and leaves the rest 0.
+ */
+export const featuresOf = (
+  candidates: ReadonlyArray<Candidate>,
+  words: ReadonlyArray<string>,
+  fields: ReadonlyArray<string>,
+  isLate: () => boolean = () => false
+): FeatureTable => {
   const values = fields.map((field) => candidates.map((candidate) => candidate.value(field)))
-  const isNumber = values.map((column) => column.every((value) => value === undefined || typeof value === "number") && column.some((value) => value !== undefined))
-  const names = [...ofHit, ...fields.flatMap((field, f) => isNumber[f] ? [`number:${field}`] : ofText.map((name) => `${name}:${field}`))]
+  const isNumber = values.map(
+    (column) =>
+      column.every((value) => value === undefined || typeof value === "number") &&
+      column.some((value) => value !== undefined)
+  )
+  const names = [
+    ...ofHit,
+    ...fields.flatMap((field, f) => (isNumber[f] ? [`number:${field}`] : ofText.map((name) => `${name}:${field}`)))
+  ]
   const table = { names, values: new Float64Array(names.length * candidates.length), rows: candidates.length }
-  const scales = values.map((column, f) => isNumber[f] ? scaleOf(column) : undefined)
+  const scales = values.map((column, f) => (isNumber[f] ? scaleOf(column) : undefined))
   const best = candidates.reduce((most, { hit }) => Math.max(most, Number(hit.text_match ?? 0)), 0)
   const boosts = scaleOf(candidates.map(({ hit }) => hit.boosts))
   for (let i = 0; i < candidates.length && !isLate(); i++) {
     let at = writeHit(table.values, i * names.length, candidates[i], i, candidates.length, words.length, best, boosts)
     fields.forEach((_field, f) => {
-      const value = values[f][i], scale = scales[f]
+      const value = values[f][i],
+        scale = scales[f]
       if (scale === undefined) at = writeText(table.values, at, textOf(value), words)
       else table.values[at++] = typeof value === "number" ? scale(value) : 0
     })
@@ -32,14 +61,35 @@ export const featuresOf = (candidates: ReadonlyArray<Candidate>, words: Readonly
   return table
 }
 /** To 0..1 between the smallest and the largest; 0 where there is no spread. */
-const scaleOf = (column: ReadonlyArray<unknown>): (value: number | undefined) => number => {
-  let low = Infinity, high = -Infinity
-  for (const value of column) if (typeof value === "number") { low = Math.min(low, value); high = Math.max(high, value) }
-  return (value) => value === undefined || high <= low ? 0 : (value - low) / (high - low)
+const scaleOf = (column: ReadonlyArray<unknown>): ((value: number | undefined) => number) => {
+  let low = Infinity,
+    high = -Infinity
+  for (const value of column)
+    if (typeof value === "number") {
+      low = Math.min(low, value)
+      high = Math.max(high, value)
+    }
+  return (value) => (value === undefined || high <= low ? 0 : (value - low) / (high - low))
 }
-const textOf = (value: FieldValue | undefined): string => typeof value === "string" ? value : Array.isArray(value) ? value.join(" ") : value === undefined || value instanceof Float32Array ? "" : String(value)
+const textOf = (value: FieldValue | undefined): string =>
+  typeof value === "string"
+    ? value
+    : Array.isArray(value)
+      ? value.join(" ")
+      : value === undefined || value instanceof Float32Array
+        ? ""
+        : String(value)
 
-const writeHit = (into: Float64Array, at: number, { hit }: Candidate, place: number, count: number, words: number, bestText: number, boosts: (value: number | undefined) => number): number => {
+const writeHit = (
+  into: Float64Array,
+  at: number,
+  { hit }: Candidate,
+  place: number,
+  count: number,
+  words: number,
+  bestText: number,
+  boosts: (value: number | undefined) => number
+): number => {
   const info = hit.text_match_info
   into[at++] = 1 - place / count
   into[at++] = 1 / Math.log2(place + 2)
@@ -51,11 +101,17 @@ const writeHit = (into: Float64Array, at: number, { hit }: Candidate, place: num
   into[at++] = boosts(hit.boosts)
   return at
 }
-/** Share of the query's words in the text, whole and as beginnings; how early the first stands; how short the text is; neighbours that are neighbours in both. */
+/**
+ * Share of the query's words in the text, whole and as beginnings; how early the first stands; how short the text is;
+ * neighbours that are neighbours in both.
+ */
 const writeText = (into: Float64Array, at: number, text: string, words: ReadonlyArray<string>): number => {
   const own = text === "" ? [] : textWords(text)
   if (own.length === 0 || words.length === 0) return at + ofText.length
-  let whole = 0, begun = 0, first = own.length, pairs = 0
+  let whole = 0,
+    begun = 0,
+    first = own.length,
+    pairs = 0
   for (let w = 0; w < words.length; w++) {
     const place = own.indexOf(words[w])
     if (place >= 0) {

@@ -1,16 +1,31 @@
-/** A weighted sum of hit features: the reranker that needs no other process. `train-linear.ts` learns the weights from clicks. */
+/**
+ * A weighted sum of hit features: the reranker that needs no other process. `train-linear.ts` learns the weights from
+ * clicks.
+ */
 import { featuresOf, type FeatureTable } from "./features.ts"
 import type { Reranker } from "./reranker.ts"
 
 /** Plain JSON. */
 export interface LinearModel {
-  /** By feature name; `coverage:*` is shared evenly by all fields that have no weight of their own. */ readonly weights: Readonly<Record<string, number>>
+  /** By feature name; `coverage:*` is shared evenly by all fields that have no weight of their own. */
+  readonly weights: Readonly<Record<string, number>>
 }
 /**
  * Weights for a shop that has no clicks yet: the engine's order, moved by how much of the query the named fields hold.
  * Decision: they are small beside the rank, so that an untrained model corrects the engine and does not replace it.
  */
-export const untrainedModel: LinearModel = { weights: { rank: 1, discount: 0.7, text_match: 0.2, words_matched: 0.2, "coverage:*": 0.4, "prefix:*": 0.1, "adjacent:*": 0.2, "start:*": 0.05 } }
+export const untrainedModel: LinearModel = {
+  weights: {
+    rank: 1,
+    discount: 0.7,
+    text_match: 0.2,
+    words_matched: 0.2,
+    "coverage:*": 0.4,
+    "prefix:*": 0.1,
+    "adjacent:*": 0.2,
+    "start:*": 0.05
+  }
+}
 
 const HELD_us = 25_000
 export const linearReranker = (model: LinearModel = untrainedModel): Reranker => ({
@@ -22,12 +37,12 @@ export const linearReranker = (model: LinearModel = untrainedModel): Reranker =>
     const table = featuresOf(candidates, context.request.words, fields, isLate)
     if (isLate()) return
     sumInto(scores, table, weightsOf(model, table.names))
-  },
+  }
 })
 export const weightsOf = ({ weights }: LinearModel, names: ReadonlyArray<string>): ReadonlyArray<number> => {
   const kindOf = (name: string): string => `${name.slice(0, name.indexOf(":"))}:*`
   const sharing = new Map<string, number>()
-  const own = (name: string): number | undefined => Object.hasOwn(weights, name) ? weights[name] : undefined
+  const own = (name: string): number | undefined => (Object.hasOwn(weights, name) ? weights[name] : undefined)
   for (const name of names) if (own(name) === undefined) sharing.set(kindOf(name), (sharing.get(kindOf(name)) ?? 0) + 1)
   return names.map((name) => own(name) ?? (own(kindOf(name)) ?? 0) / sharing.get(kindOf(name))!)
 }

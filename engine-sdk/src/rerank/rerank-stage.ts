@@ -14,27 +14,40 @@ export const rerankStage = (settings: RerankSettings, reranker: Reranker | undef
   fallback: settings.fallback === "error" ? "error" : "keep_order",
   fields: settings.fields,
   run: (candidates, context) => {
-    if (candidates.length < settings.min_hits) { context.skip(`${candidates.length} hits, fewer than min_hits`); return candidates }
+    if (candidates.length < settings.min_hits) {
+      context.skip(`${candidates.length} hits, fewer than min_hits`)
+      return candidates
+    }
     if (reranker === undefined) throw new Error(`no model \`${settings.model}\``)
     const top = candidates.slice(0, settings.top_k)
     const scores = new Float64Array(top.length).fill(NaN)
     const scoring = reranker.score({ candidates: top, fields: settings.fields, context, scores })
     if (!(scoring instanceof Promise)) return reordered(candidates, scores, context)
     return untilAborted(scoring, context.signal).then(() => reordered(candidates, scores, context))
-  },
+  }
 })
 
 /** Settles with the promise, or when the signal aborts, whichever is first. */
-const untilAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> => new Promise((resolve, reject) => {
-  promise.then(resolve, reject)
-  if (signal.aborted) resolve()
-  else signal.addEventListener("abort", () => resolve(), { once: true })
-})
+const untilAborted = (promise: Promise<void>, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve, reject) => {
+    promise.then(resolve, reject)
+    if (signal.aborted) resolve()
+    else signal.addEventListener("abort", () => resolve(), { once: true })
+  })
 
-/** The places of scored candidates are filled with them, best first; equal scores keep their order. O(candidates · log candidates). */
-const reordered = (candidates: ReadonlyArray<Candidate>, scores: Float64Array, context: StageContext): ReadonlyArray<Candidate> => {
+/**
+ * The places of scored candidates are filled with them, best first; equal scores keep their order. O(candidates · log
+ * candidates).
+ */
+const reordered = (
+  candidates: ReadonlyArray<Candidate>,
+  scores: Float64Array,
+  context: StageContext
+): ReadonlyArray<Candidate> => {
   const scored: number[] = []
-  scores.forEach((score, i) => { if (!Number.isNaN(score)) scored.push(i) })
+  scores.forEach((score, i) => {
+    if (!Number.isNaN(score)) scored.push(i)
+  })
   if (scored.length === 0 && scores.length > 0) throw new StageLate("nothing was scored in time")
   if (scored.length < scores.length) context.note(`${scored.length} of ${scores.length} were scored in time`)
   if (context.scored !== undefined) for (const i of scored) context.scored(candidates[i].id, "rerank", scores[i])

@@ -17,4 +17,9 @@ export interface Reranker {
   score(input: RerankInput): Awaitable<void>
 }
 /** Keeps the engine's order: the honest baseline beside every other. */
-export const noneReranker: Reranker = { name: "none", score: ({ scores }) => { for (let i = 0; i < scores.length; i++) scores[i] = -i } }
+export const noneReranker: Reranker = {
+  name: "none",
+  score: ({ scores }) => {
+    for (let i = 0; i < scores.length; i++) scores[i] = -i
+  }
+}

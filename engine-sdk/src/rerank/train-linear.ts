@@ -1,33 +1,53 @@
 /**
- * Learns a linear model from clicks. Each clicked hit is preferred to every hit of its list that was not clicked, weighted
- * by the inverse of how likely anyone looked that far down (propensity weighting, Joachims, Swaminathan and Schnabel 2017).
- * Pairwise logistic regression by stochastic gradient descent; the same clicks and seed give the same weights.
+ * Learns a linear model from clicks. Each clicked hit is preferred to every hit of its list that was not clicked,
+ * weighted by the inverse of how likely anyone looked that far down (propensity weighting, Joachims, Swaminathan and
+ * Schnabel 2017). Pairwise logistic regression by stochastic gradient descent; the same clicks and seed give the same
+ * weights.
  *
- * Decision: not "clicked above skipped" alone (Joachims 2002). All its pairs prefer the lower hit to the higher one, so a model that
- * sees the rank learns to turn the list round: measured, nDCG@10 fell from .78 to .20.
+ * Decision: not "clicked above skipped" alone (Joachims 2002). All its pairs prefer the lower hit to the higher one, so
+ * a model that sees the rank learns to turn the list round: measured, nDCG@10 fell from .78 to .20.
  */
 import type { FeatureTable } from "./features.ts"
 import { untrainedModel, weightsOf, type LinearModel } from "./linear.ts"
 
 /** One answered search: features of its hits in the order in which they were shown. */
-export interface ClickedSearch { readonly features: FeatureTable; /** Rows that were clicked, from 0. */ readonly clicked: ReadonlyArray<number> }
+export interface ClickedSearch {
+  readonly features: FeatureTable
+  /** Rows that were clicked, from 0. */ readonly clicked: ReadonlyArray<number>
+}
 export interface TrainingOptions {
   readonly seed: number
   readonly epochs?: number
   readonly rate?: number
   /** Pull of every weight towards the prior per step. */ readonly decay?: number
   /** Where learning starts: few clicks change it little. */ readonly prior?: LinearModel
-  /** How likely a visitor looks at this row, from 0; 1 / log2(row + 2) by default. */ readonly propensity?: (row: number) => number
+  /** How likely a visitor looks at this row, from 0; 1 / log2(row + 2) by default. */ readonly propensity?: (
+    row: number
+  ) => number
 }
 /** Weights of a pair beyond it say more about chance than about the hit. */
 const PAIR_WEIGHT_MAX = 10
-interface Pair { readonly difference: Float64Array; readonly weight: number }
+interface Pair {
+  readonly difference: Float64Array
+  readonly weight: number
+}
 
 /** O(epochs · pairs · features); pairs are clicks times rows. Without a single pair it is the prior. */
-export const trainLinear = (searches: ReadonlyArray<ClickedSearch>, { seed, epochs = 20, rate = 0.1, decay = 2e-3, prior = untrainedModel, propensity = (row) => 1 / Math.log2(row + 2) }: TrainingOptions): LinearModel => {
+export const trainLinear = (
+  searches: ReadonlyArray<ClickedSearch>,
+  {
+    seed,
+    epochs = 20,
+    rate = 0.1,
+    decay = 2e-3,
+    prior = untrainedModel,
+    propensity = (row) => 1 / Math.log2(row + 2)
+  }: TrainingOptions
+): LinearModel => {
   const names = [...new Set(searches.flatMap(({ features }) => features.names))]
   const pairs = searches.flatMap((search) => pairsOf(search, names, propensity))
-  const start = Float64Array.from(weightsOf(prior, names)), weights = start.slice()
+  const start = Float64Array.from(weightsOf(prior, names)),
+    weights = start.slice()
   const next = random(seed)
   for (let epoch = 0; epoch < epochs; epoch++) {
     shuffle(pairs, next)
@@ -36,26 +56,47 @@ export const trainLinear = (searches: ReadonlyArray<ClickedSearch>, { seed, epoc
   return { weights: { ...prior.weights, ...Object.fromEntries(names.map((name, f) => [name, weights[f]])) } }
 }
 
-/** Features of a clicked hit minus those of each that was not, under common names. A search weighs as much with many rows as with few. */
-const pairsOf = ({ features, clicked }: ClickedSearch, names: ReadonlyArray<string>, propensity: (row: number) => number): Pair[] => {
+/**
+ * Features of a clicked hit minus those of each that was not, under common names. A search weighs as much with many
+ * rows as with few.
+ */
+const pairsOf = (
+  { features, clicked }: ClickedSearch,
+  names: ReadonlyArray<string>,
+  propensity: (row: number) => number
+): Pair[] => {
   const places = features.names.map((name) => names.indexOf(name))
   const isClicked = new Set(clicked)
   const others = Array.from({ length: features.rows }, (_row, i) => i).filter((row) => !isClicked.has(row))
-  return clicked.flatMap((winner) => others.map((other): Pair => {
-    const difference = new Float64Array(names.length)
-    places.forEach((to, f) => { difference[to] = features.values[winner * places.length + f] - features.values[other * places.length + f] })
-    return { difference, weight: Math.min(PAIR_WEIGHT_MAX, 1 / propensity(winner)) / Math.max(1, others.length) }
-  }))
+  return clicked.flatMap((winner) =>
+    others.map((other): Pair => {
+      const difference = new Float64Array(names.length)
+      places.forEach((to, f) => {
+        difference[to] = features.values[winner * places.length + f] - features.values[other * places.length + f]
+      })
+      return { difference, weight: Math.min(PAIR_WEIGHT_MAX, 1 / propensity(winner)) / Math.max(1, others.length) }
+    })
+  )
 }
 /** One step down the gradient of weight · log(1 + e^(−w·x)). */
-const step = (weights: Float64Array, prior: Float64Array, { difference, weight }: Pair, rate: number, decay: number): void => {
+const step = (
+  weights: Float64Array,
+  prior: Float64Array,
+  { difference, weight }: Pair,
+  rate: number,
+  decay: number
+): void => {
   let margin = 0
   for (let f = 0; f < weights.length; f++) margin += weights[f] * difference[f]
-  const pull = rate * weight / (1 + Math.exp(margin))
-  for (let f = 0; f < weights.length; f++) weights[f] += pull * difference[f] - rate * weight * decay * (weights[f] - prior[f])
+  const pull = (rate * weight) / (1 + Math.exp(margin))
+  for (let f = 0; f < weights.length; f++)
+    weights[f] += pull * difference[f] - rate * weight * decay * (weights[f] - prior[f])
 }
 const shuffle = <A>(list: A[], next: () => number): void => {
-  for (let i = list.length - 1; i > 0; i--) { const j = Math.floor(next() * (i + 1)); [list[i], list[j]] = [list[j], list[i]] }
+  for (let i = list.length - 1; i > 0; i--) {
+    const j = Math.floor(next() * (i + 1))
+    ;[list[i], list[j]] = [list[j], list[i]]
+  }
 }
 /** 0 <= x < 1 from a seed (mulberry32). */
 const random = (seed: number) => (): number => {

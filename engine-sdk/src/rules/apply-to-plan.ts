@@ -7,7 +7,8 @@ import { allOf } from "../query/filter-parser.ts"
 import type { MatchedBoosts, MatchedRules } from "./matched-rules.ts"
 
 export interface PlanChanges {
-  /** What the request itself says about `filter_curated_hits`; only `false` frees what rules inject from its filter. */ readonly filterCuratedHits: boolean | undefined
+  /** What the request itself says about `filter_curated_hits`; only `false` frees what rules inject from its filter. */
+  readonly filterCuratedHits: boolean | undefined
 }
 
 /** O(rules that fired). The same plan where nothing acts on it. */
@@ -15,22 +16,27 @@ export const applyToPlan = (plan: SearchPlan, matched: MatchedRules, changes: Pl
   if (!matched.active) return plan
   const kept = matched.exclusion === undefined ? undefined : { kind: "not" as const, filter: matched.exclusion.filter }
   const pinnedFilter = allOf(plan.pinnedFilter, kept)
-  // Where the caller has no filter of its own, both stay one tree: that is how a fallback sees that nothing can be dropped.
+  // Where the caller has no filter of its own, both stay one tree: that is how a fallback sees that nothing can be
+  // dropped.
   const filter = plan.filter === plan.pinnedFilter ? pinnedFilter : allOf(plan.filter, kept)
   return {
     ...plan,
     filter,
     ...(pinnedFilter === undefined ? {} : { pinnedFilter }),
     sort: matched.boosts === undefined ? plan.sort : withBoosts(plan.sort, plan.givenSortKeys ?? 0, matched.boosts),
-    injected: injectionsOf(matched, changes.filterCuratedHits !== false),
+    injected: injectionsOf(matched, changes.filterCuratedHits !== false)
   }
 }
 
 /**
- * Decision: without a sort of the request, the sum comes first and the engine's order decides among equal sums. Beside a
- * sort of the request the sum orders equal values of it; `boosts_override_sort` turns that round.
+ * Decision: without a sort of the request, the sum comes first and the engine's order decides among equal sums. Beside
+ * a sort of the request the sum orders equal values of it; `boosts_override_sort` turns that round.
  */
-export const withBoosts = (sort: ReadonlyArray<SortKey>, givenKeys: number, boosts: MatchedBoosts): ReadonlyArray<SortKey> => {
+export const withBoosts = (
+  sort: ReadonlyArray<SortKey>,
+  givenKeys: number,
+  boosts: MatchedBoosts
+): ReadonlyArray<SortKey> => {
   const key: SortKey = { kind: "boosts", order: "desc", cases: boosts.cases }
   const at = boosts.overrideSort ? 0 : givenKeys
   return [...sort.slice(0, at), key, ...sort.slice(at)]
@@ -39,5 +45,11 @@ export const withBoosts = (sort: ReadonlyArray<SortKey>, givenKeys: number, boos
 /** Pins before sponsored slots: who comes first gets a contested position (contract part 2). */
 const injectionsOf = ({ pins, sponsored }: MatchedRules, mustPassFilter: boolean): ReadonlyArray<Injection> => [
   ...pins.map(({ id, position }): Injection => ({ kind: "pin", target: { id }, position, mustPassFilter })),
-  ...sponsored.map(({ target, position, label, campaign_id }): Injection => ({ kind: "sponsored", target, position, mustPassFilter, sponsored: { label, campaign_id } })),
+  ...sponsored.map(({ target, position, label, campaign_id }): Injection => ({
+    kind: "sponsored",
+    target,
+    position,
+    mustPassFilter,
+    sponsored: { label, campaign_id }
+  }))
 ]

@@ -1,20 +1,44 @@
 /**
- * A body to a complete rule set, or every problem it has (specification part 2 and 4; contract part 0: unknown fields are
- * refused, part 2: enumerations). Omitted fields get their defaults: a replaced set keeps nothing of the one before.
+ * A body to a complete rule set, or every problem it has (specification part 2 and 4; contract part 0: unknown fields
+ * are refused, part 2: enumerations). Omitted fields get their defaults: a replaced set keeps nothing of the one
+ * before.
  */
 import { isObject } from "../documents/json.ts"
 import type { Result } from "../errors.ts"
 import type { Filter } from "../plan.ts"
 import { BodyReader, type RuleIssue } from "./body-reader.ts"
 import { parseInstant } from "./instant.ts"
-import { defaultRerank, emptyRuleSet, MMR_POSITIONS, type Banner, type Boost, type Device, type DiversityRule, type FacetSuggestions, type Pin, type QueryCondition, type QueryMatch, type Redirect, type RerankSettings, type RuleSet, type SponsoredSlot, type SuggestionRule, type ZeroHitsFallback } from "./rule-set.ts"
+import {
+  defaultRerank,
+  emptyRuleSet,
+  MMR_POSITIONS,
+  type Banner,
+  type Boost,
+  type Device,
+  type DiversityRule,
+  type FacetSuggestions,
+  type Pin,
+  type QueryCondition,
+  type QueryMatch,
+  type Redirect,
+  type RerankSettings,
+  type RuleSet,
+  type SponsoredSlot,
+  type SuggestionRule,
+  type ZeroHitsFallback
+} from "./rule-set.ts"
 
 export interface RuleSetContext {
   readonly parseFilter: (text: string) => Result<Filter | undefined>
-  /** Whether the collection has a field; absent where that is not known. */ readonly hasField?: (name: string) => boolean
-  /** Fallbacks that exist by now; the others of the specification are refused as not available yet. */ readonly fallbacks?: ReadonlyArray<ZeroHitsFallback>
+  /** Whether the collection has a field; absent where that is not known. */ readonly hasField?: (
+    name: string
+  ) => boolean
+  /** Fallbacks that exist by now; the others of the specification are refused as not available yet. */
+  readonly fallbacks?: ReadonlyArray<ZeroHitsFallback>
 }
-export type CheckedRuleSet = { readonly ok: true; readonly value: RuleSet } | { readonly ok: false; readonly issues: ReadonlyArray<RuleIssue> }
+export type CheckedRuleSet =
+  | { readonly ok: true; readonly value: RuleSet }
+  | { readonly ok: false; readonly issues: ReadonlyArray<RuleIssue> }
 
 /** Rules of one list. */
 export const RULES_MAX = 10_000
@@ -43,7 +67,9 @@ export const checkRuleSet = (body: unknown, context: RuleSetContext): CheckedRul
 
 class Check {
   readonly #context: RuleSetContext
-  constructor(context: RuleSetContext) { this.#context = context }
+  constructor(context: RuleSetContext) {
+    this.#context = context
+  }
 
   ruleSet(body: BodyReader): RuleSet {
     return {
@@ -55,15 +81,22 @@ class Check {
       pins: body.list("pins", RULES_MAX, (pin) => this.#pin(pin)),
       diversity: body.list("diversity", FIELDS_MAX, (rule) => this.#diversity(rule)),
       redirects: body.list("redirects", RULES_MAX, (redirect) => this.#redirect(redirect)),
-      suggestions: body.list("suggestions", RULES_MAX, (rule): SuggestionRule => ({ ...this.#condition(rule), suggestions: rule.texts("suggestions", FIELDS_MAX) })),
-      facet_suggestions: body.object("facet_suggestions", (rule): FacetSuggestions => ({ fields: this.#fields(rule, "fields"), limit: rule.integer("limit", 10, 1, WINDOW_MAX) })) ?? emptyRuleSet.facet_suggestions,
+      suggestions: body.list("suggestions", RULES_MAX, (rule): SuggestionRule => ({
+        ...this.#condition(rule),
+        suggestions: rule.texts("suggestions", FIELDS_MAX)
+      })),
+      facet_suggestions:
+        body.object("facet_suggestions", (rule): FacetSuggestions => ({
+          fields: this.#fields(rule, "fields"),
+          limit: rule.integer("limit", 10, 1, WINDOW_MAX)
+        })) ?? emptyRuleSet.facet_suggestions,
       ...this.#window(body),
       device: body.choice("device", devices, "any"),
       language: this.#tag(body, "language"),
       country: this.#tag(body, "country"),
       banners: body.list("banners", RULES_MAX, (banner) => this.#banner(banner)),
       sponsored: body.list("sponsored", RULES_MAX, (slot) => this.#slot(slot)),
-      rerank: body.object("rerank", (rerank) => this.#rerank(rerank)) ?? defaultRerank,
+      rerank: body.object("rerank", (rerank) => this.#rerank(rerank)) ?? defaultRerank
     }
   }
 
@@ -80,30 +113,39 @@ class Check {
   }
   #fields(body: BodyReader, name: string): ReadonlyArray<string> {
     const fields = body.texts(name, FIELDS_MAX)
-    fields.forEach((field, i) => { if (!this.#isField(field)) body.refuse(`${name}[${i}]`, `the collection has no field \`${field}\``) })
+    fields.forEach((field, i) => {
+      if (!this.#isField(field)) body.refuse(`${name}[${i}]`, `the collection has no field \`${field}\``)
+    })
     return fields
   }
-  #isField(field: string): boolean { return this.#context.hasField?.(field) ?? true }
+  #isField(field: string): boolean {
+    return this.#context.hasField?.(field) ?? true
+  }
 
   #fallback(body: BodyReader): ZeroHitsFallback {
     const fallback = body.choice("zero_hits_fallback", fallbacks, "none")
-    if (!(this.#context.fallbacks ?? available).includes(fallback)) body.refuse("zero_hits_fallback", `\`${fallback}\` is not available yet`)
+    if (!(this.#context.fallbacks ?? available).includes(fallback))
+      body.refuse("zero_hits_fallback", `\`${fallback}\` is not available yet`)
     return fallback
   }
   /** Languages and countries are compared, not interpreted. */
   #tag(body: BodyReader, name: string): string {
     const tag = body.text(name, { length_max: 35 })
-    if (tag !== "" && !/^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$/.test(tag)) body.refuse(name, "must be a code such as `en`, `en-GB` or `GB`")
+    if (tag !== "" && !/^[A-Za-z]{2,8}(?:[-_][A-Za-z0-9]{1,8})*$/.test(tag))
+      body.refuse(name, "must be a code such as `en`, `en-GB` or `GB`")
     return tag
   }
   #window(body: BodyReader): Pick<RuleSet, "starts_at" | "ends_at"> {
     const [starts_at, ends_at] = (["starts_at", "ends_at"] as const).map((name) => {
       const text = body.text(name, { length_max: 64 })
-      if (text !== "" && parseInstant(text) === undefined) body.refuse(name, "must be an ISO 8601 date-time, e.g. `2026-05-01T00:00:00Z`")
+      if (text !== "" && parseInstant(text) === undefined)
+        body.refuse(name, "must be an ISO 8601 date-time, e.g. `2026-05-01T00:00:00Z`")
       return text === "" ? undefined : text
     })
-    const start = parseInstant(starts_at ?? ""), end = parseInstant(ends_at ?? "")
-    if (start !== undefined && end !== undefined && end <= start) body.refuse("ends_at", "must be later than `starts_at`")
+    const start = parseInstant(starts_at ?? ""),
+      end = parseInstant(ends_at ?? "")
+    if (start !== undefined && end !== undefined && end <= start)
+      body.refuse("ends_at", "must be later than `starts_at`")
     return { ...(starts_at === undefined ? {} : { starts_at }), ...(ends_at === undefined ? {} : { ends_at }) }
   }
   /** A rule without a query and without a kind of match is for every query. */
@@ -113,61 +155,95 @@ class Check {
     if (match !== "any" && query.trim() === "") body.refuse("query", `must not be empty with match \`${match}\``)
     return { query, match }
   }
-  #priority(body: BodyReader): number { return body.integer("priority", 0, -PRIORITY_MAX, PRIORITY_MAX) }
+  #priority(body: BodyReader): number {
+    return body.integer("priority", 0, -PRIORITY_MAX, PRIORITY_MAX)
+  }
   #boost(body: BodyReader): Boost {
-    return { filter_by: this.#filter(body, "filter_by", true), weight: body.number("weight", undefined, -WEIGHT_MAX, WEIGHT_MAX), name: body.text("name", { length_max: 256 }), priority: this.#priority(body) }
+    return {
+      filter_by: this.#filter(body, "filter_by", true),
+      weight: body.number("weight", undefined, -WEIGHT_MAX, WEIGHT_MAX),
+      name: body.text("name", { length_max: 256 }),
+      priority: this.#priority(body)
+    }
   }
   #pin(body: BodyReader): Pin {
     return {
-      ...this.#condition(body), filter_contains: body.text("filter_contains", { length_max: FILTER_LENGTH_MAX }), doc_id: body.text("doc_id", { required: true }),
-      position: body.integer("position", undefined, 1, POSITION_MAX), priority: this.#priority(body),
+      ...this.#condition(body),
+      filter_contains: body.text("filter_contains", { length_max: FILTER_LENGTH_MAX }),
+      doc_id: body.text("doc_id", { required: true }),
+      position: body.integer("position", undefined, 1, POSITION_MAX),
+      priority: this.#priority(body)
     }
   }
   #redirect(body: BodyReader): Redirect {
     const condition = this.#condition(body)
     const url = body.text("url", { required: true, length_max: 2_048 })
     // Anything else (`javascript:`, `data:`) would run in the page that follows it.
-    if (url !== "" && !/^(https?:\/\/|\/(?!\/))\S*$/i.test(url)) body.refuse("url", "must be an http or https address, or a path that begins with `/`")
+    if (url !== "" && !/^(https?:\/\/|\/(?!\/))\S*$/i.test(url))
+      body.refuse("url", "must be an http or https address, or a path that begins with `/`")
     return { ...condition, url, priority: this.#priority(body) }
   }
   #banner(body: BodyReader): Banner {
     return {
-      id: body.text("id", { required: true, length_max: 256 }), ...this.#condition(body), filter_contains: body.text("filter_contains", { length_max: FILTER_LENGTH_MAX }),
-      content: body.free("content", 16_384), priority: this.#priority(body),
+      id: body.text("id", { required: true, length_max: 256 }),
+      ...this.#condition(body),
+      filter_contains: body.text("filter_contains", { length_max: FILTER_LENGTH_MAX }),
+      content: body.free("content", 16_384),
+      priority: this.#priority(body)
     }
   }
   #slot(body: BodyReader): SponsoredSlot {
     const filter_by = this.#filter(body, "filter_by")
     return {
-      id: body.text("id", { required: filter_by.trim() === "" }), ...this.#condition(body), filter_by, label: body.text("label", { length_max: 256 }), campaign_id: body.text("campaign_id", { length_max: 256 }),
-      position: body.integer("position", undefined, 1, POSITION_MAX), priority: this.#priority(body),
+      id: body.text("id", { required: filter_by.trim() === "" }),
+      ...this.#condition(body),
+      filter_by,
+      label: body.text("label", { length_max: 256 }),
+      campaign_id: body.text("campaign_id", { length_max: 256 }),
+      position: body.integer("position", undefined, 1, POSITION_MAX),
+      priority: this.#priority(body)
     }
   }
   #rerank(body: BodyReader): RerankSettings {
     return {
-      enabled: body.flag("enabled", defaultRerank.enabled), model: body.text("model", { fallback: defaultRerank.model, length_max: 256 }), top_k: body.integer("top_k", defaultRerank.top_k, 1, WINDOW_MAX),
-      fields: this.#fields(body, "fields"), timeout_ms: body.integer("timeout_ms", defaultRerank.timeout_ms, 1, 10_000), min_hits: body.integer("min_hits", defaultRerank.min_hits, 0, WINDOW_MAX),
-      fallback: body.choice("fallback", ["engine_order", "error"] as const, defaultRerank.fallback),
+      enabled: body.flag("enabled", defaultRerank.enabled),
+      model: body.text("model", { fallback: defaultRerank.model, length_max: 256 }),
+      top_k: body.integer("top_k", defaultRerank.top_k, 1, WINDOW_MAX),
+      fields: this.#fields(body, "fields"),
+      timeout_ms: body.integer("timeout_ms", defaultRerank.timeout_ms, 1, 10_000),
+      min_hits: body.integer("min_hits", defaultRerank.min_hits, 0, WINDOW_MAX),
+      fallback: body.choice("fallback", ["engine_order", "error"] as const, defaultRerank.fallback)
     }
   }
   #diversity(body: BodyReader): DiversityRule {
     const field = this.#field(body, "field")
     const max = body.has("max") ? body.integer("max", undefined, 1, WINDOW_MAX) : undefined
     const min = body.has("min") ? body.integer("min", undefined, 1, WINDOW_MAX) : undefined
-    if (field === "" && (max !== undefined || min !== undefined)) body.refuse("field", "is required with `max` or `min`")
+    if (field === "" && (max !== undefined || min !== undefined))
+      body.refuse("field", "is required with `max` or `min`")
     const near_duplicate = body.object("near_duplicate", (rule) => {
       const fields = this.#fields(rule, "fields")
       if (fields.length === 0) rule.refuse("fields", "must name at least one field")
       return { fields, threshold: rule.number("threshold", 0.8, 0, 1) }
     })
     const mmr = body.object("mmr", (rule) => {
-      const found = { lambda: rule.number("lambda", 0.7, 0, 1), vector_field: this.#field(rule, "vector_field"), text_fields: this.#fields(rule, "text_fields"), k: rule.integer("k", MMR_POSITIONS, 1, WINDOW_MAX) }
-      if (found.vector_field === "" && found.text_fields.length === 0) rule.refuse("vector_field", "or `text_fields` is required")
+      const found = {
+        lambda: rule.number("lambda", 0.7, 0, 1),
+        vector_field: this.#field(rule, "vector_field"),
+        text_fields: this.#fields(rule, "text_fields"),
+        k: rule.integer("k", MMR_POSITIONS, 1, WINDOW_MAX)
+      }
+      if (found.vector_field === "" && found.text_fields.length === 0)
+        rule.refuse("vector_field", "or `text_fields` is required")
       return found
     })
     return {
-      field, from: body.integer("from", 1, 1, WINDOW_MAX), ...(max === undefined ? {} : { max }), ...(min === undefined ? {} : { min }),
-      ...(near_duplicate === undefined ? {} : { near_duplicate }), ...(mmr === undefined ? {} : { mmr }),
+      field,
+      from: body.integer("from", 1, 1, WINDOW_MAX),
+      ...(max === undefined ? {} : { max }),
+      ...(min === undefined ? {} : { min }),
+      ...(near_duplicate === undefined ? {} : { near_duplicate }),
+      ...(mmr === undefined ? {} : { mmr })
     }
   }
 }

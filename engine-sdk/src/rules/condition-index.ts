@@ -1,6 +1,6 @@
 /**
- * Conditions on queries and filters, indexed so that ten thousand of them cost a request a few look-ups: whole queries and
- * runs of words by hash, prefixes by hash per length, texts in filters by their first characters.
+ * Conditions on queries and filters, indexed so that ten thousand of them cost a request a few look-ups: whole queries
+ * and runs of words by hash, prefixes by hash per length, texts in filters by their first characters.
  */
 import { createAnalyzer } from "../analysis/mod.ts"
 import { TextCache } from "../analysis/text-cache.ts"
@@ -10,11 +10,18 @@ const normalizer = createAnalyzer({ symbolsToIndex: ["*"] })
 /** Words as the engine compares queries: lower case, without accents and punctuation (engine-contract 11.3). */
 export const queryWords = (q: string): ReadonlyArray<string> => normalizer.tokenize(q)
 const CACHED_bytes = 16_000_000
-const cached = new TextCache(queryWords, { bytes_max: CACHED_bytes, bytesOf: (words) => words.reduce((sum, word) => sum + 32 + word.length * 2, 0) })
+const cached = new TextCache(queryWords, {
+  bytes_max: CACHED_bytes,
+  bytesOf: (words) => words.reduce((sum, word) => sum + 32 + word.length * 2, 0)
+})
 /** The same for texts of documents, which come again. */
 export const textWords = (text: string): ReadonlyArray<string> => cached.get(text)
 
-export interface Condition { readonly query: string; readonly match: QueryMatch; readonly filter_contains?: string }
+export interface Condition {
+  readonly query: string
+  readonly match: QueryMatch
+  readonly filter_contains?: string
+}
 
 export class ConditionIndex {
   readonly #exact = new Map<string, number[]>()
@@ -23,7 +30,10 @@ export class ConditionIndex {
   readonly #prefixes = new Map<string, number[]>()
   #prefixLengths: number[] = []
   readonly #always: number[] = []
-  /** Rules for every query with a text in the filter, by the number of that text. */ readonly #byFilter = new Map<number, number[]>()
+  /** Rules for every query with a text in the filter, by the number of that text. */ readonly #byFilter = new Map<
+    number,
+    number[]
+  >()
   /** Number of the filter text of each condition, -1 = none. */ readonly #filterOf: Int32Array
   readonly #filters = new ContainedTexts()
 
@@ -34,13 +44,16 @@ export class ConditionIndex {
   }
   #add({ query, match, filter_contains = "" }: Condition, at: number): void {
     if (filter_contains !== "") this.#filterOf[at] = this.#filters.add(filter_contains)
-    const words = queryWords(query), text = words.join(" ")
+    const words = queryWords(query),
+      text = words.join(" ")
     // A query of nothing but punctuation is no query at all: such a rule never fires.
     if (match !== "any" && words.length === 0) return
     if (match === "exact") append(this.#exact, text, at)
     else if (match === "prefix") append(this.#prefixes, text, at)
-    else if (match === "partial") { append(this.#runs, text, at); this.#runWordsMax = Math.max(this.#runWordsMax, words.length) }
-    else if (this.#filterOf[at] < 0) this.#always.push(at)
+    else if (match === "partial") {
+      append(this.#runs, text, at)
+      this.#runWordsMax = Math.max(this.#runWordsMax, words.length)
+    } else if (this.#filterOf[at] < 0) this.#always.push(at)
     else append(this.#byFilter, this.#filterOf[at], at)
   }
 
@@ -49,20 +62,27 @@ export class ConditionIndex {
     const present = this.#filters.presentIn(filter_by)
     const found: number[] = []
     const take = (list: ReadonlyArray<number> | undefined): void => {
-      if (list !== undefined) for (const at of list) if (this.#filterOf[at] < 0 || present.has(this.#filterOf[at])) found.push(at)
+      if (list !== undefined)
+        for (const at of list) if (this.#filterOf[at] < 0 || present.has(this.#filterOf[at])) found.push(at)
     }
     take(this.#always)
     for (const filter of present) take(this.#byFilter.get(filter))
     const text = words.join(" ")
     take(this.#exact.get(text))
-    for (const length of this.#prefixLengths) { if (length > text.length) break; take(this.#prefixes.get(text.slice(0, length))) }
+    for (const length of this.#prefixLengths) {
+      if (length > text.length) break
+      take(this.#prefixes.get(text.slice(0, length)))
+    }
     if (this.#runWordsMax > 0) this.#eachRun(words, text, (run) => take(this.#runs.get(run)))
     // A run may stand in a query twice.
     return found.sort((a, b) => a - b).filter((at, i) => i === 0 || at !== found[i - 1])
   }
   #eachRun(words: ReadonlyArray<string>, text: string, visit: (run: string) => void): void {
     for (let first = 0, start = 0; first < words.length; start += words[first++].length + 1) {
-      for (let last = first, end = start - 1; last < words.length && last - first < this.#runWordsMax; last++) { end += words[last].length + 1; visit(text.slice(start, end)) }
+      for (let last = first, end = start - 1; last < words.length && last - first < this.#runWordsMax; last++) {
+        end += words[last].length + 1
+        visit(text.slice(start, end))
+      }
     }
   }
 }
@@ -73,16 +93,25 @@ const append = <Key>(lists: Map<Key, number[]>, key: Key, at: number): void => {
 }
 
 const GRAM = 4
-interface Start { readonly lengths: number[]; readonly numbers: Map<string, number> }
-/** Which of many texts stand in one text: found by their first characters, then by hash per length (filters often begin alike). */
+interface Start {
+  readonly lengths: number[]
+  readonly numbers: Map<string, number>
+}
+/**
+ * Which of many texts stand in one text: found by their first characters, then by hash per length (filters often begin
+ * alike).
+ */
 class ContainedTexts {
   #size = 0
-  /** Texts by their first `GRAM` characters, shorter ones by themselves. */ readonly #byStart = new Map<string, Start>()
+  /** Texts by their first `GRAM` characters, shorter ones by themselves. */ readonly #byStart = new Map<
+    string,
+    Start
+  >()
   /** The number of this text; the same for an equal one. */
   add(text: string): number {
     const key = text.slice(0, GRAM)
     let start = this.#byStart.get(key)
-    if (start === undefined) this.#byStart.set(key, start = { lengths: [], numbers: new Map() })
+    if (start === undefined) this.#byStart.set(key, (start = { lengths: [], numbers: new Map() }))
     const known = start.numbers.get(text)
     if (known !== undefined) return known
     if (!start.lengths.includes(text.length)) start.lengths.push(text.length)
@@ -92,11 +121,15 @@ class ContainedTexts {
   presentIn(text: string): ReadonlySet<number> {
     const present = new Set<number>()
     if (this.#size === 0) return present
-    for (let at = 0; at < text.length; at++) for (let length = 1; length <= GRAM && at + length <= text.length; length++) {
-      const start = this.#byStart.get(text.slice(at, at + length))
-      if (start === undefined) continue
-      for (const end of start.lengths) { const number = start.numbers.get(text.slice(at, at + end)); if (number !== undefined) present.add(number) }
-    }
+    for (let at = 0; at < text.length; at++)
+      for (let length = 1; length <= GRAM && at + length <= text.length; length++) {
+        const start = this.#byStart.get(text.slice(at, at + length))
+        if (start === undefined) continue
+        for (const end of start.lengths) {
+          const number = start.numbers.get(text.slice(at, at + end))
+          if (number !== undefined) present.add(number)
+        }
+      }
     return present
   }
 }

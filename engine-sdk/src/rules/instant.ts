@@ -9,6 +9,8 @@ export const parseInstant = (text: string): number | undefined => {
   const [, year, month, day, time = "00:00", offset = "Z"] = parts
   const days = new Date(Date.UTC(Number(year), Number(month) - 1, Number(day)))
   if (days.getUTCMonth() !== Number(month) - 1 || days.getUTCDate() !== Number(day)) return undefined
-  const instant = Date.parse(`${year}-${month}-${day}T${time}${offset.length === 5 ? `${offset.slice(0, 3)}:${offset.slice(3)}` : offset}`)
+  const instant = Date.parse(
+    `${year}-${month}-${day}T${time}${offset.length === 5 ? `${offset.slice(0, 3)}:${offset.slice(3)}` : offset}`
+  )
   return Number.isNaN(instant) ? undefined : instant
 }

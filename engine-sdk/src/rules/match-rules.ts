@@ -5,42 +5,87 @@ import type { FiredRule, MatchedPin, MatchedRules, MatchedSlot, RuleRequest } fr
 
 /** What a search without rules gets: nothing acts. */
 export const noRules: MatchedRules = {
-  active: false, redirect: undefined, banners: [], suggestions: [], facetSuggestions: undefined, pins: [], sponsored: [], boosts: undefined, exclusion: undefined, fallback: "none", rerank: undefined, diversity: [], fired: [],
+  active: false,
+  redirect: undefined,
+  banners: [],
+  suggestions: [],
+  facetSuggestions: undefined,
+  pins: [],
+  sponsored: [],
+  boosts: undefined,
+  exclusion: undefined,
+  fallback: "none",
+  rerank: undefined,
+  diversity: [],
+  fired: []
 }
 
 /** O(words of the query and text of the filter + rules that fire). `words` where the caller has them already. */
-export const matchRules = (rules: CompiledRules, request: RuleRequest, words: ReadonlyArray<string> = queryWords(request.q)): MatchedRules => {
+export const matchRules = (
+  rules: CompiledRules,
+  request: RuleRequest,
+  words: ReadonlyArray<string> = queryWords(request.q)
+): MatchedRules => {
   const { ruleSet } = rules
   if (!isFor(rules, request)) return noRules
   let redirect: { readonly url: string } | undefined
-  const banners: Array<MatchedRules["banners"][number]> = [], suggestions: string[] = [], pins: MatchedPin[] = [], sponsored: MatchedSlot[] = [], fired: FiredRule[] = []
+  const banners: Array<MatchedRules["banners"][number]> = [],
+    suggestions: string[] = [],
+    pins: MatchedPin[] = [],
+    sponsored: MatchedSlot[] = [],
+    fired: FiredRule[] = []
   for (const at of rules.conditions.find(words, request.filter_by ?? "")) {
     const effect = rules.effects[at]
     if (effect.kind === "redirect" && redirect !== undefined) continue
     fired.push(rules.firings[at])
     switch (effect.kind) {
-      case "redirect": redirect = { url: effect.url }; break
-      case "banner": banners.push(effect.banner); break
-      case "suggestion": suggestions.push(...effect.suggestions); break
-      case "pin": pins.push(effect.pin); break
-      case "sponsored": sponsored.push(effect.slot); break
+      case "redirect":
+        redirect = { url: effect.url }
+        break
+      case "banner":
+        banners.push(effect.banner)
+        break
+      case "suggestion":
+        suggestions.push(...effect.suggestions)
+        break
+      case "pin":
+        pins.push(effect.pin)
+        break
+      case "sponsored":
+        sponsored.push(effect.slot)
+        break
     }
   }
   return {
-    active: true, redirect, banners, suggestions: [...new Set(suggestions)], facetSuggestions: ruleSet.facet_suggestions.fields.length === 0 ? undefined : ruleSet.facet_suggestions, pins, sponsored,
-    boosts: rules.boosts, exclusion: rules.exclusion, fallback: ruleSet.zero_hits_fallback, rerank: ruleSet.rerank.enabled ? ruleSet.rerank : undefined, diversity: ruleSet.diversity,
-    fired: [...rules.standing, ...fired],
+    active: true,
+    redirect,
+    banners,
+    suggestions: [...new Set(suggestions)],
+    facetSuggestions: ruleSet.facet_suggestions.fields.length === 0 ? undefined : ruleSet.facet_suggestions,
+    pins,
+    sponsored,
+    boosts: rules.boosts,
+    exclusion: rules.exclusion,
+    fallback: ruleSet.zero_hits_fallback,
+    rerank: ruleSet.rerank.enabled ? ruleSet.rerank : undefined,
+    diversity: ruleSet.diversity,
+    fired: [...rules.standing, ...fired]
   }
 }
 
 /** The gate of the whole set (contract part 0: unknown matches only what is not gated). */
-const isFor = ({ ruleSet, starts_ms, ends_ms }: CompiledRules, { now_ms, device, language, country }: RuleRequest): boolean =>
-  now_ms >= starts_ms && now_ms < ends_ms
-  && (ruleSet.device === "any" || ruleSet.device === device?.toLowerCase())
-  && (ruleSet.language === "" || isWithin(language, ruleSet.language))
-  && (ruleSet.country === "" || ruleSet.country.toLowerCase() === country?.toLowerCase())
+const isFor = (
+  { ruleSet, starts_ms, ends_ms }: CompiledRules,
+  { now_ms, device, language, country }: RuleRequest
+): boolean =>
+  now_ms >= starts_ms &&
+  now_ms < ends_ms &&
+  (ruleSet.device === "any" || ruleSet.device === device?.toLowerCase()) &&
+  (ruleSet.language === "" || isWithin(language, ruleSet.language)) &&
+  (ruleSet.country === "" || ruleSet.country.toLowerCase() === country?.toLowerCase())
 /** `en` holds for `en-GB`, not the other way round. */
 const isWithin = (given: string | undefined, wanted: string): boolean => {
-  const tag = given?.toLowerCase().replaceAll("_", "-"), asked = wanted.toLowerCase().replaceAll("_", "-")
+  const tag = given?.toLowerCase().replaceAll("_", "-"),
+    asked = wanted.toLowerCase().replaceAll("_", "-")
   return tag === asked || tag?.startsWith(`${asked}-`) === true
 }

@@ -1,4 +1,6 @@
-/** What one request got from a rule set: the answer of `matchRules` and the only thing later stages read of the rules. */
+/**
+ * What one request got from a rule set: the answer of `matchRules` and the only thing later stages read of the rules.
+ */
 import type { Filter } from "../plan.ts"
 import type { DiversityRule, RerankSettings, ZeroHitsFallback } from "./rule-set.ts"
 
@@ -10,12 +12,33 @@ export interface RuleRequest {
   readonly country?: string
   /** Unix milliseconds. */ readonly now_ms: number
 }
-export type RuleKind = "redirect" | "banner" | "suggestion" | "facet_suggestion" | "pin" | "sponsored" | "boost" | "exclusion" | "fallback" | "rerank" | "diversity"
-export interface FiredRule { readonly kind: RuleKind; /** In its list of the set; 0 for what is no list. */ readonly index: number; readonly id?: string; readonly why: string }
+export type RuleKind =
+  | "redirect"
+  | "banner"
+  | "suggestion"
+  | "facet_suggestion"
+  | "pin"
+  | "sponsored"
+  | "boost"
+  | "exclusion"
+  | "fallback"
+  | "rerank"
+  | "diversity"
+export interface FiredRule {
+  readonly kind: RuleKind
+  /** In its list of the set; 0 for what is no list. */ readonly index: number
+  readonly id?: string
+  readonly why: string
+}
 
-export interface MatchedPin { readonly id: string; readonly position: number }
+export interface MatchedPin {
+  readonly id: string
+  readonly position: number
+}
 export interface MatchedSlot {
-  /** The document, or the filter whose best hit is promoted. */ readonly target: { readonly id: string } | { readonly filter: Filter; readonly filter_by: string }
+  /** The document, or the filter whose best hit is promoted. */ readonly target:
+    | { readonly id: string }
+    | { readonly filter: Filter; readonly filter_by: string }
   readonly position: number
   readonly label: string
   readonly campaign_id: string
@@ -25,9 +48,13 @@ export interface MatchedBoosts {
   readonly overrideSort: boolean
 }
 export interface MatchedRules {
-  /** False when the set is not for this moment, device, language or country: everything else is then empty. */ readonly active: boolean
+  /** False when the set is not for this moment, device, language or country: everything else is then empty. */
+  readonly active: boolean
   readonly redirect: { readonly url: string } | undefined
-  /** By priority. */ readonly banners: ReadonlyArray<{ readonly id: string; readonly content: Readonly<Record<string, unknown>> }>
+  /** By priority. */ readonly banners: ReadonlyArray<{
+    readonly id: string
+    readonly content: Readonly<Record<string, unknown>>
+  }>
   readonly suggestions: ReadonlyArray<string>
   readonly facetSuggestions: { readonly fields: ReadonlyArray<string>; readonly limit: number } | undefined
   /** By priority, then as written. */ readonly pins: ReadonlyArray<MatchedPin>

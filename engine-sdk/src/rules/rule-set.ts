@@ -1,10 +1,13 @@
 /**
  * The rule set of a collection as it is written and answered (specification part 2 "Search rules"; enumerations in
- * contract part 2). Names are those of the wire. What is wrong with a body says `check-rule-set.ts`; what a search makes
- * of a set, `compile-rules.ts`.
+ * contract part 2). Names are those of the wire. What is wrong with a body says `check-rule-set.ts`; what a search
+ * makes of a set, `compile-rules.ts`.
  */
 
-/** `exact`: all words of the query. `partial`: a contiguous run of them. `prefix`: what the query begins with. `any`: every query. */
+/**
+ * `exact`: all words of the query. `partial`: a contiguous run of them. `prefix`: what the query begins with. `any`:
+ * every query.
+ */
 export type QueryMatch = "exact" | "partial" | "prefix" | "any"
 export type ZeroHitsFallback = "none" | "drop_filters" | "popular" | "recommendations" | "semantic"
 export type Device = "desktop" | "mobile" | "tablet" | "any"
@@ -18,15 +21,36 @@ export interface FilterCondition {
   /** A verbatim part of the request's `filter_by`; empty asks nothing. */ readonly filter_contains: string
 }
 /** Weights of matching boosts add up; the higher sum first (contract part 7). */
-export interface Boost { readonly filter_by: string; /** Fractions and negative weights are fine. */ readonly weight: number; readonly name: string; readonly priority: number }
-export interface Pin extends QueryCondition, FilterCondition { readonly doc_id: string; /** From 1. */ readonly position: number; /** Lower first. */ readonly priority: number }
-export interface Redirect extends QueryCondition { readonly url: string; readonly priority: number }
-export interface SuggestionRule extends QueryCondition { readonly suggestions: ReadonlyArray<string> }
-export interface FacetSuggestions { readonly fields: ReadonlyArray<string>; /** Values per field. */ readonly limit: number }
-export interface Banner extends QueryCondition, FilterCondition { readonly id: string; readonly content: Readonly<Record<string, unknown>>; readonly priority: number }
+export interface Boost {
+  readonly filter_by: string
+  /** Fractions and negative weights are fine. */ readonly weight: number
+  readonly name: string
+  readonly priority: number
+}
+export interface Pin extends QueryCondition, FilterCondition {
+  readonly doc_id: string
+  /** From 1. */ readonly position: number
+  /** Lower first. */ readonly priority: number
+}
+export interface Redirect extends QueryCondition {
+  readonly url: string
+  readonly priority: number
+}
+export interface SuggestionRule extends QueryCondition {
+  readonly suggestions: ReadonlyArray<string>
+}
+export interface FacetSuggestions {
+  readonly fields: ReadonlyArray<string>
+  /** Values per field. */ readonly limit: number
+}
+export interface Banner extends QueryCondition, FilterCondition {
+  readonly id: string
+  readonly content: Readonly<Record<string, unknown>>
+  readonly priority: number
+}
 /**
- * A slot that is paid for. With `filter_by` the best-ranked hit that passes it is promoted (one document a slot); without,
- * `id` is the document.
+ * A slot that is paid for. With `filter_by` the best-ranked hit that passes it is promoted (one document a slot);
+ * without, `id` is the document.
  */
 export interface SponsoredSlot extends QueryCondition {
   readonly id: string
@@ -36,14 +60,20 @@ export interface SponsoredSlot extends QueryCondition {
   /** From 1. */ readonly position: number
   /** Lower first. */ readonly priority: number
 }
-export interface NearDuplicate { readonly fields: ReadonlyArray<string>; /** 0..1; similar from here on, 1 = identical text. */ readonly threshold: number }
+export interface NearDuplicate {
+  readonly fields: ReadonlyArray<string>
+  /** 0..1; similar from here on, 1 = identical text. */ readonly threshold: number
+}
 export interface Mmr {
   /** 1 = relevance only. */ readonly lambda: number
   /** Empty: by text. */ readonly vector_field: string
   readonly text_fields: ReadonlyArray<string>
   /** Positions that are picked; the rest keep their order behind them. */ readonly k: number
 }
-/** One entry may hold any of the three; entries act in their order, near-duplicates of all entries first, then caps, then MMR. */
+/**
+ * One entry may hold any of the three; entries act in their order, near-duplicates of all entries first, then caps,
+ * then MMR.
+ */
 export interface DiversityRule {
   /** Empty: no cap. */ readonly field: string
   /** Hits per value of `field`; those over it move behind. */ readonly max?: number
@@ -84,9 +114,31 @@ export interface RuleSet {
 }
 
 export const MMR_POSITIONS = 50
-export const defaultRerank: RerankSettings = { enabled: false, model: "linear", top_k: 50, fields: [], timeout_ms: 50, min_hits: 2, fallback: "engine_order" }
+export const defaultRerank: RerankSettings = {
+  enabled: false,
+  model: "linear",
+  top_k: 50,
+  fields: [],
+  timeout_ms: 50,
+  min_hits: 2,
+  fallback: "engine_order"
+}
 /** What a set is where nothing was said: a search passes it unchanged. */
 export const emptyRuleSet: RuleSet = {
-  exclusion_filter_by: "", zero_hits_fallback: "none", fallback_model_id: "", boosts: [], boosts_override_sort: false, pins: [], diversity: [], redirects: [], suggestions: [],
-  facet_suggestions: { fields: [], limit: 10 }, device: "any", language: "", country: "", banners: [], sponsored: [], rerank: defaultRerank,
+  exclusion_filter_by: "",
+  zero_hits_fallback: "none",
+  fallback_model_id: "",
+  boosts: [],
+  boosts_override_sort: false,
+  pins: [],
+  diversity: [],
+  redirects: [],
+  suggestions: [],
+  facet_suggestions: { fields: [], limit: 10 },
+  device: "any",
+  language: "",
+  country: "",
+  banners: [],
+  sponsored: [],
+  rerank: defaultRerank
 }

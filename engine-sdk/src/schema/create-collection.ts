@@ -21,44 +21,87 @@ export const parseCreateBody = (body: unknown, context: SchemaContext): Result<C
   const name = nameOf(body)
   if (!name.ok) return name
   if (body.fields === undefined) return refuse("Parameter `fields` is required.", "fields")
-  if (!Array.isArray(body.fields) || body.fields.length === 0) return refuse("The `fields` value should be an array of objects containing `name`, `type` and optionally, `facet` properties.", "fields")
+  if (!Array.isArray(body.fields) || body.fields.length === 0)
+    return refuse(
+      "The `fields` value should be an array of objects containing `name`, `type` and optionally, `facet` properties.",
+      "fields"
+    )
   const sorting = body.default_sorting_field ?? ""
-  if (typeof sorting !== "string") return refuse("`default_sorting_field` should be a string. It should be the name of an int32/float field.", "default_sorting_field")
+  if (typeof sorting !== "string")
+    return refuse(
+      "`default_sorting_field` should be a string. It should be the name of an int32/float field.",
+      "default_sorting_field"
+    )
   const nested = body.enable_nested_fields ?? false
   if (typeof nested !== "boolean") return refuse("`enable_nested_fields` should be a boolean.", "enable_nested_fields")
   const rest = sharedParts(body, context)
   if (!rest.ok) return rest
-  const fields = parseFields(body.fields, { collection: name.value, nestedFields: nested, creating: true, modelDimensions: context.modelDimensions })
+  const fields = parseFields(body.fields, {
+    collection: name.value,
+    nestedFields: nested,
+    creating: true,
+    modelDimensions: context.modelDimensions
+  })
   if (!fields.ok) return fields
   const problem = sortingProblem(sorting, fields.value) ?? embedProblem(fields.value)
   if (problem !== undefined) return refuse(problem)
-  return ok({ name: name.value, fields: fields.value, default_sorting_field: sorting, enable_nested_fields: nested, ...rest.value })
+  return ok({
+    name: name.value,
+    fields: fields.value,
+    default_sorting_field: sorting,
+    enable_nested_fields: nested,
+    ...rest.value
+  })
 }
 const nameOf = (body: { readonly [key: string]: unknown }): Result<string> => {
   if (body.name === undefined) return refuse("Parameter `name` is required.", "name")
-  return typeof body.name === "string" && body.name !== "" ? ok(body.name) : refuse("Parameter `name` must be a non-empty string.", "name")
+  return typeof body.name === "string" && body.name !== ""
+    ? ok(body.name)
+    : refuse("Parameter `name` must be a non-empty string.", "name")
 }
-type SharedParts = Pick<CollectionSchema, "token_separators" | "symbols_to_index" | "synonym_sets" | "curation_sets" | "metadata" | "voice_query_model">
+type SharedParts = Pick<
+  CollectionSchema,
+  "token_separators" | "symbols_to_index" | "synonym_sets" | "curation_sets" | "metadata" | "voice_query_model"
+>
 const sharedParts = (body: { readonly [key: string]: unknown }, context: SchemaContext): Result<SharedParts> => {
   const separators = Array.isArray(body.token_separators ?? []) ? charactersOf(body.token_separators) : undefined
-  if (separators === undefined) return refuse("`token_separators` should be an array of character symbols.", "token_separators")
+  if (separators === undefined)
+    return refuse("`token_separators` should be an array of character symbols.", "token_separators")
   const symbols = Array.isArray(body.symbols_to_index ?? []) ? charactersOf(body.symbols_to_index) : undefined
-  if (symbols === undefined) return refuse("`symbols_to_index` should be an array of character symbols.", "symbols_to_index")
-  const synonyms = parseSetNames(body.synonym_sets, "`synonym_sets` should be an array of synonym sets.", (set) => context.hasSynonymSet(set) ? undefined : `Synonym set \`${set}\` not found.`)
+  if (symbols === undefined)
+    return refuse("`symbols_to_index` should be an array of character symbols.", "symbols_to_index")
+  const synonyms = parseSetNames(body.synonym_sets, "`synonym_sets` should be an array of synonym sets.", (set) =>
+    context.hasSynonymSet(set) ? undefined : `Synonym set \`${set}\` not found.`
+  )
   if (!synonyms.ok) return synonyms
-  const curations = parseSetNames(body.curation_sets, "`curation_sets` should be an array of curation sets.", (set) => context.hasCurationSet(set) ? undefined : `Curation set \`${set}\` not found.`)
+  const curations = parseSetNames(body.curation_sets, "`curation_sets` should be an array of curation sets.", (set) =>
+    context.hasCurationSet(set) ? undefined : `Curation set \`${set}\` not found.`
+  )
   if (!curations.ok) return curations
-  if (body.metadata !== undefined && !isObject(body.metadata)) return refuse("The `metadata` value should be an object.", "metadata")
+  if (body.metadata !== undefined && !isObject(body.metadata))
+    return refuse("The `metadata` value should be an object.", "metadata")
   const voice = voiceModelOf(body.voice_query_model)
   if (!voice.ok) return voice
-  if (body.num_memory_shards !== undefined && (!Number.isInteger(body.num_memory_shards) || (body.num_memory_shards as number) <= 0)) return refuse("`num_memory_shards` should be a positive integer.", "num_memory_shards")
+  if (
+    body.num_memory_shards !== undefined &&
+    (!Number.isInteger(body.num_memory_shards) || (body.num_memory_shards as number) <= 0)
+  )
+    return refuse("`num_memory_shards` should be a positive integer.", "num_memory_shards")
   return ok({
-    token_separators: separators, symbols_to_index: symbols, synonym_sets: synonyms.value, curation_sets: curations.value,
-    ...(body.metadata === undefined ? {} : { metadata: body.metadata as Record<string, unknown> }), ...(voice.value === undefined ? {} : { voice_query_model: voice.value }),
+    token_separators: separators,
+    symbols_to_index: symbols,
+    synonym_sets: synonyms.value,
+    curation_sets: curations.value,
+    ...(body.metadata === undefined ? {} : { metadata: body.metadata as Record<string, unknown> }),
+    ...(voice.value === undefined ? {} : { voice_query_model: voice.value })
   })
 }
 /** Names of sets that must exist. */
-export const parseSetNames = (value: unknown, shape: string, problemOf: (name: string) => string | undefined): Result<ReadonlyArray<string>> => {
+export const parseSetNames = (
+  value: unknown,
+  shape: string,
+  problemOf: (name: string) => string | undefined
+): Result<ReadonlyArray<string>> => {
   if (value === undefined) return ok([])
   if (!Array.isArray(value) || !value.every((item) => typeof item === "string" && item !== "")) return refuse(shape)
   for (const name of value as string[]) {
@@ -70,7 +113,8 @@ export const parseSetNames = (value: unknown, shape: string, problemOf: (name: s
 const voiceModelOf = (value: unknown): Result<CollectionSchema["voice_query_model"]> => {
   if (value === undefined) return ok(undefined)
   if (!isObject(value)) return refuse("Parameter `voice_query_model` must be an object.", "voice_query_model")
-  if (typeof value.model_name !== "string" || value.model_name === "") return refuse("Parameter `voice_query_model.model_name` is required.", "voice_query_model")
+  if (typeof value.model_name !== "string" || value.model_name === "")
+    return refuse("Parameter `voice_query_model.model_name` is required.", "voice_query_model")
   return ok({ model_name: value.model_name })
 }
 
@@ -91,7 +135,10 @@ export const duplicateProblem = (fields: ReadonlyArray<Field>): string | undefin
   for (const field of fields) {
     const dynamic = isNamePattern(field.name) || field.type === "auto" || field.type === "string*"
     const key = `${dynamic && field.detected !== true}:${field.name}`
-    if (seen.has(key)) return field.name === ".*" ? "There can be only one field named `.*`." : "There are duplicate field names in the schema."
+    if (seen.has(key))
+      return field.name === ".*"
+        ? "There can be only one field named `.*`."
+        : "There are duplicate field names in the schema."
     seen.add(key)
   }
   return undefined
@@ -108,10 +155,11 @@ const sortingProblem = (name: string, fields: ReadonlyArray<Field>): string | un
 /** Sources of embeddings are texts (or images) of the same schema. */
 const embedProblem = (fields: ReadonlyArray<Field>): string | undefined => {
   for (const field of fields) {
-    const from = Array.isArray(field.embed?.from) ? field.embed.from as string[] : []
+    const from = Array.isArray(field.embed?.from) ? (field.embed.from as string[]) : []
     for (const name of from) {
       const source = fields.find((candidate) => candidate.name === name)
-      if (source === undefined || !["string", "string[]", "image", "auto", "string*"].includes(source.type)) return "Property `embed.from` can only refer to string, string array or image (for supported models) fields."
+      if (source === undefined || !["string", "string[]", "image", "auto", "string*"].includes(source.type))
+        return "Property `embed.from` can only refer to string, string array or image (for supported models) fields."
     }
   }
   return undefined

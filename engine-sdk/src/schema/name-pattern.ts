@@ -10,14 +10,28 @@ const DEPTH_MAX = 16
 export const isNamePattern = (name: string): boolean => name.includes(".*")
 
 type Test = (code: number) => boolean
-/** A state consumes one character when `test` is set and goes to `next`; else it is a free step to `next` and `other`. */
-interface State { test?: Test; next: number; other: number }
-export interface NamePattern { matches(name: string): boolean }
+/**
+ * A state consumes one character when `test` is set and goes to `next`; else it is a free step to `next` and `other`.
+ */
+interface State {
+  test?: Test
+  next: number
+  other: number
+}
+export interface NamePattern {
+  matches(name: string): boolean
+}
 
 /** States of a pattern are about as many as its characters. */
 const STATE_bytes = 80
-const patterns = new BoundedMap<string, NamePattern | null>({ bytes_max: 8_000_000, bytesOf: (pattern) => pattern.length * STATE_bytes })
-/** The compiled pattern, or undefined when it is too long or not of the supported subset (literals, `.`, classes, groups, `|`, `*`, `+`, `?`). Cached. */
+const patterns = new BoundedMap<string, NamePattern | null>({
+  bytes_max: 8_000_000,
+  bytesOf: (pattern) => pattern.length * STATE_bytes
+})
+/**
+ * The compiled pattern, or undefined when it is too long or not of the supported subset (literals, `.`, classes,
+ * groups, `|`, `*`, `+`, `?`). Cached.
+ */
 export const namePattern = (pattern: string): NamePattern | undefined => {
   if (pattern.length > PATTERN_LENGTH_MAX) return undefined
   const known = patterns.get(pattern)
@@ -32,7 +46,9 @@ class Compiler {
   #at = 0
   #depth = 0
   readonly #states: State[] = []
-  constructor(text: string) { this.#text = text }
+  constructor(text: string) {
+    this.#text = text
+  }
 
   compile(): NamePattern | undefined {
     const fragment = this.#alternatives()
@@ -43,8 +59,13 @@ class Compiler {
     const start = fragment.start
     return { matches: (name) => simulate(states, start, accept, name) }
   }
-  #add(state: State): number { this.#states.push(state); return this.#states.length - 1 }
-  #free(): number { return this.#add({ next: -1, other: -1 }) }
+  #add(state: State): number {
+    this.#states.push(state)
+    return this.#states.length - 1
+  }
+  #free(): number {
+    return this.#add({ next: -1, other: -1 })
+  }
   #alternatives(): Fragment | undefined {
     if (++this.#depth > DEPTH_MAX) return undefined
     let left = this.#sequence()
@@ -96,7 +117,8 @@ class Compiler {
     if (character === "[") return this.#consuming(this.#characterClass())
     if (character === ".") return this.#consuming(() => true)
     if (character === "\\") return this.#consuming(escape(this.#text[this.#at++]))
-    if (character === "*" || character === "+" || character === "?" || character === "{" || character === "}") return undefined
+    if (character === "*" || character === "+" || character === "?" || character === "{" || character === "}")
+      return undefined
     const code = character.charCodeAt(0)
     return character === "^" || character === "$" ? undefined : this.#consuming((other) => other === code)
   }
@@ -111,7 +133,12 @@ class Compiler {
     const tests: Test[] = []
     while (this.#at < this.#text.length && this.#text[this.#at] !== "]") {
       const character = this.#text[this.#at++]
-      if (character === "\\") { const test = escape(this.#text[this.#at++]); if (test === undefined) return undefined; tests.push(test); continue }
+      if (character === "\\") {
+        const test = escape(this.#text[this.#at++])
+        if (test === undefined) return undefined
+        tests.push(test)
+        continue
+      }
       const from = character.charCodeAt(0)
       if (this.#text[this.#at] === "-" && this.#text[this.#at + 1] !== "]" && this.#at + 1 < this.#text.length) {
         const to = this.#text.charCodeAt(this.#at + 1)
@@ -124,20 +151,30 @@ class Compiler {
     return (code) => tests.some((test) => test(code)) !== negated
   }
 }
-interface Fragment { readonly start: number; readonly end: number }
+interface Fragment {
+  readonly start: number
+  readonly end: number
+}
 
 const isDigit: Test = (code) => code >= 48 && code <= 57
 const isWord: Test = (code) => isDigit(code) || (code >= 65 && code <= 90) || (code >= 97 && code <= 122) || code === 95
 const isSpace: Test = (code) => code === 32 || (code >= 9 && code <= 13)
 const escape = (character: string | undefined): Test | undefined => {
   switch (character) {
-    case undefined: return undefined
-    case "d": return isDigit
-    case "w": return isWord
-    case "s": return isSpace
-    case "D": return (code) => !isDigit(code)
-    case "W": return (code) => !isWord(code)
-    case "S": return (code) => !isSpace(code)
+    case undefined:
+      return undefined
+    case "d":
+      return isDigit
+    case "w":
+      return isWord
+    case "s":
+      return isSpace
+    case "D":
+      return (code) => !isDigit(code)
+    case "W":
+      return (code) => !isWord(code)
+    case "S":
+      return (code) => !isSpace(code)
     default: {
       const literal = character.charCodeAt(0)
       return isWord(literal) ? undefined : (code) => code === literal

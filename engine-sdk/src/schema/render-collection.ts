@@ -5,13 +5,25 @@
 import type { CollectionInfo, Field } from "../schema.ts"
 
 const MASK_KEPT = 5
-const SECRETS: ReadonlySet<string> = new Set(["api_key", "access_token", "refresh_token", "client_secret", "private_key"])
+const SECRETS: ReadonlySet<string> = new Set([
+  "api_key",
+  "access_token",
+  "refresh_token",
+  "client_secret",
+  "private_key"
+])
 /** The first five characters and stars; short values become eleven stars (engine-contract 1, item 11). */
-export const maskSecret = (secret: string): string => secret.length <= MASK_KEPT ? "*".repeat(11) : secret.slice(0, MASK_KEPT) + "*".repeat(secret.length - MASK_KEPT)
+export const maskSecret = (secret: string): string =>
+  secret.length <= MASK_KEPT ? "*".repeat(11) : secret.slice(0, MASK_KEPT) + "*".repeat(secret.length - MASK_KEPT)
 const masked = (value: unknown): unknown => {
   if (Array.isArray(value)) return value.map(masked)
   if (typeof value !== "object" || value === null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, SECRETS.has(key) && typeof item === "string" ? maskSecret(item) : masked(item)]))
+  return Object.fromEntries(
+    Object.entries(value).map(([key, item]) => [
+      key,
+      SECRETS.has(key) && typeof item === "string" ? maskSecret(item) : masked(item)
+    ])
+  )
 }
 
 const renderField = (field: Field): Record<string, unknown> => ({
@@ -35,11 +47,14 @@ const renderField = (field: Field): Record<string, unknown> => ({
   ...(field.symbols_to_index.length > 0 ? { symbols_to_index: field.symbols_to_index } : {}),
   ...(field.token_separators.length > 0 ? { token_separators: field.token_separators } : {}),
   type: field.type,
-  ...(field.num_dim > 0 ? { vec_dist: field.vec_dist } : {}),
+  ...(field.num_dim > 0 ? { vec_dist: field.vec_dist } : {})
 })
 
 /** `exclude` drops top-level keys. O(fields). */
-export const renderCollection = (info: CollectionInfo, exclude: ReadonlyArray<string> = []): Record<string, unknown> => {
+export const renderCollection = (
+  info: CollectionInfo,
+  exclude: ReadonlyArray<string> = []
+): Record<string, unknown> => {
   const { schema } = info
   const out: Record<string, unknown> = {
     created_at: info.created_at,
@@ -47,13 +62,15 @@ export const renderCollection = (info: CollectionInfo, exclude: ReadonlyArray<st
     default_sorting_field: schema.default_sorting_field,
     enable_nested_fields: schema.enable_nested_fields,
     fields: schema.fields.map(renderField),
-    ...(schema.metadata === undefined || Object.keys(schema.metadata).length === 0 ? {} : { metadata: schema.metadata }),
+    ...(schema.metadata === undefined || Object.keys(schema.metadata).length === 0
+      ? {}
+      : { metadata: schema.metadata }),
     name: schema.name,
     num_documents: info.num_documents,
     symbols_to_index: schema.symbols_to_index,
     synonym_sets: schema.synonym_sets,
     token_separators: schema.token_separators,
-    ...(schema.voice_query_model === undefined ? {} : { voice_query_model: schema.voice_query_model }),
+    ...(schema.voice_query_model === undefined ? {} : { voice_query_model: schema.voice_query_model })
   }
   for (const key of exclude) delete out[key]
   return out

@@ -1,10 +1,10 @@
 /**
- * What one request's answer may weigh. Text is cheap to ask for and dear to make: a tag of a hundred characters around every
- * word, 250 documents of a megabyte, a parent object for each of a million values. So whoever reads or makes a part of an
- * answer says how much before it makes more, and the first one beyond the bound ends the request.
+ * What one request's answer may weigh. Text is cheap to ask for and dear to make: a tag of a hundred characters around
+ * every word, 250 documents of a megabyte, a parent object for each of a million values. So whoever reads or makes a
+ * part of an answer says how much before it makes more, and the first one beyond the bound ends the request.
  *
- * Two sums, of all searches of a request together: what was written, which is the answer itself, and what is held on the
- * way to it (documents read, highlights made), which may be a few times as much, as most of it is never shown.
+ * Two sums, of all searches of a request together: what was written, which is the answer itself, and what is held on
+ * the way to it (documents read, highlights made), which may be a few times as much, as most of it is never shown.
  */
 import { invalid, type EngineError } from "../errors.ts"
 
@@ -19,7 +19,7 @@ const LOWER: Readonly<Record<AnswerPart, string>> = {
   highlights: "`per_page`, or name fewer `highlight_fields`, no `highlight_full_fields` and shorter tags",
   joins: "`per_page`, or the `limit` of the join in `include_fields`",
   facets: "`max_facet_values`, or ask for fewer facets and no `facet_return_parent`",
-  answer: "`per_page`, `group_limit` or `max_facet_values`, or name fewer `include_fields`",
+  answer: "`per_page`, `group_limit` or `max_facet_values`, or name fewer `include_fields`"
 }
 
 /** Thrown where an answer grows beyond its bound, and caught by who makes the request's answer. */
@@ -31,7 +31,12 @@ export class AnswerRefused extends Error {
   }
 }
 export const answerTooLarge = (bytes_max: number, part: AnswerPart): AnswerRefused =>
-  new AnswerRefused(invalid(`The answer would be larger than ${bytes_max} bytes. Lower ${LOWER[part]}.`, part === "answer" ? undefined : part))
+  new AnswerRefused(
+    invalid(
+      `The answer would be larger than ${bytes_max} bytes. Lower ${LOWER[part]}.`,
+      part === "answer" ? undefined : part
+    )
+  )
 
 export class AnswerBudget {
   readonly bytes_max: number
@@ -46,8 +51,12 @@ export class AnswerBudget {
     this.bytes_max = bytes_max
     this.#reserve = reserve
   }
-  get written(): number { return this.#written }
-  get held(): number { return this.#held }
+  get written(): number {
+    return this.#written
+  }
+  get held(): number {
+    return this.#held
+  }
 
   /** Bytes that were read or made on the way to the answer. */
   hold(bytes: number, part: AnswerPart): void {
@@ -80,7 +89,14 @@ export class AnswerBudget {
   }
   #more(bytes = 0): void {
     const wanted = Math.ceil((this.#held + this.#written + bytes) / STEP_bytes) * STEP_bytes
-    if (this.#reserve?.(wanted) === false) throw this.refuse(new AnswerRefused({ kind: "Overloaded", message: "Answers of this organization hold all the memory that there is for them.", retryAfterSeconds: 1 }))
+    if (this.#reserve?.(wanted) === false)
+      throw this.refuse(
+        new AnswerRefused({
+          kind: "Overloaded",
+          message: "Answers of this organization hold all the memory that there is for them.",
+          retryAfterSeconds: 1
+        })
+      )
     this.#reserved = wanted
   }
 }

@@ -5,21 +5,39 @@ import type { Hit, SearchAnswer, TextMatchInfo, UnionAnswer } from "../plan.ts"
 import type { HitMarks } from "./highlight.ts"
 import { Given, writtenText } from "./written.ts"
 
-/** The stored document behind a hit, kept in a private field of the plain object: unlike a WeakMap it costs no collection, and a copy of the hit has none. */
+/**
+ * The stored document behind a hit, kept in a private field of the plain object: unlike a WeakMap it costs no
+ * collection, and a copy of the hit has none.
+ */
 class Source extends Given {
   readonly #stored: StoredDocument
   readonly #isWhole: boolean
-  private constructor(hit: Hit, stored: StoredDocument, isWhole: boolean) { super(hit); this.#stored = stored; this.#isWhole = isWhole }
-  static put(hit: Hit, stored: StoredDocument, isWhole: boolean): void { new Source(hit, stored, isWhole) }
-  static of(hit: object): StoredDocument | undefined { return #stored in hit ? hit.#stored : undefined }
+  private constructor(hit: Hit, stored: StoredDocument, isWhole: boolean) {
+    super(hit)
+    this.#stored = stored
+    this.#isWhole = isWhole
+  }
+  static put(hit: Hit, stored: StoredDocument, isWhole: boolean): void {
+    new Source(hit, stored, isWhole)
+  }
+  static of(hit: object): StoredDocument | undefined {
+    return #stored in hit ? hit.#stored : undefined
+  }
   /** Where the hit shows the document as it is stored. */
-  static wholeOf(hit: object): StoredDocument | undefined { return #isWhole in hit && hit.#isWhole ? Source.of(hit) : undefined }
+  static wholeOf(hit: object): StoredDocument | undefined {
+    return #isWhole in hit && hit.#isWhole ? Source.of(hit) : undefined
+  }
 }
 /** One pair of functions for all hits: a pair of its own would give each hit a shape of its own. */
 const lazyDocument: PropertyDescriptor & ThisType<Hit> = {
-  enumerable: true, configurable: true,
-  get() { return Source.of(this)!.value },
-  set(value: Hit["document"]) { Source.of(this)!.value = value }
+  enumerable: true,
+  configurable: true,
+  get() {
+    return Source.of(this)!.value
+  },
+  set(value: Hit["document"]) {
+    Source.of(this)!.value = value
+  }
 }
 /** A hit whose document is parsed only when it is read, and written as it is stored until then. */
 export const storedHit = (stored: StoredDocument, highlight: Record<string, unknown>): Hit => {
@@ -30,7 +48,11 @@ export const storedHit = (stored: StoredDocument, highlight: Record<string, unkn
 }
 
 /** A hit that shows a part of its stored document. */
-export const partialHit = (stored: StoredDocument, document: Hit["document"], highlight: Record<string, unknown>): Hit => {
+export const partialHit = (
+  stored: StoredDocument,
+  document: Hit["document"],
+  highlight: Record<string, unknown>
+): Hit => {
   const hit: Hit = { document, highlight }
   Source.put(hit, stored, false)
   return hit
@@ -43,15 +65,30 @@ export const idOfHit = (hit: Hit): string => {
   return String((source === undefined ? hit.document.id : source.pick(["id"])[0]) ?? "")
 }
 
-/** The same for hits of which few are read: `content` is asked once, for whatever of it is read first. `stored` where the document is shown whole. */
-export const lazyHit = (stored: StoredDocument | undefined, content: () => Partial<Pick<Hit, "document" | "highlights">> & Pick<Hit, "highlight">): Hit => {
+/**
+ * The same for hits of which few are read: `content` is asked once, for whatever of it is read first. `stored` where
+ * the document is shown whole.
+ */
+export const lazyHit = (
+  stored: StoredDocument | undefined,
+  content: () => Partial<Pick<Hit, "document" | "highlights">> & Pick<Hit, "highlight">
+): Hit => {
   let known: ReturnType<typeof content> | undefined
-  const made = (): ReturnType<typeof content> => known ??= content()
+  const made = (): ReturnType<typeof content> => (known ??= content())
   const hit: Hit = {
-    get document() { return stored === undefined ? made().document! : stored.value },
-    set document(value) { if (stored === undefined) known = { ...made(), document: value }; else stored.value = value },
-    get highlight() { return made().highlight },
-    get highlights() { return made().highlights },
+    get document() {
+      return stored === undefined ? made().document! : stored.value
+    },
+    set document(value) {
+      if (stored === undefined) known = { ...made(), document: value }
+      else stored.value = value
+    },
+    get highlight() {
+      return made().highlight
+    },
+    get highlights() {
+      return made().highlights
+    }
   }
   if (stored !== undefined) Source.put(hit, stored, true)
   return hit
@@ -69,31 +106,51 @@ class Page extends Given {
   readonly #found: ReadonlyArray<FoundHit>
   readonly #v1: boolean
   #isRead = false
-  private constructor(answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean) { super(answer); this.#found = found; this.#v1 = v1 }
-  static put(answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean): void { new Page(answer, found, v1) }
+  private constructor(answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean) {
+    super(answer)
+    this.#found = found
+    this.#v1 = v1
+  }
+  static put(answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean): void {
+    new Page(answer, found, v1)
+  }
   static hitsOf(answer: object): Array<Hit> {
     const page = answer as Page
     const v1 = page.#v1
     return page.#found.map(({ info, marks, score, stored }) => {
       const hit = storedHit(stored, marks.highlight)
       if (v1) hit.highlights = marks.highlights
-      if (score !== undefined) { hit.text_match = score; if (info !== undefined) hit.text_match_info = info }
+      if (score !== undefined) {
+        hit.text_match = score
+        if (info !== undefined) hit.text_match_info = info
+      }
       return hit
     })
   }
   static read(answer: object, hits: SearchAnswer["hits"]): void {
-    (answer as Page).#isRead = true
+    ;(answer as Page).#isRead = true
     Object.defineProperty(answer, "hits", { value: hits, writable: true, enumerable: true, configurable: true })
   }
   /** While nobody has had the hits in hand. */
   static textOf(answer: object, budget: AnswerBudget | undefined): string | undefined {
     if (!(#found in answer) || answer.#isRead) return undefined
-    const found = answer.#found, v1 = answer.#v1
-    let out = "", scored: bigint | undefined, about: TextMatchInfo | undefined, scoreText = ""
+    const found = answer.#found,
+      v1 = answer.#v1
+    let out = "",
+      scored: bigint | undefined,
+      about: TextMatchInfo | undefined,
+      scoreText = ""
     for (let i = 0; i < found.length; i++) {
       const { info, marks, score, stored } = found[i]
       // Neighbours often have one score.
-      if (score !== scored || info !== about) { scoreText = score === undefined ? "" : `,"text_match":${score}${info === undefined ? "" : `,"text_match_info":${plain(info)}`}`; scored = score; about = info }
+      if (score !== scored || info !== about) {
+        scoreText =
+          score === undefined
+            ? ""
+            : `,"text_match":${score}${info === undefined ? "" : `,"text_match_info":${plain(info)}`}`
+        scored = score
+        about = info
+      }
       out += `${i === 0 ? "[" : ","}{"document":${stored.text ?? plain(stored.value)},"highlight":${marks.highlightJson}${v1 ? `,"highlights":${marks.highlightsJson}` : ""}${scoreText}}`
       budget?.room(out.length, "documents")
     }
@@ -101,13 +158,16 @@ class Page extends Given {
   }
 }
 const lazyHits: PropertyDescriptor & ThisType<SearchAnswer> = {
-  enumerable: true, configurable: true,
+  enumerable: true,
+  configurable: true,
   get() {
     const hits = Page.hitsOf(this)
     Page.read(this, hits)
     return hits
   },
-  set(hits: SearchAnswer["hits"]) { Page.read(this, hits) }
+  set(hits: SearchAnswer["hits"]) {
+    Page.read(this, hits)
+  }
 }
 /** Gives an answer that has no hits yet those of its page. */
 export const putPage = (answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1: boolean): void => {
@@ -116,26 +176,31 @@ export const putPage = (answer: SearchAnswer, found: ReadonlyArray<FoundHit>, v1
   Page.put(answer, found, v1)
 }
 
-/** Hits are written part by part, so that the native writer does everything but the scores. O(answer). Throws AnswerRefused as soon as the text is longer than the budget has room for. */
+/**
+ * Hits are written part by part, so that the native writer does everything but the scores. O(answer). Throws
+ * AnswerRefused as soon as the text is longer than the budget has room for.
+ */
 export const answerToJson = (answer: SearchAnswer | UnionAnswer, budget?: AnswerBudget): string => {
   let out = ""
   const page = Page.textOf(answer, budget)
   for (const key of Object.keys(answer) as Array<keyof typeof answer>) {
-    if (page !== undefined && key === "hits") { out += `${out === "" ? "{" : ","}"hits":${page}`; continue }
+    if (page !== undefined && key === "hits") {
+      out += `${out === "" ? "{" : ","}"hits":${page}`
+      continue
+    }
     const value: unknown = answer[key]
     if (value === undefined) continue
     out += out === "" ? "{" : ","
     if (key === "hits") out += `"hits":${hitsToJson(answer.hits ?? [], 0, budget)}`
     else if (key === "grouped_hits") {
       let groups = ""
-      for (const { found, group_key, hits } of answer.grouped_hits ?? []) groups += `${groups === "" ? "" : ","}{"found":${found},"group_key":${plain(group_key)},"hits":${hitsToJson(hits, groups.length, budget)}}`
+      for (const { found, group_key, hits } of answer.grouped_hits ?? [])
+        groups += `${groups === "" ? "" : ","}{"found":${found},"group_key":${plain(group_key)},"hits":${hitsToJson(hits, groups.length, budget)}}`
       out += `"grouped_hits":[${groups}]`
-    }
-    else if ((key as string) === "facet_counts" && Array.isArray(value)) {
+    } else if ((key as string) === "facet_counts" && Array.isArray(value)) {
       out += `"facet_counts":[${value.map(facetToJson).join(",")}]`
       budget?.room(out.length, "facets")
-    }
-    else {
+    } else {
       out += `${JSON.stringify(key)}:${plain(value)}`
       budget?.room(out.length, "facets")
     }
@@ -144,12 +209,15 @@ export const answerToJson = (answer: SearchAnswer | UnionAnswer, budget?: Answer
 }
 const facetToJson = (facet: object): string => {
   if (writtenText(facet, "counts") === undefined) return plain(facet)
-  return `{${Object.keys(facet).map((key) => `${JSON.stringify(key)}:${writtenText(facet, key) ?? plain(facet[key as keyof typeof facet])}`).join(",")}}`
+  return `{${Object.keys(facet)
+    .map((key) => `${JSON.stringify(key)}:${writtenText(facet, key) ?? plain(facet[key as keyof typeof facet])}`)
+    .join(",")}}`
 }
 /** `before`: characters of the answer that are there already. */
 const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudget | undefined): string => {
   let out = "["
-  let info: TextMatchInfo | undefined, infoText = ""
+  let info: TextMatchInfo | undefined,
+    infoText = ""
   for (let i = 0; i < hits.length; i++) {
     const hit = hits[i]
     const stored = Source.wholeOf(hit)?.text
@@ -157,11 +225,14 @@ const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudg
     for (const key of Object.keys(hit) as Array<keyof Hit>) {
       if (key === "document" && stored !== undefined) continue
       const written = writtenText(hit, key)
-      if (written !== undefined) { text += `${text === "" ? "{" : ","}"${key}":${written}`; continue }
+      if (written !== undefined) {
+        text += `${text === "" ? "{" : ","}"${key}":${written}`
+        continue
+      }
       const value = hit[key]
       if (value === undefined) continue
       // Hits of one score share the object.
-      if (key === "text_match_info" && value !== info) infoText = plain(info = hit.text_match_info)
+      if (key === "text_match_info" && value !== info) infoText = plain((info = hit.text_match_info))
       text += `${text === "" ? "{" : ","}"${key}":${key === "text_match_info" ? infoText : typeof value === "bigint" ? value.toString() : plain(value)}`
     }
     out += `${i === 0 ? "" : ","}${text === "" ? "{" : text}}`
@@ -171,7 +242,9 @@ const hitsToJson = (hits: ReadonlyArray<Hit>, before: number, budget: AnswerBudg
 }
 /** A document may hold 64-bit integers; only then the exact writer is needed. */
 export const plain = (value: unknown): string => {
-  try { return JSON.stringify(value) } catch (error) {
+  try {
+    return JSON.stringify(value)
+  } catch (error) {
     if (error instanceof TypeError) return stringifyJson(value)
     throw error
   }

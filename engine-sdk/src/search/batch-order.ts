@@ -1,7 +1,7 @@
 /**
- * The order in which the reference engine goes through the documents of one batch while it indexes a facet field. It keeps
- * them in a chained hash table by insertion number, so the order is that of the table: a new entry goes in front of
- * everything unless its bucket is taken, then in front of its bucket; growing the table threads the list anew.
+ * The order in which the reference engine goes through the documents of one batch while it indexes a facet field. It
+ * keeps them in a chained hash table by insertion number, so the order is that of the table: a new entry goes in front
+ * of everything unless its bucket is taken, then in front of its bucket; growing the table threads the list anew.
  */
 
 /** Documents that the reference indexes together. */
@@ -18,8 +18,12 @@ export const batchOrder = (numbers: ArrayLike<number>): Uint32Array => {
   const { length } = numbers
   const next = new Int32Array(length)
   /** Of each bucket the entry before its first one; `FIRST` = the head of the list, `FREE` = nothing in it. */
-  const FIRST = length, FREE = length + 1
-  let head = END, size = 0, grown = 0, before = new Int32Array(0)
+  const FIRST = length,
+    FREE = length + 1
+  let head = END,
+    size = 0,
+    grown = 0,
+    before = new Int32Array(0)
   const insert = (entry: number): void => {
     const bucket = numbers[entry] % size
     const previous = before[bucket]
@@ -28,8 +32,13 @@ export const batchOrder = (numbers: ArrayLike<number>): Uint32Array => {
       if (head !== END) before[numbers[head] % size] = entry
       head = entry
       before[bucket] = FIRST
-    } else if (previous === FIRST) { next[entry] = head; head = entry }
-    else { next[entry] = next[previous]; next[previous] = entry }
+    } else if (previous === FIRST) {
+      next[entry] = head
+      head = entry
+    } else {
+      next[entry] = next[previous]
+      next[previous] = entry
+    }
   }
   for (let entry = 0; entry < length; entry++) {
     if (entry === size) {
@@ -37,7 +46,11 @@ export const batchOrder = (numbers: ArrayLike<number>): Uint32Array => {
       before = new Int32Array(size).fill(FREE)
       let old = head
       head = END
-      while (old !== END) { const after = next[old]; insert(old); old = after }
+      while (old !== END) {
+        const after = next[old]
+        insert(old)
+        old = after
+      }
     }
     insert(entry)
   }

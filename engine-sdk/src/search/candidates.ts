@@ -6,7 +6,12 @@ import { bitsOf, countBits, type Bits, type ReadonlyBits } from "../index/bits.t
 import type { TextColumn } from "../index/columns.ts"
 
 /** One word in one field of one segment. */
-export interface MarkedList { readonly word: number; readonly field: number; readonly column: TextColumn; readonly term: number }
+export interface MarkedList {
+  readonly word: number
+  readonly field: number
+  readonly column: TextColumn
+  readonly term: number
+}
 /** Candidates of this share of a segment are kept as numbers instead of bits. */
 export const SPARSE_FACTOR = 64
 /** From so many candidates on a set is worth making for them. */
@@ -16,7 +21,12 @@ export const SET_DOCS_MIN = 1_024
  * Documents that hold each of the first `words` words in some field, ascending; undefined when there are none. Cost: an
  * eighth of a byte a document for each word, or a look per candidate where the rarest word has few.
  */
-export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, allowed: ReadonlyBits | undefined, docsOfSegment: number): Uint32Array | undefined => {
+export const matchingDocs = (
+  lists: ReadonlyArray<MarkedList>,
+  words: number,
+  allowed: ReadonlyBits | undefined,
+  docsOfSegment: number
+): Uint32Array | undefined => {
   const sizes = new Float64Array(words)
   for (const { column, term, word } of lists) if (word < words) sizes[word] += column.frequency(term)
   let lead = 0
@@ -32,12 +42,18 @@ export const matchingDocs = (lists: ReadonlyArray<MarkedList>, words: number, al
     // Nothing matches outside of where the rarest word begins and ends: documents that are alike lie together.
     const [from, end] = spanOf(lists, lead)
     let within: ReadonlyBits | undefined
-    const narrow = (by: ReadonlyBits): void => { within = within === undefined ? by : andOf(bits, within, by, from, end) }
-    for (let word = 0; word < words; word++) if (word !== lead) narrow(setOfWord(within === undefined ? bits : other, lists, word, from, end))
+    const narrow = (by: ReadonlyBits): void => {
+      within = within === undefined ? by : andOf(bits, within, by, from, end)
+    }
+    for (let word = 0; word < words; word++)
+      if (word !== lead) narrow(setOfWord(within === undefined ? bits : other, lists, word, from, end))
     if (allowed !== undefined) narrow(allowed)
     if (alone !== undefined) {
       // Its documents are in order already: they are looked up in the other sets, and no set has to be read out.
-      const { column: { docs: postings, starts }, term } = alone
+      const {
+        column: { docs: postings, starts },
+        term
+      } = alone
       docs = postings.subarray(starts[term], starts[term + 1])
       if (within !== undefined) docs = docsIn(docs, within)
     } else {
@@ -58,8 +74,17 @@ const onlyListOf = (lists: ReadonlyArray<MarkedList>, word: number): MarkedList 
 }
 /** First and last word, exclusive, of the set of a word's documents. */
 const spanOf = (lists: ReadonlyArray<MarkedList>, word: number): readonly [number, number] => {
-  let first = Infinity, last = 0
-  for (const { column: { docs, starts }, term, word: own } of lists) if (own === word) { first = Math.min(first, docs[starts[term]]); last = Math.max(last, docs[starts[term + 1] - 1]) }
+  let first = Infinity,
+    last = 0
+  for (const {
+    column: { docs, starts },
+    term,
+    word: own
+  } of lists)
+    if (own === word) {
+      first = Math.min(first, docs[starts[term]])
+      last = Math.max(last, docs[starts[term + 1] - 1])
+    }
   return [first >>> 5, (last >>> 5) + 1]
 }
 /** Those of `docs` that are in the set. Without a branch: which are is anybody's guess. */
@@ -91,9 +116,19 @@ export const spareSets = (docsOfSegment: number): [Bits, Bits] => {
   const size = (docsOfSegment + 31) >>> 5
   return [spare[0].subarray(0, size), spare[1].subarray(0, size)]
 }
-/** Documents of a word: the set of its only list, else `room`, filled with all of them. Only to be read, and between the words `from` and `end`. */
-const setOfWord = (room: Bits, lists: ReadonlyArray<MarkedList>, word: number, from: number, end: number): ReadonlyBits => {
-  const sets: Bits[] = [], rest: MarkedList[] = []
+/**
+ * Documents of a word: the set of its only list, else `room`, filled with all of them. Only to be read, and between the
+ * words `from` and `end`.
+ */
+const setOfWord = (
+  room: Bits,
+  lists: ReadonlyArray<MarkedList>,
+  word: number,
+  from: number,
+  end: number
+): ReadonlyBits => {
+  const sets: Bits[] = [],
+    rest: MarkedList[] = []
   for (const list of lists) {
     if (list.word !== word) continue
     const set = list.column.setOf(list.term)
@@ -110,12 +145,26 @@ const setOfWord = (room: Bits, lists: ReadonlyArray<MarkedList>, word: number, f
   return room
 }
 const addList = (bits: Bits, { docs, starts }: TextColumn, term: number): void => {
-  for (let p = starts[term], end = starts[term + 1]; p < end; p++) { const doc = docs[p]; bits[doc >>> 5] |= 1 << (doc & 31) }
+  for (let p = starts[term], end = starts[term + 1]; p < end; p++) {
+    const doc = docs[p]
+    bits[doc >>> 5] |= 1 << (doc & 31)
+  }
 }
-const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): Bits => { for (let w = from; w < end; w++) into[w] = a[w] & b[w]; return into }
-const orOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): void => { for (let w = from; w < end; w++) into[w] = a[w] | b[w] }
+const andOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): Bits => {
+  for (let w = from; w < end; w++) into[w] = a[w] & b[w]
+  return into
+}
+const orOf = (into: Bits, a: ReadonlyBits, b: ReadonlyBits, from: number, end: number): void => {
+  for (let w = from; w < end; w++) into[w] = a[w] | b[w]
+}
 /** The numbers of the set bits, ascending, in `docs`. `most`: there are not more between the words `from` and `end`. */
-export const listOf = (bits: ReadonlyBits, most = countBits(bits), from = 0, end = bits.length, docs: Uint32Array = new Uint32Array(most)): Uint32Array => {
+export const listOf = (
+  bits: ReadonlyBits,
+  most = countBits(bits),
+  from = 0,
+  end = bits.length,
+  docs: Uint32Array = new Uint32Array(most)
+): Uint32Array => {
   let n = 0
   for (let w = from; w < end; w++) {
     let word = bits[w]
@@ -139,9 +188,12 @@ const sortedUnion = (lists: ReadonlyArray<MarkedList>, word: number): Uint32Arra
 }
 const mergeSorted = (a: Uint32Array, b: Uint32Array): Uint32Array => {
   const merged = new Uint32Array(a.length + b.length)
-  let n = 0, i = 0, j = 0
+  let n = 0,
+    i = 0,
+    j = 0
   while (i < a.length && j < b.length) {
-    const x = a[i], y = b[j]
+    const x = a[i],
+      y = b[j]
     merged[n++] = x < y ? x : y
     if (x <= y) i++
     if (y <= x) j++
@@ -158,14 +210,18 @@ const docsWith = (docs: Uint32Array, lists: ReadonlyArray<MarkedList>, word: num
   if (a !== undefined && own.length === 1) return docsIn(docs, a)
   if (a !== undefined && b !== undefined && own.length === 2) return docsInEither(docs, a, b)
   const kept = new Uint32Array(docs.length)
-  const at = own.map(({ column, term }) => column.starts[term]), ends = own.map(({ column, term }) => column.starts[term + 1])
+  const at = own.map(({ column, term }) => column.starts[term]),
+    ends = own.map(({ column, term }) => column.starts[term + 1])
   let n = 0
   for (let i = 0; i < docs.length; i++) {
     const doc = docs[i]
     let isHere = false
     for (let l = 0; l < own.length && !isHere; l++) {
       const bits = sets[l]
-      if (bits !== undefined) { isHere = (bits[doc >>> 5] & (1 << (doc & 31))) !== 0; continue }
+      if (bits !== undefined) {
+        isHere = (bits[doc >>> 5] & (1 << (doc & 31))) !== 0
+        continue
+      }
       const from = own[l].column.docs
       at[l] = firstFrom(from, at[l], ends[l], doc)
       isHere = at[l] < ends[l] && from[at[l]] === doc
@@ -178,10 +234,17 @@ const docsWith = (docs: Uint32Array, lists: ReadonlyArray<MarkedList>, word: num
 export const firstFrom = (docs: Uint32Array, at: number, end: number, doc: number): number => {
   if (at >= end || docs[at] >= doc) return at
   let step = 1
-  while (at + step < end && docs[at + step] < doc) { at += step; step *= 2 }
+  while (at + step < end && docs[at + step] < doc) {
+    at += step
+    step *= 2
+  }
   let high = Math.min(at + step, end)
   at++
-  while (at < high) { const middle = (at + high) >>> 1; if (docs[middle] < doc) at = middle + 1; else high = middle }
+  while (at < high) {
+    const middle = (at + high) >>> 1
+    if (docs[middle] < doc) at = middle + 1
+    else high = middle
+  }
   return at
 }
 /** Sets the documents' bits; answers those that were not set before. */
@@ -189,7 +252,9 @@ export const addDocs = (docs: Uint32Array, found: Bits): Uint32Array => {
   const fresh = new Uint32Array(docs.length)
   let n = 0
   for (let i = 0; i < docs.length; i++) {
-    const doc = docs[i], w = doc >>> 5, before = found[w]
+    const doc = docs[i],
+      w = doc >>> 5,
+      before = found[w]
     fresh[n] = doc
     n += ((before >>> (doc & 31)) & 1) ^ 1
     found[w] = before | (1 << (doc & 31))
@@ -197,4 +262,9 @@ export const addDocs = (docs: Uint32Array, found: Bits): Uint32Array => {
   return fresh.subarray(0, n)
 }
 /** The same where no bit is set. */
-export const addFirstDocs = (docs: Uint32Array, found: Bits): void => { for (let i = 0; i < docs.length; i++) { const doc = docs[i]; found[doc >>> 5] |= 1 << (doc & 31) } }
+export const addFirstDocs = (docs: Uint32Array, found: Bits): void => {
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i]
+    found[doc >>> 5] |= 1 << (doc & 31)
+  }
+}

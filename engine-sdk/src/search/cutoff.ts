@@ -1,9 +1,10 @@
 /**
- * What a search may take of the thread that runs it. Searches are synchronous, so there is one at a time: whatever it runs
- * through says how many steps it takes (`spend`), and every few thousand of them somebody looks at the clock. Two things
- * end it. `search_cutoff_ms` is over: loops stop, and the answer says that it is incomplete; a filter that is incomplete
- * would be wrong (under a negation it lets too much through), so it is given up as a whole and lets nothing through. Or the
- * quantum is used that a thread of many tenants has for one search: it is broken off and run again where it holds nobody up.
+ * What a search may take of the thread that runs it. Searches are synchronous, so there is one at a time: whatever it
+ * runs through says how many steps it takes (`spend`), and every few thousand of them somebody looks at the clock. Two
+ * things end it. `search_cutoff_ms` is over: loops stop, and the answer says that it is incomplete; a filter that is
+ * incomplete would be wrong (under a negation it lets too much through), so it is given up as a whole and lets nothing
+ * through. Or the quantum is used that a thread of many tenants has for one search: it is broken off and run again
+ * where it holds nobody up.
  */
 import { threadTime_ms } from "./thread-time.ts"
 
@@ -21,11 +22,16 @@ const LATE_ms = 10
 /** From here on the thread's own time is asked too: until then all of the wall's time is taken for its. */
 const MEASURED_ms = 2
 
-/** What the thread has given to this work since it began: its processor time, where the system tells it, else the wall's. */
+/**
+ * What the thread has given to this work since it began: its processor time, where the system tells it, else the
+ * wall's.
+ */
 class Used {
   private readonly begun: number
   private first: { readonly wall: number; readonly thread: number } | undefined
-  constructor(begun: number) { this.begun = begun }
+  constructor(begun: number) {
+    this.begun = begun
+  }
   /** Costs nothing as long as the wall's time is below `limit`. */
   isOver(limit_ms: number, now: number): boolean {
     const wall_ms = now - this.begun
@@ -50,13 +56,18 @@ export class Allowance {
     this.quantum_ms = quantum_ms
     this.isGivenUp = isGivenUp
   }
-  get hasQuantum(): boolean { return this.quantum_ms < Infinity }
+  get hasQuantum(): boolean {
+    return this.quantum_ms < Infinity
+  }
   isOver(limit_ms: number): boolean {
     const now = performance.now()
-    if (this.used.isOver(Math.min(limit_ms, this.quantum_ms), now) && this.used.isOver(this.quantum_ms, now)) throw GIVE_WAY
+    if (this.used.isOver(Math.min(limit_ms, this.quantum_ms), now) && this.used.isOver(this.quantum_ms, now))
+      throw GIVE_WAY
     return this.isGivenUp?.() === true || this.used.isOver(limit_ms, now)
   }
-  used_ms(): number { return this.used.used_ms(performance.now()) }
+  used_ms(): number {
+    return this.used.used_ms(performance.now())
+  }
 }
 
 export class Cutoff {
@@ -68,27 +79,40 @@ export class Cutoff {
     this.allowance = allowance
     this.limit_ms = limit_ms
   }
-  check(): boolean { return this.isPast ||= this.allowance.isOver(this.limit_ms) }
-  get hasQuantum(): boolean { return this.allowance.hasQuantum }
-  /** For a later part of the search, which gets so much time in any case: what was found in time is worth ordering and counting. */
-  atLeast(ms: number): Cutoff { return new Cutoff(this.allowance, Math.max(this.limit_ms, this.allowance.used_ms() + ms)) }
+  check(): boolean {
+    return (this.isPast ||= this.allowance.isOver(this.limit_ms))
+  }
+  get hasQuantum(): boolean {
+    return this.allowance.hasQuantum
+  }
+  /**
+   * For a later part of the search, which gets so much time in any case: what was found in time is worth ordering and
+   * counting.
+   */
+  atLeast(ms: number): Cutoff {
+    return new Cutoff(this.allowance, Math.max(this.limit_ms, this.allowance.used_ms() + ms))
+  }
 }
 
 /**
- * For parts of an answer that are made when the search itself is over, as highlights of a window's hits: all of them together
- * have a quantum of the thread, where the search had one. Throws `GIVE_WAY` beyond it.
+ * For parts of an answer that are made when the search itself is over, as highlights of a window's hits: all of them
+ * together have a quantum of the thread, where the search had one. Throws `GIVE_WAY` beyond it.
  */
 export class LateQuantum {
   private left_ms: number
   private isRunning = false
   /** It gave way: nothing more is made here. */ isOver = false
-  constructor(search: Cutoff) { this.left_ms = search.hasQuantum ? LATE_ms : Infinity }
+  constructor(search: Cutoff) {
+    this.left_ms = search.hasQuantum ? LATE_ms : Infinity
+  }
   run<A>(make: () => A): A {
     if (this.left_ms === Infinity || this.isRunning) return make()
     if (this.isOver) throw GIVE_WAY
     const allowance = new Allowance(this.left_ms)
     this.isRunning = true
-    try { return within(new Cutoff(allowance, Infinity), make) } catch (error) {
+    try {
+      return within(new Cutoff(allowance, Infinity), make)
+    } catch (error) {
       this.isOver = error === GIVE_WAY
       throw error
     } finally {
@@ -105,18 +129,21 @@ const look = (steps: number): boolean => {
   left = LOOK_STEPS
   if (current === undefined) return false
   if (steps > PIECE_STEPS_MAX && current.hasQuantum) throw GIVE_WAY
-  return isPast = current.check()
+  return (isPast = current.check())
 }
 /** True when the time is over: whoever runs through a list stops. Nothing is ever over outside of `within`. */
-export const spend = (steps: number): boolean => (left -= steps) > 0 ? isPast : look(steps)
+export const spend = (steps: number): boolean => ((left -= steps) > 0 ? isPast : look(steps))
 /** Inside of a filter. */
-export const spendInFilter = (steps: number): void => { if (spend(steps)) throw FILTER_GIVEN_UP }
+export const spendInFilter = (steps: number): void => {
+  if (spend(steps)) throw FILTER_GIVEN_UP
+}
 /** Whether the time is over, without a look at the clock. */
 export const isOver = (): boolean => isPast
 
 /** Runs synchronous work under a limit; work inside of it may have another one. */
 export const within = <A>(cutoff: Cutoff, run: () => A): A => {
-  const before = current, wasPast = isPast
+  const before = current,
+    wasPast = isPast
   try {
     current = cutoff
     isPast = cutoff.check()
@@ -128,7 +155,9 @@ export const within = <A>(cutoff: Cutoff, run: () => A): A => {
 }
 /** What a filter answers, or `givenUp` where the time was too short for it. */
 export const unlessGivenUp = <A>(run: () => A, givenUp: A): A => {
-  try { return run() } catch (error) {
+  try {
+    return run()
+  } catch (error) {
     if (error !== FILTER_GIVEN_UP) throw error
     return givenUp
   }
@@ -136,11 +165,14 @@ export const unlessGivenUp = <A>(run: () => A, givenUp: A): A => {
 
 const RUN_ITEMS = 4_096
 /**
- * Sorts in place, equals in their order, as the runtime does, which says nothing while it does: beyond a few thousand items
- * in runs that are merged. When the time is over the first `most` places may hold less than the best.
+ * Sorts in place, equals in their order, as the runtime does, which says nothing while it does: beyond a few thousand
+ * items in runs that are merged. When the time is over the first `most` places may hold less than the best.
  */
 export const sortSpending = <A>(items: A[], compare: (a: A, b: A) => number): A[] => {
-  if (items.length <= RUN_ITEMS) { spend(items.length * 4); return items.sort(compare) }
+  if (items.length <= RUN_ITEMS) {
+    spend(items.length * 4)
+    return items.sort(compare)
+  }
   let from = items
   for (let start = 0; start < from.length; start += RUN_ITEMS) {
     if (spend(RUN_ITEMS * 4)) return items
@@ -150,7 +182,8 @@ export const sortSpending = <A>(items: A[], compare: (a: A, b: A) => number): A[
   let to = new Array<A>(from.length)
   for (let size = RUN_ITEMS; size < from.length; size *= 2) {
     for (let start = 0; start < from.length; start += size * 2) {
-      const middle = Math.min(start + size, from.length), end = Math.min(start + size * 2, from.length)
+      const middle = Math.min(start + size, from.length),
+        end = Math.min(start + size * 2, from.length)
       for (let a = start, b = middle, at = start; at < end; at++) {
         if ((at & 1_023) === 0) spend(4_096)
         to[at] = a < middle && (b >= end || compare(from[a], from[b]) <= 0) ? from[a++] : from[b++]

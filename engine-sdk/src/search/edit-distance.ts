@@ -10,15 +10,22 @@ const rowsFor = (length: number): typeof rows => {
 /** Beyond, the rows are not kept. */
 const KEPT_MAX = 65_536
 
-/** The distance, or something above `most` once it is certain to exceed it. O(`most` · length): only cells near the diagonal can be within. */
+/**
+ * The distance, or something above `most` once it is certain to exceed it. O(`most` · length): only cells near the
+ * diagonal can be within.
+ */
 export const editDistance = (a: string, b: string, most: number): number => {
-  const n = a.length, m = b.length
+  const n = a.length,
+    m = b.length
   if (Math.abs(n - m) > most) return most + 1
   if (a === b) return 0
   let [before, above, row] = rowsFor(m + 1)
   for (let j = 0; j <= Math.min(m, most + 1); j++) above[j] = j
   for (let i = 1; i <= n; i++) {
-    const from = Math.max(1, i - most), to = Math.min(m, i + most), own = a.charCodeAt(i - 1), last = i > 1 ? a.charCodeAt(i - 2) : -1
+    const from = Math.max(1, i - most),
+      to = Math.min(m, i + most),
+      own = a.charCodeAt(i - 1),
+      last = i > 1 ? a.charCodeAt(i - 2) : -1
     // On both sides of the band stands what is certainly too much.
     row[from - 1] = from === 1 ? i : most + 1
     if (to === i + most) above[to] = most + 1

@@ -1,10 +1,21 @@
 /**
- * One search from plan to ranked documents: what may match, what does, how it is ordered. Rendering hits, facets and the
- * envelope lies in `answer.ts`; several executions together make a union.
+ * One search from plan to ranked documents: what may match, what does, how it is ordered. Rendering hits, facets and
+ * the envelope lies in `answer.ts`; several executions together make a union.
  */
 import type { Injection, RelevanceQuery, SearchPlan, SortKey } from "../plan.ts"
 import { RelevanceSearch } from "../relevance/relevance-search.ts"
-import { andInto, andNotInto, bitsOf, clearBit, countBits, fillBits, hasBit, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
+import {
+  andInto,
+  andNotInto,
+  bitsOf,
+  clearBit,
+  countBits,
+  fillBits,
+  hasBit,
+  setBit,
+  type Bits,
+  type ReadonlyBits
+} from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { encodeUtf8 } from "../index/bytes.ts"
 import { diversify } from "../diversity/mmr.ts"
@@ -30,13 +41,27 @@ const MATCH_ALL_SCORE = 100
 /** Beyond this many positions every match is scored. */
 const WANTED_MAX = 1_000
 /** Looking an id up in a segment, and finding the group of a document. */
-const LOOK_UP_STEPS = 16, GROUP_STEPS = 16
+const LOOK_UP_STEPS = 16,
+  GROUP_STEPS = 16
 /** For ordering what was found, when the time is over. */
 const RANK_MIN_ms = 5
 
-export interface Placed { readonly s: number; readonly doc: number; /** Absent for curated hits. */ readonly ranked?: Ranked; readonly isCurated: boolean; /** What a rule put here. */ readonly injection?: Injection }
-export interface RankedGroup { readonly group: number; readonly found: number; readonly members: ReadonlyArray<Placed> }
-export interface HybridScores { readonly fused: ReadonlyArray<Float64Array>; /** NaN where a document has no distance. */ readonly distances: ReadonlyArray<DistanceTable> }
+export interface Placed {
+  readonly s: number
+  readonly doc: number
+  /** Absent for curated hits. */ readonly ranked?: Ranked
+  readonly isCurated: boolean
+  /** What a rule put here. */ readonly injection?: Injection
+}
+export interface RankedGroup {
+  readonly group: number
+  readonly found: number
+  readonly members: ReadonlyArray<Placed>
+}
+export interface HybridScores {
+  readonly fused: ReadonlyArray<Float64Array>
+  /** NaN where a document has no distance. */ readonly distances: ReadonlyArray<DistanceTable>
+}
 
 export class Execution {
   readonly scope: SearchScope
@@ -57,7 +82,13 @@ export class Execution {
   private groupSizes: Map<number, number> | undefined
 
   /** `rankedMax`: positions that will be asked for; what cannot be among them need not be scored. */
-  constructor(scope: SearchScope, reader: CollectionReader, plan: SearchPlan, rankedMax = Infinity, cutoff = new Cutoff(new Allowance(), plan.cutoff_ms)) {
+  constructor(
+    scope: SearchScope,
+    reader: CollectionReader,
+    plan: SearchPlan,
+    rankedMax = Infinity,
+    cutoff = new Cutoff(new Allowance(), plan.cutoff_ms)
+  ) {
     this.rankedMax = rankedMax
     this.scope = scope
     this.reader = reader
@@ -76,7 +107,8 @@ export class Execution {
     // What restricts a key holds for pins whatever the request says about filters.
     const pinnable = plan.filterCuratedHits ? filtered : allowedBits(scope, reader, plan.pinnedFilter)
     // Of several pins at one position, or of one document, the first.
-    const positions = new Set<number>(), documents = new Set<string>()
+    const positions = new Set<number>(),
+      documents = new Set<string>()
     const existing = plan.pinned.flatMap(({ id, position }) => {
       spend(LOOK_UP_STEPS)
       const place = hidden.has(id) ? undefined : reader.locate(id)
@@ -88,8 +120,11 @@ export class Execution {
       return isFirst ? [{ s: place.at, doc: place.doc, position }] : []
     })
     // Those that are filtered out give their positions to the ones behind them.
-    const curated = existing.filter(({ s, doc }) => pinnable[s] === undefined || hasBit(pinnable[s]!, doc)).map((pin, i) => ({ ...pin, position: existing[i].position }))
-    const injecting = plan.injected === undefined || plan.injected.length === 0 ? undefined : new Injecting(this, filtered)
+    const curated = existing
+      .filter(({ s, doc }) => pinnable[s] === undefined || hasBit(pinnable[s]!, doc))
+      .map((pin, i) => ({ ...pin, position: existing[i].position }))
+    const injecting =
+      plan.injected === undefined || plan.injected.length === 0 ? undefined : new Injecting(this, filtered)
     this.pinned = injecting === undefined ? curated : injecting.documents(curated)
     this.matches = reader.views.map((view, s) => newMatches(view, this.narrowed(filtered[s], s)))
     this.collect()
@@ -104,13 +139,19 @@ export class Execution {
     const { segment } = view
     // What passes the filter may be remembered by the segment: a change needs a copy.
     let changed: Bits | undefined
-    const own = (): Bits => changed ??= filtered?.slice() ?? fillBits(bitsOf(segment.docs), segment.docs)
-    for (const id of plan.hidden) { spend(LOOK_UP_STEPS); for (const doc of segment.docsOfId(id)) clearBit(own(), doc) }
+    const own = (): Bits => (changed ??= filtered?.slice() ?? fillBits(bitsOf(segment.docs), segment.docs))
+    for (const id of plan.hidden) {
+      spend(LOOK_UP_STEPS)
+      for (const doc of segment.docsOfId(id)) clearBit(own(), doc)
+    }
     if (plan.text !== undefined) {
       for (const phrase of plan.text.excluded) {
         const tokens = phrase.map(encodeUtf8)
         if (tokens.length === 0) continue
-        for (const { field } of plan.text.fields) { const column = segment.text(field); if (column !== undefined) andNotInto(own(), phraseBits(column, tokens, segment.docs)) }
+        for (const { field } of plan.text.fields) {
+          const column = segment.text(field)
+          if (column !== undefined) andNotInto(own(), phraseBits(column, tokens, segment.docs))
+        }
       }
       if (plan.text.phrases.length > 0) andInto(own(), TextSearch.phraseMatches(reader, plan.text, view))
     }
@@ -136,17 +177,25 @@ export class Execution {
       this.knownTerms = search.knownTerms
       if (vector !== undefined) this.fuse()
     } else if (vector !== undefined) this.nearest()
-    else for (const match of this.matches) {
-      match.found.set(match.allowed as Bits | undefined ?? fillBits(bitsOf(match.view.segment.docs), match.view.segment.docs))
-      match.count = countBits(match.found)
-      match.high.fill(0, 0, match.view.segment.docs)
-      match.low.fill(MATCH_ALL_SCORE, 0, match.view.segment.docs)
-    }
+    else
+      for (const match of this.matches) {
+        match.found.set(
+          (match.allowed as Bits | undefined) ?? fillBits(bitsOf(match.view.segment.docs), match.view.segment.docs)
+        )
+        match.count = countBits(match.found)
+        match.high.fill(0, 0, match.view.segment.docs)
+        match.low.fill(MATCH_ALL_SCORE, 0, match.view.segment.docs)
+      }
   }
 
   /** False when there is no word to rank by (only stop words): the engine-compatible search has an answer to those. */
   private rankByRelevance(query: RelevanceQuery): boolean {
-    const search = new RelevanceSearch(this.reader, query, this.matches, this.plan.sort.length === 0 || this.plan.sort[0].kind === "text_match" || this.plan.vector !== undefined)
+    const search = new RelevanceSearch(
+      this.reader,
+      query,
+      this.matches,
+      this.plan.sort.length === 0 || this.plan.sort[0].kind === "text_match" || this.plan.vector !== undefined
+    )
     if (!search.run()) return false
     this.relevance = search
     return true
@@ -155,35 +204,62 @@ export class Execution {
   private wanted(): Wanted | undefined {
     const { plan } = this
     const [first, second] = plan.sort
-    if (first?.kind !== "text_match" || first.order !== "desc" || plan.vector !== undefined || this.grouping !== undefined) return undefined
+    if (
+      first?.kind !== "text_match" ||
+      first.order !== "desc" ||
+      plan.vector !== undefined ||
+      this.grouping !== undefined
+    )
+      return undefined
     if (plan.injected?.some(({ target }) => "filter" in target) === true) return undefined
     const most = this.windowOf(this.rankedMax) + this.pinned.length
     if (most > WANTED_MAX) return undefined
-    if (second === undefined) return { most, ties: this.matches.map(({ view }) => ({ sign: 1, first: view.segment.seqs, absent: 0 })) }
+    if (second === undefined)
+      return { most, ties: this.matches.map(({ view }) => ({ sign: 1, first: view.segment.seqs, absent: 0 })) }
     if (second.kind !== "field") return { most, ties: this.matches.map(() => undefined) }
-    return { most, ties: keyColumns({ scope: this.scope, reader: this.reader, distances: undefined, fused: undefined, groupSize: undefined }, [second], this.matches).map(([{ arrays }]) => arrays) }
+    return {
+      most,
+      ties: keyColumns(
+        { scope: this.scope, reader: this.reader, distances: undefined, fused: undefined, groupSize: undefined },
+        [second],
+        this.matches
+      ).map(([{ arrays }]) => arrays)
+    }
   }
   /** Documents that ranking looks at for `end` positions. */
-  private windowOf(end: number): number { return this.plan.diversity !== undefined || this.plan.sort.some((key) => isBucketed(key)) ? Math.max(end, WINDOW_MIN) : end }
+  private windowOf(end: number): number {
+    return this.plan.diversity !== undefined || this.plan.sort.some((key) => isBucketed(key))
+      ? Math.max(end, WINDOW_MIN)
+      : end
+  }
 
   private resultCount(): number {
     if (this.grouping === undefined) return this.matches.reduce((total, { count }) => total + count, 0)
     const groups = new Set<number>()
     this.matches.forEach((match, s) => {
-      if (match.count > 0) for (let doc = 0; doc < match.view.segment.docs && !spend(1); doc++) if (hasBit(match.found, doc)) { spend(GROUP_STEPS); groups.add(this.grouping!.groupOf(s, doc)) }
+      if (match.count > 0)
+        for (let doc = 0; doc < match.view.segment.docs && !spend(1); doc++)
+          if (hasBit(match.found, doc)) {
+            spend(GROUP_STEPS)
+            groups.add(this.grouping!.groupOf(s, doc))
+          }
     })
     return groups.size
   }
 
-  // ---- vectors (13) --------------------------------------------------------------------------------------------------
+  // ---- vectors (13)
+  // --------------------------------------------------------------------------------------------------
 
   /** The k nearest of what is allowed, nearest first. */
   private neighbours(k: number): Neighbour[] {
     const query = this.plan.vector!
     const self = query.likeId === undefined ? undefined : this.reader.locate(query.likeId)
     return nearest(this.reader, {
-      query, k, isFiltered: this.plan.filter !== undefined, allowed: this.matches.map(({ allowed }) => allowed),
-      excluded: [...this.pinned, ...self === undefined ? [] : [{ s: self.at, doc: self.doc }]],
+      query,
+      k,
+      isFiltered: this.plan.filter !== undefined,
+      allowed: this.matches.map(({ allowed }) => allowed),
+      excluded: [...this.pinned, ...(self === undefined ? [] : [{ s: self.at, doc: self.doc }])]
     })
   }
   private nearest(): void {
@@ -206,8 +282,17 @@ export class Execution {
     const fused = this.matches.map(({ view }) => new Float64Array(view.segment.docs))
     const distances = this.matches.map(({ view }) => new Float64Array(view.segment.docs).fill(NaN))
     const texts: Array<{ s: number; doc: number; high: number; low: number; seq: number }> = []
-    const add = (s: number, doc: number): void => { const match = this.matches[s]; texts.push({ s, doc, high: match.high[doc], low: match.low[doc], seq: match.view.segment.seqs[doc] }) }
-    this.matches.forEach((match, s) => { for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(match.found, doc)) { spend(8); add(s, doc) } })
+    const add = (s: number, doc: number): void => {
+      const match = this.matches[s]
+      texts.push({ s, doc, high: match.high[doc], low: match.low[doc], seq: match.view.segment.seqs[doc] })
+    }
+    this.matches.forEach((match, s) => {
+      for (let doc = 0; doc < match.view.segment.docs; doc++)
+        if (hasBit(match.found, doc)) {
+          spend(8)
+          add(s, doc)
+        }
+    })
     for (const { s, doc, distance } of near) {
       spend(8)
       distances[s][doc] = distance
@@ -223,21 +308,36 @@ export class Execution {
     let rank = 0
     for (let i = 0; i < texts.length; i++) {
       // Equal scores share a rank, except when every match is ranked anew.
-      if (vector.rerankHybridMatches || i === 0 || texts[i].high !== texts[i - 1].high || texts[i].low !== texts[i - 1].low) rank++
+      if (
+        vector.rerankHybridMatches ||
+        i === 0 ||
+        texts[i].high !== texts[i - 1].high ||
+        texts[i].low !== texts[i - 1].low
+      )
+        rank++
       fused[texts[i].s][texts[i].doc] = (1 - alpha) / rank
     }
     const distanceOf = vector.rerankHybridMatches ? distanceIn(this.reader, vector) : undefined
-    const ordered = distanceOf === undefined ? near : sortSpending(texts.flatMap(({ s, doc }) => {
-      // A match without a vector ranks before every distance, as recorded.
-      const distance = distances[s][doc] = distanceOf(s, doc)
-      return [{ s, doc, distance: Number.isNaN(distance) ? -1 : distance }]
-    }), (a, b) => a.distance - b.distance)
-    ordered.forEach(({ s, doc }, i) => { fused[s][doc] = Math.fround(fused[s][doc] + alpha / (i + 1)) })
+    const ordered =
+      distanceOf === undefined
+        ? near
+        : sortSpending(
+            texts.flatMap(({ s, doc }) => {
+              // A match without a vector ranks before every distance, as recorded.
+              const distance = (distances[s][doc] = distanceOf(s, doc))
+              return [{ s, doc, distance: Number.isNaN(distance) ? -1 : distance }]
+            }),
+            (a, b) => a.distance - b.distance
+          )
+    ordered.forEach(({ s, doc }, i) => {
+      fused[s][doc] = Math.fround(fused[s][doc] + alpha / (i + 1))
+    })
     this.hybrid = { fused: fused.map((table) => table.map(Math.fround)), distances }
     this.distances = distances
   }
 
-  // ---- order ---------------------------------------------------------------------------------------------------------
+  // ---- order
+  // ---------------------------------------------------------------------------------------------------------
 
   /** Documents that matched. */
   get organicDocuments(): number {
@@ -254,12 +354,24 @@ export class Execution {
   /** What facets count: matches and pinned hits, as sets per segment. */
   get facetedSets(): FacetedSet[] {
     const { plan } = this
-    const isAll = plan.text === undefined && plan.vector === undefined && plan.filter === undefined && plan.hidden.length === 0 && !plan.matchesNothing
+    const isAll =
+      plan.text === undefined &&
+      plan.vector === undefined &&
+      plan.filter === undefined &&
+      plan.hidden.length === 0 &&
+      !plan.matchesNothing
     return this.matches.map(({ view, found, count, docs }, s) => {
       const pins = this.pinned.filter((pin) => pin.s === s)
       const bits = pins.length === 0 ? found : found.slice()
       for (const { doc } of pins) setBit(bits, doc)
-      return { view, bits, isAll, ...(pins.length === 0 ? { count } : {}), ...(pins.length === 0 && docs !== undefined ? { docs } : {}), ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) }) }
+      return {
+        view,
+        bits,
+        isAll,
+        ...(pins.length === 0 ? { count } : {}),
+        ...(pins.length === 0 && docs !== undefined ? { docs } : {}),
+        ...(this.grouping === undefined ? {} : { groupOf: (doc: number) => this.grouping!.groupOf(s, doc) })
+      }
     })
   }
 
@@ -270,26 +382,33 @@ export class Execution {
       const sizes = this.sizesOfGroups()
       groupSize = (s, doc) => sizes.get(this.grouping!.groupOf(s, doc)) ?? 0
     }
-    this.columns = keyColumns({ scope: this.scope, reader: this.reader, distances: this.distances, fused: this.hybrid?.fused, groupSize }, plan.sort, this.matches)
+    this.columns = keyColumns(
+      { scope: this.scope, reader: this.reader, distances: this.distances, fused: this.hybrid?.fused, groupSize },
+      plan.sort,
+      this.matches
+    )
   }
   private sizesOfGroups(): Map<number, number> {
     if (this.groupSizes !== undefined) return this.groupSizes
     const sizes = new Map<number, number>()
-    for (const [s, { bits }] of this.facetedSets.entries()) for (let w = 0; w < bits.length; w++) {
-      let word = bits[w]
-      while (word !== 0) {
-        const low = word & -word
-        word ^= low
-        if (spend(GROUP_STEPS)) return this.groupSizes = sizes
-        const group = this.grouping!.groupOf(s, (w << 5) + 31 - Math.clz32(low))
-        sizes.set(group, (sizes.get(group) ?? 0) + 1)
+    for (const [s, { bits }] of this.facetedSets.entries())
+      for (let w = 0; w < bits.length; w++) {
+        let word = bits[w]
+        while (word !== 0) {
+          const low = word & -word
+          word ^= low
+          if (spend(GROUP_STEPS)) return (this.groupSizes = sizes)
+          const group = this.grouping!.groupOf(s, (w << 5) + 31 - Math.clz32(low))
+          sizes.set(group, (sizes.get(group) ?? 0) + 1)
+        }
       }
-    }
-    return this.groupSizes = sizes
+    return (this.groupSizes = sizes)
   }
 
   /** The first `end` organic documents in order, pinned ones left out. */
-  rank(end: number): Ranked[] { return this.ordering(() => this.ranked(end)) }
+  rank(end: number): Ranked[] {
+    return this.ordering(() => this.ranked(end))
+  }
   /** With a few milliseconds in any case. */
   private ordering<A>(run: () => A): A {
     const cutoff = this.cutoff.atLeast(RANK_MIN_ms)
@@ -300,13 +419,16 @@ export class Execution {
   private ranked(end: number): Ranked[] {
     this.prepareColumns()
     const { plan } = this
-    const without = this.pinned.length === 0 ? undefined : this.matches.map(({ view }, s) => {
-      const pins = this.pinned.filter((pin) => pin.s === s)
-      if (pins.length === 0) return undefined
-      const bits = bitsOf(view.segment.docs)
-      for (const { doc } of pins) setBit(bits, doc)
-      return bits
-    })
+    const without =
+      this.pinned.length === 0
+        ? undefined
+        : this.matches.map(({ view }, s) => {
+            const pins = this.pinned.filter((pin) => pin.s === s)
+            if (pins.length === 0) return undefined
+            const bits = bitsOf(view.segment.docs)
+            for (const { doc } of pins) setBit(bits, doc)
+            return bits
+          })
     let ranked = rankMatches(this.matches, plan.sort, this.columns, this.windowOf(end), without)
     for (let k = 0; k < plan.sort.length; k++) if (isBucketed(plan.sort[k])) ranked = this.bucket(ranked, k)
     if (plan.diversity !== undefined && this.grouping === undefined) ranked = this.diversified(ranked)
@@ -316,15 +438,43 @@ export class Execution {
   /** The best of the matches that are in `within`, by the sort keys; undefined where none is. */
   bestWithin(within: ReadonlyArray<Bits>): Ranked | undefined {
     this.prepareColumns()
-    return this.bestOf(this.matches.map((match, s) => { const found = andInto(match.found.slice(), within[s]); return { ...match, found, scored: found, scoredDocs: undefined, docs: undefined, count: countBits(found) } }), this.plan.sort, this.columns)
+    return this.bestOf(
+      this.matches.map((match, s) => {
+        const found = andInto(match.found.slice(), within[s])
+        return { ...match, found, scored: found, scoredDocs: undefined, docs: undefined, count: countBits(found) }
+      }),
+      this.plan.sort,
+      this.columns
+    )
   }
   /** The best document of `within` whether or not it matches: by those sort keys that need no match. */
   bestAnywhere(within: ReadonlyArray<Bits>): Ranked | undefined {
-    const sort = this.plan.sort.filter(({ kind }) => kind === "field" || kind === "boosts" || kind === "geo" || kind === "eval")
-    const matches = this.matches.map((match, s) => ({ ...match, found: within[s], scored: within[s], scoredDocs: undefined, docs: undefined, count: countBits(within[s]) }))
-    return this.bestOf(matches, sort, keyColumns({ scope: this.scope, reader: this.reader, distances: undefined, fused: undefined, groupSize: undefined }, sort, matches))
+    const sort = this.plan.sort.filter(
+      ({ kind }) => kind === "field" || kind === "boosts" || kind === "geo" || kind === "eval"
+    )
+    const matches = this.matches.map((match, s) => ({
+      ...match,
+      found: within[s],
+      scored: within[s],
+      scoredDocs: undefined,
+      docs: undefined,
+      count: countBits(within[s])
+    }))
+    return this.bestOf(
+      matches,
+      sort,
+      keyColumns(
+        { scope: this.scope, reader: this.reader, distances: undefined, fused: undefined, groupSize: undefined },
+        sort,
+        matches
+      )
+    )
   }
-  private bestOf(matches: ReadonlyArray<SegmentMatches>, sort: ReadonlyArray<SortKey>, columns: KeyColumn[][]): Ranked | undefined {
+  private bestOf(
+    matches: ReadonlyArray<SegmentMatches>,
+    sort: ReadonlyArray<SortKey>,
+    columns: KeyColumn[][]
+  ): Ranked | undefined {
     return matches.every(({ count }) => count === 0) ? undefined : rankMatches(matches, sort, columns, 1).at(0)
   }
 
@@ -332,45 +482,77 @@ export class Execution {
   private bucket(ranked: Ranked[], k: number): Ranked[] {
     const key = this.plan.sort[k] as { readonly buckets?: number; readonly bucketSize?: number }
     const n = ranked.length
-    const size = key.buckets !== undefined && key.buckets > 0 ? (n < key.buckets ? 0 : Math.ceil(n / key.buckets)) : key.bucketSize !== undefined && key.bucketSize > 0 && n >= key.bucketSize ? key.bucketSize : 0
+    const size =
+      key.buckets !== undefined && key.buckets > 0
+        ? n < key.buckets
+          ? 0
+          : Math.ceil(n / key.buckets)
+        : key.bucketSize !== undefined && key.bucketSize > 0 && n >= key.bucketSize
+          ? key.bucketSize
+          : 0
     if (size === 0) return ranked
-    const at = keyOffsets(this.columns[ranked[0].s])[k], { width } = this.columns[ranked[0].s][k]
-    const byKey = sortSpending([...ranked], (a, b) => { for (let i = at; i < at + width; i++) if (a.keys[i] !== b.keys[i]) return b.keys[i] - a.keys[i]; return 0 })
-    byKey.forEach((entry, i) => { entry.keys[at] = -Math.floor(i / size); if (width === 2) entry.keys[at + 1] = 0 })
+    const at = keyOffsets(this.columns[ranked[0].s])[k],
+      { width } = this.columns[ranked[0].s][k]
+    const byKey = sortSpending([...ranked], (a, b) => {
+      for (let i = at; i < at + width; i++) if (a.keys[i] !== b.keys[i]) return b.keys[i] - a.keys[i]
+      return 0
+    })
+    byKey.forEach((entry, i) => {
+      entry.keys[at] = -Math.floor(i / size)
+      if (width === 2) entry.keys[at + 1] = 0
+    })
     return sortRanked(ranked, this.plan.sort, this.columns)
   }
 
   private diversified(ranked: Ranked[]): Ranked[] {
     const { lambda, metrics } = this.plan.diversity!
     const window = ranked.slice(0, WINDOW_MIN)
-    const valuesOf = metrics.map(({ field }) => window.map((entry) => {
-      const { segment } = this.matches[entry.s].view
-      const column = segment.values(field)
-      const values = new Set<string>()
-      if (column !== undefined) eachOrdinal(column, entry.doc, (ordinal) => values.add(column.table.text(ordinal)))
-      else {
-        const numbers = segment.numbers(field)
-        const keys = segment.sortKeys(field)
-        const number = numbers?.first(entry.doc)
-        if (number !== undefined) values.add(String(number))
-        else if (keys !== undefined && keys.ordinals[entry.doc] > 0) values.add(keys.table.text(keys.ordinals[entry.doc] - 1))
-      }
-      return values
-    }))
-    const vectorsOf = metrics.map(({ field, method }) => method !== "vector_distance" ? undefined : window.map((entry) => {
-      const column = this.matches[entry.s].view.segment.vectors(field)
-      return column === undefined || !hasBit(column.has, entry.doc) ? undefined : column.values.subarray(entry.doc * column.dimensions, (entry.doc + 1) * column.dimensions)
-    }))
+    const valuesOf = metrics.map(({ field }) =>
+      window.map((entry) => {
+        const { segment } = this.matches[entry.s].view
+        const column = segment.values(field)
+        const values = new Set<string>()
+        if (column !== undefined) eachOrdinal(column, entry.doc, (ordinal) => values.add(column.table.text(ordinal)))
+        else {
+          const numbers = segment.numbers(field)
+          const keys = segment.sortKeys(field)
+          const number = numbers?.first(entry.doc)
+          if (number !== undefined) values.add(String(number))
+          else if (keys !== undefined && keys.ordinals[entry.doc] > 0)
+            values.add(keys.table.text(keys.ordinals[entry.doc] - 1))
+        }
+        return values
+      })
+    )
+    const vectorsOf = metrics.map(({ field, method }) =>
+      method !== "vector_distance"
+        ? undefined
+        : window.map((entry) => {
+            const column = this.matches[entry.s].view.segment.vectors(field)
+            return column === undefined || !hasBit(column.has, entry.doc)
+              ? undefined
+              : column.values.subarray(entry.doc * column.dimensions, (entry.doc + 1) * column.dimensions)
+          })
+    )
     const total = metrics.reduce((sum, { weight }) => sum + weight, 0) || 1
     const order = diversify({
-      size: window.length, lambda,
-      relevance: (i) => this.distances === undefined ? window.length - i : -(this.distances[window[i].s][window[i].doc] || 0),
+      size: window.length,
+      lambda,
+      relevance: (i) =>
+        this.distances === undefined ? window.length - i : -(this.distances[window[i].s][window[i].doc] || 0),
       similarity: (i, j) => {
         let sum = 0
         metrics.forEach(({ method, weight }, m) => {
           if (spend(4)) return
-          if (method === "vector_distance") { const a = vectorsOf[m]![i], b = vectorsOf[m]![j]; spend(a?.length ?? 0); sum += weight * (a === undefined || b === undefined ? 0 : cosine(a, b)); return }
-          const a = valuesOf[m][i], b = valuesOf[m][j]
+          if (method === "vector_distance") {
+            const a = vectorsOf[m]![i],
+              b = vectorsOf[m]![j]
+            spend(a?.length ?? 0)
+            sum += weight * (a === undefined || b === undefined ? 0 : cosine(a, b))
+            return
+          }
+          const a = valuesOf[m][i],
+            b = valuesOf[m][j]
           let common = 0
           if (spend(a.size * 4)) return
           for (const value of a) if (b.has(value)) common++
@@ -378,7 +560,7 @@ export class Execution {
           else sum += weight * (a.size + b.size === 0 ? 0 : common / (a.size + b.size - common))
         })
         return sum / total
-      },
+      }
     })
     return [...order.map((i) => window[i]), ...ranked.slice(WINDOW_MIN)]
   }
@@ -390,7 +572,9 @@ export class Execution {
   }
 
   /** Groups of positions [from, end), and how many there are. */
-  groupPage(from: number, end: number): { groups: RankedGroup[]; total: number } { return this.ordering(() => this.grouped(from, end)) }
+  groupPage(from: number, end: number): { groups: RankedGroup[]; total: number } {
+    return this.ordering(() => this.grouped(from, end))
+  }
   private grouped(from: number, end: number): { groups: RankedGroup[]; total: number } {
     const grouping = this.grouping!
     const limit = this.plan.group!.limit
@@ -403,21 +587,48 @@ export class Execution {
       spend(GROUP_STEPS)
       const group = grouping.groupOf(one.s, one.doc)
       let entry = known.get(group)
-      if (entry === undefined) { entry = { group, members: [] }; known.set(group, entry); order.push(entry) }
+      if (entry === undefined) {
+        entry = { group, members: [] }
+        known.set(group, entry)
+        order.push(entry)
+      }
       if (entry.members.length < limit) entry.members.push(one)
     }
-    return { total: order.length, groups: order.slice(from, end).map(({ group, members }) => ({ group, members, found: sizes.get(group) ?? members.length })) }
+    return {
+      total: order.length,
+      groups: order
+        .slice(from, end)
+        .map(({ group, members }) => ({ group, members, found: sizes.get(group) ?? members.length }))
+    }
   }
 }
 
-const isBucketed = (key: SortKey): boolean => (key.kind === "text_match" || key.kind === "vector_distance") && ((key.buckets ?? 0) > 0 || (key.bucketSize ?? 0) > 0)
+const isBucketed = (key: SortKey): boolean =>
+  (key.kind === "text_match" || key.kind === "vector_distance") && ((key.buckets ?? 0) > 0 || (key.bucketSize ?? 0) > 0)
 
 export const organicPlace = (entry: Ranked): Placed => ({ s: entry.s, doc: entry.doc, ranked: entry, isCurated: false })
-export const fixedPlace = ({ s, doc, injection }: FixedDocument): Placed => ({ s, doc, isCurated: true, ...(injection === undefined ? {} : { injection }) })
+export const fixedPlace = ({ s, doc, injection }: FixedDocument): Placed => ({
+  s,
+  doc,
+  isCurated: true,
+  ...(injection === undefined ? {} : { injection })
+})
 const placeAmong = (ranked: ReadonlyArray<Ranked>, pinned: ReadonlyArray<FixedDocument>, end: number): Placed[] =>
-  pinned.length === 0 ? ranked.map(organicPlace) : interleave(ranked.map(organicPlace), pinned.map((pin) => ({ ...fixedPlace(pin), position: pin.position })), end)
+  pinned.length === 0
+    ? ranked.map(organicPlace)
+    : interleave(
+        ranked.map(organicPlace),
+        pinned.map((pin) => ({ ...fixedPlace(pin), position: pin.position })),
+        end
+      )
 const cosine = (a: Float32Array, b: Float32Array): number => {
-  let dot = 0, x = 0, y = 0
-  for (let i = 0; i < a.length; i++) { dot += a[i] * b[i]; x += a[i] * a[i]; y += b[i] * b[i] }
+  let dot = 0,
+    x = 0,
+    y = 0
+  for (let i = 0; i < a.length; i++) {
+    dot += a[i] * b[i]
+    x += a[i] * a[i]
+    y += b[i] * b[i]
+  }
   return x === 0 || y === 0 ? 0 : Math.max(0, dot / Math.sqrt(x * y))
 }

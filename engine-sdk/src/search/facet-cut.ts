@@ -1,13 +1,14 @@
 /**
- * Which values `max_facet_values` leaves, where the cut goes through equally frequent ones. The reference engine counts in
- * two ways, and each breaks ties by what it has at hand:
+ * Which values `max_facet_values` leaves, where the cut goes through equally frequent ones. The reference engine counts
+ * in two ways, and each breaks ties by what it has at hand:
  *
- * - Counting documents (`exhaustive`, groups, small results): every value has a number and the larger number stays. Texts
- *   and int64 are numbered as they come, so the value born last stays. Of int32, float and bool the bits of the value are
- *   the number, read without sign: the larger stays, and negative ones before positive ones.
+ * - Counting documents (`exhaustive`, groups, small results): every value has a number and the larger number stays.
+ *   Texts and int64 are numbered as they come, so the value born last stays. Of int32, float and bool the bits of the
+ *   value are the number, read without sign: the larger stays, and negative ones before positive ones.
  * - Counting by lists (`top_values`, match-all, `_alpha`, large results): the values are walked by their counts in the
- *   whole collection, equals in the order in which their counts last changed, until the wanted number is found (twice that
- *   unless everything matches). What is more than wanted goes by the hash of the text, the larger (with sign) stays.
+ * whole collection, equals in the order in which their counts last changed, until the wanted number is found (twice
+ *   that unless everything matches). What is more than wanted goes by the hash of the text, the larger (with sign)
+ *   stays.
  *
  * The order in which values are then shown is another one (`compareCounts`).
  */
@@ -32,7 +33,8 @@ export const cutByCount = <A>(items: A[], most: number, countOf: (item: A) => nu
   sortSpending(items, (a, b) => countOf(b) - countOf(a))
   const edge = countOf(items[most - 1])
   if (countOf(items[most]) !== edge) return items.slice(0, most)
-  let from = most - 1, end = most + 1
+  let from = most - 1,
+    end = most + 1
   while (from > 0 && countOf(items[from - 1]) === edge) from--
   while (end < items.length && countOf(items[end]) === edge) end++
   return [...items.slice(0, from), ...choose(items.slice(from, end), most - from)]
@@ -52,26 +54,46 @@ export const numberOfValue = (reader: CollectionReader, field: string): ((text: 
 }
 
 /** By the hash of their texts, as after counting by lists. About a microsecond an item. */
-export const chooseByHash = <A>(textOf: (item: A) => string): Choose<A> => (tied, wanted) =>
-  largest(tied, wanted, (item) => BigInt.asIntN(64, wyhash(encodeUtf8(textOf(item)).subarray(0, VALUE_bytes))))
+export const chooseByHash =
+  <A>(textOf: (item: A) => string): Choose<A> =>
+  (tied, wanted) =>
+    largest(tied, wanted, (item) => BigInt.asIntN(64, wyhash(encodeUtf8(textOf(item)).subarray(0, VALUE_bytes))))
 
-/** By the reference's number of a value, as after counting documents; `valueOf` is the value's number in the dictionary of the field. */
-export const chooseByNumber = <A>(reader: CollectionReader, field: string, textOf: (item: A) => string, valueOf: (item: A) => number): Choose<A> => {
+/**
+ * By the reference's number of a value, as after counting documents; `valueOf` is the value's number in the dictionary
+ * of the field.
+ */
+export const chooseByNumber = <A>(
+  reader: CollectionReader,
+  field: string,
+  textOf: (item: A) => string,
+  valueOf: (item: A) => number
+): Choose<A> => {
   const type = (reader.schema.fields.find(({ name }) => name === field)?.type ?? "").replace("[]", "")
   if (type === "string" || type === "int64") return chooseByAge(reader, field, valueOf, "born")
   return (tied, wanted) => largest(tied, wanted, (item) => bitsOfValue(type, textOf(item)))
 }
 
 /** By the time at which the values came or last changed. */
-export const chooseByAge = <A>(reader: CollectionReader, field: string, valueOf: (item: A) => number, age: Age): Choose<A> => (tied, wanted) => {
-  // No array of pairs, no map: there may be as many as documents.
-  const values = new Uint32Array(tied.length)
-  for (let i = 0; i < values.length; i++) values[i] = valueOf(tied[i])
-  return pickByAge(reader, field, values, wanted, age).map((i) => tied[i])
-}
+export const chooseByAge =
+  <A>(reader: CollectionReader, field: string, valueOf: (item: A) => number, age: Age): Choose<A> =>
+  (tied, wanted) => {
+    // No array of pairs, no map: there may be as many as documents.
+    const values = new Uint32Array(tied.length)
+    for (let i = 0; i < values.length; i++) values[i] = valueOf(tied[i])
+    return pickByAge(reader, field, values, wanted, age).map((i) => tied[i])
+  }
 
 const largest = <A, K extends number | bigint>(items: ReadonlyArray<A>, wanted: number, keyOf: (item: A) => K): A[] =>
-  sortSpending(items.map((item) => { spend(32); return { item, key: keyOf(item) } }), (a, b) => a.key < b.key ? 1 : a.key > b.key ? -1 : 0).slice(0, wanted).map(({ item }) => item)
+  sortSpending(
+    items.map((item) => {
+      spend(32)
+      return { item, key: keyOf(item) }
+    }),
+    (a, b) => (a.key < b.key ? 1 : a.key > b.key ? -1 : 0)
+  )
+    .slice(0, wanted)
+    .map(({ item }) => item)
 
 const cell = new DataView(new ArrayBuffer(4))
 /** The 32 bits of a number or a boolean, as a number without sign. */

@@ -7,15 +7,27 @@ import { SPILLED, type TextColumn } from "../index/columns.ts"
 /** Places that a window of words spans at most. */
 export const WINDOW = 10
 const TOKENS_MAX = 16
-const TWO_4 = 16, TWO_11 = 2048, TWO_12 = 4096, TWO_16 = 65536, TWO_24 = 16777216, TWO_32 = 4294967296, TWO_40 = 1099511627776
+const TWO_4 = 16,
+  TWO_11 = 2048,
+  TWO_12 = 4096,
+  TWO_16 = 65536,
+  TWO_24 = 16777216,
+  TWO_32 = 4294967296,
+  TWO_40 = 1099511627776
 
 /** Words of the query, of this variant, and of the longest of all spellings. */
-export interface SynonymLengths { readonly query: number; readonly variant: number; readonly longest: number }
+export interface SynonymLengths {
+  readonly query: number
+  readonly variant: number
+  readonly longest: number
+}
 export interface ScoreRules {
   readonly exactMatch: boolean
   readonly tokenPosition: boolean
   /** 0 for synonyms under `demote_synonym_match`, else 1. */ readonly synonymBit: 0 | 1
-  /** Set for a synonym variant, so that it ranks like an equally complete direct match (12.3). */ readonly synonym: SynonymLengths | undefined
+  /** Set for a synonym variant, so that it ranks like an equally complete direct match (12.3). */ readonly synonym:
+    | SynonymLengths
+    | undefined
 }
 
 /** Places of each token within the element at hand. */
@@ -24,74 +36,152 @@ const counts = new Int32Array(TOKENS_MAX)
 const heads = new Int32Array(TOKENS_MAX)
 const all: Int32Array[] = Array.from({ length: TOKENS_MAX }, () => new Int32Array(64))
 const allCounts = new Int32Array(TOKENS_MAX)
-let bestWords = 0, bestDistance = 0, bestLast = 0
+let bestWords = 0,
+  bestDistance = 0,
+  bestLast = 0
 
-/** The densest window (places at most ten apart): most words, then least spread, then first. Sets the three results above. */
+/**
+ * The densest window (places at most ten apart): most words, then least spread, then first. Sets the three results
+ * above.
+ */
 const findWindow = (tokens: number): void => {
   bestWords = 0
   bestDistance = 0
   bestLast = 0
   for (let t = 0; t < tokens; t++) heads[t] = counts[t] > 0 ? 0 : -1
   for (;;) {
-    let first = -1, start = 0
+    let first = -1,
+      start = 0
     for (let t = 0; t < tokens; t++) {
       if (heads[t] < 0) continue
       const at = places[t][heads[t]]
-      if (first < 0 || at < start) { first = t; start = at }
+      if (first < 0 || at < start) {
+        first = t
+        start = at
+      }
     }
     if (first < 0) return
-    let words = 0, last = start
+    let words = 0,
+      last = start
     for (let t = 0; t < tokens; t++) {
       if (heads[t] < 0) continue
       const at = places[t][heads[t]]
-      if (at - start <= WINDOW) { words++; if (at > last) last = at }
+      if (at - start <= WINDOW) {
+        words++
+        if (at > last) last = at
+      }
     }
-    if (words > bestWords || (words === bestWords && last - start < bestDistance)) { bestWords = words; bestDistance = last - start; bestLast = last }
-    if (bestWords === tokens && bestDistance < tokens) { if (bestDistance === tokens - 1 || bestDistance === 0) return }
+    if (words > bestWords || (words === bestWords && last - start < bestDistance)) {
+      bestWords = words
+      bestDistance = last - start
+      bestLast = last
+    }
+    if (bestWords === tokens && bestDistance < tokens) {
+      if (bestDistance === tokens - 1 || bestDistance === 0) return
+    }
     if (++heads[first] >= counts[first]) heads[first] = -1
   }
 }
 
-const compose = (words: number, unique: number, cost: number, distance: number, isExact: boolean, last: number, rules: ScoreRules): number =>
-  words * TWO_40 + unique * TWO_32 + (255 - cost) * TWO_24 + Math.max(0, 100 - distance) * TWO_16 + (isExact ? TWO_12 : 0)
-  + (rules.tokenPosition ? Math.max(0, 255 - last) * TWO_4 : 0) + rules.synonymBit
+const compose = (
+  words: number,
+  unique: number,
+  cost: number,
+  distance: number,
+  isExact: boolean,
+  last: number,
+  rules: ScoreRules
+): number =>
+  words * TWO_40 +
+  unique * TWO_32 +
+  (255 - cost) * TWO_24 +
+  Math.max(0, 100 - distance) * TWO_16 +
+  (isExact ? TWO_12 : 0) +
+  (rules.tokenPosition ? Math.max(0, 255 - last) * TWO_4 : 0) +
+  rules.synonymBit
 /** The window's score; a synonym that is there with all its words counts as the query's words. */
 const composeWindow = (unique: number, tokens: number, cost: number, isExact: boolean, rules: ScoreRules): number => {
   const { synonym } = rules
-  if (synonym === undefined || tokens !== synonym.variant) return compose(bestWords, unique, cost, bestDistance, isExact, bestLast, rules)
-  return compose(synonym.query, synonym.query, cost, Math.floor((bestDistance * synonym.query) / synonym.longest), isExact, bestLast, rules)
+  if (synonym === undefined || tokens !== synonym.variant)
+    return compose(bestWords, unique, cost, bestDistance, isExact, bestLast, rules)
+  return compose(
+    synonym.query,
+    synonym.query,
+    cost,
+    Math.floor((bestDistance * synonym.query) / synonym.longest),
+    isExact,
+    bestLast,
+    rules
+  )
 }
 
-/** No document scores higher with this many of the tokens in a field (no synonym). `repeats`: tokens may share a place. */
-export const fieldScoreBound = (tokens: number, cost: number, repeats: boolean, isExact: boolean, rules: ScoreRules): number => {
+/**
+ * No document scores higher with this many of the tokens in a field (no synonym). `repeats`: tokens may share a place.
+ */
+export const fieldScoreBound = (
+  tokens: number,
+  cost: number,
+  repeats: boolean,
+  isExact: boolean,
+  rules: ScoreRules
+): number => {
   const words = Math.min(tokens, WINDOW)
   return compose(words, tokens, cost, repeats || tokens > WINDOW ? 0 : words - 1, isExact && rules.exactMatch, 0, rules)
 }
 
-/** The score of a field where `tokens` words stand once each within `distance` and the last of them at `last` (no synonym). */
-export const scoreOnce = (tokens: number, cost: number, distance: number, isExact: boolean, last: number, rules: ScoreRules): number => compose(tokens, tokens, cost, distance, isExact && rules.exactMatch, last, rules)
+/**
+ * The score of a field where `tokens` words stand once each within `distance` and the last of them at `last` (no
+ * synonym).
+ */
+export const scoreOnce = (
+  tokens: number,
+  cost: number,
+  distance: number,
+  isExact: boolean,
+  last: number,
+  rules: ScoreRules
+): number => compose(tokens, tokens, cost, distance, isExact && rules.exactMatch, last, rules)
 
 /** One matched token in the field. `mayBeExact`: the query has one word and it matched without cost. */
-export const scoreSingle = (column: TextColumn, posting: number, doc: number, cost: number, mayBeExact: boolean, rules: ScoreRules): number => {
+export const scoreSingle = (
+  column: TextColumn,
+  posting: number,
+  doc: number,
+  cost: number,
+  mayBeExact: boolean,
+  rules: ScoreRules
+): number => {
   let isExact = false
   const loc = column.locs[posting]
   let last = 0
   if (mayBeExact && rules.exactMatch) {
     if (column.lengths !== undefined) isExact = column.lengths[doc] === 1
     else if (loc < SPILLED) isExact = column.lengthOf(doc, loc >>> 16) === 1
-    else for (let i = 1, at = loc - SPILLED, n = column.spill[at]; i <= n && !isExact; i++) isExact = column.lengthOf(doc, column.spill[at + i] >>> 16) === 1
+    else
+      for (let i = 1, at = loc - SPILLED, n = column.spill[at]; i <= n && !isExact; i++)
+        isExact = column.lengthOf(doc, column.spill[at + i] >>> 16) === 1
   }
-  if (rules.tokenPosition) last = (loc < SPILLED ? loc : column.spill[loc - SPILLED + column.spill[loc - SPILLED]]) % 0x10000 + 1
+  if (rules.tokenPosition)
+    last = ((loc < SPILLED ? loc : column.spill[loc - SPILLED + column.spill[loc - SPILLED]]) % 0x10000) + 1
   const { synonym } = rules
   if (synonym === undefined || synonym.variant > 1) return compose(1, 1, cost, 0, isExact, last, rules)
   return compose(synonym.longest, synonym.longest, cost, synonym.longest - 1, isExact, last, rules)
 }
 
 /** Several matched tokens in the field; the best element counts for arrays. */
-export const scoreMany = (column: TextColumn, postings: Int32Array, tokens: number, doc: number, cost: number, rules: ScoreRules): number => {
+export const scoreMany = (
+  column: TextColumn,
+  postings: Int32Array,
+  tokens: number,
+  doc: number,
+  cost: number,
+  rules: ScoreRules
+): number => {
   if (!column.isArray && tokens <= WINDOW) {
     // The common case by hand: every word stands once, and all of them in one window.
-    let first = Infinity, last = -1, t = 0
+    let first = Infinity,
+      last = -1,
+      t = 0
     for (; t < tokens; t++) {
       const loc = column.locs[postings[t]]
       if (loc >= SPILLED) break
@@ -102,20 +192,36 @@ export const scoreMany = (column: TextColumn, postings: Int32Array, tokens: numb
       bestWords = tokens
       bestDistance = last - first
       bestLast = last
-      return composeWindow(tokens, tokens, cost, rules.exactMatch && column.lengths![doc] === tokens && last === tokens - 1, rules)
+      return composeWindow(
+        tokens,
+        tokens,
+        cost,
+        rules.exactMatch && column.lengths![doc] === tokens && last === tokens - 1,
+        rules
+      )
     }
   }
   const most = Math.min(tokens, WINDOW)
   for (let t = 0; t < most; t++) {
     const loc = column.locs[postings[t]]
-    if (loc < SPILLED) { all[t][0] = loc; allCounts[t] = 1; continue }
-    const at = loc - SPILLED, n = column.spill[at]
+    if (loc < SPILLED) {
+      all[t][0] = loc
+      allCounts[t] = 1
+      continue
+    }
+    const at = loc - SPILLED,
+      n = column.spill[at]
     if (n > all[t].length) all[t] = new Int32Array(n * 2)
     for (let i = 0; i < n; i++) all[t][i] = column.spill[at + 1 + i]
     allCounts[t] = n
   }
   if (!column.isArray) {
-    for (let t = 0; t < most; t++) { const keep = places[t]; places[t] = all[t]; all[t] = keep; counts[t] = allCounts[t] }
+    for (let t = 0; t < most; t++) {
+      const keep = places[t]
+      places[t] = all[t]
+      all[t] = keep
+      counts[t] = allCounts[t]
+    }
     findWindow(most)
     return composeWindow(tokens, tokens, cost, rules.exactMatch && isWhole(column.lengths![doc], most), rules)
   }
@@ -125,20 +231,33 @@ export const scoreMany = (column: TextColumn, postings: Int32Array, tokens: numb
     let element = -1
     for (let t = 0; t < most; t++) {
       const from = cursor[t]
-      if (from < allCounts[t]) { const e = all[t][from] >>> 16; if (element < 0 || e < element) element = e }
+      if (from < allCounts[t]) {
+        const e = all[t][from] >>> 16
+        if (element < 0 || e < element) element = e
+      }
     }
     if (element < 0) break
     let present = 0
     for (let t = 0; t < most; t++) {
       let n = 0
       while (cursor[t] < allCounts[t] && all[t][cursor[t]] >>> 16 === element) {
-        if (n >= places[present].length) { const wider = new Int32Array(n * 2); wider.set(places[present]); places[present] = wider }
+        if (n >= places[present].length) {
+          const wider = new Int32Array(n * 2)
+          wider.set(places[present])
+          places[present] = wider
+        }
         places[present][n++] = all[t][cursor[t]++] & 0xffff
       }
       if (n > 0) counts[present++] = n
     }
     findWindow(present)
-    const score = composeWindow(bestWords, tokens, cost, rules.exactMatch && isWhole(column.lengthOf(doc, element), present), rules)
+    const score = composeWindow(
+      bestWords,
+      tokens,
+      cost,
+      rules.exactMatch && isWhole(column.lengthOf(doc, element), present),
+      rules
+    )
     if (score > best) best = score
   }
   cursor.fill(0)
@@ -165,7 +284,8 @@ const split = (tokens: number, body: number, unit: number, rest: number): void =
   scoreLow = (body - high * perHigh) * unit + rest
   scoreHigh = tokens * 134217728 + high
 }
-export const composeMaxScore = (tokens: number, best: number, weight: number, fields: number): void => split(tokens, best, TWO_11, weight * 8 + fields)
+export const composeMaxScore = (tokens: number, best: number, weight: number, fields: number): void =>
+  split(tokens, best, TWO_11, weight * 8 + fields)
 export const composeMaxWeight = (tokens: number, best: number, weight: number, fields: number): void => {
   split(tokens, best, 8, fields)
   scoreHigh += weight * 524288

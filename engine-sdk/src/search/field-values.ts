@@ -9,34 +9,57 @@ import type { FieldValue } from "../plan.ts"
 import type { Field } from "../schema.ts"
 import { eachOrdinal } from "./facets.ts"
 
-/** Reads one field of the documents of a segment; the stored document only where no column holds the value and it was not read lately. */
+/**
+ * Reads one field of the documents of a segment; the stored document only where no column holds the value and it was
+ * not read lately.
+ */
 export type FieldReader = (doc: number, document: StoredDocument) => FieldValue | undefined
 
 /** Looks columns up once, so that a window costs its values only. */
 export const fieldReader = (segment: Segment, name: string, field: Field | undefined): FieldReader => {
   const vectors = segment.vectors(name)
-  if (vectors !== undefined) return (doc) => hasBit(vectors.has, doc) ? vectors.values.subarray(doc * vectors.dimensions, (doc + 1) * vectors.dimensions) : undefined
+  if (vectors !== undefined)
+    return (doc) =>
+      hasBit(vectors.has, doc)
+        ? vectors.values.subarray(doc * vectors.dimensions, (doc + 1) * vectors.dimensions)
+        : undefined
   const column = field?.type === "string" || field?.type === "string[]" ? segment.values(name) : undefined
-  if (column?.single !== undefined && field?.type === "string") { const { single, table } = column; return (doc) => single[doc] === 0 ? undefined : table.text(single[doc] - 1) }
-  if (column !== undefined) return (doc) => {
-    const values: string[] = []
-    eachOrdinal(column, doc, (ordinal) => values.push(column.table.text(ordinal)))
-    return values.length === 0 ? undefined : field?.type === "string" ? values[0] : values
+  if (column?.single !== undefined && field?.type === "string") {
+    const { single, table } = column
+    return (doc) => (single[doc] === 0 ? undefined : table.text(single[doc] - 1))
   }
+  if (column !== undefined)
+    return (doc) => {
+      const values: string[] = []
+      eachOrdinal(column, doc, (ordinal) => values.push(column.table.text(ordinal)))
+      return values.length === 0 ? undefined : field?.type === "string" ? values[0] : values
+    }
   const numbers = field?.type === "int32" || field?.type === "float" ? segment.numbers(name) : undefined
   if (numbers !== undefined) return (doc) => numbers.first(doc)
-  const lately = readLately(segment, name), path = name.split("."), keys = path.length === 1 ? [name] : [name, path[0]]
-  return (doc, document) => lately.value(doc, () => { const picked = document.pick(keys); return stored(valueAt(Object.fromEntries(keys.map((key, i) => [key, picked[i]])), name, path).value) })
+  const lately = readLately(segment, name),
+    path = name.split("."),
+    keys = path.length === 1 ? [name] : [name, path[0]]
+  return (doc, document) =>
+    lately.value(doc, () => {
+      const picked = document.pick(keys)
+      return stored(valueAt(Object.fromEntries(keys.map((key, i) => [key, picked[i]])), name, path).value)
+    })
 }
 
-/** Values of one field and segment that were read from documents: parsing a document for one field costs more than all that is done with it. */
+/**
+ * Values of one field and segment that were read from documents: parsing a document for one field costs more than all
+ * that is done with it.
+ */
 class ReadLately {
   readonly #values = new Map<number, FieldValue | undefined>()
   /** For the account of the index: UTF-16 units of texts, eight bytes for anything else. */ bytes = 0
   value(doc: number, read: () => FieldValue | undefined): FieldValue | undefined {
     if (this.#values.has(doc)) return this.#values.get(doc)
     const value = read()
-    if (this.#values.size >= READ_LATELY_MAX || this.bytes >= READ_LATELY_bytes) { this.#values.clear(); this.bytes = 0 }
+    if (this.#values.size >= READ_LATELY_MAX || this.bytes >= READ_LATELY_bytes) {
+      this.#values.clear()
+      this.bytes = 0
+    }
     this.#values.set(doc, value)
     this.bytes += 32 + (typeof value === "string" ? value.length * 2 : Array.isArray(value) ? value.length * 16 : 8)
     return value
@@ -56,5 +79,8 @@ const readLately = (segment: Segment, name: string): ReadLately => {
 const stored = (value: unknown): FieldValue | undefined => {
   if (typeof value === "string" || typeof value === "number" || typeof value === "boolean") return value
   if (typeof value === "bigint") return Number(value)
-  return Array.isArray(value) && value.every((item) => typeof item === "string" || typeof item === "number" || typeof item === "boolean") ? value as ReadonlyArray<string | number | boolean> : undefined
+  return Array.isArray(value) &&
+    value.every((item) => typeof item === "string" || typeof item === "number" || typeof item === "boolean")
+    ? (value as ReadonlyArray<string | number | boolean>)
+    : undefined
 }

@@ -5,7 +5,8 @@ const RADIANS = Math.PI / 180
 
 /** Great-circle distance in metres (haversine). */
 export const distance_m = (lat1: number, lng1: number, lat2: number, lng2: number): number => {
-  const dLat = (lat2 - lat1) * RADIANS, dLng = (lng2 - lng1) * RADIANS
+  const dLat = (lat2 - lat1) * RADIANS,
+    dLng = (lng2 - lng1) * RADIANS
   const a = Math.sin(dLat / 2) ** 2 + Math.cos(lat1 * RADIANS) * Math.cos(lat2 * RADIANS) * Math.sin(dLng / 2) ** 2
   return 2 * EARTH_RADIUS_m * Math.asin(Math.min(1, Math.sqrt(a)))
 }
@@ -32,8 +33,13 @@ export class SphericalPolygon {
     const p = vectorOf(lat, lng)
     // Tangent plane at the point: the winding of the corners' directions around it.
     const east: Vector = [-Math.sin(lng * RADIANS), Math.cos(lng * RADIANS), 0]
-    const north: Vector = [p[1] * east[2] - p[2] * east[1], p[2] * east[0] - p[0] * east[2], p[0] * east[1] - p[1] * east[0]]
-    const angleTo = (v: Vector): number => Math.atan2(v[0] * north[0] + v[1] * north[1] + v[2] * north[2], v[0] * east[0] + v[1] * east[1] + v[2] * east[2])
+    const north: Vector = [
+      p[1] * east[2] - p[2] * east[1],
+      p[2] * east[0] - p[0] * east[2],
+      p[0] * east[1] - p[1] * east[0]
+    ]
+    const angleTo = (v: Vector): number =>
+      Math.atan2(v[0] * north[0] + v[1] * north[1] + v[2] * north[2], v[0] * east[0] + v[1] * east[1] + v[2] * east[2])
     let total = 0
     let before = angleTo(corners[corners.length - 1])
     for (const corner of corners) {

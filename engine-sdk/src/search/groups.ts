@@ -25,23 +25,30 @@ export class Grouping {
       if (column?.single !== undefined) {
         const ordinal = column.single[doc]
         if (ordinal === 0) return this.missing(s, doc, "")
-        const known = this.byOrdinal[s] ??= new Int32Array(column.table.size).fill(-1)
+        const known = (this.byOrdinal[s] ??= new Int32Array(column.table.size).fill(-1))
         if (known[ordinal - 1] < 0) known[ordinal - 1] = this.numberOf(`1:${column.table.text(ordinal - 1)}`)
         return known[ordinal - 1]
       }
     }
     // A list of thousands is read once: the same document is asked for many times.
-    const byDoc = this.byDoc[s] ??= new Int32Array(segment.docs).fill(-1)
+    const byDoc = (this.byDoc[s] ??= new Int32Array(segment.docs).fill(-1))
     if (byDoc[doc] < 0) byDoc[doc] = this.groupOfLists(s, doc)
     return byDoc[doc]
   }
   private groupOfLists(s: number, doc: number): number {
     const { segment } = this.views[s]
-    let key = "", lacks = false
+    let key = "",
+      lacks = false
     for (const field of this.request.fields) {
       const column = segment.values(field)
       let values = 0
-      if (column !== undefined) eachOrdinal(column, doc, (ordinal) => { spend(16); const text = column.table.text(ordinal); key += `${text.length}:${text}`; values++ })
+      if (column !== undefined)
+        eachOrdinal(column, doc, (ordinal) => {
+          spend(16)
+          const text = column.table.text(ordinal)
+          key += `${text.length}:${text}`
+          values++
+        })
       if (values === 0) lacks = true
       key += "|"
     }
@@ -49,14 +56,14 @@ export class Grouping {
   }
   private missing(s: number, doc: number, key: string): number {
     if (this.request.missingValues) return this.numberOf(`0:${key}`)
-    const own = this.lone[s] ??= new Map()
+    const own = (this.lone[s] ??= new Map())
     let number = own.get(doc)
-    if (number === undefined) own.set(doc, number = this.next++)
+    if (number === undefined) own.set(doc, (number = this.next++))
     return number
   }
   private numberOf(key: string): number {
     let number = this.numbers.get(key)
-    if (number === undefined) this.numbers.set(key, number = this.next++)
+    if (number === undefined) this.numbers.set(key, (number = this.next++))
     return number
   }
 }

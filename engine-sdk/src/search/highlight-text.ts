@@ -9,8 +9,14 @@ import { answerTooLarge } from "./answer-budget.ts"
 export type TokenMatcher = (token: string) => { readonly wanted: number; readonly length: number } | undefined
 
 /** Marks every token that the matcher accepts. Throws AnswerRefused where it becomes longer than may be. */
-export const highlightTokens = (text: string, spans: ReadonlyArray<TokenSpan>, matcher: TokenMatcher, { bytesMax, endTag, startTag }: Pick<SnippetRules, "startTag" | "endTag" | "bytesMax">): string => {
-  let out = "", at = 0
+export const highlightTokens = (
+  text: string,
+  spans: ReadonlyArray<TokenSpan>,
+  matcher: TokenMatcher,
+  { bytesMax, endTag, startTag }: Pick<SnippetRules, "startTag" | "endTag" | "bytesMax">
+): string => {
+  let out = "",
+    at = 0
   for (const { token, start, end } of spans) {
     const match = matcher(token)
     if (match === undefined) continue
@@ -29,21 +35,50 @@ const markedEnd = (text: string, start: number, end: number, letters: number): n
   return at
 }
 
-/** Whether a dropped character still belongs to a word's mark or its letters: punctuation that is not indexed does not. */
-const isPunctuation = (code: number): boolean => code < 0x80 && !(code >= 48 && code <= 57) && !(code >= 65 && code <= 90) && !(code >= 97 && code <= 122)
+/**
+ * Whether a dropped character still belongs to a word's mark or its letters: punctuation that is not indexed does not.
+ */
+const isPunctuation = (code: number): boolean =>
+  code < 0x80 && !(code >= 48 && code <= 57) && !(code >= 65 && code <= 90) && !(code >= 97 && code <= 122)
 
 /** A word that highlighting looks for. */
-export interface MarkedWord { /** Characters that were typed. */ readonly typedLength: number; readonly typos: number; readonly isPrefix: boolean }
-export interface SnippetRules { readonly affixTokens: number; readonly threshold: number; readonly startTag: string; readonly endTag: string; /** Marks outside the best window too. */ readonly isFull: boolean; readonly separators: string; /** Indexed symbols. */ readonly symbols: string; /** Of one marked text. */ readonly bytesMax: number }
-export interface Snippet { readonly snippet: string; readonly value: string | undefined; readonly matchedTokens: string[] }
+export interface MarkedWord {
+  /** Characters that were typed. */ readonly typedLength: number
+  readonly typos: number
+  readonly isPrefix: boolean
+}
+export interface SnippetRules {
+  readonly affixTokens: number
+  readonly threshold: number
+  readonly startTag: string
+  readonly endTag: string
+  /** Marks outside the best window too. */ readonly isFull: boolean
+  readonly separators: string
+  /** Indexed symbols. */ readonly symbols: string
+  /** Of one marked text. */ readonly bytesMax: number
+}
+export interface Snippet {
+  readonly snippet: string
+  readonly value: string | undefined
+  readonly matchedTokens: string[]
+}
 
 const WINDOW = 10
 const SHORT_TEXT_FACTOR = 6
 /** Bytes of a UTF-16 unit, at most. */
 const UNIT_bytes_MAX = 3
 
-/** The best window of a text: word positions in it, how many words, and how spread. undefined = no wanted word in the text. */
-export interface TextMatch { readonly offsets: ReadonlyArray<number>; readonly words: number; readonly distance: number; readonly present: number; /** The text consists of the words. */ readonly isWhole: boolean }
+/**
+ * The best window of a text: word positions in it, how many words, and how spread. undefined = no wanted word in the
+ * text.
+ */
+export interface TextMatch {
+  readonly offsets: ReadonlyArray<number>
+  readonly words: number
+  readonly distance: number
+  readonly present: number
+  /** The text consists of the words. */ readonly isWhole: boolean
+}
 /** The wanted word behind a token that stands at [start, end) of a text. */
 export type WordFinder = (token: string, text: string, start: number, end: number) => MarkedWord | undefined
 export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: WordFinder): TextMatch | undefined => {
@@ -55,35 +90,58 @@ export const bestWindow = (text: string, spans: ReadonlyArray<TokenSpan>, find: 
     if (token === "" || find(token, text, start, end) === undefined) continue
     const known = tokens.indexOf(token)
     if (known >= 0) lists[known].push(i)
-    else if (tokens.length < WINDOW) { tokens.push(token); lists.push([i]) }
+    else if (tokens.length < WINDOW) {
+      tokens.push(token)
+      lists.push([i])
+    }
   }
   return windowOf(lists, spans.length)
 }
-/** `lists`: places per wanted token of the text, in the order of the tokens' first places; `count`: tokens of the text. */
+/**
+ * `lists`: places per wanted token of the text, in the order of the tokens' first places; `count`: tokens of the text.
+ */
 const windowOf = (lists: ReadonlyArray<ReadonlyArray<number>>, count: number): TextMatch | undefined => {
   if (lists.length === 0) return undefined
   // One word: its first place is as good as any.
   if (lists.length === 1) return { offsets: [lists[0][0]], words: 1, distance: 0, present: 1, isWhole: count === 1 }
   const heads = lists.map(() => 0)
-  let best: number[] = [], bestDistance = 0
+  let best: number[] = [],
+    bestDistance = 0
   for (;;) {
-    let first = -1, start = Infinity
-    for (let t = 0; t < lists.length; t++) if (heads[t] < lists[t].length && lists[t][heads[t]] < start) { first = t; start = lists[t][heads[t]] }
+    let first = -1,
+      start = Infinity
+    for (let t = 0; t < lists.length; t++)
+      if (heads[t] < lists[t].length && lists[t][heads[t]] < start) {
+        first = t
+        start = lists[t][heads[t]]
+      }
     if (first < 0) break
-    let words = 0, last = start
+    let words = 0,
+      last = start
     for (let t = 0; t < lists.length; t++) {
       const at = heads[t] < lists[t].length ? lists[t][heads[t]] : Infinity
-      if (at - start <= WINDOW) { words++; if (at > last) last = at }
+      if (at - start <= WINDOW) {
+        words++
+        if (at > last) last = at
+      }
     }
-    if (words > best.length || (words === best.length && last - start < bestDistance)) { best = placesWithin(lists, heads, start); bestDistance = last - start }
+    if (words > best.length || (words === best.length && last - start < bestDistance)) {
+      best = placesWithin(lists, heads, start)
+      bestDistance = last - start
+    }
     if (best.length === lists.length && bestDistance === lists.length - 1) break
     heads[first]++
   }
-  const isWhole = count === lists.length && best.length === lists.length && lists.some((list) => list[list.length - 1] === count - 1)
+  const isWhole =
+    count === lists.length && best.length === lists.length && lists.some((list) => list[list.length - 1] === count - 1)
   return { offsets: best, words: best.length, distance: bestDistance, present: lists.length, isWhole }
 }
 /** The tokens' next places in the window from `start`, ascending. */
-const placesWithin = (lists: ReadonlyArray<ReadonlyArray<number>>, heads: ReadonlyArray<number>, start: number): number[] => {
+const placesWithin = (
+  lists: ReadonlyArray<ReadonlyArray<number>>,
+  heads: ReadonlyArray<number>,
+  start: number
+): number[] => {
   const places: number[] = []
   for (let t = 0; t < lists.length; t++) {
     if (heads[t] === lists[t].length || lists[t][heads[t]] - start > WINDOW) continue
@@ -95,22 +153,42 @@ const placesWithin = (lists: ReadonlyArray<ReadonlyArray<number>>, heads: Readon
   return places
 }
 
-/** Whether a text is so short that it is shown whole, with every word marked: it has fewer bytes than "short" means, and at most `threshold` tokens. */
-export const isShownWhole = (text: string, rules: SnippetRules): boolean => text.length * UNIT_bytes_MAX < rules.threshold * SHORT_TEXT_FACTOR
-/** What `bestWindow` and `snippetOf` answer for a text that is shown whole, from its `fewTokens`; for fields that are marked by the characters they are indexed by. */
-export const markWhole = (text: string, few: FewTokens, find: WordFinder, rules: SnippetRules): { readonly match: TextMatch; readonly made: Snippet } | undefined => {
+/**
+ * Whether a text is so short that it is shown whole, with every word marked: it has fewer bytes than "short" means, and
+ * at most `threshold` tokens.
+ */
+export const isShownWhole = (text: string, rules: SnippetRules): boolean =>
+  text.length * UNIT_bytes_MAX < rules.threshold * SHORT_TEXT_FACTOR
+/**
+ * What `bestWindow` and `snippetOf` answer for a text that is shown whole, from its `fewTokens`; for fields that are
+ * marked by the characters they are indexed by.
+ */
+export const markWhole = (
+  text: string,
+  few: FewTokens,
+  find: WordFinder,
+  rules: SnippetRules
+): { readonly match: TextMatch; readonly made: Snippet } | undefined => {
   const { ends, places, size, starts, tokens } = few
-  const seen: string[] = [], lists: number[][] = []
+  const seen: string[] = [],
+    lists: number[][] = []
   const matchedTokens: string[] = []
-  let out = "", at = 0
+  let out = "",
+    at = 0
   for (let i = 0; i < size; i++) {
-    const token = tokens[i], start = starts[i], end = ends[i]
+    const token = tokens[i],
+      start = starts[i],
+      end = ends[i]
     const word = find(token, text, start, end)
     if (word === undefined) continue
     const known = seen.indexOf(token)
     if (known >= 0) lists[known].push(places[i])
-    else if (seen.length < WINDOW) { seen.push(token); lists.push([places[i]]) }
-    const stop = markEnd(text, start, tokenEnd(text, end, text.length, rules.separators), token, word, rules.symbols), marked = text.slice(start, stop)
+    else if (seen.length < WINDOW) {
+      seen.push(token)
+      lists.push([places[i]])
+    }
+    const stop = markEnd(text, start, tokenEnd(text, end, text.length, rules.separators), token, word, rules.symbols),
+      marked = text.slice(start, stop)
     out += text.slice(at, start) + rules.startTag + marked + rules.endTag
     if (out.length > rules.bytesMax) throw answerTooLarge(rules.bytesMax, "highlights")
     matchedTokens.push(marked)
@@ -123,35 +201,77 @@ export const markWhole = (text: string, few: FewTokens, find: WordFinder, rules:
 }
 
 /** Cuts and marks one text. Token ends include dropped characters up to the next separator, as snippets end there. */
-export const snippetOf = (text: string, spans: ReadonlyArray<TokenSpan>, match: TextMatch, find: WordFinder, rules: SnippetRules): Snippet => {
+export const snippetOf = (
+  text: string,
+  spans: ReadonlyArray<TokenSpan>,
+  match: TextMatch,
+  find: WordFinder,
+  rules: SnippetRules
+): Snippet => {
   const lastOffset = match.offsets[match.offsets.length - 1]
   const shortBelow = rules.threshold * SHORT_TEXT_FACTOR
   const isShort = text.length * UNIT_bytes_MAX < shortBelow || textLength(text) < shortBelow
   const marks: Array<{ start: number; end: number }> = []
   const hits: string[] = []
-  let next = 0, snippetStart = 0, snippetEnd = text.length, hasFirst = false, hasEnd = false
+  let next = 0,
+    snippetStart = 0,
+    snippetEnd = text.length,
+    hasFirst = false,
+    hasEnd = false
   let index = 0
   for (; index < spans.length; index++) {
     const { token, start, end } = spans[index]
-    const isInWindow = token !== "" && ((hasFirst && hits.includes(token)) || (next < match.offsets.length && match.offsets[next] === index))
+    const isInWindow =
+      token !== "" &&
+      ((hasFirst && hits.includes(token)) || (next < match.offsets.length && match.offsets[next] === index))
     const word = token === "" ? undefined : find(token, text, start, end)
     if (isInWindow || ((rules.isFull || isShort) && word !== undefined)) {
-      marks.push({ start, end: markEnd(text, start, tokenEnd(text, end, spans[index + 1]?.start ?? text.length, rules.separators), token, word, rules.symbols) })
+      marks.push({
+        start,
+        end: markEnd(
+          text,
+          start,
+          tokenEnd(text, end, spans[index + 1]?.start ?? text.length, rules.separators),
+          token,
+          word,
+          rules.symbols
+        )
+      })
       if (!hits.includes(token)) hits.push(token)
       if (next < match.offsets.length && match.offsets[next] === index) next++
       if (!hasFirst) snippetStart = spans[Math.max(0, index - rules.affixTokens)].start
       hasFirst = true
     }
-    if (!hasEnd && index >= lastOffset + rules.affixTokens) { snippetEnd = trailingEnd(text, end, spans[index + 1]?.start ?? text.length); hasEnd = true }
-    if (index >= rules.threshold && next >= match.offsets.length && index >= lastOffset + rules.affixTokens && !rules.isFull) break
+    if (!hasEnd && index >= lastOffset + rules.affixTokens) {
+      snippetEnd = trailingEnd(text, end, spans[index + 1]?.start ?? text.length)
+      hasEnd = true
+    }
+    if (
+      index >= rules.threshold &&
+      next >= match.offsets.length &&
+      index >= lastOffset + rules.affixTokens &&
+      !rules.isFull
+    )
+      break
   }
-  if (rules.threshold === 0 || Math.min(index, spans.length - 1) <= rules.threshold - 1) { snippetStart = 0; snippetEnd = text.length }
+  if (rules.threshold === 0 || Math.min(index, spans.length - 1) <= rules.threshold - 1) {
+    snippetStart = 0
+    snippetEnd = text.length
+  }
   const matchedTokens: string[] = []
   const snippet = mark(text, snippetStart, snippetEnd, marks, rules, matchedTokens)
   return { snippet, value: rules.isFull ? mark(text, 0, text.length, marks, rules, []) : undefined, matchedTokens }
 }
-const mark = (text: string, from: number, to: number, marks: ReadonlyArray<{ start: number; end: number }>, rules: SnippetRules, matched: string[]): string => {
-  let out = "", at = from
+const mark = (
+  text: string,
+  from: number,
+  to: number,
+  marks: ReadonlyArray<{ start: number; end: number }>,
+  rules: SnippetRules,
+  matched: string[]
+): string => {
+  let out = "",
+    at = from
   for (const { start, end } of marks) {
     if (start < from || start >= to) continue
     out += text.slice(at, start) + rules.startTag + text.slice(start, end) + rules.endTag
@@ -162,10 +282,19 @@ const mark = (text: string, from: number, to: number, marks: ReadonlyArray<{ sta
   return out + (at < to ? text.slice(at, to) : "")
 }
 /** Prefix matches mark what was typed, unless a typo was involved and at most two letters remain. */
-const markEnd = (text: string, start: number, end: number, token: string, word: MarkedWord | undefined, symbols: string): number => {
+const markEnd = (
+  text: string,
+  start: number,
+  end: number,
+  token: string,
+  word: MarkedWord | undefined,
+  symbols: string
+): number => {
   let stop = end
   if (word !== undefined && word.isPrefix && word.typedLength < token.length) {
-    let letters = 0, at = start, typedEnd = start
+    let letters = 0,
+      at = start,
+      typedEnd = start
     while (at < end) {
       const code = text.codePointAt(at)!
       at += code > 0xffff ? 2 : 1
@@ -189,11 +318,19 @@ const trailingEnd = (text: string, end: number, limit: number): number => {
   while (at < limit && text[at] !== " " && text[at] !== "\n") at++
   return at
 }
-const isAscii = (text: string): boolean => { for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return false; return true }
+const isAscii = (text: string): boolean => {
+  for (let i = 0; i < text.length; i++) if (text.charCodeAt(i) >= 0x80) return false
+  return true
+}
 /** Bytes when the text begins with ASCII, characters otherwise: the measure of "short" in the contract's engine. */
 const textLength = (text: string): number => {
   if (isAscii(text)) return text.length
-  let points = 0, bytes = 0
-  for (const character of text) { const code = character.codePointAt(0)!; points++; bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4 }
+  let points = 0,
+    bytes = 0
+  for (const character of text) {
+    const code = character.codePointAt(0)!
+    points++
+    bytes += code < 0x80 ? 1 : code < 0x800 ? 2 : code < 0x10000 ? 3 : 4
+  }
   return text.charCodeAt(0) < 0x80 ? bytes : points
 }

@@ -11,7 +11,17 @@ import type { AnswerBudget } from "./answer-budget.ts"
 import { isOver, spend } from "./cutoff.ts"
 import type { SearchScope } from "./scope.ts"
 import type { Combination, KnownTerms } from "./text-search.ts"
-import { bestWindow, isShownWhole, markWhole, snippetOf, type MarkedWord, type Snippet, type SnippetRules, type TextMatch, type WordFinder } from "./highlight-text.ts"
+import {
+  bestWindow,
+  isShownWhole,
+  markWhole,
+  snippetOf,
+  type MarkedWord,
+  type Snippet,
+  type SnippetRules,
+  type TextMatch,
+  type WordFinder
+} from "./highlight-text.ts"
 
 const ARRAY_ELEMENTS_MAX = 5
 /** A text that is marked, beside its characters. */
@@ -21,15 +31,23 @@ const CHARACTER_STEPS = 4
 type Json = Record<string, unknown>
 
 /** Words that took part in matching, then the words of the query itself where a document has them. */
-export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combination>): ReadonlyMap<string, MarkedWord> => {
+export const markedWords = (
+  query: TextQuery,
+  combinations: ReadonlyArray<Combination>
+): ReadonlyMap<string, MarkedWord> => {
   const words = new Map<string, MarkedWord>()
   // A stemmed word counts the letters that were typed.
   const surfaceOf = new Map(query.tokens.map((token, i) => [token, query.surface[i] ?? token]))
   for (const combination of combinations) {
-    for (const { word, typed, cost, isPrefix } of combination.words) if (!words.has(word)) words.set(word, { typedLength: [...surfaceOf.get(typed) ?? typed].length, typos: cost, isPrefix })
+    for (const { word, typed, cost, isPrefix } of combination.words)
+      if (!words.has(word))
+        words.set(word, { typedLength: [...(surfaceOf.get(typed) ?? typed)].length, typos: cost, isPrefix })
   }
-  for (const phrase of query.phrases) for (const word of phrase) if (!words.has(word)) words.set(word, { typedLength: word.length, typos: 0, isPrefix: false })
-  for (const word of query.tokens) if (!words.has(word)) words.set(word, { typedLength: word.length, typos: 0, isPrefix: false })
+  for (const phrase of query.phrases)
+    for (const word of phrase)
+      if (!words.has(word)) words.set(word, { typedLength: word.length, typos: 0, isPrefix: false })
+  for (const word of query.tokens)
+    if (!words.has(word)) words.set(word, { typedLength: word.length, typos: 0, isPrefix: false })
   return words
 }
 
@@ -37,24 +55,45 @@ export const markedWords = (query: TextQuery, combinations: ReadonlyArray<Combin
 const few = new FewTokens()
 /** Longer texts are unlikely to repeat. */
 const REPEATED_TEXT_MAX = 24
-interface HighlightedField { readonly name: string; readonly path: ReadonlyArray<string>; readonly analyzer: Analyzer; readonly marking: Analyzer | undefined; readonly isNested: boolean; readonly isInfix: boolean; readonly rules: SnippetRules }
+interface HighlightedField {
+  readonly name: string
+  readonly path: ReadonlyArray<string>
+  readonly analyzer: Analyzer
+  readonly marking: Analyzer | undefined
+  readonly isNested: boolean
+  readonly isInfix: boolean
+  readonly rules: SnippetRules
+}
 
-/** A text with its marks. What it looks like in JSON is written once, in whichever form and however many hits it stands. */
+/**
+ * A text with its marks. What it looks like in JSON is written once, in whichever form and however many hits it stands.
+ */
 class MarkedText {
   readonly made: Snippet
   /** What fields and elements are ordered by; none where nothing was found in the text. */ readonly score: number
   private tokens: string | undefined
   private snippet: string | undefined
   private leaf: string | undefined
-  constructor(made: Snippet, score: number) { this.made = made; this.score = score }
-  get isFound(): boolean { return this.score >= 0 }
+  constructor(made: Snippet, score: number) {
+    this.made = made
+    this.score = score
+  }
+  get isFound(): boolean {
+    return this.score >= 0
+  }
   /** What it holds, about; a text without marks is the document's own. */
-  get bytes(): number { return this.isFound ? this.made.snippet.length + (this.made.value?.length ?? 0) : 0 }
-  get tokensJson(): string { return this.tokens ??= JSON.stringify(this.made.matchedTokens) }
-  get snippetJson(): string { return this.snippet ??= JSON.stringify(this.made.snippet) }
+  get bytes(): number {
+    return this.isFound ? this.made.snippet.length + (this.made.value?.length ?? 0) : 0
+  }
+  get tokensJson(): string {
+    return (this.tokens ??= JSON.stringify(this.made.matchedTokens))
+  }
+  get snippetJson(): string {
+    return (this.snippet ??= JSON.stringify(this.made.snippet))
+  }
   /** Members of its object, without the braces. */
   get leafJson(): string {
-    return this.leaf ??= `"matched_tokens":${this.tokensJson},"snippet":${this.snippetJson}${this.made.value === undefined ? "" : `,"value":${JSON.stringify(this.made.value)}`}`
+    return (this.leaf ??= `"matched_tokens":${this.tokensJson},"snippet":${this.snippetJson}${this.made.value === undefined ? "" : `,"value":${JSON.stringify(this.made.value)}`}`)
   }
 }
 const NOT_FOUND = -1
@@ -70,7 +109,11 @@ class FieldMarks {
   /** One, or the elements of a list. */ readonly texts: MarkedText | ReadonlyArray<MarkedText>
   readonly score: number
   private chosen: ReadonlyArray<number> | undefined
-  constructor(field: HighlightedField, texts: MarkedText | ReadonlyArray<MarkedText>, score: number) { this.field = field; this.texts = texts; this.score = score }
+  constructor(field: HighlightedField, texts: MarkedText | ReadonlyArray<MarkedText>, score: number) {
+    this.field = field
+    this.texts = texts
+    this.score = score
+  }
   /** Places of the best elements of a list, best first. */
   get best(): ReadonlyArray<number> {
     if (this.chosen !== undefined) return this.chosen
@@ -83,7 +126,7 @@ class FieldMarks {
       if (at < ARRAY_ELEMENTS_MAX) best.splice(at, 0, i)
       if (best.length > ARRAY_ELEMENTS_MAX) best.pop()
     }
-    return this.chosen = best
+    return (this.chosen = best)
   }
 }
 const isList = (texts: FieldMarks["texts"]): texts is ReadonlyArray<MarkedText> => Array.isArray(texts)
@@ -96,22 +139,32 @@ export interface HitMarks {
   readonly highlightJson: string
   readonly highlightsJson: string
 }
-/** Where all fields are plain texts or lists of them: the usual case, for which no object is made on the way to the wire. */
+/**
+ * Where all fields are plain texts or lists of them: the usual case, for which no object is made on the way to the
+ * wire.
+ */
 class PlainMarks implements HitMarks {
   private readonly fields: ReadonlyArray<FieldMarks>
-  constructor(fields: ReadonlyArray<FieldMarks>) { this.fields = fields }
+  constructor(fields: ReadonlyArray<FieldMarks>) {
+    this.fields = fields
+  }
   get highlight(): Json {
     const into: Json = {}
     for (const one of this.fields) putMarks(one, into)
     return into
   }
-  get highlights(): ReadonlyArray<Json> { return flatMarks(this.fields) }
+  get highlights(): ReadonlyArray<Json> {
+    return flatMarks(this.fields)
+  }
   get highlightJson(): string {
     let out = "{"
     for (let f = 0; f < this.fields.length; f++) {
       const { field, texts } = this.fields[f]
       out += `${f === 0 ? "" : ","}${nameJson(field.name)}:`
-      if (!isList(texts)) { out += `{${texts.leafJson}}`; continue }
+      if (!isList(texts)) {
+        out += `{${texts.leafJson}}`
+        continue
+      }
       for (let i = 0; i < texts.length; i++) out += `${i === 0 ? "[" : ","}{${texts[i].leafJson}}`
       out += "]"
     }
@@ -123,11 +176,17 @@ class PlainMarks implements HitMarks {
       const { field, texts } = one
       if (out !== "[") out += ","
       out += `{"field":${nameJson(field.name)},`
-      if (!isList(texts)) { out += `${texts.leafJson}}`; continue }
+      if (!isList(texts)) {
+        out += `${texts.leafJson}}`
+        continue
+      }
       const { best } = one
-      let tokens = "", snippets = "", values = ""
+      let tokens = "",
+        snippets = "",
+        values = ""
       for (let i = 0; i < best.length; i++) {
-        const text = texts[best[i]], comma = i === 0 ? "" : ","
+        const text = texts[best[i]],
+          comma = i === 0 ? "" : ","
         tokens += comma + text.tokensJson
         snippets += comma + text.snippetJson
         if (field.rules.isFull) values += comma + JSON.stringify(text.made.value ?? "")
@@ -149,27 +208,42 @@ const byScore = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<FieldMarks> =
   }
   return sorted
 }
-const putMarks = ({ field, texts }: FieldMarks, into: Json): void => putOwn(into, field.name, isList(texts) ? texts.map(({ made }) => leafOf(made)) : leafOf(texts.made))
-const flatMarks = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<Json> => byScore(fields).map((one) => {
-  const { best, field, texts } = one
-  if (!isList(texts)) return { field: field.name, ...leafOf(texts.made) }
-  const chosen = best.map((at) => texts[at].made)
-  return {
-    field: field.name, indices: [...best], matched_tokens: chosen.map(({ matchedTokens }) => matchedTokens), snippets: chosen.map(({ snippet }) => snippet),
-    ...(field.rules.isFull ? { values: chosen.map(({ value }) => value ?? "") } : {}),
-  }
-})
+const putMarks = ({ field, texts }: FieldMarks, into: Json): void =>
+  putOwn(into, field.name, isList(texts) ? texts.map(({ made }) => leafOf(made)) : leafOf(texts.made))
+const flatMarks = (fields: ReadonlyArray<FieldMarks>): ReadonlyArray<Json> =>
+  byScore(fields).map((one) => {
+    const { best, field, texts } = one
+    if (!isList(texts)) return { field: field.name, ...leafOf(texts.made) }
+    const chosen = best.map((at) => texts[at].made)
+    return {
+      field: field.name,
+      indices: [...best],
+      matched_tokens: chosen.map(({ matchedTokens }) => matchedTokens),
+      snippets: chosen.map(({ snippet }) => snippet),
+      ...(field.rules.isFull ? { values: chosen.map(({ value }) => value ?? "") } : {})
+    }
+  })
 /** Marks that were made as objects: parts of nested documents. */
 class ObjectMarks implements HitMarks {
   readonly highlight: Json
   readonly highlights: ReadonlyArray<Json>
-  constructor(highlight: Json, highlights: ReadonlyArray<Json>) { this.highlight = highlight; this.highlights = highlights }
-  get highlightJson(): string { return JSON.stringify(this.highlight) }
-  get highlightsJson(): string { return JSON.stringify(this.highlights) }
+  constructor(highlight: Json, highlights: ReadonlyArray<Json>) {
+    this.highlight = highlight
+    this.highlights = highlights
+  }
+  get highlightJson(): string {
+    return JSON.stringify(this.highlight)
+  }
+  get highlightsJson(): string {
+    return JSON.stringify(this.highlights)
+  }
 }
 export const NO_MARKS: HitMarks = new PlainMarks([])
 
-const names = new BoundedMap<string, string>({ bytes_max: 1_000_000, bytesOf: (name, made) => 2 * (name.length + made.length) })
+const names = new BoundedMap<string, string>({
+  bytes_max: 1_000_000,
+  bytesOf: (name, made) => 2 * (name.length + made.length)
+})
 const nameJson = (name: string): string => {
   const known = names.get(name)
   if (known !== undefined) return known
@@ -179,7 +253,8 @@ const nameJson = (name: string): string => {
 }
 /** Whether members of an object under these names stand in the order in which they were put there, each once. */
 const keepOrder = (fields: ReadonlyArray<{ readonly name: string }>): boolean =>
-  new Set(fields.map(({ name }) => name)).size === fields.length && fields.every(({ name }) => name !== "__proto__" && !/^\d+$/.test(name))
+  new Set(fields.map(({ name }) => name)).size === fields.length &&
+  fields.every(({ name }) => name !== "__proto__" && !/^\d+$/.test(name))
 
 /** What highlighting takes from a request, whatever the words. */
 interface HighlightPlan {
@@ -192,26 +267,51 @@ interface HighlightPlan {
 }
 /** By the request, which plans of one template share. */
 const plans = new WeakMap<HighlightRequest, HighlightPlan>()
-const highlightPlan = (scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, asked: TextQuery["fields"]): HighlightPlan => {
+const highlightPlan = (
+  scope: SearchScope,
+  schema: CollectionSchema,
+  request: HighlightRequest,
+  selection: Selection,
+  asked: TextQuery["fields"]
+): HighlightPlan => {
   const known = plans.get(request)
-  if (known !== undefined && known.schema === schema && known.selection === selection && known.asked === asked) return known
+  if (known !== undefined && known.schema === schema && known.selection === selection && known.asked === asked)
+    return known
   const objects: string[][] = []
   // Words of a dictionary may change.
   let lasts = true
   const fields = request.fields.flatMap((name): HighlightedField[] => {
     const field = schema.fields.find((candidate) => candidate.name === name)
-    if (field !== undefined && (field.type === "object" || field.type === "object[]")) { objects.push(name.split(".")); return [] }
+    if (field !== undefined && (field.type === "object" || field.type === "object[]")) {
+      objects.push(name.split("."))
+      return []
+    }
     if (field === undefined || (field.type !== "string" && field.type !== "string[]")) return []
     if (!request.explicit && !isSelected(selection, name)) return []
     if (field.stem_dictionary !== "") lasts = false
-    return [{
-      name, path: name.split("."), analyzer: analyzerOf(schema, field, scope.dictionaries), isNested: field.nested === true || name.includes("."), isInfix: (asked.find((one) => one.field === name)?.infix ?? "off") !== "off",
-      marking: field.token_separators.length + field.symbols_to_index.length === 0 ? undefined : analyzerOf(schema, { ...field, token_separators: [], symbols_to_index: [] }, scope.dictionaries),
-      rules: {
-        affixTokens: request.affixTokens, threshold: request.snippetThreshold, startTag: request.startTag, endTag: request.endTag, isFull: request.fullFields.includes(name),
-        separators: schema.token_separators.join(""), symbols: schema.symbols_to_index.join(""), bytesMax: request.bytes_max,
-      },
-    }]
+    return [
+      {
+        name,
+        path: name.split("."),
+        analyzer: analyzerOf(schema, field, scope.dictionaries),
+        isNested: field.nested === true || name.includes("."),
+        isInfix: (asked.find((one) => one.field === name)?.infix ?? "off") !== "off",
+        marking:
+          field.token_separators.length + field.symbols_to_index.length === 0
+            ? undefined
+            : analyzerOf(schema, { ...field, token_separators: [], symbols_to_index: [] }, scope.dictionaries),
+        rules: {
+          affixTokens: request.affixTokens,
+          threshold: request.snippetThreshold,
+          startTag: request.startTag,
+          endTag: request.endTag,
+          isFull: request.fullFields.includes(name),
+          separators: schema.token_separators.join(""),
+          symbols: schema.symbols_to_index.join(""),
+          bytesMax: request.bytes_max
+        }
+      }
+    ]
   })
   const plan = { schema, selection, asked, fields, objects, isPlain: objects.length === 0 && keepOrder(fields) }
   if (lasts) plans.set(request, plan)
@@ -232,7 +332,17 @@ export class Highlighter {
   private readonly find: WordFinder
   private readonly findInside: WordFinder
   /** `marker`: how a named ranking says what it matched. `known`: terms that matching has looked up already. */
-  constructor(scope: SearchScope, schema: CollectionSchema, request: HighlightRequest, selection: Selection, words: ReadonlyMap<string, MarkedWord>, query: TextQuery, marker?: (written: string) => MarkedWord | undefined, known?: KnownTerms, budget?: AnswerBudget) {
+  constructor(
+    scope: SearchScope,
+    schema: CollectionSchema,
+    request: HighlightRequest,
+    selection: Selection,
+    words: ReadonlyMap<string, MarkedWord>,
+    query: TextQuery,
+    marker?: (written: string) => MarkedWord | undefined,
+    known?: KnownTerms,
+    budget?: AnswerBudget
+  ) {
     this.known = known
     this.budget = budget
     this.query = query
@@ -243,10 +353,18 @@ export class Highlighter {
     this.words = words
     this.wanted = wantedTokens(words.keys())
     this.plan = highlightPlan(scope, schema, request, selection, query.fields)
-    this.find = marker === undefined ? (token) => words.get(token) : (token, text, start, end) => words.get(token) ?? marker(text.slice(start, end).toLowerCase())
+    this.find =
+      marker === undefined
+        ? (token) => words.get(token)
+        : (token, text, start, end) => words.get(token) ?? marker(text.slice(start, end).toLowerCase())
     // Where a field was searched by infix: every token around the first query word too.
-    const wanted: string | undefined = query.tokens[0], inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
-    this.findInside = marker !== undefined || wanted === undefined ? this.find : (token, text, start, end) => words.get(token) ?? (text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
+    const wanted: string | undefined = query.tokens[0],
+      inside: MarkedWord = { typedLength: Infinity, typos: 0, isPrefix: false }
+    this.findInside =
+      marker !== undefined || wanted === undefined
+        ? this.find
+        : (token, text, start, end) =>
+            words.get(token) ?? (text.slice(start, end).toLowerCase().includes(wanted) ? inside : undefined)
   }
 
   /** Of the segment that was looked at last: per field where its words may be; none where they may be anywhere. */
@@ -254,7 +372,10 @@ export class Highlighter {
   private places: Array<{ readonly column: TextColumn; readonly terms: Int32Array } | undefined | null> = []
   /** Whether the field's postings hold the document: one whose postings miss it is not read at all. */
   private mayMatch(f: number, segment: Segment, s: number, doc: number): boolean {
-    if (segment !== this.segment) { this.segment = segment; this.places = [] }
+    if (segment !== this.segment) {
+      this.segment = segment
+      this.places = []
+    }
     let place = this.places[f]
     if (place === undefined) place = this.places[f] = this.placesIn(this.plan.fields[f], segment, s)
     if (place === null) return true
@@ -262,7 +383,11 @@ export class Highlighter {
     for (let i = 0; i < terms.length; i++) if (column.posting(terms[i], doc) >= 0) return true
     return false
   }
-  private placesIn(field: HighlightedField, segment: Segment, s: number): { readonly column: TextColumn; readonly terms: Int32Array } | null {
+  private placesIn(
+    field: HighlightedField,
+    segment: Segment,
+    s: number
+  ): { readonly column: TextColumn; readonly terms: Int32Array } | null {
     const column = segment.text(field.name)
     if (column === undefined || field.isInfix || this.marker !== undefined) return null
     const { fields } = this.query
@@ -282,19 +407,33 @@ export class Highlighter {
     // Nothing is marked in hits that the time was too short for.
     if (isOver()) return NO_MARKS
     spend((document.text?.length ?? 0) >>> 2)
-    const fields: HighlightedField[] = [], asked: string[] = []
-    for (let f = 0; f < plan.fields.length; f++) if (this.mayMatch(f, segment, s, doc)) { fields.push(plan.fields[f]); asked.push(plan.fields[f].name) }
+    const fields: HighlightedField[] = [],
+      asked: string[] = []
+    for (let f = 0; f < plan.fields.length; f++)
+      if (this.mayMatch(f, segment, s, doc)) {
+        fields.push(plan.fields[f])
+        asked.push(plan.fields[f].name)
+      }
     const values = document.pick(asked)
     const found: FieldMarks[] = []
     let objects: Json | undefined = plan.isPlain ? undefined : {}
     for (let f = 0; f < fields.length; f++) {
-      const field = fields[f], literal = values[f]
+      const field = fields[f],
+        literal = values[f]
       if (literal === undefined && field.isNested) {
-        if (objects === undefined) { objects = {}; for (const one of found) putMarks(one, objects) }
+        if (objects === undefined) {
+          objects = {}
+          for (const one of found) putMarks(one, objects)
+        }
         this.nested(document.value, field, objects)
         continue
       }
-      const marks = typeof literal === "string" ? this.textMarks(literal, field) : Array.isArray(literal) ? this.listMarks(literal, field) : undefined
+      const marks =
+        typeof literal === "string"
+          ? this.textMarks(literal, field)
+          : Array.isArray(literal)
+            ? this.listMarks(literal, field)
+            : undefined
       if (marks === undefined) continue
       found.push(marks)
       if (objects !== undefined) putMarks(marks, objects)
@@ -323,9 +462,9 @@ export class Highlighter {
     if (text.length > REPEATED_TEXT_MAX) return this.marked(text, field)
     // Brands and categories repeat from hit to hit.
     let known = this.repeated.get(field)
-    if (known === undefined) this.repeated.set(field, known = new Map())
+    if (known === undefined) this.repeated.set(field, (known = new Map()))
     let marked = known.get(text)
-    if (marked === undefined) known.set(text, marked = this.marked(text, field))
+    if (marked === undefined) known.set(text, (marked = this.marked(text, field)))
     return marked
   }
   private readonly repeated = new Map<HighlightedField, Map<string, MarkedText>>()
@@ -336,14 +475,36 @@ export class Highlighter {
   }
   private markedNew(text: string, field: HighlightedField): MarkedText {
     const find = field.isInfix ? this.findInside : this.find
-    if (!field.isInfix && this.marker === undefined && field.marking === undefined && isShownWhole(text, field.rules) && field.analyzer.fewTokens(text, this.wanted, few)) {
+    if (
+      !field.isInfix &&
+      this.marker === undefined &&
+      field.marking === undefined &&
+      isShownWhole(text, field.rules) &&
+      field.analyzer.fewTokens(text, this.wanted, few)
+    ) {
       const marked = markWhole(text, few, find, field.rules)
-      return marked === undefined ? unmarked(text, field.rules.isFull) : new MarkedText(marked.made, scoreOf(marked.match))
+      return marked === undefined
+        ? unmarked(text, field.rules.isFull)
+        : new MarkedText(marked.made, scoreOf(marked.match))
     }
-    const spans = field.isInfix || this.marker !== undefined ? field.analyzer.tokenizeWithOffsets(text) : field.analyzer.spansFor(text, this.wanted)
+    const spans =
+      field.isInfix || this.marker !== undefined
+        ? field.analyzer.tokenizeWithOffsets(text)
+        : field.analyzer.spansFor(text, this.wanted)
     const match = bestWindow(text, spans, find)
     // Marks go by the collection's own characters, even where the field indexes others (as recorded).
-    return match === undefined ? unmarked(text, field.rules.isFull) : new MarkedText(snippetOf(text, field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text), match, find, field.rules), scoreOf(match))
+    return match === undefined
+      ? unmarked(text, field.rules.isFull)
+      : new MarkedText(
+          snippetOf(
+            text,
+            field.marking === undefined ? spans : field.marking.tokenizeWithOffsets(text),
+            match,
+            find,
+            field.rules
+          ),
+          scoreOf(match)
+        )
   }
 
   /** An object with all its leaves, where any of its texts matches. */
@@ -353,13 +514,28 @@ export class Highlighter {
     const { affixTokens, bytes_max, snippetThreshold, startTag, endTag, fullFields } = this.request
     const walk = (value: unknown, name: string): unknown => {
       if (Array.isArray(value)) return value.map((element) => walk(element, name))
-      if (typeof value === "object" && value !== null) return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner, `${name}.${key}`)]))
+      if (typeof value === "object" && value !== null)
+        return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, walk(inner, `${name}.${key}`)]))
       spend(this.schema.fields.length)
       const field = this.schema.fields.find((candidate) => candidate.name === name)
       if (typeof value !== "string" || field === undefined) return { matched_tokens: [], snippet: String(value) }
       const found = this.textOf(value, {
-        name, path, analyzer: analyzerOf(this.schema, field, this.scope.dictionaries), marking: undefined, isNested: true, isInfix: false,
-        rules: { affixTokens, threshold: snippetThreshold, startTag, endTag, isFull: fullFields.includes(path[0]), separators: this.schema.token_separators.join(""), symbols: this.schema.symbols_to_index.join(""), bytesMax: bytes_max },
+        name,
+        path,
+        analyzer: analyzerOf(this.schema, field, this.scope.dictionaries),
+        marking: undefined,
+        isNested: true,
+        isInfix: false,
+        rules: {
+          affixTokens,
+          threshold: snippetThreshold,
+          startTag,
+          endTag,
+          isFull: fullFields.includes(path[0]),
+          separators: this.schema.token_separators.join(""),
+          symbols: this.schema.symbols_to_index.join(""),
+          bytesMax: bytes_max
+        }
       })
       if (!found.isFound) return { matched_tokens: [], snippet: value }
       matched = true
@@ -382,17 +558,30 @@ export class Highlighter {
     }
     const walk = (value: unknown, depth: number, before: unknown): unknown => {
       if (depth === field.path.length) return leaf(value)
-      if (Array.isArray(value)) return value.map((element, i) => walk(element, depth, Array.isArray(before) ? before[i] : undefined) ?? {})
+      if (Array.isArray(value))
+        return value.map((element, i) => walk(element, depth, Array.isArray(before) ? before[i] : undefined) ?? {})
       if (typeof value !== "object" || value === null || !Object.hasOwn(value, field.path[depth])) return before
-      const kept: Json = typeof before === "object" && before !== null ? { ...before as Json } : {}
-      putOwn(kept, field.path[depth], walk((value as Json)[field.path[depth]], depth + 1, ownValue(kept, field.path[depth])))
+      const kept: Json = typeof before === "object" && before !== null ? { ...(before as Json) } : {}
+      putOwn(
+        kept,
+        field.path[depth],
+        walk((value as Json)[field.path[depth]], depth + 1, ownValue(kept, field.path[depth]))
+      )
       return kept
     }
     const made = walk(document, 0, into)
     if (matched) putAllOwn(into, made as Json)
   }
 }
-const leafOf = ({ snippet, value, matchedTokens }: Snippet): Json => ({ matched_tokens: matchedTokens, snippet, ...(value === undefined ? {} : { value }) })
+const leafOf = ({ snippet, value, matchedTokens }: Snippet): Json => ({
+  matched_tokens: matchedTokens,
+  snippet,
+  ...(value === undefined ? {} : { value })
+})
 /** The order of fields and elements: words in the window, words present, closeness, whole values, early places. */
 const scoreOf = (match: TextMatch): number =>
-  match.words * 1e9 + match.present * 1e7 + (100 - match.distance) * 1e4 + (match.isWhole ? 1e3 : 0) + (match.present > 1 ? Math.max(0, 255 - match.offsets[match.offsets.length - 1]) : 0)
+  match.words * 1e9 +
+  match.present * 1e7 +
+  (100 - match.distance) * 1e4 +
+  (match.isWhole ? 1e3 : 0) +
+  (match.present > 1 ? Math.max(0, 255 - match.offsets[match.offsets.length - 1]) : 0)

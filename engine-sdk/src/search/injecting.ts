@@ -2,20 +2,37 @@
  * Which documents rules put into a list, and at which positions (contract part 1 and 2). Documents that are named are
  * known before anything matched; the best match of a sponsored slot only afterwards.
  */
-import { andInto, andNotInto, bitsOf, clearBit, fillBits, hasBit, setBit, type Bits, type ReadonlyBits } from "../index/bits.ts"
+import {
+  andInto,
+  andNotInto,
+  bitsOf,
+  clearBit,
+  fillBits,
+  hasBit,
+  setBit,
+  type Bits,
+  type ReadonlyBits
+} from "../index/bits.ts"
 import type { Filter, Injection } from "../plan.ts"
 import type { Execution } from "./execution.ts"
 import { allowedBits } from "./filters.ts"
 import { settlePositions } from "./placement.ts"
 
 /** A pinned or injected document and where it stands, from 1. */
-export interface FixedDocument { readonly s: number; readonly doc: number; readonly position: number; readonly injection?: Injection }
+export interface FixedDocument {
+  readonly s: number
+  readonly doc: number
+  readonly position: number
+  readonly injection?: Injection
+}
 type Chosen = FixedDocument | undefined
 
 export class Injecting {
   readonly #execution: Execution
   readonly #injected: ReadonlyArray<Injection>
-  /** The caller's filter; undefined = everything of a segment. */ readonly #filtered: ReadonlyArray<ReadonlyBits | undefined>
+  /** The caller's filter; undefined = everything of a segment. */ readonly #filtered: ReadonlyArray<
+    ReadonlyBits | undefined
+  >
   #restricted: ReadonlyArray<ReadonlyBits | undefined> | undefined
   /** One per injection, in order; undefined where nothing is to be shown or is not known yet. */ #chosen: Chosen[] = []
 
@@ -25,29 +42,44 @@ export class Injecting {
     const { scope, reader, plan } = execution
     this.#filtered = plan.injectedFilter === undefined ? filtered : allowedBits(scope, reader, plan.injectedFilter)
   }
-  get asksForBest(): boolean { return this.#injected.some(({ target }) => "filter" in target) }
+  get asksForBest(): boolean {
+    return this.#injected.some(({ target }) => "filter" in target)
+  }
 
   /** The named documents that exist and pass, with what is pinned behind them: rules get a contested position. */
   documents(curated: ReadonlyArray<FixedDocument>): FixedDocument[] {
-    this.#chosen = this.#injected.map((injection) => "id" in injection.target ? this.#named(injection, injection.target.id) : undefined)
+    this.#chosen = this.#injected.map((injection) =>
+      "id" in injection.target ? this.#named(injection, injection.target.id) : undefined
+    )
     return this.#settled(curated)
   }
-  /** Decision: what a request hides leaves its own hits; a rule that places a document cannot be bypassed by it (spec part 2). */
+  /**
+   * Decision: what a request hides leaves its own hits; a rule that places a document cannot be bypassed by it (spec
+   * part 2).
+   */
   #named(injection: Injection, id: string): Chosen {
     const { reader } = this.#execution
     const place = reader.locate(id)
     if (place === undefined) return undefined
     const passing = this.#passing(injection)[place.at]
-    return passing === undefined || hasBit(passing, place.doc) ? { s: place.at, doc: place.doc, position: injection.position, injection } : undefined
+    return passing === undefined || hasBit(passing, place.doc)
+      ? { s: place.at, doc: place.doc, position: injection.position, injection }
+      : undefined
   }
   #passing(injection: Injection): ReadonlyArray<ReadonlyBits | undefined> {
     const { scope, reader, plan } = this.#execution
-    return injection.mustPassFilter ? this.#filtered : this.#restricted ??= allowedBits(scope, reader, plan.pinnedFilter)
+    return injection.mustPassFilter
+      ? this.#filtered
+      : (this.#restricted ??= allowedBits(scope, reader, plan.pinnedFilter))
   }
 
-  /** Slots for the best match filled, one after the other: no document fills two. O(documents / 32 + matches) a slot. */
+  /**
+   * Slots for the best match filled, one after the other: no document fills two. O(documents / 32 + matches) a slot.
+   */
   withBest(curated: ReadonlyArray<FixedDocument>): FixedDocument[] {
-    this.#injected.forEach((injection, i) => { if ("filter" in injection.target) this.#chosen[i] = this.#best(injection, injection.target.filter) })
+    this.#injected.forEach((injection, i) => {
+      if ("filter" in injection.target) this.#chosen[i] = this.#best(injection, injection.target.filter)
+    })
     return this.#settled(curated)
   }
   #best(injection: Injection, filter: Filter): Chosen {
@@ -55,7 +87,9 @@ export class Injecting {
     const best = this.#execution.bestWithin(within) ?? this.#execution.bestAnywhere(within)
     return best === undefined ? undefined : { s: best.s, doc: best.doc, position: injection.position, injection }
   }
-  /** Live documents that pass both filters, are not hidden (a slot for the best takes another) and not injected already. */
+  /**
+   * Live documents that pass both filters, are not hidden (a slot for the best takes another) and not injected already.
+   */
   #eligible(injection: Injection, filter: Filter): Bits[] {
     const { scope, reader, plan } = this.#execution
     const passing = this.#passing(injection)

@@ -13,19 +13,30 @@ import { FilterEvaluation } from "./filters.ts"
 import type { SearchScope } from "./scope.ts"
 
 /** Keys of every document of a segment in one field: distinct texts and, per document, indexes into them. */
-export interface JoinKeys { readonly texts: ReadonlyArray<string>; readonly starts: Uint32Array; readonly entries: Uint32Array; readonly at: ReadonlyMap<string, number> }
+export interface JoinKeys {
+  readonly texts: ReadonlyArray<string>
+  readonly starts: Uint32Array
+  readonly entries: Uint32Array
+  readonly at: ReadonlyMap<string, number>
+}
 /** The two fields whose equal values relate documents. */
-export interface Relation { readonly local: string; readonly foreign: string; /** The reference field is ours. */ readonly isOutgoing: boolean }
+export interface Relation {
+  readonly local: string
+  readonly foreign: string
+  /** The reference field is ours. */ readonly isOutgoing: boolean
+}
 
 /** How `schema` and `other` refer to each other; our own reference first. undefined = they don't. */
 export const relationOf = (schema: CollectionSchema, other: CollectionSchema): Relation | undefined => {
   for (const field of schema.fields) {
     const dot = field.reference.indexOf(".")
-    if (dot > 0 && field.reference.slice(0, dot) === other.name) return { local: field.name, foreign: field.reference.slice(dot + 1), isOutgoing: true }
+    if (dot > 0 && field.reference.slice(0, dot) === other.name)
+      return { local: field.name, foreign: field.reference.slice(dot + 1), isOutgoing: true }
   }
   for (const field of other.fields) {
     const dot = field.reference.indexOf(".")
-    if (dot > 0 && field.reference.slice(0, dot) === schema.name) return { local: field.reference.slice(dot + 1), foreign: field.name, isOutgoing: false }
+    if (dot > 0 && field.reference.slice(0, dot) === schema.name)
+      return { local: field.reference.slice(dot + 1), foreign: field.name, isOutgoing: false }
   }
   return undefined
 }
@@ -35,54 +46,78 @@ const joinKeys = (segment: Segment, field: string): JoinKeys => {
   const name = `keys:${field}`
   const known = segment.derived.get(name) as JoinKeys | undefined
   if (known !== undefined) return known
-  const made = field === "id" ? idKeys(segment) : segment.text(field) !== undefined ? textKeys(segment, field) : numberKeys(segment, field)
+  const made =
+    field === "id"
+      ? idKeys(segment)
+      : segment.text(field) !== undefined
+        ? textKeys(segment, field)
+        : numberKeys(segment, field)
   segment.derived.set(name, made)
   return made
 }
 const collectKeys = (docs: number, visit: (emit: (doc: number, text: string) => void) => void): JoinKeys => {
-  const at = new Map<string, number>(), texts: string[] = [], pairs: number[] = []
+  const at = new Map<string, number>(),
+    texts: string[] = [],
+    pairs: number[] = []
   const starts = new Uint32Array(docs + 1)
   visit((doc, text) => {
     spendInFilter(8)
     let index = at.get(text)
-    if (index === undefined) { at.set(text, index = texts.length); texts.push(text) }
+    if (index === undefined) {
+      at.set(text, (index = texts.length))
+      texts.push(text)
+    }
     pairs.push(doc, index)
     starts[doc + 1]++
   })
   for (let doc = 0; doc < docs; doc++) starts[doc + 1] += starts[doc]
-  const entries = new Uint32Array(pairs.length / 2), next = starts.slice()
+  const entries = new Uint32Array(pairs.length / 2),
+    next = starts.slice()
   for (let i = 0; i < pairs.length; i += 2) entries[next[pairs[i]]++] = pairs[i + 1]
   return { texts, starts, entries, at }
 }
-const idKeys = (segment: Segment): JoinKeys => collectKeys(segment.docs, (emit) => { for (let doc = 0; doc < segment.docs; doc++) emit(doc, segment.idOf(doc)) })
-const numberKeys = (segment: Segment, field: string): JoinKeys => collectKeys(segment.docs, (emit) => {
-  const column = segment.numbers(field)
-  if (column === undefined) return
-  for (let doc = 0; doc < segment.docs; doc++) {
-    if (column.starts === undefined) { if (hasBit(column.has!, doc)) emit(doc, String(column.big === undefined ? column.values[doc] : column.big[doc])) }
-    else for (let i = column.starts[doc]; i < column.starts[doc + 1]; i++) emit(doc, String(column.big === undefined ? column.values[i] : column.big[i]))
-  }
-})
-/** Postings turned round: the tokens of each value in order, joined by a byte no token holds. */
-const textKeys = (segment: Segment, field: string): JoinKeys => collectKeys(segment.docs, (emit) => {
-  const column = segment.text(field)!
-  const values: Array<string[][] | undefined> = new Array(segment.docs)
-  const place = (doc: number, at: number, token: string): void => {
-    const elements = values[doc] ??= []
-    const element = elements[at >>> 16] ??= []
-    element[at & 0xffff] = token
-  }
-  for (let term = 0; term < column.terms.size; term++) {
-    const token = column.terms.text(term)
-    spendInFilter(8 + column.frequency(term) * 4)
-    for (let p = column.starts[term]; p < column.starts[term + 1]; p++) {
-      const loc = column.locs[p]
-      if (loc < SPILLED) place(column.docs[p], loc, token)
-      else for (let i = 1, at = loc - SPILLED, n = column.spill[at]; i <= n; i++) { spendInFilter(2); place(column.docs[p], column.spill[at + i], token) }
+const idKeys = (segment: Segment): JoinKeys =>
+  collectKeys(segment.docs, (emit) => {
+    for (let doc = 0; doc < segment.docs; doc++) emit(doc, segment.idOf(doc))
+  })
+const numberKeys = (segment: Segment, field: string): JoinKeys =>
+  collectKeys(segment.docs, (emit) => {
+    const column = segment.numbers(field)
+    if (column === undefined) return
+    for (let doc = 0; doc < segment.docs; doc++) {
+      if (column.starts === undefined) {
+        if (hasBit(column.has!, doc)) emit(doc, String(column.big === undefined ? column.values[doc] : column.big[doc]))
+      } else
+        for (let i = column.starts[doc]; i < column.starts[doc + 1]; i++)
+          emit(doc, String(column.big === undefined ? column.values[i] : column.big[i]))
     }
-  }
-  for (let doc = 0; doc < segment.docs; doc++) for (const element of values[doc] ?? []) if (element !== undefined) emit(doc, element.join("\u0000"))
-})
+  })
+/** Postings turned round: the tokens of each value in order, joined by a byte no token holds. */
+const textKeys = (segment: Segment, field: string): JoinKeys =>
+  collectKeys(segment.docs, (emit) => {
+    const column = segment.text(field)!
+    const values: Array<string[][] | undefined> = new Array(segment.docs)
+    const place = (doc: number, at: number, token: string): void => {
+      const elements = (values[doc] ??= [])
+      const element = (elements[at >>> 16] ??= [])
+      element[at & 0xffff] = token
+    }
+    for (let term = 0; term < column.terms.size; term++) {
+      const token = column.terms.text(term)
+      spendInFilter(8 + column.frequency(term) * 4)
+      for (let p = column.starts[term]; p < column.starts[term + 1]; p++) {
+        const loc = column.locs[p]
+        if (loc < SPILLED) place(column.docs[p], loc, token)
+        else
+          for (let i = 1, at = loc - SPILLED, n = column.spill[at]; i <= n; i++) {
+            spendInFilter(2)
+            place(column.docs[p], column.spill[at + i], token)
+          }
+      }
+    }
+    for (let doc = 0; doc < segment.docs; doc++)
+      for (const element of values[doc] ?? []) if (element !== undefined) emit(doc, element.join("\u0000"))
+  })
 
 /** Live documents of `reader` that pass, as keys of one of its fields. */
 const keysMatching = (scope: SearchScope, reader: CollectionReader, filter: Filter, field: string): Set<string> => {
@@ -101,8 +136,17 @@ const keysMatching = (scope: SearchScope, reader: CollectionReader, filter: Filt
   return found
 }
 
-/** Documents of the view that are related to a document which the join's filter lets through; `known`: what it lets through, of other views of the reader. */
-export const joinBits = (scope: SearchScope, reader: CollectionReader, join: Filter & { readonly kind: "join" }, view: SegmentView, known: Map<Filter, ReadonlySet<string>>): Bits => {
+/**
+ * Documents of the view that are related to a document which the join's filter lets through; `known`: what it lets
+ * through, of other views of the reader.
+ */
+export const joinBits = (
+  scope: SearchScope,
+  reader: CollectionReader,
+  join: Filter & { readonly kind: "join" },
+  view: SegmentView,
+  known: Map<Filter, ReadonlySet<string>>
+): Bits => {
   const bits = bitsOf(view.segment.docs)
   const other = scope.collection(join.collection)
   const relation = other === undefined ? undefined : relationOf(reader.schema, other.schema)
@@ -113,13 +157,31 @@ export const joinBits = (scope: SearchScope, reader: CollectionReader, join: Fil
   spendInFilter(keys.texts.length * 8)
   const isWanted = keys.texts.map((text) => wanted.has(text))
   spendInFilter(view.segment.docs * 2 + keys.entries.length)
-  for (let doc = 0; doc < view.segment.docs; doc++) for (let i = keys.starts[doc]; i < keys.starts[doc + 1]; i++) if (isWanted[keys.entries[i]]) { setBit(bits, doc); break }
+  for (let doc = 0; doc < view.segment.docs; doc++)
+    for (let i = keys.starts[doc]; i < keys.starts[doc + 1]; i++)
+      if (isWanted[keys.entries[i]]) {
+        setBit(bits, doc)
+        break
+      }
   return bits
 }
 
-interface Related { view: SegmentView; doc: number; key: string }
-/** Where a document's key values lead: live documents of the other collection, in insertion order. None when the time is over. */
-export const relatedDocs = (reader: CollectionReader, view: SegmentView, doc: number, other: CollectionReader, relation: Relation): Related[] => unlessGivenUp(() => related(view, doc, other, relation), [])
+interface Related {
+  view: SegmentView
+  doc: number
+  key: string
+}
+/**
+ * Where a document's key values lead: live documents of the other collection, in insertion order. None when the time is
+ * over.
+ */
+export const relatedDocs = (
+  reader: CollectionReader,
+  view: SegmentView,
+  doc: number,
+  other: CollectionReader,
+  relation: Relation
+): Related[] => unlessGivenUp(() => related(view, doc, other, relation), [])
 const related = (view: SegmentView, doc: number, other: CollectionReader, relation: Relation): Related[] => {
   const keys = joinKeys(view.segment, relation.local)
   const found: Related[] = []
@@ -128,7 +190,8 @@ const related = (view: SegmentView, doc: number, other: CollectionReader, relati
     for (const there of other.views) {
       const targets = docsWithKey(there.segment, relation.foreign, key)
       spendInFilter(8 + targets.length * 4)
-      for (const target of targets) if (there.deleted === undefined || !hasBit(there.deleted, target)) found.push({ view: there, doc: target, key })
+      for (const target of targets)
+        if (there.deleted === undefined || !hasBit(there.deleted, target)) found.push({ view: there, doc: target, key })
     }
   }
   spend(found.length * 8)
@@ -140,13 +203,14 @@ const docsWithKey = (segment: Segment, field: string, key: string): ReadonlyArra
   if (index === undefined) {
     index = new Map()
     const keys = joinKeys(segment, field)
-    for (let doc = 0; doc < segment.docs; doc++) for (let i = keys.starts[doc]; i < keys.starts[doc + 1]; i++) {
-      spendInFilter(8)
-      const text = keys.texts[keys.entries[i]]
-      const list = index.get(text)
-      if (list === undefined) index.set(text, [doc])
-      else list.push(doc)
-    }
+    for (let doc = 0; doc < segment.docs; doc++)
+      for (let i = keys.starts[doc]; i < keys.starts[doc + 1]; i++) {
+        spendInFilter(8)
+        const text = keys.texts[keys.entries[i]]
+        const list = index.get(text)
+        if (list === undefined) index.set(text, [doc])
+        else list.push(doc)
+      }
     segment.derived.set(name, index)
   }
   return index.get(key) ?? []

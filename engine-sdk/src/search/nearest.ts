@@ -1,7 +1,7 @@
 /**
- * The nearest documents of a vector query over all segments (engine-contract 13): through a segment's graph where it has
- * one and the filter leaves enough, else over every vector that counts. Distances always come from the stored vectors, so
- * only which documents are candidates is ever approximate.
+ * The nearest documents of a vector query over all segments (engine-contract 13): through a segment's graph where it
+ * has one and the filter leaves enough, else over every vector that counts. Distances always come from the stored
+ * vectors, so only which documents are candidates is ever approximate.
  */
 import { countBits, hasBit, type ReadonlyBits } from "../index/bits.ts"
 import type { VectorColumn } from "../index/columns.ts"
@@ -12,15 +12,26 @@ import { distanceTo, graphOf, normOf, rescoredOf, type NativeIndex, type VectorG
 import type { VectorQuery } from "../plan.ts"
 import { isCosineField, queryVector } from "./vectors.ts"
 
-export interface Neighbour { readonly s: number; readonly doc: number; readonly distance: number }
+export interface Neighbour {
+  readonly s: number
+  readonly doc: number
+  readonly distance: number
+}
 export interface NearestRequest {
   readonly query: VectorQuery
   readonly k: number
   readonly isFiltered: boolean
-  /** Per segment, what may be found (deleted documents are not in it); undefined = everything. */ readonly allowed: ReadonlyArray<ReadonlyBits | undefined>
-  /** Documents that are shown otherwise, or not at all. */ readonly excluded: ReadonlyArray<{ readonly s: number; readonly doc: number }>
+  /** Per segment, what may be found (deleted documents are not in it); undefined = everything. */
+  readonly allowed: ReadonlyArray<ReadonlyBits | undefined>
+  /** Documents that are shown otherwise, or not at all. */ readonly excluded: ReadonlyArray<{
+    readonly s: number
+    readonly doc: number
+  }>
 }
-/** One candidate of a graph costs about as much as looking at this many vectors in a row (measured: 9 to 15 where 20,000 vectors are, 14 to 38 where 100,000 are). */
+/**
+ * One candidate of a graph costs about as much as looking at this many vectors in a row (measured: 9 to 15 where 20,000
+ * vectors are, 14 to 38 where 100,000 are).
+ */
 const CANDIDATE_COST = 24
 
 /** Nearest first, of equal distance the newest. At most `k`, unless the filtered set is below `flat_search_cutoff`. */
@@ -28,7 +39,10 @@ export const nearest = (reader: CollectionReader, request: NearestRequest): Neig
   const { query, k, isFiltered } = request
   const vector = queryVector(query, reader)
   if (vector === undefined) return []
-  const passing = reader.views.map(({ segment }, s) => { const set = request.allowed[s]; return set === undefined ? segment.docs : countBits(set) })
+  const passing = reader.views.map(({ segment }, s) => {
+    const set = request.allowed[s]
+    return set === undefined ? segment.docs : countBits(set)
+  })
   const isSmall = isFiltered && passing.reduce((sum, n) => sum + n, 0) < query.flatSearchCutoff
   const search = new NearestSearch(reader, request, vector, isFiltered && query.flatSearchCutoff > 0 ? Infinity : k)
   let isExact = true
@@ -66,7 +80,11 @@ class NearestSearch {
   }
   private counts(s: number, column: VectorColumn, doc: number): boolean {
     const set = this.request.allowed[s]
-    return hasBit(column.has, doc) && (set === undefined || hasBit(set, doc)) && (this.excluded.size === 0 || !this.excluded.has(`${s}|${doc}`))
+    return (
+      hasBit(column.has, doc) &&
+      (set === undefined || hasBit(set, doc)) &&
+      (this.excluded.size === 0 || !this.excluded.has(`${s}|${doc}`))
+    )
   }
   private take(s: number, column: VectorColumn, doc: number): void {
     const distance = distanceTo(this.vector, this.norm, column, doc, this.isCosine)
@@ -107,8 +125,15 @@ class NearestSearch {
     const docs: number[] = []
     // The library says nothing while it searches.
     spend(width * CANDIDATE_COST * column.dimensions)
-    const { keys } = index.search(this.vector instanceof Float32Array ? this.vector : Float32Array.from(this.vector), width, 1)
-    for (let i = 0; i < keys.length && docs.length < most; i++) { const doc = Number(keys[i]); if (this.counts(s, column, doc)) docs.push(doc) }
+    const { keys } = index.search(
+      this.vector instanceof Float32Array ? this.vector : Float32Array.from(this.vector),
+      width,
+      1
+    )
+    for (let i = 0; i < keys.length && docs.length < most; i++) {
+      const doc = Number(keys[i])
+      if (this.counts(s, column, doc)) docs.push(doc)
+    }
     return docs
   }
   best(most: number): Neighbour[] {

@@ -7,8 +7,13 @@ import { spend } from "./cutoff.ts"
 export const hasPlace = (column: TextColumn, posting: number, place: number): boolean => {
   const loc = column.locs[posting]
   if (loc < SPILLED) return loc === place
-  const at = loc - SPILLED, n = column.spill[at]
-  for (let i = 1; i <= n; i++) if (column.spill[at + i] === place) { spend(i >>> 2); return true }
+  const at = loc - SPILLED,
+    n = column.spill[at]
+  for (let i = 1; i <= n; i++)
+    if (column.spill[at + i] === place) {
+      spend(i >>> 2)
+      return true
+    }
   spend(n >>> 2)
   return false
 }
@@ -23,9 +28,15 @@ const somePlace = (column: TextColumn, posting: number, visit: (place: number) =
 
 /**
  * Documents that hold all of `terms` in one column and satisfy `test`, which gets the postings in term order.
- * Cost: O(rarest postings · terms · log postings). Stops when the time is over: what is missing then is the caller's to say.
+ * Cost: O(rarest postings · terms · log postings). Stops when the time is over: what is missing then is the caller's to
+ * say.
  */
-export const intersectTerms = (column: TextColumn, terms: ReadonlyArray<number>, test: ((doc: number, postings: ReadonlyArray<number>) => boolean) | undefined, into: Bits): void => {
+export const intersectTerms = (
+  column: TextColumn,
+  terms: ReadonlyArray<number>,
+  test: ((doc: number, postings: ReadonlyArray<number>) => boolean) | undefined,
+  into: Bits
+): void => {
   if (terms.length === 0) return
   if (terms.length === 1 && test === undefined) {
     const { docs, starts } = column
@@ -42,7 +53,10 @@ export const intersectTerms = (column: TextColumn, terms: ReadonlyArray<number>,
     let all = true
     for (let i = 0; i < terms.length; i++) {
       const posting = i === lead ? p : column.posting(terms[i], doc)
-      if (posting < 0) { all = false; break }
+      if (posting < 0) {
+        all = false
+        break
+      }
       postings[i] = posting
     }
     if (all && (test === undefined || test(doc, postings))) setBit(into, doc)
@@ -60,6 +74,12 @@ export const isPhraseAt = (column: TextColumn, postings: ReadonlyArray<number>):
 export const phraseBits = (column: TextColumn, tokens: ReadonlyArray<Uint8Array>, docs: number): Bits => {
   const bits = bitsOf(docs)
   const terms = tokens.map((token) => column.terms.find(token))
-  if (!terms.includes(-1)) intersectTerms(column, terms, tokens.length > 1 ? (_doc, postings) => isPhraseAt(column, postings) : undefined, bits)
+  if (!terms.includes(-1))
+    intersectTerms(
+      column,
+      terms,
+      tokens.length > 1 ? (_doc, postings) => isPhraseAt(column, postings) : undefined,
+      bits
+    )
   return bits
 }

@@ -23,7 +23,10 @@ export class PostingRows {
   /** Lists (by bit) whose cells are filled for all documents. */ private walked = 0
   private left: number
   private readonly isMarked: boolean
-  /** `words`: lists that every document is in, where there are no others. Cost: a look per list and document, and a pass over lists that have no set. */
+  /**
+   * `words`: lists that every document is in, where there are no others. Cost: a look per list and document, and a pass
+   * over lists that have no set.
+   */
   constructor(lists: ReadonlyArray<MarkedList>, words: number, docs: Uint32Array, docsOfSegment: number) {
     const n = docs.length
     this.lists = lists
@@ -39,19 +42,26 @@ export class PostingRows {
     if (marks.length < n) marks = new Uint16Array(n * 2)
     marks.fill(0, 0, n)
     for (let bit = 0; bit < lists.length; bit++) {
-      const { column, term } = lists[bit], set = this.sets[bit]
+      const { column, term } = lists[bit],
+        set = this.sets[bit]
       if (set !== undefined) markIn(set.bits, docs, bit, marks)
-      else if (n <= FEW_DOCS || n * SPARSE_FACTOR < docsOfSegment || column.frequency(term) > n * LONG_LIST_FACTOR) this.walk(bit)
+      else if (n <= FEW_DOCS || n * SPARSE_FACTOR < docsOfSegment || column.frequency(term) > n * LONG_LIST_FACTOR)
+        this.walk(bit)
       else markIn(listBits(lists[bit], docsOfSegment), docs, bit, marks)
     }
   }
   /** Fills the cells of these lists (by bit) for a document that they hold. */
   fill(i: number, wanted: number): void {
     const { docs, lists, sets } = this
-    if (this.isList) { postingRows[i] = lists[0].column.starts[lists[0].term] + i; return }
-    const row = i * lists.length, doc = docs[i]
+    if (this.isList) {
+      postingRows[i] = lists[0].column.starts[lists[0].term] + i
+      return
+    }
+    const row = i * lists.length,
+      doc = docs[i]
     for (let rest = wanted & ~this.walked; rest !== 0; rest &= rest - 1) {
-      const bit = 31 - Math.clz32(rest & -rest), set = sets[bit]
+      const bit = 31 - Math.clz32(rest & -rest),
+        set = sets[bit]
       if (set !== undefined) postingRows[row + bit] = postingIn(set, doc)
       else if (this.left-- > 0) postingRows[row + bit] = lists[bit].column.posting(lists[bit].term, doc)
       else this.walk(bit)
@@ -60,9 +70,16 @@ export class PostingRows {
   /** Marks and cells of all documents of one list, galloping through it where it is much longer. */
   private walk(bit: number): void {
     const { docs, isMarked, lists } = this
-    const { column: { docs: from, starts }, term } = lists[bit]
-    const cells = postingRows, width = lists.length, all = marks, n = docs.length
-    const end = starts[term + 1], isLong = end - starts[term] > n * LONG_LIST_FACTOR
+    const {
+      column: { docs: from, starts },
+      term
+    } = lists[bit]
+    const cells = postingRows,
+      width = lists.length,
+      all = marks,
+      n = docs.length
+    const end = starts[term + 1],
+      isLong = end - starts[term] > n * LONG_LIST_FACTOR
     for (let i = 0, p = starts[term]; i < n && p < end; i++) {
       const doc = docs[i]
       if (isLong) p = firstFrom(from, p, end, doc)
@@ -78,10 +95,16 @@ export class PostingRows {
 const listBits = ({ column: { docs, starts }, term }: MarkedList, docsOfSegment: number): Bits => {
   const [bits] = spareSets(docsOfSegment)
   bits.fill(0)
-  for (let p = starts[term], end = starts[term + 1]; p < end; p++) { const doc = docs[p]; bits[doc >>> 5] |= 1 << (doc & 31) }
+  for (let p = starts[term], end = starts[term + 1]; p < end; p++) {
+    const doc = docs[p]
+    bits[doc >>> 5] |= 1 << (doc & 31)
+  }
   return bits
 }
 /** Without a branch: which documents a list holds is anybody's guess. */
 const markIn = (bits: Bits, docs: Uint32Array, bit: number, into: Uint16Array): void => {
-  for (let i = 0; i < docs.length; i++) { const doc = docs[i]; into[i] |= ((bits[doc >>> 5] >>> (doc & 31)) & 1) << bit }
+  for (let i = 0; i < docs.length; i++) {
+    const doc = docs[i]
+    into[i] |= ((bits[doc >>> 5] >>> (doc & 31)) & 1) << bit
+  }
 }

@@ -1,7 +1,7 @@
 /**
- * What searches would otherwise find undone in a segment and do at once: numbers of facet values, the ages that ties are
- * broken by, counts, classes of sort columns. A merged segment gets it before it replaces others, a reopened one as soon
- * as it is there; both in steps, between searches.
+ * What searches would otherwise find undone in a segment and do at once: numbers of facet values, the ages that ties
+ * are broken by, counts, classes of sort columns. A merged segment gets it before it replaces others, a reopened one as
+ * soon as it is there; both in steps, between searches.
  */
 import { PREPARED_DOCS_MIN, type CollectionReader, type PublishedSegment, type SegmentView } from "../index/reader.ts"
 import type { SearchPlan } from "../plan.ts"
@@ -9,8 +9,14 @@ import { preparingCounts } from "./facets.ts"
 import { preparingClasses } from "./sort-keys.ts"
 import { preparingAges } from "./value-age.ts"
 
-/** The segment that is about to be published instead of `replaced`. Cost: O(documents) a facet field, no text is read. */
-export function* prepareSuccessor(reader: CollectionReader, upcoming: PublishedSegment, replaced: ReadonlyArray<number>): Generator<void, void> {
+/**
+ * The segment that is about to be published instead of `replaced`. Cost: O(documents) a facet field, no text is read.
+ */
+export function* prepareSuccessor(
+  reader: CollectionReader,
+  upcoming: PublishedSegment,
+  replaced: ReadonlyArray<number>
+): Generator<void, void> {
   const view = reader.expect(upcoming)
   const sources = reader.views.filter(({ segment }) => replaced.includes(segment.id))
   yield* view.segment.ordering()
@@ -36,10 +42,17 @@ export function* prepareOpened(reader: CollectionReader): Generator<void, void> 
 /** Values that a search maps by itself, in a few milliseconds at most. */
 const UNMAPPED_MAX = 8_192
 /** What these facets must wait for, in steps; undefined: nothing that is worth it. */
-export const facetsToPrepare = (reader: CollectionReader, facets: SearchPlan["facets"]): Generator<void, void> | undefined => {
+export const facetsToPrepare = (
+  reader: CollectionReader,
+  facets: SearchPlan["facets"]
+): Generator<void, void> | undefined => {
   let values = 0
   for (const { collection, field } of facets) if (collection === undefined) values += reader.unmapped(field)
-  return values <= UNMAPPED_MAX ? undefined : (function* () { for (const { collection, field } of facets) if (collection === undefined) yield* reader.mappingField(field) })()
+  return values <= UNMAPPED_MAX
+    ? undefined
+    : (function* () {
+        for (const { collection, field } of facets) if (collection === undefined) yield* reader.mappingField(field)
+      })()
 }
 function* preparingOpened(reader: CollectionReader, view: SegmentView): Generator<void, void> {
   for (const { facet, name } of reader.schema.fields) {

@@ -10,7 +10,13 @@ import { sortSpending, spend } from "./cutoff.ts"
 import type { SegmentMatches } from "./text-search.ts"
 
 /** A ranked document: segment position, number in it, and its key cells. */
-export interface Ranked { readonly s: number; readonly doc: number; readonly seq: number; readonly keys: Float64Array; /** Texts of string keys by key position. */ texts?: Array<string | undefined> }
+export interface Ranked {
+  readonly s: number
+  readonly doc: number
+  readonly seq: number
+  readonly keys: Float64Array
+  /** Texts of string keys by key position. */ texts?: Array<string | undefined>
+}
 
 /** Keeps the best `capacity` rows; the root is the worst of them. */
 class TopRows {
@@ -27,7 +33,9 @@ class TopRows {
     this.segments = new Uint32Array(capacity)
     this.rows = new Float64Array(capacity * width)
   }
-  get isFull(): boolean { return this.size === this.capacity && this.size > 0 }
+  get isFull(): boolean {
+    return this.size === this.capacity && this.size > 0
+  }
   private isWorse(a: Float64Array, i: number, b: Float64Array, j: number): boolean {
     for (let k = 0; k < this.width; k++) if (a[i + k] !== b[j + k]) return a[i + k] < b[j + k]
     return false
@@ -74,22 +82,40 @@ class TopRows {
   }
 }
 
-const widthOf = (columns: ReadonlyArray<KeyColumn>): number => { let width = 1; for (const column of columns) width += column.width; return width }
+const widthOf = (columns: ReadonlyArray<KeyColumn>): number => {
+  let width = 1
+  for (const column of columns) width += column.width
+  return width
+}
 
-/** The best `capacity` documents of `matches` (of those looked at in time), best first. `without` is left out per segment. O(found · log capacity). */
-export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: ReadonlyArray<SortKey>, columns: ReadonlyArray<ReadonlyArray<KeyColumn>>, capacity: number, without?: ReadonlyArray<Bits | undefined>): Ranked[] => {
+/**
+ * The best `capacity` documents of `matches` (of those looked at in time), best first. `without` is left out per
+ * segment. O(found · log capacity).
+ */
+export const rankMatches = (
+  matches: ReadonlyArray<SegmentMatches>,
+  keys: ReadonlyArray<SortKey>,
+  columns: ReadonlyArray<ReadonlyArray<KeyColumn>>,
+  capacity: number,
+  without?: ReadonlyArray<Bits | undefined>
+): Ranked[] => {
   let total = 0
   for (const { count } of matches) total += count
   const size = Math.min(capacity, total)
   // One heap for all segments, unless keys of different segments only compare through texts or widths.
-  const isShared = columns.every((own, s) => matches[s].count === 0 || own.every((column, k) => column.text === undefined && column.width === columns[0][k].width))
+  const isShared = columns.every(
+    (own, s) =>
+      matches[s].count === 0 ||
+      own.every((column, k) => column.text === undefined && column.width === columns[0][k].width)
+  )
   const tops: TopRows[] = []
   let shared: TopRows | undefined
   for (let s = 0; s < matches.length; s++) {
-    const match = matches[s], own = columns[s]
+    const match = matches[s],
+      own = columns[s]
     if (match.count === 0) continue
     const width = widthOf(own)
-    const top = isShared ? shared ??= new TopRows(size, width) : new TopRows(Math.min(capacity, match.count), width)
+    const top = isShared ? (shared ??= new TopRows(size, width)) : new TopRows(Math.min(capacity, match.count), width)
     if (tops[tops.length - 1] !== top) tops.push(top)
     offerAll(top, s, match, own, without?.[s], new Float64Array(width))
   }
@@ -99,24 +125,40 @@ export const rankMatches = (matches: ReadonlyArray<SegmentMatches>, keys: Readon
     for (let i = 0; i < top.size; i++) {
       spend(8)
       const s = top.segments[i]
-      ranked.push({ s, doc: top.docs[i], seq: matches[s].view.segment.seqs[top.docs[i]], keys: top.rows.slice(i * width, (i + 1) * width) })
+      ranked.push({
+        s,
+        doc: top.docs[i],
+        seq: matches[s].view.segment.seqs[top.docs[i]],
+        keys: top.rows.slice(i * width, (i + 1) * width)
+      })
     }
   }
   return sortRanked(ranked, keys, columns).slice(0, capacity)
 }
 /** Writing the keys of a document and finding its place. */
 const OFFER_STEPS = 8
-const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyArray<KeyColumn>, excluded: Bits | undefined, row: Float64Array): void => {
+const offerAll = (
+  top: TopRows,
+  s: number,
+  match: SegmentMatches,
+  own: ReadonlyArray<KeyColumn>,
+  excluded: Bits | undefined,
+  row: Float64Array
+): void => {
   const { seqs } = match.view.segment
   const offer = (doc: number): void => {
     spend(OFFER_STEPS)
     let at = 0
-    for (let k = 0; k < own.length; k++) { own[k].write(doc, row, at); at += own[k].width }
+    for (let k = 0; k < own.length; k++) {
+      own[k].write(doc, row, at)
+      at += own[k].width
+    }
     row[at] = seqs[doc]
     top.offer(s, doc, row)
   }
   const arrays = own[0]?.arrays
-  const has = arrays?.has, second = arrays?.second
+  const has = arrays?.has,
+    second = arrays?.second
   // Where only the best were scored, they are all that can be among the best.
   const { scored, scoredDocs } = match
   if (scoredDocs !== undefined) {
@@ -126,7 +168,11 @@ const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyA
       if (excluded !== undefined && hasBit(excluded, doc)) continue
       if (arrays !== undefined && has === undefined && top.isFull) {
         const first = arrays.sign * arrays.first[doc]
-        if (first < top.rows[0] || (second !== undefined && first === top.rows[0] && arrays.sign * second[doc] < top.rows[1])) continue
+        if (
+          first < top.rows[0] ||
+          (second !== undefined && first === top.rows[0] && arrays.sign * second[doc] < top.rows[1])
+        )
+          continue
       }
       offer(doc)
     }
@@ -144,7 +190,11 @@ const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyA
       // Most documents of a large result already lose by their first key.
       if (arrays !== undefined && top.isFull) {
         const first = has !== undefined && (has[w] & low) === 0 ? arrays.absent : arrays.sign * arrays.first[doc]
-        if (first < top.rows[0] || (second !== undefined && first === top.rows[0] && arrays.sign * second[doc] < top.rows[1])) continue
+        if (
+          first < top.rows[0] ||
+          (second !== undefined && first === top.rows[0] && arrays.sign * second[doc] < top.rows[1])
+        )
+          continue
       }
       offer(doc)
     }
@@ -152,18 +202,27 @@ const offerAll = (top: TopRows, s: number, match: SegmentMatches, own: ReadonlyA
 }
 
 /** Sorts best first, comparing string keys of different segments by their texts. */
-export const sortRanked = (ranked: Ranked[], keys: ReadonlyArray<SortKey>, columns: ReadonlyArray<ReadonlyArray<KeyColumn>>): Ranked[] => {
-  const texts = keys.flatMap((_key, k) => columns.some((own) => own[k].text !== undefined) ? [k] : [])
+export const sortRanked = (
+  ranked: Ranked[],
+  keys: ReadonlyArray<SortKey>,
+  columns: ReadonlyArray<ReadonlyArray<KeyColumn>>
+): Ranked[] => {
+  const texts = keys.flatMap((_key, k) => (columns.some((own) => own[k].text !== undefined) ? [k] : []))
   const segments = new Set(ranked.map(({ s }) => s))
   if (texts.length === 0 || segments.size < 2) return sortSpending(ranked, compareRows)
-  for (const entry of ranked) { spend(16 * texts.length); entry.texts = keys.map((_key, k) => columns[entry.s][k].text?.(entry.doc)) }
+  for (const entry of ranked) {
+    spend(16 * texts.length)
+    entry.texts = keys.map((_key, k) => columns[entry.s][k].text?.(entry.doc))
+  }
   return sortSpending(ranked, (a, b) => {
     let at = 0
     for (let k = 0; k < keys.length; k++) {
       const { width } = columns[a.s][k]
-      const x = a.texts![k], y = b.texts![k]
-      if (x !== undefined && y !== undefined) { if (x !== y) return keys[k].order === "desc" ? compareUtf8(y, x) : compareUtf8(x, y) }
-      else for (let i = at; i < at + width; i++) if (a.keys[i] !== b.keys[i]) return b.keys[i] > a.keys[i] ? 1 : -1
+      const x = a.texts![k],
+        y = b.texts![k]
+      if (x !== undefined && y !== undefined) {
+        if (x !== y) return keys[k].order === "desc" ? compareUtf8(y, x) : compareUtf8(x, y)
+      } else for (let i = at; i < at + width; i++) if (a.keys[i] !== b.keys[i]) return b.keys[i] > a.keys[i] ? 1 : -1
       at += width
     }
     return b.seq - a.seq
@@ -179,6 +238,9 @@ const compareRows = (a: Ranked, b: Ranked): number => {
 export const keyOffsets = (columns: ReadonlyArray<KeyColumn>): number[] => {
   const offsets: number[] = []
   let at = 0
-  for (const column of columns) { offsets.push(at); at += column.width }
+  for (const column of columns) {
+    offsets.push(at)
+    at += column.width
+  }
   return offsets
 }

@@ -9,23 +9,35 @@ import { allowedBits } from "./filters.ts"
 import type { SearchScope } from "./scope.ts"
 
 /** Taking a document in its turn, and a few characters of it that are parsed. */
-const DOCUMENT_STEPS = 64, CHARACTERS_PER_STEP = 4
+const DOCUMENT_STEPS = 64,
+  CHARACTERS_PER_STEP = 4
 
 export const scanPage = (scope: SearchScope, reader: CollectionReader, request: ScanRequest): ScanPage => {
   const allowed = allowedBits(scope, reader, request.filter)
   const after = request.after ?? -1
   // One cursor per segment over its insertion order; the smallest goes next.
-  const cursors = reader.views.map(({ segment }) => ({ order: segment.insertionOrder, seqs: segment.seqs, at: firstAfter(segment.insertionOrder, segment.seqs, after) }))
-  const documents: Document[] = [], ids: string[] = []
+  const cursors = reader.views.map(({ segment }) => ({
+    order: segment.insertionOrder,
+    seqs: segment.seqs,
+    at: firstAfter(segment.insertionOrder, segment.seqs, after)
+  }))
+  const documents: Document[] = [],
+    ids: string[] = []
   let last: number | undefined
   for (;;) {
-    let best = -1, seq = Infinity
+    let best = -1,
+      seq = Infinity
     spend(cursors.length * 4)
     for (let c = 0; c < cursors.length; c++) {
-      const cursor = cursors[c], set = allowed[c], from = cursor.at
+      const cursor = cursors[c],
+        set = allowed[c],
+        from = cursor.at
       while (cursor.at < cursor.order.length && set !== undefined && !hasBit(set, cursor.order[cursor.at])) cursor.at++
       spend(cursor.at - from)
-      if (cursor.at < cursor.order.length && cursor.seqs[cursor.order[cursor.at]] < seq) { best = c; seq = cursor.seqs[cursor.order[cursor.at]] }
+      if (cursor.at < cursor.order.length && cursor.seqs[cursor.order[cursor.at]] < seq) {
+        best = c
+        seq = cursor.seqs[cursor.order[cursor.at]]
+      }
     }
     if (best < 0) return { documents, ids, next: undefined }
     if (documents.length === request.limit) return { documents, ids, next: last }
@@ -33,14 +45,19 @@ export const scanPage = (scope: SearchScope, reader: CollectionReader, request: 
     last = seq
     const text = reader.documents.text(seq)
     if (text === undefined) continue
-    if (spend(DOCUMENT_STEPS + (text.length / CHARACTERS_PER_STEP | 0))) return { documents, ids, next: last }
+    if (spend(DOCUMENT_STEPS + ((text.length / CHARACTERS_PER_STEP) | 0))) return { documents, ids, next: last }
     const document = parseJson(text) as Document
     documents.push(request.selection === undefined ? document : select(document, request.selection))
     ids.push(reader.views[best].segment.idOf(doc))
   }
 }
 const firstAfter = (order: Uint32Array, seqs: Uint32Array, after: number): number => {
-  let low = 0, high = order.length
-  while (low < high) { const middle = (low + high) >>> 1; if (seqs[order[middle]] <= after) low = middle + 1; else high = middle }
+  let low = 0,
+    high = order.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if (seqs[order[middle]] <= after) low = middle + 1
+    else high = middle
+  }
   return low
 }

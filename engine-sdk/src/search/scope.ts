@@ -3,7 +3,9 @@ import type { Dictionaries } from "../analysis/analyzer.ts"
 import type { CollectionReader } from "../index/reader.ts"
 
 export interface SearchScope {
-  /** The open reader of a collection of the same namespace; undefined where there is none. */ collection(name: string): CollectionReader | undefined
+  /** The open reader of a collection of the same namespace; undefined where there is none. */ collection(
+    name: string
+  ): CollectionReader | undefined
   /** Every collection name of the namespace: references point across them. */ names(): Iterable<string>
   readonly dictionaries?: Dictionaries
 }

@@ -25,9 +25,22 @@ const UNKNOWN_DISTANCE = -1
 /** One key in one segment. `write` fills one double (two for text scores) at `at`. */
 export interface KeyColumn {
   readonly width: 1 | 2
-  /** The common keys as arrays, so that ranking can compare them without a call per document: `sign · first[doc]`, then `sign · second[doc]`. */
-  readonly arrays?: { readonly sign: number; readonly first: ArrayLike<number>; readonly second?: ArrayLike<number>; readonly has?: Bits; readonly absent: number; /** A byte per document that grows with `sign · first`, where it was worth making. */ readonly classes?: Uint8Array }
-  write(doc: number, into: Float64Array, at: number): void; /** Text behind a string key, for comparing across segments; undefined = missing. */ text?(doc: number): string | undefined
+  /**
+   * The common keys as arrays, so that ranking can compare them without a call per document: `sign · first[doc]`, then
+   * `sign · second[doc]`.
+   */
+  readonly arrays?: {
+    readonly sign: number
+    readonly first: ArrayLike<number>
+    readonly second?: ArrayLike<number>
+    readonly has?: Bits
+    readonly absent: number
+    /** A byte per document that grows with `sign · first`, where it was worth making. */ readonly classes?: Uint8Array
+  }
+  write(doc: number, into: Float64Array, at: number): void
+  /** Text behind a string key, for comparing across segments; undefined = missing. */ text?(
+    doc: number
+  ): string | undefined
 }
 export interface SortInputs {
   readonly scope: SearchScope
@@ -38,49 +51,108 @@ export interface SortInputs {
 }
 
 /** A column per key and segment. Missing numbers are last in both directions unless the key says otherwise. */
-export const keyColumns = (inputs: SortInputs, keys: ReadonlyArray<SortKey>, matches: ReadonlyArray<SegmentMatches>): KeyColumn[][] => {
+export const keyColumns = (
+  inputs: SortInputs,
+  keys: ReadonlyArray<SortKey>,
+  matches: ReadonlyArray<SegmentMatches>
+): KeyColumn[][] => {
   const evaluation = new FilterEvaluation(inputs.scope, inputs.reader)
   return matches.map((match, s) => keys.map((key) => keyColumn(inputs, evaluation, key, match, s)))
 }
 
-const keyColumn = (inputs: SortInputs, evaluation: FilterEvaluation, key: SortKey, match: SegmentMatches, s: number): KeyColumn => {
+const keyColumn = (
+  inputs: SortInputs,
+  evaluation: FilterEvaluation,
+  key: SortKey,
+  match: SegmentMatches,
+  s: number
+): KeyColumn => {
   const sign = key.order === "desc" ? 1 : -1
   const { segment } = match.view
   switch (key.kind) {
     case "text_match": {
       const fused = inputs.fused?.[s]
-      if (fused !== undefined) return { width: 2, write: (doc, into, at) => { into[at] = sign * fused[doc]; into[at + 1] = 0 } }
+      if (fused !== undefined)
+        return {
+          width: 2,
+          write: (doc, into, at) => {
+            into[at] = sign * fused[doc]
+            into[at + 1] = 0
+          }
+        }
       const { high, low } = match
-      return { width: 2, arrays: { sign, first: high, second: low, absent: 0 }, write: (doc, into, at) => { into[at] = sign * high[doc]; into[at + 1] = sign * low[doc] } }
+      return {
+        width: 2,
+        arrays: { sign, first: high, second: low, absent: 0 },
+        write: (doc, into, at) => {
+          into[at] = sign * high[doc]
+          into[at + 1] = sign * low[doc]
+        }
+      }
     }
-    case "seq": return single((doc) => sign * segment.seqs[doc])
-    case "random": return single((doc) => sign * randomOf(key.seed, segment.seqs[doc]))
-    case "group_found": return single((doc) => sign * (inputs.groupSize?.(s, doc) ?? 0))
-    case "vector_distance": { const table = inputs.distances?.[s]; return single((doc) => { const distance = table?.[doc]; return sign * (distance === undefined || Number.isNaN(distance) ? UNKNOWN_DISTANCE : distance) }) }
+    case "seq":
+      return single((doc) => sign * segment.seqs[doc])
+    case "random":
+      return single((doc) => sign * randomOf(key.seed, segment.seqs[doc]))
+    case "group_found":
+      return single((doc) => sign * (inputs.groupSize?.(s, doc) ?? 0))
+    case "vector_distance": {
+      const table = inputs.distances?.[s]
+      return single((doc) => {
+        const distance = table?.[doc]
+        return sign * (distance === undefined || Number.isNaN(distance) ? UNKNOWN_DISTANCE : distance)
+      })
+    }
     case "vector_query": {
       const table = vectorDistances(segment, key.query, inputs.reader)
       return single((doc) => sign * (Number.isNaN(table[doc]) ? 2 : table[doc]))
     }
-    case "geo": return single((doc) => sign * geoKey(segment, key, doc))
+    case "geo":
+      return single((doc) => sign * geoKey(segment, key, doc))
     case "eval": {
-      const cases: Array<{ bits: Bits; score: number }> = key.cases.map(({ filter, score }) => ({ bits: evaluation.complete(filter, match.view), score }))
-      return single((doc) => { spend(cases.length); for (const { bits, score } of cases) if (hasBit(bits, doc)) return sign * score; return 0 })
+      const cases: Array<{ bits: Bits; score: number }> = key.cases.map(({ filter, score }) => ({
+        bits: evaluation.complete(filter, match.view),
+        score
+      }))
+      return single((doc) => {
+        spend(cases.length)
+        for (const { bits, score } of cases) if (hasBit(bits, doc)) return sign * score
+        return 0
+      })
     }
     case "boosts": {
-      const sums = unlessGivenUp(() => boostSums(key.cases, evaluation, match.view), undefined) ?? new Float64Array(segment.docs)
-      return { width: 1, arrays: { sign, first: sums, absent: 0 }, write: (doc, into, at) => { into[at] = sign * sums[doc] } }
+      const sums =
+        unlessGivenUp(() => boostSums(key.cases, evaluation, match.view), undefined) ?? new Float64Array(segment.docs)
+      return {
+        width: 1,
+        arrays: { sign, first: sums, absent: 0 },
+        write: (doc, into, at) => {
+          into[at] = sign * sums[doc]
+        }
+      }
     }
-    case "listed": return listedKey(segment, key.ids, sign)
-    case "field": return fieldKey(segment, key, sign)
-    case "join": return joinKey(inputs, key, match.view)
+    case "listed":
+      return listedKey(segment, key.ids, sign)
+    case "field":
+      return fieldKey(segment, key, sign)
+    case "join":
+      return joinKey(inputs, key, match.view)
   }
 }
-const single = (value: (doc: number) => number): KeyColumn => ({ width: 1, write: (doc, into, at) => { into[at] = value(doc) } })
+const single = (value: (doc: number) => number): KeyColumn => ({
+  width: 1,
+  write: (doc, into, at) => {
+    into[at] = value(doc)
+  }
+})
 
 /** Earlier in the list is higher; 0 = not in it. */
 const listedKey = (segment: Segment, ids: ReadonlyArray<string>, sign: number): KeyColumn => {
   const places = new Map<number, number>()
-  ids.forEach((id, i) => { spend(16); for (const doc of segment.docsOfId(id)) places.set(doc, ids.length - i) })
+  ids.forEach((id, i) => {
+    spend(16)
+    for (const doc of segment.docsOfId(id)) places.set(doc, ids.length - i)
+  })
   return single((doc) => sign * (places.get(doc) ?? 0))
 }
 
@@ -92,29 +164,60 @@ const fieldKey = (segment: Segment, key: Extract<SortKey, { kind: "field" }>, si
     const absent = key.missing === "first" ? Infinity : key.missing === "last" ? -Infinity : sign * Infinity
     return {
       width: 1,
-      write: (doc, into, at) => { const ordinal = column === undefined ? 0 : column.ordinals[doc]; into[at] = ordinal === 0 ? absent : sign * ordinal },
-      text: (doc) => { const ordinal = column === undefined ? 0 : column.ordinals[doc]; return ordinal === 0 ? undefined : column!.table.text(ordinal - 1) },
+      write: (doc, into, at) => {
+        const ordinal = column === undefined ? 0 : column.ordinals[doc]
+        into[at] = ordinal === 0 ? absent : sign * ordinal
+      },
+      text: (doc) => {
+        const ordinal = column === undefined ? 0 : column.ordinals[doc]
+        return ordinal === 0 ? undefined : column!.table.text(ordinal - 1)
+      }
     }
   }
   const column = segment.numbers(key.field)
   const absent = first ? Infinity : -Infinity
   if (column === undefined) return single(() => absent)
-  if (key.decay !== undefined) { const { decay } = key; return single((doc) => { const value = column.first(doc); return value === undefined ? absent : sign * decayed(decay, value) }) }
+  if (key.decay !== undefined) {
+    const { decay } = key
+    return single((doc) => {
+      const value = column.first(doc)
+      return value === undefined ? absent : sign * decayed(decay, value)
+    })
+  }
   if (column.big !== undefined) {
     // Two doubles keep 64 bits exact.
     const { big } = column
-    return { width: 2, write: (doc, into, at) => {
-      const at0 = column.starts === undefined ? (hasBit(column.has!, doc) ? doc : -1) : column.starts[doc] < column.starts[doc + 1] ? column.starts[doc] : -1
-      into[at] = at0 < 0 ? absent : sign * Number(big[at0] >> 32n)
-      into[at + 1] = at0 < 0 ? 0 : sign * Number(big[at0] & 0xffffffffn)
-    } }
+    return {
+      width: 2,
+      write: (doc, into, at) => {
+        const at0 =
+          column.starts === undefined
+            ? hasBit(column.has!, doc)
+              ? doc
+              : -1
+            : column.starts[doc] < column.starts[doc + 1]
+              ? column.starts[doc]
+              : -1
+        into[at] = at0 < 0 ? absent : sign * Number(big[at0] >> 32n)
+        into[at + 1] = at0 < 0 ? 0 : sign * Number(big[at0] & 0xffffffffn)
+      }
+    }
   }
   if (column.has !== undefined) {
     const { values, has } = column
     const classes = absent === -Infinity ? classesOf(segment, key.field, sign, values, has) : undefined
-    return { width: 1, arrays: { sign, first: values, has, absent, ...(classes === undefined ? {} : { classes }) }, write: (doc, into, at) => { into[at] = (has[doc >>> 5] & (1 << (doc & 31))) === 0 ? absent : sign * values[doc] } }
+    return {
+      width: 1,
+      arrays: { sign, first: values, has, absent, ...(classes === undefined ? {} : { classes }) },
+      write: (doc, into, at) => {
+        into[at] = (has[doc >>> 5] & (1 << (doc & 31))) === 0 ? absent : sign * values[doc]
+      }
+    }
   }
-  return single((doc) => { const value = column.first(doc); return value === undefined ? absent : sign * value })
+  return single((doc) => {
+    const value = column.first(doc)
+    return value === undefined ? absent : sign * value
+  })
 }
 
 const CLASSES_DOCS_MIN = 4_096
@@ -127,9 +230,18 @@ const CLASSES_WAITED_MAX = 24
 const CLASSES_STEP_MASK = 8_191
 const classesName = (sign: number, field: string): string => `classes:${sign}:${field}`
 /** Uses so far, and the work once it has begun. */
-interface ClassesInMaking { uses: number; readonly work: Generator<void, Uint8Array> | undefined }
+interface ClassesInMaking {
+  uses: number
+  readonly work: Generator<void, Uint8Array> | undefined
+}
 /** Values split evenly into 255 classes, 0 = absent; undefined until they are made, which happens between searches. */
-const classesOf = (segment: Segment, field: string, sign: number, values: ArrayLike<number>, has: Bits): Uint8Array | undefined => {
+const classesOf = (
+  segment: Segment,
+  field: string,
+  sign: number,
+  values: ArrayLike<number>,
+  has: Bits
+): Uint8Array | undefined => {
   if (segment.docs < CLASSES_DOCS_MIN) return undefined
   const name = classesName(sign, field)
   const known = segment.derived.get(name) as Uint8Array | ClassesInMaking | undefined
@@ -139,36 +251,64 @@ const classesOf = (segment: Segment, field: string, sign: number, values: ArrayL
   segment.derived.set(name, { uses, work })
   if (work === undefined) return undefined
   // Small ones take less time than a turn.
-  if (segment.docs <= CLASSES_STEP_MASK + 1 || uses >= CLASSES_WAITED_MAX) for (;;) { const step = work.next(); if (step.done === true) return step.value ?? segment.derived.get(name) as Uint8Array }
-  if (known?.work === undefined) void (async () => { do await pause(); while (work.next().done !== true) })()
+  if (segment.docs <= CLASSES_STEP_MASK + 1 || uses >= CLASSES_WAITED_MAX)
+    for (;;) {
+      const step = work.next()
+      if (step.done === true) return step.value ?? (segment.derived.get(name) as Uint8Array)
+    }
+  if (known?.work === undefined)
+    void (async () => {
+      do await pause()
+      while (work.next().done !== true)
+    })()
   return undefined
 }
 /** Cost: eight comparisons a document. */
-function* makingClasses(segment: Segment, name: string, sign: number, values: ArrayLike<number>, has: Bits): Generator<void, Uint8Array> {
+function* makingClasses(
+  segment: Segment,
+  name: string,
+  sign: number,
+  values: ArrayLike<number>,
+  has: Bits
+): Generator<void, Uint8Array> {
   const sample: number[] = []
-  for (let doc = 0, step = Math.max(1, Math.floor(segment.docs / CLASSES_SAMPLE)); doc < segment.docs; doc += step) if (hasBit(has, doc)) sample.push(sign * values[doc])
+  for (let doc = 0, step = Math.max(1, Math.floor(segment.docs / CLASSES_SAMPLE)); doc < segment.docs; doc += step)
+    if (hasBit(has, doc)) sample.push(sign * values[doc])
   sample.sort((a, b) => a - b)
   // 254 bounds: the class is how many of them are not above the value, plus one.
-  const bounds = Float64Array.from({ length: sample.length === 0 ? 0 : 254 }, (_bound, i) => sample[Math.floor((i + 1) * sample.length / 255)])
+  const bounds = Float64Array.from(
+    { length: sample.length === 0 ? 0 : 254 },
+    (_bound, i) => sample[Math.floor(((i + 1) * sample.length) / 255)]
+  )
   const classes = new Uint8Array(segment.docs)
   for (let doc = 0; doc < classes.length; doc++) {
     if ((doc & CLASSES_STEP_MASK) === CLASSES_STEP_MASK) yield
     if (!hasBit(has, doc)) continue
     const value = sign * values[doc]
-    let low = 0, high = bounds.length
-    while (low < high) { const middle = (low + high) >>> 1; if (bounds[middle] <= value) low = middle + 1; else high = middle }
+    let low = 0,
+      high = bounds.length
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (bounds[middle] <= value) low = middle + 1
+      else high = middle
+    }
     classes[doc] = low + 1
   }
   segment.derived.set(name, classes)
   return classes
 }
 /** Of a segment that comes instead of others: what searches ordered those by, in steps. */
-export function* preparingClasses({ segment }: SegmentView, field: string, replaced: ReadonlyArray<SegmentView>): Generator<void, void> {
+export function* preparingClasses(
+  { segment }: SegmentView,
+  field: string,
+  replaced: ReadonlyArray<SegmentView>
+): Generator<void, void> {
   const column = segment.docs < CLASSES_DOCS_MIN ? undefined : segment.numbers(field)
   if (column?.has === undefined || column.big !== undefined) return
   for (const sign of [1, -1]) {
     const name = classesName(sign, field)
-    if (replaced.some((view) => view.segment.derived.get(name) instanceof Uint8Array)) yield* makingClasses(segment, name, sign, column.values, column.has)
+    if (replaced.some((view) => view.segment.derived.get(name) instanceof Uint8Array))
+      yield* makingClasses(segment, name, sign, column.values, column.has)
   }
 }
 
@@ -187,17 +327,25 @@ const pointDistance_m = (segment: Segment, field: string, lat: number, lng: numb
   const column = segment.geo(field)
   let nearest = NOWHERE_m
   if (column !== undefined) spend((column.starts[doc + 1] - column.starts[doc]) * 8)
-  if (column !== undefined) for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++) nearest = Math.min(nearest, distance_m(lat, lng, column.coordinates[p * 2], column.coordinates[p * 2 + 1]))
+  if (column !== undefined)
+    for (let p = column.starts[doc]; p < column.starts[doc + 1]; p++)
+      nearest = Math.min(nearest, distance_m(lat, lng, column.coordinates[p * 2], column.coordinates[p * 2 + 1]))
   return nearest
 }
 /** Whole metres, cut; 0 within the excluded radius (recorded answers win over 20.5 rule 56). */
-export const shownDistance_m = (segment: Segment, key: { readonly field: string; readonly lat: number; readonly lng: number; readonly excludeRadius_m: number }, doc: number): number => {
+export const shownDistance_m = (
+  segment: Segment,
+  key: { readonly field: string; readonly lat: number; readonly lng: number; readonly excludeRadius_m: number },
+  doc: number
+): number => {
   const distance = Math.floor(pointDistance_m(segment, key.field, key.lat, key.lng, doc))
   return key.excludeRadius_m > 0 && distance <= key.excludeRadius_m ? 0 : distance
 }
 const geoKey = (segment: Segment, key: Extract<SortKey, { kind: "geo" }>, doc: number): number => {
   const distance = shownDistance_m(segment, key, doc)
-  return key.precision_m > 0 && distance < NOWHERE_m ? Math.floor((distance + key.precision_m - 1) / key.precision_m) * key.precision_m : distance
+  return key.precision_m > 0 && distance < NOWHERE_m
+    ? Math.floor((distance + key.precision_m - 1) / key.precision_m) * key.precision_m
+    : distance
 }
 
 /** One-to-many takes the best related value for the direction; documents without one are last. */
@@ -210,20 +358,47 @@ const joinKey = (inputs: SortInputs, key: Extract<SortKey, { kind: "join" }>, vi
   const columns = new Map<SegmentView, KeyColumn>()
   const cells = new Float64Array(2)
   const best = (doc: number): { value: number; text: string | undefined } => {
-    let value = -Infinity, text: string | undefined
+    let value = -Infinity,
+      text: string | undefined
     for (const { view: there, doc: target } of relatedDocs(inputs.reader, view, doc, other, relation)) {
       let column = columns.get(there)
       if (column === undefined) {
-        const matches: SegmentMatches = { view: there, allowed: undefined, found: new Uint32Array(0), scored: new Uint32Array(0), high: new Float64Array(0), low: new Float64Array(0), count: 0 }
-        columns.set(there, column = keyColumn({ ...inputs, reader: other, distances: undefined, fused: undefined, groupSize: undefined }, evaluation, inner, matches, 0))
+        const matches: SegmentMatches = {
+          view: there,
+          allowed: undefined,
+          found: new Uint32Array(0),
+          scored: new Uint32Array(0),
+          high: new Float64Array(0),
+          low: new Float64Array(0),
+          count: 0
+        }
+        columns.set(
+          there,
+          (column = keyColumn(
+            { ...inputs, reader: other, distances: undefined, fused: undefined, groupSize: undefined },
+            evaluation,
+            inner,
+            matches,
+            0
+          ))
+        )
       }
       column.write(target, cells, 0)
-      if (cells[0] > value || (text === undefined && value === -Infinity)) { value = cells[0]; text = column.text?.(target) }
+      if (cells[0] > value || (text === undefined && value === -Infinity)) {
+        value = cells[0]
+        text = column.text?.(target)
+      }
     }
     return { value, text }
   }
   const isText = inner.kind === "field" && inner.type === "string"
-  return { width: 1, write: (doc, into, at) => { into[at] = best(doc).value }, ...(isText ? { text: (doc: number) => best(doc).text } : {}) }
+  return {
+    width: 1,
+    write: (doc, into, at) => {
+      into[at] = best(doc).value
+    },
+    ...(isText ? { text: (doc: number) => best(doc).text } : {})
+  }
 }
 
 /** Repeatable order from a seed (splitmix-style mixing of seed and insertion number). */

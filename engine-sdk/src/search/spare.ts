@@ -1,7 +1,8 @@
 /**
- * Room that a search needs for a moment, as many numbers as a field has values. Made anew it would be fresh pages for each
- * search, and garbage that the runtime's collector stops the thread for: at a million values 12 MB a facet. So it is kept
- * and used again; searches of a thread do not overlap, and whoever takes a room is done with it before it is taken again.
+ * Room that a search needs for a moment, as many numbers as a field has values. Made anew it would be fresh pages for
+ * each search, and garbage that the runtime's collector stops the thread for: at a million values 12 MB a facet. So it
+ * is kept and used again; searches of a thread do not overlap, and whoever takes a room is done with it before it is
+ * taken again.
  */
 
 /** Numbers that a room keeps; above that each asker gets an array of its own. */

@@ -1,7 +1,8 @@
 /**
  * Finding and scoring documents for words (engine-contract 5.1, 5.2): candidates per word and cost, combinations of
- * them, and the ladder of fallbacks (split and join, synonyms, dropped words, infix). Every segment keeps its own scores;
- * thresholds look at all segments together, so the result does not depend on how documents are spread over them.
+ * them, and the ladder of fallbacks (split and join, synonyms, dropped words, infix). Every segment keeps its own
+ * scores; thresholds look at all segments together, so the result does not depend on how documents are spread over
+ * them.
  */
 import type { TextQuery } from "../plan.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
@@ -11,7 +12,16 @@ import type { TextColumn } from "../index/columns.ts"
 import { expandTerm } from "../index/expand.ts"
 import type { CollectionReader, SegmentView } from "../index/reader.ts"
 import type { StringTable } from "../index/string-table.ts"
-import { composeMaxScore, composeMaxWeight, composeSumScore, scoreHigh, scoreLow, scoreMany, scoreSingle, type ScoreRules } from "./field-score.ts"
+import {
+  composeMaxScore,
+  composeMaxWeight,
+  composeSumScore,
+  scoreHigh,
+  scoreLow,
+  scoreMany,
+  scoreSingle,
+  type ScoreRules
+} from "./field-score.ts"
 import { isOver, spend } from "./cutoff.ts"
 import { isPhraseAt, intersectTerms, phraseBits } from "./places.ts"
 import { WALKED, walkOrder } from "./walk-order.ts"
@@ -29,27 +39,58 @@ const INFIX_SCORE = 100
 const SUMMED_TERMS = 256
 const PROBE_STEP = 61
 const PHRASE_SCORE = 100_000
-/** What making a combination of words costs before any document is looked at, and a word of the vocabulary that is read. */
-const COMBINATION_STEPS = 256, WORD_STEPS = 8
+/**
+ * What making a combination of words costs before any document is looked at, and a word of the vocabulary that is read.
+ */
+const COMBINATION_STEPS = 256,
+  WORD_STEPS = 8
 /** Documents that are looked at between two accounts of them. */
-const BLOCK_DOCS = 4_096, BLOCK_MASK = BLOCK_DOCS - 1
+const BLOCK_DOCS = 4_096,
+  BLOCK_MASK = BLOCK_DOCS - 1
 
 /** A word that was looked up, and how it relates to what was typed. */
-export interface MatchedWord { readonly word: string; readonly typed: string; readonly cost: number; readonly isPrefix: boolean }
-/** Index of a word's term at `segment · fields + field`, -1 where absent; undefined for a word that was not looked up. */
+export interface MatchedWord {
+  readonly word: string
+  readonly typed: string
+  readonly cost: number
+  readonly isPrefix: boolean
+}
+/**
+ * Index of a word's term at `segment · fields + field`, -1 where absent; undefined for a word that was not looked up.
+ */
 export type KnownTerms = (word: string) => Int32Array | undefined
 /** The words behind a score: highlighting marks them. */
-export interface Combination { readonly words: ReadonlyArray<MatchedWord>; readonly dropped: ReadonlyArray<string> }
-interface QueryToken { readonly text: string; readonly bytes: Uint8Array; readonly isLast: boolean }
-interface Candidates { readonly token: QueryToken; readonly cost: number; readonly words: ReadonlyArray<string> }
-interface List { readonly field: number; readonly column: TextColumn; at: number; readonly end: number }
+export interface Combination {
+  readonly words: ReadonlyArray<MatchedWord>
+  readonly dropped: ReadonlyArray<string>
+}
+interface QueryToken {
+  readonly text: string
+  readonly bytes: Uint8Array
+  readonly isLast: boolean
+}
+interface Candidates {
+  readonly token: QueryToken
+  readonly cost: number
+  readonly words: ReadonlyArray<string>
+}
+interface List {
+  readonly field: number
+  readonly column: TextColumn
+  at: number
+  readonly end: number
+}
 
 /** Result of the text part in one segment. */
 export interface SegmentMatches {
   readonly view: SegmentView
   /** Documents a match may come from; undefined = all. */ readonly allowed: ReadonlyBits | undefined
   readonly found: Bits
-  /** Which score cells are valid: all of `found`, unless only the best were asked for; then every document that may be among them. */ scored: Bits
+  /**
+   * Which score cells are valid: all of `found`, unless only the best were asked for; then every document that may be
+   * among them.
+   */
+  scored: Bits
   /** The same documents in no order, where only the best were asked for. */ scoredDocs?: number[] | undefined
   high: Float64Array
   low: Float64Array
@@ -62,7 +103,15 @@ export const newMatches = (view: SegmentView, allowed: ReadonlyBits | undefined)
   const cells = scratch.pop()
   const fits = cells !== undefined && cells.high.length >= n
   const found = emptyBits(n)
-  return { view, allowed, found, scored: found, count: 0, high: fits ? cells.high : new Float64Array(n), low: fits ? cells.low : new Float64Array(n) }
+  return {
+    view,
+    allowed,
+    found,
+    scored: found,
+    count: 0,
+    high: fits ? cells.high : new Float64Array(n),
+    low: fits ? cells.low : new Float64Array(n)
+  }
 }
 /** Score cells are lent, not cleared: only cells of scored documents are ever read. Sets of documents are lent, too. */
 const scratch: Array<{ high: Float64Array; low: Float64Array }> = []
@@ -74,9 +123,14 @@ const emptyBits = (docs: number): Bits => {
 }
 const keepBits = (bits: Bits): void => {
   const list = spareBits.get(bits.length)
-  if (list !== undefined) { if (list.length < SCRATCH_MAX) list.push(bits) }
+  if (list !== undefined) {
+    if (list.length < SCRATCH_MAX) list.push(bits)
+  }
   // Sizes of segments that are gone must not pile up.
-  else { if (spareBits.size >= SCRATCH_MAX) spareBits.delete(spareBits.keys().next().value!); spareBits.set(bits.length, [bits]) }
+  else {
+    if (spareBits.size >= SCRATCH_MAX) spareBits.delete(spareBits.keys().next().value!)
+    spareBits.set(bits.length, [bits])
+  }
 }
 /** To be called when nothing reads the matches any more. */
 export const releaseMatches = (matches: ReadonlyArray<SegmentMatches>): void => {
@@ -103,19 +157,34 @@ export class TextSearch {
   private readonly pending: Pending[] = []
 
   /**
-   * `countResults` is what thresholds compare: documents, or groups when grouping. `wanted`: the order is by text score and only the best are looked at; undefined = score everything.
+   * `countResults` is what thresholds compare: documents, or groups when grouping. `wanted`: the order is by text score
+   * and only the best are looked at; undefined = score everything.
    */
-  constructor(reader: CollectionReader, query: TextQuery, matches: ReadonlyArray<SegmentMatches>, countResults: () => number, wanted?: Wanted) {
+  constructor(
+    reader: CollectionReader,
+    query: TextQuery,
+    matches: ReadonlyArray<SegmentMatches>,
+    countResults: () => number,
+    wanted?: Wanted
+  ) {
     this.reader = reader
     this.query = query
     this.matches = matches
     this.countResults = countResults
     this.wanted = query.textMatchType === "max_score" ? wanted : undefined
-    if (this.wanted !== undefined) for (const match of matches) { match.scored = emptyBits(match.view.segment.docs); match.scoredDocs = [] }
+    if (this.wanted !== undefined)
+      for (const match of matches) {
+        match.scored = emptyBits(match.view.segment.docs)
+        match.scoredDocs = []
+      }
     this.fields = query.fields.map(({ field }) => fieldOf(reader.schema, field))
     this.columns = matches.map(({ view }) => query.fields.map(({ field }) => view.segment.text(field)))
-    this.candidatesMax = query.maxCandidates ?? (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : reader.documentCount < LARGE_COLLECTION ? 10 : 4)
-    this.byBestValue = reader.schema.default_sorting_field !== "" && matches.some((_m, s) => this.columns[s].some((column) => column?.best !== undefined))
+    this.candidatesMax =
+      query.maxCandidates ??
+      (query.exhaustive ? COMBINATIONS_EXHAUSTIVE : reader.documentCount < LARGE_COLLECTION ? 10 : 4)
+    this.byBestValue =
+      reader.schema.default_sorting_field !== "" &&
+      matches.some((_m, s) => this.columns[s].some((column) => column?.best !== undefined))
   }
 
   /** Fills the matches. Phrases and exclusions must already be part of `allowed`. */
@@ -128,9 +197,17 @@ export class TextSearch {
       this.searchTokens(tokens, [], this.rulesFor(tokens.length, undefined, longest), false)
       if (query.splitJoinTokens === "always" || (query.splitJoinTokens === "fallback" && this.total() === 0)) {
         const respelled = this.respell(query.tokens)
-        if (respelled !== undefined) this.searchTokens(respelled.map((text) => ({ text, bytes: encodeUtf8(text), isLast: false })), [], this.rulesFor(respelled.length, undefined, longest), false)
+        if (respelled !== undefined)
+          this.searchTokens(
+            respelled.map((text) => ({ text, bytes: encodeUtf8(text), isLast: false })),
+            [],
+            this.rulesFor(respelled.length, undefined, longest),
+            false
+          )
       }
-      for (const variant of variants) if (!isOver()) this.searchTokens(queryTokens(variant), [], this.rulesFor(variant.length, tokens.length, longest), true)
+      for (const variant of variants)
+        if (!isOver())
+          this.searchTokens(queryTokens(variant), [], this.rulesFor(variant.length, tokens.length, longest), true)
       this.dropTokens([tokens, ...variants.map(queryTokens)])
       this.scorePending()
       this.infix()
@@ -146,7 +223,10 @@ export class TextSearch {
       let inField: Bits | undefined
       for (const phrase of query.phrases) {
         const tokens = phrase.map(encodeUtf8)
-        const exists = reader.views.some(({ segment }) => { const other = segment.text(field); return other !== undefined && hasAny(phraseBits(other, tokens, segment.docs)) })
+        const exists = reader.views.some(({ segment }) => {
+          const other = segment.text(field)
+          return other !== undefined && hasAny(phraseBits(other, tokens, segment.docs))
+        })
         if (!exists) continue
         const bits = phraseBits(column, tokens, view.segment.docs)
         inField = inField === undefined ? bits : andInto(inField, bits)
@@ -173,7 +253,9 @@ export class TextSearch {
         }
         if (bits === undefined) continue
         spend(match.view.segment.docs)
-        for (let doc = 0; doc < match.view.segment.docs; doc++) if (hasBit(bits, doc) && (match.allowed === undefined || hasBit(match.allowed, doc))) record(match, doc, 0, PHRASE_SCORE + weight)
+        for (let doc = 0; doc < match.view.segment.docs; doc++)
+          if (hasBit(bits, doc) && (match.allowed === undefined || hasBit(match.allowed, doc)))
+            record(match, doc, 0, PHRASE_SCORE + weight)
       }
     }
   }
@@ -187,16 +269,23 @@ export class TextSearch {
   private rulesFor(length: number, synonymOf: number | undefined, longest: number): Scoring {
     const { query } = this
     return {
-      exactMatch: query.prioritizeExactMatch, tokenPosition: query.prioritizeTokenPosition,
+      exactMatch: query.prioritizeExactMatch,
+      tokenPosition: query.prioritizeTokenPosition,
       synonymBit: synonymOf !== undefined && query.demoteSynonymMatch ? 0 : 1,
       synonym: synonymOf === undefined ? undefined : { query: synonymOf, variant: length, longest },
-      matchedTokens: query.synonyms.length > 0 ? longest : undefined,
+      matchedTokens: query.synonyms.length > 0 ? longest : undefined
     }
   }
 
-  // ---- cost combinations (5.1) ---------------------------------------------------------------------------------------
+  // ---- cost combinations (5.1)
+  // ---------------------------------------------------------------------------------------
 
-  private searchTokens(tokens: ReadonlyArray<QueryToken>, dropped: ReadonlyArray<QueryToken>, rules: Scoring, isSynonym: boolean): void {
+  private searchTokens(
+    tokens: ReadonlyArray<QueryToken>,
+    dropped: ReadonlyArray<QueryToken>,
+    rules: Scoring,
+    isSynonym: boolean
+  ): void {
     const { query } = this
     const costs = tokens.map((token) => this.costsOf(token, isSynonym))
     const found = new Map<string, ReadonlyArray<string>>()
@@ -206,7 +295,10 @@ export class TextSearch {
     for (let n = 0; n < size && n < limit; n++) {
       if (spend(COMBINATION_STEPS)) return
       const chosen = new Array<number>(costs.length)
-      for (let i = costs.length - 1, rest = n; i >= 0; i--) { chosen[i] = costs[i][rest % costs[i].length]; rest = Math.floor(rest / costs[i].length) }
+      for (let i = costs.length - 1, rest = n; i >= 0; i--) {
+        chosen[i] = costs[i][rest % costs[i].length]
+        rest = Math.floor(rest / costs[i].length)
+      }
       const candidates: Candidates[] = []
       // A word that is looked up serves one token of a combination only; remembered look-ups are exempt (as recorded).
       const taken = new Set<string>()
@@ -215,11 +307,15 @@ export class TextSearch {
         const key = `${tokens[i].text}\n${chosen[i]}`
         let words = found.get(key)
         if (words === undefined) {
-          const previous = i > 0 && i === tokens.length - 1 && dropped.length === 0 ? candidates[i - 1].words[0] : undefined
+          const previous =
+            i > 0 && i === tokens.length - 1 && dropped.length === 0 ? candidates[i - 1].words[0] : undefined
           words = this.candidateWords(tokens[i], chosen[i], previous, taken)
           if (words.length > 0) found.set(key, words)
         }
-        if (words.length > 0) { candidates.push({ token: tokens[i], cost: chosen[i], words }); continue }
+        if (words.length > 0) {
+          candidates.push({ token: tokens[i], cost: chosen[i], words })
+          continue
+        }
         costs[i] = costs[i].filter((cost) => cost !== chosen[i])
         if (costs[i].length === 0) return
         n = -1
@@ -243,7 +339,12 @@ export class TextSearch {
   }
 
   /** Words for one token at one cost: over fields by weight; the last word prefers what continues the one before it. */
-  private candidateWords(token: QueryToken, cost: number, previous: string | undefined, seen: Set<string>): ReadonlyArray<string> {
+  private candidateWords(
+    token: QueryToken,
+    cost: number,
+    previous: string | undefined,
+    seen: Set<string>
+  ): ReadonlyArray<string> {
     const words: string[] = []
     const order = this.query.fields.map((_field, i) => i)
     if (previous !== undefined) {
@@ -266,7 +367,10 @@ export class TextSearch {
     const counted: Array<{ field: number; documents: number }> = []
     for (let field = 0; field < width; field++) {
       let documents = 0
-      for (let s = 0; s < this.matches.length; s++) { const term = terms[s * width + field]; if (term >= 0) documents += this.columns[s][field]!.frequency(term) }
+      for (let s = 0; s < this.matches.length; s++) {
+        const term = terms[s * width + field]
+        if (term >= 0) documents += this.columns[s][field]!.frequency(term)
+      }
       if (documents > 0) counted.push({ field, documents })
     }
     return counted.sort((a, b) => b.documents - a.documents || a.field - b.field).map(({ field }) => field)
@@ -279,12 +383,22 @@ export class TextSearch {
       const column = this.columns[s][field]
       const term = column === undefined ? -1 : column.terms.find(word)
       if (term < 0) continue
-      worth = this.byBestValue && column!.best !== undefined ? Math.max(worth, column!.best[term]) : worth + column!.frequency(term)
+      worth =
+        this.byBestValue && column!.best !== undefined
+          ? Math.max(worth, column!.best[term])
+          : worth + column!.frequency(term)
     }
     return worth
   }
 
-  private collectWords(field: number, token: QueryToken, cost: number, previous: string | undefined, words: string[], seen: Set<string>): void {
+  private collectWords(
+    field: number,
+    token: QueryToken,
+    cost: number,
+    previous: string | undefined,
+    words: string[],
+    seen: Set<string>
+  ): void {
     const asked = this.query.fields[field]
     const locale = this.fields[field].locale
     const typos = locale === "zh" || locale === "ja" || locale === "ko" ? 0 : asked.numTypos
@@ -295,7 +409,11 @@ export class TextSearch {
       const terms = this.termsOf(token.text)
       for (let s = 0; s < this.matches.length; s++) {
         const term = terms[s * this.fields.length + field]
-        if (term >= 0 && this.isUsable(s, field, term, previous)) { seen.add(token.text); words.push(token.text); return }
+        if (term >= 0 && this.isUsable(s, field, term, previous)) {
+          seen.add(token.text)
+          words.push(token.text)
+          return
+        }
       }
       return
     }
@@ -313,22 +431,41 @@ export class TextSearch {
         if (top.wants(worth) && this.isUsable(s, field, term, previous)) top.add(term, worth)
       })
       for (let i = 0; i < top.size; i++) {
-        const word = decodeUtf8(column.terms.bytes, column.terms.offsets[top.terms[i]], column.terms.offsets[top.terms[i] + 1])
+        const word = decodeUtf8(
+          column.terms.bytes,
+          column.terms.offsets[top.terms[i]],
+          column.terms.offsets[top.terms[i] + 1]
+        )
         const known = merged.get(word)
-        merged.set(word, known === undefined ? top.worths[i] : this.byBestValue ? Math.max(known, top.worths[i]) : known + top.worths[i])
+        merged.set(
+          word,
+          known === undefined
+            ? top.worths[i]
+            : this.byBestValue
+              ? Math.max(known, top.worths[i])
+              : known + top.worths[i]
+        )
       }
       if (cost === 0 && exact === undefined) {
         const term = column.terms.find(token.bytes)
         if (term >= 0 && this.isUsable(s, field, term, previous)) exact = token.text
       }
     }
-    // What a word is worth does not depend on where its documents lie: segments in which none of them can be used count too.
-    if (this.matches.length > 1 && (previous !== undefined || this.matches.some(({ allowed }) => allowed !== undefined))) {
+    // What a word is worth does not depend on where its documents lie: segments in which none of them can be used count
+    // too.
+    if (
+      this.matches.length > 1 &&
+      (previous !== undefined || this.matches.some(({ allowed }) => allowed !== undefined))
+    ) {
       for (const word of merged.keys()) merged.set(word, this.worthOf(field, encodeUtf8(word)))
     }
     // The word as it stands comes first and takes one of the places.
     let taken = 0
-    if (exact !== undefined && !seen.has(exact)) { seen.add(exact); words.push(exact); taken++ }
+    if (exact !== undefined && !seen.has(exact)) {
+      seen.add(exact)
+      words.push(exact)
+      taken++
+    }
     const ordered = [...merged].sort((a, b) => b[1] - a[1] || (a[0] < b[0] ? -1 : 1))
     for (const [word] of ordered) {
       if (taken >= most) break
@@ -344,7 +481,13 @@ export class TextSearch {
    * out and it meets them all: it stops at four times the candidates. With more of them equals go by the alphabet here,
    * and false is answered. O(candidates · log terms) per segment.
    */
-  private collectWalked(field: number, token: QueryToken, previous: string | undefined, words: string[], seen: Set<string>): boolean {
+  private collectWalked(
+    field: number,
+    token: QueryToken,
+    previous: string | undefined,
+    words: string[],
+    seen: Set<string>
+  ): boolean {
     const most = this.candidatesMax
     const known = new Map<string, Uint8Array>()
     const ranges: Array<{ terms: StringTable; from: number; end: number }> = []
@@ -352,26 +495,42 @@ export class TextSearch {
     for (const columns of this.columns) {
       const terms = columns[field]?.terms
       if (terms === undefined) continue
-      const from = terms.lowerBound(token.bytes), end = terms.prefixEnd(token.bytes, from)
+      const from = terms.lowerBound(token.bytes),
+        end = terms.prefixEnd(token.bytes, from)
       if (end - from > most * WALKED + 1) return false
       total += end - from
       ranges.push({ terms, from, end })
     }
     if (total <= most) return false
-    for (const { terms, from, end } of ranges) for (let term = from; term < end; term++) known.set(terms.text(term), terms.bytes.subarray(terms.offsets[term], terms.offsets[term + 1]))
+    for (const { terms, from, end } of ranges)
+      for (let term = from; term < end; term++)
+        known.set(terms.text(term), terms.bytes.subarray(terms.offsets[term], terms.offsets[term + 1]))
     if (known.size <= most || known.size > most * WALKED + 1) return false
-    const found = [...known].map(([text, bytes]) => ({ text, bytes })).sort((a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
+    const found = [...known]
+      .map(([text, bytes]) => ({ text, bytes }))
+      .sort((a, b) => compareBytes(a.bytes, 0, a.bytes.length, b.bytes, 0, b.bytes.length))
     const isRestricted = previous !== undefined || this.matches.some(({ allowed }) => allowed !== undefined)
-    const isUsable = ({ text, bytes }: { readonly text: string; readonly bytes: Uint8Array }): boolean => !seen.has(text) && (!isRestricted || this.matches.some((_match, s) => {
-      const term = this.columns[s][field]?.terms.find(bytes) ?? -1
-      return term >= 0 && this.isUsable(s, field, term, previous)
-    }))
+    const isUsable = ({ text, bytes }: { readonly text: string; readonly bytes: Uint8Array }): boolean =>
+      !seen.has(text) &&
+      (!isRestricted ||
+        this.matches.some((_match, s) => {
+          const term = this.columns[s][field]?.terms.find(bytes) ?? -1
+          return term >= 0 && this.isUsable(s, field, term, previous)
+        }))
     const byField = this.byBestValue && this.columns.some((columns) => columns[field]?.best !== undefined)
-    const order = walkOrder(found.map(({ bytes }) => bytes), found.map(({ bytes }) => this.worthOf(field, bytes)), byField ? "best" : "nothing", (i) => found[i].text !== token.text && isUsable(found[i]))
+    const order = walkOrder(
+      found.map(({ bytes }) => bytes),
+      found.map(({ bytes }) => this.worthOf(field, bytes)),
+      byField ? "best" : "nothing",
+      (i) => found[i].text !== token.text && isUsable(found[i])
+    )
     // The word as it stands comes first and takes one of the places.
     const exact = found.findIndex(({ text }) => text === token.text)
     const chosen = exact >= 0 && isUsable(found[exact]) ? [exact, ...order] : order
-    for (const i of chosen.slice(0, most)) { seen.add(found[i].text); words.push(found[i].text) }
+    for (const i of chosen.slice(0, most)) {
+      seen.add(found[i].text)
+      words.push(found[i].text)
+    }
     return true
   }
 
@@ -381,7 +540,9 @@ export class TextSearch {
     const { allowed } = this.matches[s]
     const before = previous === undefined ? undefined : this.documentsOf(s, field, previous)
     if (allowed === undefined && before === undefined) return true
-    const { docs } = column, from = column.starts[term], end = column.starts[term + 1]
+    const { docs } = column,
+      from = column.starts[term],
+      end = column.starts[term + 1]
     // Documents that are alike lie together, so a few from everywhere mostly answer it.
     spend(4)
     for (let p = from; p < end; p += PROBE_STEP) if (passes(docs[p], allowed, before)) return true
@@ -393,15 +554,19 @@ export class TextSearch {
   }
   private readonly documentCache = new Map<string, ReadonlyBits>()
   private documentsOf(s: number, field: number, word: string): ReadonlyBits {
-    const column = this.columns[s][field]!, term = this.termsOf(word)[s * this.fields.length + field]
+    const column = this.columns[s][field]!,
+      term = this.termsOf(word)[s * this.fields.length + field]
     const set = term < 0 ? undefined : column.setOf(term)
     if (set !== undefined) return set.bits
     const key = `${s}|${field}|${word}`
     let bits = this.documentCache.get(key)
     if (bits === undefined) {
       const own = bitsOf(this.matches[s].view.segment.docs)
-      if (term >= 0) { const { docs, starts } = column; for (let p = starts[term], end = starts[term + 1]; p < end; p++) setBit(own, docs[p]) }
-      this.documentCache.set(key, bits = own)
+      if (term >= 0) {
+        const { docs, starts } = column
+        for (let p = starts[term], end = starts[term + 1]; p < end; p++) setBit(own, docs[p])
+      }
+      this.documentCache.set(key, (bits = own))
     }
     return bits
   }
@@ -422,9 +587,15 @@ export class TextSearch {
     return terms
   }
 
-  // ---- word combinations ---------------------------------------------------------------------------------------------
+  // ---- word combinations
+  // ---------------------------------------------------------------------------------------------
 
-  private searchCandidates(candidates: ReadonlyArray<Candidates>, dropped: ReadonlyArray<QueryToken>, rules: Scoring, tried: Set<string>): void {
+  private searchCandidates(
+    candidates: ReadonlyArray<Candidates>,
+    dropped: ReadonlyArray<QueryToken>,
+    rules: Scoring,
+    tried: Set<string>
+  ): void {
     const total = candidates.length > TYPO_TOKENS_MAX ? 1 : candidates.reduce((n, { words }) => n * words.length, 1)
     const limit = this.query.exhaustive ? COMBINATIONS_EXHAUSTIVE : Math.max(COMBINATIONS, this.candidatesMax)
     for (let n = 0; n < total && n < limit; n++) {
@@ -434,7 +605,12 @@ export class TextSearch {
       for (const { token, cost, words: choices } of candidates) {
         const word = choices[rest % choices.length]
         rest = Math.floor(rest / choices.length)
-        words.push({ word, typed: token.text, cost, isPrefix: token.isLast && byteLength(word) > token.bytes.length + cost })
+        words.push({
+          word,
+          typed: token.text,
+          cost,
+          isPrefix: token.isLast && byteLength(word) > token.bytes.length + cost
+        })
       }
       const key = words.map(({ word }) => word).join("\n")
       if (tried.has(key)) continue
@@ -453,11 +629,18 @@ export class TextSearch {
     for (const word of words) cost += 2 * word.cost + (word.isPrefix ? 1 : 0)
     const mayBeExact = words.length === 1 && cost === 0
     for (let s = 0; s < this.matches.length; s++) {
-      const isDeferred = this.wanted !== undefined && rules.synonym === undefined ? this.defer(s, words, termsOfWords, dropped, termsOfDropped, cost, mayBeExact, rules) : undefined
-      if (isDeferred !== undefined) { if (isDeferred) hasMatches = true; continue }
+      const isDeferred =
+        this.wanted !== undefined && rules.synonym === undefined
+          ? this.defer(s, words, termsOfWords, dropped, termsOfDropped, cost, mayBeExact, rules)
+          : undefined
+      if (isDeferred !== undefined) {
+        if (isDeferred) hasMatches = true
+        continue
+      }
       const columns = this.columns[s]
       const lists: List[][] = []
-      let lead = 0, leadSize = Infinity
+      let lead = 0,
+        leadSize = Infinity
       for (let t = 0; t < words.length; t++) {
         const own: List[] = []
         let size = 0
@@ -472,7 +655,10 @@ export class TextSearch {
           size += column.frequency(term)
         }
         lists.push(own)
-        if (size < leadSize) { leadSize = size; lead = t }
+        if (size < leadSize) {
+          leadSize = size
+          lead = t
+        }
       }
       if (leadSize === 0) continue
       if (words.length === 1 && lists[0].length === 1 && termsOfDropped.length === 0) {
@@ -485,17 +671,37 @@ export class TextSearch {
       }
       const extra: List[][] = termsOfDropped.map((terms) => {
         const own: List[] = []
-        for (let f = 0; f < width; f++) { const term = terms[s * width + f]; if (term >= 0) { const column = columns[f]!; own.push({ field: f, column, at: column.starts[term], end: column.starts[term + 1] }) } }
+        for (let f = 0; f < width; f++) {
+          const term = terms[s * width + f]
+          if (term >= 0) {
+            const column = columns[f]!
+            own.push({ field: f, column, at: column.starts[term], end: column.starts[term + 1] })
+          }
+        }
         return own
       })
-      if (this.intersect(this.matches[s], columns, lists, lead, extra, { cost, mayBeExact, rules, words: words.length })) hasMatches = true
+      if (
+        this.intersect(this.matches[s], columns, lists, lead, extra, { cost, mayBeExact, rules, words: words.length })
+      )
+        hasMatches = true
     }
     // Only words that led somewhere are highlighted.
     if (hasMatches) this.combinations.push({ words, dropped: dropped.map(({ text }) => text) })
   }
 
-  /** Matches now, scores later: true when something matched, undefined when there are too many words and fields for it. */
-  private defer(s: number, words: ReadonlyArray<MatchedWord>, termsOfWords: ReadonlyArray<Int32Array>, dropped: ReadonlyArray<QueryToken>, termsOfDropped: ReadonlyArray<Int32Array>, cost: number, mayBeExact: boolean, rules: Scoring): boolean | undefined {
+  /**
+   * Matches now, scores later: true when something matched, undefined when there are too many words and fields for it.
+   */
+  private defer(
+    s: number,
+    words: ReadonlyArray<MatchedWord>,
+    termsOfWords: ReadonlyArray<Int32Array>,
+    dropped: ReadonlyArray<QueryToken>,
+    termsOfDropped: ReadonlyArray<Int32Array>,
+    cost: number,
+    mayBeExact: boolean,
+    rules: Scoring
+  ): boolean | undefined {
     const width = this.fields.length
     const lists: MarkedList[] = []
     for (let t = 0; t < words.length; t++) {
@@ -504,12 +710,17 @@ export class TextSearch {
         const term = termsOfWords[t][s * width + f]
         const asked = this.query.fields[f]
         // A word found by typo or completion still has to be allowed in this field.
-        if (term >= 0 && words[t].cost <= asked.numTypos && (!words[t].isPrefix || asked.prefix)) lists.push({ word: t, field: f, column: this.columns[s][f]!, term })
+        if (term >= 0 && words[t].cost <= asked.numTypos && (!words[t].isPrefix || asked.prefix))
+          lists.push({ word: t, field: f, column: this.columns[s][f]!, term })
       }
       if (lists.length === before) return false
     }
     // Dropped words need not be there; where they are, they count as they stand.
-    for (let d = 0; d < termsOfDropped.length; d++) for (let f = 0; f < width; f++) { const term = termsOfDropped[d][s * width + f]; if (term >= 0) lists.push({ word: words.length + d, field: f, column: this.columns[s][f]!, term }) }
+    for (let d = 0; d < termsOfDropped.length; d++)
+      for (let f = 0; f < width; f++) {
+        const term = termsOfDropped[d][s * width + f]
+        if (term >= 0) lists.push({ word: words.length + d, field: f, column: this.columns[s][f]!, term })
+      }
     if (lists.length > MARKS_MAX) return undefined
     const match = this.matches[s]
     let postings = match.view.segment.docs >>> 5
@@ -518,8 +729,11 @@ export class TextSearch {
     const docs = matchingDocs(lists, words.length, match.allowed, match.view.segment.docs)
     if (docs === undefined) return false
     // Combinations that found everything so far have the lists that facets count over.
-    if (match.count === 0) { addFirstDocs(docs, match.found); match.docs = [docs]; match.count = docs.length }
-    else {
+    if (match.count === 0) {
+      addFirstDocs(docs, match.found)
+      match.docs = [docs]
+      match.count = docs.length
+    } else {
       const fresh = addDocs(docs, match.found)
       if (fresh.length > 0) match.docs?.push(fresh)
       match.count += fresh.length
@@ -534,17 +748,31 @@ export class TextSearch {
     const width = this.fields.length
     const postings = Array.from({ length: width }, () => new Int32Array(MARKS_MAX))
     const held = new Int32Array(width)
-    scoreBest(this.pending, this.wanted, this.matches, this.query.fields.map(({ weight }) => weight), this.query.prioritizeNumMatchingFields, (one, i, mark) => {
-      const { s, lists, cost, mayBeExact, rules, docs } = one
-      held.fill(0)
-      const row = i * lists.length
-      for (let bit = 0; bit < lists.length; bit++) {
-        if ((mark & (1 << bit)) === 0) continue
-        const { field } = lists[bit]
-        postings[field][held[field]++] = postingRows[row + bit]
+    scoreBest(
+      this.pending,
+      this.wanted,
+      this.matches,
+      this.query.fields.map(({ weight }) => weight),
+      this.query.prioritizeNumMatchingFields,
+      (one, i, mark) => {
+        const { s, lists, cost, mayBeExact, rules, docs } = one
+        held.fill(0)
+        const row = i * lists.length
+        for (let bit = 0; bit < lists.length; bit++) {
+          if ((mark & (1 << bit)) === 0) continue
+          const { field } = lists[bit]
+          postings[field][held[field]++] = postingRows[row + bit]
+        }
+        this.composeScore(
+          docs[i],
+          this.columns[s],
+          postings,
+          held,
+          { cost, mayBeExact, rules, words: tokensOf(one, mark) },
+          0
+        )
       }
-      this.composeScore(docs[i], this.columns[s], postings, held, { cost, mayBeExact, rules, words: tokensOf(one, mark) }, 0)
-    })
+    )
   }
 
   /** One word in one field: without positions there are only two scores, so none is computed per document. */
@@ -552,7 +780,9 @@ export class TextSearch {
     const { allowed } = match
     const { column, at, end } = list
     const { weight } = this.query.fields[list.field]
-    let known = -1, high = 0, low = 0
+    let known = -1,
+      high = 0,
+      low = 0
     let hasMatches = false
     for (let posting = at; posting < end; posting++) {
       if ((posting & BLOCK_MASK) === 0 && spend(BLOCK_DOCS * 4)) return hasMatches
@@ -562,7 +792,15 @@ export class TextSearch {
       const score = scoreSingle(column, posting, doc, cost, mayBeExact, rules)
       if (score !== known) {
         known = score
-        this.composeRecord(Math.min(15, Math.max(rules.matchedTokens ?? 0, 1)), score, weight, score, weight, weight * score, 1)
+        this.composeRecord(
+          Math.min(15, Math.max(rules.matchedTokens ?? 0, 1)),
+          score,
+          weight,
+          score,
+          weight,
+          weight * score,
+          1
+        )
         high = scoreHigh
         low = scoreLow
       }
@@ -571,22 +809,38 @@ export class TextSearch {
     return hasMatches
   }
   /** One word in several fields: the lists are walked together, and equal situations share a composed score. */
-  private scoreLists(match: SegmentMatches, lists: ReadonlyArray<List>, cost: number, mayBeExact: boolean, rules: Scoring): boolean {
+  private scoreLists(
+    match: SegmentMatches,
+    lists: ReadonlyArray<List>,
+    cost: number,
+    mayBeExact: boolean,
+    rules: Scoring
+  ): boolean {
     const { allowed } = match
     const { fields } = this.query
     const tokens = Math.min(15, Math.max(rules.matchedTokens ?? 0, 1))
     const n = lists.length
     const docs = lists.map(({ column }) => column.docs)
     const at = Int32Array.from(lists, (list) => list.at)
-    const heads = Float64Array.from(lists, (list) => list.at < list.end ? list.column.docs[list.at] : Infinity)
+    const heads = Float64Array.from(lists, (list) => (list.at < list.end ? list.column.docs[list.at] : Infinity))
     let hasMatches = false
-    let knownBest = -1, knownSum = -1, knownFields = -1, knownHeaviest = -1, high = 0, low = 0
+    let knownBest = -1,
+      knownSum = -1,
+      knownFields = -1,
+      knownHeaviest = -1,
+      high = 0,
+      low = 0
     for (;;) {
       let doc = heads[0]
       for (let i = 1; i < n; i++) if (heads[i] < doc) doc = heads[i]
       if (doc === Infinity || spend(n * 4)) return hasMatches
       const isAllowed = allowed === undefined || (allowed[doc >>> 5] & (1 << (doc & 31))) !== 0
-      let best = 0, bestWeight = 0, heaviest = -1, heaviestScore = 0, sum = 0, found = 0
+      let best = 0,
+        bestWeight = 0,
+        heaviest = -1,
+        heaviestScore = 0,
+        sum = 0,
+        found = 0
       for (let i = 0; i < n; i++) {
         if (heads[i] !== doc) continue
         if (isAllowed) {
@@ -594,8 +848,14 @@ export class TextSearch {
           const score = scoreSingle(lists[i].column, at[i], doc, cost, mayBeExact, rules)
           found++
           sum += weight * score
-          if (score > best) { best = score; bestWeight = weight }
-          if (weight > heaviest || (weight === heaviest && score > heaviestScore)) { heaviest = weight; heaviestScore = score }
+          if (score > best) {
+            best = score
+            bestWeight = weight
+          }
+          if (weight > heaviest || (weight === heaviest && score > heaviestScore)) {
+            heaviest = weight
+            heaviestScore = score
+          }
         }
         heads[i] = ++at[i] < lists[i].end ? docs[i][at[i]] : Infinity
       }
@@ -613,7 +873,15 @@ export class TextSearch {
       record(match, doc, high, low)
     }
   }
-  private composeRecord(tokens: number, best: number, bestWeight: number, heaviestScore: number, heaviest: number, sum: number, fields: number): void {
+  private composeRecord(
+    tokens: number,
+    best: number,
+    bestWeight: number,
+    heaviestScore: number,
+    heaviest: number,
+    sum: number,
+    fields: number
+  ): void {
     const { query } = this
     const counted = query.prioritizeNumMatchingFields ? Math.min(7, fields) : 0
     if (query.textMatchType === "max_score") composeMaxScore(tokens, best, bestWeight, counted)
@@ -621,7 +889,14 @@ export class TextSearch {
     else composeSumScore(sum, counted)
   }
 
-  private intersect(match: SegmentMatches, columns: ReadonlyArray<TextColumn | undefined>, lists: ReadonlyArray<ReadonlyArray<List>>, lead: number, extra: ReadonlyArray<ReadonlyArray<List>>, scoring: DocumentScoring): boolean {
+  private intersect(
+    match: SegmentMatches,
+    columns: ReadonlyArray<TextColumn | undefined>,
+    lists: ReadonlyArray<ReadonlyArray<List>>,
+    lead: number,
+    extra: ReadonlyArray<ReadonlyArray<List>>,
+    scoring: DocumentScoring
+  ): boolean {
     const { allowed } = match
     let hasMatches = false
     const leading = lists[lead]
@@ -631,18 +906,26 @@ export class TextSearch {
     const held = new Int32Array(width)
     for (;;) {
       let doc = -1
-      for (const list of leading) if (list.at < list.end) { const d = list.column.docs[list.at]; if (doc < 0 || d < doc) doc = d }
+      for (const list of leading)
+        if (list.at < list.end) {
+          const d = list.column.docs[list.at]
+          if (doc < 0 || d < doc) doc = d
+        }
       if (doc < 0 || spend(lists.length * 4 + leading.length)) return hasMatches
       let isMatch = allowed === undefined || hasBit(allowed, doc)
       if (isMatch) for (let t = 0; t < lists.length && isMatch; t++) if (t !== lead) isMatch = advance(lists[t], doc)
       if (isMatch) {
         held.fill(0)
-        for (let t = 0; t < lists.length; t++) for (const list of lists[t]) if (list.at < list.end && list.column.docs[list.at] === doc) postings[list.field][held[list.field]++] = list.at
+        for (let t = 0; t < lists.length; t++)
+          for (const list of lists[t])
+            if (list.at < list.end && list.column.docs[list.at] === doc)
+              postings[list.field][held[list.field]++] = list.at
         let droppedFound = 0
         for (const list of extra) {
           if (!advance(list, doc)) continue
           droppedFound++
-          for (const one of list) if (one.at < one.end && one.column.docs[one.at] === doc) postings[one.field][held[one.field]++] = one.at
+          for (const one of list)
+            if (one.at < one.end && one.column.docs[one.at] === doc) postings[one.field][held[one.field]++] = one.at
         }
         this.score(match, doc, columns, postings, held, scoring, droppedFound)
         hasMatches = true
@@ -651,35 +934,66 @@ export class TextSearch {
     }
   }
 
-  private score(match: SegmentMatches, doc: number, columns: ReadonlyArray<TextColumn | undefined>, postings: ReadonlyArray<Int32Array>, held: Int32Array, scoring: DocumentScoring, droppedFound: number): void {
+  private score(
+    match: SegmentMatches,
+    doc: number,
+    columns: ReadonlyArray<TextColumn | undefined>,
+    postings: ReadonlyArray<Int32Array>,
+    held: Int32Array,
+    scoring: DocumentScoring,
+    droppedFound: number
+  ): void {
     this.composeScore(doc, columns, postings, held, scoring, droppedFound)
     record(match, doc, scoreHigh, scoreLow)
   }
   /** The record score of a document from its postings per field, in `scoreHigh` and `scoreLow`. */
-  private composeScore(doc: number, columns: ReadonlyArray<TextColumn | undefined>, postings: ReadonlyArray<Int32Array>, held: Int32Array, scoring: DocumentScoring, droppedFound: number): void {
+  private composeScore(
+    doc: number,
+    columns: ReadonlyArray<TextColumn | undefined>,
+    postings: ReadonlyArray<Int32Array>,
+    held: Int32Array,
+    scoring: DocumentScoring,
+    droppedFound: number
+  ): void {
     const { query } = this
     const { rules } = scoring
-    let best = 0, bestWeight = 0, heaviest = -1, heaviestScore = 0, sum = 0, fields = 0
+    let best = 0,
+      bestWeight = 0,
+      heaviest = -1,
+      heaviestScore = 0,
+      sum = 0,
+      fields = 0
     for (let f = 0; f < held.length; f++) {
       const n = held[f]
       if (n === 0) continue
       const { weight } = query.fields[f]
-      const score = n === 1 ? scoreSingle(columns[f]!, postings[f][0], doc, scoring.cost, scoring.mayBeExact, rules) : scoreMany(columns[f]!, postings[f], n, doc, scoring.cost, rules)
+      const score =
+        n === 1
+          ? scoreSingle(columns[f]!, postings[f][0], doc, scoring.cost, scoring.mayBeExact, rules)
+          : scoreMany(columns[f]!, postings[f], n, doc, scoring.cost, rules)
       fields++
       sum += weight * score
-      if (score > best) { best = score; bestWeight = weight }
-      if (weight > heaviest || (weight === heaviest && score > heaviestScore)) { heaviest = weight; heaviestScore = score }
+      if (score > best) {
+        best = score
+        bestWeight = weight
+      }
+      if (weight > heaviest || (weight === heaviest && score > heaviestScore)) {
+        heaviest = weight
+        heaviestScore = score
+      }
     }
     const tokens = Math.min(15, Math.max(rules.matchedTokens ?? 0, scoring.words + droppedFound))
     this.composeRecord(tokens, best, bestWeight, heaviestScore, heaviest, sum, fields)
   }
 
-  // ---- fallbacks (5.2) -----------------------------------------------------------------------------------------------
+  // ---- fallbacks (5.2)
+  // -----------------------------------------------------------------------------------------------
 
   /** The first spelling with words glued together or one split in two that the first possible field knows. */
   private respell(tokens: ReadonlyArray<string>): string[] | undefined {
     for (let field = 0; field < this.fields.length; field++) {
-      const exists = (word: string): boolean => this.matches.some((_match, s) => this.termsOf(word)[s * this.fields.length + field] >= 0)
+      const exists = (word: string): boolean =>
+        this.matches.some((_match, s) => this.termsOf(word)[s * this.fields.length + field] >= 0)
       const whole = tokens.join("")
       if (tokens.length > 1 && exists(whole)) return [whole]
       const most = Math.min(SPLIT_TOKENS_MAX, tokens.length)
@@ -692,8 +1006,10 @@ export class TextSearch {
       for (let i = 0; i < most; i++) {
         const token = tokens[i]
         for (let cut = token.length - 1; cut > 0; cut--) {
-          const left = token.slice(0, cut), right = token.slice(cut)
-          if (exists(left) && exists(right) && this.areNeighbours(field, left, right)) return [...tokens.slice(0, i), left, right, ...tokens.slice(i + 1)]
+          const left = token.slice(0, cut),
+            right = token.slice(cut)
+          if (exists(left) && exists(right) && this.areNeighbours(field, left, right))
+            return [...tokens.slice(0, i), left, right, ...tokens.slice(i + 1)]
         }
       }
     }
@@ -702,10 +1018,16 @@ export class TextSearch {
   private areNeighbours(field: number, left: string, right: string): boolean {
     const width = this.fields.length
     return this.matches.some(({ view }, s) => {
-      const a = this.termsOf(left)[s * width + field], b = this.termsOf(right)[s * width + field]
+      const a = this.termsOf(left)[s * width + field],
+        b = this.termsOf(right)[s * width + field]
       if (a < 0 || b < 0) return false
       const bits = bitsOf(view.segment.docs)
-      intersectTerms(this.columns[s][field]!, [a, b], (_doc, postings) => isPhraseAt(this.columns[s][field]!, postings), bits)
+      intersectTerms(
+        this.columns[s][field]!,
+        [a, b],
+        (_doc, postings) => isPhraseAt(this.columns[s][field]!, postings),
+        bits
+      )
       return hasAny(view.deleted === undefined ? bits : andNotInto(bits, view.deleted))
     })
   }
@@ -719,15 +1041,25 @@ export class TextSearch {
       const mode = query.dropTokensMode
       const bothSides = mode.kind === "both_sides" && tokens.length <= mode.tokens_max
       let fromRight = mode.kind !== "left_to_right"
-      let droppedCount = 0, directionsDone = 0
+      let droppedCount = 0,
+        directionsDone = 0
       while (wantsMore() || bothSides) {
         if (isOver()) return
-        if (droppedCount >= tokens.length - 1) { fromRight = !fromRight; droppedCount = 0; directionsDone++ }
+        if (droppedCount >= tokens.length - 1) {
+          fromRight = !fromRight
+          droppedCount = 0
+          directionsDone++
+        }
         if (tokens.length < 2 || directionsDone >= 2) break
         const kept = fromRight ? tokens.slice(0, tokens.length - droppedCount - 1) : tokens.slice(droppedCount + 1)
         const dropped = fromRight ? tokens.slice(tokens.length - droppedCount - 1) : tokens.slice(0, droppedCount + 1)
         droppedCount++
-        this.searchTokens(kept, dropped, { ...this.rulesFor(kept.length, undefined, 0), matchedTokens: undefined }, q > 0)
+        this.searchTokens(
+          kept,
+          dropped,
+          { ...this.rulesFor(kept.length, undefined, 0), matchedTokens: undefined },
+          q > 0
+        )
       }
     }
   }
@@ -752,7 +1084,8 @@ export class TextSearch {
           if (at < 0 || at > query.maxExtraPrefix || word.length - at - wanted.length > query.maxExtraSuffix) continue
           for (let p = column.starts[term]; p < column.starts[term + 1]; p++) {
             const doc = column.docs[p]
-            if ((match.allowed === undefined || hasBit(match.allowed, doc)) && !hasBit(match.found, doc)) record(match, doc, 0, INFIX_SCORE)
+            if ((match.allowed === undefined || hasBit(match.allowed, doc)) && !hasBit(match.found, doc))
+              record(match, doc, 0, INFIX_SCORE)
           }
         }
       }
@@ -760,22 +1093,39 @@ export class TextSearch {
   }
 }
 
-interface DocumentScoring { readonly cost: number; readonly mayBeExact: boolean; readonly rules: Scoring; readonly words: number }
-interface Scoring extends ScoreRules { /** What `tokens_matched` is at least, where synonyms take part. */ readonly matchedTokens: number | undefined }
+interface DocumentScoring {
+  readonly cost: number
+  readonly mayBeExact: boolean
+  readonly rules: Scoring
+  readonly words: number
+}
+interface Scoring extends ScoreRules {
+  /** What `tokens_matched` is at least, where synonyms take part. */ readonly matchedTokens: number | undefined
+}
 
 /** The `most` terms of the highest worth, in no order until read. */
 class BestTerms {
   readonly terms: number[] = []
   readonly worths: number[] = []
   private readonly most: number
-  constructor(most: number) { this.most = most }
-  get size(): number { return this.terms.length }
-  wants(worth: number): boolean { return this.terms.length < this.most || worth > this.worths[this.worths.length - 1] }
+  constructor(most: number) {
+    this.most = most
+  }
+  get size(): number {
+    return this.terms.length
+  }
+  wants(worth: number): boolean {
+    return this.terms.length < this.most || worth > this.worths[this.worths.length - 1]
+  }
   /** Keeps descending order; equal worths stay in order of arrival. */
   add(term: number, worth: number): void {
     let at = this.terms.length
     if (at === this.most) at--
-    while (at > 0 && this.worths[at - 1] < worth) { this.terms[at] = this.terms[at - 1]; this.worths[at] = this.worths[at - 1]; at-- }
+    while (at > 0 && this.worths[at - 1] < worth) {
+      this.terms[at] = this.terms[at - 1]
+      this.worths[at] = this.worths[at - 1]
+      at--
+    }
     this.terms[at] = term
     this.worths[at] = worth
   }
@@ -785,7 +1135,8 @@ const passes = (doc: number, allowed: ReadonlyBits | undefined, before: Readonly
   (allowed === undefined || hasBit(allowed, doc)) && (before === undefined || hasBit(before, doc))
 
 const record = (match: SegmentMatches, doc: number, high: number, low: number): void => {
-  const word = doc >>> 5, bit = 1 << (doc & 31)
+  const word = doc >>> 5,
+    bit = 1 << (doc & 31)
   // Both sets may be one and the same.
   const isScored = (match.scored[word] & bit) !== 0
   if ((match.found[word] & bit) === 0) {
@@ -799,7 +1150,10 @@ const record = (match: SegmentMatches, doc: number, high: number, low: number): 
   match.high[doc] = high
   match.low[doc] = low
 }
-/** Moves every list to the first posting at or behind `doc`; true when one of them is at it. Galloping, so long lists are skipped. */
+/**
+ * Moves every list to the first posting at or behind `doc`; true when one of them is at it. Galloping, so long lists
+ * are skipped.
+ */
 const advance = (lists: ReadonlyArray<List>, doc: number): boolean => {
   let isHere = false
   for (let i = 0; i < lists.length; i++) {
@@ -809,20 +1163,39 @@ const advance = (lists: ReadonlyArray<List>, doc: number): boolean => {
     const { end } = list
     if (at < end && docs[at] < doc) {
       let step = 1
-      while (at + step < end && docs[at + step] < doc) { at += step; step *= 2 }
+      while (at + step < end && docs[at + step] < doc) {
+        at += step
+        step *= 2
+      }
       let high = Math.min(at + step, end)
       at++
-      while (at < high) { const middle = (at + high) >>> 1; if (docs[middle] < doc) at = middle + 1; else high = middle }
+      while (at < high) {
+        const middle = (at + high) >>> 1
+        if (docs[middle] < doc) at = middle + 1
+        else high = middle
+      }
       list.at = at
     }
     if (at < end && docs[at] === doc) isHere = true
   }
   return isHere
 }
-const queryTokens = (tokens: ReadonlyArray<string>): QueryToken[] => tokens.map((text, i) => ({ text, bytes: encodeUtf8(text), isLast: i === tokens.length - 1 }))
-const combinationCount = (costs: ReadonlyArray<ReadonlyArray<number>>): number => costs.length > TYPO_TOKENS_MAX ? 1 : costs.reduce((n, list) => n * list.length, 1)
-const byteLength = (text: string): number => { let n = 0; for (let i = 0; i < text.length; i++) { const c = text.charCodeAt(i); n += c < 0x80 ? 1 : c < 0x800 ? 2 : c >= 0xd800 && c < 0xe000 ? 2 : 3 } return n }
-const hasAny = (bits: Bits): boolean => { for (let i = 0; i < bits.length; i++) if (bits[i] !== 0) return true; return false }
+const queryTokens = (tokens: ReadonlyArray<string>): QueryToken[] =>
+  tokens.map((text, i) => ({ text, bytes: encodeUtf8(text), isLast: i === tokens.length - 1 }))
+const combinationCount = (costs: ReadonlyArray<ReadonlyArray<number>>): number =>
+  costs.length > TYPO_TOKENS_MAX ? 1 : costs.reduce((n, list) => n * list.length, 1)
+const byteLength = (text: string): number => {
+  let n = 0
+  for (let i = 0; i < text.length; i++) {
+    const c = text.charCodeAt(i)
+    n += c < 0x80 ? 1 : c < 0x800 ? 2 : c >= 0xd800 && c < 0xe000 ? 2 : 3
+  }
+  return n
+}
+const hasAny = (bits: Bits): boolean => {
+  for (let i = 0; i < bits.length; i++) if (bits[i] !== 0) return true
+  return false
+}
 const fieldOf = (schema: CollectionSchema, name: string): Field => {
   const field = schema.fields.find((candidate) => candidate.name === name)
   if (field === undefined) throw new Error(`plan names the unknown field ${name}`)

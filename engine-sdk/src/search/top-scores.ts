@@ -1,19 +1,39 @@
 /**
- * Scoring only what can still be shown. Matching marks, for every document, which word stands in which field; that alone
- * bounds the score a document can reach, so positions are read for the few documents whose bound, together with what the
- * order looks at next, beats the best ones known so far. Everything else is found and counted without a score.
+ * Scoring only what can still be shown. Matching marks, for every document, which word stands in which field; that
+ * alone bounds the score a document can reach, so positions are read for the few documents whose bound, together with
+ * what the order looks at next, beats the best ones known so far. Everything else is found and counted without a score.
  */
 import type { Bits } from "../index/bits.ts"
 import { SPILLED } from "../index/columns.ts"
 import type { MarkedList } from "./candidates.ts"
 import { spend } from "./cutoff.ts"
-import { composeMaxScore, fieldScoreBound, scoreHigh, scoreLow, scoreOnce, WINDOW, type ScoreRules } from "./field-score.ts"
+import {
+  composeMaxScore,
+  fieldScoreBound,
+  scoreHigh,
+  scoreLow,
+  scoreOnce,
+  WINDOW,
+  type ScoreRules
+} from "./field-score.ts"
 import { marks, PostingRows, postingRows } from "./posting-rows.ts"
 
 /** What decides between equal text scores in a segment: `sign · first[doc]`, `absent` where there is none. */
-export interface TieColumn { readonly sign: number; readonly first: ArrayLike<number>; readonly has?: Bits; readonly absent: number; /** A byte per document that grows with its value: most comparisons end there. */ readonly classes?: Uint8Array }
-/** How many documents must be scored exactly, and per segment what decides ties (undefined: something that is not looked at here). */
-export interface Wanted { readonly most: number; readonly ties: ReadonlyArray<TieColumn | undefined> }
+export interface TieColumn {
+  readonly sign: number
+  readonly first: ArrayLike<number>
+  readonly has?: Bits
+  readonly absent: number
+  /** A byte per document that grows with its value: most comparisons end there. */ readonly classes?: Uint8Array
+}
+/**
+ * How many documents must be scored exactly, and per segment what decides ties (undefined: something that is not looked
+ * at here).
+ */
+export interface Wanted {
+  readonly most: number
+  readonly ties: ReadonlyArray<TieColumn | undefined>
+}
 
 /** Documents between two accounts of them, less one. */
 const LOOK_MASK = 4_095
@@ -22,7 +42,11 @@ export const MARKS_MAX = 16
 /** Matches of one combination of words in one segment, not scored yet. */
 export interface Pending {
   readonly s: number
-  /** In the order of words, and of fields within a word; the place is the bit of a mark. Words from `words` on were dropped: they count where they are. */ readonly lists: ReadonlyArray<MarkedList>
+  /**
+   * In the order of words, and of fields within a word; the place is the bit of a mark. Words from `words` on were
+   * dropped: they count where they are.
+   */
+  readonly lists: ReadonlyArray<MarkedList>
   readonly words: number
   readonly cost: number
   readonly mayBeExact: boolean
@@ -48,12 +72,15 @@ class BestScores {
     this.segments = new Uint32Array(most)
     this.docs = new Uint32Array(most)
   }
-  get isFull(): boolean { return this.size === this.most }
+  get isFull(): boolean {
+    return this.size === this.most
+  }
   /** A document stands here once, with its latest score. */
   remove(s: number, doc: number): void {
     for (let i = 0; i < this.size; i++) {
       if (this.docs[i] !== doc || this.segments[i] !== s) continue
-      for (const cells of [this.high, this.low, this.tie, this.segments, this.docs]) cells.copyWithin(i, i + 1, this.size)
+      for (const cells of [this.high, this.low, this.tie, this.segments, this.docs])
+        cells.copyWithin(i, i + 1, this.size)
       this.size--
       return
     }
@@ -85,14 +112,28 @@ class BestScores {
   }
 }
 
-/** By mark of the combination at hand: bounds without and with whole fields, and what they are worth beside the worst of the best. */
+/**
+ * By mark of the combination at hand: bounds without and with whole fields, and what they are worth beside the worst of
+ * the best.
+ */
 const BOUNDS = 1 << MARKS_MAX
-const plainHigh = new Float64Array(BOUNDS), plainLow = new Float64Array(BOUNDS), exactHigh = new Float64Array(BOUNDS), exactLow = new Float64Array(BOUNDS)
-/** Where one plain field holds more of the words than any other, its lists by bit, and how many fields hold any; else 0. */
-const richest = new Uint16Array(BOUNDS), fieldCounts = new Uint8Array(BOUNDS)
-const UNSEEN = 0, LOSES = 1, TIES = 2, WINS = 3
+const plainHigh = new Float64Array(BOUNDS),
+  plainLow = new Float64Array(BOUNDS),
+  exactHigh = new Float64Array(BOUNDS),
+  exactLow = new Float64Array(BOUNDS)
+/**
+ * Where one plain field holds more of the words than any other, its lists by bit, and how many fields hold any; else 0.
+ */
+const richest = new Uint16Array(BOUNDS),
+  fieldCounts = new Uint8Array(BOUNDS)
+const UNSEEN = 0,
+  LOSES = 1,
+  TIES = 2,
+  WINS = 3
 /** The best that documents of a mark can do with whole fields, and without. */
-const chances = new Uint8Array(BOUNDS), plainChances = new Uint8Array(BOUNDS), isTop = new Uint8Array(BOUNDS)
+const chances = new Uint8Array(BOUNDS),
+  plainChances = new Uint8Array(BOUNDS),
+  isTop = new Uint8Array(BOUNDS)
 /** The highest score of the richest field that is known to be below the worst of the best, whatever decides ties. */
 const losing = new Float64Array(BOUNDS)
 /** `tokens_matched` of a mark. */
@@ -100,7 +141,15 @@ const tokensOfMark = new Uint8Array(BOUNDS)
 /** The marks that are there: their cells are cleared when the combination is done. */
 const seen: number[] = []
 
-export interface Scored { readonly high: Float64Array; readonly low: Float64Array; readonly scored: Bits; readonly view: { readonly segment: { readonly docs: number } }; /** Where only the best are scored: the documents of `scored`, in no order. */ readonly scoredDocs?: number[] | undefined }
+export interface Scored {
+  readonly high: Float64Array
+  readonly low: Float64Array
+  readonly scored: Bits
+  readonly view: { readonly segment: { readonly docs: number } }
+  /** Where only the best are scored: the documents of `scored`, in no order. */ readonly scoredDocs?:
+    | number[]
+    | undefined
+}
 type Score = (pending: Pending, i: number, mark: number) => void
 
 /**
@@ -108,19 +157,39 @@ type Score = (pending: Pending, i: number, mark: number) => void
  * of one from its row of postings. What is left out is certain to be worse than `most` others. Cost: a pass over all
  * documents for their marks, and one that drops nearly all of them by their mark alone.
  */
-export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, matches: ReadonlyArray<Scored>, weights: ReadonlyArray<number>, countFields: boolean, score: Score): void => {
+export const scoreBest = (
+  pending: ReadonlyArray<Pending>,
+  wanted: Wanted,
+  matches: ReadonlyArray<Scored>,
+  weights: ReadonlyArray<number>,
+  countFields: boolean,
+  score: Score
+): void => {
   if (wanted.most === 0) return
   const best = new BestScores(wanted.most)
   const last = best.most - 1
   const held = new Int32Array(weights.length)
-  const bounded = pending.map((one) => { bound(one, (1 << one.lists.length) - 1, weights, countFields, held, ALL_FIELDS); return { one, high: scoreHigh, low: scoreLow } })
+  const bounded = pending.map((one) => {
+    bound(one, (1 << one.lists.length) - 1, weights, countFields, held, ALL_FIELDS)
+    return { one, high: scoreHigh, low: scoreLow }
+  })
   for (const { one, high, low } of bounded.sort((a, b) => b.high - a.high || b.low - a.low)) {
     if (best.isFull && (high < best.high[last] || (high === best.high[last] && low < best.low[last]))) return
     try {
       const rows = new PostingRows(one.lists, one.words, one.docs, matches[one.s].view.segment.docs)
       if (one.lists.length === one.words) boundMark(one, (1 << one.words) - 1, weights, countFields, held)
       else boundMarks(one, weights, countFields, held)
-      const contest = new Contest(one, rows, best, wanted.ties[one.s], matches[one.s], weights, countFields, held, score)
+      const contest = new Contest(
+        one,
+        rows,
+        best,
+        wanted.ties[one.s],
+        matches[one.s],
+        weights,
+        countFields,
+        held,
+        score
+      )
       if (seen.length === 1) contest.runAlike(seen[0])
       else contest.run()
     } finally {
@@ -132,18 +201,28 @@ export const scoreBest = (pending: ReadonlyArray<Pending>, wanted: Wanted, match
 }
 /** Bounds of every mark that is there; those with the highest are `isTop`. */
 const boundMarks = (one: Pending, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array): void => {
-  let topHigh = -1, topLow = 0
+  let topHigh = -1,
+    topLow = 0
   const own = marks
   for (let i = 0, n = one.docs.length; i < n; i++) {
     const mark = own[i]
     if (chances[mark] !== UNSEEN) continue
     boundMark(one, mark, weights, countFields, held)
-    if (plainHigh[mark] > topHigh || (plainHigh[mark] === topHigh && plainLow[mark] > topLow)) { topHigh = plainHigh[mark]; topLow = plainLow[mark] }
+    if (plainHigh[mark] > topHigh || (plainHigh[mark] === topHigh && plainLow[mark] > topLow)) {
+      topHigh = plainHigh[mark]
+      topLow = plainLow[mark]
+    }
   }
   for (const mark of seen) if (plainHigh[mark] === topHigh && plainLow[mark] === topLow) isTop[mark] = 1
 }
 
-const boundMark = (one: Pending, mark: number, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array): void => {
+const boundMark = (
+  one: Pending,
+  mark: number,
+  weights: ReadonlyArray<number>,
+  countFields: boolean,
+  held: Int32Array
+): void => {
   chances[mark] = plainChances[mark] = WINS
   losing[mark] = -1
   tokensOfMark[mark] = tokensOf(one, mark)
@@ -178,7 +257,17 @@ class Contest {
   private knownMark = -1
   private wholeHigh = 0
   private wholeLow = 0
-  constructor(one: Pending, rows: PostingRows, best: BestScores, tie: TieColumn | undefined, cells: Scored, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array, score: Score) {
+  constructor(
+    one: Pending,
+    rows: PostingRows,
+    best: BestScores,
+    tie: TieColumn | undefined,
+    cells: Scored,
+    weights: ReadonlyArray<number>,
+    countFields: boolean,
+    held: Int32Array,
+    score: Score
+  ) {
     this.rows = rows
     this.one = one
     this.best = best
@@ -199,20 +288,30 @@ class Contest {
   }
   /** Documents with a top mark, or the others. */
   private runThose(top: number): void {
-    const { classes, one: { docs } } = this
+    const {
+      classes,
+      one: { docs }
+    } = this
     const own = marks
     for (let i = docs.length - 1; i >= 0; i--) {
       if ((i & LOOK_MASK) === 0 && spend(LOOK_MASK)) return
-      const mark = own[i], chance = chances[mark]
+      const mark = own[i],
+        chance = chances[mark]
       // Most documents of a large result lose by their mark and a glance at what decides ties.
       if (chance === LOSES || isTop[mark] !== top) continue
       if (chance === TIES && classes !== undefined && classes[docs[i]] < this.worstClass) continue
       this.consider(i, mark)
     }
   }
-  /** All documents have one mark, so it is decided for all of them at once whether any of the rest can still be among the best. */
+  /**
+   * All documents have one mark, so it is decided for all of them at once whether any of the rest can still be among
+   * the best.
+   */
   runAlike(mark: number): void {
-    const { classes, one: { docs } } = this
+    const {
+      classes,
+      one: { docs }
+    } = this
     for (let i = docs.length - 1; i >= 0; i--) {
       if ((i & LOOK_MASK) === 0 && spend(LOOK_MASK)) return
       const chance = chances[mark]
@@ -228,12 +327,14 @@ class Contest {
 
   private consider(i: number, mark: number): void {
     const { best, one } = this
-    const doc = one.docs[i], { isFull } = best
+    const doc = one.docs[i],
+      { isFull } = best
     if (isFull) {
       if (chances[mark] === TIES && this.valueOf(doc) < this.worstTie) return
       // Only fields that are as long as their words are many get the exact bit.
       const plain = plainChances[mark]
-      if (plain !== WINS && (plain === LOSES || this.valueOf(doc) < this.worstTie) && !this.mayBeatWhole(mark, doc)) return
+      if (plain !== WINS && (plain === LOSES || this.valueOf(doc) < this.worstTie) && !this.mayBeatWhole(mark, doc))
+        return
     }
     spend(16)
     const bits = richest[mark]
@@ -241,12 +342,18 @@ class Contest {
     const inRichest = bits === 0 ? -1 : scoreRichest(one, i, bits)
     if (inRichest >= 0) {
       if (isFull && inRichest <= losing[mark]) return
-      composeMaxScore(tokensOfMark[mark], inRichest, this.weights[one.lists[31 - Math.clz32(bits)].field], fieldCounts[mark])
+      composeMaxScore(
+        tokensOfMark[mark],
+        inRichest,
+        this.weights[one.lists[31 - Math.clz32(bits)].field],
+        fieldCounts[mark]
+      )
     } else {
       this.rows.fill(i, mark)
       this.score(one, i, mark)
     }
-    const high = scoreHigh, low = scoreLow
+    const high = scoreHigh,
+      low = scoreLow
     // Certain to be worse than all of the best: its score is of no use.
     if (isFull && (high < this.worstHigh || (high === this.worstHigh && low < this.worstLow))) {
       if (inRichest > losing[mark]) losing[mark] = inRichest
@@ -257,7 +364,8 @@ class Contest {
     const value = this.valueOf(doc)
     if (isTied && value < this.worstTie) return
     const { cells } = this
-    const w = doc >>> 5, bit = 1 << (doc & 31)
+    const w = doc >>> 5,
+      bit = 1 << (doc & 31)
     const wasScored = (cells.scored[w] & bit) !== 0
     if (wasScored && (high < cells.high[doc] || (high === cells.high[doc] && low <= cells.low[doc]))) return
     if (wasScored) best.remove(one.s, doc)
@@ -270,10 +378,17 @@ class Contest {
   /** What decides a tie. */
   private valueOf(doc: number): number {
     const { tie } = this
-    return tie === undefined ? Infinity : tie.has !== undefined && (tie.has[doc >>> 5] & (1 << (doc & 31))) === 0 ? tie.absent : tie.sign * tie.first[doc]
+    return tie === undefined
+      ? Infinity
+      : tie.has !== undefined && (tie.has[doc >>> 5] & (1 << (doc & 31))) === 0
+        ? tie.absent
+        : tie.sign * tie.first[doc]
   }
   private mayBeat(high: number, low: number, tie: number): boolean {
-    return high > this.worstHigh || (high === this.worstHigh && (low > this.worstLow || (low === this.worstLow && tie >= this.worstTie)))
+    return (
+      high > this.worstHigh ||
+      (high === this.worstHigh && (low > this.worstLow || (low === this.worstLow && tie >= this.worstTie)))
+    )
   }
   private mayBeatWhole(mark: number, doc: number): boolean {
     const whole = wholeFields(this.one, mark, doc)
@@ -291,7 +406,8 @@ class Contest {
   private raise(): void {
     const { best, classes, one } = this
     const last = best.most - 1
-    const high = best.high[last], low = best.low[last]
+    const high = best.high[last],
+      low = best.low[last]
     // Its class is known where it is a document of this segment; 0 rules nothing out.
     this.worstClass = classes !== undefined && best.segments[last] === one.s ? classes[best.docs[last]] : 0
     this.worstTie = best.tie[last]
@@ -304,10 +420,16 @@ class Contest {
     }
   }
 }
-const chanceOf = (high: number, low: number, worstHigh: number, worstLow: number): number => high > worstHigh || (high === worstHigh && low > worstLow) ? WINS : high === worstHigh && low === worstLow ? TIES : LOSES
+const chanceOf = (high: number, low: number, worstHigh: number, worstLow: number): number =>
+  high > worstHigh || (high === worstHigh && low > worstLow)
+    ? WINS
+    : high === worstHigh && low === worstLow
+      ? TIES
+      : LOSES
 /** `tokens_matched`: the words of the combination, and those of the dropped ones that the mark has. */
 export const tokensOf = ({ lists, rules: { matchedTokens = 0 }, words }: Pending, mark: number): number => {
-  let tokens = words, last = -1
+  let tokens = words,
+    last = -1
   for (let bit = 0; bit < lists.length; bit++) {
     const { word } = lists[bit]
     if (word < words || word === last || (mark & (1 << bit)) === 0) continue
@@ -316,26 +438,54 @@ export const tokensOf = ({ lists, rules: { matchedTokens = 0 }, words }: Pending
   }
   return Math.min(15, Math.max(matchedTokens, tokens))
 }
-/** The highest record score of a document with this mark whose `whole` fields (by bit) may consist of the words, in `scoreHigh` and `scoreLow`. */
-const bound = (one: Pending, mark: number, weights: ReadonlyArray<number>, countFields: boolean, held: Int32Array, whole: number): void => {
+/**
+ * The highest record score of a document with this mark whose `whole` fields (by bit) may consist of the words, in
+ * `scoreHigh` and `scoreLow`.
+ */
+const bound = (
+  one: Pending,
+  mark: number,
+  weights: ReadonlyArray<number>,
+  countFields: boolean,
+  held: Int32Array,
+  whole: number
+): void => {
   const { lists, cost, mayBeExact, repeats, rules } = one
   held.fill(0)
   for (let bit = 0; bit < lists.length; bit++) if ((mark & (1 << bit)) !== 0) held[lists[bit].field]++
-  let best = 0, weight = 0, fields = 0
+  let best = 0,
+    weight = 0,
+    fields = 0
   for (let field = 0; field < held.length; field++) {
     if (held[field] === 0) continue
     fields++
-    const score = fieldScoreBound(held[field], cost, repeats, (whole & (1 << (field & 31))) !== 0 && (held[field] > 1 || mayBeExact), rules)
-    if (score > best || (score === best && weights[field] > weight)) { best = score; weight = weights[field] }
+    const score = fieldScoreBound(
+      held[field],
+      cost,
+      repeats,
+      (whole & (1 << (field & 31))) !== 0 && (held[field] > 1 || mayBeExact),
+      rules
+    )
+    if (score > best || (score === best && weights[field] > weight)) {
+      best = score
+      weight = weights[field]
+    }
   }
   composeMaxScore(tokensOf(one, mark), best, weight, countFields ? Math.min(7, fields) : 0)
 }
-const heldFields = (held: Int32Array): number => { let fields = 0; for (let field = 0; field < held.length; field++) if (held[field] > 0) fields++; return fields }
+const heldFields = (held: Int32Array): number => {
+  let fields = 0
+  for (let field = 0; field < held.length; field++) if (held[field] > 0) fields++
+  return fields
+}
 const richestField = ({ lists }: Pending, mark: number, held: Int32Array): number => {
-  let most = 1, richestSoFar = -1
+  let most = 1,
+    richestSoFar = -1
   for (let field = 0; field < held.length; field++) {
-    if (held[field] > most) { most = held[field]; richestSoFar = field }
-    else if (held[field] === most) richestSoFar = -1
+    if (held[field] > most) {
+      most = held[field]
+      richestSoFar = field
+    } else if (held[field] === most) richestSoFar = -1
   }
   if (richestSoFar < 0 || most > WINDOW) return 0
   let bits = 0
@@ -352,7 +502,10 @@ const richestField = ({ lists }: Pending, mark: number, held: Int32Array): numbe
  */
 const scoreRichest = ({ cost, docs, lists, rules }: Pending, i: number, bits: number): number => {
   const row = i * lists.length
-  let first = SPILLED, last = -1, words = 0, bit = 0
+  let first = SPILLED,
+    last = -1,
+    words = 0,
+    bit = 0
   for (let rest = bits; rest !== 0; rest &= rest - 1) {
     bit = 31 - Math.clz32(rest & -rest)
     const loc = lists[bit].column.locs[postingRows[row + bit]]
@@ -362,17 +515,29 @@ const scoreRichest = ({ cost, docs, lists, rules }: Pending, i: number, bits: nu
     words++
   }
   if (last - first > WINDOW) return -1
-  return scoreOnce(words, cost, last - first, lists[bit].column.lengths![docs[i]] === words && last === words - 1, last, rules)
+  return scoreOnce(
+    words,
+    cost,
+    last - first,
+    lists[bit].column.lengths![docs[i]] === words && last === words - 1,
+    last,
+    rules
+  )
 }
 const ALL_FIELDS = -1
-/** Fields (by bit) where some document with the words may have a value of as many words as were found: a bound by the shortest values of each word. */
+/**
+ * Fields (by bit) where some document with the words may have a value of as many words as were found: a bound by the
+ * shortest values of each word.
+ */
 const possiblyWhole = ({ lists }: Pending, mark: number): number => {
-  let whole = 0, impossible = 0
+  let whole = 0,
+    impossible = 0
   for (let bit = 0; bit < lists.length; bit++) {
     if ((mark & (1 << bit)) === 0) continue
     const { column, field, term } = lists[bit]
     let words = 0
-    for (let other = 0; other < lists.length; other++) if ((mark & (1 << other)) !== 0 && lists[other].field === field) words++
+    for (let other = 0; other < lists.length; other++)
+      if ((mark & (1 << other)) !== 0 && lists[other].field === field) words++
     whole |= 1 << (field & 31)
     if (column.shortestOf(term) > words) impossible |= 1 << (field & 31)
   }
@@ -387,10 +552,15 @@ const wholeFields = ({ lists }: Pending, mark: number, doc: number): number => {
     const own = 1 << (field & 31)
     if ((whole & own) !== 0) continue
     let words = 0
-    for (let other = 0; other < lists.length; other++) if ((mark & (1 << other)) !== 0 && lists[other].field === field) words++
-    if (column.lengths !== undefined) { if (column.lengths[doc] === words || words > WINDOW) whole |= own; continue }
+    for (let other = 0; other < lists.length; other++)
+      if ((mark & (1 << other)) !== 0 && lists[other].field === field) words++
+    if (column.lengths !== undefined) {
+      if (column.lengths[doc] === words || words > WINDOW) whole |= own
+      continue
+    }
     // An element may consist of fewer of the words than the field holds.
-    for (let e = column.elementStarts![doc], end = column.elementStarts![doc + 1]; e < end; e++) if (column.elementLengths![e] <= words) whole |= own
+    for (let e = column.elementStarts![doc], end = column.elementStarts![doc + 1]; e < end; e++)
+      if (column.elementLengths![e] <= words) whole |= own
   }
   return whole
 }

@@ -1,16 +1,17 @@
 /**
- * When the values of a facet field came and when they were last added to, which is what the reference engine breaks ties
- * by. There a value gets its number when a batch of documents brings it for the first time, and moves behind its equals in
- * the list of counts with every batch that adds to it. Both follow from the batch and from the place within it.
+ * When the values of a facet field came and when they were last added to, which is what the reference engine breaks
+ * ties by. There a value gets its number when a batch of documents brings it for the first time, and moves behind its
+ * equals in the list of counts with every batch that adds to it. Both follow from the batch and from the place within
+ * it.
  *
  * Here a batch is a thousand consecutive insertion numbers and everything is read off the live documents, so replicas,
- * replays, merges and reopening agree. That is what the reference does for imports of whole thousands, and for one import
- * into an empty collection. It differs where a value outlives the document that brought it (its age is then that of the
- * next one; the reference keeps the number until the last such document goes) and for documents written one by one (a
- * batch each there).
+ * replays, merges and reopening agree. That is what the reference does for imports of whole thousands, and for one
+ * import into an empty collection. It differs where a value outlives the document that brought it (its age is then that
+ * of the next one; the reference keeps the number until the last such document goes) and for documents written one by
+ * one (a batch each there).
  *
- * Kept are 8 bytes per value and segment, made between searches for merged and reopened segments and by the first tie at a
- * cut for what is newer, and the places of a few batches.
+ * Kept are 8 bytes per value and segment, made between searches for merged and reopened segments and by the first tie
+ * at a cut for what is newer, and the places of a few batches.
  */
 import { hasBit } from "../index/bits.ts"
 import type { ValueColumn } from "../index/columns.ts"
@@ -36,13 +37,18 @@ class SegmentAges {
   constructor(view: SegmentView, column: ValueColumn) {
     this.view = view
     this.column = column
-    const born = new Int32Array(column.table.size).fill(-1), changed = new Int32Array(column.table.size).fill(-1)
+    const born = new Int32Array(column.table.size).fill(-1),
+      changed = new Int32Array(column.table.size).fill(-1)
     this.positions = { born, changed }
     this.bytes = born.byteLength + changed.byteLength
   }
   /** O(documents of the segment and their values), once; true when all are looked at. */
   look(most = Infinity): boolean {
-    const { column, positions: { born, changed }, view: { deleted, segment } } = this
+    const {
+      column,
+      positions: { born, changed },
+      view: { deleted, segment }
+    } = this
     const order = segment.insertionOrder
     let position = this.next
     for (let left = most; position < order.length && left > 0; position++, left--) {
@@ -59,14 +65,23 @@ class SegmentAges {
     this.next = position
     return position === order.length
   }
-  /** Batch of that document, or -1 where no live one is left. A deletion since then costs a walk to the next document. */
+  /**
+   * Batch of that document, or -1 where no live one is left. A deletion since then costs a walk to the next document.
+   */
   batchOf(ordinal: number, age: Age): number {
     const { segment, deleted } = this.view
-    const order = segment.insertionOrder, positions = this.positions[age], step = age === "born" ? 1 : -1
+    const order = segment.insertionOrder,
+      positions = this.positions[age],
+      step = age === "born" ? 1 : -1
     let position = positions[ordinal]
     if (position < 0) return -1
     if (deleted !== undefined) {
-      while (position >= 0 && position < order.length && (hasBit(deleted, order[position]) || !this.holds(order[position], ordinal))) position += step
+      while (
+        position >= 0 &&
+        position < order.length &&
+        (hasBit(deleted, order[position]) || !this.holds(order[position], ordinal))
+      )
+        position += step
       if (position === order.length) position = -1
       // Deletions are never taken back, so what was skipped stays skipped.
       positions[ordinal] = position
@@ -81,8 +96,10 @@ class SegmentAges {
   }
 }
 /** Slots of a document; a plain field has one or none. */
-const rangeOf = ({ single, starts }: ValueColumn, doc: number): readonly [number, number] => single !== undefined ? [doc, single[doc] === 0 ? doc : doc + 1] : [starts![doc], starts![doc + 1]]
-const ordinalAt = ({ single, ordinals }: ValueColumn, slot: number): number => single !== undefined ? single[slot] - 1 : ordinals![slot]
+const rangeOf = ({ single, starts }: ValueColumn, doc: number): readonly [number, number] =>
+  single !== undefined ? [doc, single[doc] === 0 ? doc : doc + 1] : [starts![doc], starts![doc + 1]]
+const ordinalAt = ({ single, ordinals }: ValueColumn, slot: number): number =>
+  single !== undefined ? single[slot] - 1 : ordinals![slot]
 
 const nameOf = (field: string): string => `ages:${field}`
 const begunAges = (view: SegmentView, field: string, column: ValueColumn): SegmentAges => {
@@ -107,11 +124,17 @@ export function* preparingAges(view: SegmentView, field: string): Generator<void
 }
 
 /**
- * Which `wanted` of the tied values (numbers of the field's dictionary, more than wanted), as places in `tied`: those born
- * last, or those that have not changed for longest. Cost: a look per distinct value and tied one, and the places of the
- * batch where the cut goes through.
+ * Which `wanted` of the tied values (numbers of the field's dictionary, more than wanted), as places in `tied`: those
+ * born last, or those that have not changed for longest. Cost: a look per distinct value and tied one, and the places
+ * of the batch where the cut goes through.
  */
-export const pickByAge = (reader: CollectionReader, field: string, tied: ArrayLike<number>, wanted: number, age: Age): number[] => {
+export const pickByAge = (
+  reader: CollectionReader,
+  field: string,
+  tied: ArrayLike<number>,
+  wanted: number,
+  age: Age
+): number[] => {
   const batches = batchesOf(reader, field, tied, age)
   let last = 0
   for (let i = 0; i < batches.length; i++) if (batches[i] > last) last = batches[i]
@@ -119,25 +142,33 @@ export const pickByAge = (reader: CollectionReader, field: string, tied: ArrayLi
   for (let i = 0; i < batches.length; i++) sizes[batches[i]]++
   // Latest birth first, or oldest change first.
   const step = age === "born" ? -1 : 1
-  let edge = age === "born" ? last : 0, room = wanted
-  while (sizes[edge] <= room) { room -= sizes[edge]; edge += step }
-  const picked: number[] = [], atEdge: number[] = []
+  let edge = age === "born" ? last : 0,
+    room = wanted
+  while (sizes[edge] <= room) {
+    room -= sizes[edge]
+    edge += step
+  }
+  const picked: number[] = [],
+    atEdge: number[] = []
   for (let i = 0; i < tied.length; i++) {
     if (batches[i] === edge) atEdge.push(i)
     else if ((batches[i] - edge) * step < 0) picked.push(i)
   }
   if (room === 0) return picked
   const places = placesIn(reader, field, edge)
-  for (const i of sortSpending(atEdge, (a, b) => step * (places.get(tied[a])! - places.get(tied[b])!)).slice(0, room)) picked.push(i)
+  for (const i of sortSpending(atEdge, (a, b) => step * (places.get(tied[a])! - places.get(tied[b])!)).slice(0, room))
+    picked.push(i)
   return picked
 }
 const spareIndexes = new SpareNumbers()
 const batchesOf = (reader: CollectionReader, field: string, tied: ArrayLike<number>, age: Age): Int32Array => {
   const dictionary = reader.dictionary(field)
-  const batches = new Int32Array(tied.length).fill(-1), indexOf = spareIndexes.zeros(dictionary.size)
+  const batches = new Int32Array(tied.length).fill(-1),
+    indexOf = spareIndexes.zeros(dictionary.size)
   for (let i = 0; i < tied.length; i++) indexOf[tied[i]] = i + 1
   for (const view of reader.views) {
-    const map = dictionary.ordinalsOf(view.segment), column = view.segment.values(field)
+    const map = dictionary.ordinalsOf(view.segment),
+      column = view.segment.values(field)
     if (map === undefined || column === undefined) continue
     const ages = agesOf(view, field, column)
     for (let ordinal = 0; ordinal < map.length; ordinal++) {
@@ -145,13 +176,17 @@ const batchesOf = (reader: CollectionReader, field: string, tied: ArrayLike<numb
       const i = indexOf[map[ordinal]] - 1
       if (i < 0) continue
       const batch = ages.batchOf(ordinal, age)
-      if (batch >= 0 && (batches[i] < 0 || (age === "born" ? batch < batches[i] : batch > batches[i]))) batches[i] = batch
+      if (batch >= 0 && (batches[i] < 0 || (age === "born" ? batch < batches[i] : batch > batches[i])))
+        batches[i] = batch
     }
   }
   return batches
 }
 
-interface Places { readonly version: number; readonly byBatch: Map<number, ReadonlyMap<number, number>> }
+interface Places {
+  readonly version: number
+  readonly byBatch: Map<number, ReadonlyMap<number, number>>
+}
 const known = new WeakMap<FieldDictionary, Places>()
 /** Batches whose places are kept per field, each at most the values of a thousand documents. */
 const PLACES_MAX = 16
@@ -159,18 +194,26 @@ const PLACES_MAX = 16
 const placesIn = (reader: CollectionReader, field: string, batch: number): ReadonlyMap<number, number> => {
   const dictionary = reader.dictionary(field)
   let kept = known.get(dictionary)
-  if (kept === undefined || kept.version !== reader.version) known.set(dictionary, kept = { version: reader.version, byBatch: new Map() })
+  if (kept === undefined || kept.version !== reader.version)
+    known.set(dictionary, (kept = { version: reader.version, byBatch: new Map() }))
   const found = kept.byBatch.get(batch)
   if (found !== undefined) return found
   const docs: Array<{ seq: number; doc: number; column: ValueColumn; map: Uint32Array }> = []
   for (const { segment, deleted } of reader.views) {
-    const map = dictionary.ordinalsOf(segment), column = segment.values(field)
+    const map = dictionary.ordinalsOf(segment),
+      column = segment.values(field)
     if (map === undefined || column === undefined) continue
-    const order = segment.insertionOrder, { seqs } = segment
-    for (let position = firstFrom(order, seqs, batch * BATCH_docs); position < order.length && seqs[order[position]] < (batch + 1) * BATCH_docs; position++) {
+    const order = segment.insertionOrder,
+      { seqs } = segment
+    for (
+      let position = firstFrom(order, seqs, batch * BATCH_docs);
+      position < order.length && seqs[order[position]] < (batch + 1) * BATCH_docs;
+      position++
+    ) {
       const doc = order[position]
       const [start, end] = rangeOf(column, doc)
-      if (start < end && (deleted === undefined || !hasBit(deleted, doc))) docs.push({ seq: seqs[doc], doc, column, map })
+      if (start < end && (deleted === undefined || !hasBit(deleted, doc)))
+        docs.push({ seq: seqs[doc], doc, column, map })
     }
   }
   docs.sort((a, b) => a.seq - b.seq)
@@ -178,14 +221,18 @@ const placesIn = (reader: CollectionReader, field: string, batch: number): Reado
   for (const at of batchOrder(docs.map(({ seq }) => seq))) {
     const { doc, column, map } = docs[at]
     const [start, end] = rangeOf(column, doc)
-    for (let i = start; i < end; i++) { const value = map[ordinalAt(column, i)]; if (!places.has(value)) places.set(value, places.size) }
+    for (let i = start; i < end; i++) {
+      const value = map[ordinalAt(column, i)]
+      if (!places.has(value)) places.set(value, places.size)
+    }
   }
   if (kept.byBatch.size >= PLACES_MAX) kept.byBatch.clear()
   kept.byBatch.set(batch, places)
   return places
 }
 const firstFrom = (order: Uint32Array, seqs: Uint32Array, least: number): number => {
-  let low = 0, high = order.length
+  let low = 0,
+    high = order.length
   while (low < high) {
     const middle = (low + high) >>> 1
     if (seqs[order[middle]] < least) low = middle + 1

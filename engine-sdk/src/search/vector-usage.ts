@@ -1,30 +1,47 @@
-/** What `usage` says of vector fields: how many vectors, how many of them behind an approximate index, and how good that is. */
+/**
+ * What `usage` says of vector fields: how many vectors, how many of them behind an approximate index, and how good that
+ * is.
+ */
 import type { VectorUsage } from "../engine.ts"
 import { countBits } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
 import { graphOf } from "../index/vector-graph.ts"
 
-/** Nothing where the schema has no vector field. `missing`: why there can be no index, "" where there can. Counts take deleted documents in until a merge drops them. */
-export const vectorUsage = (reader: CollectionReader, missing: string): { readonly vectors?: ReadonlyArray<VectorUsage> } => {
+/**
+ * Nothing where the schema has no vector field. `missing`: why there can be no index, "" where there can. Counts take
+ * deleted documents in until a merge drops them.
+ */
+export const vectorUsage = (
+  reader: CollectionReader,
+  missing: string
+): { readonly vectors?: ReadonlyArray<VectorUsage> } => {
   const fields = reader.schema.fields.filter(({ num_dim, index }) => num_dim > 0 && index)
   if (fields.length === 0) return {}
-  return { vectors: fields.map(({ name }): VectorUsage => {
-    let vectors = 0, approximate = 0, bytes = 0, recall = 1, note = missing === "" ? undefined : missing
-    for (const { segment } of reader.views) {
-      const column = segment.vectors(name)
-      if (column === undefined) continue
-      const own = countBits(column.has)
-      vectors += own
-      const graph = graphOf(segment, name)
-      if (graph === undefined) continue
-      if (graph.index === undefined) {
-        note = graph.failure ?? `No width of the approximate index reached the recall that is asked for; best ${graph.record.recall.toFixed(3)}.`
-        continue
+  return {
+    vectors: fields.map(({ name }): VectorUsage => {
+      let vectors = 0,
+        approximate = 0,
+        bytes = 0,
+        recall = 1,
+        note = missing === "" ? undefined : missing
+      for (const { segment } of reader.views) {
+        const column = segment.vectors(name)
+        if (column === undefined) continue
+        const own = countBits(column.has)
+        vectors += own
+        const graph = graphOf(segment, name)
+        if (graph === undefined) continue
+        if (graph.index === undefined) {
+          note =
+            graph.failure ??
+            `No width of the approximate index reached the recall that is asked for; best ${graph.record.recall.toFixed(3)}.`
+          continue
+        }
+        approximate += graph.record.vectors
+        bytes += graph.record.bytes
+        recall = Math.min(recall, graph.record.recall)
       }
-      approximate += graph.record.vectors
-      bytes += graph.record.bytes
-      recall = Math.min(recall, graph.record.recall)
-    }
-    return { field: name, vectors, approximate, graph_bytes: bytes, recall, ...(note === undefined ? {} : { note }) }
-  }) }
+      return { field: name, vectors, approximate, graph_bytes: bytes, recall, ...(note === undefined ? {} : { note }) }
+    })
+  }
 }

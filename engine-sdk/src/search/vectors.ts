@@ -1,4 +1,7 @@
-/** Exact vector distances (engine-contract 13): every vector of a segment against one query, in single precision storage. */
+/**
+ * Exact vector distances (engine-contract 13): every vector of a segment against one query, in single precision
+ * storage.
+ */
 import type { VectorQuery } from "../plan.ts"
 import { hasBit } from "../index/bits.ts"
 import type { CollectionReader } from "../index/reader.ts"
@@ -7,10 +10,15 @@ import { distanceTo, normOf } from "../index/vector-graph.ts"
 import { spend } from "./cutoff.ts"
 
 /** Distance per document; NaN or nothing where a document has none. */
-export interface DistanceTable { readonly [doc: number]: number | undefined }
+export interface DistanceTable {
+  readonly [doc: number]: number | undefined
+}
 
 /** The query's vector: its own, or the one of the document it names. undefined when that document has none. */
-export const queryVector = (query: VectorQuery, reader: CollectionReader): ReadonlyArray<number> | Float32Array | undefined => {
+export const queryVector = (
+  query: VectorQuery,
+  reader: CollectionReader
+): ReadonlyArray<number> | Float32Array | undefined => {
   if (query.likeId === undefined) return query.vector
   const place = reader.locate(query.likeId)
   if (place === undefined) return undefined
@@ -18,7 +26,8 @@ export const queryVector = (query: VectorQuery, reader: CollectionReader): Reado
   if (column === undefined || !hasBit(column.has, place.doc)) return undefined
   return column.values.slice(place.doc * column.dimensions, (place.doc + 1) * column.dimensions)
 }
-export const isCosineField = (reader: CollectionReader, field: string): boolean => (reader.schema.fields.find(({ name }) => name === field)?.vec_dist ?? "cosine") === "cosine"
+export const isCosineField = (reader: CollectionReader, field: string): boolean =>
+  (reader.schema.fields.find(({ name }) => name === field)?.vec_dist ?? "cosine") === "cosine"
 
 /** O(documents · dimensions). Documents that the time was too short for have none. */
 export const vectorDistances = (segment: Segment, query: VectorQuery, reader: CollectionReader): Float64Array => {
@@ -26,17 +35,26 @@ export const vectorDistances = (segment: Segment, query: VectorQuery, reader: Co
   const vector = queryVector(query, reader)
   const column = segment.vectors(query.field)
   if (vector === undefined || column === undefined) return table
-  const isCosine = isCosineField(reader, query.field), norm = normOf(vector)
-  for (let doc = 0; doc < segment.docs; doc++) if (hasBit(column.has, doc)) {
-    if (spend(column.dimensions)) break
-    table[doc] = distanceTo(vector, norm, column, doc, isCosine)
-  }
+  const isCosine = isCosineField(reader, query.field),
+    norm = normOf(vector)
+  for (let doc = 0; doc < segment.docs; doc++)
+    if (hasBit(column.has, doc)) {
+      if (spend(column.dimensions)) break
+      table[doc] = distanceTo(vector, norm, column, doc, isCosine)
+    }
   return table
 }
 /** Distances of single documents to one query; NaN where there is none. */
-export const distanceIn = (reader: CollectionReader, query: VectorQuery): (s: number, doc: number) => number => {
+export const distanceIn = (reader: CollectionReader, query: VectorQuery): ((s: number, doc: number) => number) => {
   const vector = queryVector(query, reader)
-  const isCosine = isCosineField(reader, query.field), norm = vector === undefined ? 0 : normOf(vector)
+  const isCosine = isCosineField(reader, query.field),
+    norm = vector === undefined ? 0 : normOf(vector)
   const columns = reader.views.map(({ segment }) => segment.vectors(query.field))
-  return (s, doc) => { const column = columns[s]; spend(vector?.length ?? 0); return vector === undefined || column === undefined || !hasBit(column.has, doc) ? NaN : distanceTo(vector, norm, column, doc, isCosine) }
+  return (s, doc) => {
+    const column = columns[s]
+    spend(vector?.length ?? 0)
+    return vector === undefined || column === undefined || !hasBit(column.has, doc)
+      ? NaN
+      : distanceTo(vector, norm, column, doc, isCosine)
+  }
 }

@@ -7,15 +7,20 @@ import type { open as openEnvironment, RootDatabaseOptionsWithPath } from "lmdb"
 const NOTHING = Buffer.from("copied")
 
 /**
- * Copies the environment at `from` (a folder, or a file that ends in `.mdb`) to `to`, of the same kind, as it is at one moment,
- * its newest transaction, and leaves that on disk. O(bytes).
+ * Copies the environment at `from` (a folder, or a file that ends in `.mdb`) to `to`, of the same kind, as it is at one
+ * moment, its newest transaction, and leaves that on disk. O(bytes).
  *
- * The bytes alone are not enough. Where the newest transaction was not on disk yet, they say so, and whoever opens them after a
- * restart of the machine (or with `safeRestore`) goes back to the last one that was. What that one holds is older than what is
- * asked for, and its pages may have been given to later transactions while the copy was made. So the copy gets one
- * transaction more, which changes nothing and is on disk when it is visible.
+ * The bytes alone are not enough. Where the newest transaction was not on disk yet, they say so, and whoever opens them
+ * after a restart of the machine (or with `safeRestore`) goes back to the last one that was. What that one holds is
+ * older than what is asked for, and its pages may have been given to later transactions while the copy was made. So the
+ * copy gets one transaction more, which changes nothing and is on disk when it is visible.
  */
-export const copyEnvironment = async (open: typeof openEnvironment, from: string, to: string, options: Omit<RootDatabaseOptionsWithPath, "path"> = {}): Promise<void> => {
+export const copyEnvironment = async (
+  open: typeof openEnvironment,
+  from: string,
+  to: string,
+  options: Omit<RootDatabaseOptionsWithPath, "path"> = {}
+): Promise<void> => {
   const settings = { ...options, encoding: "binary", keyEncoding: "binary" } as const
   const source = open<Buffer, Buffer>({ ...settings, path: from, readOnly: true })
   try {

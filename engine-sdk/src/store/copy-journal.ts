@@ -1,4 +1,7 @@
-/** A copy of an engine's folder while the engine writes to it: its documents and schemas; the index is built again from them. */
+/**
+ * A copy of an engine's folder while the engine writes to it: its documents and schemas; the index is built again from
+ * them.
+ */
 import { join } from "node:path"
 import { missingPackage } from "../optional-package.ts"
 import { copyEnvironment } from "./copy-environment.ts"
@@ -6,10 +9,13 @@ import { copyEnvironment } from "./copy-environment.ts"
 const journalFile = "documents.mdb"
 
 /**
- * Copies what is acknowledged at one moment (later writes are not in it) from the engine's folder `path` into the existing folder
- * `to`, which an engine can open afterwards. Other processes go on reading and writing. O(bytes of the journal).
+ * Copies what is acknowledged at one moment (later writes are not in it) from the engine's folder `path` into the
+ * existing folder `to`, which an engine can open afterwards. Other processes go on reading and writing. O(bytes of the
+ * journal).
  */
 export const copyJournal = async (path: string, to: string): Promise<void> => {
-  const lmdb = await import("lmdb").catch((error: unknown) => { throw missingPackage("lmdb", "Storage on disk", error) })
+  const lmdb = await import("lmdb").catch((error: unknown) => {
+    throw missingPackage("lmdb", "Storage on disk", error)
+  })
   await copyEnvironment(lmdb.open, join(path, journalFile), join(to, journalFile), { maxDbs: 8 })
 }

@@ -1,15 +1,18 @@
 /**
- * Whether an id may be in a collection at all: most documents of an import are new, and looking for each in every segment
- * would be a tenth of the work. A Bloom filter (Bloom 1970) of three bits in twelve per id: about one new id in fifty is
- * looked for in vain. Ids that were removed stay in it until it is built anew.
+ * Whether an id may be in a collection at all: most documents of an import are new, and looking for each in every
+ * segment would be a tenth of the work. A Bloom filter (Bloom 1970) of three bits in twelve per id: about one new id in
+ * fifty is looked for in vain. Ids that were removed stay in it until it is built anew.
  */
 const BITS_PER_ID = 12
 const IDS_MIN = 4_096
 
-/** A filter that grows: when one is full a twice as large one takes what comes next, and nothing has to be read again. */
+/**
+ * A filter that grows: when one is full a twice as large one takes what comes next, and nothing has to be read again.
+ */
 export class IdFilters {
   private readonly filters: IdFilter[]
-  /** Ids in it, those that were removed too; twice as many as there are documents make it worth building anew. */ ids: number
+  /** Ids in it, those that were removed too; twice as many as there are documents make it worth building anew. */
+  ids: number
   /** `ids`: how many there will be at least. */
   constructor(ids: number) {
     this.ids = 0
@@ -19,7 +22,7 @@ export class IdFilters {
   add(hash: number): void {
     if (this.mayHold(hash)) return
     let last = this.filters[this.filters.length - 1]
-    if (last.isFull) this.filters.push(last = new IdFilter(this.ids))
+    if (last.isFull) this.filters.push((last = new IdFilter(this.ids)))
     this.ids++
     last.add(hash)
   }
@@ -38,20 +41,30 @@ export class IdFilter {
     let words = 1
     while (words * 32 < Math.max(ids * 2, IDS_MIN) * BITS_PER_ID) words *= 2
     this.bits = new Uint32Array(words)
-    this.most = Math.floor(words * 32 / BITS_PER_ID)
+    this.most = Math.floor((words * 32) / BITS_PER_ID)
   }
   /** Too many are in it: build a larger one. */
-  get isFull(): boolean { return this.size >= this.most }
+  get isFull(): boolean {
+    return this.size >= this.most
+  }
   add(hash: number): void {
     this.size++
     const mask = this.bits.length - 1
-    const a = mixed(hash, 0x85ebca6b), b = mixed(hash, 0x9e3779b1) | 1
-    for (let i = 0; i < 3; i++) { const bit = a + Math.imul(i, b); this.bits[(bit >>> 5) & mask] |= 1 << (bit & 31) }
+    const a = mixed(hash, 0x85ebca6b),
+      b = mixed(hash, 0x9e3779b1) | 1
+    for (let i = 0; i < 3; i++) {
+      const bit = a + Math.imul(i, b)
+      this.bits[(bit >>> 5) & mask] |= 1 << (bit & 31)
+    }
   }
   mayHold(hash: number): boolean {
     const mask = this.bits.length - 1
-    const a = mixed(hash, 0x85ebca6b), b = mixed(hash, 0x9e3779b1) | 1
-    for (let i = 0; i < 3; i++) { const bit = a + Math.imul(i, b); if ((this.bits[(bit >>> 5) & mask] & (1 << (bit & 31))) === 0) return false }
+    const a = mixed(hash, 0x85ebca6b),
+      b = mixed(hash, 0x9e3779b1) | 1
+    for (let i = 0; i < 3; i++) {
+      const bit = a + Math.imul(i, b)
+      if ((this.bits[(bit >>> 5) & mask] & (1 << (bit & 31))) === 0) return false
+    }
     return true
   }
 }

@@ -7,22 +7,50 @@ import type { Allocate, Region, SegmentMeta } from "../index/sections.ts"
 import type { GraphRecord } from "../index/vector-graph.ts"
 
 /** A collection by its number; names never become part of a key. */
-export interface CollectionRecord { readonly key: number; readonly namespace: string; readonly schema: CollectionSchema; readonly createdAt_s: number }
+export interface CollectionRecord {
+  readonly key: number
+  readonly namespace: string
+  readonly schema: CollectionSchema
+  readonly createdAt_s: number
+}
 /** `namespace` is empty where it cannot be told. */
-export interface UnreadableRecord { readonly key: number; readonly namespace: string; readonly message: string }
-export interface StoredDocument { readonly seq: number; readonly text: string; readonly unstored?: string }
+export interface UnreadableRecord {
+  readonly key: number
+  readonly namespace: string
+  readonly message: string
+}
+export interface StoredDocument {
+  readonly seq: number
+  readonly text: string
+  readonly unstored?: string
+}
 export interface JournalBatch {
-  /** `unstored`: values of `store: false` fields as a JSON object, kept beside the document so that an index can be rebuilt. */
+  /**
+   * `unstored`: values of `store: false` fields as a JSON object, kept beside the document so that an index can be
+   * rebuilt.
+   */
   readonly puts: ReadonlyArray<StoredDocument>
   readonly removes: ReadonlyArray<number>
   /** The next insertion number after this batch. */ readonly nextSeq: number
   readonly record?: CollectionRecord
 }
-export interface StoredSegment { readonly id: number; readonly meta: SegmentMeta; readonly region: Region; readonly deleted: Uint32Array; /** Vector graphs whose files lie in the graph folder. */ readonly graphs: ReadonlyArray<GraphRecord> }
-export interface StoredIndex { readonly segments: ReadonlyArray<StoredSegment>; /** Insertion numbers written after the snapshot. */ readonly changed: Iterable<number> }
+export interface StoredSegment {
+  readonly id: number
+  readonly meta: SegmentMeta
+  readonly region: Region
+  readonly deleted: Uint32Array
+  /** Vector graphs whose files lie in the graph folder. */ readonly graphs: ReadonlyArray<GraphRecord>
+}
+export interface StoredIndex {
+  readonly segments: ReadonlyArray<StoredSegment>
+  /** Insertion numbers written after the snapshot. */ readonly changed: Iterable<number>
+}
 
 export interface Journal {
-  /** Where files of vector graphs belong; undefined where nothing survives anyway. Files of segments that no snapshot names are removed with the next snapshot. */
+  /**
+   * Where files of vector graphs belong; undefined where nothing survives anyway. Files of segments that no snapshot
+   * names are removed with the next snapshot.
+   */
   readonly graphFolder: string | undefined
   collections(): ReadonlyArray<CollectionRecord>
   /** Collections whose records cannot be read; what is stored of them stays as it is. */
@@ -31,7 +59,10 @@ export interface Journal {
   saveCollection(record: CollectionRecord): Promise<void>
   dropCollection(key: number): Promise<void>
   /** Also what is committed and not yet readable. */ get(key: number, seq: number): string | undefined
-  /** Live documents of a collection in insertion order, as far as they are readable: all of them once commits have resolved. */
+  /**
+   * Live documents of a collection in insertion order, as far as they are readable: all of them once commits have
+   * resolved.
+   */
   documents(key: number): Iterable<StoredDocument>
   /** One live document with what is kept beside it, as `get`. */
   document(key: number, seq: number): StoredDocument | undefined
@@ -39,7 +70,9 @@ export interface Journal {
   commit(key: number, batch: JournalBatch): Promise<void> | undefined
   /** Resolves when everything committed before is on disk. */
   flushed(): Promise<void>
-  /** After a commit that failed, and when no commit of the collection is under way: forgets what the disk does not have. */
+  /**
+   * After a commit that failed, and when no commit of the collection is under way: forgets what the disk does not have.
+   */
   rollback(key: number): void
   /** Writes something small through to the disk; rejects while that fails. */
   probe(): Promise<void>
@@ -63,9 +96,15 @@ export class MemoryJournal implements Journal {
   private readonly counters = new Map<number, number>()
   private readonly bytes = new Map<number, number>()
   private readonly unstored = new Map<number, Map<number, string>>()
-  collections(): ReadonlyArray<CollectionRecord> { return [...this.records.values()] }
-  unreadable(): ReadonlyArray<UnreadableRecord> { return [] }
-  nextSeq(key: number): number { return this.counters.get(key) ?? 0 }
+  collections(): ReadonlyArray<CollectionRecord> {
+    return [...this.records.values()]
+  }
+  unreadable(): ReadonlyArray<UnreadableRecord> {
+    return []
+  }
+  nextSeq(key: number): number {
+    return this.counters.get(key) ?? 0
+  }
   async saveCollection(record: CollectionRecord): Promise<void> {
     this.records.set(record.key, record)
     if (!this.texts.has(record.key)) this.texts.set(record.key, new Map())
@@ -77,7 +116,9 @@ export class MemoryJournal implements Journal {
     this.bytes.delete(key)
     this.unstored.delete(key)
   }
-  get(key: number, seq: number): string | undefined { return this.texts.get(key)?.get(seq) }
+  get(key: number, seq: number): string | undefined {
+    return this.texts.get(key)?.get(seq)
+  }
   *documents(key: number): Iterable<StoredDocument> {
     const texts = this.texts.get(key)
     if (texts !== undefined) for (const seq of [...texts.keys()].sort((a, b) => a - b)) yield this.document(key, seq)!
@@ -91,12 +132,20 @@ export class MemoryJournal implements Journal {
     const texts = this.texts.get(key)
     if (texts === undefined) return undefined
     let bytes = this.bytes.get(key) ?? 0
-    const sizeOf = (seq: number): number => (texts.get(seq)?.length ?? 0) + (this.unstored.get(key)?.get(seq)?.length ?? 0)
-    for (const seq of batch.removes) { bytes -= sizeOf(seq); texts.delete(seq); this.unstored.get(key)?.delete(seq) }
+    const sizeOf = (seq: number): number =>
+      (texts.get(seq)?.length ?? 0) + (this.unstored.get(key)?.get(seq)?.length ?? 0)
+    for (const seq of batch.removes) {
+      bytes -= sizeOf(seq)
+      texts.delete(seq)
+      this.unstored.get(key)?.delete(seq)
+    }
     for (const { seq, text, unstored } of batch.puts) {
       bytes -= sizeOf(seq)
-      if (unstored !== undefined) { let own = this.unstored.get(key); if (own === undefined) this.unstored.set(key, own = new Map()); own.set(seq, unstored) }
-      else this.unstored.get(key)?.delete(seq)
+      if (unstored !== undefined) {
+        let own = this.unstored.get(key)
+        if (own === undefined) this.unstored.set(key, (own = new Map()))
+        own.set(seq, unstored)
+      } else this.unstored.get(key)?.delete(seq)
       texts.set(seq, text)
       bytes += sizeOf(seq)
     }
@@ -108,11 +157,19 @@ export class MemoryJournal implements Journal {
   async flushed(): Promise<void> {}
   rollback(): void {}
   async probe(): Promise<void> {}
-  async loadIndex(): Promise<undefined> { return undefined }
+  async loadIndex(): Promise<undefined> {
+    return undefined
+  }
   async saveIndex(): Promise<void> {}
   async dropIndex(): Promise<void> {}
-  position(): number { return 0 }
-  documentBytes(key: number): number { return this.bytes.get(key) ?? 0 }
-  documentCount(key: number): number { return this.texts.get(key)?.size ?? 0 }
+  position(): number {
+    return 0
+  }
+  documentBytes(key: number): number {
+    return this.bytes.get(key) ?? 0
+  }
+  documentCount(key: number): number {
+    return this.texts.get(key)?.size ?? 0
+  }
   async close(): Promise<void> {}
 }

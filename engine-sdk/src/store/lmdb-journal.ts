@@ -1,7 +1,7 @@
 /**
  * The journal on disk: one LMDB environment for documents, schemas, counters and a change log, and files beside it for
- * the segments of index snapshots. A snapshot may be lost or old: the change log says what to index again, and without a
- * snapshot everything can be rebuilt from the documents.
+ * the segments of index snapshots. A snapshot may be lost or old: the change log says what to index again, and without
+ * a snapshot everything can be rebuilt from the documents.
  */
 import { createHash } from "node:crypto"
 import { mkdir, open as openFile, readdir, readFile, rename, rm, stat } from "node:fs/promises"
@@ -13,7 +13,15 @@ import type { GraphRecord } from "../index/vector-graph.ts"
 import { missingPackage } from "../optional-package.ts"
 import { warn } from "../warning.ts"
 import { nextTurn } from "../turns.ts"
-import type { CollectionRecord, Journal, JournalBatch, StoredDocument, StoredIndex, StoredSegment, UnreadableRecord } from "./journal.ts"
+import type {
+  CollectionRecord,
+  Journal,
+  JournalBatch,
+  StoredDocument,
+  StoredIndex,
+  StoredSegment,
+  UnreadableRecord
+} from "./journal.ts"
 
 /** Layout of keys and segments; a folder of another version is refused. */
 const FORMAT = 1
@@ -21,8 +29,22 @@ const PAGE_DOCUMENTS = 512
 /** More than a page, so that the disk must have room for it. */
 const PROBE = "probe".repeat(2_000)
 
-interface Counters { nextSeq: number; position: number; documents: number; bytes: number }
-interface Manifest { readonly position: number; readonly segments: ReadonlyArray<{ readonly id: number; readonly meta: SegmentMeta; /** SHA-1 of its file; absent in older snapshots. */ readonly hash?: string; readonly deleted: string; readonly graphs?: ReadonlyArray<GraphRecord> }> }
+interface Counters {
+  nextSeq: number
+  position: number
+  documents: number
+  bytes: number
+}
+interface Manifest {
+  readonly position: number
+  readonly segments: ReadonlyArray<{
+    readonly id: number
+    readonly meta: SegmentMeta
+    /** SHA-1 of its file; absent in older snapshots. */ readonly hash?: string
+    readonly deleted: string
+    readonly graphs?: ReadonlyArray<GraphRecord>
+  }>
+}
 interface Databases {
   readonly env: RootDatabase<Buffer, Buffer>
   readonly documents: Database<Buffer, Buffer>
@@ -31,30 +53,60 @@ interface Databases {
   readonly records: Database<Buffer, Buffer>
 }
 
-const collectionKey = (key: number): Buffer => { const bytes = Buffer.alloc(4); bytes.writeUInt32BE(key); return bytes }
+const collectionKey = (key: number): Buffer => {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(key)
+  return bytes
+}
 /** Collection number, then insertion number or position: 4 and 6 bytes, so that byte order is numeric order. */
-const entryKey = (key: number, at: number): Buffer => { const bytes = Buffer.alloc(10); bytes.writeUInt32BE(key); bytes.writeUIntBE(at, 4, 6); return bytes }
+const entryKey = (key: number, at: number): Buffer => {
+  const bytes = Buffer.alloc(10)
+  bytes.writeUInt32BE(key)
+  bytes.writeUIntBE(at, 4, 6)
+  return bytes
+}
 const json = (value: unknown): Buffer => Buffer.from(stringifyJson(value), "utf8")
 const textOf = (bytes: Buffer): string => bytes.toString("utf8", 0, bytes.length)
 
 /** A write inside of a batch: what the batch's own promise tells, this one need not tell again. */
-const inBatch = (write: Promise<boolean>): void => { write.catch(() => {}) }
+const inBatch = (write: Promise<boolean>): void => {
+  write.catch(() => {})
+}
 const openDatabases = async (path: string, readOnly: boolean): Promise<Databases> => {
-  const lmdb = await import("lmdb").catch((error: unknown) => { throw missingPackage("lmdb", "Storage on disk", error) })
+  const lmdb = await import("lmdb").catch((error: unknown) => {
+    throw missingPackage("lmdb", "Storage on disk", error)
+  })
   const options = { encoding: "binary", keyEncoding: "binary" } as const
-  // `safeRestore` (absent from the typings): after any crash go back to the newest synced transaction. By default LMDB asks the
-  // machine's boot id whether the power was cut, and inside a virtual machine or a container that id can survive a cut.
-  const env = lmdb.open<Buffer, Buffer>({ path: join(path, "documents.mdb"), maxDbs: 8, readOnly, ...options, ...(readOnly ? {} : { safeRestore: true }) } as Parameters<typeof lmdb.open<Buffer, Buffer>>[0])
+  // `safeRestore` (absent from the typings): after any crash go back to the newest synced transaction. By default LMDB
+  // asks the machine's boot id whether the power was cut, and inside a virtual machine or a container that id can
+  // survive a cut.
+  const env = lmdb.open<Buffer, Buffer>({
+    path: join(path, "documents.mdb"),
+    maxDbs: 8,
+    readOnly,
+    ...options,
+    ...(readOnly ? {} : { safeRestore: true })
+  } as Parameters<typeof lmdb.open<Buffer, Buffer>>[0])
   const database = (name: string): Database<Buffer, Buffer> => env.openDB<Buffer, Buffer>({ name, ...options })
-  return { env, documents: database("documents"), unstored: database("unstored"), changes: database("changes"), records: database("records") }
+  return {
+    env,
+    documents: database("documents"),
+    unstored: database("unstored"),
+    changes: database("changes"),
+    records: database("records")
+  }
 }
 
 /** Documents as another thread reads them. */
 export class LmdbReads {
   private readonly databases: Databases
   private readonly keyBytes = Buffer.alloc(10)
-  private constructor(databases: Databases) { this.databases = databases }
-  static async open(path: string): Promise<LmdbReads> { return new LmdbReads(await openDatabases(path, true)) }
+  private constructor(databases: Databases) {
+    this.databases = databases
+  }
+  static async open(path: string): Promise<LmdbReads> {
+    return new LmdbReads(await openDatabases(path, true))
+  }
   text(key: number, seq: number): string | undefined {
     this.keyBytes.writeUInt32BE(key)
     this.keyBytes.writeUIntBE(seq, 4, 6)
@@ -66,8 +118,12 @@ export class LmdbReads {
     return found === undefined ? 0 : (JSON.parse(textOf(found)) as Counters).bytes
   }
   /** Without it a read transaction may outlive the commit that a publication speaks of. */
-  refresh(): void { this.databases.env.resetReadTxn() }
-  async close(): Promise<void> { await this.databases.env.close() }
+  refresh(): void {
+    this.databases.env.resetReadTxn()
+  }
+  async close(): Promise<void> {
+    await this.databases.env.close()
+  }
 }
 
 export class LmdbJournal implements Journal {
@@ -76,16 +132,38 @@ export class LmdbJournal implements Journal {
   private readonly records = new Map<number, CollectionRecord>()
   private readonly counters = new Map<number, Counters>()
   private readonly keyBytes = Buffer.alloc(10)
-  /** Segment files whose bytes are known to be right: read or written by this journal. A file left by a crash may carry the number of a later segment. */
+  /**
+   * Segment files whose bytes are known to be right: read or written by this journal. A file left by a crash may carry
+   * the number of a later segment.
+   */
   private readonly sound = new Map<string, string | undefined>()
   private readonly unreadable_ = new Map<number, UnreadableRecord>()
-  /** Counters that were made anew: what was written of the index may not go with them. */ private readonly recounted = new Set<number>()
-  /** Batches that are handed over and not readable yet, by collection and insertion number: at most what writes that wait for their answer brought. */
-  private readonly inFlight = new Map<number, Map<number, { readonly text: string | undefined; readonly unstored: string | undefined; readonly bytes: number; readonly position: number }>>()
+  /** Counters that were made anew: what was written of the index may not go with them. */ private readonly recounted =
+    new Set<number>()
+  /**
+   * Batches that are handed over and not readable yet, by collection and insertion number: at most what writes that
+   * wait for their answer brought.
+   */
+  private readonly inFlight = new Map<
+    number,
+    Map<
+      number,
+      {
+        readonly text: string | undefined
+        readonly unstored: string | undefined
+        readonly bytes: number
+        readonly position: number
+      }
+    >
+  >()
   /** Who waits for a flush. */ private readonly flushing = new Set<(error: unknown) => void>()
   /** The last commit failed. */ private isRefused = false
   readonly graphFolder: string
-  private constructor(path: string, databases: Databases) { this.path = path; this.databases = databases; this.graphFolder = join(path, "graphs") }
+  private constructor(path: string, databases: Databases) {
+    this.path = path
+    this.databases = databases
+    this.graphFolder = join(path, "graphs")
+  }
 
   /** Opens or creates the folder. Fails when it was written by another version. */
   static async open(path: string): Promise<LmdbJournal> {
@@ -94,7 +172,10 @@ export class LmdbJournal implements Journal {
     const databases = await openDatabases(path, false)
     const format = databases.records.getBinary(Buffer.from("format"))
     if (format === undefined) await databases.records.put(Buffer.from("format"), json(FORMAT))
-    else if (Number(textOf(format)) !== FORMAT) { await databases.env.close(); throw new Error(`data folder has format ${textOf(format)}, this version reads ${FORMAT}`) }
+    else if (Number(textOf(format)) !== FORMAT) {
+      await databases.env.close()
+      throw new Error(`data folder has format ${textOf(format)}, this version reads ${FORMAT}`)
+    }
     const journal = new LmdbJournal(path, databases)
     journal.readRecords()
     for (const key of journal.recounted) await journal.dropIndex(key)
@@ -128,11 +209,15 @@ export class LmdbJournal implements Journal {
     for (const at of this.databases.changes.getKeys(range)) counters.position = at.readUIntBE(4, 6)
     return counters
   }
-  /** Finishes drops that a crash cut short: numbers of collections are given again after a start, and nothing of an old owner may be there then. */
+  /**
+   * Finishes drops that a crash cut short: numbers of collections are given again after a start, and nothing of an old
+   * owner may be there then.
+   */
   private async sweep(): Promise<void> {
     const orphans = new Set<number>()
     for (const key of this.counters.keys()) orphans.add(key)
-    for (const key of this.databases.records.getKeys({ start: Buffer.from("s"), end: Buffer.from("t") })) orphans.add(key.readUInt32BE(1))
+    for (const key of this.databases.records.getKeys({ start: Buffer.from("s"), end: Buffer.from("t") }))
+      orphans.add(key.readUInt32BE(1))
     for (const database of [this.databases.documents, this.databases.unstored, this.databases.changes]) {
       for (let from = 0; ;) {
         const [first] = [...database.getKeys({ start: entryKey(from, 0), limit: 1 })]
@@ -142,22 +227,39 @@ export class LmdbJournal implements Journal {
         from = key + 1
       }
     }
-    for (const folder of [join(this.path, "segments"), this.graphFolder]) for (const name of await readdir(folder)) orphans.add(Number.parseInt(name, 10))
-    for (const key of orphans) if (Number.isSafeInteger(key) && !this.records.has(key) && !this.unreadable_.has(key)) await this.dropCollection(key)
+    for (const folder of [join(this.path, "segments"), this.graphFolder])
+      for (const name of await readdir(folder)) orphans.add(Number.parseInt(name, 10))
+    for (const key of orphans)
+      if (Number.isSafeInteger(key) && !this.records.has(key) && !this.unreadable_.has(key))
+        await this.dropCollection(key)
   }
-  private named(kind: "c" | "n" | "s", key: number): Buffer { return Buffer.concat([Buffer.from(kind), collectionKey(key)]) }
+  private named(kind: "c" | "n" | "s", key: number): Buffer {
+    return Buffer.concat([Buffer.from(kind), collectionKey(key)])
+  }
   private countersOf(key: number): Counters {
     let own = this.counters.get(key)
-    if (own === undefined) this.counters.set(key, own = { nextSeq: 0, position: 0, documents: 0, bytes: 0 })
+    if (own === undefined) this.counters.set(key, (own = { nextSeq: 0, position: 0, documents: 0, bytes: 0 }))
     return own
   }
 
-  collections(): ReadonlyArray<CollectionRecord> { return [...this.records.values()].sort((a, b) => a.key - b.key) }
-  unreadable(): ReadonlyArray<UnreadableRecord> { return [...this.unreadable_.values()] }
-  nextSeq(key: number): number { return this.countersOf(key).nextSeq }
-  position(key: number): number { return this.countersOf(key).position }
-  documentBytes(key: number): number { return this.countersOf(key).bytes }
-  documentCount(key: number): number { return this.countersOf(key).documents }
+  collections(): ReadonlyArray<CollectionRecord> {
+    return [...this.records.values()].sort((a, b) => a.key - b.key)
+  }
+  unreadable(): ReadonlyArray<UnreadableRecord> {
+    return [...this.unreadable_.values()]
+  }
+  nextSeq(key: number): number {
+    return this.countersOf(key).nextSeq
+  }
+  position(key: number): number {
+    return this.countersOf(key).position
+  }
+  documentBytes(key: number): number {
+    return this.countersOf(key).bytes
+  }
+  documentCount(key: number): number {
+    return this.countersOf(key).documents
+  }
   async saveCollection(record: CollectionRecord): Promise<void> {
     this.records.set(record.key, record)
     await this.record(this.named("c", record.key), json(record))
@@ -167,13 +269,25 @@ export class LmdbJournal implements Journal {
     this.counters.delete(key)
     this.inFlight.delete(key)
     const { env, documents, unstored, changes, records } = this.databases
-    await this.written(env.batch(() => { inBatch(records.remove(this.named("c", key))); inBatch(records.remove(this.named("n", key))); inBatch(records.remove(this.named("s", key))) }))
+    await this.written(
+      env.batch(() => {
+        inBatch(records.remove(this.named("c", key)))
+        inBatch(records.remove(this.named("n", key)))
+        inBatch(records.remove(this.named("s", key)))
+      })
+    )
     // The record is gone with that; what is left can be cleared in parts.
     for (const database of [documents, unstored, changes]) {
       for (;;) {
-        const keys = [...database.getKeys({ start: entryKey(key, 0), end: entryKey(key + 1, 0), limit: 4_096 })].map((found) => Buffer.from(found))
+        const keys = [...database.getKeys({ start: entryKey(key, 0), end: entryKey(key + 1, 0), limit: 4_096 })].map(
+          (found) => Buffer.from(found)
+        )
         if (keys.length === 0) break
-        await this.written(env.batch(() => { for (const found of keys) inBatch(database.remove(found)) }))
+        await this.written(
+          env.batch(() => {
+            for (const found of keys) inBatch(database.remove(found))
+          })
+        )
         env.resetReadTxn()
       }
     }
@@ -194,7 +308,10 @@ export class LmdbJournal implements Journal {
   }
   document(key: number, seq: number): StoredDocument | undefined {
     const flight = this.inFlight.get(key)?.get(seq)
-    if (flight !== undefined) return flight.text === undefined ? undefined : { seq, text: flight.text, ...(flight.unstored === undefined ? {} : { unstored: flight.unstored }) }
+    if (flight !== undefined)
+      return flight.text === undefined
+        ? undefined
+        : { seq, text: flight.text, ...(flight.unstored === undefined ? {} : { unstored: flight.unstored }) }
     const text = this.readable(key, seq)
     if (text === undefined) return undefined
     const unstored = this.databases.unstored.getBinary(entryKey(key, seq))
@@ -203,7 +320,13 @@ export class LmdbJournal implements Journal {
   *documents(key: number): Iterable<StoredDocument> {
     // Page by page: a cursor held open over turns would pin old pages.
     for (let from = 0; ;) {
-      const page = [...this.databases.documents.getRange({ start: entryKey(key, from), end: entryKey(key + 1, 0), limit: PAGE_DOCUMENTS })].map((entry) => ({ seq: entry.key.readUIntBE(4, 6), text: textOf(entry.value) }))
+      const page = [
+        ...this.databases.documents.getRange({
+          start: entryKey(key, from),
+          end: entryKey(key + 1, 0),
+          limit: PAGE_DOCUMENTS
+        })
+      ].map((entry) => ({ seq: entry.key.readUIntBE(4, 6), text: textOf(entry.value) }))
       for (const { seq, text } of page) {
         const unstored = this.databases.unstored.getBinary(entryKey(key, seq))
         yield { seq, text, ...(unstored === undefined ? {} : { unstored: textOf(unstored) }) }
@@ -224,7 +347,7 @@ export class LmdbJournal implements Journal {
       return { seq, text, bytes, hidden, size: bytes.length + (hidden === undefined ? 0 : Buffer.byteLength(hidden)) }
     })
     // Writes at the same time commit in any order: a number below the known ones may be that of a new document.
-    const sizeBefore = (seq: number): number => seq >= known ? 0 : this.bytesOf(key, seq)
+    const sizeBefore = (seq: number): number => (seq >= known ? 0 : this.bytesOf(key, seq))
     for (const { seq, size } of puts) {
       const before = sizeBefore(seq)
       if (before === 0) own.documents++
@@ -237,24 +360,29 @@ export class LmdbJournal implements Journal {
     }
     const changed = Buffer.alloc((puts.length + batch.removes.length) * 6)
     let at = 0
-    const done = this.written(env.batch(() => {
-      for (const { seq, bytes, hidden } of puts) {
-        at = changed.writeUIntBE(seq, at, 6)
-        inBatch(documents.put(entryKey(key, seq), bytes))
-        if (hidden !== undefined) inBatch(unstored.put(entryKey(key, seq), Buffer.from(hidden, "utf8")))
-        else if (seq < known) inBatch(unstored.remove(entryKey(key, seq)))
-      }
-      for (const seq of batch.removes) {
-        at = changed.writeUIntBE(seq, at, 6)
-        inBatch(documents.remove(entryKey(key, seq)))
-        inBatch(unstored.remove(entryKey(key, seq)))
-      }
-      inBatch(changes.put(entryKey(key, own.position), changed))
-      inBatch(records.put(this.named("n", key), json(own)))
-      if (batch.record !== undefined) { this.records.set(key, batch.record); inBatch(records.put(this.named("c", key), json(batch.record))) }
-    }))
+    const done = this.written(
+      env.batch(() => {
+        for (const { seq, bytes, hidden } of puts) {
+          at = changed.writeUIntBE(seq, at, 6)
+          inBatch(documents.put(entryKey(key, seq), bytes))
+          if (hidden !== undefined) inBatch(unstored.put(entryKey(key, seq), Buffer.from(hidden, "utf8")))
+          else if (seq < known) inBatch(unstored.remove(entryKey(key, seq)))
+        }
+        for (const seq of batch.removes) {
+          at = changed.writeUIntBE(seq, at, 6)
+          inBatch(documents.remove(entryKey(key, seq)))
+          inBatch(unstored.remove(entryKey(key, seq)))
+        }
+        inBatch(changes.put(entryKey(key, own.position), changed))
+        inBatch(records.put(this.named("n", key), json(own)))
+        if (batch.record !== undefined) {
+          this.records.set(key, batch.record)
+          inBatch(records.put(this.named("c", key), json(batch.record)))
+        }
+      })
+    )
     let flights = this.inFlight.get(key)
-    if (flights === undefined) this.inFlight.set(key, flights = new Map())
+    if (flights === undefined) this.inFlight.set(key, (flights = new Map()))
     const { position } = own
     for (const { seq, size, text, hidden } of puts) flights.set(seq, { text, unstored: hidden, bytes: size, position })
     for (const seq of batch.removes) flights.set(seq, { text: undefined, unstored: undefined, bytes: 0, position })
@@ -277,17 +405,33 @@ export class LmdbJournal implements Journal {
   flushed(): Promise<void> {
     return new Promise((resolve, reject) => {
       this.flushing.add(reject)
-      this.databases.env.flushed.then(() => { resolve() }, reject).finally(() => { this.flushing.delete(reject) })
+      this.databases.env.flushed
+        .then(() => {
+          resolve()
+        }, reject)
+        .finally(() => {
+          this.flushing.delete(reject)
+        })
     })
   }
   private async record(name: Buffer, value: Buffer | undefined): Promise<void> {
     const { env, records } = this.databases
-    await this.written(env.batch(() => { inBatch(value === undefined ? records.remove(name) : records.put(name, value)) }))
+    await this.written(
+      env.batch(() => {
+        inBatch(value === undefined ? records.remove(name) : records.put(name, value))
+      })
+    )
   }
   /** The outcome of a commit. The library tells the cause of a failure by a promise that nobody else looks at. */
   private async written<A>(write: Promise<A>): Promise<A> {
-    // The library makes one promise for all writes of a turn when that turn ends, and leaves it alone: unhandled, it would end the program.
-    setImmediate(() => { this.databases.env.committed.then(() => {}, () => {}) })
+    // The library makes one promise for all writes of a turn when that turn ends, and leaves it alone: unhandled, it
+    // would end the program.
+    setImmediate(() => {
+      this.databases.env.committed.then(
+        () => {},
+        () => {}
+      )
+    })
     try {
       const answer = await write
       this.isRefused = false
@@ -305,11 +449,19 @@ export class LmdbJournal implements Journal {
     const { env, documents, records, unstored } = this.databases
     env.resetReadTxn()
     this.inFlight.delete(key)
-    const stored = records.getBinary(this.named("n", key)), record = records.getBinary(this.named("c", key))
-    const counters = stored === undefined ? { nextSeq: 0, position: 0, documents: 0, bytes: 0 } : JSON.parse(textOf(stored)) as Counters
+    const stored = records.getBinary(this.named("n", key)),
+      record = records.getBinary(this.named("c", key))
+    const counters =
+      stored === undefined
+        ? { nextSeq: 0, position: 0, documents: 0, bytes: 0 }
+        : (JSON.parse(textOf(stored)) as Counters)
     counters.documents = counters.bytes = 0
-    for (const { value } of documents.getRange({ start: entryKey(key, 0), end: entryKey(key + 1, 0) })) { counters.documents++; counters.bytes += value.length }
-    for (const { value } of unstored.getRange({ start: entryKey(key, 0), end: entryKey(key + 1, 0) })) counters.bytes += value.length
+    for (const { value } of documents.getRange({ start: entryKey(key, 0), end: entryKey(key + 1, 0) })) {
+      counters.documents++
+      counters.bytes += value.length
+    }
+    for (const { value } of unstored.getRange({ start: entryKey(key, 0), end: entryKey(key + 1, 0) }))
+      counters.bytes += value.length
     this.counters.set(key, counters)
     if (record !== undefined) this.records.set(key, JSON.parse(textOf(record)) as CollectionRecord)
   }
@@ -318,19 +470,27 @@ export class LmdbJournal implements Journal {
     await this.flushed()
   }
 
-  // ---- snapshots -----------------------------------------------------------------------------------------------------
+  // ---- snapshots
+  // -----------------------------------------------------------------------------------------------------
 
-  private fileOf(key: number, id: number): string { return join(this.path, "segments", `${key}-${id}.seg`) }
+  private fileOf(key: number, id: number): string {
+    return join(this.path, "segments", `${key}-${id}.seg`)
+  }
   private async removeFiles(key: number, keep: ReadonlySet<string>): Promise<void> {
     const folder = join(this.path, "segments")
-    for (const name of await readdir(folder)) if (name.startsWith(`${key}-`) && !keep.has(name)) { this.sound.delete(name); await rm(join(folder, name), { force: true }) }
+    for (const name of await readdir(folder))
+      if (name.startsWith(`${key}-`) && !keep.has(name)) {
+        this.sound.delete(name)
+        await rm(join(folder, name), { force: true })
+      }
   }
 
   /** Graphs of segments up to `last` that are not kept. Later segments may be at work on theirs. */
   private async removeGraphs(key: number, keep: ReadonlySet<number>, last: number): Promise<void> {
     for (const name of await readdir(this.graphFolder)) {
       const [owner, segment] = name.split("-").map(Number)
-      if (owner === key && segment <= last && !keep.has(segment)) await rm(join(this.graphFolder, name), { force: true })
+      if (owner === key && segment <= last && !keep.has(segment))
+        await rm(join(this.graphFolder, name), { force: true })
     }
   }
 
@@ -340,23 +500,44 @@ export class LmdbJournal implements Journal {
     if (found === undefined) return undefined
     const manifest = readManifest(textOf(found))
     // What cannot be read of a snapshot costs a rebuild, never an answer.
-    if (manifest === undefined) { warn(`the snapshot of collection ${key} cannot be read and is made anew`, "it is not what was written"); await this.dropIndex(key); return undefined }
+    if (manifest === undefined) {
+      warn(`the snapshot of collection ${key} cannot be read and is made anew`, "it is not what was written")
+      await this.dropIndex(key)
+      return undefined
+    }
     const segments: StoredSegment[] = []
     for (const { id, meta, deleted, graphs, hash } of manifest.segments) {
       const bytes = await readIfThere(this.fileOf(key, id))
       // So does a segment that is missing, short, or not what was written.
-      if (bytes === undefined || bytes.length !== meta.bytes || (hash !== undefined && await hashOf(bytes) !== hash)) { await this.dropIndex(key); return undefined }
+      if (
+        bytes === undefined ||
+        bytes.length !== meta.bytes ||
+        (hash !== undefined && (await hashOf(bytes)) !== hash)
+      ) {
+        await this.dropIndex(key)
+        return undefined
+      }
       const region = allocate(Math.max(8, meta.bytes))
       new Uint8Array(region.buffer as ArrayBuffer, region.offset, meta.bytes).set(bytes)
       const list = Buffer.from(deleted, "base64")
       const whole: GraphRecord[] = []
       // A graph that is missing or short is built again; until then its segment is searched exactly.
-      for (const graph of graphs ?? []) if (graph.ef === 0 || await sizeIfThere(join(this.graphFolder, graph.name)) === graph.bytes) whole.push(graph)
+      for (const graph of graphs ?? [])
+        if (graph.ef === 0 || (await sizeIfThere(join(this.graphFolder, graph.name))) === graph.bytes) whole.push(graph)
       this.sound.set(`${key}-${id}.seg`, hash)
-      segments.push({ id, meta, region, deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)), graphs: whole })
+      segments.push({
+        id,
+        meta,
+        region,
+        deleted: Uint32Array.from({ length: list.length / 4 }, (_cell, i) => list.readUInt32LE(i * 4)),
+        graphs: whole
+      })
     }
     const changed: number[] = []
-    for (const { value } of this.databases.changes.getRange({ start: entryKey(key, manifest.position + 1), end: entryKey(key + 1, 0) })) {
+    for (const { value } of this.databases.changes.getRange({
+      start: entryKey(key, manifest.position + 1),
+      end: entryKey(key + 1, 0)
+    })) {
       for (let at = 0; at < value.length; at += 6) changed.push(value.readUIntBE(at, 6))
     }
     return { segments, changed }
@@ -377,25 +558,45 @@ export class LmdbJournal implements Journal {
         await handle.writeFile(copy)
         await handle.sync()
         hash = await hashOf(copy)
-      } finally { await handle.close() }
+      } finally {
+        await handle.close()
+      }
       await rename(`${file}.new`, file)
       this.sound.set(`${key}-${id}.seg`, hash)
     }
     const folder = await openFile(join(this.path, "segments"), "r")
     await folder.sync()
     await folder.close()
-    const manifest: Manifest = { position, segments: segments.map(({ id, meta, deleted, graphs }) => { const list = Buffer.alloc(deleted.length * 4); deleted.forEach((doc, i) => list.writeUInt32LE(doc, i * 4)); const hash = this.sound.get(`${key}-${id}.seg`); return { id, meta, ...(hash === undefined ? {} : { hash }), deleted: list.toString("base64"), graphs } }) }
-    const covered = [...changes.getKeys({ start: entryKey(key, 0), end: entryKey(key, position + 1) })].map((found) => Buffer.from(found))
-    await this.written(env.batch(() => {
-      inBatch(records.put(this.named("s", key), json(manifest)))
-      for (const found of covered) inBatch(changes.remove(found))
-    }))
+    const manifest: Manifest = {
+      position,
+      segments: segments.map(({ id, meta, deleted, graphs }) => {
+        const list = Buffer.alloc(deleted.length * 4)
+        deleted.forEach((doc, i) => list.writeUInt32LE(doc, i * 4))
+        const hash = this.sound.get(`${key}-${id}.seg`)
+        return { id, meta, ...(hash === undefined ? {} : { hash }), deleted: list.toString("base64"), graphs }
+      })
+    }
+    const covered = [...changes.getKeys({ start: entryKey(key, 0), end: entryKey(key, position + 1) })].map((found) =>
+      Buffer.from(found)
+    )
+    await this.written(
+      env.batch(() => {
+        inBatch(records.put(this.named("s", key), json(manifest)))
+        for (const found of covered) inBatch(changes.remove(found))
+      })
+    )
     await this.flushed()
     await this.removeFiles(key, names)
-    await this.removeGraphs(key, new Set(segments.map(({ id }) => id)), segments.reduce((last, { id }) => Math.max(last, id), 0))
+    await this.removeGraphs(
+      key,
+      new Set(segments.map(({ id }) => id)),
+      segments.reduce((last, { id }) => Math.max(last, id), 0)
+    )
   }
 
-  async dropIndex(key: number): Promise<void> { await this.record(this.named("s", key), undefined) }
+  async dropIndex(key: number): Promise<void> {
+    await this.record(this.named("s", key), undefined)
+  }
 
   async close(): Promise<void> {
     // What failed is not waited for: nobody was told that it is stored.
@@ -405,26 +606,57 @@ export class LmdbJournal implements Journal {
 }
 
 const parsed = (text: string): unknown => {
-  try { return JSON.parse(text) } catch (error) {
+  try {
+    return JSON.parse(text)
+  } catch (error) {
     if (error instanceof SyntaxError) return undefined
     throw error
   }
 }
-const isObject = (value: unknown): value is { readonly [key: string]: unknown } => typeof value === "object" && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === "object" && value !== null && !Array.isArray(value)
 const readRecord = (key: number, text: string): CollectionRecord | UnreadableRecord => {
   const record = parsed(text)
-  if (isObject(record) && record.key === key && typeof record.namespace === "string" && isObject(record.schema) && typeof record.schema.name === "string" && Array.isArray(record.schema.fields) && record.schema.fields.every(isObject)) return record as unknown as CollectionRecord
-  const namespace = isObject(record) ? record.namespace : parsed(/"namespace":("(?:[^"\\]|\\.)*")/.exec(text)?.[1] ?? "")
-  return { key, namespace: typeof namespace === "string" ? namespace : "", message: `The record of collection ${key} cannot be read.` }
+  if (
+    isObject(record) &&
+    record.key === key &&
+    typeof record.namespace === "string" &&
+    isObject(record.schema) &&
+    typeof record.schema.name === "string" &&
+    Array.isArray(record.schema.fields) &&
+    record.schema.fields.every(isObject)
+  )
+    return record as unknown as CollectionRecord
+  const namespace = isObject(record)
+    ? record.namespace
+    : parsed(/"namespace":("(?:[^"\\]|\\.)*")/.exec(text)?.[1] ?? "")
+  return {
+    key,
+    namespace: typeof namespace === "string" ? namespace : "",
+    message: `The record of collection ${key} cannot be read.`
+  }
 }
 const readCounters = (text: string): Counters | undefined => {
   const counters = parsed(text)
-  return isObject(counters) && ["nextSeq", "position", "documents", "bytes"].every((name) => Number.isSafeInteger(counters[name])) ? counters as unknown as Counters : undefined
+  return isObject(counters) &&
+    ["nextSeq", "position", "documents", "bytes"].every((name) => Number.isSafeInteger(counters[name]))
+    ? (counters as unknown as Counters)
+    : undefined
 }
 const readManifest = (text: string): Manifest | undefined => {
   const manifest = parsed(text)
-  const isSegment = (segment: unknown): boolean => isObject(segment) && Number.isSafeInteger(segment.id) && isObject(segment.meta) && Number.isSafeInteger(segment.meta.bytes) && typeof segment.deleted === "string"
-  return isObject(manifest) && Number.isSafeInteger(manifest.position) && Array.isArray(manifest.segments) && manifest.segments.every(isSegment) ? manifest as unknown as Manifest : undefined
+  const isSegment = (segment: unknown): boolean =>
+    isObject(segment) &&
+    Number.isSafeInteger(segment.id) &&
+    isObject(segment.meta) &&
+    Number.isSafeInteger(segment.meta.bytes) &&
+    typeof segment.deleted === "string"
+  return isObject(manifest) &&
+    Number.isSafeInteger(manifest.position) &&
+    Array.isArray(manifest.segments) &&
+    manifest.segments.every(isSegment)
+    ? (manifest as unknown as Manifest)
+    : undefined
 }
 /** In slices: the thread that writes has other collections too. */
 const HASHED_AT_ONCE = 1_048_576
@@ -438,13 +670,17 @@ const hashOf = async (bytes: Uint8Array): Promise<string> => {
 }
 
 const readIfThere = async (path: string): Promise<Buffer | undefined> => {
-  try { return await readFile(path) } catch (error) {
+  try {
+    return await readFile(path)
+  } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return undefined
     throw error
   }
 }
 const sizeIfThere = async (path: string): Promise<number | undefined> => {
-  try { return (await stat(path)).size } catch (error) {
+  try {
+    return (await stat(path)).size
+  } catch (error) {
     if ((error as { code?: string }).code === "ENOENT") return undefined
     throw error
   }

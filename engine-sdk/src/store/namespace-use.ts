@@ -1,6 +1,12 @@
-/** What one namespace keeps, as its writer counts it: the caps of whoever writes are asked here, in the only thread that writes. */
+/**
+ * What one namespace keeps, as its writer counts it: the caps of whoever writes are asked here, in the only thread that
+ * writes.
+ */
 
-/** Documents and their bytes, with those of chunks that are not committed yet: of two writes at the last place the second finds it taken. */
+/**
+ * Documents and their bytes, with those of chunks that are not committed yet: of two writes at the last place the
+ * second finds it taken.
+ */
 export class NamespaceUse {
   documents = 0
   bytes = 0

@@ -8,58 +8,98 @@ import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema } from "../schema.ts"
 import { pause } from "../turns.ts"
 import type { WriterEvent, WriterMemory, WriterPort } from "./writer.ts"
-import { decodePublication, decodeSegment, encodeOperations, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
+import {
+  decodePublication,
+  decodeSegment,
+  encodeOperations,
+  type FromWriter,
+  type ToWriter,
+  type WriterCall
+} from "./writer-messages.ts"
 
 /** Time for the worker to end by itself before it is terminated. */
 const STOP_ms = 10_000
-/** Operations that the writer takes at once, and those of one message: making a message holds the searching thread, half a millisecond each. */
+/**
+ * Operations that the writer takes at once, and those of one message: making a message holds the searching thread, half
+ * a millisecond each.
+ */
 const PART_OPERATIONS = 1_024
 const MESSAGE_OPERATIONS = 128
 
 /** What the searching thread does with what the writer tells it. */
-export interface SearchingSide { readonly emit: (event: WriterEvent) => void; readonly lost: (message: string) => void; readonly prepare: NonNullable<WriterMemory["prepare"]>; /** When no other thread reads any more what was published until now; undefined = none does. */ readonly unread?: () => Promise<void> | undefined }
+export interface SearchingSide {
+  readonly emit: (event: WriterEvent) => void
+  readonly lost: (message: string) => void
+  readonly prepare: NonNullable<WriterMemory["prepare"]>
+  /** When no other thread reads any more what was published until now; undefined = none does. */
+  readonly unread?: () => Promise<void> | undefined
+}
 
 export class RemoteWriter implements WriterPort {
   private readonly worker: Worker
-  /** How many calls were posted: the worker looks here between two slices of its work. */ private readonly posted = new Int32Array(new SharedArrayBuffer(4))
+  /** How many calls were posted: the worker looks here between two slices of its work. */ private readonly posted =
+    new Int32Array(new SharedArrayBuffer(4))
   private readonly emit: (event: WriterEvent) => void
   private readonly lost: (message: string) => void
   private readonly prepare: NonNullable<WriterMemory["prepare"]>
   private readonly unread: SearchingSide["unread"]
-  private readonly waiting = new Map<number, { resolve: (value: unknown) => void; reject: (error: Error) => void; hasDocuments: boolean }>()
+  private readonly waiting = new Map<
+    number,
+    { resolve: (value: unknown) => void; reject: (error: Error) => void; hasDocuments: boolean }
+  >()
   private nextCall = 1
   private ready: { resolve: () => void; reject: (error: Error) => void } | undefined
   private isClosing = false
   private isGone = false
   private exited: Promise<void>
-  private constructor(path: string, { emit, lost, prepare, unread }: SearchingSide, approximateFrom: number | undefined) {
+  private constructor(
+    path: string,
+    { emit, lost, prepare, unread }: SearchingSide,
+    approximateFrom: number | undefined
+  ) {
     this.emit = emit
     this.lost = lost
     this.prepare = prepare
     this.unread = unread
-    this.worker = new Worker(new URL("./writer-worker.ts", import.meta.url), { workerData: { path, approximateFrom, posted: this.posted.buffer }, resourceLimits: { maxOldGenerationSizeMb: 2_048 } })
+    this.worker = new Worker(new URL("./writer-worker.ts", import.meta.url), {
+      workerData: { path, approximateFrom, posted: this.posted.buffer },
+      resourceLimits: { maxOldGenerationSizeMb: 2_048 }
+    })
     this.worker.on("message", (message: FromWriter) => this.receive(message))
     this.worker.on("error", (error) => this.gone(error instanceof Error ? error.message : String(error)))
-    this.exited = new Promise((resolve) => { this.worker.on("exit", () => { this.gone("The engine's writer has stopped."); resolve() }) })
+    this.exited = new Promise((resolve) => {
+      this.worker.on("exit", () => {
+        this.gone("The engine's writer has stopped.")
+        resolve()
+      })
+    })
   }
   /** Starts the worker; resolves when it has announced every collection. */
   static async start(path: string, side: SearchingSide, approximateFrom?: number): Promise<RemoteWriter> {
     const writer = new RemoteWriter(path, side, approximateFrom)
-    await new Promise<void>((resolve, reject) => { writer.ready = { resolve, reject } })
+    await new Promise<void>((resolve, reject) => {
+      writer.ready = { resolve, reject }
+    })
     return writer
   }
 
   private receive(message: FromWriter): void {
     switch (message.kind) {
-      case "ready": this.ready?.resolve(); return
-      case "event": this.emit(JSON.parse(message.text) as WriterEvent); return
+      case "ready":
+        this.ready?.resolve()
+        return
+      case "event":
+        this.emit(JSON.parse(message.text) as WriterEvent)
+        return
       case "published":
         this.emit({ kind: "published", key: message.key, publication: decodePublication(message) })
         if (message.removed.length > 0 || message.added.length > 0) this.seen(message.number)
         return
       case "prepare":
         // Answered even where it fails: the merge must not wait for ever. What failed is a defect and is thrown.
-        void this.prepare(message.key, decodeSegment(message.segment), message.replaced).finally(() => this.post({ kind: "prepared", id: message.id }))
+        void this.prepare(message.key, decodeSegment(message.segment), message.replaced).finally(() =>
+          this.post({ kind: "prepared", id: message.id })
+        )
         return
       case "answer": {
         const call = this.waiting.get(message.id)
@@ -71,7 +111,11 @@ export class RemoteWriter implements WriterPort {
       }
       case "failed": {
         const error = Object.assign(new Error(message.message), { name: message.name, stack: message.stack })
-        if (message.id === undefined) { this.ready?.reject(error); this.gone(message.message); return }
+        if (message.id === undefined) {
+          this.ready?.reject(error)
+          this.gone(message.message)
+          return
+        }
         this.waiting.get(message.id)?.reject(error)
         this.waiting.delete(message.id)
       }
@@ -93,35 +137,85 @@ export class RemoteWriter implements WriterPort {
     if (unread === undefined) this.post({ kind: "seen", publication })
     else void unread.then(() => this.post({ kind: "seen", publication }))
   }
-  private post(message: ToWriter): void { this.worker.postMessage(message) }
-  private call<A>(method: WriterCall["method"], args: ReadonlyArray<unknown>, body = "", parts = 0): Promise<A> & { readonly id: number } {
+  private post(message: ToWriter): void {
+    this.worker.postMessage(message)
+  }
+  private call<A>(
+    method: WriterCall["method"],
+    args: ReadonlyArray<unknown>,
+    body = "",
+    parts = 0
+  ): Promise<A> & { readonly id: number } {
     const id = this.nextCall++
-    const answer = this.isGone ? Promise.reject<A>(new Error("The engine's writer has stopped.")) : new Promise<A>((resolve, reject) => {
-      this.waiting.set(id, { resolve: resolve as (value: unknown) => void, reject, hasDocuments: method === "write" })
-      Atomics.add(this.posted, 0, 1)
-      this.post({ kind: "call", id, method, head: stringifyJson(args), body, parts })
-    })
+    const answer = this.isGone
+      ? Promise.reject<A>(new Error("The engine's writer has stopped."))
+      : new Promise<A>((resolve, reject) => {
+          this.waiting.set(id, {
+            resolve: resolve as (value: unknown) => void,
+            reject,
+            hasDocuments: method === "write"
+          })
+          Atomics.add(this.posted, 0, 1)
+          this.post({ kind: "call", id, method, head: stringifyJson(args), body, parts })
+        })
     return Object.assign(answer, { id })
   }
 
-  create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number, keeps?: KeepLimits): Promise<Result<CollectionInfo>> { return this.call("create", [namespace, schema, createdAt_s, keeps ?? null]) }
-  alter(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>> { return this.call("alter", [namespace, name, change, keeps ?? null]) }
-  drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> { return this.call("drop", [namespace, name]) }
-  /** Long imports go in parts, one after another: what else waits gets its turn in between, and no message is large. The first message leaves at once. */
-  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, keeps?: KeepLimits): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+  create(
+    namespace: Namespace,
+    schema: CollectionSchema,
+    createdAt_s: number,
+    keeps?: KeepLimits
+  ): Promise<Result<CollectionInfo>> {
+    return this.call("create", [namespace, schema, createdAt_s, keeps ?? null])
+  }
+  alter(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>> {
+    return this.call("alter", [namespace, name, change, keeps ?? null])
+  }
+  drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
+    return this.call("drop", [namespace, name])
+  }
+  /**
+   * Long imports go in parts, one after another: what else waits gets its turn in between, and no message is large. The
+   * first message leaves at once.
+   */
+  async write(
+    namespace: Namespace,
+    name: string,
+    operations: ReadonlyArray<WriteOperation>,
+    returnDocuments: boolean,
+    keeps?: KeepLimits
+  ): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const verdicts: WriteVerdict[] = []
     for (let at = 0; ; at += PART_OPERATIONS) {
-      const settled = await this.writePart(namespace, name, operations.length <= PART_OPERATIONS ? operations : operations.slice(at, at + PART_OPERATIONS), returnDocuments, keeps)
+      const settled = await this.writePart(
+        namespace,
+        name,
+        operations.length <= PART_OPERATIONS ? operations : operations.slice(at, at + PART_OPERATIONS),
+        returnDocuments,
+        keeps
+      )
       const isLast = at + PART_OPERATIONS >= operations.length
       if (!settled.ok || (at === 0 && isLast)) return settled
       for (const verdict of settled.value) verdicts.push(verdict)
       if (isLast) return ok(verdicts)
     }
   }
-  private async writePart(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, keeps: KeepLimits | undefined): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+  private async writePart(
+    namespace: Namespace,
+    name: string,
+    operations: ReadonlyArray<WriteOperation>,
+    returnDocuments: boolean,
+    keeps: KeepLimits | undefined
+  ): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const { body, heads } = encodeOperations(operations.slice(0, MESSAGE_OPERATIONS))
     const deletes = operations.some(({ kind }) => kind === "delete")
-    const answer = this.call<Result<ReadonlyArray<WriteVerdict>>>("write", [namespace, name, heads, returnDocuments, deletes, keeps ?? null], body, Math.max(0, Math.ceil(operations.length / MESSAGE_OPERATIONS) - 1))
+    const answer = this.call<Result<ReadonlyArray<WriteVerdict>>>(
+      "write",
+      [namespace, name, heads, returnDocuments, deletes, keeps ?? null],
+      body,
+      Math.max(0, Math.ceil(operations.length / MESSAGE_OPERATIONS) - 1)
+    )
     const sent = this.sendRest(answer.id, operations)
     // A writer that is gone is told by the answer; messages to it are nobody's.
     const [settled] = await Promise.all([answer, sent])
@@ -134,15 +228,26 @@ export class RemoteWriter implements WriterPort {
       this.post({ kind: "part", id, ...encodeOperations(operations.slice(at, at + MESSAGE_OPERATIONS)) })
     }
   }
-  open(key: number): Promise<void> { return this.call("open", [key]) }
-  release(key: number): Promise<void> { return this.call("release", [key]) }
-  setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> { return this.call("setDictionary", [namespace, name, words === undefined ? null : [...words]]) }
+  open(key: number): Promise<void> {
+    return this.call("open", [key])
+  }
+  release(key: number): Promise<void> {
+    return this.call("release", [key])
+  }
+  setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> {
+    return this.call("setDictionary", [namespace, name, words === undefined ? null : [...words]])
+  }
   /** Whatever state the worker is in: when this resolves its thread has ended. */
   async stop(): Promise<void> {
     if (!this.isGone) {
       let timer: ReturnType<typeof setTimeout> | undefined
       // A worker that does not answer any more is ended without having been asked.
-      await Promise.race([this.call<void>("stop", []).catch(() => {}), new Promise<void>((resolve) => { timer = setTimeout(resolve, STOP_ms) })])
+      await Promise.race([
+        this.call<void>("stop", []).catch(() => {}),
+        new Promise<void>((resolve) => {
+          timer = setTimeout(resolve, STOP_ms)
+        })
+      ])
       clearTimeout(timer)
     }
     this.gone("The engine's writer was stopped.")
@@ -153,7 +258,9 @@ export class RemoteWriter implements WriterPort {
     if (this.isGone) return
     await this.call<void>("close", [])
     let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<void>((resolve) => { timer = setTimeout(resolve, STOP_ms) })
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, STOP_ms)
+    })
     await Promise.race([this.exited, late])
     clearTimeout(timer)
     if (!this.isGone) await this.worker.terminate()

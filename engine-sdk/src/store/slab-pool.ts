@@ -1,7 +1,7 @@
 /**
- * Shared memory in reusable slabs. The garbage collector does not see shared buffers, so a new one per segment would grow
- * without bound; here buffers of a few size classes go round: lent to a segment, retired with it, and reused once no
- * reader can still hold it.
+ * Shared memory in reusable slabs. The garbage collector does not see shared buffers, so a new one per segment would
+ * grow without bound; here buffers of a few size classes go round: lent to a segment, retired with it, and reused once
+ * no reader can still hold it.
  */
 import type { Allocate, Region } from "../index/sections.ts"
 
@@ -24,9 +24,13 @@ export class SlabPool {
   private readonly freeMax_bytes: number
   /** Tells which publication a retirement belongs to. */ publications = 0
   private released = 0
-  constructor(freeMax_bytes = 268_435_456) { this.freeMax_bytes = freeMax_bytes }
+  constructor(freeMax_bytes = 268_435_456) {
+    this.freeMax_bytes = freeMax_bytes
+  }
 
-  get lentBytes(): number { return this.lentBytes_ }
+  get lentBytes(): number {
+    return this.lentBytes_
+  }
   readonly allocate: Allocate = (bytes) => {
     const size = classOf(bytes)
     const list = this.free.get(size)
@@ -39,14 +43,25 @@ export class SlabPool {
   }
   /** The segment is gone for the writer; readers may look at it until they have seen the latest publication. */
   readonly retire = ({ buffer }: Region): void => {
-    if (buffer instanceof SharedArrayBuffer && this.lent.has(buffer)) { this.retired.push({ buffer, at: this.publications }); this.reclaim() }
+    if (buffer instanceof SharedArrayBuffer && this.lent.has(buffer)) {
+      this.retired.push({ buffer, at: this.publications })
+      this.reclaim()
+    }
   }
   /** Every reader has applied publications up to this one. */
-  seen(publication: number): void { this.released = Math.max(this.released, publication); this.reclaim() }
+  seen(publication: number): void {
+    this.released = Math.max(this.released, publication)
+    this.reclaim()
+  }
   /** Nothing is reused while `work` runs: a snapshot reads regions that a merge may retire. */
   async holding<A>(work: () => Promise<A>): Promise<A> {
     this.holds++
-    try { return await work() } finally { this.holds--; this.reclaim() }
+    try {
+      return await work()
+    } finally {
+      this.holds--
+      this.reclaim()
+    }
   }
   private reclaim(): void {
     if (this.holds > 0) return

@@ -1,13 +1,22 @@
 /**
- * When a collection's segments get graphs of their vectors: after they are published, once merging has come to rest, one
- * at a time and in short slices on the writer's thread. Until then, and without the optional library, searches are exact.
+ * When a collection's segments get graphs of their vectors: after they are published, once merging has come to rest,
+ * one at a time and in short slices on the writer's thread. Until then, and without the optional library, searches are
+ * exact.
  *
- * waiting (a timer runs) -> building (slices) -> saved (file, where the journal has a folder) -> published. A segment that
- * a merge takes away meanwhile, or a collection that closes, ends the build and what it made is dropped.
+ * waiting (a timer runs) -> building (slices) -> saved (file, where the journal has a folder) -> published. A segment
+ * that a merge takes away meanwhile, or a collection that closes, ends the build and what it made is dropped.
  */
 import { bitsOf, countBits, fillBits, andNotInto } from "../index/bits.ts"
 import type { PublishedGraph, SegmentView } from "../index/reader.ts"
-import { attachGraph, buildGraph, failedGraph, graphOf, vectorLibrary, type NativeIndex, type VectorGraph } from "../index/vector-graph.ts"
+import {
+  attachGraph,
+  buildGraph,
+  failedGraph,
+  graphOf,
+  vectorLibrary,
+  type NativeIndex,
+  type VectorGraph
+} from "../index/vector-graph.ts"
 import type { CollectionSchema, Field } from "../schema.ts"
 import type { StoredSegment } from "./journal.ts"
 import { inSlices } from "../turns.ts"
@@ -21,17 +30,23 @@ const WAITS_MAX = 10
 
 export interface GraphOptions {
   readonly from: number
-  /** Runs one build of all collections at a time: a build holds memory for a second copy of its vectors in half precision. */
+  /**
+   * Runs one build of all collections at a time: a build holds memory for a second copy of its vectors in half
+   * precision.
+   */
   readonly alone: (work: () => Promise<void>) => Promise<void>
 }
 export const graphOptions = (from = APPROXIMATE_FROM): GraphOptions => {
   let last: Promise<void> = Promise.resolve()
-  return { from, alone: (work) => {
-    const run = last.then(work)
-    // A failed build must not keep the others waiting; whoever asked for it sees the failure.
-    last = run.catch(() => {})
-    return run
-  } }
+  return {
+    from,
+    alone: (work) => {
+      const run = last.then(work)
+      // A failed build must not keep the others waiting; whoever asked for it sees the failure.
+      last = run.catch(() => {})
+      return run
+    }
+  }
 }
 interface Owner {
   readonly views: () => ReadonlyArray<SegmentView>
@@ -40,7 +55,11 @@ interface Owner {
   /** Writes run, or segments are about to be compacted. */ readonly isWriting: () => boolean
   readonly publish: (graph: PublishedGraph) => void
 }
-interface Candidate { readonly view: SegmentView; readonly field: Field; readonly at: number }
+interface Candidate {
+  readonly view: SegmentView
+  readonly field: Field
+  readonly at: number
+}
 
 export class VectorGraphs {
   private readonly key: number
@@ -63,11 +82,13 @@ export class VectorGraphs {
   adopt(segments: ReadonlyArray<StoredSegment>): PublishedGraph[] {
     const { folder } = this
     if (folder === undefined || this.options.from === Infinity) return []
-    return segments.flatMap(({ id, graphs }) => graphs.map((record): PublishedGraph => {
-      const view = this.owner.views().find(({ segment }) => segment.id === id)
-      if (view !== undefined) attachGraph(view.segment, { record, index: undefined })
-      return { segment: id, record, file: `${folder}/${record.name}` }
-    }))
+    return segments.flatMap(({ id, graphs }) =>
+      graphs.map((record): PublishedGraph => {
+        const view = this.owner.views().find(({ segment }) => segment.id === id)
+        if (view !== undefined) attachGraph(view.segment, { record, index: undefined })
+        return { segment: id, record, file: `${folder}/${record.name}` }
+      })
+    )
   }
 
   /** Something changed; builds what is missing after a while. */
@@ -76,13 +97,22 @@ export class VectorGraphs {
     this.timer = setTimeout(() => {
       this.timer = undefined
       if (this.isClosed) return
-      if (this.owner.isMerging() || (this.owner.isWriting() && ++this.waits < WAITS_MAX)) { this.schedule(); return }
+      if (this.owner.isMerging() || (this.owner.isWriting() && ++this.waits < WAITS_MAX)) {
+        this.schedule()
+        return
+      }
       this.waits = 0
       this.isWaitingTurn = true
-      void this.options.alone(async () => {
-        this.building = this.buildNext()
-        await this.building
-      }).finally(() => { this.building = undefined; this.isWaitingTurn = false; this.schedule() })
+      void this.options
+        .alone(async () => {
+          this.building = this.buildNext()
+          await this.building
+        })
+        .finally(() => {
+          this.building = undefined
+          this.isWaitingTurn = false
+          this.schedule()
+        })
     }, REST_ms)
     // A graph that is still missing must not keep the process alive.
     ;(this.timer as { unref?: () => void }).unref?.()
@@ -99,7 +129,8 @@ export class VectorGraphs {
         if (column === undefined || graphOf(view.segment, field.name) !== undefined) continue
         const live = view.deleted === undefined ? column.has : andNotInto(column.has.slice(), view.deleted)
         // The library is loaded for the first collection that needs it, and not asked for again where it is missing.
-        if (countBits(live) >= this.options.from && vectorLibrary().library !== undefined) return { view, field, at: view.segment.meta.fields.indexOf(field.name) }
+        if (countBits(live) >= this.options.from && vectorLibrary().library !== undefined)
+          return { view, field, at: view.segment.meta.fields.indexOf(field.name) }
       }
     }
     return undefined
@@ -110,26 +141,42 @@ export class VectorGraphs {
     const { view, field, at } = candidate
     const { segment } = view
     const isStale = (): boolean => this.isClosed || !this.owner.views().includes(view)
-    const live = view.deleted === undefined ? undefined : andNotInto(fillBits(bitsOf(segment.docs), segment.docs), view.deleted)
+    const live =
+      view.deleted === undefined ? undefined : andNotInto(fillBits(bitsOf(segment.docs), segment.docs), view.deleted)
     const name = this.folder === undefined ? "" : `${this.key}-${segment.id}-${at}.usearch`
     let graph: VectorGraph | undefined
     try {
-      graph = await inSlices(unless(isStale, buildGraph(segment, segment.vectors(field.name)!, live, field, name)), SLICE_ms)
-      if (graph?.index !== undefined && this.folder !== undefined && !isStale()) graph = await this.saved(graph, graph.index, this.folder)
+      graph = await inSlices(
+        unless(isStale, buildGraph(segment, segment.vectors(field.name)!, live, field, name)),
+        SLICE_ms
+      )
+      if (graph?.index !== undefined && this.folder !== undefined && !isStale())
+        graph = await this.saved(graph, graph.index, this.folder)
     } catch (error) {
-      // A graph only makes searches faster: without it (no space left, say) the segment stays exact, and usage tells why.
-      graph = failedGraph(field, `A vector graph cannot be built: ${error instanceof Error ? error.message : String(error)}`)
+      // A graph only makes searches faster: without it (no space left, say) the segment stays exact, and usage tells
+      // why.
+      graph = failedGraph(
+        field,
+        `A vector graph cannot be built: ${error instanceof Error ? error.message : String(error)}`
+      )
     }
     if (graph === undefined || isStale()) return
     const { record, index, failure } = graph
     attachGraph(segment, { record, index: undefined, failure })
-    this.owner.publish({ segment: segment.id, record, file: this.folder === undefined || index === undefined ? undefined : `${this.folder}/${name}`, index, failure })
+    this.owner.publish({
+      segment: segment.id,
+      record,
+      file: this.folder === undefined || index === undefined ? undefined : `${this.folder}/${name}`,
+      index,
+      failure
+    })
   }
   /** On disk under its name only when it is whole. */
   private async saved({ record }: VectorGraph, index: NativeIndex, folder: string): Promise<VectorGraph> {
     // Loaded here: an engine in memory has no files, and may run where there is no file system.
     const { open, rename, rm, stat } = await import("node:fs/promises")
-    const file = `${folder}/${record.name}`, part = `${file}.new`
+    const file = `${folder}/${record.name}`,
+      part = `${file}.new`
     try {
       index.save(part)
       const handle = await open(part, "r+")

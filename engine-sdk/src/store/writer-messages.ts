@@ -9,36 +9,107 @@ import type { WriteOperation } from "../plan.ts"
 import type { DirtyValues, WriteAction } from "../schema.ts"
 import type { WriterEvent } from "./writer.ts"
 
-/** Asks for one method of the writer; `head` is JSON of its arguments, `body` the documents of a write one after another. */
-export interface WriterCall { readonly kind: "call"; readonly id: number; readonly method: "create" | "alter" | "drop" | "write" | "open" | "release" | "setDictionary" | "stop" | "close"; readonly head: string; readonly body: string; /** Messages with the rest of a write that follow. */ readonly parts: number }
-export interface SeenMessage { readonly kind: "seen"; readonly publication: number }
+/**
+ * Asks for one method of the writer; `head` is JSON of its arguments, `body` the documents of a write one after
+ * another.
+ */
+export interface WriterCall {
+  readonly kind: "call"
+  readonly id: number
+  readonly method: "create" | "alter" | "drop" | "write" | "open" | "release" | "setDictionary" | "stop" | "close"
+  readonly head: string
+  readonly body: string
+  /** Messages with the rest of a write that follow. */ readonly parts: number
+}
+export interface SeenMessage {
+  readonly kind: "seen"
+  readonly publication: number
+}
 /** The searching thread is ready for a segment, or does not search it. */
-export interface PreparedMessage { readonly kind: "prepared"; readonly id: number }
+export interface PreparedMessage {
+  readonly kind: "prepared"
+  readonly id: number
+}
 /** The next operations of a write that was asked for with fewer. */
-export interface PartMessage { readonly kind: "part"; readonly id: number; readonly heads: ReadonlyArray<OperationHead>; readonly body: string }
+export interface PartMessage {
+  readonly kind: "part"
+  readonly id: number
+  readonly heads: ReadonlyArray<OperationHead>
+  readonly body: string
+}
 export type ToWriter = WriterCall | SeenMessage | PreparedMessage | PartMessage
-export interface SharedSegment { readonly id: number; readonly meta: string; readonly buffer: ArrayBufferLike; readonly offset: number; readonly length: number; readonly deleted: ReadonlyArray<number> }
+export interface SharedSegment {
+  readonly id: number
+  readonly meta: string
+  readonly buffer: ArrayBufferLike
+  readonly offset: number
+  readonly length: number
+  readonly deleted: ReadonlyArray<number>
+}
 export type FromWriter =
   | { readonly kind: "ready" }
   | { readonly kind: "answer"; readonly id: number; readonly text: string }
-  | { readonly kind: "failed"; readonly id?: number; readonly name: string; readonly message: string; readonly stack?: string }
+  | {
+      readonly kind: "failed"
+      readonly id?: number
+      readonly name: string
+      readonly message: string
+      readonly stack?: string
+    }
   | { readonly kind: "event"; readonly text: string }
   /** A segment that is about to be published instead of others; its memory stays as it is until `prepared` answers. */
-  | { readonly kind: "prepare"; readonly id: number; readonly key: number; readonly segment: SharedSegment; readonly replaced: ReadonlyArray<number> }
-  | { readonly kind: "published"; readonly number: number; readonly key: number; readonly schema: string | undefined; readonly added: ReadonlyArray<SharedSegment>; readonly removed: ReadonlyArray<number>; readonly deletions: string; /** JSON of what was published without the graphs themselves. */ readonly graphs: string; /** JSON of texts that the disk does not have yet. */ readonly early?: string; readonly readable?: number }
+  | {
+      readonly kind: "prepare"
+      readonly id: number
+      readonly key: number
+      readonly segment: SharedSegment
+      readonly replaced: ReadonlyArray<number>
+    }
+  | {
+      readonly kind: "published"
+      readonly number: number
+      readonly key: number
+      readonly schema: string | undefined
+      readonly added: ReadonlyArray<SharedSegment>
+      readonly removed: ReadonlyArray<number>
+      readonly deletions: string
+      /** JSON of what was published without the graphs themselves. */ readonly graphs: string
+      /** JSON of texts that the disk does not have yet. */ readonly early?: string
+      readonly readable?: number
+    }
 
-export interface OperationHead { readonly d?: 1; readonly i?: string; readonly a?: WriteAction; readonly v?: DirtyValues; readonly n?: number; /** `rewrite`. */ readonly r?: 1 }
+export interface OperationHead {
+  readonly d?: 1
+  readonly i?: string
+  readonly a?: WriteAction
+  readonly v?: DirtyValues
+  readonly n?: number
+  /** `rewrite`. */ readonly r?: 1
+}
 
 /** Cost: one JSON text per document that came as an object; texts go as they are. */
-export const encodeOperations = (operations: ReadonlyArray<WriteOperation>): { heads: OperationHead[]; body: string } => {
+export const encodeOperations = (
+  operations: ReadonlyArray<WriteOperation>
+): { heads: OperationHead[]; body: string } => {
   const parts: string[] = []
   const decoder = new TextDecoder()
   const heads = operations.map((operation): OperationHead => {
     if (operation.kind === "delete") return { d: 1, i: operation.id }
     const { document } = operation
-    const text = typeof document === "string" ? document : document instanceof Uint8Array ? decoder.decode(document) : stringifyJson(document)
+    const text =
+      typeof document === "string"
+        ? document
+        : document instanceof Uint8Array
+          ? decoder.decode(document)
+          : stringifyJson(document)
     parts.push(text)
-    return { a: operation.action, n: text.length, ...(operation.id === undefined ? {} : { i: operation.id }), ...(operation.dirtyValues === undefined ? {} : { v: operation.dirtyValues }), ...(operation.rewrite === true ? { r: 1 as const } : {}) }
+    return {
+      a: operation.action,
+      n: text.length,
+      ...(operation.id === undefined ? {} : { i: operation.id }),
+      ...(operation.dirtyValues === undefined ? {} : { v: operation.dirtyValues }),
+      ...(operation.rewrite === true ? { r: 1 as const } : {})
+    }
   })
   return { heads, body: parts.join("") }
 }
@@ -46,29 +117,57 @@ export const decodeOperations = (heads: ReadonlyArray<OperationHead>, body: stri
   let at = 0
   return heads.map((head): WriteOperation => {
     if (head.d === 1) return { kind: "delete", id: head.i! }
-    const document = body.slice(at, at += head.n!)
-    return { kind: "put", action: head.a!, dirtyValues: head.v, document, ...(head.i === undefined ? {} : { id: head.i }), ...(head.r === 1 ? { rewrite: true } : {}) }
+    const document = body.slice(at, (at += head.n!))
+    return {
+      kind: "put",
+      action: head.a!,
+      dirtyValues: head.v,
+      document,
+      ...(head.i === undefined ? {} : { id: head.i }),
+      ...(head.r === 1 ? { rewrite: true } : {})
+    }
   })
 }
 
-export const encodeSegment = ({ deleted, id, meta, region }: PublishedSegment): SharedSegment =>
-  ({ id, meta: JSON.stringify(meta), buffer: region.buffer, offset: region.offset, length: region.length, deleted: deleted === undefined ? [] : Array.from(deleted) })
-export const decodeSegment = ({ buffer, deleted, id, length, meta, offset }: SharedSegment): PublishedSegment => ({ id, meta: JSON.parse(meta) as SegmentMeta, region: { buffer, offset, length }, deleted })
+export const encodeSegment = ({ deleted, id, meta, region }: PublishedSegment): SharedSegment => ({
+  id,
+  meta: JSON.stringify(meta),
+  buffer: region.buffer,
+  offset: region.offset,
+  length: region.length,
+  deleted: deleted === undefined ? [] : Array.from(deleted)
+})
+export const decodeSegment = ({ buffer, deleted, id, length, meta, offset }: SharedSegment): PublishedSegment => ({
+  id,
+  meta: JSON.parse(meta) as SegmentMeta,
+  region: { buffer, offset, length },
+  deleted
+})
 
 export const encodeEvent = (event: WriterEvent, number: number): FromWriter => {
   if (event.kind !== "published") return { kind: "event", text: stringifyJson(event) }
   const { publication } = event
   return {
-    kind: "published", number, key: event.key, schema: publication.schema === undefined ? undefined : JSON.stringify(publication.schema),
+    kind: "published",
+    number,
+    key: event.key,
+    schema: publication.schema === undefined ? undefined : JSON.stringify(publication.schema),
     added: publication.added.map(encodeSegment),
-    removed: publication.removed, deletions: JSON.stringify(publication.deletions.map(({ segment, docs }) => ({ segment, docs: Array.from(docs) }))),
-    graphs: JSON.stringify((publication.graphs ?? []).map(({ segment, record, file, failure }) => ({ segment, record, file, failure }))),
-    ...(publication.early === undefined ? {} : { early: JSON.stringify(publication.early) }), ...(publication.readable === undefined ? {} : { readable: publication.readable }),
+    removed: publication.removed,
+    deletions: JSON.stringify(publication.deletions.map(({ segment, docs }) => ({ segment, docs: Array.from(docs) }))),
+    graphs: JSON.stringify(
+      (publication.graphs ?? []).map(({ segment, record, file, failure }) => ({ segment, record, file, failure }))
+    ),
+    ...(publication.early === undefined ? {} : { early: JSON.stringify(publication.early) }),
+    ...(publication.readable === undefined ? {} : { readable: publication.readable })
   }
 }
 export const decodePublication = (message: Extract<FromWriter, { kind: "published" }>): Publication => ({
   ...(message.schema === undefined ? {} : { schema: JSON.parse(message.schema) as NonNullable<Publication["schema"]> }),
   added: message.added.map(decodeSegment),
-  removed: message.removed, deletions: JSON.parse(message.deletions) as Publication["deletions"], graphs: JSON.parse(message.graphs) as PublishedGraph[],
-  ...(message.early === undefined ? {} : { early: JSON.parse(message.early) as EarlyTexts }), ...(message.readable === undefined ? {} : { readable: message.readable }),
+  removed: message.removed,
+  deletions: JSON.parse(message.deletions) as Publication["deletions"],
+  graphs: JSON.parse(message.graphs) as PublishedGraph[],
+  ...(message.early === undefined ? {} : { early: JSON.parse(message.early) as EarlyTexts }),
+  ...(message.readable === undefined ? {} : { readable: message.readable })
 })

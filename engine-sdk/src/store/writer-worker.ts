@@ -13,20 +13,43 @@ import { SlabPool } from "./slab-pool.ts"
 import { giveWayTo } from "../turns.ts"
 import type { MoreOperations } from "./collection-writer.ts"
 import { Writer } from "./writer.ts"
-import { decodeOperations, encodeEvent, encodeSegment, type FromWriter, type ToWriter, type WriterCall } from "./writer-messages.ts"
+import {
+  decodeOperations,
+  encodeEvent,
+  encodeSegment,
+  type FromWriter,
+  type ToWriter,
+  type WriterCall
+} from "./writer-messages.ts"
 
 const port = parentPort
 if (port === null) throw new Error("writer-worker runs in a worker thread only")
 const post = (message: FromWriter): void => port.postMessage(message)
 const failed = (error: unknown, id?: number): void => {
   const { name, message, stack } = error instanceof Error ? error : new Error(String(error))
-  post({ kind: "failed", name, message, ...(stack === undefined ? {} : { stack }), ...(id === undefined ? {} : { id }) })
+  post({
+    kind: "failed",
+    name,
+    message,
+    ...(stack === undefined ? {} : { stack }),
+    ...(id === undefined ? {} : { id })
+  })
 }
 // One runtime loses names and stacks of uncaught errors on the way to the parent: send them first.
-process.on("uncaughtException", (error) => { failed(error); process.exit(1) })
-process.on("unhandledRejection", (error) => { failed(error); process.exit(1) })
+process.on("uncaughtException", (error) => {
+  failed(error)
+  process.exit(1)
+})
+process.on("unhandledRejection", (error) => {
+  failed(error)
+  process.exit(1)
+})
 
-const { path, approximateFrom, posted } = workerData as { path: string; approximateFrom: number | undefined; posted: SharedArrayBuffer }
+const { path, approximateFrom, posted } = workerData as {
+  path: string
+  approximateFrom: number | undefined
+  posted: SharedArrayBuffer
+}
 const calls = new Int32Array(posted)
 let received = 0
 giveWayTo(() => Atomics.load(calls, 0) !== received)
@@ -34,47 +57,95 @@ const preparing = new Map<number, () => void>()
 let nextPreparation = 1
 const journal = await LmdbJournal.open(path)
 const pool = new SlabPool()
-const writer = new Writer(journal, (event) => post(encodeEvent(event, event.kind === "published" ? ++pool.publications : 0)), {
-  allocate: pool.allocate, release: pool.retire, holding: (work) => pool.holding(work),
-  prepare: (key, segment, replaced) => new Promise((resolve) => {
-    const id = nextPreparation++
-    preparing.set(id, resolve)
-    post({ kind: "prepare", id, key, segment: encodeSegment(segment), replaced })
-  }),
-}, approximateFrom)
+const writer = new Writer(
+  journal,
+  (event) => post(encodeEvent(event, event.kind === "published" ? ++pool.publications : 0)),
+  {
+    allocate: pool.allocate,
+    release: pool.retire,
+    holding: (work) => pool.holding(work),
+    prepare: (key, segment, replaced) =>
+      new Promise((resolve) => {
+        const id = nextPreparation++
+        preparing.set(id, resolve)
+        post({ kind: "prepare", id, key, segment: encodeSegment(segment), replaced })
+      })
+  },
+  approximateFrom
+)
 
-/** Of writes that are under way: operations that have come, and who waits for more. Bounded by what one write takes at once, for each caller. */
-const arriving = new Map<number, { readonly come: Array<ReadonlyArray<WriteOperation>>; wake: (() => void) | undefined }>()
+/**
+ * Of writes that are under way: operations that have come, and who waits for more. Bounded by what one write takes at
+ * once, for each caller.
+ */
+const arriving = new Map<
+  number,
+  { readonly come: Array<ReadonlyArray<WriteOperation>>; wake: (() => void) | undefined }
+>()
 const restOf = ({ id, parts }: WriterCall): MoreOperations | undefined => {
   if (parts === 0) return undefined
-  const rest: { come: Array<ReadonlyArray<WriteOperation>>; wake: (() => void) | undefined } = { come: [], wake: undefined }
+  const rest: { come: Array<ReadonlyArray<WriteOperation>>; wake: (() => void) | undefined } = {
+    come: [],
+    wake: undefined
+  }
   arriving.set(id, rest)
   let left = parts
   return async () => {
     if (left === 0) return undefined
-    if (rest.come.length === 0) await new Promise<void>((resolve) => { rest.wake = resolve })
+    if (rest.come.length === 0)
+      await new Promise<void>((resolve) => {
+        rest.wake = resolve
+      })
     left--
     return rest.come.shift()
   }
 }
-const keepsOf = (given: unknown): KeepLimits | undefined => given === null ? undefined : given as KeepLimits
+const keepsOf = (given: unknown): KeepLimits | undefined => (given === null ? undefined : (given as KeepLimits))
 const run = async (call: WriterCall): Promise<unknown> => {
   const head = JSON.parse(call.head) as unknown[]
   switch (call.method) {
-    case "create": return writer.create(head[0] as string, head[1] as CollectionSchema, head[2] as number, keepsOf(head[3]))
-    case "alter": return writer.alter(head[0] as string, head[1] as string, head[2] as SchemaChange, keepsOf(head[3]))
-    case "drop": return writer.drop(head[0] as string, head[1] as string)
-    case "write": return writer.write(head[0] as string, head[1] as string, decodeOperations(head[2] as Parameters<typeof decodeOperations>[0], call.body), head[3] as boolean, keepsOf(head[5]), restOf(call), head[4] as boolean)
-    case "open": return writer.open(head[0] as number)
-    case "release": return writer.release(head[0] as number)
-    case "setDictionary": return writer.setDictionary(head[0] as string, head[1] as string, head[2] === null ? undefined : new Map(head[2] as Array<[string, string]>))
-    case "stop": return writer.stop()
-    case "close": return writer.close()
+    case "create":
+      return writer.create(head[0] as string, head[1] as CollectionSchema, head[2] as number, keepsOf(head[3]))
+    case "alter":
+      return writer.alter(head[0] as string, head[1] as string, head[2] as SchemaChange, keepsOf(head[3]))
+    case "drop":
+      return writer.drop(head[0] as string, head[1] as string)
+    case "write":
+      return writer.write(
+        head[0] as string,
+        head[1] as string,
+        decodeOperations(head[2] as Parameters<typeof decodeOperations>[0], call.body),
+        head[3] as boolean,
+        keepsOf(head[5]),
+        restOf(call),
+        head[4] as boolean
+      )
+    case "open":
+      return writer.open(head[0] as number)
+    case "release":
+      return writer.release(head[0] as number)
+    case "setDictionary":
+      return writer.setDictionary(
+        head[0] as string,
+        head[1] as string,
+        head[2] === null ? undefined : new Map(head[2] as Array<[string, string]>)
+      )
+    case "stop":
+      return writer.stop()
+    case "close":
+      return writer.close()
   }
 }
 port.on("message", (message: ToWriter) => {
-  if (message.kind === "prepared") { preparing.get(message.id)?.(); preparing.delete(message.id); return }
-  if (message.kind === "seen") { pool.seen(message.publication); return }
+  if (message.kind === "prepared") {
+    preparing.get(message.id)?.()
+    preparing.delete(message.id)
+    return
+  }
+  if (message.kind === "seen") {
+    pool.seen(message.publication)
+    return
+  }
   received = (received + 1) | 0
   if (message.kind === "part") {
     const rest = arriving.get(message.id)
@@ -83,11 +154,18 @@ port.on("message", (message: ToWriter) => {
     return
   }
   // A write that was refused takes in none of what is still on its way.
-  run(message).finally(() => { arriving.delete(message.id) }).then((value) => {
-    post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
-    // Let the answer leave before the thread ends itself.
-    if (message.method === "close") setTimeout(() => process.exit(0), 10)
-  }, (error: unknown) => failed(error, message.id))
+  run(message)
+    .finally(() => {
+      arriving.delete(message.id)
+    })
+    .then(
+      (value) => {
+        post({ kind: "answer", id: message.id, text: stringifyJson(value === undefined ? null : value) })
+        // Let the answer leave before the thread ends itself.
+        if (message.method === "close") setTimeout(() => process.exit(0), 10)
+      },
+      (error: unknown) => failed(error, message.id)
+    )
 })
 writer.start()
 post({ kind: "ready" })

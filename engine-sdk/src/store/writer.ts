@@ -12,7 +12,13 @@ import { allocatePlain, type Allocate, type Region } from "../index/sections.ts"
 import type { Publication } from "../index/reader.ts"
 import type { WriteOperation } from "../plan.ts"
 import type { CollectionInfo, CollectionSchema, Document } from "../schema.ts"
-import { CollectionWriter, CommitFailed, countEqual, type MoreOperations, type PrepareSegment } from "./collection-writer.ts"
+import {
+  CollectionWriter,
+  CommitFailed,
+  countEqual,
+  type MoreOperations,
+  type PrepareSegment
+} from "./collection-writer.ts"
 import type { CollectionRecord, Journal, UnreadableRecord } from "./journal.ts"
 import { exceeds, NamespaceUse } from "./namespace-use.ts"
 import { graphOptions, type GraphOptions } from "./vector-graphs.ts"
@@ -29,16 +35,29 @@ export type WriterEvent =
 
 /** What an engine asks of its writer, wherever that runs. */
 export interface WriterPort {
-  create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number, keeps?: KeepLimits): Promise<Result<CollectionInfo>>
+  create(
+    namespace: Namespace,
+    schema: CollectionSchema,
+    createdAt_s: number,
+    keeps?: KeepLimits
+  ): Promise<Result<CollectionInfo>>
   alter(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>>
   drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>>
-  write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, keeps?: KeepLimits): Promise<Result<ReadonlyArray<WriteVerdict>>>
+  write(
+    namespace: Namespace,
+    name: string,
+    operations: ReadonlyArray<WriteOperation>,
+    returnDocuments: boolean,
+    keeps?: KeepLimits
+  ): Promise<Result<ReadonlyArray<WriteVerdict>>>
   /** Loads the index of a collection and publishes it. */
   open(key: number): Promise<void>
   /** Snapshots and lets go of a collection's index; its documents stay. */
   release(key: number): Promise<void>
   setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void>
-  /** Takes no more calls, ends those under way, and touches the journal no more; resolves then. What readers have stays. */
+  /**
+   * Takes no more calls, ends those under way, and touches the journal no more; resolves then. What readers have stays.
+   */
   stop(): Promise<void>
   close(): Promise<void>
 }
@@ -48,7 +67,10 @@ export interface WriterMemory {
   readonly allocate?: Allocate
   readonly release?: (region: Region) => void
   readonly holding?: <A>(work: () => Promise<A>) => Promise<A>
-  /** Of a collection by its number; without it merged segments are published as they are. */ readonly prepare?: (key: number, ...given: Parameters<PrepareSegment>) => Promise<void>
+  /** Of a collection by its number; without it merged segments are published as they are. */ readonly prepare?: (
+    key: number,
+    ...given: Parameters<PrepareSegment>
+  ) => Promise<void>
 }
 
 /** How often, and after how much rest or change, the index is written to the journal. */
@@ -59,14 +81,22 @@ const SNAPSHOT_CHANGES = 50_000
 const PROBE_EVERY_ms = 100
 /** A collection that could not be opened is not tried again for so long: an attempt reads all that is stored of it. */
 const DAMAGED_ms = 5_000
-/** Of one collection: work behind its writes that failed for another reason than the disk. Each costs a rebuild; one more, and it is not opened again. */
+/**
+ * Of one collection: work behind its writes that failed for another reason than the disk. Each costs a rebuild; one
+ * more, and it is not opened again.
+ */
 const DEFECTS_MAX = 3
-const NOT_STORED = { kind: "Unavailable", message: "The write could not be stored; whether a part of it is, is not known." } as const
+const NOT_STORED = {
+  kind: "Unavailable",
+  message: "The write could not be stored; whether a part of it is, is not known."
+} as const
 
 /** What is stored of a collection cannot be read. */
 class CollectionDamaged extends Error {
   override readonly name = "CollectionDamaged"
-  get failure(): Damaged { return { kind: "Damaged", message: this.message } }
+  get failure(): Damaged {
+    return { kind: "Damaged", message: this.message }
+  }
 }
 
 export class Writer implements WriterPort {
@@ -76,7 +106,10 @@ export class Writer implements WriterPort {
   private readonly releaseRegion: (region: Region) => void
   private readonly records = new Map<number, CollectionRecord>()
   private readonly byName = new Map<Namespace, Map<string, number>>()
-  /** What each namespace keeps: the caps of whoever writes are asked of it. */ private readonly uses = new Map<Namespace, NamespaceUse>()
+  /** What each namespace keeps: the caps of whoever writes are asked of it. */ private readonly uses = new Map<
+    Namespace,
+    NamespaceUse
+  >()
   private readonly open_ = new Map<number, CollectionWriter>()
   private readonly opening = new Map<number, Promise<CollectionWriter>>()
   private readonly closing = new Map<number, Promise<void>>()
@@ -90,7 +123,10 @@ export class Writer implements WriterPort {
   private readonly altering = new Set<number>()
   /** Collections whose last commit failed, and when the disk was last asked whether it takes writes again. */
   private readonly refused = new Map<number, { asked_ms: number; asking: Promise<boolean> | undefined }>()
-  /** Collections that could not be opened, and until when they are not tried. */ private readonly damaged = new Map<number, { readonly message: string; readonly until_ms: number }>()
+  /** Collections that could not be opened, and until when they are not tried. */ private readonly damaged = new Map<
+    number,
+    { readonly message: string; readonly until_ms: number }
+  >()
   private readonly defects = new Map<number, number>()
   private nextKey = 1
   private isStopped = false
@@ -123,34 +159,45 @@ export class Writer implements WriterPort {
   private noteWrites(key: number, changed: number): void {
     const own = this.dirty.get(key)
     if (own === undefined) this.dirty.set(key, { changed, at: performance.now() })
-    else { own.changed += changed; own.at = performance.now() }
+    else {
+      own.changed += changed
+      own.at = performance.now()
+    }
   }
   /** Snapshots collections that came to rest, or changed a lot, so that a restart has little to replay. */
   private snapshotQuiet(): void {
     for (const [key, { changed, at }] of this.dirty) {
       const writer = this.open_.get(key)
-      if (writer === undefined) { this.dirty.delete(key); continue }
+      if (writer === undefined) {
+        this.dirty.delete(key)
+        continue
+      }
       if (this.altering.has(key) || (performance.now() - at < SNAPSHOT_REST_ms && changed < SNAPSHOT_CHANGES)) continue
       this.dirty.delete(key)
       // A snapshot only shortens the next start: one that failed (a full disk) is tried again after the next rest.
-      this.snapshotting = this.snapshotting.then(() => this.snapshot(writer)).catch((error: unknown) => {
-        if (this.open_.get(key) === writer) this.noteWrites(key, changed)
-        warn(`snapshot of collection ${key} failed and is tried again`, error)
-      })
+      this.snapshotting = this.snapshotting
+        .then(() => this.snapshot(writer))
+        .catch((error: unknown) => {
+          if (this.open_.get(key) === writer) this.noteWrites(key, changed)
+          warn(`snapshot of collection ${key} failed and is tried again`, error)
+        })
     }
   }
   private remember(record: CollectionRecord): void {
     this.records.set(record.key, record)
     let names = this.byName.get(record.namespace)
-    if (names === undefined) this.byName.set(record.namespace, names = new Map())
+    if (names === undefined) this.byName.set(record.namespace, (names = new Map()))
     names.set(record.schema.name, record.key)
   }
   private useOf(namespace: Namespace): NamespaceUse {
     let use = this.uses.get(namespace)
-    if (use === undefined) this.uses.set(namespace, use = new NamespaceUse())
+    if (use === undefined) this.uses.set(namespace, (use = new NamespaceUse()))
     return use
   }
-  /** Counts anew what a failed commit left in doubt: what the journal has, and what open writers are about to store. O(collections). */
+  /**
+   * Counts anew what a failed commit left in doubt: what the journal has, and what open writers are about to store.
+   * O(collections).
+   */
   private recount(namespace: Namespace): void {
     const use = this.useOf(namespace)
     use.reset()
@@ -160,7 +207,9 @@ export class Writer implements WriterPort {
       if (pending !== undefined) use.add(pending.documents, pending.bytes)
     }
   }
-  private keyOf(namespace: Namespace, name: string): number | undefined { return this.byName.get(namespace)?.get(name) }
+  private keyOf(namespace: Namespace, name: string): number | undefined {
+    return this.byName.get(namespace)?.get(name)
+  }
 
   private writerOf(key: number): Promise<CollectionWriter> | CollectionWriter {
     const known = this.open_.get(key) ?? this.opening.get(key)
@@ -168,17 +217,22 @@ export class Writer implements WriterPort {
     const record = this.records.get(key)
     if (record === undefined) throw new Error(`collection ${key} is not in the journal`)
     const damage = this.damaged.get(key)
-    if (damage !== undefined && performance.now() < damage.until_ms) return Promise.reject(new CollectionDamaged(damage.message))
+    if (damage !== undefined && performance.now() < damage.until_ms)
+      return Promise.reject(new CollectionDamaged(damage.message))
     const opening = (async () => {
       // Whoever let go of it sees a failure; its documents are all there.
       await this.closing.get(key)?.catch(() => {})
       const writer = this.makeWriter(record)
-      await writer.open().catch((error: unknown) => { throw this.cannotOpen(record, error) })
+      await writer.open().catch((error: unknown) => {
+        throw this.cannotOpen(record, error)
+      })
       this.damaged.delete(key)
       this.open_.set(key, writer)
       this.emit({ kind: "opened", key })
       return writer
-    })().finally(() => { this.opening.delete(key) })
+    })().finally(() => {
+      this.opening.delete(key)
+    })
     this.opening.set(key, opening)
     return opening
   }
@@ -195,40 +249,69 @@ export class Writer implements WriterPort {
     const { namespace } = record
     const { prepare } = this
     const neighbours = {
-      collection: (name: string): CollectionWriter | undefined => { const key = this.keyOf(namespace, name); return key === undefined ? undefined : this.open_.get(key) },
+      collection: (name: string): CollectionWriter | undefined => {
+        const key = this.keyOf(namespace, name)
+        return key === undefined ? undefined : this.open_.get(key)
+      }
     }
     return new CollectionWriter(record, {
-      journal: this.journal, use: this.useOf(namespace), neighbours, allocate: this.allocate, release: this.releaseRegion, dictionaries: this.dictionariesOf(namespace), graphs: this.graphs,
-      broken: (error) => { this.recover(record.key, error) },
-      defective: (error) => { this.recover(record.key, error, true) },
+      journal: this.journal,
+      use: this.useOf(namespace),
+      neighbours,
+      allocate: this.allocate,
+      release: this.releaseRegion,
+      dictionaries: this.dictionariesOf(namespace),
+      graphs: this.graphs,
+      broken: (error) => {
+        this.recover(record.key, error)
+      },
+      defective: (error) => {
+        this.recover(record.key, error, true)
+      },
       prepare: prepare === undefined ? undefined : (...given) => prepare(record.key, ...given),
       publish: (publication) => {
         if (publication.schema !== undefined) this.remember({ ...record, schema: publication.schema })
         // A graph is worth a snapshot: it took long to build.
         if (publication.graphs !== undefined && publication.added.length === 0) this.noteWrites(record.key, 0)
         this.emit({ kind: "published", key: record.key, publication })
-      },
+      }
     })
   }
   /** As `writerOf`, its damage as a value. */
   private async opened(key: number): Promise<CollectionWriter | CollectionDamaged> {
-    try { return await this.writerOf(key) } catch (error) {
+    try {
+      return await this.writerOf(key)
+    } catch (error) {
       if (error instanceof CollectionDamaged) return error
       throw error
     }
   }
-  private dictionariesOf(namespace: Namespace): Dictionaries { return (name) => this.dictionaries.get(namespace)?.get(name) }
-  async setDictionary(namespace: Namespace, name: string, words: ReadonlyMap<string, string> | undefined): Promise<void> {
+  private dictionariesOf(namespace: Namespace): Dictionaries {
+    return (name) => this.dictionaries.get(namespace)?.get(name)
+  }
+  async setDictionary(
+    namespace: Namespace,
+    name: string,
+    words: ReadonlyMap<string, string> | undefined
+  ): Promise<void> {
     let own = this.dictionaries.get(namespace)
-    if (own === undefined) this.dictionaries.set(namespace, own = new Map())
+    if (own === undefined) this.dictionaries.set(namespace, (own = new Map()))
     if (words === undefined) own.delete(name)
     else own.set(name, words)
   }
 
-  async create(namespace: Namespace, schema: CollectionSchema, createdAt_s: number, keeps?: KeepLimits): Promise<Result<CollectionInfo>> {
-    if (this.keyOf(namespace, schema.name) !== undefined) return fail(conflict(`A collection with name \`${schema.name}\` already exists.`))
-    if (keeps !== undefined && exceeds(keeps.collections, (this.byName.get(namespace)?.size ?? 0) + 1)) return fail(capReached("collections", keeps))
-    if (keeps !== undefined && exceeds(keeps.fields_per_collection, schema.fields.length)) return fail(capReached("fields_per_collection", keeps))
+  async create(
+    namespace: Namespace,
+    schema: CollectionSchema,
+    createdAt_s: number,
+    keeps?: KeepLimits
+  ): Promise<Result<CollectionInfo>> {
+    if (this.keyOf(namespace, schema.name) !== undefined)
+      return fail(conflict(`A collection with name \`${schema.name}\` already exists.`))
+    if (keeps !== undefined && exceeds(keeps.collections, (this.byName.get(namespace)?.size ?? 0) + 1))
+      return fail(capReached("collections", keeps))
+    if (keeps !== undefined && exceeds(keeps.fields_per_collection, schema.fields.length))
+      return fail(capReached("fields_per_collection", keeps))
     const record: CollectionRecord = { key: this.nextKey++, namespace, schema, createdAt_s }
     this.remember(record)
     this.open_.set(record.key, this.makeWriter(record))
@@ -247,7 +330,12 @@ export class Writer implements WriterPort {
     return ok({ schema, num_documents: 0, created_at: createdAt_s })
   }
 
-  async alter(namespace: Namespace, name: string, change: SchemaChange, keeps?: KeepLimits): Promise<Result<CollectionInfo>> {
+  async alter(
+    namespace: Namespace,
+    name: string,
+    change: SchemaChange,
+    keeps?: KeepLimits
+  ): Promise<Result<CollectionInfo>> {
     const key = this.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
     const writer = await (this.open_.get(key) ?? this.opened(key))
@@ -255,18 +343,27 @@ export class Writer implements WriterPort {
     // No snapshot may run beside it: it would describe segments that are about to go.
     this.altering.add(key)
     await this.snapshotting
-    if (this.open_.get(key) !== writer) { this.altering.delete(key); return this.alter(namespace, name, change, keeps) }
-    const altered = await writer.alter(change, keeps).finally(() => { this.altering.delete(key) })
+    if (this.open_.get(key) !== writer) {
+      this.altering.delete(key)
+      return this.alter(namespace, name, change, keeps)
+    }
+    const altered = await writer.alter(change, keeps).finally(() => {
+      this.altering.delete(key)
+    })
     this.noteWrites(key, writer.documentCount)
     if (!altered.ok) return altered
-    return ok({ schema: altered.value.schema, num_documents: writer.documentCount, created_at: altered.value.createdAt_s })
+    return ok({
+      schema: altered.value.schema,
+      num_documents: writer.documentCount,
+      created_at: altered.value.createdAt_s
+    })
   }
 
   async drop(namespace: Namespace, name: string): Promise<Result<CollectionInfo>> {
     const key = this.keyOf(namespace, name)
     const record = key === undefined ? undefined : this.records.get(key)
     if (key === undefined || record === undefined) return fail(notFound(`No collection with name \`${name}\` found.`))
-    const writer = this.open_.get(key) ?? await this.opening.get(key)?.catch(() => undefined)
+    const writer = this.open_.get(key) ?? (await this.opening.get(key)?.catch(() => undefined))
     this.damaged.delete(key)
     this.defects.delete(key)
     const documents = writer?.documentCount ?? this.journal.documentCount(key)
@@ -286,70 +383,133 @@ export class Writer implements WriterPort {
   }
 
   /** `more`: operations that are still on their way; `deletes`: whether any of all deletes. */
-  async write(namespace: Namespace, name: string, operations: ReadonlyArray<WriteOperation>, returnDocuments: boolean, keeps?: KeepLimits, more?: MoreOperations, deletes = operations.some(({ kind }) => kind === "delete")): Promise<Result<ReadonlyArray<WriteVerdict>>> {
+  async write(
+    namespace: Namespace,
+    name: string,
+    operations: ReadonlyArray<WriteOperation>,
+    returnDocuments: boolean,
+    keeps?: KeepLimits,
+    more?: MoreOperations,
+    deletes = operations.some(({ kind }) => kind === "delete")
+  ): Promise<Result<ReadonlyArray<WriteVerdict>>> {
     const key = this.keyOf(namespace, name)
     if (key === undefined) return fail(notFound("Collection not found"))
-    if (this.refused.has(key) && !await this.takesWrites(key)) return fail(NOT_STORED)
+    if (this.refused.has(key) && !(await this.takesWrites(key))) return fail(NOT_STORED)
     const writer = await (this.open_.get(key) ?? this.opened(key))
     if (writer instanceof CollectionDamaged) return fail(writer.failure)
     for (const field of writer.schema.fields) {
-      const other = field.reference === "" || field.async_reference ? undefined : this.keyOf(namespace, field.reference.slice(0, field.reference.indexOf(".")))
+      const other =
+        field.reference === "" || field.async_reference
+          ? undefined
+          : this.keyOf(namespace, field.reference.slice(0, field.reference.indexOf(".")))
       const related = other === undefined ? undefined : await (this.open_.get(other) ?? this.opened(other))
       if (related instanceof CollectionDamaged) return fail(related.failure)
     }
     const cascades = deletes ? this.referencesTo(namespace, name) : []
     this.noteWrites(key, operations.length)
     const all = [...operations]
-    const rest: MoreOperations | undefined = more === undefined ? undefined : async () => {
-      const next = await more()
-      if (next !== undefined) { this.noteWrites(key, next.length); all.push(...next) }
-      return next
-    }
+    const rest: MoreOperations | undefined =
+      more === undefined
+        ? undefined
+        : async () => {
+            const next = await more()
+            if (next !== undefined) {
+              this.noteWrites(key, next.length)
+              all.push(...next)
+            }
+            return next
+          }
     let verdicts: ReadonlyArray<WriteVerdict> | undefined
-    try { verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, keeps, rest) } catch (error) {
+    try {
+      verdicts = await writer.write(operations, returnDocuments || cascades.length > 0, keeps, rest)
+    } catch (error) {
       if (!(error instanceof CommitFailed)) throw error
       // Answered when what was found early is no longer found.
       await this.closing.get(key)
       return fail(NOT_STORED)
     }
     // It was closed while this waited: once more, on the one that is open now, or the collection is gone.
-    if (verdicts === undefined && this.open_.get(key) === writer) return fail({ kind: "Unavailable", message: "The engine is closed." })
+    if (verdicts === undefined && this.open_.get(key) === writer)
+      return fail({ kind: "Unavailable", message: "The engine is closed." })
     if (verdicts === undefined) return this.write(namespace, name, operations, returnDocuments, keeps, more, deletes)
     if (cascades.length === 0) return ok(verdicts)
-    await this.cascade(namespace, writer, cascades, verdicts.flatMap(({ result }, i) => all[i].kind === "delete" && result.ok && result.value.document !== undefined ? [result.value.document] : []))
-    return ok(returnDocuments ? verdicts : verdicts.map(({ id, result }) => ({ id, result: result.ok ? ok({ id: result.value.id, changed: result.value.changed }) : result })))
+    await this.cascade(
+      namespace,
+      writer,
+      cascades,
+      verdicts.flatMap(({ result }, i) =>
+        all[i].kind === "delete" && result.ok && result.value.document !== undefined ? [result.value.document] : []
+      )
+    )
+    return ok(
+      returnDocuments
+        ? verdicts
+        : verdicts.map(({ id, result }) => ({
+            id,
+            result: result.ok ? ok({ id: result.value.id, changed: result.value.changed }) : result
+          }))
+    )
   }
-  private referencesTo(namespace: Namespace, name: string): Array<{ key: number; field: string; target: string; isArray: boolean }> {
-    return [...this.byName.get(namespace)?.values() ?? []].flatMap((key) => this.records.get(key)!.schema.fields.flatMap((field) => {
-      const dot = field.reference.indexOf(".")
-      return dot > 0 && field.reference.slice(0, dot) === name && field.cascade_delete ? [{ key, field: field.name, target: field.reference.slice(dot + 1), isArray: field.type.endsWith("[]") }] : []
-    }))
+  private referencesTo(
+    namespace: Namespace,
+    name: string
+  ): Array<{ key: number; field: string; target: string; isArray: boolean }> {
+    return [...(this.byName.get(namespace)?.values() ?? [])].flatMap((key) =>
+      this.records.get(key)!.schema.fields.flatMap((field) => {
+        const dot = field.reference.indexOf(".")
+        return dot > 0 && field.reference.slice(0, dot) === name && field.cascade_delete
+          ? [{ key, field: field.name, target: field.reference.slice(dot + 1), isArray: field.type.endsWith("[]") }]
+          : []
+      })
+    )
   }
   /** Deletes documents whose references all vanished (3.7). */
-  private async cascade(namespace: Namespace, target: CollectionWriter, references: ReadonlyArray<{ key: number; field: string; target: string }>, deleted: ReadonlyArray<Document>): Promise<void> {
+  private async cascade(
+    namespace: Namespace,
+    target: CollectionWriter,
+    references: ReadonlyArray<{ key: number; field: string; target: string }>,
+    deleted: ReadonlyArray<Document>
+  ): Promise<void> {
     for (const reference of references) {
       const writer = await this.opened(reference.key)
       // Its documents stay: what refers to nothing is told when it can be read again.
       if (writer instanceof CollectionDamaged) continue
-      const gone = new Set(deleted.flatMap((document) => { const value = ownValue(document, reference.target); return value === undefined ? [] : Array.isArray(value) ? value.map(String) : [String(value)] }))
+      const gone = new Set(
+        deleted.flatMap((document) => {
+          const value = ownValue(document, reference.target)
+          return value === undefined ? [] : Array.isArray(value) ? value.map(String) : [String(value)]
+        })
+      )
       if (gone.size === 0) continue
       const ids: string[] = []
-      for (const { segment, deleted: dead } of writer.views) for (let doc = 0; doc < segment.docs; doc++) {
-        if (dead !== undefined && (dead[doc >>> 5] & (1 << (doc & 31))) !== 0) continue
-        const text = writer.textOf(segment.seqs[doc])
-        const value = text === undefined ? undefined : (parseJson(text) as Document)[reference.field]
-        const values = Array.isArray(value) ? value : value === undefined ? [] : [value]
-        if (values.some((one) => gone.has(String(one))) && values.every((one) => countEqual(target, reference.target, one) === 0)) ids.push(segment.idOf(doc))
-      }
-      if (ids.length > 0) await this.write(namespace, writer.schema.name, ids.map((id) => ({ kind: "delete", id })), false)
+      for (const { segment, deleted: dead } of writer.views)
+        for (let doc = 0; doc < segment.docs; doc++) {
+          if (dead !== undefined && (dead[doc >>> 5] & (1 << (doc & 31))) !== 0) continue
+          const text = writer.textOf(segment.seqs[doc])
+          const value = text === undefined ? undefined : (parseJson(text) as Document)[reference.field]
+          const values = Array.isArray(value) ? value : value === undefined ? [] : [value]
+          if (
+            values.some((one) => gone.has(String(one))) &&
+            values.every((one) => countEqual(target, reference.target, one) === 0)
+          )
+            ids.push(segment.idOf(doc))
+        }
+      if (ids.length > 0)
+        await this.write(
+          namespace,
+          writer.schema.name,
+          ids.map((id) => ({ kind: "delete", id })),
+          false
+        )
     }
   }
 
-  // ---- a disk that refuses -------------------------------------------------------------------------------------------
+  // ---- a disk that refuses
+  // -------------------------------------------------------------------------------------------
 
   /**
-   * Lets go of a collection whose commit failed, without a snapshot: whoever reads or writes it next opens what the disk
-   * has. What was found early and never acknowledged is gone then.
+   * Lets go of a collection whose commit failed, without a snapshot: whoever reads or writes it next opens what the
+   * disk has. What was found early and never acknowledged is gone then.
    */
   private recover(key: number, error: Error, isDefect = false): void {
     const writer = this.open_.get(key)
@@ -358,7 +518,11 @@ export class Writer implements WriterPort {
     if (isDefect) {
       const defects = (this.defects.get(key) ?? 0) + 1
       this.defects.set(key, defects)
-      if (defects > DEFECTS_MAX) this.damaged.set(key, { message: `The collection \`${writer.schema.name}\` failed ${defects} times.`, until_ms: Infinity })
+      if (defects > DEFECTS_MAX)
+        this.damaged.set(key, {
+          message: `The collection \`${writer.schema.name}\` failed ${defects} times.`,
+          until_ms: Infinity
+        })
     } else this.refused.set(key, { asked_ms: -Infinity, asking: undefined })
     this.dirty.delete(key)
     this.open_.delete(key)
@@ -371,9 +535,15 @@ export class Writer implements WriterPort {
       this.recount(this.records.get(key)?.namespace ?? writer.record.namespace)
       this.emit({ kind: "closed", key })
       // Readers answer it, and until then the memory stays as it is.
-      this.emit({ kind: "published", key, publication: { added: [], removed: writer.held.map(({ segment }) => segment.id), deletions: [] } })
+      this.emit({
+        kind: "published",
+        key,
+        publication: { added: [], removed: writer.held.map(({ segment }) => segment.id), deletions: [] }
+      })
       for (const { segment } of writer.held) this.releaseRegion(segment.region)
-    })().finally(() => { this.closing.delete(key) })
+    })().finally(() => {
+      this.closing.delete(key)
+    })
     this.closing.set(key, closing)
   }
   /** Asks the disk, at most every so often; callers that come together share one question. */
@@ -382,10 +552,23 @@ export class Writer implements WriterPort {
     if (known.asking !== undefined) return known.asking
     if (performance.now() - known.asked_ms < PROBE_EVERY_ms) return Promise.resolve(false)
     known.asked_ms = performance.now()
-    return known.asking = this.journal.probe().then(() => { this.refused.delete(key); return true }, () => false).finally(() => { known.asking = undefined })
+    return (known.asking = this.journal
+      .probe()
+      .then(
+        () => {
+          this.refused.delete(key)
+          return true
+        },
+        () => false
+      )
+      .finally(() => {
+        known.asking = undefined
+      }))
   }
 
-  async open(key: number): Promise<void> { if (this.records.has(key)) await this.writerOf(key) }
+  async open(key: number): Promise<void> {
+    if (this.records.has(key)) await this.writerOf(key)
+  }
   async release(key: number): Promise<void> {
     const writer = this.open_.get(key)
     if (writer === undefined) return
@@ -394,11 +577,15 @@ export class Writer implements WriterPort {
       this.open_.delete(key)
       await writer.close()
       await this.snapshotting
-      try { await this.snapshot(writer) } finally {
+      try {
+        await this.snapshot(writer)
+      } finally {
         this.emit({ kind: "closed", key })
         for (const view of writer.views) this.releaseRegion(view.segment.region)
       }
-    })().finally(() => { this.closing.delete(key) })
+    })().finally(() => {
+      this.closing.delete(key)
+    })
     this.closing.set(key, closing)
     await closing
   }
@@ -406,7 +593,7 @@ export class Writer implements WriterPort {
     return this.holding(async () => {
       const { segments, position } = writer.segmentsNow()
       // A snapshot must not hold what the disk did not take.
-      if (!await writer.committedSoFar()) return
+      if (!(await writer.committedSoFar())) return
       await this.journal.saveIndex(writer.key, segments, position)
     })
   }
@@ -421,7 +608,11 @@ export class Writer implements WriterPort {
     clearInterval(this.snapshots)
     await this.snapshotting
     // Another writer may own the folder by now.
-    if (!this.isStopped) for (const writer of this.open_.values()) { await writer.close(); await this.snapshot(writer) }
+    if (!this.isStopped)
+      for (const writer of this.open_.values()) {
+        await writer.close()
+        await this.snapshot(writer)
+      }
     this.open_.clear()
     await this.journal.close()
   }

@@ -1,2 +1,11 @@
 /** For whoever writes an engine, or tests with one: the suite every engine must pass, and builders of what it takes. */
-export { engineSuite, putOf, suiteField, suitePlan, suiteSchema, suiteText, type EngineUnderTest, type SuiteFramework } from "./engine-suite.ts"
+export {
+  engineSuite,
+  putOf,
+  suiteField,
+  suitePlan,
+  suiteSchema,
+  suiteText,
+  type EngineUnderTest,
+  type SuiteFramework
+} from "./engine-suite.ts"

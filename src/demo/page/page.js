@@ -1,8 +1,10 @@
-// The demo shop: InstantSearch with the reference engine's adapter against our /v1, the search key only. What the visitor
-// does goes to /v1/events; the strip shows what analytics make of it.
+// The demo shop: InstantSearch with the reference engine's adapter against our /v1, the search key only. What the
+// visitor does goes to /v1/events; the strip shows what analytics make of it.
 void (async () => {
   const narrow = matchMedia("(max-width: 46rem)")
-  const fold = () => { document.getElementById("filters").open = !narrow.matches }
+  const fold = () => {
+    document.getElementById("filters").open = !narrow.matches
+  }
   fold()
   narrow.addEventListener("change", fold)
   const api = location.origin
@@ -16,7 +18,10 @@ void (async () => {
     storage.setItem(name, made)
     return made
   }
-  const visitor = { session_id: stored(sessionStorage, "dowser-session", "ses-"), anonymous_id: stored(localStorage, "dowser-visitor", "vis-") }
+  const visitor = {
+    session_id: stored(sessionStorage, "dowser-session", "ses-"),
+    anonymous_id: stored(localStorage, "dowser-visitor", "vis-")
+  }
   let query = ""
   let lastQueryId
 
@@ -30,10 +35,22 @@ void (async () => {
     const body = JSON.stringify({ events: waiting })
     waiting = []
     if (leaving && navigator.sendBeacon(events, body)) return
-    fetch(events, { method: "POST", body, keepalive: true }).catch((error) => console.warn("events were not delivered", error))
+    fetch(events, { method: "POST", body, keepalive: true }).catch((error) =>
+      console.warn("events were not delivered", error)
+    )
   }
   const track = (type, fields) => {
-    waiting.push({ type, collection: config.collection, event_id: `${visitor.session_id}-${crypto.getRandomValues(new Uint32Array(2)).join("")}`, timestamp: Date.now(), surface: "search", ...visitor, ...(lastQueryId === undefined ? {} : { query_id: lastQueryId }), ...(query === "" ? {} : { q: query }), ...fields })
+    waiting.push({
+      type,
+      collection: config.collection,
+      event_id: `${visitor.session_id}-${crypto.getRandomValues(new Uint32Array(2)).join("")}`,
+      timestamp: Date.now(),
+      surface: "search",
+      ...visitor,
+      ...(lastQueryId === undefined ? {} : { query_id: lastQueryId }),
+      ...(query === "" ? {} : { q: query }),
+      ...fields
+    })
     timer ??= setTimeout(() => flush(false), 500)
   }
   addEventListener("pagehide", () => flush(true))
@@ -41,9 +58,17 @@ void (async () => {
   const adapter = new TypesenseInstantSearchAdapter({
     server: {
       apiKey: config.search_key,
-      nodes: [{ host: node.hostname, port: Number(node.port || (node.protocol === "https:" ? 443 : 80)), protocol: node.protocol.slice(0, -1), path: "/v1" }],
+      nodes: [
+        {
+          host: node.hostname,
+          port: Number(node.port || (node.protocol === "https:" ? 443 : 80)),
+          protocol: node.protocol.slice(0, -1),
+          path: "/v1"
+        }
+      ],
       connectionTimeoutSeconds: 5,
-      // The visitor's session rides along, so that a search and its clicks meet in analytics, and keystrokes count once.
+      // The visitor's session rides along, so that a search and its clicks meet in analytics, and keystrokes count
+      // once.
       additionalHeaders: { "X-SVC-SESSION-ID": visitor.session_id }
     },
     additionalSearchParameters: {
@@ -63,29 +88,87 @@ void (async () => {
     return answer
   }
 
-  const search = instantsearch({ indexName: config.collection, searchClient: adapter.searchClient, routing: false, future: { preserveSharedStateOnUnmount: true } })
+  const search = instantsearch({
+    indexName: config.collection,
+    searchClient: adapter.searchClient,
+    routing: false,
+    future: { preserveSharedStateOnUnmount: true }
+  })
   const W = instantsearch.widgets
   const money = (value) => new Intl.NumberFormat("en", { style: "currency", currency: "EUR" }).format(value)
-  const hues = { Black: "#333", White: "#9aa", Silver: "#8a929a", "Navy Blue": "#27406f", "Forest Green": "#2f6b46", "Burgundy Red": "#7d2438", Sand: "#b99a6b", Graphite: "#4b5054", "Sky Blue": "#4f9fd0", Rose: "#c9788c", "Mustard Yellow": "#bd8f18", Olive: "#6f7434", Brown: "#6b4a34" }
+  const hues = {
+    Black: "#333",
+    White: "#9aa",
+    Silver: "#8a929a",
+    "Navy Blue": "#27406f",
+    "Forest Green": "#2f6b46",
+    "Burgundy Red": "#7d2438",
+    Sand: "#b99a6b",
+    Graphite: "#4b5054",
+    "Sky Blue": "#4f9fd0",
+    Rose: "#c9788c",
+    "Mustard Yellow": "#bd8f18",
+    Olive: "#6f7434",
+    Brown: "#6b4a34"
+  }
   const pictureOf = (hit) => {
-    const base = hues[hit.color] ?? `hsl(${[...hit.category].reduce((sum, letter) => sum + letter.charCodeAt(0) * 7, 0) % 360} 35% 42%)`
+    const base =
+      hues[hit.color] ??
+      `hsl(${[...hit.category].reduce((sum, letter) => sum + letter.charCodeAt(0) * 7, 0) % 360} 35% 42%)`
     return `background:linear-gradient(135deg, ${base}, color-mix(in srgb, ${base} 60%, black))`
   }
-  const sorts = [["", "Relevance"], ["/sort/price:asc", "Price, low first"], ["/sort/price:desc", "Price, high first"], ["/sort/rating:desc", "Best rated"], ["/sort/released_at:desc", "Newest"]]
-  const list = (attribute, limit) => W.refinementList({ container: `#${attribute}`, attribute, limit, showMore: true, showMoreLimit: 40 })
+  const sorts = [
+    ["", "Relevance"],
+    ["/sort/price:asc", "Price, low first"],
+    ["/sort/price:desc", "Price, high first"],
+    ["/sort/rating:desc", "Best rated"],
+    ["/sort/released_at:desc", "Newest"]
+  ]
+  const list = (attribute, limit) =>
+    W.refinementList({ container: `#${attribute}`, attribute, limit, showMore: true, showMoreLimit: 40 })
   const shown = new Map()
 
   search.addWidgets([
     W.configure({ hitsPerPage: 24 }),
-    W.searchBox({ container: "#searchbox", placeholder: `Search ${config.products.toLocaleString("en")} products, typos welcome`, autofocus: true, showLoadingIndicator: true }),
-    W.stats({ container: "#stats", templates: { text: (data, { html }) => html`${data.nbHits.toLocaleString("en")} products in ${data.processingTimeMS} ms` } }),
-    W.sortBy({ container: "#sort", items: sorts.map(([suffix, label]) => ({ value: config.collection + suffix, label })) }),
+    W.searchBox({
+      container: "#searchbox",
+      placeholder: `Search ${config.products.toLocaleString("en")} products, typos welcome`,
+      autofocus: true,
+      showLoadingIndicator: true
+    }),
+    W.stats({
+      container: "#stats",
+      templates: {
+        text: (data, { html }) => html`${data.nbHits.toLocaleString("en")} products in ${data.processingTimeMS} ms`
+      }
+    }),
+    W.sortBy({
+      container: "#sort",
+      items: sorts.map(([suffix, label]) => ({ value: config.collection + suffix, label }))
+    }),
     W.clearRefinements({ container: "#clear" }),
     W.currentRefinements({ container: "#current" }),
-    list("department", 8), list("brand", 8), list("color", 6),
-    W.numericMenu({ container: "#price", attribute: "price", items: [{ label: "Any" }, { label: "Under €25", end: 25 }, { label: "€25 to €100", start: 25, end: 100 }, { label: "€100 to €500", start: 100, end: 500 }, { label: "Over €500", start: 500 }] }),
+    list("department", 8),
+    list("brand", 8),
+    list("color", 6),
+    W.numericMenu({
+      container: "#price",
+      attribute: "price",
+      items: [
+        { label: "Any" },
+        { label: "Under €25", end: 25 },
+        { label: "€25 to €100", start: 25, end: 100 },
+        { label: "€100 to €500", start: 100, end: 500 },
+        { label: "Over €500", start: 500 }
+      ]
+    }),
     W.ratingMenu({ container: "#rating", attribute: "rating", max: 5 }),
-    W.toggleRefinement({ container: "#stock", attribute: "in_stock", on: true, templates: { labelText: () => "In stock only" } }),
+    W.toggleRefinement({
+      container: "#stock",
+      attribute: "in_stock",
+      on: true,
+      templates: { labelText: () => "In stock only" }
+    }),
     W.hits({
       container: "#hits",
       templates: {
@@ -95,17 +178,38 @@ void (async () => {
           return html`<article>
             <div class="picture" style=${pictureOf(hit)} aria-hidden="true">${hit.category.slice(0, 1)}</div>
             <div class="text">
-              <h3><button type="button" data-open=${hit.objectID} data-position=${hit.__position}>${components.Highlight({ hit, attribute: "title", highlightedTagName: "mark" })}</button></h3>
-              <span class="of">${components.Highlight({ hit, attribute: "category", highlightedTagName: "mark" })} · ★ ${hit.rating.toFixed(1)}${hit.in_stock ? "" : " · out of stock"}</span>
-              <div class="row"><span class="price">${hit.list_price > hit.price + 0.01 ? html`<s>${money(hit.list_price)}</s>` : ""}${money(hit.price)}</span>
-              <button type="button" data-cart=${hit.objectID} data-position=${hit.__position} disabled=${!hit.in_stock}>Add to cart</button></div>
-            </div></article>`
+              <h3>
+                <button type="button" data-open=${hit.objectID} data-position=${hit.__position}>
+                  ${components.Highlight({ hit, attribute: "title", highlightedTagName: "mark" })}
+                </button>
+              </h3>
+              <span class="of"
+                >${components.Highlight({ hit, attribute: "category", highlightedTagName: "mark" })} · ★
+                ${hit.rating.toFixed(1)}${hit.in_stock ? "" : " · out of stock"}</span
+              >
+              <div class="row">
+                <span class="price"
+                  >${hit.list_price > hit.price + 0.01 ? html`<s>${money(hit.list_price)}</s>` : ""}${money(hit.price)}</span
+                >
+                <button
+                  type="button"
+                  data-cart=${hit.objectID}
+                  data-position=${hit.__position}
+                  disabled=${!hit.in_stock}
+                >
+                  Add to cart
+                </button>
+              </div>
+            </div>
+          </article>`
         }
       }
     }),
     W.pagination({ container: "#pages", padding: 2 })
   ])
-  search.on("render", () => { query = search.helper?.state.query?.trim() ?? "" })
+  search.on("render", () => {
+    query = search.helper?.state.query?.trim() ?? ""
+  })
   search.start()
 
   const cart = []
@@ -129,7 +233,14 @@ void (async () => {
     }
   })
   document.querySelector("#checkout").addEventListener("click", () => {
-    for (const hit of cart.splice(0)) track("purchase", { document_id: hit.objectID, quantity: 1, price: hit.price, revenue: hit.price, currency: "EUR" })
+    for (const hit of cart.splice(0))
+      track("purchase", {
+        document_id: hit.objectID,
+        quantity: 1,
+        price: hit.price,
+        revenue: hit.price,
+        currency: "EUR"
+      })
     flush(false)
     renderCart()
   })
@@ -138,17 +249,28 @@ void (async () => {
   const refresh = async () => {
     try {
       const live = await (await fetch(`${api}/demo/figures.json`)).json()
-      const rows = [["Searches, 24 h", live.searches.toLocaleString("en")], ["Clicks", live.clicks.toLocaleString("en")], ["Carts", live.add_to_carts.toLocaleString("en")], ["Purchases", live.purchases.toLocaleString("en")], ["Revenue", money(live.revenue)], ["CTR", percent(live.ctr)], ["No results", percent(live.zero_result_rate)]]
-      document.querySelector("#figures").replaceChildren(...rows.map(([name, value]) => {
-        const row = document.createElement("div")
-        const term = document.createElement("dt")
-        const figure = document.createElement("dd")
-        term.textContent = name
-        figure.textContent = value
-        row.append(term, figure)
-        return row
-      }))
-      document.querySelector("#popular").textContent = live.popular.length === 0 ? "" : `Popular: ${live.popular.join(", ")}`
+      const rows = [
+        ["Searches, 24 h", live.searches.toLocaleString("en")],
+        ["Clicks", live.clicks.toLocaleString("en")],
+        ["Carts", live.add_to_carts.toLocaleString("en")],
+        ["Purchases", live.purchases.toLocaleString("en")],
+        ["Revenue", money(live.revenue)],
+        ["CTR", percent(live.ctr)],
+        ["No results", percent(live.zero_result_rate)]
+      ]
+      document.querySelector("#figures").replaceChildren(
+        ...rows.map(([name, value]) => {
+          const row = document.createElement("div")
+          const term = document.createElement("dt")
+          const figure = document.createElement("dd")
+          term.textContent = name
+          figure.textContent = value
+          row.append(term, figure)
+          return row
+        })
+      )
+      document.querySelector("#popular").textContent =
+        live.popular.length === 0 ? "" : `Popular: ${live.popular.join(", ")}`
     } catch (error) {
       console.warn("no figures", error)
     }

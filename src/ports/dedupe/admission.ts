@@ -42,13 +42,19 @@ export const fingerprintsOf = (key: FingerprintKey, requests: ReadonlyArray<Admi
     const { eventIds, organizationId } = requests[i]!
     const narrowed = narrowKey(key, organizationId)
     tags[i] = organizationTag(narrowed)
-    for (let id = 0; id < eventIds.length; id++, at += FINGERPRINT_WORDS) fingerprintInto(narrowed, eventIds[id]!, words, at)
+    for (let id = 0; id < eventIds.length; id++, at += FINGERPRINT_WORDS)
+      fingerprintInto(narrowed, eventIds[id]!, words, at)
   }
   return { requests, tags, words, total }
 }
 
-/** Asks `isNew` for every id, in order, and writes the block of those that are. `isNew` remembers what it says yes to. */
-export const answerOf = ({ requests, tags, total, words }: Asked, isNew: (words: Uint32Array, at: number, id: number) => boolean): Admission => {
+/**
+ * Asks `isNew` for every id, in order, and writes the block of those that are. `isNew` remembers what it says yes to.
+ */
+export const answerOf = (
+  { requests, tags, total, words }: Asked,
+  isNew: (words: Uint32Array, at: number, id: number) => boolean
+): Admission => {
   const block = new Uint32Array((total + requests.length) * FINGERPRINT_WORDS)
   let end = 0
   let section = 0

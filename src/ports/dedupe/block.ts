@@ -1,7 +1,7 @@
 /**
  * A block is what one admission leaves in the log: rows of 16 bytes, the fingerprints of the new ids, in sections by
- * organization. A section begins with a row that no fingerprint is taken for (64 fixed bits), names the organization by a
- * tag and counts its rows. Rows before any section belong to no organization known (blocks of earlier versions).
+ * organization. A section begins with a row that no fingerprint is taken for (64 fixed bits), names the organization by
+ * a tag and counts its rows. Rows before any section belong to no organization known (blocks of earlier versions).
  */
 import { FINGERPRINT_WORDS, type FingerprintKey } from "../fingerprint.ts"
 
@@ -24,17 +24,25 @@ export const beginSection = (words: Uint32Array, at: number, tag: number, rows: 
   words[at + 3] = rows
 }
 
-/** The words of a block; copied only when the bytes are not aligned to words. Bytes behind the last whole row are ignored. */
+/**
+ * The words of a block; copied only when the bytes are not aligned to words. Bytes behind the last whole row are
+ * ignored.
+ */
 export const wordsOf = (block: Uint8Array): Uint32Array => {
   const rows = Math.floor(block.byteLength / (4 * FINGERPRINT_WORDS))
   return block.byteOffset % 4 === 0
     ? new Uint32Array(block.buffer, block.byteOffset, rows * FINGERPRINT_WORDS)
-    // Not `slice`: a Buffer's is a view of the same bytes.
-    : new Uint32Array(Uint8Array.from(block.subarray(0, rows * 4 * FINGERPRINT_WORDS)).buffer)
+    : // Not `slice`: a Buffer's is a view of the same bytes.
+      new Uint32Array(Uint8Array.from(block.subarray(0, rows * 4 * FINGERPRINT_WORDS)).buffer)
 }
 
 /** Calls `visit` for each fingerprint row of `words[from..to]`, in order; answers how many there were. */
-export const eachRow = (words: Uint32Array, from: number, to: number, visit: (words: Uint32Array, at: number, tag: number) => void): number => {
+export const eachRow = (
+  words: Uint32Array,
+  from: number,
+  to: number,
+  visit: (words: Uint32Array, at: number, tag: number) => void
+): number => {
   let tag = TAG_UNKNOWN
   let rows = 0
   for (let at = from; at + FINGERPRINT_WORDS <= to; at += FINGERPRINT_WORDS) {

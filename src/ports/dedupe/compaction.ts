@@ -19,11 +19,18 @@ export interface CompactionLimits {
 /** How much larger than their mean the largest of neighbours may be: three of one size do not take a small one in. */
 const LIKE_SIZED = 1.2
 
-/** First and number of the runs to merge next; `runs` oldest first. Only neighbours without a gap: a run covers all of its range. */
-export const chooseMerge = (runs: ReadonlyArray<RunSize>, limits: CompactionLimits): { readonly first: number; readonly length: number } | undefined => {
+/**
+ * First and number of the runs to merge next; `runs` oldest first. Only neighbours without a gap: a run covers all of
+ * its range.
+ */
+export const chooseMerge = (
+  runs: ReadonlyArray<RunSize>,
+  limits: CompactionLimits
+): { readonly first: number; readonly length: number } | undefined => {
   const joined = (first: number, length: number) => {
     for (let i = first + 1; i < first + length; i++) if (runs[i - 1]!.to !== runs[i]!.from) return undefined
-    let sum = 0, largest = 0
+    let sum = 0,
+      largest = 0
     for (let i = first; i < first + length; i++) {
       sum += runs[i]!.count
       largest = Math.max(largest, runs[i]!.count)
@@ -36,7 +43,8 @@ export const chooseMerge = (runs: ReadonlyArray<RunSize>, limits: CompactionLimi
   }
   for (let first = runs.length - limits.fanout; first >= 0; first--) {
     const found = joined(first, limits.fanout)
-    if (found !== undefined && found.sum <= limits.runIdsMax && found.largest * limits.fanout <= LIKE_SIZED * found.sum) return { first, length: limits.fanout }
+    if (found !== undefined && found.sum <= limits.runIdsMax && found.largest * limits.fanout <= LIKE_SIZED * found.sum)
+      return { first, length: limits.fanout }
   }
   if (runs.length <= limits.runsMax) return undefined
   let best: { readonly first: number; readonly length: number } | undefined
@@ -67,9 +75,13 @@ const KEPT_SHARE = 15 / 16
 
 /**
  * By run (oldest first), which share of an organization's ids goes so that no more than `idsMax` stay; empty below it.
- * The organizations with the most lose, down to one level, their oldest runs first; within the last run touched an even share.
+ * The organizations with the most lose, down to one level, their oldest runs first; within the last run touched an even
+ * share.
  */
-export const choosePrune = (runs: ReadonlyArray<ReadonlyMap<number, number>>, idsMax: number): ReadonlyMap<number, ReadonlyMap<number, number>> => {
+export const choosePrune = (
+  runs: ReadonlyArray<ReadonlyMap<number, number>>,
+  idsMax: number
+): ReadonlyMap<number, ReadonlyMap<number, number>> => {
   const held = new Map<number, number>()
   let total = 0
   for (const organizations of runs) {
@@ -95,7 +107,11 @@ export const choosePrune = (runs: ReadonlyArray<ReadonlyMap<number, number>>, id
 }
 
 /** What of `[from, to)` no run covers, in order. */
-export const gapsOf = (runs: ReadonlyArray<{ readonly from: number; readonly to: number }>, from: number, to: number): ReadonlyArray<{ readonly from: number; readonly to: number }> => {
+export const gapsOf = (
+  runs: ReadonlyArray<{ readonly from: number; readonly to: number }>,
+  from: number,
+  to: number
+): ReadonlyArray<{ readonly from: number; readonly to: number }> => {
   const gaps: Array<{ from: number; to: number }> = []
   let at = from
   for (const run of [...runs].sort((a, b) => a.from - b.from)) {
@@ -106,7 +122,19 @@ export const gapsOf = (runs: ReadonlyArray<{ readonly from: number; readonly to:
   return gaps
 }
 
-/** Runs that another of the same or a wider range replaces: what a crash left between a merge and the removal of its inputs. */
-export const replacedRuns = <Run extends { readonly from: number; readonly to: number; readonly generation: number }>(runs: ReadonlyArray<Run>): ReadonlyArray<Run> =>
-  runs.filter((run) => runs.some((other) =>
-    other !== run && other.from <= run.from && other.to >= run.to && (other.to - other.from > run.to - run.from || other.generation > run.generation)))
+/**
+ * Runs that another of the same or a wider range replaces: what a crash left between a merge and the removal of its
+ * inputs.
+ */
+export const replacedRuns = <Run extends { readonly from: number; readonly to: number; readonly generation: number }>(
+  runs: ReadonlyArray<Run>
+): ReadonlyArray<Run> =>
+  runs.filter((run) =>
+    runs.some(
+      (other) =>
+        other !== run &&
+        other.from <= run.from &&
+        other.to >= run.to &&
+        (other.to - other.from > run.to - run.from || other.generation > run.generation)
+    )
+  )

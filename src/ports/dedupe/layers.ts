@@ -1,6 +1,6 @@
 /**
- * The window in layers, newest first: the table that ids are admitted to (hot), the one whose rows are on their way into a
- * run (sealing), and the sealed runs behind their filters. No effects but reading pages of runs.
+ * The window in layers, newest first: the table that ids are admitted to (hot), the one whose rows are on their way
+ * into a run (sealing), and the sealed runs behind their filters. No effects but reading pages of runs.
  */
 import { FINGERPRINT_WORDS, type FingerprintKey } from "../fingerprint.ts"
 import { FingerprintTable, hourOf } from "../fingerprint-table.ts"
@@ -39,22 +39,32 @@ export interface Look {
   readonly found: Uint8Array
 }
 
-/** Blocks kept for the tail to recognise; the log takes no more that are not yet stored. Past it the oldest are forgotten, and taken for another process's. */
+/**
+ * Blocks kept for the tail to recognise; the log takes no more that are not yet stored. Past it the oldest are
+ * forgotten, and taken for another process's.
+ */
 const OUTSTANDING_BYTES_MAX = 64 * 1024 * 1024
 const NO_BLOCK = new Uint8Array(0)
-/** Ids of a table that is filling for each segment of the next one: twice as fast as needed, since half of them are there when it begins. */
+/**
+ * Ids of a table that is filling for each segment of the next one: twice as fast as needed, since half of them are
+ * there when it begins.
+ */
 const IDS_A_SEGMENT = 512
 /** Reads between two looks at the clock. */
 const READS_A_CLOCK = 16
 
 /** The first fingerprint of a block (behind its section's row) as a number: own blocks are found again by it. */
-const identityOf = (words: Uint32Array): number => words[FINGERPRINT_WORDS]! * 2 ** 21 + (words[FINGERPRINT_WORDS + 1]! >>> 11)
+const identityOf = (words: Uint32Array): number =>
+  words[FINGERPRINT_WORDS]! * 2 ** 21 + (words[FINGERPRINT_WORDS + 1]! >>> 11)
 
 export class Layers {
   readonly #options: LayersOptions
   #hot: FingerprintTable
   #sealing: FingerprintTable | undefined
-  /** Two tables take turns, so that neither grows from nothing each time: the one that is next, empty, unless it is being sealed. */
+  /**
+   * Two tables take turns, so that neither grows from nothing each time: the one that is next, empty, unless it is
+   * being sealed.
+   */
   #next: FingerprintTable | undefined
   /** Ids in the hot table, about. */
   #hotIds = 0
@@ -72,11 +82,21 @@ export class Layers {
     this.#next = this.#newTable()
   }
   #newTable(): FingerprintTable {
-    return new FingerprintTable({ windowHours: this.#options.windowHours, bytesMax: this.#options.hotBytesMax, ids: this.#options.sealIds })
+    return new FingerprintTable({
+      windowHours: this.#options.windowHours,
+      bytesMax: this.#options.hotBytesMax,
+      ids: this.#options.sealIds
+    })
   }
 
   get bytes(): number {
-    return this.#hot.bytes + (this.#sealing?.bytes ?? 0) + (this.#next?.bytes ?? 0) + this.#outstandingBytes + this.#runs.reduce((sum, run) => sum + run.bytes, 0)
+    return (
+      this.#hot.bytes +
+      (this.#sealing?.bytes ?? 0) +
+      (this.#next?.bytes ?? 0) +
+      this.#outstandingBytes +
+      this.#runs.reduce((sum, run) => sum + run.bytes, 0)
+    )
   }
   get runs(): ReadonlyArray<SealedRun> {
     return this.#runs
@@ -85,7 +105,10 @@ export class Layers {
     return this.#sealing !== undefined
   }
 
-  /** Fingerprints, and which runs may have them: run after run, so that the misses of many ids overlap. About 35 ns an id and run of 16 million. */
+  /**
+   * Fingerprints, and which runs may have them: run after run, so that the misses of many ids overlap. About 35 ns an
+   * id and run of 16 million.
+   */
   begin(requests: ReadonlyArray<AdmitRequest>, now: number): Look {
     const asked = fingerprintsOf(this.#options.key, requests)
     const { total, words } = asked
@@ -102,7 +125,12 @@ export class Layers {
 
   /** Looks into files until it is done (true) or `until` (of `performance.now()`) has passed. */
   confirm(look: Look, until: number): boolean {
-    const { asked: { words }, found, maybes, now } = look
+    const {
+      asked: { words },
+      found,
+      maybes,
+      now
+    } = look
     const oldest = this.oldestHour(now)
     for (let reads = 0; look.next < maybes.length; look.next += 2) {
       const id = maybes[look.next]!
@@ -127,10 +155,14 @@ export class Layers {
 
   /** Admits what no layer has. */
   answer({ asked, found, now }: Look): Admission {
-    const hot = this.#hot, sealing = this.#sealing
+    const hot = this.#hot,
+      sealing = this.#sealing
     hot.touch(asked.words)
     sealing?.touch(asked.words)
-    const admission = answerOf(asked, (words, at, id) => found[id] !== 1 && sealing?.has(words, at, now) !== true && hot.admit(words, at, now))
+    const admission = answerOf(
+      asked,
+      (words, at, id) => found[id] !== 1 && sealing?.has(words, at, now) !== true && hot.admit(words, at, now)
+    )
     if (admission.block.length === 0) return admission
     this.#remember(admission.block, now)
     this.#grew(admission.block.byteLength / (4 * FINGERPRINT_WORDS))

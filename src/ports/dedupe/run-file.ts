@@ -1,8 +1,22 @@
-/** Reads runs: all that is not rows at once (`openRun`), rows one after the other for a merge (`RunCursor`), one fingerprint (`SealedRun`). */
+/**
+ * Reads runs: all that is not rows at once (`openRun`), rows one after the other for a merge (`RunCursor`), one
+ * fingerprint (`SealedRun`).
+ */
 import { closeSync, fstatSync, openSync, readSync } from "node:fs"
 import { join } from "node:path"
 import { FINGERPRINT_WORDS } from "../fingerprint.ts"
-import { checkedRows, checksumOf, decodeHeader, PAGE_BYTES, PAGE_WORDS, pageSeed, ROW_WORDS, RunCorrupt, type RunHeader, sectionsOf } from "./run-format.ts"
+import {
+  checkedRows,
+  checksumOf,
+  decodeHeader,
+  PAGE_BYTES,
+  PAGE_WORDS,
+  pageSeed,
+  ROW_WORDS,
+  RunCorrupt,
+  type RunHeader,
+  sectionsOf
+} from "./run-format.ts"
 import type { OpenedRun } from "./run-writer.ts"
 import { filterMayHave, filterScale } from "./split-block-filter.ts"
 
@@ -14,8 +28,14 @@ const readAll = (fd: number, bytes: Uint8Array, position: number, run: string): 
   }
 }
 
-/** Header, fences, filter and organizations, checked; rows are checked page by page when they are read. Throws `RunCorrupt`. */
-export const openRun = (folder: string, name: string): OpenedRun & { readonly organizations: ReadonlyMap<number, number> } => {
+/**
+ * Header, fences, filter and organizations, checked; rows are checked page by page when they are read. Throws
+ * `RunCorrupt`.
+ */
+export const openRun = (
+  folder: string,
+  name: string
+): OpenedRun & { readonly organizations: ReadonlyMap<number, number> } => {
   const fd = openSync(join(folder, name), "r")
   try {
     const page = new Uint8Array(PAGE_BYTES)
@@ -31,7 +51,13 @@ export const openRun = (folder: string, name: string): OpenedRun & { readonly or
     }
     const fences = section(at.fences, header.pages, header.checksums[0])
     const filter = section(at.filter, header.filterWords, header.checksums[1])
-    return { name, header, fences: fences.buffer as ArrayBuffer, filter: filter.buffer as ArrayBuffer, organizations: organizationsOf(section(at.organizations, 2 * header.organizations, header.checksums[2])) }
+    return {
+      name,
+      header,
+      fences: fences.buffer as ArrayBuffer,
+      filter: filter.buffer as ArrayBuffer,
+      organizations: organizationsOf(section(at.organizations, 2 * header.organizations, header.checksums[2]))
+    }
   } finally {
     closeSync(fd)
   }
@@ -97,10 +123,20 @@ export class RunCursor {
       this.#inChunk = Math.min(CHUNK_PAGES, this.#header.pages - this.#nextPage)
       this.#page = 0
       if (this.#inChunk <= 0) return
-      readAll(this.#fd, new Uint8Array(this.#chunk.buffer, 0, this.#inChunk * PAGE_BYTES), PAGE_BYTES * (1 + this.#nextPage), this.#name)
+      readAll(
+        this.#fd,
+        new Uint8Array(this.#chunk.buffer, 0, this.#inChunk * PAGE_BYTES),
+        PAGE_BYTES * (1 + this.#nextPage),
+        this.#name
+      )
       this.#nextPage += this.#inChunk
     }
-    this.#rows = checkedRows(this.#chunk, this.#page * PAGE_WORDS, this.#name, pageSeed(this.#header, this.#nextPage - this.#inChunk + this.#page))
+    this.#rows = checkedRows(
+      this.#chunk,
+      this.#page * PAGE_WORDS,
+      this.#name,
+      pageSeed(this.#header, this.#nextPage - this.#inChunk + this.#page)
+    )
   }
   close(): void {
     closeSync(this.#fd)
@@ -135,7 +171,10 @@ export class SealedRun {
     return filterMayHave(this.filter, this.scale, words[at]!, words[at + 1]!)
   }
 
-  /** The hour the fingerprint was admitted in, or -1. Reads one page (rarely two): some µs while the system has it in memory. Throws `RunCorrupt`. */
+  /**
+   * The hour the fingerprint was admitted in, or -1. Reads one page (rarely two): some µs while the system has it in
+   * memory. Throws `RunCorrupt`.
+   */
   hourOf(words: Uint32Array, at: number): number {
     const first = words[at]!
     let low = 0
@@ -161,7 +200,8 @@ export class SealedRun {
       else high = middle
     }
     for (let row = low * ROW_WORDS; low < rows && page[row] === words[at]; low++, row += ROW_WORDS) {
-      if (page[row + 1] === words[at + 1] && page[row + 2] === words[at + 2] && page[row + 3] === words[at + 3]) return page[row + FINGERPRINT_WORDS]! >>> 16
+      if (page[row + 1] === words[at + 1] && page[row + 2] === words[at + 2] && page[row + 3] === words[at + 3])
+        return page[row + FINGERPRINT_WORDS]! >>> 16
     }
     return -1
   }

@@ -68,8 +68,14 @@ export const digestOf = (appendedAt: number, value: Uint8Array): number => {
   return (a ^ (a >>> 16)) >>> 0
 }
 
-/** Part of a page's checksum: a whole page that belongs elsewhere is not taken for the one asked for. `index`: among the run's pages. */
-export const pageSeed = ({ from, generation, to }: Pick<RunHeader, "from" | "to" | "generation">, index: number): number =>
+/**
+ * Part of a page's checksum: a whole page that belongs elsewhere is not taken for the one asked for. `index`: among the
+ * run's pages.
+ */
+export const pageSeed = (
+  { from, generation, to }: Pick<RunHeader, "from" | "to" | "generation">,
+  index: number
+): number =>
   Math.imul(index + 1, 0x9e3779b1) ^ Math.imul(to | 0, 0x85ebca6b) ^ Math.imul(from | 0, 0xc2b2ae35) ^ generation
 
 /** `words` is the page's own, or a larger chunk with the page at `at`. */
@@ -80,12 +86,14 @@ export const finishPage = (words: Uint32Array, at: number, rows: number, seed: n
 /** Rows of the page at `at`; throws `RunCorrupt`. */
 export const checkedRows = (words: Uint32Array, at: number, run: string, seed: number): number => {
   const rows = words[at + ROWS_AT]!
-  if (rows > PAGE_ROWS || words[at + CHECKSUM_AT] !== checksumOf(words, at, at + CHECKSUM_AT, seed)) throw new RunCorrupt(run, "a page does not match its checksum")
+  if (rows > PAGE_ROWS || words[at + CHECKSUM_AT] !== checksumOf(words, at, at + CHECKSUM_AT, seed))
+    throw new RunCorrupt(run, "a page does not match its checksum")
   return rows
 }
 
 /** Sorts files by what they cover; the name is all that is needed to find out which of two replaces the other. */
-export const runName = ({ from, generation, to }: Pick<RunHeader, "from" | "to" | "generation">): string => `${from}-${to}.${generation}${RUN_SUFFIX}`
+export const runName = ({ from, generation, to }: Pick<RunHeader, "from" | "to" | "generation">): string =>
+  `${from}-${to}.${generation}${RUN_SUFFIX}`
 
 export const encodeHeader = (header: RunHeader): Uint8Array => {
   const page = new Uint8Array(PAGE_BYTES)
@@ -98,14 +106,19 @@ export const encodeHeader = (header: RunHeader): Uint8Array => {
 }
 export const decodeHeader = (page: Uint8Array, run: string): RunHeader => {
   const words = new Uint32Array(page.buffer, page.byteOffset, PAGE_WORDS)
-  if (words[0]! > PAGE_BYTES - 8 || words[1] !== checksumOf(words, 2)) throw new RunCorrupt(run, "its header does not match its checksum")
+  if (words[0]! > PAGE_BYTES - 8 || words[1] !== checksumOf(words, 2))
+    throw new RunCorrupt(run, "its header does not match its checksum")
   const header = JSON.parse(new TextDecoder().decode(page.subarray(8, 8 + words[0]!))) as RunHeader
   if (header.version !== 1) throw new RunCorrupt(run, `its version is ${String(header.version)}`)
   return header
 }
 
 /** Byte positions of the sections. */
-export const sectionsOf = ({ filterWords, organizations, pages }: Pick<RunHeader, "pages" | "filterWords" | "organizations">) => {
+export const sectionsOf = ({
+  filterWords,
+  organizations,
+  pages
+}: Pick<RunHeader, "pages" | "filterWords" | "organizations">) => {
   const fences = PAGE_BYTES * (1 + pages)
   const filter = fences + 4 * pages
   const tags = filter + 4 * filterWords

@@ -1,9 +1,11 @@
 /**
- * The folder of sealed runs, as its only writer sees it: rows come in, become a run when told to, and runs become fewer.
- * Lives in a thread of its own (`run-worker.ts`); every step is synchronous, and a merge can be left between its steps.
+ * The folder of sealed runs, as its only writer sees it: rows come in, become a run when told to, and runs become
+ * fewer. Lives in a thread of its own (`run-worker.ts`); every step is synchronous, and a merge can be left between its
+ * steps.
  *
- * Whatever moment the program dies in: a file that bears a run's name is whole, since it was synced before it was renamed.
- * A merge whose inputs are still there covers their range and replaces them. Files that are not whole are thrown away.
+ * Whatever moment the program dies in: a file that bears a run's name is whole, since it was synced before it was
+ * renamed. A merge whose inputs are still there covers their range and replaces them. Files that are not whole are
+ * thrown away.
  */
 import { mkdirSync, readdirSync, rmSync } from "node:fs"
 import { join } from "node:path"
@@ -113,7 +115,7 @@ export class RunStore {
     let index = this.#indexes.get(tag)
     if (index === undefined) {
       if (this.#indexes.size >= ORGANIZATIONS_MAX) return 0
-      this.#indexes.set(tag, index = this.#indexes.size)
+      this.#indexes.set(tag, (index = this.#indexes.size))
     }
     return index
   }
@@ -122,11 +124,17 @@ export class RunStore {
   seal(range: LogRange): OpenedRun {
     const sorted = sortRows(this.#rows, this.#count)
     const tags = [...this.#indexes.keys()]
-    const writer = new RunWriter(this.#options.folder, { ...range, mark: this.#options.mark, generation: 0 }, this.#count)
+    const writer = new RunWriter(
+      this.#options.folder,
+      { ...range, mark: this.#options.mark, generation: 0 },
+      this.#count
+    )
     for (let row = 0; row < sorted.length; row += ROW_WORDS) writer.add(sorted, row, tags[sorted[row + 4]! & 0xffff]!)
     const organizations = writer.organizations
     const run = writer.finish()
-    this.#runs = [...this.#runs, { name: run.name, header: run.header, organizations }].sort((a, b) => a.header.from - b.header.from)
+    this.#runs = [...this.#runs, { name: run.name, header: run.header, organizations }].sort(
+      (a, b) => a.header.from - b.header.from
+    )
     this.#count = 0
     this.#indexes = new Map([[0, 0]])
     return run
@@ -138,49 +146,82 @@ export class RunStore {
    */
   *compact(oldestHour: () => number): Generator<Change | undefined, void> {
     // Once a call: what chance left above the bound goes with the next seal.
-    for (let isPruned = false;;) {
+    for (let isPruned = false; ;) {
       const expired = this.#runs.filter(({ header }) => header.hourLast < oldestHour())
       if (expired.length > 0) {
         this.#runs = this.#runs.filter((run) => !expired.includes(run))
         yield { removed: expired.map(({ name }) => name), added: undefined }
       }
-      const prune = isPruned ? new Map<number, ReadonlyMap<number, number>>() : choosePrune(this.#runs.map(({ organizations }) => organizations), this.#options.idsMax)
+      const prune = isPruned
+        ? new Map<number, ReadonlyMap<number, number>>()
+        : choosePrune(
+            this.#runs.map(({ organizations }) => organizations),
+            this.#options.idsMax
+          )
       if (prune.size > 0) {
         isPruned = true
         const chosen = [...prune].map(([index, shares]) => [this.#runs[index]!, shares] as const)
         for (const [run, shares] of chosen) yield* this.#merge([run], oldestHour(), shares)
         continue
       }
-      const merge = chooseMerge(this.#runs.map(({ header }) => header), this.#options)
+      const merge = chooseMerge(
+        this.#runs.map(({ header }) => header),
+        this.#options
+      )
       if (merge === undefined) return
       yield* this.#merge(this.#runs.slice(merge.first, merge.first + merge.length), oldestHour(), new Map())
     }
   }
 
   /** One run of several neighbours, without what expired and without the shares of organizations that are to lose. */
-  *#merge(inputs: ReadonlyArray<KnownRun>, oldestHour: number, lost: ReadonlyMap<number, number>): Generator<Change | undefined, void> {
-    const first = inputs[0]!.header, last = inputs.at(-1)!.header
-    const idsMax = inputs.reduce((sum, { header, organizations }) => sum + header.count - [...lost].reduce((gone, [tag, share]) => gone + (share >= 1 ? organizations.get(tag) ?? 0 : 0), 0), 0)
+  *#merge(
+    inputs: ReadonlyArray<KnownRun>,
+    oldestHour: number,
+    lost: ReadonlyMap<number, number>
+  ): Generator<Change | undefined, void> {
+    const first = inputs[0]!.header,
+      last = inputs.at(-1)!.header
+    const idsMax = inputs.reduce(
+      (sum, { header, organizations }) =>
+        sum +
+        header.count -
+        [...lost].reduce((gone, [tag, share]) => gone + (share >= 1 ? (organizations.get(tag) ?? 0) : 0), 0),
+      0
+    )
     const identity = {
-      from: first.from, to: last.to, lastOffset: last.lastOffset, digest: last.digest, mark: this.#options.mark,
+      from: first.from,
+      to: last.to,
+      lastOffset: last.lastOffset,
+      digest: last.digest,
+      mark: this.#options.mark,
       generation: 1 + Math.max(...inputs.map(({ header }) => header.generation))
     }
-    const writer = new RunWriter(this.#options.folder, identity, idsMax, Math.max(...inputs.map(({ header }) => header.hourLast)))
+    const writer = new RunWriter(
+      this.#options.folder,
+      identity,
+      idsMax,
+      Math.max(...inputs.map(({ header }) => header.hourLast))
+    )
     const cursors: Array<RunCursor> = []
     let isFinished = false
     try {
       for (const { header, name } of inputs) cursors.push(new RunCursor(this.#options.folder, name, header))
-      for (let step = 0;; step++) {
+      for (let step = 0; ; step++) {
         if (step % STEP_ROWS === STEP_ROWS - 1) yield undefined
         let least: RunCursor | undefined
         for (const cursor of cursors) {
-          if (!cursor.isAtEnd && (least === undefined || compareRows(cursor.words, cursor.at, least.words, least.at) < 0)) least = cursor
+          if (
+            !cursor.isAtEnd &&
+            (least === undefined || compareRows(cursor.words, cursor.at, least.words, least.at) < 0)
+          )
+            least = cursor
         }
         if (least === undefined) break
         const { at, words } = least
         // Mixed with the generation: of a run that is pruned again, others must go than went the first time.
         const lot = Math.imul(words[at + 3]! ^ Math.imul(identity.generation, 0x9e3779b1), 0x85ebca6b)
-        if (words[at + 4]! >>> 16 >= oldestHour && !(((lot ^ (lot >>> 15)) >>> 0) < (lost.get(least.tag) ?? 0) * 2 ** 32)) writer.add(words, at, least.tag)
+        if (words[at + 4]! >>> 16 >= oldestHour && !((lot ^ (lot >>> 15)) >>> 0 < (lost.get(least.tag) ?? 0) * 2 ** 32))
+          writer.add(words, at, least.tag)
         least.next()
       }
       // Something was thrown away meanwhile: what this one covers would hide the gap.
@@ -189,7 +230,9 @@ export class RunStore {
       const run = writer.finish()
       isFinished = true
       this.#runs = this.#runs.filter((each) => !inputs.includes(each))
-      this.#runs = [...this.#runs, { name: run.name, header: run.header, organizations }].sort((a, b) => a.header.from - b.header.from)
+      this.#runs = [...this.#runs, { name: run.name, header: run.header, organizations }].sort(
+        (a, b) => a.header.from - b.header.from
+      )
       yield { removed: inputs.map(({ name }) => name), added: run }
     } finally {
       if (!isFinished) writer.abandon()

@@ -1,4 +1,7 @@
-/** The front's side of the thread that keeps the runs: one life of it, as promises. Whoever waits when it ends, hears of it. */
+/**
+ * The front's side of the thread that keeps the runs: one life of it, as promises. Whoever waits when it ends, hears of
+ * it.
+ */
 import { Worker } from "node:worker_threads"
 import type { FromRuns, RunThreadSettings, ToRuns } from "./messages.ts"
 import type { LogRange } from "./run-format.ts"
@@ -10,7 +13,10 @@ const HEAP_MB = 512
 const IN_FLIGHT_BYTES_MAX = 16 * 1024 * 1024
 const STOP_WITHIN_MS = 2_000
 
-interface Waiter<A> { readonly resolve: (value: A) => void; readonly reject: (error: Error) => void }
+interface Waiter<A> {
+  readonly resolve: (value: A) => void
+  readonly reject: (error: Error) => void
+}
 
 export class RunThread {
   readonly #worker: Worker
@@ -26,9 +32,14 @@ export class RunThread {
   readonly failed: Promise<never>
 
   constructor(settings: RunThreadSettings, onChange: (change: Change) => void) {
-    this.#worker = new Worker(new URL("./run-worker.ts", import.meta.url), { workerData: settings, resourceLimits: { maxOldGenerationSizeMb: HEAP_MB } })
+    this.#worker = new Worker(new URL("./run-worker.ts", import.meta.url), {
+      workerData: settings,
+      resourceLimits: { maxOldGenerationSizeMb: HEAP_MB }
+    })
     let rejectAll = (_error: Error): void => {}
-    this.failed = new Promise<never>((_, reject) => { rejectAll = reject })
+    this.failed = new Promise<never>((_, reject) => {
+      rejectAll = reject
+    })
     this.opened = new Promise((resolve, reject) => {
       this.#worker.on("message", (message: FromRuns) => {
         if (message.kind === "opened") resolve(message)
@@ -46,7 +57,9 @@ export class RunThread {
         for (const waiter of [...this.#room, ...this.#sealing, ...this.#discarding]) waiter.reject(error)
       }
       this.#worker.on("error", (error) => end(error instanceof Error ? error : new Error(String(error))))
-      this.#worker.on("exit", (code) => end(new Error(`the thread that keeps the dedupe runs ended (exit code ${code})`)))
+      this.#worker.on("exit", (code) =>
+        end(new Error(`the thread that keeps the dedupe runs ended (exit code ${code})`))
+      )
     })
     this.#ended = new Promise((resolve) => this.#worker.on("exit", () => resolve()))
     // Each is also heard by whoever waits; nobody need wait for all of them.
@@ -96,8 +109,10 @@ export class RunThread {
     this.#failure ??= new Error("the dedupe window is closed")
     this.#send({ kind: "stop" })
     let timer: ReturnType<typeof setTimeout> | undefined
-    const late = new Promise<"late">((resolve) => { timer = setTimeout(() => resolve("late"), STOP_WITHIN_MS) })
-    if (await Promise.race([this.#ended, late]) === "late") await this.#worker.terminate()
+    const late = new Promise<"late">((resolve) => {
+      timer = setTimeout(() => resolve("late"), STOP_WITHIN_MS)
+    })
+    if ((await Promise.race([this.#ended, late])) === "late") await this.#worker.terminate()
     clearTimeout(timer)
   }
 }

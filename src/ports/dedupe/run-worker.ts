@@ -9,7 +9,11 @@ import type { OpenedRun } from "./run-writer.ts"
 giveWayHere()
 
 const settings = workerData as RunThreadSettings
-const send = (message: FromRuns, runs: ReadonlyArray<OpenedRun> = []) => parentPort!.postMessage(message, runs.flatMap(({ fences, filter }) => [fences, filter]))
+const send = (message: FromRuns, runs: ReadonlyArray<OpenedRun> = []) =>
+  parentPort!.postMessage(
+    message,
+    runs.flatMap(({ fences, filter }) => [fences, filter])
+  )
 
 const fail = (error: unknown) => {
   const run = error instanceof RunCorrupt ? error.run : undefined

@@ -3,7 +3,18 @@ import { closeSync, fsyncSync, openSync, renameSync, rmSync, writeSync } from "n
 import { join } from "node:path"
 import { FINGERPRINT_WORDS } from "../fingerprint.ts"
 import {
-  checksumOf, encodeHeader, finishPage, type LogRange, ORGANIZATIONS_MAX, PAGE_BYTES, PAGE_ROWS, PAGE_WORDS, pageSeed, ROW_WORDS, type RunHeader, runName
+  checksumOf,
+  encodeHeader,
+  finishPage,
+  type LogRange,
+  ORGANIZATIONS_MAX,
+  PAGE_BYTES,
+  PAGE_ROWS,
+  PAGE_WORDS,
+  pageSeed,
+  ROW_WORDS,
+  type RunHeader,
+  runName
 } from "./run-format.ts"
 import { filterAdd, filterScale, filterWords } from "./split-block-filter.ts"
 import { compareRows } from "./sort-rows.ts"
@@ -56,8 +67,16 @@ export class RunWriter {
   #hourLast: number
   #isOpen = true
 
-  /** `idsMax`: rows at most; the filter is made for as many. `hourLast`: of what the run stands for, even if no row is left of it. */
-  constructor(folder: string, identity: LogRange & { readonly mark: string; readonly generation: number }, idsMax: number, hourLast = 0) {
+  /**
+   * `idsMax`: rows at most; the filter is made for as many. `hourLast`: of what the run stands for, even if no row is
+   * left of it.
+   */
+  constructor(
+    folder: string,
+    identity: LogRange & { readonly mark: string; readonly generation: number },
+    idsMax: number,
+    hourLast = 0
+  ) {
     this.#hourLast = hourLast
     this.#folder = folder
     this.#identity = identity
@@ -74,10 +93,15 @@ export class RunWriter {
 
   /** Rows by organization so far. */
   get organizations(): ReadonlyMap<number, number> {
-    return new Map([...this.#indexes].map(([tag, index]) => [tag, this.#counts[index]!] as const).filter(([, count]) => count > 0))
+    return new Map(
+      [...this.#indexes].map(([tag, index]) => [tag, this.#counts[index]!] as const).filter(([, count]) => count > 0)
+    )
   }
 
-  /** The row at `rows[at]`, of this organization; not before the last one. An equal fingerprint again only moves the hour on. */
+  /**
+   * The row at `rows[at]`, of this organization; not before the last one. An equal fingerprint again only moves the
+   * hour on.
+   */
   add(rows: Uint32Array, at: number, tag: number): void {
     const hour = rows[at + FINGERPRINT_WORDS]! >>> 16
     this.#hourFirst = Math.min(this.#hourFirst, hour)
@@ -101,7 +125,7 @@ export class RunWriter {
     let index = this.#indexes.get(tag)
     if (index === undefined) {
       if (this.#counts.length >= ORGANIZATIONS_MAX) return 0
-      this.#indexes.set(tag, index = this.#counts.length)
+      this.#indexes.set(tag, (index = this.#counts.length))
       this.#counts.push(0)
     }
     return index
@@ -138,11 +162,18 @@ export class RunWriter {
     const organizations = new Uint32Array(this.#indexes.size * 2)
     for (const [tag, index] of this.#indexes) organizations.set([tag, this.#counts[index]!], index * 2)
     const header: RunHeader = {
-      version: 1, ...this.#identity, count: this.#count, hourFirst: this.#count === 0 ? 0 : this.#hourFirst, hourLast: this.#hourLast,
-      pages: this.#pages, filterWords: this.#filter.length, organizations: this.#indexes.size,
+      version: 1,
+      ...this.#identity,
+      count: this.#count,
+      hourFirst: this.#count === 0 ? 0 : this.#hourFirst,
+      hourLast: this.#hourLast,
+      pages: this.#pages,
+      filterWords: this.#filter.length,
+      organizations: this.#indexes.size,
       checksums: [checksumOf(fences), checksumOf(this.#filter), checksumOf(organizations)]
     }
-    for (const section of [fences, this.#filter, organizations]) writeAll(this.#fd, new Uint8Array(section.buffer, section.byteOffset, section.byteLength))
+    for (const section of [fences, this.#filter, organizations])
+      writeAll(this.#fd, new Uint8Array(section.buffer, section.byteOffset, section.byteLength))
     const page = encodeHeader(header)
     for (let at = 0; at < page.length;) at += writeSync(this.#fd, page, at, page.length - at, at)
     fsyncSync(this.#fd)

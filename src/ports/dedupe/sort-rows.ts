@@ -1,6 +1,7 @@
 /**
- * Sorts rows of a run by fingerprint, whose first word is uniformly distributed: one pass spreads them by its first byte,
- * then each part, which fits the processor's cache, is spread by the bits behind it into buckets of two rows or so.
+ * Sorts rows of a run by fingerprint, whose first word is uniformly distributed: one pass spreads them by its first
+ * byte, then each part, which fits the processor's cache, is spread by the bits behind it into buckets of two rows or
+ * so.
  */
 import { ROW_WORDS } from "./run-format.ts"
 
@@ -21,7 +22,10 @@ const copyRow = (from: Uint32Array, at: number, to: Uint32Array, bt: number): vo
   to[bt + 4] = from[at + 4]!
 }
 
-/** A sorted copy of the first `count` rows; equal ones stay in their order. O(count) for fingerprints, about 0.1 µs a row. */
+/**
+ * A sorted copy of the first `count` rows; equal ones stay in their order. O(count) for fingerprints, about 0.1 µs a
+ * row.
+ */
 export const sortRows = (rows: Uint32Array, count: number): Uint32Array => {
   const parts = new Uint32Array(PARTS + 1)
   for (let i = 0; i < count; i++) parts[(rows[i * ROW_WORDS]! >>> 24) + 1]!++
@@ -37,11 +41,13 @@ export const sortRows = (rows: Uint32Array, count: number): Uint32Array => {
   const bits = Math.min(20, Math.max(0, Math.ceil(Math.log2(Math.max(1, largest / 2)))))
   const buckets = 2 ** bits
   /** Where a bucket begins, and where its next row goes, in rows of the whole. */
-  const begins = new Uint32Array(buckets + 1), ends = new Uint32Array(buckets + 1)
+  const begins = new Uint32Array(buckets + 1),
+    ends = new Uint32Array(buckets + 1)
   // Without bits there is one bucket: a shift by 32 would be one by none.
-  const bucketOf = (word: number): number => bits === 0 ? 0 : (word << 8) >>> (32 - bits)
+  const bucketOf = (word: number): number => (bits === 0 ? 0 : (word << 8) >>> (32 - bits))
   for (let part = 0; part < PARTS; part++) {
-    const from = parts[part]!, to = parts[part + 1]!
+    const from = parts[part]!,
+      to = parts[part + 1]!
     begins.fill(0)
     for (let i = from; i < to; i++) begins[bucketOf(spread[i * ROW_WORDS]!) + 1]!++
     begins[0] = from
@@ -49,9 +55,11 @@ export const sortRows = (rows: Uint32Array, count: number): Uint32Array => {
     ends.set(begins)
     for (let i = from; i < to; i++) {
       copyRow(spread, i * ROW_WORDS, row, 0)
-      const bucket = bucketOf(row[0]!), first = begins[bucket]!
+      const bucket = bucketOf(row[0]!),
+        first = begins[bucket]!
       let slot = ends[bucket]!++
-      for (; slot > first && compareRows(sorted, (slot - 1) * ROW_WORDS, row, 0) > 0; slot--) copyRow(sorted, (slot - 1) * ROW_WORDS, sorted, slot * ROW_WORDS)
+      for (; slot > first && compareRows(sorted, (slot - 1) * ROW_WORDS, row, 0) > 0; slot--)
+        copyRow(sorted, (slot - 1) * ROW_WORDS, sorted, slot * ROW_WORDS)
       copyRow(row, 0, sorted, slot * ROW_WORDS)
     }
   }

@@ -1,15 +1,23 @@
 /**
- * Split block Bloom filter (Putze et al. 2007; the layout of Apache Parquet): 256-bit blocks, one bit in each of a block's
- * eight words. A look touches one block, which lies in one cache line. The block follows the first word of a fingerprint
- * in order, so that a filter over sorted fingerprints is written front to back.
+ * Split block Bloom filter (Putze et al. 2007; the layout of Apache Parquet): 256-bit blocks, one bit in each of a
+ * block's eight words. A look touches one block, which lies in one cache line. The block follows the first word of a
+ * fingerprint in order, so that a filter over sorted fingerprints is written front to back.
  */
 const BLOCK_WORDS = 8
 /** Bits an id: about 1 look in 770 for an id that is not there says maybe, and costs the reading of a page. */
 const FILTER_BITS = 16
-const S0 = 0x47b6137b, S1 = 0x44974d91, S2 = 0x8824ad5b | 0, S3 = 0xa2b7289d | 0, S4 = 0x705495c7, S5 = 0x2df1424b, S6 = 0x9efc4947 | 0, S7 = 0x5c6bfb31
+const S0 = 0x47b6137b,
+  S1 = 0x44974d91,
+  S2 = 0x8824ad5b | 0,
+  S3 = 0xa2b7289d | 0,
+  S4 = 0x705495c7,
+  S5 = 0x2df1424b,
+  S6 = 0x9efc4947 | 0,
+  S7 = 0x5c6bfb31
 
 /** Words of a filter for that many ids. */
-export const filterWords = (ids: number): number => BLOCK_WORDS * Math.max(1, Math.ceil((ids * FILTER_BITS) / (32 * BLOCK_WORDS)))
+export const filterWords = (ids: number): number =>
+  BLOCK_WORDS * Math.max(1, Math.ceil((ids * FILTER_BITS) / (32 * BLOCK_WORDS)))
 /** What a fingerprint's first word is multiplied by to find its block. */
 export const filterScale = (filter: Uint32Array): number => filter.length / BLOCK_WORDS / 2 ** 32
 
@@ -28,12 +36,14 @@ export const filterAdd = (filter: Uint32Array, scale: number, first: number, sec
 /** False when the fingerprint was certainly not added. Absent ones mostly end at the first or second word. */
 export const filterMayHave = (filter: Uint32Array, scale: number, first: number, second: number): boolean => {
   const at = (((first >>> 0) * scale) | 0) * BLOCK_WORDS
-  return (filter[at]! >>> (Math.imul(second, S0) >>> 27) & 1) !== 0
-    && (filter[at + 1]! >>> (Math.imul(second, S1) >>> 27) & 1) !== 0
-    && (filter[at + 2]! >>> (Math.imul(second, S2) >>> 27) & 1) !== 0
-    && (filter[at + 3]! >>> (Math.imul(second, S3) >>> 27) & 1) !== 0
-    && (filter[at + 4]! >>> (Math.imul(second, S4) >>> 27) & 1) !== 0
-    && (filter[at + 5]! >>> (Math.imul(second, S5) >>> 27) & 1) !== 0
-    && (filter[at + 6]! >>> (Math.imul(second, S6) >>> 27) & 1) !== 0
-    && (filter[at + 7]! >>> (Math.imul(second, S7) >>> 27) & 1) !== 0
+  return (
+    ((filter[at]! >>> (Math.imul(second, S0) >>> 27)) & 1) !== 0 &&
+    ((filter[at + 1]! >>> (Math.imul(second, S1) >>> 27)) & 1) !== 0 &&
+    ((filter[at + 2]! >>> (Math.imul(second, S2) >>> 27)) & 1) !== 0 &&
+    ((filter[at + 3]! >>> (Math.imul(second, S3) >>> 27)) & 1) !== 0 &&
+    ((filter[at + 4]! >>> (Math.imul(second, S4) >>> 27)) & 1) !== 0 &&
+    ((filter[at + 5]! >>> (Math.imul(second, S5) >>> 27)) & 1) !== 0 &&
+    ((filter[at + 6]! >>> (Math.imul(second, S6) >>> 27)) & 1) !== 0 &&
+    ((filter[at + 7]! >>> (Math.imul(second, S7) >>> 27)) & 1) !== 0
+  )
 }

@@ -4,13 +4,19 @@ import type { Cluster } from "./client.ts"
 import { Connections } from "./connections.ts"
 import { type PartitionAnswer, type PartitionBatch, produce } from "./produce.ts"
 
-export interface ProducerIdentity { readonly producerId: bigint; readonly producerEpoch: number }
+export interface ProducerIdentity {
+  readonly producerId: bigint
+  readonly producerEpoch: number
+}
 
 export interface Brokers {
   /** A producer that no broker has heard of. */
   readonly newIdentity: () => Promise<ProducerIdentity>
   /** The broker that leads each; undefined where nobody knows one. `isNewAsked`: what is remembered was wrong. */
-  readonly leadersOf: (partitions: ReadonlyArray<{ readonly topic: string; readonly partition: number }>, isNewAsked: boolean) => Promise<ReadonlyArray<string | undefined>>
+  readonly leadersOf: (
+    partitions: ReadonlyArray<{ readonly topic: string; readonly partition: number }>,
+    isNewAsked: boolean
+  ) => Promise<ReadonlyArray<string | undefined>>
   /** Rejects when no answer came: what was sent may be stored. */
   readonly produce: (nodeId: string, batches: ReadonlyArray<PartitionBatch>) => Promise<ReadonlyArray<PartitionAnswer>>
   readonly close: () => void
@@ -29,26 +35,37 @@ export const makeBrokers = (kafka: Kafka, requestTimeout_ms: number, onTrouble: 
     }
   }
   return {
-    newIdentity: () => using(async (cluster) => {
-      await cluster.refreshMetadataIfNecessary()
-      const broker = await cluster.findControllerBroker()
-      const { producerEpoch, producerId } = await broker.initProducerId({ transactionalId: null, transactionTimeout: requestTimeout_ms })
-      return { producerId: BigInt(producerId), producerEpoch }
-    }),
-    leadersOf: (partitions, isNewAsked) => using(async (cluster) => {
-      const topics = [...new Set(partitions.map(({ topic }) => topic))]
-      await cluster.addMultipleTargetTopics(topics)
-      if (isNewAsked) await cluster.refreshMetadata()
-      else await cluster.refreshMetadataIfNecessary()
-      const leaders = new Map<string, string>()
-      for (const topic of topics) {
-        for (const [nodeId, led] of Object.entries(cluster.findLeaderForPartitions(topic, partitions.filter((each) => each.topic === topic).map(({ partition }) => partition)))) {
-          for (const partition of led) leaders.set(`${topic}/${partition}`, nodeId)
+    newIdentity: () =>
+      using(async (cluster) => {
+        await cluster.refreshMetadataIfNecessary()
+        const broker = await cluster.findControllerBroker()
+        const { producerEpoch, producerId } = await broker.initProducerId({
+          transactionalId: null,
+          transactionTimeout: requestTimeout_ms
+        })
+        return { producerId: BigInt(producerId), producerEpoch }
+      }),
+    leadersOf: (partitions, isNewAsked) =>
+      using(async (cluster) => {
+        const topics = [...new Set(partitions.map(({ topic }) => topic))]
+        await cluster.addMultipleTargetTopics(topics)
+        if (isNewAsked) await cluster.refreshMetadata()
+        else await cluster.refreshMetadataIfNecessary()
+        const leaders = new Map<string, string>()
+        for (const topic of topics) {
+          for (const [nodeId, led] of Object.entries(
+            cluster.findLeaderForPartitions(
+              topic,
+              partitions.filter((each) => each.topic === topic).map(({ partition }) => partition)
+            )
+          )) {
+            for (const partition of led) leaders.set(`${topic}/${partition}`, nodeId)
+          }
         }
-      }
-      return partitions.map(({ partition, topic }) => leaders.get(`${topic}/${partition}`))
-    }),
-    produce: (nodeId, batches) => using(async (cluster) => produce(await cluster.findBroker({ nodeId }), batches, requestTimeout_ms)),
+        return partitions.map(({ partition, topic }) => leaders.get(`${topic}/${partition}`))
+      }),
+    produce: (nodeId, batches) =>
+      using(async (cluster) => produce(await cluster.findBroker({ nodeId }), batches, requestTimeout_ms)),
     close: () => connections.close()
   }
 }

@@ -1,6 +1,6 @@
 /**
- * `kafkajs` as we use it: its client with our time-outs, codecs and log, and the inner parts that its public face does not
- * offer. What the rules above it are for is told in `producer.ts` (writing) and `reader.ts` (reading).
+ * `kafkajs` as we use it: its client with our time-outs, codecs and log, and the inner parts that its public face does
+ * not offer. What the rules above it are for is told in `producer.ts` (writing) and `reader.ts` (reading).
  */
 import { createRequire } from "node:module"
 // By its default: Node does not find the names in this CommonJS module, Deno does.
@@ -40,13 +40,18 @@ interface RequestQueue {
  * and which costs a tenth of the processor time. It is armed only while something is pending.
  */
 const calmRequestQueue = (): void => {
-  const { prototype } = createRequire(import.meta.url)("kafkajs/src/network/requestQueue/index.js") as { readonly prototype: RequestQueue & { scheduleCheckPendingRequests(): void } }
-  prototype.scheduleCheckPendingRequests = function(this: RequestQueue): void {
+  const { prototype } = createRequire(import.meta.url)("kafkajs/src/network/requestQueue/index.js") as {
+    readonly prototype: RequestQueue & { scheduleCheckPendingRequests(): void }
+  }
+  prototype.scheduleCheckPendingRequests = function (this: RequestQueue): void {
     if (this.throttleCheckTimeoutId !== null || this.pending.length === 0) return
-    this.throttleCheckTimeoutId = setTimeout(() => {
-      this.throttleCheckTimeoutId = null
-      this.checkPendingRequests()
-    }, Math.max(10, this.throttledUntil - Date.now()))
+    this.throttleCheckTimeoutId = setTimeout(
+      () => {
+        this.throttleCheckTimeoutId = null
+        this.checkPendingRequests()
+      },
+      Math.max(10, this.throttledUntil - Date.now())
+    )
   }
 }
 
@@ -60,9 +65,19 @@ export const makeKafka = (settings: KafkaSettings): Kafka => {
   }
   const { brokers, clientId, onLog, requestTimeout_ms, security, socketFactory } = settings
   return new kafkajs.Kafka({
-    brokers: [...brokers], clientId, connectionTimeout: CONNECT_TIMEOUT_MS, requestTimeout: requestTimeout_ms ?? REQUEST_TIMEOUT_MS, retry,
-    logCreator: () => ({ label, log, namespace }: LogEntry) => onLog?.(`kafkajs ${label} ${namespace}: ${log.message}${typeof log.error === "string" ? ` (${log.error})` : ""}`),
-    ...(security?.ssl === undefined ? {} : { ssl: security.ssl }), ...(security?.sasl === undefined ? {} : { sasl: security.sasl }),
+    brokers: [...brokers],
+    clientId,
+    connectionTimeout: CONNECT_TIMEOUT_MS,
+    requestTimeout: requestTimeout_ms ?? REQUEST_TIMEOUT_MS,
+    retry,
+    logCreator:
+      () =>
+      ({ label, log, namespace }: LogEntry) =>
+        onLog?.(
+          `kafkajs ${label} ${namespace}: ${log.message}${typeof log.error === "string" ? ` (${log.error})` : ""}`
+        ),
+    ...(security?.ssl === undefined ? {} : { ssl: security.ssl }),
+    ...(security?.sasl === undefined ? {} : { sasl: security.sasl }),
     ...(socketFactory === undefined ? {} : { socketFactory })
   })
 }
@@ -83,29 +98,66 @@ export interface FetchedPartition {
   readonly lastStartOffset?: string
   readonly messages: ReadonlyArray<FetchedMessage>
 }
-interface TopicRequest<Partition> { readonly topic: string; readonly partitions: ReadonlyArray<Partition> }
-
-/** A request as the client's connections take it: `encode` answers its own encoder, or what has the same two properties. */
-export interface ProtocolRequest<Answer> {
-  readonly request: { readonly apiKey: number; readonly apiVersion: number; readonly apiName: string; readonly expectResponse: () => boolean; readonly encode: () => Promise<{ readonly buf: Buffer; readonly buffer: Buffer }> }
-  readonly response: { readonly decode: (answer: Buffer) => Promise<Answer & { readonly clientSideThrottleTime: number }>; readonly parse: (decoded: Answer & { readonly clientSideThrottleTime: number }) => Promise<Answer> }
+interface TopicRequest<Partition> {
+  readonly topic: string
+  readonly partitions: ReadonlyArray<Partition>
 }
 
 /**
- * The part of a broker connection that reading by offset and writing need: the public consumer only reads as a member of a
- * group, and the public producer gives numbers of a failed batch to the next (`producer.ts`).
+ * A request as the client's connections take it: `encode` answers its own encoder, or what has the same two properties.
+ */
+export interface ProtocolRequest<Answer> {
+  readonly request: {
+    readonly apiKey: number
+    readonly apiVersion: number
+    readonly apiName: string
+    readonly expectResponse: () => boolean
+    readonly encode: () => Promise<{ readonly buf: Buffer; readonly buffer: Buffer }>
+  }
+  readonly response: {
+    readonly decode: (answer: Buffer) => Promise<Answer & { readonly clientSideThrottleTime: number }>
+    readonly parse: (decoded: Answer & { readonly clientSideThrottleTime: number }) => Promise<Answer>
+  }
+}
+
+/**
+ * The part of a broker connection that reading by offset and writing need: the public consumer only reads as a member
+ * of a group, and the public producer gives numbers of a failed batch to the next (`producer.ts`).
  */
 export interface BrokerConnection {
   readonly connectionPool: { send<Answer>(request: ProtocolRequest<Answer>): Promise<Answer> }
-  initProducerId(request: { readonly transactionalId: null; readonly transactionTimeout: number }): Promise<{ readonly producerId: string; readonly producerEpoch: number }>
+  initProducerId(request: {
+    readonly transactionalId: null
+    readonly transactionTimeout: number
+  }): Promise<{ readonly producerId: string; readonly producerEpoch: number }>
   fetch(request: {
-    readonly replicaId: -1; readonly isolationLevel: 0; readonly maxWaitTime: number; readonly minBytes: number; readonly maxBytes: number
-    readonly topics: ReadonlyArray<TopicRequest<{ readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }>>
-  }): Promise<{ readonly responses: ReadonlyArray<{ readonly topicName: string; readonly partitions: ReadonlyArray<FetchedPartition> }> }>
+    readonly replicaId: -1
+    readonly isolationLevel: 0
+    readonly maxWaitTime: number
+    readonly minBytes: number
+    readonly maxBytes: number
+    readonly topics: ReadonlyArray<
+      TopicRequest<{ readonly partition: number; readonly fetchOffset: string; readonly maxBytes: number }>
+    >
+  }): Promise<{
+    readonly responses: ReadonlyArray<{
+      readonly topicName: string
+      readonly partitions: ReadonlyArray<FetchedPartition>
+    }>
+  }>
   listOffsets(request: {
-    readonly replicaId: -1; readonly isolationLevel: 0; readonly topics: ReadonlyArray<TopicRequest<{ readonly partition: number; readonly timestamp: number | string }>>
-  }): Promise<{ readonly responses: ReadonlyArray<{ readonly topic: string; readonly partitions: ReadonlyArray<{ readonly partition: number; readonly offset: string }> }> }>
-  deleteRecords(request: { readonly topics: ReadonlyArray<TopicRequest<{ readonly partition: number; readonly offset: string }>> }): Promise<unknown>
+    readonly replicaId: -1
+    readonly isolationLevel: 0
+    readonly topics: ReadonlyArray<TopicRequest<{ readonly partition: number; readonly timestamp: number | string }>>
+  }): Promise<{
+    readonly responses: ReadonlyArray<{
+      readonly topic: string
+      readonly partitions: ReadonlyArray<{ readonly partition: number; readonly offset: string }>
+    }>
+  }>
+  deleteRecords(request: {
+    readonly topics: ReadonlyArray<TopicRequest<{ readonly partition: number; readonly offset: string }>>
+  }): Promise<unknown>
 }
 /** Connections to all brokers, with what is known of topics and leaders. */
 export interface Cluster {
@@ -114,7 +166,10 @@ export interface Cluster {
   addMultipleTargetTopics(topics: ReadonlyArray<string>): Promise<void>
   refreshMetadata(): Promise<void>
   refreshMetadataIfNecessary(): Promise<void>
-  findLeaderForPartitions(topic: string, partitions: ReadonlyArray<number>): Readonly<Record<string, ReadonlyArray<number>>>
+  findLeaderForPartitions(
+    topic: string,
+    partitions: ReadonlyArray<number>
+  ): Readonly<Record<string, ReadonlyArray<number>>>
   findBroker(broker: { readonly nodeId: string }): Promise<BrokerConnection>
   /** Any broker of a cluster without ZooKeeper. */ findControllerBroker(): Promise<BrokerConnection>
 }
@@ -124,8 +179,15 @@ const METADATA_AGE_MAX_MS = 300_000
 
 /** The client keeps the maker of its clusters behind a symbol; the version is pinned, and the suite would notice. */
 export const makeCluster = (kafka: Kafka): Cluster => {
-  const symbol = Object.getOwnPropertySymbols(kafka).find(({ description }) => description === "private:Kafka:createCluster")
+  const symbol = Object.getOwnPropertySymbols(kafka).find(
+    ({ description }) => description === "private:Kafka:createCluster"
+  )
   if (symbol === undefined) throw new Error("kafkajs is not the version this program was made for: 2.2.4.")
-  const make = (kafka as unknown as Record<symbol, (options: { readonly metadataMaxAge: number; readonly allowAutoTopicCreation: boolean }) => Cluster>)[symbol]!
+  const make = (
+    kafka as unknown as Record<
+      symbol,
+      (options: { readonly metadataMaxAge: number; readonly allowAutoTopicCreation: boolean }) => Cluster
+    >
+  )[symbol]!
   return make({ metadataMaxAge: METADATA_AGE_MAX_MS, allowAutoTopicCreation: false })
 }

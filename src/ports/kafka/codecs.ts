@@ -1,4 +1,7 @@
-/** How batches are compressed, on both sides: by us when writing (`record-batch.ts`), by the client, with the same functions, when reading. */
+/**
+ * How batches are compressed, on both sides: by us when writing (`record-batch.ts`), by the client, with the same
+ * functions, when reading.
+ */
 import { constants, gunzipSync, gzipSync } from "node:zlib"
 import * as zlib from "node:zlib"
 import kafkajs from "kafkajs"
@@ -14,14 +17,22 @@ export const hasZstd = zstdCompressSync !== undefined && zstdDecompressSync !== 
 
 /**
  * Tables and window for batches of some 10 to 100 KB. By itself the runtime makes them for a stream of any length, four
- * megabytes of fresh memory a batch: in a busy process that cost the accepting thread 2 µs an event, ten times the compressing.
+ * megabytes of fresh memory a batch: in a busy process that cost the accepting thread 2 µs an event, ten times the
+ * compressing.
  * 12.4 bytes an event instead of 12.0, and readers need an eighth of a megabyte instead of two.
  */
 const zstdParameters = ((): Readonly<Record<number, number>> => {
-  const { ZSTD_c_chainLog, ZSTD_c_compressionLevel, ZSTD_c_hashLog, ZSTD_c_windowLog } = constants as Partial<Record<string, number>>
-  return ZSTD_c_compressionLevel === undefined ? {} : { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog!]: 17, [ZSTD_c_hashLog!]: 13, [ZSTD_c_chainLog!]: 13 }
+  const { ZSTD_c_chainLog, ZSTD_c_compressionLevel, ZSTD_c_hashLog, ZSTD_c_windowLog } = constants as Partial<
+    Record<string, number>
+  >
+  return ZSTD_c_compressionLevel === undefined
+    ? {}
+    : { [ZSTD_c_compressionLevel]: 1, [ZSTD_c_windowLog!]: 17, [ZSTD_c_hashLog!]: 13, [ZSTD_c_chainLog!]: 13 }
 })()
-const zstd = zstdCompressSync === undefined ? undefined : (bytes: Uint8Array): Buffer => zstdCompressSync(bytes, { params: zstdParameters })
+const zstd =
+  zstdCompressSync === undefined
+    ? undefined
+    : (bytes: Uint8Array): Buffer => zstdCompressSync(bytes, { params: zstdParameters })
 
 /** Level 1 costs a sixth of level 6 and gives 7.6-9.5 KB instead of 6.8 for a record of 100 events. */
 const gzipFast = (bytes: Uint8Array): Buffer => gzipSync(bytes, { level: constants.Z_BEST_SPEED })
@@ -30,9 +41,13 @@ const gzipFast = (bytes: Uint8Array): Buffer => gzipSync(bytes, { level: constan
 export const compressorOf = (compression: Compression): ((bytes: Uint8Array) => Buffer) | undefined =>
   compression === "zstd" ? zstd : compression === "gzip" ? gzipFast : undefined
 
-/** zstd where the runtime has it: as small as gzip for a fifth of the processor time. Throws when it was asked for and is not there. */
+/**
+ * zstd where the runtime has it: as small as gzip for a fifth of the processor time. Throws when it was asked for and
+ * is not there.
+ */
 export const compressionOf = (wanted: Compression = hasZstd ? "zstd" : "gzip"): Compression => {
-  if (wanted === "zstd" && !hasZstd) throw new Error("This runtime has no zstd; choose gzip or none, or run on Deno or Node 22.15 and later.")
+  if (wanted === "zstd" && !hasZstd)
+    throw new Error("This runtime has no zstd; choose gzip or none, or run on Deno or Node 22.15 and later.")
   return wanted
 }
 

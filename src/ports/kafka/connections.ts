@@ -1,4 +1,7 @@
-/** Connections to the brokers, made when they are first used. Whatever fails on them, they are thrown away and made anew. */
+/**
+ * Connections to the brokers, made when they are first used. Whatever fails on them, they are thrown away and made
+ * anew.
+ */
 import type { Kafka } from "kafkajs"
 import { type Cluster, makeCluster } from "./client.ts"
 import { messageOf } from "./errors.ts"
@@ -23,19 +26,19 @@ export class Connections {
   async connected(): Promise<Cluster> {
     if (this.#isClosed) throw new Error("the event log is closed")
     if (this.#cluster !== undefined) return this.#cluster
-    return this.#connecting ??= (async () => {
+    return (this.#connecting ??= (async () => {
       const cluster = makeCluster(this.#kafka)
       try {
         await cluster.connect()
         if (this.#isClosed) throw new Error("the event log is closed")
-        return this.#cluster = cluster
+        return (this.#cluster = cluster)
       } catch (error) {
         this.#disconnect(cluster)
         throw error
       } finally {
         this.#connecting = undefined
       }
-    })()
+    })())
   }
 
   /** Somebody else may have made new connections already; only the failed ones go. */
@@ -47,7 +50,9 @@ export class Connections {
 
   /** Not waited for: it would wait for answers of the broker that does not answer. */
   #disconnect(cluster: Cluster): void {
-    cluster.disconnect().catch((error: unknown) => this.#onTrouble(`a connection could not be closed: ${messageOf(error)}`))
+    cluster
+      .disconnect()
+      .catch((error: unknown) => this.#onTrouble(`a connection could not be closed: ${messageOf(error)}`))
   }
 
   close(): void {

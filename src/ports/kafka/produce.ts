@@ -1,7 +1,7 @@
 /**
- * The two requests of a producer on the client's connections: a new producer id, and batches of many partitions at once.
- * The client's own `produce` encodes messages; this one sends bytes, and answers for each partition apart, where the
- * client throws the first error of all.
+ * The two requests of a producer on the client's connections: a new producer id, and batches of many partitions at
+ * once. The client's own `produce` encodes messages; this one sends bytes, and answers for each partition apart, where
+ * the client throws the first error of all.
  */
 import { createRequire } from "node:module"
 import type { BrokerConnection } from "./client.ts"
@@ -57,7 +57,9 @@ export const encodeProduce = (batches: ReadonlyArray<PartitionBatch>, timeout_ms
   return request
 }
 
-export const decodeProduced = (answer: Buffer): { readonly answers: ReadonlyArray<PartitionAnswer>; readonly throttle_ms: number } => {
+export const decodeProduced = (
+  answer: Buffer
+): { readonly answers: ReadonlyArray<PartitionAnswer>; readonly throttle_ms: number } => {
   const answers: Array<PartitionAnswer> = []
   let at = 4
   for (let topics = answer.readInt32BE(0); topics > 0; topics--) {
@@ -68,17 +70,32 @@ export const decodeProduced = (answer: Buffer): { readonly answers: ReadonlyArra
     at += 4
     // Partition, error, base offset, time of the append, start of the log.
     for (let i = 0; i < partitions; i++, at += 30) {
-      answers.push({ topic, partition: answer.readInt32BE(at), error: answer.readInt16BE(at + 4), baseOffset: Number(answer.readBigInt64BE(at + 6)) })
+      answers.push({
+        topic,
+        partition: answer.readInt32BE(at),
+        error: answer.readInt16BE(at + 4),
+        baseOffset: Number(answer.readBigInt64BE(at + 6))
+      })
     }
   }
   return { answers, throttle_ms: answer.readInt32BE(at) }
 }
 
 /** Sends batches to the broker that leads them all; rejects when nothing is known of any. */
-export const produce = async (broker: BrokerConnection, batches: ReadonlyArray<PartitionBatch>, timeout_ms: number): Promise<ReadonlyArray<PartitionAnswer>> => {
+export const produce = async (
+  broker: BrokerConnection,
+  batches: ReadonlyArray<PartitionBatch>,
+  timeout_ms: number
+): Promise<ReadonlyArray<PartitionAnswer>> => {
   const buffer = encodeProduce(batches, timeout_ms)
   const { answers } = await broker.connectionPool.send<{ readonly answers: ReadonlyArray<PartitionAnswer> }>({
-    request: { apiKey: PRODUCE, apiVersion: VERSION, apiName: "Produce", expectResponse: () => true, encode: async () => ({ buf: buffer, buffer }) },
+    request: {
+      apiKey: PRODUCE,
+      apiVersion: VERSION,
+      apiName: "Produce",
+      expectResponse: () => true,
+      encode: async () => ({ buf: buffer, buffer })
+    },
     response: {
       decode: async (bytes) => {
         const { answers: found, throttle_ms } = decodeProduced(bytes)
@@ -90,6 +107,8 @@ export const produce = async (broker: BrokerConnection, batches: ReadonlyArray<P
   return answers
 }
 
-const { createErrorFromCode } = createRequire(import.meta.url)("kafkajs/src/protocol/error.js") as { readonly createErrorFromCode: (code: number) => Error & { readonly type: string } }
+const { createErrorFromCode } = createRequire(import.meta.url)("kafkajs/src/protocol/error.js") as {
+  readonly createErrorFromCode: (code: number) => Error & { readonly type: string }
+}
 /** The client's words for a code. */
 export const brokerError = (code: number): Error & { readonly type: string } => createErrorFromCode(code)

@@ -1,17 +1,17 @@
 /**
- * The producer of this process: what waits for any partition goes to each broker in one request, the next as soon as that
- * is answered. Two rules keep acknowledged records from being lost or stored twice, both found by dropping answers on the
- * way back: of a partition one batch is under way, and after an error the same bytes go again, with the numbers by which
- * the broker tells a repetition, until they are acknowledged. The client's own producer gives a failed batch's numbers to
- * whatever comes next, so that other records would be taken for those that may be stored already; here a number, once
- * sent, is its batch's for good.
+ * The producer of this process: what waits for any partition goes to each broker in one request, the next as soon as
+ * that is answered. Two rules keep acknowledged records from being lost or stored twice, both found by dropping answers
+ * on the way back: of a partition one batch is under way, and after an error the same bytes go again, with the numbers
+ * by which the broker tells a repetition, until they are acknowledged. The client's own producer gives a failed batch's
+ * numbers to whatever comes next, so that other records would be taken for those that may be stored already; here a
+ * number, once sent, is its batch's for good.
  *
  * A partition is    waiting    for its broker to have answered what is under way
  *                   under way  its batch is sent; what comes meanwhile waits
  *                   failing    the batch may be stored or not; it goes again, later and later
  *
- * Partitions share requests and connections, nothing else: each has numbers of its own, and one that the broker will not
- * agree with any more goes on under a new producer id while the others keep theirs.
+ * Partitions share requests and connections, nothing else: each has numbers of its own, and one that the broker will
+ * not agree with any more goes on under a new producer id while the others keep theirs.
  */
 import type { Brokers, ProducerIdentity } from "./brokers.ts"
 import type { Compression } from "./codecs.ts"
@@ -29,8 +29,13 @@ export interface PartitionAppend {
   readonly done: (result: { readonly baseOffset: number } | AppendFailure) => void
 }
 
-/** Nothing was stored when the broker refused or the batch was never sent; when the producer was closed under way, nobody knows. */
-export interface AppendFailure { readonly message: string }
+/**
+ * Nothing was stored when the broker refused or the batch was never sent; when the producer was closed under way,
+ * nobody knows.
+ */
+export interface AppendFailure {
+  readonly message: string
+}
 
 export interface ProducerOptions {
   readonly brokers: Brokers
@@ -44,11 +49,24 @@ export interface ProducerOptions {
 
 /** Nothing of such a batch is stored and nothing will be, however often it is sent. */
 const REFUSALS: ReadonlySet<string> = new Set([
-  "MESSAGE_TOO_LARGE", "RECORD_LIST_TOO_LARGE", "INVALID_RECORD", "INVALID_TIMESTAMP", "UNSUPPORTED_COMPRESSION_TYPE", "INVALID_REQUIRED_ACKS",
-  "TOPIC_AUTHORIZATION_FAILED", "CLUSTER_AUTHORIZATION_FAILED"
+  "MESSAGE_TOO_LARGE",
+  "RECORD_LIST_TOO_LARGE",
+  "INVALID_RECORD",
+  "INVALID_TIMESTAMP",
+  "UNSUPPORTED_COMPRESSION_TYPE",
+  "INVALID_REQUIRED_ACKS",
+  "TOPIC_AUTHORIZATION_FAILED",
+  "CLUSTER_AUTHORIZATION_FAILED"
 ])
 /** The broker and this producer disagree for good about what was sent: only a producer with a new id goes on. */
-const DISAGREEMENTS: ReadonlySet<string> = new Set(["OUT_OF_ORDER_SEQUENCE_NUMBER", "UNKNOWN_PRODUCER_ID", "INVALID_PRODUCER_EPOCH", "PRODUCER_FENCED", "INVALID_PRODUCER_ID_MAPPING", "DUPLICATE_SEQUENCE_NUMBER"])
+const DISAGREEMENTS: ReadonlySet<string> = new Set([
+  "OUT_OF_ORDER_SEQUENCE_NUMBER",
+  "UNKNOWN_PRODUCER_ID",
+  "INVALID_PRODUCER_EPOCH",
+  "PRODUCER_FENCED",
+  "INVALID_PRODUCER_ID_MAPPING",
+  "DUPLICATE_SEQUENCE_NUMBER"
+])
 
 const AGAIN_AFTER_MS = 100
 /** Each try of a connection takes a second itself: a broker that is back is found within two. */
@@ -74,7 +92,8 @@ interface Partition {
   failing: { readonly since: number; message: string } | undefined
 }
 
-const keyOf = ({ partition, topic }: { readonly topic: string; readonly partition: number }): string => `${topic}/${partition}`
+const keyOf = ({ partition, topic }: { readonly topic: string; readonly partition: number }): string =>
+  `${topic}/${partition}`
 
 /** What waits at the front, within the bound; the rest keeps waiting. */
 const takeBatch = (waiting: Array<PartitionAppend>, bytesMax: number): Batch => {
@@ -103,10 +122,14 @@ export class KafkaProducer {
     this.#options = options
   }
 
-  /** Since when (ms, this machine's clock) the partition that waits longest was not acknowledged though it was tried, and what was said last. */
+  /**
+   * Since when (ms, this machine's clock) the partition that waits longest was not acknowledged though it was tried,
+   * and what was said last.
+   */
   get trouble(): { readonly since: number; readonly message: string } | undefined {
     let longest: Partition["failing"]
-    for (const { failing } of this.#partitions.values()) if (failing !== undefined && (longest === undefined || failing.since < longest.since)) longest = failing
+    for (const { failing } of this.#partitions.values())
+      if (failing !== undefined && (longest === undefined || failing.since < longest.since)) longest = failing
     return longest
   }
 
@@ -117,7 +140,15 @@ export class KafkaProducer {
     if (found !== undefined) found.waiting.push(append)
     else {
       this.#partitions.set(key, {
-        topic: append.topic, partition: append.partition, waiting: [append], batch: undefined, isAway: false, identity: undefined, sequence: 0, again_ms: AGAIN_AFTER_MS, failing: undefined
+        topic: append.topic,
+        partition: append.partition,
+        waiting: [append],
+        batch: undefined,
+        isAway: false,
+        identity: undefined,
+        sequence: 0,
+        again_ms: AGAIN_AFTER_MS,
+        failing: undefined
       })
     }
     this.#dispatch()
@@ -140,13 +171,16 @@ export class KafkaProducer {
   }
 
   get #isIdle(): boolean {
-    for (const { batch, waiting } of this.#partitions.values()) if (batch !== undefined || waiting.length > 0) return false
+    for (const { batch, waiting } of this.#partitions.values())
+      if (batch !== undefined || waiting.length > 0) return false
     return true
   }
 
   /** Sends what is there to every broker that is not busy. Never rejects. */
   async #walk(): Promise<void> {
-    const ready = [...this.#partitions.values()].filter(({ batch, isAway, waiting }) => !isAway && (batch !== undefined || waiting.length > 0))
+    const ready = [...this.#partitions.values()].filter(
+      ({ batch, isAway, waiting }) => !isAway && (batch !== undefined || waiting.length > 0)
+    )
     if (ready.length === 0 || this.#isClosed) return
     let leaders: ReadonlyArray<string | undefined>
     try {
@@ -163,11 +197,12 @@ export class KafkaProducer {
     const requests = new Map<string, { readonly partitions: Array<Partition>; bytes: number }>()
     ready.forEach((partition, i) => {
       const nodeId = leaders[i]
-      if (nodeId === undefined) return this.#fail(partition, new Error(`the brokers know no leader of ${keyOf(partition)}`))
+      if (nodeId === undefined)
+        return this.#fail(partition, new Error(`the brokers know no leader of ${keyOf(partition)}`))
       if (this.#busy.has(nodeId)) return
       const request = requests.get(nodeId) ?? { partitions: [], bytes: 0 }
       if (request.partitions.length > 0 && request.bytes >= this.#options.requestBytesMax) return
-      const batch = partition.batch ??= takeBatch(partition.waiting, this.#options.batchBytesMax)
+      const batch = (partition.batch ??= takeBatch(partition.waiting, this.#options.batchBytesMax))
       request.partitions.push(partition)
       request.bytes += batch.bytes
       requests.set(nodeId, request)
@@ -184,7 +219,14 @@ export class KafkaProducer {
       this.#partitions.set(keyOf(partition), partition)
     }
     try {
-      const answers = await this.#options.brokers.produce(nodeId, partitions.map((partition) => ({ topic: partition.topic, partition: partition.partition, bytes: this.#encoded(partition) })))
+      const answers = await this.#options.brokers.produce(
+        nodeId,
+        partitions.map((partition) => ({
+          topic: partition.topic,
+          partition: partition.partition,
+          bytes: this.#encoded(partition)
+        }))
+      )
       const byPartition = new Map(answers.map((answer) => [keyOf(answer), answer]))
       for (const partition of partitions) this.#settle(partition, byPartition.get(keyOf(partition)))
     } catch (error) {
@@ -196,15 +238,22 @@ export class KafkaProducer {
 
   #encoded(partition: Partition): Buffer {
     const batch = partition.batch!
-    const identity = partition.identity ??= this.#identity!
-    return batch.encoded ??= encodeBatch(batch.records, { ...identity, firstSequence: partition.sequence }, this.#options.compression, Date.now())
+    const identity = (partition.identity ??= this.#identity!)
+    return (batch.encoded ??= encodeBatch(
+      batch.records,
+      { ...identity, firstSequence: partition.sequence },
+      this.#options.compression,
+      Date.now()
+    ))
   }
 
   #settle(partition: Partition, answer: PartitionAnswer | undefined): void {
-    if (answer === undefined) return this.#fail(partition, new Error(`the broker answers nothing about ${keyOf(partition)}`))
+    if (answer === undefined)
+      return this.#fail(partition, new Error(`the broker answers nothing about ${keyOf(partition)}`))
     const batch = partition.batch!
     if (answer.error === 0) {
-      if (answer.baseOffset < 0) return this.#fail(partition, new Error(`the broker acknowledged ${keyOf(partition)} without an offset`))
+      if (answer.baseOffset < 0)
+        return this.#fail(partition, new Error(`the broker acknowledged ${keyOf(partition)} without an offset`))
       partition.sequence = (partition.sequence + batch.records.length) % SEQUENCES
       let baseOffset = answer.baseOffset
       this.#answered(partition, (append) => {
@@ -218,10 +267,12 @@ export class KafkaProducer {
     if (REFUSALS.has(type)) {
       // Had it been stored before it was refused, its numbers would be used up: nobody knows, so nobody uses them.
       if (batch.isInDoubt) this.#disown(partition)
-      return this.#answered(partition, ({ done }) => done({ message: `the broker refuses a record of ${partition.topic}: ${messageOf(error)}` }))
+      return this.#answered(partition, ({ done }) =>
+        done({ message: `the broker refuses a record of ${partition.topic}: ${messageOf(error)}` })
+      )
     }
-    // Under a new id the broker cannot say whether the batch is stored already: it may stand twice in the partition then,
-    // and the processors' look at event_id counts it once.
+    // Under a new id the broker cannot say whether the batch is stored already: it may stand twice in the partition
+    // then, and the processors' look at event_id counts it once.
     if (DISAGREEMENTS.has(type)) this.#disown(partition)
     this.#fail(partition, error)
   }
@@ -248,13 +299,16 @@ export class KafkaProducer {
     if (this.#isClosed) return
     const message = messageOf(error)
     // Once for all that one broker's silence concerns.
-    if (partition.failing === undefined && ![...this.#partitions.values()].some(({ failing }) => failing?.message === message)) {
+    if (
+      partition.failing === undefined &&
+      ![...this.#partitions.values()].some(({ failing }) => failing?.message === message)
+    ) {
       this.#options.onTrouble(`${keyOf(partition)} was not acknowledged and is sent again until it is: ${message}`)
     }
     partition.failing ??= { since: Date.now(), message }
     partition.failing.message = message
     // Frozen as it is, also when it could not be sent yet.
-    const batch = partition.batch ??= takeBatch(partition.waiting, this.#options.batchBytesMax)
+    const batch = (partition.batch ??= takeBatch(partition.waiting, this.#options.batchBytesMax))
     batch.isInDoubt ||= batch.encoded !== undefined
     partition.isAway = true
     this.#areLeadersDoubted = true
@@ -280,7 +334,8 @@ export class KafkaProducer {
     this.#isClosed = true
     this.#timers.forEach(clearTimeout)
     for (const { batch, failing, waiting } of this.#partitions.values()) {
-      for (const { done } of batch?.appends.splice(0) ?? []) done({ message: `not acknowledged before closing: ${failing?.message ?? "the broker does not answer"}` })
+      for (const { done } of batch?.appends.splice(0) ?? [])
+        done({ message: `not acknowledged before closing: ${failing?.message ?? "the broker does not answer"}` })
       for (const { done } of waiting.splice(0)) done({ message: "not sent before closing" })
     }
     this.#options.brokers.close()

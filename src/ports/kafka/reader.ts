@@ -17,19 +17,30 @@ export interface ReaderOptions {
   readonly onTrouble: (message: string) => void
 }
 
-/** What a broker is asked for at once: what a reader does not take is kept for its next read, so this bounds memory a partition. */
+/**
+ * What a broker is asked for at once: what a reader does not take is kept for its next read, so this bounds memory a
+ * partition.
+ */
 const FETCH_BYTES_MAX = 1024 * 1024
 /** Asked for even by who wants one record: a broker gives whole batches. */
 const FETCH_BYTES_MIN = 16 * 1024
 const LATEST = -1
 const EARLIEST = -2
-/** How long the start of a partition is taken for what it was: retention moves it now and then, ends are asked for all the time. */
+/**
+ * How long the start of a partition is taken for what it was: retention moves it now and then, ends are asked for all
+ * the time.
+ */
 const START_KNOWN_FOR_MS = 1_000
 const AGAIN_AFTER_MS = 50
 const AGAIN_AFTER_MAX_MS = 1_000
 
 /** Records that were fetched and not taken yet: those from `from` on, up to `next`. */
-interface Ahead { readonly from: number; readonly records: ReadonlyArray<LogRecord>; readonly next: number; readonly startOffset: number }
+interface Ahead {
+  readonly from: number
+  readonly records: ReadonlyArray<LogRecord>
+  readonly next: number
+  readonly startOffset: number
+}
 
 const keyOf = (topic: string, partition: number): string => `${topic}/${partition}`
 
@@ -40,9 +51,18 @@ const aheadOf = ({ lastStartOffset, messages }: FetchedPartition, from: number):
   for (const { batchContext, isControlRecord, key, offset: text, timestamp, value } of messages) {
     const offset = Number(text)
     // Compaction may have removed the last records of a batch, whose offsets are passed all the same.
-    next = Math.max(next, offset + 1, batchContext === undefined ? 0 : Number(batchContext.firstOffset) + batchContext.lastOffsetDelta + 1)
+    next = Math.max(
+      next,
+      offset + 1,
+      batchContext === undefined ? 0 : Number(batchContext.firstOffset) + batchContext.lastOffsetDelta + 1
+    )
     if (offset < from || isControlRecord) continue
-    records.push({ offset, appendedAt: Number(timestamp), key: key?.toString("utf8"), value: value ?? new Uint8Array(0) })
+    records.push({
+      offset,
+      appendedAt: Number(timestamp),
+      key: key?.toString("utf8"),
+      value: value ?? new Uint8Array(0)
+    })
   }
   return { from, records, next, startOffset: Number(lastStartOffset ?? 0) }
 }
@@ -54,22 +74,40 @@ const take = ({ records, next, startOffset }: Ahead, { bytesMax, from, recordsMa
     bytes += records[i]!.value.length
     taken.push(records[i]!)
   }
-  return { records: taken, startOffset, nextOffset: taken.length === records.length ? next : taken.length === 0 ? from : taken.at(-1)!.offset + 1 }
+  return {
+    records: taken,
+    startOffset,
+    nextOffset: taken.length === records.length ? next : taken.length === 0 ? from : taken.at(-1)!.offset + 1
+  }
 }
 
 /** What the broker has from an offset on; whole batches, so more than `maxBytes` when the first alone is. */
-interface FetchAsked extends AskedPartition { readonly fetchOffset: string; readonly maxBytes: number }
+interface FetchAsked extends AskedPartition {
+  readonly fetchOffset: string
+  readonly maxBytes: number
+}
 const fetchTogether = async (broker: BrokerConnection, asked: ReadonlyArray<FetchAsked>) => {
   const { responses } = await broker.fetch({
-    replicaId: -1, isolationLevel: 0, maxWaitTime: 0, minBytes: 0, maxBytes: asked.reduce((sum, { maxBytes }) => sum + maxBytes, 0), topics: byTopic(asked)
+    replicaId: -1,
+    isolationLevel: 0,
+    maxWaitTime: 0,
+    minBytes: 0,
+    maxBytes: asked.reduce((sum, { maxBytes }) => sum + maxBytes, 0),
+    topics: byTopic(asked)
   })
-  return responses.flatMap(({ partitions, topicName }) => partitions.map((answer) => ({ topic: topicName, partition: answer.partition, answer })))
+  return responses.flatMap(({ partitions, topicName }) =>
+    partitions.map((answer) => ({ topic: topicName, partition: answer.partition, answer }))
+  )
 }
 
-interface OffsetAsked extends AskedPartition { readonly timestamp: number }
+interface OffsetAsked extends AskedPartition {
+  readonly timestamp: number
+}
 const offsetsTogether = async (broker: BrokerConnection, asked: ReadonlyArray<OffsetAsked>) => {
   const { responses } = await broker.listOffsets({ replicaId: -1, isolationLevel: 0, topics: byTopic(asked) })
-  return responses.flatMap(({ partitions, topic }) => partitions.map(({ offset, partition }) => ({ topic, partition, answer: offset })))
+  return responses.flatMap(({ partitions, topic }) =>
+    partitions.map(({ offset, partition }) => ({ topic, partition, answer: offset }))
+  )
 }
 
 const pause = (ms: number): Promise<void> => new Promise((settle) => setTimeout(settle, ms))
@@ -93,17 +131,28 @@ export class KafkaReader {
     const { from, partition, topic } = request
     const key = keyOf(topic, partition)
     let ahead = this.#ahead.get(key)
-    if (ahead === undefined || ahead.from !== from || ahead.records.length === 0) ahead = await this.#fetch(topic, partition, from, Math.min(FETCH_BYTES_MAX, Math.max(FETCH_BYTES_MIN, request.bytesMax)))
+    if (ahead === undefined || ahead.from !== from || ahead.records.length === 0)
+      ahead = await this.#fetch(
+        topic,
+        partition,
+        from,
+        Math.min(FETCH_BYTES_MAX, Math.max(FETCH_BYTES_MIN, request.bytesMax))
+      )
     const answer = take(ahead, request)
     if (answer.records.length === ahead.records.length) this.#ahead.delete(key)
-    else this.#ahead.set(key, { ...ahead, from: answer.nextOffset, records: ahead.records.slice(answer.records.length) })
+    else
+      this.#ahead.set(key, { ...ahead, from: answer.nextOffset, records: ahead.records.slice(answer.records.length) })
     return answer
   }
 
   async bounds(topic: string, partition: number): Promise<PartitionBounds> {
     const known = this.#starts.get(keyOf(topic, partition))
     const [startOffset, endOffset] = await this.#tried(topic, partition, (broker) =>
-      Promise.all([known !== undefined && Date.now() < known.until ? known.offset : this.#startOf(broker, topic, partition), this.#offsetBy(broker, topic, partition, LATEST)]))
+      Promise.all([
+        known !== undefined && Date.now() < known.until ? known.offset : this.#startOf(broker, topic, partition),
+        this.#offsetBy(broker, topic, partition, LATEST)
+      ])
+    )
     return { startOffset: Math.min(startOffset, endOffset), endOffset }
   }
 
@@ -117,24 +166,45 @@ export class KafkaReader {
   }
 
   /** Ends of many partitions, one request a broker. One look: fails as soon as a broker does not answer. */
-  async ends(partitions: ReadonlyArray<{ readonly topic: string; readonly partition: number }>): Promise<ReadonlyArray<{ readonly topic: string; readonly partition: number; readonly endOffset: number }>> {
+  async ends(
+    partitions: ReadonlyArray<{ readonly topic: string; readonly partition: number }>
+  ): Promise<ReadonlyArray<{ readonly topic: string; readonly partition: number; readonly endOffset: number }>> {
     const cluster = await this.#connections.connected()
     try {
       const topics = [...new Set(partitions.map(({ topic }) => topic))]
       await cluster.addMultipleTargetTopics(topics)
       const wanted = new Map<string, Map<string, Array<{ readonly partition: number; readonly timestamp: number }>>>()
       for (const topic of topics) {
-        const leaders = cluster.findLeaderForPartitions(topic, partitions.filter((each) => each.topic === topic).map(({ partition }) => partition))
+        const leaders = cluster.findLeaderForPartitions(
+          topic,
+          partitions.filter((each) => each.topic === topic).map(({ partition }) => partition)
+        )
         for (const [nodeId, led] of Object.entries(leaders)) {
           const ofNode = wanted.get(nodeId) ?? new Map()
-          wanted.set(nodeId, ofNode.set(topic, led.map((partition) => ({ partition, timestamp: LATEST }))))
+          wanted.set(
+            nodeId,
+            ofNode.set(
+              topic,
+              led.map((partition) => ({ partition, timestamp: LATEST }))
+            )
+          )
         }
       }
-      const answers = await Promise.all([...wanted].map(async ([nodeId, byTopic]) => {
-        const broker = await cluster.findBroker({ nodeId })
-        return broker.listOffsets({ replicaId: -1, isolationLevel: 0, topics: [...byTopic].map(([topic, asked]) => ({ topic, partitions: asked })) })
-      }))
-      return answers.flatMap(({ responses }) => responses.flatMap(({ partitions: found, topic }) => found.map(({ offset, partition }) => ({ topic, partition, endOffset: Number(offset) }))))
+      const answers = await Promise.all(
+        [...wanted].map(async ([nodeId, byTopic]) => {
+          const broker = await cluster.findBroker({ nodeId })
+          return broker.listOffsets({
+            replicaId: -1,
+            isolationLevel: 0,
+            topics: [...byTopic].map(([topic, asked]) => ({ topic, partitions: asked }))
+          })
+        })
+      )
+      return answers.flatMap(({ responses }) =>
+        responses.flatMap(({ partitions: found, topic }) =>
+          found.map(({ offset, partition }) => ({ topic, partition, endOffset: Number(offset) }))
+        )
+      )
     } catch (error) {
       this.#connections.drop(cluster)
       throw error
@@ -152,7 +222,8 @@ export class KafkaReader {
     await this.#tried(topic, partition, async (broker) => {
       const start = await this.#offsetBy(broker, topic, partition, EARLIEST)
       const stop = Math.min(before, await this.#offsetBy(broker, topic, partition, LATEST))
-      if (stop > start) await broker.deleteRecords({ topics: [{ topic, partitions: [{ partition, offset: String(stop) }] }] })
+      if (stop > start)
+        await broker.deleteRecords({ topics: [{ topic, partitions: [{ partition, offset: String(stop) }] }] })
     })
     this.#ahead.delete(keyOf(topic, partition))
     this.#starts.delete(keyOf(topic, partition))
@@ -166,17 +237,19 @@ export class KafkaReader {
 
   #fetch(topic: string, partition: number, from: number, maxBytes: number): Promise<Ahead> {
     return this.#tried(topic, partition, async (broker) => {
-      for (let at = from;;) {
+      for (let at = from; ;) {
         const asked = { topic, partition, fetchOffset: String(at), maxBytes }
         let fetched: FetchedPartition | undefined
         try {
           fetched = await this.#fetches.ask(broker, asked)
           // A broker that was asked for several gives a batch that is larger than `maxBytes` to the first of them only.
-          if (fetched !== undefined && fetched.messages.length === 0 && Number(fetched.highWatermark) > at) fetched = (await fetchTogether(broker, [asked]))[0]?.answer
+          if (fetched !== undefined && fetched.messages.length === 0 && Number(fetched.highWatermark) > at)
+            fetched = (await fetchTogether(broker, [asked]))[0]?.answer
         } catch (error) {
           if (errorTypeOf(error) !== "OFFSET_OUT_OF_RANGE") throw error
           const startOffset = await this.#startOf(broker, topic, partition)
-          // Past the end: nothing is there, and the reader must hear where the log begins. Before the start: from there.
+          // Past the end: nothing is there, and the reader must hear where the log begins. Before the start: from
+          // there.
           if (at >= startOffset) return { from, records: [], next: from, startOffset }
           at = startOffset
           continue
@@ -185,7 +258,10 @@ export class KafkaReader {
         const ahead = aheadOf(fetched, at)
         if (ahead.startOffset >= 0) this.#learnStart(topic, partition, ahead.startOffset)
         // Never passed over in silence: what is before the watermark is either read or reported.
-        if (ahead.next === at && Number(fetched.highWatermark) > at) throw new Error(`the broker gives no record of ${topic}/${partition} from ${at} on, though it ends at ${fetched.highWatermark}`)
+        if (ahead.next === at && Number(fetched.highWatermark) > at)
+          throw new Error(
+            `the broker gives no record of ${topic}/${partition} from ${at} on, though it ends at ${fetched.highWatermark}`
+          )
         return ahead
       }
     })
@@ -193,7 +269,7 @@ export class KafkaReader {
 
   async #tried<A>(topic: string, partition: number, use: (broker: BrokerConnection) => Promise<A>): Promise<A> {
     const stopAt = Date.now() + this.#options.giveUpAfter_ms
-    for (let again_ms = AGAIN_AFTER_MS;; again_ms = Math.min(AGAIN_AFTER_MAX_MS, 2 * again_ms)) {
+    for (let again_ms = AGAIN_AFTER_MS; ; again_ms = Math.min(AGAIN_AFTER_MAX_MS, 2 * again_ms)) {
       let cluster: Cluster | undefined
       try {
         cluster = await this.#connections.connected()
@@ -206,7 +282,8 @@ export class KafkaReader {
         return result
       } catch (error) {
         this.#connections.drop(cluster)
-        if (!this.#isFailing) this.#options.onTrouble(`reading ${topic}/${partition} failed and is tried again: ${messageOf(error)}`)
+        if (!this.#isFailing)
+          this.#options.onTrouble(`reading ${topic}/${partition} failed and is tried again: ${messageOf(error)}`)
         this.#isFailing = true
         if (this.#connections.isClosed || Date.now() + again_ms > stopAt) throw error
         await pause(again_ms)

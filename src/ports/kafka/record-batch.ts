@@ -1,7 +1,7 @@
 /**
- * Record batches as brokers store them (Kafka protocol, record batch, magic 2), written in one pass into one buffer. Made
- * once: what goes again after an error are the same bytes. The client's own encoder makes a growing buffer for each record,
- * batch, partition and topic, and copies each into the next.
+ * Record batches as brokers store them (Kafka protocol, record batch, magic 2), written in one pass into one buffer.
+ * Made once: what goes again after an error are the same bytes. The client's own encoder makes a growing buffer for
+ * each record, batch, partition and topic, and copies each into the next.
  */
 import { compressorOf, type Compression } from "./codecs.ts"
 
@@ -10,7 +10,10 @@ export interface BatchRecord {
   readonly value: Uint8Array
 }
 
-/** Who appends, as a broker tells repetitions by: the number of the batch's first record among all that this producer sent to the partition. */
+/**
+ * Who appends, as a broker tells repetitions by: the number of the batch's first record among all that this producer
+ * sent to the partition.
+ */
 export interface ProducerStamp {
   readonly producerId: bigint
   readonly producerEpoch: number
@@ -33,7 +36,9 @@ const TABLES = (() => {
     for (let bit = 0; bit < 8; bit++) c = c & 1 ? (c >>> 1) ^ 0x82f63b78 : c >>> 1
     tables[0]![byte] = c
   }
-  for (let byte = 0; byte < 256; byte++) for (let t = 1; t < 4; t++) tables[t]![byte] = (tables[t - 1]![byte]! >>> 8) ^ tables[0]![tables[t - 1]![byte]! & 0xff]!
+  for (let byte = 0; byte < 256; byte++)
+    for (let t = 1; t < 4; t++)
+      tables[t]![byte] = (tables[t - 1]![byte]! >>> 8) ^ tables[0]![tables[t - 1]![byte]! & 0xff]!
   return tables
 })()
 
@@ -65,9 +70,20 @@ const sizeOfVarint = (value: number): number => {
 
 /** A record without its own length: attributes, time and offset as differences, key, value, no headers. */
 const sizeOfRecord = ({ key, value }: BatchRecord, offsetDelta: number): number =>
-  2 + sizeOfVarint(offsetDelta) + (key === undefined ? 1 : sizeOfVarint(key.length) + key.length) + sizeOfVarint(value.length) + value.length + 1
+  2 +
+  sizeOfVarint(offsetDelta) +
+  (key === undefined ? 1 : sizeOfVarint(key.length) + key.length) +
+  sizeOfVarint(value.length) +
+  value.length +
+  1
 
-const writeRecord = (into: Uint8Array, from: number, { key, value }: BatchRecord, offsetDelta: number, size: number): number => {
+const writeRecord = (
+  into: Uint8Array,
+  from: number,
+  { key, value }: BatchRecord,
+  offsetDelta: number,
+  size: number
+): number => {
   let at = writeVarint(into, from, size)
   into[at++] = 0
   into[at++] = 0
@@ -86,10 +102,15 @@ const writeRecord = (into: Uint8Array, from: number, { key, value }: BatchRecord
 }
 
 /**
- * One batch of at least one record, a copy of their bytes; `now` (ms) stands in it, though topics keep the broker's time.
- * Compressed where that makes it smaller.
+ * One batch of at least one record, a copy of their bytes; `now` (ms) stands in it, though topics keep the broker's
+ * time. Compressed where that makes it smaller.
  */
-export const encodeBatch = (records: ReadonlyArray<BatchRecord>, stamp: ProducerStamp, compression: Compression, now: number): Buffer => {
+export const encodeBatch = (
+  records: ReadonlyArray<BatchRecord>,
+  stamp: ProducerStamp,
+  compression: Compression,
+  now: number
+): Buffer => {
   const sizes = records.map(sizeOfRecord)
   let bytes = 0
   for (const size of sizes) bytes += sizeOfVarint(size) + size

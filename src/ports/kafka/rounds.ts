@@ -1,10 +1,14 @@
 /**
- * Requests to brokers, to each one at a time: what is asked for in one turn, or while the broker answers, goes together in
- * the next. A request has a price of its own, some 0.1 ms of this thread, and readers ask for many partitions at once.
+ * Requests to brokers, to each one at a time: what is asked for in one turn, or while the broker answers, goes together
+ * in the next. A request has a price of its own, some 0.1 ms of this thread, and readers ask for many partitions at
+ * once.
  */
 import { errorTypeOf } from "./errors.ts"
 
-export interface AskedPartition { readonly topic: string; readonly partition: number }
+export interface AskedPartition {
+  readonly topic: string
+  readonly partition: number
+}
 
 interface Waiting<Asked, Answer> {
   readonly asked: Asked
@@ -15,7 +19,9 @@ interface Waiting<Asked, Answer> {
 const keyOf = ({ partition, topic }: AskedPartition): string => `${topic}/${partition}`
 
 /** Of what is asked, by topic, as requests have it. */
-export const byTopic = <Asked extends AskedPartition>(asked: ReadonlyArray<Asked>): ReadonlyArray<{ readonly topic: string; readonly partitions: ReadonlyArray<Asked> }> => {
+export const byTopic = <Asked extends AskedPartition>(
+  asked: ReadonlyArray<Asked>
+): ReadonlyArray<{ readonly topic: string; readonly partitions: ReadonlyArray<Asked> }> => {
   const topics = new Map<string, Array<Asked>>()
   for (const each of asked) {
     const ofTopic = topics.get(each.topic)
@@ -26,15 +32,26 @@ export const byTopic = <Asked extends AskedPartition>(asked: ReadonlyArray<Asked
 }
 
 export class Rounds<Broker extends object, Asked extends AskedPartition, Answer> {
-  readonly #send: (broker: Broker, asked: ReadonlyArray<Asked>) => Promise<ReadonlyArray<AskedPartition & { readonly answer: Answer }>>
+  readonly #send: (
+    broker: Broker,
+    asked: ReadonlyArray<Asked>
+  ) => Promise<ReadonlyArray<AskedPartition & { readonly answer: Answer }>>
   /** What waits for each broker that is being asked. */
   readonly #waiting = new Map<Broker, Array<Waiting<Asked, Answer>>>()
 
-  constructor(send: (broker: Broker, asked: ReadonlyArray<Asked>) => Promise<ReadonlyArray<AskedPartition & { readonly answer: Answer }>>) {
+  constructor(
+    send: (
+      broker: Broker,
+      asked: ReadonlyArray<Asked>
+    ) => Promise<ReadonlyArray<AskedPartition & { readonly answer: Answer }>>
+  ) {
     this.#send = send
   }
 
-  /** Undefined when the broker says nothing about the partition. Rejects with what the broker says of this one alone, or when it does not answer. */
+  /**
+   * Undefined when the broker says nothing about the partition. Rejects with what the broker says of this one alone, or
+   * when it does not answer.
+   */
   ask(broker: Broker, asked: Asked): Promise<Answer | undefined> {
     return new Promise((answer, fail) => {
       const waiting = this.#waiting.get(broker)
@@ -54,10 +71,18 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
 
   async #round(broker: Broker, round: ReadonlyArray<Waiting<Asked, Answer>>): Promise<void> {
     try {
-      const answers = new Map((await this.#send(broker, round.map(({ asked }) => asked))).map((each) => [keyOf(each), each.answer]))
+      const answers = new Map(
+        (
+          await this.#send(
+            broker,
+            round.map(({ asked }) => asked)
+          )
+        ).map((each) => [keyOf(each), each.answer])
+      )
       for (const { answer, asked } of round) answer(answers.get(keyOf(asked)))
     } catch (error) {
-      // The client tells one partition's error for all of them. A broker that does not answer at all is not asked again.
+      // The client tells one partition's error for all of them. A broker that does not answer at all is not asked
+      // again.
       if (round.length === 1 || errorTypeOf(error) === "") return round.forEach(({ fail }) => fail(error))
       for (const alone of round) await this.#round(broker, [alone])
     }
@@ -65,7 +90,9 @@ export class Rounds<Broker extends object, Asked extends AskedPartition, Answer>
 }
 
 /** Takes from what waits, in its order, each partition once: a request cannot have it twice. */
-const takeRound = <Asked extends AskedPartition, Answer>(waiting: Array<Waiting<Asked, Answer>>): ReadonlyArray<Waiting<Asked, Answer>> => {
+const takeRound = <Asked extends AskedPartition, Answer>(
+  waiting: Array<Waiting<Asked, Answer>>
+): ReadonlyArray<Waiting<Asked, Answer>> => {
   const taken = new Map<string, Waiting<Asked, Answer>>()
   const rest: Array<Waiting<Asked, Answer>> = []
   for (const one of waiting.splice(0)) {

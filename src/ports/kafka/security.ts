@@ -1,4 +1,7 @@
-/** How brokers are spoken to beyond loopback, from the environment: TLS, and who we are. Secrets are no flags, which every process of the machine can read. */
+/**
+ * How brokers are spoken to beyond loopback, from the environment: TLS, and who we are. Secrets are no flags, which
+ * every process of the machine can read.
+ */
 import type { SASLOptions } from "kafkajs"
 import type { ConnectionOptions } from "node:tls"
 
@@ -8,17 +11,27 @@ export interface KafkaSecurity {
 }
 
 const MECHANISMS = ["plain", "scram-sha-256", "scram-sha-512"] as const
-const isMechanism = (text: string): text is (typeof MECHANISMS)[number] => (MECHANISMS as ReadonlyArray<string>).includes(text)
+const isMechanism = (text: string): text is (typeof MECHANISMS)[number] =>
+  (MECHANISMS as ReadonlyArray<string>).includes(text)
 
 /**
- * `KAFKA_SSL=true`; `KAFKA_SSL_CA_FILE`, and for a certificate of our own `KAFKA_SSL_CERT_FILE` with `KAFKA_SSL_KEY_FILE`
- * (PEM; each implies TLS); `KAFKA_SASL_MECHANISM` with `KAFKA_SASL_USERNAME` and `KAFKA_SASL_PASSWORD`. Nothing of them:
- * plain connections. The sentence that says what is wrong names the variable. `readFile` throws on what it cannot read.
+ * `KAFKA_SSL=true`; `KAFKA_SSL_CA_FILE`, and for a certificate of our own `KAFKA_SSL_CERT_FILE` with
+ * `KAFKA_SSL_KEY_FILE` (PEM; each implies TLS); `KAFKA_SASL_MECHANISM` with `KAFKA_SASL_USERNAME` and
+ * `KAFKA_SASL_PASSWORD`. Nothing of them: plain connections. The sentence that says what is wrong names the variable.
+ * `readFile` throws on what it cannot read.
  */
-export const kafkaSecurityOf = (env: Readonly<Record<string, string | undefined>>, readFile: (path: string) => string): KafkaSecurity | string => {
-  const given = (name: string): string | undefined => env[name] === undefined || env[name] === "" ? undefined : env[name]
+export const kafkaSecurityOf = (
+  env: Readonly<Record<string, string | undefined>>,
+  readFile: (path: string) => string
+): KafkaSecurity | string => {
+  const given = (name: string): string | undefined =>
+    env[name] === undefined || env[name] === "" ? undefined : env[name]
   const files: Partial<Record<"ca" | "cert" | "key", string>> = {}
-  for (const [option, name] of [["ca", "KAFKA_SSL_CA_FILE"], ["cert", "KAFKA_SSL_CERT_FILE"], ["key", "KAFKA_SSL_KEY_FILE"]] as const) {
+  for (const [option, name] of [
+    ["ca", "KAFKA_SSL_CA_FILE"],
+    ["cert", "KAFKA_SSL_CERT_FILE"],
+    ["key", "KAFKA_SSL_KEY_FILE"]
+  ] as const) {
     const path = given(name)
     if (path === undefined) continue
     try {
@@ -27,21 +40,27 @@ export const kafkaSecurityOf = (env: Readonly<Record<string, string | undefined>
       return `${name} cannot be read: ${(error as Error).message}.`
     }
   }
-  if ((files.cert === undefined) !== (files.key === undefined)) return `${files.cert === undefined ? "KAFKA_SSL_CERT_FILE" : "KAFKA_SSL_KEY_FILE"} is missing: a certificate and its key go together.`
+  if ((files.cert === undefined) !== (files.key === undefined))
+    return `${files.cert === undefined ? "KAFKA_SSL_CERT_FILE" : "KAFKA_SSL_KEY_FILE"} is missing: a certificate and its key go together.`
   const wanted = given("KAFKA_SSL")?.toLowerCase()
   if (wanted !== undefined && wanted !== "true" && wanted !== "false") return "KAFKA_SSL must be true or false."
   const hasFiles = Object.keys(files).length > 0
   if (wanted === "false" && hasFiles) return "KAFKA_SSL is false, though certificates are given."
-  const ssl = hasFiles ? files : wanted === "true" ? true as const : undefined
+  const ssl = hasFiles ? files : wanted === "true" ? (true as const) : undefined
   const mechanism = given("KAFKA_SASL_MECHANISM")?.toLowerCase()
   const username = given("KAFKA_SASL_USERNAME")
   const password = given("KAFKA_SASL_PASSWORD")
   if (mechanism === undefined) {
-    const stray = username !== undefined ? "KAFKA_SASL_USERNAME" : password !== undefined ? "KAFKA_SASL_PASSWORD" : undefined
-    return stray === undefined ? { ...(ssl === undefined ? {} : { ssl }) } : `${stray} is given without KAFKA_SASL_MECHANISM.`
+    const stray =
+      username !== undefined ? "KAFKA_SASL_USERNAME" : password !== undefined ? "KAFKA_SASL_PASSWORD" : undefined
+    return stray === undefined
+      ? { ...(ssl === undefined ? {} : { ssl }) }
+      : `${stray} is given without KAFKA_SASL_MECHANISM.`
   }
   if (!isMechanism(mechanism)) return `KAFKA_SASL_MECHANISM must be one of ${MECHANISMS.join(", ")}.`
-  if (username === undefined || password === undefined) return `${username === undefined ? "KAFKA_SASL_USERNAME" : "KAFKA_SASL_PASSWORD"} is missing for KAFKA_SASL_MECHANISM.`
-  if (mechanism === "plain" && ssl === undefined) return "KAFKA_SASL_MECHANISM plain sends the password readable; give KAFKA_SSL=true too."
+  if (username === undefined || password === undefined)
+    return `${username === undefined ? "KAFKA_SASL_USERNAME" : "KAFKA_SASL_PASSWORD"} is missing for KAFKA_SASL_MECHANISM.`
+  if (mechanism === "plain" && ssl === undefined)
+    return "KAFKA_SASL_MECHANISM plain sends the password readable; give KAFKA_SSL=true too."
   return { ...(ssl === undefined ? {} : { ssl }), sasl: { mechanism, username, password } as SASLOptions }
 }

@@ -1,6 +1,7 @@
 /**
- * Topics as they must be, made when missing and compared when present. A difference is refused by name and not repaired:
- * partitions cannot be taken back, shorter retention loses what was promised, and both are somebody's decision.
+ * Topics as they must be, made when missing and compared when present. A difference is refused by name and not
+ * repaired: partitions cannot be taken back, shorter retention loses what was promised, and both are somebody's
+ * decision.
  */
 import kafkajs, { type Kafka } from "kafkajs"
 import { errorTypeOf } from "./errors.ts"
@@ -13,7 +14,10 @@ export interface TopicSpec {
 }
 
 /** What a broker says of a topic; settings by their Kafka names. */
-export interface FoundTopic { readonly partitions: number; readonly settings: Readonly<Record<string, string>> }
+export interface FoundTopic {
+  readonly partitions: number
+  readonly settings: Readonly<Record<string, string>>
+}
 
 /** A record has a megabyte or so; the limit is on a whole batch, compressed. */
 export const MESSAGE_BYTES_MAX = 16 * 1024 * 1024
@@ -27,14 +31,17 @@ const settingsOf = ({ compaction, retention_ms }: TopicSpec): Readonly<Record<st
   "max.message.bytes": String(MESSAGE_BYTES_MAX)
 })
 
-/** How a topic differs from what it must be, in words; empty when it may be used. More of a thing than wanted is fine. */
+/**
+ * How a topic differs from what it must be, in words; empty when it may be used. More of a thing than wanted is fine.
+ */
 export const differencesOf = (spec: TopicSpec, found: FoundTopic): ReadonlyArray<string> => {
   const differences: Array<string> = []
-  if (found.partitions !== spec.partitions) differences.push(`it has ${found.partitions} partition${found.partitions === 1 ? "" : "s"}, not ${spec.partitions}`)
+  if (found.partitions !== spec.partitions)
+    differences.push(`it has ${found.partitions} partition${found.partitions === 1 ? "" : "s"}, not ${spec.partitions}`)
   for (const [name, wanted] of Object.entries(settingsOf(spec))) {
     const actual = found.settings[name]
     const isLimit = name === "retention.ms" || name === "max.message.bytes"
-    const size = (text: string) => Number(text) < 0 ? Number.POSITIVE_INFINITY : Number(text)
+    const size = (text: string) => (Number(text) < 0 ? Number.POSITIVE_INFINITY : Number(text))
     const isGood = actual !== undefined && (isLimit ? size(actual) >= size(wanted) : actual === wanted)
     if (!isGood) differences.push(`${name} is ${actual ?? "unknown"}, not ${wanted}`)
   }
@@ -48,16 +55,24 @@ export class KafkaTopicsDiffer extends Error {
 
 const APPEARS_WITHIN_MS = 15_000
 const AGAIN_AFTER_MS = 100
-/** What brokers say of a topic that was just made and that not all of them know yet; the client gives up on that after 0.7 s. */
-const isNotThereYet = (error: unknown): boolean => /^(UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE)$/.test(errorTypeOf(error))
+/**
+ * What brokers say of a topic that was just made and that not all of them know yet; the client gives up on that after
+ * 0.7 s.
+ */
+const isNotThereYet = (error: unknown): boolean =>
+  /^(UNKNOWN_TOPIC_OR_PARTITION|LEADER_NOT_AVAILABLE)$/.test(errorTypeOf(error))
 const again = (): Promise<void> => new Promise((settle) => setTimeout(settle, AGAIN_AFTER_MS))
 
 /**
  * Makes what is missing (idempotent, also when processes start together) and checks everything. Rejects with
  * `KafkaTopicsDiffer`, or with the broker's error.
  */
-export const ensureTopics = async (kafka: Kafka, specs: ReadonlyArray<TopicSpec>, replication?: number): Promise<void> => {
-  for (const until = performance.now() + APPEARS_WITHIN_MS;;) {
+export const ensureTopics = async (
+  kafka: Kafka,
+  specs: ReadonlyArray<TopicSpec>,
+  replication?: number
+): Promise<void> => {
+  for (const until = performance.now() + APPEARS_WITHIN_MS; ;) {
     try {
       return await makeAndCheck(kafka, specs, replication)
     } catch (error) {
@@ -66,7 +81,11 @@ export const ensureTopics = async (kafka: Kafka, specs: ReadonlyArray<TopicSpec>
     }
   }
 }
-const makeAndCheck = async (kafka: Kafka, specs: ReadonlyArray<TopicSpec>, replication: number | undefined): Promise<void> => {
+const makeAndCheck = async (
+  kafka: Kafka,
+  specs: ReadonlyArray<TopicSpec>,
+  replication: number | undefined
+): Promise<void> => {
   const admin = kafka.admin()
   await admin.connect()
   try {
@@ -80,22 +99,43 @@ const makeAndCheck = async (kafka: Kafka, specs: ReadonlyArray<TopicSpec>, repli
       await admin.createTopics({
         waitForLeaders: true,
         topics: absent.map((spec) => ({
-          topic: spec.name, numPartitions: spec.partitions, ...(replication === undefined ? {} : { replicationFactor: replication }),
+          topic: spec.name,
+          numPartitions: spec.partitions,
+          ...(replication === undefined ? {} : { replicationFactor: replication }),
           configEntries: Object.entries(settingsOf(spec)).map(([name, value]) => ({ name, value }))
         }))
       })
       for (const until = performance.now() + APPEARS_WITHIN_MS; (await missing()).length > 0;) {
-        if (performance.now() >= until) throw new KafkaTopicsDiffer(`Topic ${(await missing())[0]?.name} was asked for and does not appear; look at the broker's log.`)
+        if (performance.now() >= until)
+          throw new KafkaTopicsDiffer(
+            `Topic ${(await missing())[0]?.name} was asked for and does not appear; look at the broker's log.`
+          )
         await again()
       }
     }
     const names = specs.map(({ name }) => name)
     const { topics } = await admin.fetchTopicMetadata({ topics: names })
-    const { resources } = await admin.describeConfigs({ includeSynonyms: false, resources: names.map((name) => ({ type: kafkajs.ConfigResourceTypes.TOPIC, name, configNames: Object.keys(settingsOf(specs[0]!)) })) })
+    const { resources } = await admin.describeConfigs({
+      includeSynonyms: false,
+      resources: names.map((name) => ({
+        type: kafkajs.ConfigResourceTypes.TOPIC,
+        name,
+        configNames: Object.keys(settingsOf(specs[0]!))
+      }))
+    })
     const complaints = specs.flatMap((spec) => {
-      const settings = Object.fromEntries(resources.find(({ resourceName }) => resourceName === spec.name)?.configEntries.map(({ configName, configValue }) => [configName, configValue]) ?? [])
-      const differences = differencesOf(spec, { partitions: topics.find(({ name }) => name === spec.name)?.partitions.length ?? 0, settings })
-      return differences.length === 0 ? [] : [`Topic ${spec.name} is not as this program needs it: ${differences.join("; ")}.`]
+      const settings = Object.fromEntries(
+        resources
+          .find(({ resourceName }) => resourceName === spec.name)
+          ?.configEntries.map(({ configName, configValue }) => [configName, configValue]) ?? []
+      )
+      const differences = differencesOf(spec, {
+        partitions: topics.find(({ name }) => name === spec.name)?.partitions.length ?? 0,
+        settings
+      })
+      return differences.length === 0
+        ? []
+        : [`Topic ${spec.name} is not as this program needs it: ${differences.join("; ")}.`]
     })
     if (complaints.length > 0) throw new KafkaTopicsDiffer(complaints.join(" "))
   } finally {

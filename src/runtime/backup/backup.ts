@@ -1,18 +1,32 @@
 /**
- * A backup of a running program, from beside it: this process reads the program's stores, none of its threads does anything
- * for it. In this order, each step behind the one before:
+ * A backup of a running program, from beside it: this process reads the program's stores, none of its threads does
+ * anything for it. In this order, each step behind the one before:
  *
  *   1. rounds of analytics rules are held off (src/analytics-rules/publishing-lock.ts)
  *   2. Postgres: one snapshot, which all rows come from. What was acknowledged before is in it.
  *   3. the engine's documents, of one moment; then rounds go on
- *   4. the event log, of one moment: at or behind every offset of the snapshot, so that what the rows count is there, and what
- *      they do not count yet is counted after the restore, once
- *   5. the rows of the snapshot, table by table
+ * 4. the event log, of one moment: at or behind every offset of the snapshot, so that what the rows count is there, and
+ *   what they do not count yet is counted after the restore, once 5. the rows of the snapshot, table by table
  *
- * A reader that is killed keeps pages of the stores from being used again until their writer looks for dead readers, which LMDB
- * does every ten minutes. Between 2 and 4 things go on: a document or an event of that moment may be in the copy, a key or a preset is not.
+ * A reader that is killed keeps pages of the stores from being used again until their writer looks for dead readers,
+ * which LMDB does every ten minutes. Between 2 and 4 things go on: a document or an event of that moment may be in the
+ * copy, a key or a preset is not.
  */
-import { chmodSync, chownSync, closeSync, copyFileSync, existsSync, fsyncSync, mkdirSync, openSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs"
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  copyFileSync,
+  existsSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync
+} from "node:fs"
 import { join, relative, resolve } from "node:path"
 import { Clock, Effect, Exit } from "effect"
 import { SqlClient } from "effect/sql"
@@ -26,21 +40,37 @@ import { layerSql } from "../embedded.ts"
 import { BACKUP_FORMAT, digestOf, type Manifest, manifestFile, type Part } from "./manifest.ts"
 import { copyOut, describeRows } from "./rows.ts"
 
-export interface Report { readonly step: (label: string, done: number, total?: number) => void }
+export interface Report {
+  readonly step: (label: string, done: number, total?: number) => void
+}
 
 /** A round of analytics rules that is under way may take so long. */
 const ROUND_WAIT_MS = 60_000
 /** Copied by other means, made again, or of the process that runs. */
-const NOT_FILES: ReadonlySet<string> = new Set(["postgres", "postgres.password", "postgres.new", "log", "engine", "streams", "dedupe", "running.json", "version.json", "kafka", ".deno", ".writable"])
+const NOT_FILES: ReadonlySet<string> = new Set([
+  "postgres",
+  "postgres.password",
+  "postgres.new",
+  "log",
+  "engine",
+  "streams",
+  "dedupe",
+  "running.json",
+  "version.json",
+  "kafka",
+  ".deno",
+  ".writable"
+])
 const SECRET_MODE = 0o600
 
-export const emptyFolder = (path: string): boolean => !existsSync(path) || (statSync(path).isDirectory() && readdirSync(path).length === 0)
+export const emptyFolder = (path: string): boolean =>
+  !existsSync(path) || (statSync(path).isDirectory() && readdirSync(path).length === 0)
 
 /** In a backup that is being written. */
 const backupMark = ".backing-up"
 /**
- * Takes an empty or missing folder by a mark in it: of several commands at once, one. False where somebody else has it or
- * something is in it; then nothing was changed.
+ * Takes an empty or missing folder by a mark in it: of several commands at once, one. False where somebody else has it
+ * or something is in it; then nothing was changed.
  */
 export const claimFolder = (folder: string, mark: string): boolean => {
   if (!emptyFolder(folder)) return false
@@ -57,10 +87,14 @@ export const claimFolder = (folder: string, mark: string): boolean => {
 }
 
 const transferPrefix = "dowser-transfer-"
-/** A folder of ours that the server may write to and read from, whoever it runs as. What killed commands left there goes. */
+/**
+ * A folder of ours that the server may write to and read from, whoever it runs as. What killed commands left there
+ * goes.
+ */
 export const transferFolder = (postgres: string): string => {
   for (const name of readdirSync(postgres)) {
-    if (name.startsWith(transferPrefix) && !isAlive(Number(name.slice(transferPrefix.length)))) rmSync(join(postgres, name), { recursive: true, force: true })
+    if (name.startsWith(transferPrefix) && !isAlive(Number(name.slice(transferPrefix.length))))
+      rmSync(join(postgres, name), { recursive: true, force: true })
   }
   const folder = join(resolve(postgres), `${transferPrefix}${process.pid}`)
   mkdirSync(folder, { mode: 0o700 })
@@ -78,55 +112,82 @@ export const synced = (file: string): void => {
     closeSync(handle)
   }
 }
-const filesBelow = (folder: string, from = folder): ReadonlyArray<string> => readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
-  const path = join(folder, entry.name)
-  return entry.isDirectory() ? filesBelow(path, from) : entry.isFile() && !entry.name.endsWith(".new") ? [relative(from, path)] : []
-})
+const filesBelow = (folder: string, from = folder): ReadonlyArray<string> =>
+  readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    return entry.isDirectory()
+      ? filesBelow(path, from)
+      : entry.isFile() && !entry.name.endsWith(".new")
+        ? [relative(from, path)]
+        : []
+  })
 
 const refuse = (sentence: string) => Effect.fail(new StartRefused(sentence))
-const attempt = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, StartRefused> => Effect.tryPromise({ try: work, catch: (error) => new StartRefused(`${what}: ${(error as Error).message}.`) })
+const attempt = <A>(what: string, work: () => Promise<A>): Effect.Effect<A, StartRefused> =>
+  Effect.tryPromise({ try: work, catch: (error) => new StartRefused(`${what}: ${(error as Error).message}.`) })
 
 /** Writes the folder `given` (missing or empty before; removed again when this fails). Refusals are `StartRefused`. */
-export const backup = Effect.fn("runtime.backup")(function*(dataDir: string, given: string, report: Report) {
+export const backup = Effect.fn("runtime.backup")(function* (dataDir: string, given: string, report: Report) {
   const data = resolve(dataDir)
   const to = resolve(given)
   const running = readRunning(data)
-  if (running === undefined || running.url === "") return yield* refuse(`No running Dowser owns the data folder ${data}: a backup is taken of a running one. A folder that nothing runs on can be copied as it is.`)
-  if (!existsSync(join(data, "postgres"))) return yield* refuse("This Dowser is one of several processes (--mode distributed): its rows and its events are in the Postgres and the Kafka that it was given, which have their own tools for that (pg_dump, or a base backup; topics by mirroring). Only its search engine's documents are in its data folder.")
+  if (running === undefined || running.url === "")
+    return yield* refuse(
+      `No running Dowser owns the data folder ${data}: a backup is taken of a running one. A folder that nothing runs on can be copied as it is.`
+    )
+  if (!existsSync(join(data, "postgres")))
+    return yield* refuse(
+      "This Dowser is one of several processes (--mode distributed): its rows and its events are in the Postgres and the Kafka that it was given, which have their own tools for that (pg_dump, or a base backup; topics by mirroring). Only its search engine's documents are in its data folder."
+    )
   if (!emptyFolder(to)) return yield* refuse(`${to} is not an empty folder; a backup is written into a new one.`)
-  if (`${to}/`.startsWith(`${data}/`)) return yield* refuse("A backup inside the data folder would be lost with it; choose another place.")
+  if (`${to}/`.startsWith(`${data}/`))
+    return yield* refuse("A backup inside the data folder would be lost with it; choose another place.")
   const server = yield* Effect.try({
     try: () => runningServer(join(data, "postgres")),
-    catch: (error) => new StartRefused((error as { readonly code?: string }).code === "EACCES" ? `The database of ${data} belongs to another user, as root started it: take the backup as root as well.` : `The database of ${data} cannot be asked: ${(error as Error).message}.`)
+    catch: (error) =>
+      new StartRefused(
+        (error as { readonly code?: string }).code === "EACCES"
+          ? `The database of ${data} belongs to another user, as root started it: take the backup as root as well.`
+          : `The database of ${data} cannot be asked: ${(error as Error).message}.`
+      )
   })
   if (server === undefined) return yield* refuse(`The database of ${data} does not run; see what the program says.`)
 
-  const work = Effect.gen(function*() {
+  const work = Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const parts: Array<Part> = []
-    const add = (path: string, label: string) => attempt(`${path} could not be written`, async () => {
-      const file = join(to, path)
-      chmodSync(file, SECRET_MODE)
-      const { size } = statSync(file)
-      let done = 0
-      const { bytes, lines, sha256 } = await digestOf(file, (count) => report.step(label, done += count, size))
-      synced(file)
-      parts.push({ path, bytes, sha256 })
-      return lines
-    })
-    for (const name of ["postgres", "log", "engine", "files"]) mkdirSync(join(to, name), { recursive: true, mode: 0o700 })
-    const transfer = yield* Effect.acquireRelease(Effect.sync(() => transferFolder(join(data, "postgres"))), (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true })))
+    const add = (path: string, label: string) =>
+      attempt(`${path} could not be written`, async () => {
+        const file = join(to, path)
+        chmodSync(file, SECRET_MODE)
+        const { size } = statSync(file)
+        let done = 0
+        const { bytes, lines, sha256 } = await digestOf(file, (count) => report.step(label, (done += count), size))
+        synced(file)
+        parts.push({ path, bytes, sha256 })
+        return lines
+      })
+    for (const name of ["postgres", "log", "engine", "files"])
+      mkdirSync(join(to, name), { recursive: true, mode: 0o700 })
+    const transfer = yield* Effect.acquireRelease(
+      Effect.sync(() => transferFolder(join(data, "postgres"))),
+      (folder) => Effect.sync(() => rmSync(folder, { recursive: true, force: true }))
+    )
 
-    const manifest = yield* Effect.gen(function*() {
-      const quiet = yield* Effect.scoped(Effect.gen(function*() {
-        yield* holdOff(ROUND_WAIT_MS)
-        yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`
-        const created_at = yield* Clock.currentTimeMillis
-        const described = yield* describeRows
-        report.step("documents", 0)
-        yield* attempt("The engine's documents could not be copied", () => copyJournal(join(data, "engine"), join(to, "engine")))
-        return { created_at, ...described }
-      }))
+    const manifest = yield* Effect.gen(function* () {
+      const quiet = yield* Effect.scoped(
+        Effect.gen(function* () {
+          yield* holdOff(ROUND_WAIT_MS)
+          yield* sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`
+          const created_at = yield* Clock.currentTimeMillis
+          const described = yield* describeRows
+          report.step("documents", 0)
+          yield* attempt("The engine's documents could not be copied", () =>
+            copyJournal(join(data, "engine"), join(to, "engine"))
+          )
+          return { created_at, ...described }
+        })
+      )
       report.step("event log", 0)
       yield* attempt("The event log could not be copied", () => copyLog(join(data, "log"), join(to, "log")))
       const tables: Array<Manifest["tables"][number]> = []
@@ -137,9 +198,20 @@ export const backup = Effect.fn("runtime.backup")(function*(dataDir: string, giv
           copyFileSync(staged, join(to, "postgres", table.name))
           rmSync(staged)
         })
-        tables.push({ name: table.name, columns: table.columns, rows: yield* add(`postgres/${table.name}`, `table ${i + 1} of ${quiet.tables.length}`) })
+        tables.push({
+          name: table.name,
+          columns: table.columns,
+          rows: yield* add(`postgres/${table.name}`, `table ${i + 1} of ${quiet.tables.length}`)
+        })
       }
-      return { format: BACKUP_FORMAT, program: version, data_version: quiet.dataVersion, created_at: quiet.created_at, sequences: quiet.sequences, tables } as const
+      return {
+        format: BACKUP_FORMAT,
+        program: version,
+        data_version: quiet.dataVersion,
+        created_at: quiet.created_at,
+        sequences: quiet.sequences,
+        tables
+      } as const
     }).pipe(sql.withTransaction)
 
     const log_position = yield* attempt("The copied event log cannot be read", () => endOffsetsOf(join(to, "log")))
@@ -165,10 +237,15 @@ export const backup = Effect.fn("runtime.backup")(function*(dataDir: string, giv
   })
 
   const existed = existsSync(to)
-  if (!(yield* attempt(`${to} cannot be written`, async () => claimFolder(to, backupMark)))) return yield* refuse(`${to} is not an empty folder, or another backup is being written into it; a backup is written into a new one.`)
-  return yield* Effect.onExit(Effect.scoped(Effect.provide(work, layerSql(server))), (exit) => Effect.sync(() => {
-    if (Exit.isSuccess(exit)) return
-    if (existed) for (const name of readdirSync(to)) rmSync(join(to, name), { recursive: true, force: true })
-    else rmSync(to, { recursive: true, force: true })
-  })).pipe(Effect.catchTag("SqlError", (error) => refuse(`The database could not be read: ${error.message}.`)))
+  if (!(yield* attempt(`${to} cannot be written`, async () => claimFolder(to, backupMark))))
+    return yield* refuse(
+      `${to} is not an empty folder, or another backup is being written into it; a backup is written into a new one.`
+    )
+  return yield* Effect.onExit(Effect.scoped(Effect.provide(work, layerSql(server))), (exit) =>
+    Effect.sync(() => {
+      if (Exit.isSuccess(exit)) return
+      if (existed) for (const name of readdirSync(to)) rmSync(join(to, name), { recursive: true, force: true })
+      else rmSync(to, { recursive: true, force: true })
+    })
+  ).pipe(Effect.catchTag("SqlError", (error) => refuse(`The database could not be read: ${error.message}.`)))
 })

@@ -1,9 +1,11 @@
 /**
- * The second stage of rollups: adds packed instants to the rows of minutes, hours and days. A row that a shop's thousand
- * views of a product touch in some seconds is written once, and the flush, which everybody waits for, writes no row at all.
+ * The second stage of rollups: adds packed instants to the rows of minutes, hours and days. A row that a shop's
+ * thousand views of a product touch in some seconds is written once, and the flush, which everybody waits for, writes
+ * no row at all.
  *
- * What is not folded yet is named in `analytics_unfolded`, and readers add it to the rows in one snapshot; so figures are as
- * exact and as new as their flush, whoever folds when. Any process may fold anything: what one has taken, others pass over.
+ * What is not folded yet is named in `analytics_unfolded`, and readers add it to the rows in one snapshot; so figures
+ * are as exact and as new as their flush, whoever folds when. Any process may fold anything: what one has taken, others
+ * pass over.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -23,8 +25,14 @@ const VALUES_MAX = 20_000
 /** Held by folds together, and alone by whoever exchanges rows. */
 const FOLDING = "analytics fold"
 
-interface Row { readonly key: Key; /** Plain ones first, then whole units and millionths of each amount. */ readonly sums: Array<number> }
-interface GrainRow extends Row { readonly grain: number; readonly bucket_at: number }
+interface Row {
+  readonly key: Key
+  /** Plain ones first, then whole units and millionths of each amount. */ readonly sums: Array<number>
+}
+interface GrainRow extends Row {
+  readonly grain: number
+  readonly bucket_at: number
+}
 type Bucket = Map<string, Row>
 
 const addTo = (bucket: Bucket, id: string, key: () => Key, sums: ReadonlyArray<number>): void => {
@@ -33,14 +41,23 @@ const addTo = (bucket: Bucket, id: string, key: () => Key, sums: ReadonlyArray<n
   for (let i = 0; i < sums.length; i++) row.sums[i] = row.sums[i]! + sums[i]!
 }
 
-/** One table's rows of every grain from minutes that come in order of organization and time: larger buckets are made of smaller ones. */
+/**
+ * One table's rows of every grain from minutes that come in order of organization and time: larger buckets are made of
+ * smaller ones.
+ */
 class Grains {
   readonly #rows: Array<GrainRow> = []
   readonly #open: ReadonlyArray<{ readonly grain: number; readonly size: number; bucket: Bucket; at: number }>
   #organizationId = ""
 
   constructor() {
-    this.#open = ([[GRAINS.minute, MINUTE_MS], [GRAINS.hour, HOUR_MS], [GRAINS.day, DAY_MS]] as const).map(([grain, size]) => ({ grain, size, bucket: new Map<string, Row>(), at: -1 }))
+    this.#open = (
+      [
+        [GRAINS.minute, MINUTE_MS],
+        [GRAINS.hour, HOUR_MS],
+        [GRAINS.day, DAY_MS]
+      ] as const
+    ).map(([grain, size]) => ({ grain, size, bucket: new Map<string, Row>(), at: -1 }))
   }
 
   /** To be called before the rows of a minute are added. */
@@ -48,7 +65,8 @@ class Grains {
     const isOther = organizationId !== this.#organizationId
     this.#organizationId = organizationId
     for (let i = 0; i < this.#open.length; i++) {
-      const open = this.#open[i]!, at = Math.floor(minute_at / open.size) * open.size
+      const open = this.#open[i]!,
+        at = Math.floor(minute_at / open.size) * open.size
       if (isOther || at !== open.at) this.#close(i)
       open.at = at
     }
@@ -60,7 +78,8 @@ class Grains {
   }
   /** A bucket goes into the rows and into the next larger one, which closes after it. */
   #close(place: number): void {
-    const open = this.#open[place]!, larger = this.#open[place + 1]
+    const open = this.#open[place]!,
+      larger = this.#open[place + 1]
     for (const [id, row] of open.bucket) {
       if (larger !== undefined) addTo(larger.bucket, id, () => row.key, row.sums)
       if (row.sums.some((sum) => sum !== 0)) this.#rows.push({ ...row, grain: open.grain, bucket_at: open.at })
@@ -87,16 +106,23 @@ const byPrimaryKey = (a: GrainRow, b: GrainRow): number => {
   return 0
 }
 
-const amountsOf = ({ measures }: RollupTable): number => measures.filter((measure) => measure.endsWith("_micros")).length
+const amountsOf = ({ measures }: RollupTable): number =>
+  measures.filter((measure) => measure.endsWith("_micros")).length
 
 /** One upsert per 10,000 rows. */
 const upsert = (target: RollupTable, rows: ReadonlyArray<GrainRow>) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const { keys, measures, table } = target
     const plain = measures.length - amountsOf(target)
     const columns = ["organization_id", ...keys, "grain", "bucket_at", ...measures]
-    const types = ["text", ...keys.map(() => "text"), "int2", "int8", ...measures.map((_, i) => i < plain ? "int8" : "numeric")]
+    const types = [
+      "text",
+      ...keys.map(() => "text"),
+      "int2",
+      "int8",
+      ...measures.map((_, i) => (i < plain ? "int8" : "numeric"))
+    ]
     const statement = [
       `INSERT INTO ${table} (${columns.join(", ")}) SELECT * FROM unnest(${types.map((type, i) => `$${i + 1}::text::${type}[]`).join(", ")})`,
       `ON CONFLICT (${["organization_id", "grain", "bucket_at", ...keys].join(", ")}) DO UPDATE SET`,
@@ -109,19 +135,35 @@ const upsert = (target: RollupTable, rows: ReadonlyArray<GrainRow>) =>
         numbersLiteral(part.map(({ grain }) => grain)),
         numbersLiteral(part.map(({ bucket_at }) => bucket_at)),
         ...measures.map((_, i) =>
-          numbersLiteral(part.map(({ sums }) => i < plain ? sums[i]! : millionths(sums[plain + 2 * (i - plain)]!, sums[plain + 2 * (i - plain) + 1]!))))
+          numbersLiteral(
+            part.map(({ sums }) =>
+              i < plain ? sums[i]! : millionths(sums[plain + 2 * (i - plain)]!, sums[plain + 2 * (i - plain) + 1]!)
+            )
+          )
+        )
       ])
     }
   })
 
-interface Named { readonly organization_id: string; readonly minute_at: string; readonly flush: string; readonly bytes: number }
+interface Named {
+  readonly organization_id: string
+  readonly minute_at: string
+  readonly flush: string
+  readonly bytes: number
+}
 
 const IDS = "unnest($1::text::text[], $2::text::int8[], $3::text::int8[]) AS k (organization_id, minute_at, flush)"
-const idsOf = (values: ReadonlyArray<Named>): ReadonlyArray<string> =>
-  [textsLiteral(values.map((value) => value.organization_id)), numbersLiteral(values.map(({ minute_at }) => minute_at)), numbersLiteral(values.map(({ flush }) => flush))]
+const idsOf = (values: ReadonlyArray<Named>): ReadonlyArray<string> => [
+  textsLiteral(values.map((value) => value.organization_id)),
+  numbersLiteral(values.map(({ minute_at }) => minute_at)),
+  numbersLiteral(values.map(({ flush }) => flush))
+]
 
-/** Takes the next values, of one organization or of all, and folds them; whether there are more. In the caller's transaction. */
-const foldNext = Effect.fnUntraced(function*(organizationId: string | undefined, valuesMax: number) {
+/**
+ * Takes the next values, of one organization or of all, and folds them; whether there are more. In the caller's
+ * transaction.
+ */
+const foldNext = Effect.fnUntraced(function* (organizationId: string | undefined, valuesMax: number) {
   const sql = yield* SqlClient.SqlClient
   const named = yield* sql.unsafe<Named>(
     `SELECT u.organization_id, u.minute_at::text AS minute_at, u.flush::text AS flush, coalesce(octet_length(i.packed), 0) AS bytes
@@ -132,15 +174,25 @@ const foldNext = Effect.fnUntraced(function*(organizationId: string | undefined,
   )
   const tables = ROLLUP_TABLES.map((table) => ({ table, grains: new Grains() }))
   let taken = 0
-  for (let size = 0; taken < named.length && size < ROWS_MAX; size = tables.reduce((sum, { grains }) => sum + grains.size, 0)) {
+  for (
+    let size = 0;
+    taken < named.length && size < ROWS_MAX;
+    size = tables.reduce((sum, { grains }) => sum + grains.size, 0)
+  ) {
     let end = taken
-    for (let bytes = 0; end < named.length && (end === taken || bytes + named[end]!.bytes <= BYTES_MAX); end++) bytes += named[end]!.bytes
+    for (let bytes = 0; end < named.length && (end === taken || bytes + named[end]!.bytes <= BYTES_MAX); end++)
+      bytes += named[end]!.bytes
     const values = yield* sql.unsafe<{ organization_id: string; minute_at: number; packed: Uint8Array }>(
-      `SELECT organization_id, minute_at::float8 AS minute_at, packed FROM ${IDS} JOIN ${INSTANTS_TABLE} USING (organization_id, minute_at, flush) ORDER BY organization_id, minute_at, flush`, idsOf(named.slice(taken, end)))
+      `SELECT organization_id, minute_at::float8 AS minute_at, packed FROM ${IDS} JOIN ${INSTANTS_TABLE} USING (organization_id, minute_at, flush) ORDER BY organization_id, minute_at, flush`,
+      idsOf(named.slice(taken, end))
+    )
     taken = end
     for (const { minute_at, organization_id, packed } of values) {
       const reader = new MinuteReader(packed)
-      for (const { grains, table: { of } } of tables) {
+      for (const {
+        grains,
+        table: { of }
+      } of tables) {
         grains.enter(organization_id, minute_at)
         reader.eachKey(of, (key, sums) => grains.add(key, sums))
       }
@@ -148,16 +200,21 @@ const foldNext = Effect.fnUntraced(function*(organizationId: string | undefined,
   }
   if (taken === 0) return false
   for (const { grains, table } of tables) yield* upsert(table, grains.rows())
-  yield* sql.unsafe(`DELETE FROM ${UNFOLDED_TABLE} u USING ${IDS} WHERE (u.organization_id, u.minute_at, u.flush) = (k.organization_id, k.minute_at, k.flush)`, idsOf(named.slice(0, taken)))
+  yield* sql.unsafe(
+    `DELETE FROM ${UNFOLDED_TABLE} u USING ${IDS} WHERE (u.organization_id, u.minute_at, u.flush) = (k.organization_id, k.minute_at, k.flush)`,
+    idsOf(named.slice(0, taken))
+  )
   return taken < named.length || named.length === valuesMax
 })
 
 /** Waits for folds under way and keeps others out until the transaction ends: for whoever exchanges rows. */
-export const holdFolds = Effect.flatMap(SqlClient.SqlClient, (sql) => Effect.asVoid(sql`SELECT pg_advisory_xact_lock(hashtext(${FOLDING}), 0)`))
+export const holdFolds = Effect.flatMap(SqlClient.SqlClient, (sql) =>
+  Effect.asVoid(sql`SELECT pg_advisory_xact_lock(hashtext(${FOLDING}), 0)`)
+)
 
 /** Folds all of an organization, in the caller's transaction, which holds the folds. */
 export const foldOrganization = (organizationId: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     while (yield* foldNext(organizationId, VALUES_MAX)) {
       // In batches, for memory's sake.
     }
@@ -167,16 +224,29 @@ export const foldOrganization = (organizationId: string): Effect.Effect<void, Sq
  * Folds a bounded part of what waits, in a transaction of its own; whether there is more. A value whose rows Postgres
  * refuses stays unfolded for good: it is found by folding values one by one, and told.
  */
-export const foldSome: Effect.Effect<boolean, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function*() {
+export const foldSome: Effect.Effect<boolean, SqlError.SqlError, SqlClient.SqlClient> = Effect.gen(function* () {
   const sql = yield* SqlClient.SqlClient
-  const fold = (valuesMax: number) => sql.withTransaction(Effect.andThen(sql`SELECT set_config('idle_in_transaction_session_timeout', ${STANDSTILL_MAX_MS}, true), pg_advisory_xact_lock_shared(hashtext(${FOLDING}), 0)`, foldNext(undefined, valuesMax)))
-  return yield* Effect.catchIf(fold(VALUES_MAX), isRefused, () => Effect.gen(function*() {
-    const first = yield* Effect.result(fold(1))
-    if (first._tag === "Success") return first.success
-    if (!isRefused(first.failure)) return yield* first.failure
-    const refused = yield* sql<Named>`UPDATE analytics_unfolded SET is_refused = true WHERE (organization_id, minute_at, flush) IN (
+  const fold = (valuesMax: number) =>
+    sql.withTransaction(
+      Effect.andThen(
+        sql`SELECT set_config('idle_in_transaction_session_timeout', ${STANDSTILL_MAX_MS}, true), pg_advisory_xact_lock_shared(hashtext(${FOLDING}), 0)`,
+        foldNext(undefined, valuesMax)
+      )
+    )
+  return yield* Effect.catchIf(fold(VALUES_MAX), isRefused, () =>
+    Effect.gen(function* () {
+      const first = yield* Effect.result(fold(1))
+      if (first._tag === "Success") return first.success
+      if (!isRefused(first.failure)) return yield* first.failure
+      const refused =
+        yield* sql<Named>`UPDATE analytics_unfolded SET is_refused = true WHERE (organization_id, minute_at, flush) IN (
       SELECT organization_id, minute_at, flush FROM analytics_unfolded WHERE NOT is_refused ORDER BY organization_id, minute_at, flush LIMIT 1) RETURNING organization_id, minute_at::text AS minute_at, flush::text AS flush, 0 AS bytes`
-    for (const { flush, minute_at, organization_id } of refused) yield* Effect.logError(`Postgres refuses rows of ${organization_id}, minute ${minute_at}, flush ${flush}; they stay as they were flushed, and are read from there`, first.failure)
-    return true
-  }))
+      for (const { flush, minute_at, organization_id } of refused)
+        yield* Effect.logError(
+          `Postgres refuses rows of ${organization_id}, minute ${minute_at}, flush ${flush}; they stay as they were flushed, and are read from there`,
+          first.failure
+        )
+      return true
+    })
+  )
 })

@@ -11,7 +11,8 @@ const BLOCK_BYTES_MAX = 1024 * 1024
 
 /**
  * How many of a day's newest blocks a fresh block takes in. `sizes` and `fresh` in bytes, oldest first. Each block that
- * stays is more than twice the next, or full with it: at most log2(BLOCK_BYTES_MAX / bytes of an id) blocks and two a megabyte.
+ * stays is more than twice the next, or full with it: at most log2(BLOCK_BYTES_MAX / bytes of an id) blocks and two a
+ * megabyte.
  */
 export const absorbedBlocks = (sizes: ReadonlyArray<number>, fresh: number): number => {
   let merged = fresh
@@ -26,7 +27,10 @@ export const absorbedBlocks = (sizes: ReadonlyArray<number>, fresh: number): num
 }
 
 /** Words in use, and how many. */
-interface Fresh { words: Uint32Array; length: number }
+interface Fresh {
+  words: Uint32Array
+  length: number
+}
 interface Block {
   readonly key: string
   readonly bytes: number
@@ -61,7 +65,7 @@ export class IdBlocks {
 
   #blocksOf(day: number): Array<Block> {
     let blocks = this.#days.get(day)
-    if (blocks === undefined) this.#days.set(day, blocks = [])
+    if (blocks === undefined) this.#days.set(day, (blocks = []))
     return blocks
   }
 
@@ -69,7 +73,8 @@ export class IdBlocks {
   add(words: Uint32Array, at: number, now: number): void {
     const day = Math.floor(now / DAY_MS)
     let fresh = this.#fresh.get(day)
-    if (fresh === undefined) this.#fresh.set(day, fresh = { words: new Uint32Array(1_024 * FINGERPRINT_WORDS), length: 0 })
+    if (fresh === undefined)
+      this.#fresh.set(day, (fresh = { words: new Uint32Array(1_024 * FINGERPRINT_WORDS), length: 0 }))
     if (fresh.length === fresh.words.length) {
       const wider = new Uint32Array(2 * fresh.words.length)
       wider.set(fresh.words)
@@ -78,13 +83,22 @@ export class IdBlocks {
     for (let i = 0; i < FINGERPRINT_WORDS; i++) fresh.words[fresh.length++] = words[at + i]!
   }
 
-  /** What a snapshot writes. Days that ended before `keptFrom` (ms) go. O(new ids + the blocks they take in, at most 1 MB a day). */
+  /**
+   * What a snapshot writes. Days that ended before `keptFrom` (ms) go. O(new ids + the blocks they take in, at most 1
+   * MB a day).
+   */
   takeWrites(keptFrom: number): Array<readonly [string, Uint8Array | undefined]> {
     const writes: Array<readonly [string, Uint8Array | undefined]> = []
     for (const [day, { length, words }] of this.#fresh) {
       const blocks = this.#blocksOf(day)
       const fresh = new Uint8Array(words.buffer, 0, length * words.BYTES_PER_ELEMENT)
-      const absorbed = blocks.splice(blocks.length - absorbedBlocks(blocks.map(({ bytes }) => bytes), fresh.length))
+      const absorbed = blocks.splice(
+        blocks.length -
+          absorbedBlocks(
+            blocks.map(({ bytes }) => bytes),
+            fresh.length
+          )
+      )
       const value = Buffer.concat([...absorbed.map(({ key }) => this.#store.get(key)!), fresh])
       for (const { key } of absorbed) writes.push([key, undefined])
       // Zero-padded so that key order is block order.

@@ -7,4 +7,5 @@ export const ROWS_PER_STATEMENT = 10_000
  * than writing the text ourselves.
  */
 export const numbersLiteral = (values: ReadonlyArray<number | string>): string => `{${values.join(",")}}`
-export const textsLiteral = (values: ReadonlyArray<string>): string => `{${values.map((value) => `"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`).join(",")}}`
+export const textsLiteral = (values: ReadonlyArray<string>): string =>
+  `{${values.map((value) => `"${/["\\]/.test(value) ? value.replace(/["\\]/g, "\\$&") : value}"`).join(",")}}`

@@ -2,9 +2,9 @@
  * Who made a query: signed like every figure here, so that a keystroke that was taken back was made by nobody. Pure.
  *
  * A visitor is the user, else the anonymous id, else the session. One person may come as all three, so what is counted
- * in the end (`popularity.ts`) is no more than the different sessions, nor the different anonymous ids, among them, nor the
- * networks that they asked from: whoever writes ids down can invent them. So only searches that were answered have makers;
- * a `search` event may say who made one that was.
+ * in the end (`popularity.ts`) is no more than the different sessions, nor the different anonymous ids, among them, nor
+ * the networks that they asked from: whoever writes ids down can invent them. So only searches that were answered have
+ * makers; a `search` event may say who made one that was.
  */
 import type { DeltaRow } from "./rollups.ts"
 
@@ -15,9 +15,12 @@ export const NOBODY: Who = [0, 0, 0, 0]
 export const personOf = (who: Who): number => who[0] || who[1] || who[2]
 
 /** What the answer says, and the event where the answer is silent. */
-export const together = (a: Who, b: Who): Who => b === NOBODY ? a : [a[0] || b[0], a[1] || b[1], a[2] || b[2], a[3]]
+export const together = (a: Who, b: Who): Who => (b === NOBODY ? a : [a[0] || b[0], a[1] || b[1], a[2] || b[2], a[3]])
 
-/** Who made a query, or takes it back, as it comes: most of it is never asked for, since enough visitors made most queries. */
+/**
+ * Who made a query, or takes it back, as it comes: most of it is never asked for, since enough visitors made most
+ * queries.
+ */
 export class Makers {
   readonly #rows: Array<number> = []
   readonly #who: Array<Who> = []

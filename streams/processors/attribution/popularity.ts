@@ -1,14 +1,14 @@
 /**
  * The query rollup once more, as what suggestions need: one row a query, its recent use, and how many visitors made it.
  *
- * Decision: this is part of attribution and no processor of its own. Which search counts (one of answer and event, the last
- * keystroke, no repeated event) is decided there, with state of thirty days behind it; a second reader of the topics would
- * decode every record and keep that state again. So it costs nothing for an event that is no search, what is taken back
- * is taken back here too, and visitors of several partitions meet in one place.
+ * Decision: this is part of attribution and no processor of its own. Which search counts (one of answer and event, the
+ * last keystroke, no repeated event) is decided there, with state of thirty days behind it; a second reader of the
+ * topics would decode every record and keep that state again. So it costs nothing for an event that is no search, what
+ * is taken back is taken back here too, and visitors of several partitions meet in one place.
  *
- * One visitor of a network is kept: with more, one who invents visitors would be all of the eight. Fewer than three visitors
- * are never called three: a row of `query_makers` stands for a visitor with at least one counted
- * search. When one of the eight that are kept takes his search back, a ninth who was not kept is missed until he comes again.
+ * One visitor of a network is kept: with more, one who invents visitors would be all of the eight. Fewer than three
+ * visitors are never called three: a row of `query_makers` stands for a visitor with at least one counted search. When
+ * one of the eight that are kept takes his search back, a ninth who was not kept is missed until he comes again.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -36,11 +36,28 @@ export interface MakerRow extends Pick<PopularityRow, "organizationId" | "collec
 }
 
 // Places in a key of the query rollup, and of its sums.
-const ORGANIZATION = 0, COLLECTION = 1, QUERY = 2
-const SEARCHES = 0, ZERO_RESULTS = 1, WITH_CLICK = 2, WITH_PURCHASE = 3
+const ORGANIZATION = 0,
+  COLLECTION = 1,
+  QUERY = 2
+const SEARCHES = 0,
+  ZERO_RESULTS = 1,
+  WITH_CLICK = 2,
+  WITH_PURCHASE = 3
 
 const byKey = (a: MakerRow | PopularityRow, b: MakerRow | PopularityRow): number =>
-  a.organizationId !== b.organizationId ? (a.organizationId < b.organizationId ? -1 : 1) : a.collection !== b.collection ? (a.collection < b.collection ? -1 : 1) : a.q !== b.q ? (a.q < b.q ? -1 : 1) : 0
+  a.organizationId !== b.organizationId
+    ? a.organizationId < b.organizationId
+      ? -1
+      : 1
+    : a.collection !== b.collection
+      ? a.collection < b.collection
+        ? -1
+        : 1
+      : a.q !== b.q
+        ? a.q < b.q
+          ? -1
+          : 1
+        : 0
 
 const idOf = (organizationId: string, collection: string, q: string): string => `${organizationId}\n${collection}\n${q}`
 
@@ -57,12 +74,15 @@ const askedOf = (key: Key, isAsked: (id: string) => Asked["asked"]): Asked => {
 }
 
 /**
- * What is left of each person's searches of queries that `isAsked`, everything of a query together, whatever it was asked on.
- * Where only `takers` are asked, those who take a search back, and nobody else.
+ * What is left of each person's searches of queries that `isAsked`, everything of a query together, whatever it was
+ * asked on. Where only `takers` are asked, those who take a search back, and nobody else.
  */
-const netMakers = ({ makers, queries }: Pick<Rollups, "queries" | "makers">, isAsked: (id: string) => Asked["asked"]): ReadonlyMap<string, ReadonlyMap<number, MakerRow>> => {
+const netMakers = (
+  { makers, queries }: Pick<Rollups, "queries" | "makers">,
+  isAsked: (id: string) => Asked["asked"]
+): ReadonlyMap<string, ReadonlyMap<number, MakerRow>> => {
   const known: Array<Asked | undefined> = []
-  const queryOf = (row: number): Asked => known[row] ??= askedOf(queries.keyAt(row), isAsked)
+  const queryOf = (row: number): Asked => (known[row] ??= askedOf(queries.keyAt(row), isAsked))
   /** By query, of whoever took a search back: keystrokes, so they are few. */
   const takers = new Map<string, Set<number>>()
   makers.each((row, who, sign) => {
@@ -77,18 +97,28 @@ const netMakers = ({ makers, queries }: Pick<Rollups, "queries" | "makers">, isA
   makers.each((row, who, sign) => {
     const query = queryOf(row)
     if (query.asked === "none") return
-    const { id } = query, person = personOf(who)
+    const { id } = query,
+      person = personOf(who)
     if (query.asked === "takers") {
       query.takers ??= takers.get(id) ?? NOBODY
       if (!query.takers.has(person)) return
     }
     let persons = net.get(id)
-    if (persons === undefined) net.set(id, persons = new Map())
+    if (persons === undefined) net.set(id, (persons = new Map()))
     const one = persons.get(person)
     if (one !== undefined) one.searches += sign
     else {
       const key = queries.keyAt(row)
-      persons.set(person, { organizationId: key[ORGANIZATION]!, collection: key[COLLECTION]!, q: key[QUERY]!, person, anonymous: who[1], session: who[2], network: who[3], searches: sign })
+      persons.set(person, {
+        organizationId: key[ORGANIZATION]!,
+        collection: key[COLLECTION]!,
+        q: key[QUERY]!,
+        person,
+        anonymous: who[1],
+        session: who[2],
+        network: who[3],
+        searches: sign
+      })
     }
   })
   return net
@@ -100,13 +130,16 @@ const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "makers">):
   const rowOf = (organizationId: string, collection: string, q: string): PopularityRow => {
     const id = idOf(organizationId, collection, q)
     let row = rows.get(id)
-    if (row === undefined) rows.set(id, row = { organizationId, collection, q, searches: 0, weight: 0, zeroWeight: 0, clickWeight: 0 })
+    if (row === undefined)
+      rows.set(id, (row = { organizationId, collection, q, searches: 0, weight: 0, zeroWeight: 0, clickWeight: 0 }))
     return row
   }
   // A key's instants come together.
   let last: Key | undefined, row: PopularityRow | undefined
   queries.eachInstant((key, at, sums, from) => {
-    const searches = sums[from + SEARCHES]!, zero = sums[from + ZERO_RESULTS]!, clicked = sums[from + WITH_CLICK]! + sums[from + WITH_PURCHASE]!
+    const searches = sums[from + SEARCHES]!,
+      zero = sums[from + ZERO_RESULTS]!,
+      clicked = sums[from + WITH_CLICK]! + sums[from + WITH_PURCHASE]!
     if ((searches === 0 && zero === 0 && clicked === 0) || !isCandidate(key[QUERY]!)) return
     if (row === undefined || key !== last) row = rowOf(key[ORGANIZATION]!, key[COLLECTION]!, key[QUERY]!)
     last = key
@@ -117,26 +150,36 @@ const popularityOf = ({ makers, queries }: Pick<Rollups, "queries" | "makers">):
     row.clickWeight += clicked * weight
   })
   // One visitor more and one fewer is no search more, but the row is to be locked while they are counted.
-  for (const persons of netMakers({ makers, queries }, (id) => rows.has(id) ? "none" : "all").values()) {
-    for (const { collection, organizationId, q, searches } of persons.values()) if (searches !== 0) rowOf(organizationId, collection, q)
+  for (const persons of netMakers({ makers, queries }, (id) => (rows.has(id) ? "none" : "all")).values()) {
+    for (const { collection, organizationId, q, searches } of persons.values())
+      if (searches !== 0) rowOf(organizationId, collection, q)
   }
   return [...rows.values()].sort(byKey)
 }
 
-/** Rows in key order: of queries that are `full` of makers, those who take a search back alone. O(visitors of the flush). */
+/**
+ * Rows in key order: of queries that are `full` of makers, those who take a search back alone. O(visitors of the
+ * flush).
+ */
 const makersOf = (rollups: Pick<Rollups, "queries" | "makers">, full: ReadonlySet<string>): ReadonlyArray<MakerRow> => {
   const rows: Array<MakerRow> = []
-  for (const [id, persons] of netMakers(rollups, (id) => full.has(id) ? "takers" : "all")) {
+  for (const [id, persons] of netMakers(rollups, (id) => (full.has(id) ? "takers" : "all"))) {
     const isFull = full.has(id)
     for (const row of persons.values()) if (isFull ? row.searches < 0 : row.searches !== 0) rows.push(row)
   }
   return rows.sort((a, b) => byKey(a, b) || a.person - b.person)
 }
 
-const keyLiterals = (rows: ReadonlyArray<Pick<PopularityRow, "organizationId" | "collection" | "q">>): ReadonlyArray<string> =>
-  [textsLiteral(rows.map((row) => row.organizationId)), textsLiteral(rows.map((row) => row.collection)), textsLiteral(rows.map((row) => row.q))]
+const keyLiterals = (
+  rows: ReadonlyArray<Pick<PopularityRow, "organizationId" | "collection" | "q">>
+): ReadonlyArray<string> => [
+  textsLiteral(rows.map((row) => row.organizationId)),
+  textsLiteral(rows.map((row) => row.collection)),
+  textsLiteral(rows.map((row) => row.q))
+]
 const KEYS = "$1::text::text[], $2::text::text[], $3::text::text[]"
-const SAME_QUERY = (a: string, b: string): string => `${a}.organization_id = ${b}.organization_id AND ${a}.collection = ${b}.collection AND ${a}.q = ${b}.q`
+const SAME_QUERY = (a: string, b: string): string =>
+  `${a}.organization_id = ${b}.organization_id AND ${a}.collection = ${b}.collection AND ${a}.q = ${b}.q`
 
 /** Also locks the rows, so that two partitions never count one query's visitors at once. */
 const UPSERT = `INSERT INTO query_popularity (organization_id, collection, q, searches, weight, zero_weight, click_weight, changed)
@@ -164,34 +207,53 @@ const COUNT = `UPDATE query_popularity p SET makers = c.makers, visitors = c.vis
   WHERE ${SAME_QUERY("p", "c")} AND (p.makers, p.visitors) IS DISTINCT FROM (c.makers, c.visitors)`
 
 /** Counts the visitors of queries again from the rows that are left. */
-export const recountMakers = (queries: ReadonlyArray<Pick<PopularityRow, "organizationId" | "collection" | "q">>): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
-  Effect.gen(function*() {
+export const recountMakers = (
+  queries: ReadonlyArray<Pick<PopularityRow, "organizationId" | "collection" | "q">>
+): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
-    for (let from = 0; from < queries.length; from += ROWS_PER_STATEMENT) yield* sql.unsafe(COUNT, keyLiterals(queries.slice(from, from + ROWS_PER_STATEMENT)))
+    for (let from = 0; from < queries.length; from += ROWS_PER_STATEMENT)
+      yield* sql.unsafe(COUNT, keyLiterals(queries.slice(from, from + ROWS_PER_STATEMENT)))
   })
 
-/** Runs in the flush's transaction. Four statements at most per 10,000 queries, one where every query has enough visitors. */
+/**
+ * Runs in the flush's transaction. Four statements at most per 10,000 queries, one where every query has enough
+ * visitors.
+ */
 export const writePopularity = (rollups: Rollups): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const popularity = popularityOf(rollups)
     const full = new Set<string>()
     for (let from = 0; from < popularity.length; from += ROWS_PER_STATEMENT) {
       const part = popularity.slice(from, from + ROWS_PER_STATEMENT)
-      const answered = yield* sql.unsafe<{ organization_id: string; collection: string; q: string; makers: number }>(UPSERT, [
-        ...keyLiterals(part), numbersLiteral(part.map(({ searches }) => searches)), numbersLiteral(part.map(({ weight }) => weight)),
-        numbersLiteral(part.map(({ zeroWeight }) => zeroWeight)), numbersLiteral(part.map(({ clickWeight }) => clickWeight))
-      ])
-      for (const { makers, organization_id, ...row } of answered) if (makers >= MAKERS_MAX) full.add(idOf(organization_id, row.collection, row.q))
+      const answered = yield* sql.unsafe<{ organization_id: string; collection: string; q: string; makers: number }>(
+        UPSERT,
+        [
+          ...keyLiterals(part),
+          numbersLiteral(part.map(({ searches }) => searches)),
+          numbersLiteral(part.map(({ weight }) => weight)),
+          numbersLiteral(part.map(({ zeroWeight }) => zeroWeight)),
+          numbersLiteral(part.map(({ clickWeight }) => clickWeight))
+        ]
+      )
+      for (const { makers, organization_id, ...row } of answered)
+        if (makers >= MAKERS_MAX) full.add(idOf(organization_id, row.collection, row.q))
     }
     // Enough visitors are known: one more changes nothing, one who takes his search back does.
     const made = makersOf(rollups, full)
     for (let from = 0; from < made.length; from += ROWS_PER_STATEMENT) {
       const part = made.slice(from, from + ROWS_PER_STATEMENT)
       const keys = keyLiterals(part)
-      yield* sql.unsafe(MAKE, [...keys, ...(["person", "anonymous", "session", "network", "searches"] as const).map((name) => numbersLiteral(part.map((row) => row[name])))])
+      yield* sql.unsafe(MAKE, [
+        ...keys,
+        ...(["person", "anonymous", "session", "network", "searches"] as const).map((name) =>
+          numbersLiteral(part.map((row) => row[name]))
+        )
+      ])
       const fewer = part.filter(({ searches }) => searches < 0)
-      if (fewer.length > 0) yield* sql.unsafe(UNMAKE, [...keyLiterals(fewer), numbersLiteral(fewer.map(({ person }) => person))])
+      if (fewer.length > 0)
+        yield* sql.unsafe(UNMAKE, [...keyLiterals(fewer), numbersLiteral(fewer.map(({ person }) => person))])
       yield* sql.unsafe(COUNT, keys)
     }
   })

@@ -1,8 +1,8 @@
 /**
- * What the attribution step emits: signed counts at exact instants. A flush writes them packed by minute and nothing else;
- * some seconds later `fold.ts` adds them to rows of three grains (minute, hour, day), so that any span of time is answered
- * exactly from few rows, and a row that many events touch is written once for all of them. A retraction is a negative
- * count; what cancels is not written.
+ * What the attribution step emits: signed counts at exact instants. A flush writes them packed by minute and nothing
+ * else; some seconds later `fold.ts` adds them to rows of three grains (minute, hour, day), so that any span of time is
+ * answered exactly from few rows, and a row that many events touch is written once for all of them. A retraction is a
+ * negative count; what cancels is not written.
  */
 import { Effect } from "effect"
 import { SqlClient, type SqlError } from "effect/sql"
@@ -17,36 +17,63 @@ import { type LoggedEvent, LogKnowledge, writeRules } from "./rules.ts"
 export type Key = ReadonlyArray<string>
 /** Columns of `analytics_query_rollup`; the last ones are amounts in whole millionths. */
 export const QUERY_MEASURES = [
-  "searches", "zero_results", "searches_with_click", "searches_with_purchase", "clicks", "add_to_carts", "purchases", "cart_value_micros", "revenue_micros"
+  "searches",
+  "zero_results",
+  "searches_with_click",
+  "searches_with_purchase",
+  "clicks",
+  "add_to_carts",
+  "purchases",
+  "cart_value_micros",
+  "revenue_micros"
 ] as const
 /** Of `analytics_filter_rollup`: the first ones of the query rollup, in the same slots. */
 const FILTER_MEASURES = ["searches", "zero_results", "searches_with_click", "searches_with_purchase"] as const
 const ASKED_MEASURES = ["found", "missed"] as const
-export const PRODUCT_MEASURES = ["views", "clicks", "add_to_carts", "purchases", "quantity_micros", "cart_value_micros", "revenue_micros"] as const
+export const PRODUCT_MEASURES = [
+  "views",
+  "clicks",
+  "add_to_carts",
+  "purchases",
+  "quantity_micros",
+  "cart_value_micros",
+  "revenue_micros"
+] as const
 const EVENT_MEASURES = ["events"] as const
 export const QUERY_AMOUNTS = 2
 const PRODUCT_AMOUNTS = 3
 
 /** Whole units and millionths of an amount. Each part sums exactly in doubles for more events than a flush can hold. */
-export interface Money { readonly units: number; readonly micros: number }
+export interface Money {
+  readonly units: number
+  readonly micros: number
+}
 export const NO_MONEY: Money = { units: 0, micros: 0 }
 export const moneyOf = (amount: number): Money => {
   const micros = Math.round(amount * 1_000_000)
   const units = Math.floor(micros / 1_000_000)
   return { units, micros: micros - units * 1_000_000 }
 }
-export const millionths = (units: number, micros: number): string => micros === 0 && units === 0 ? "0" : String(BigInt(units) * 1_000_000n + BigInt(micros))
+export const millionths = (units: number, micros: number): string =>
+  micros === 0 && units === 0 ? "0" : String(BigInt(units) * 1_000_000n + BigInt(micros))
 
 const CAPACITY = 1_024
-/** Memory of a flush is used for the next one where that filled more than such a part of it: new memory costs more to touch than to count in. */
+/**
+ * Memory of a flush is used for the next one where that filled more than such a part of it: new memory costs more to
+ * touch than to count in.
+ */
 const KEPT_FROM = 16
-/** Slots of the table that instants are found by, for each of them that there is room for: at most half of it is taken. */
+/**
+ * Slots of the table that instants are found by, for each of them that there is room for: at most half of it is taken.
+ */
 const SLOTS_PER_INSTANT = 2
 const NONE = -1
 /** Keys of a partition that outlive a flush, some 300 bytes each. */
 const KEYS_MAX = 40_000
 
-/** One key of a table, which flush after flush counts again. What is counted of it lies with the flush, its `Deltas`. */
+/**
+ * One key of a table, which flush after flush counts again. What is counted of it lies with the flush, its `Deltas`.
+ */
 export class DeltaRow {
   readonly key: Key
   /** The sums that counted it last, and its number among their rows. */
@@ -60,7 +87,10 @@ export class DeltaRow {
   }
 }
 
-/** The parts that a row is found by, in the order of its table's key. Asked once a row: a closure at each call would cost more than the look-up. */
+/**
+ * The parts that a row is found by, in the order of its table's key. Asked once a row: a closure at each call would
+ * cost more than the look-up.
+ */
 type KeyOf = (a: string, b: string, c: string, d: string, e: string, last: string) => Key
 
 /** Rows whose keys differ in their last part alone. */
@@ -76,16 +106,20 @@ interface Shelf {
 interface Level extends Map<string, Level | Shelf> {}
 const below = (level: Level, part: string): Level => {
   let next = level.get(part) as Level | undefined
-  if (next === undefined) level.set(part, next = new Map())
+  if (next === undefined) level.set(part, (next = new Map()))
   return next
 }
 
 /**
- * The keys that a partition counts of one table: a shop's queries and products come again with every flush, and finding them
- * anew cost more than counting them. One flush's sums at a time are added to over them; when they are too many, all go before the next one.
+ * The keys that a partition counts of one table: a shop's queries and products come again with every flush, and finding
+ * them anew cost more than counting them. One flush's sums at a time are added to over them; when they are too many,
+ * all go before the next one.
  */
 class Keys {
-  /** Part by part: each is short and mostly the same string as the last time, where one text of all five was made and hashed anew. */
+  /**
+   * Part by part: each is short and mostly the same string as the last time, where one text of all five was made and
+   * hashed anew.
+   */
   #shelves: Level = new Map()
   /** The one found last: events of a visit come together. */
   #shelf: Shelf | undefined
@@ -104,12 +138,12 @@ class Keys {
     if (shelf === undefined || shelf.a !== a || shelf.b !== b || shelf.c !== c || shelf.d !== d || shelf.e !== e) {
       const under = below(below(below(below(this.#shelves, a), b), c), d) as Map<string, Shelf>
       shelf = under.get(e)
-      if (shelf === undefined) under.set(e, shelf = { a, b, c, d, e, rows: new Map() })
+      if (shelf === undefined) under.set(e, (shelf = { a, b, c, d, e, rows: new Map() }))
       this.#shelf = shelf
     }
     let row = shelf.rows.get(last)
     if (row === undefined) {
-      shelf.rows.set(last, row = new DeltaRow(this.#keyOf(a, b, c, d, e, last)))
+      shelf.rows.set(last, (row = new DeltaRow(this.#keyOf(a, b, c, d, e, last))))
       this.#size++
     }
     return row
@@ -143,7 +177,12 @@ interface Places {
   readonly table: Int32Array
 }
 const placesFor = (capacity: number, slots: number): Places => ({
-  capacity, instants: new Float64Array(capacity), rows: new Int32Array(capacity), before: new Int32Array(capacity), sums: new Float64Array(capacity * slots), table: new Int32Array(SLOTS_PER_INSTANT * capacity)
+  capacity,
+  instants: new Float64Array(capacity),
+  rows: new Int32Array(capacity),
+  before: new Int32Array(capacity),
+  sums: new Float64Array(capacity * slots),
+  table: new Int32Array(SLOTS_PER_INSTANT * capacity)
 })
 
 /**
@@ -166,7 +205,10 @@ export class Deltas {
     this.plain = columns - amounts
     this.slots = this.plain + 2 * amounts
     this.#keys = keys
-    this.#places = spent === undefined || spent.#size < spent.#places.capacity / KEPT_FROM ? placesFor(CAPACITY, this.slots) : spent.#emptied()
+    this.#places =
+      spent === undefined || spent.#size < spent.#places.capacity / KEPT_FROM
+        ? placesFor(CAPACITY, this.slots)
+        : spent.#emptied()
   }
   #emptied(): Places {
     this.#places.sums.fill(0, 0, this.#size * this.slots)
@@ -178,7 +220,10 @@ export class Deltas {
   get size(): number {
     return this.#size
   }
-  /** The row of a key, told by its last part and five before it (the organization first); what else it has must be part of those. */
+  /**
+   * The row of a key, told by its last part and five before it (the organization first); what else it has must be part
+   * of those.
+   */
   row(a: string, b: string, c: string, d: string, e: string, last: string): DeltaRow {
     const row = this.#keys.row(a, b, c, d, e, last)
     if (row.generation !== this.generation) {
@@ -193,13 +238,15 @@ export class Deltas {
   /** Adds to one measure at one instant; `row` is of these sums. */
   add(row: DeltaRow, instant: number, slot: number, amount: number): void {
     if (row.last === NONE || this.#places.instants[row.last] !== instant) row.last = this.#placeOf(row, instant)
-    const { sums } = this.#places, at = row.last * this.slots + slot
+    const { sums } = this.#places,
+      at = row.last * this.slots + slot
     sums[at] = sums[at]! + amount
   }
 
   #placeOf({ at: row }: DeltaRow, instant: number): number {
     if (this.#size === this.#places.capacity) this.#grow()
-    const { before, instants, rows, table } = this.#places, mask = table.length - 1
+    const { before, instants, rows, table } = this.#places,
+      mask = table.length - 1
     let slot = hashOf(row, instant) & mask
     for (let held = table[slot]!; held !== 0; slot = (slot + 1) & mask, held = table[slot]!) {
       if (instants[held - 1] === instant && rows[held - 1] === row) return held - 1
@@ -214,7 +261,9 @@ export class Deltas {
   }
   #grow(): void {
     const { before, capacity, instants, rows, sums } = this.#places
-    const larger = this.#places = placesFor(2 * capacity, this.slots), { table } = larger, mask = table.length - 1
+    const larger = (this.#places = placesFor(2 * capacity, this.slots)),
+      { table } = larger,
+      mask = table.length - 1
     larger.instants.set(instants)
     larger.rows.set(rows)
     larger.before.set(before)
@@ -235,7 +284,8 @@ export class Deltas {
 
   /** Every instant that did not cancel, those of a key together; its sums are `sums[from]` and the following. */
   eachInstant(each: (key: Key, instant: number, sums: Float64Array, from: number) => void): void {
-    const { slots } = this, { before, instants, sums } = this.#places
+    const { slots } = this,
+      { before, instants, sums } = this.#places
     for (let at = 0; at < this.#rows.length; at++) {
       const { key } = this.#rows[at]!
       for (let place = this.#newest[at]!; place !== NONE; place = before[place]!) {
@@ -256,14 +306,31 @@ export interface Rollups {
   readonly events: Deltas
   readonly filters: Deltas
   readonly makers: Makers
-  /** For analytics rules (`rules.ts`): searches with and without results, by how they were asked; events of documents that products do not count; events as they came. */
+  /**
+   * For analytics rules (`rules.ts`): searches with and without results, by how they were asked; events of documents
+   * that products do not count; events as they came.
+   */
   readonly asked: Deltas
   readonly others: Deltas
   readonly logged: Array<LoggedEvent>
   readonly knowledge: LogKnowledge
 }
-const segmentedKey: KeyOf = (organizationId, collection, device, country, surface, of) => [organizationId, collection, of, device, country, surface]
-const askedKey: KeyOf = (organizationId, collection, isExplicit, filter, tag, q) => [organizationId, collection, q, isExplicit, filter, tag]
+const segmentedKey: KeyOf = (organizationId, collection, device, country, surface, of) => [
+  organizationId,
+  collection,
+  of,
+  device,
+  country,
+  surface
+]
+const askedKey: KeyOf = (organizationId, collection, isExplicit, filter, tag, q) => [
+  organizationId,
+  collection,
+  q,
+  isExplicit,
+  filter,
+  tag
+]
 /** Of one partition's state, for all its flushes. */
 export const newKeys = () => ({
   asked: new Keys(askedKey),
@@ -271,11 +338,21 @@ export const newKeys = () => ({
   queries: new Keys(segmentedKey),
   products: new Keys(segmentedKey),
   events: new Keys((organizationId, collection, _c, _d, _e, type) => [organizationId, collection, type]),
-  filters: new Keys((organizationId, collection, device, country, surface, use) => [organizationId, collection, ...use.split("\u0000"), device, country, surface])
+  filters: new Keys((organizationId, collection, device, country, surface, use) => [
+    organizationId,
+    collection,
+    ...use.split("\u0000"),
+    device,
+    country,
+    surface
+  ])
 })
 export type RollupKeys = ReturnType<typeof newKeys>
 
-/** With a state's `keys`, nothing is added any more to what was made with them before. `spent` is asked for nothing any more either. */
+/**
+ * With a state's `keys`, nothing is added any more to what was made with them before. `spent` is asked for nothing any
+ * more either.
+ */
 export const newRollups = (knowledge = new LogKnowledge(), keys = newKeys(), spent?: Rollups): Rollups => {
   const tables = Object.values(keys)
   if (tables.reduce((sum, { size }) => sum + size, 0) > KEYS_MAX) for (const table of tables) table.clear()
@@ -291,17 +368,33 @@ export const newRollups = (knowledge = new LogKnowledge(), keys = newKeys(), spe
     filters: new Deltas(FILTER_MEASURES.length, 0, keys.filters, spent?.filters)
   }
 }
-export const sizeOfRollups = ({ events, filters, logged, others, products, queries }: Rollups): number => queries.size + products.size + events.size + filters.size + others.size + logged.length
+export const sizeOfRollups = ({ events, filters, logged, others, products, queries }: Rollups): number =>
+  queries.size + products.size + events.size + filters.size + others.size + logged.length
 
 /**
- * Every table of rollups: what instants are folded into, and what a replay rebuilds (`../../replays`). Their keys, measures and
- * amounts are those of the instants.
+ * Every table of rollups: what instants are folded into, and what a replay rebuilds (`../../replays`). Their keys,
+ * measures and amounts are those of the instants.
  */
 export const ROLLUP_TABLES = [
-  { table: "analytics_query_rollup", of: "queries", keys: ["collection", "q", "device", "country", "surface"], measures: QUERY_MEASURES },
-  { table: "analytics_product_rollup", of: "products", keys: ["collection", "document_id", "device", "country", "surface"], measures: PRODUCT_MEASURES },
+  {
+    table: "analytics_query_rollup",
+    of: "queries",
+    keys: ["collection", "q", "device", "country", "surface"],
+    measures: QUERY_MEASURES
+  },
+  {
+    table: "analytics_product_rollup",
+    of: "products",
+    keys: ["collection", "document_id", "device", "country", "surface"],
+    measures: PRODUCT_MEASURES
+  },
   { table: "analytics_event_rollup", of: "events", keys: ["collection", "type"], measures: EVENT_MEASURES },
-  { table: "analytics_filter_rollup", of: "filters", keys: ["collection", "type", "field", "value", "device", "country", "surface"], measures: FILTER_MEASURES }
+  {
+    table: "analytics_filter_rollup",
+    of: "filters",
+    keys: ["collection", "type", "field", "value", "device", "country", "surface"],
+    measures: FILTER_MEASURES
+  }
 ] as const satisfies ReadonlyArray<RollupTable>
 export interface RollupTable {
   readonly table: string
@@ -330,13 +423,15 @@ const packed = (rollups: Rollups, { nameOf }: Destination): ReadonlyArray<Packed
   const minutes = new Map<string, Map<number, PackedMinute>>()
   const minuteOf = (name: string, minute_at: number): PackedMinute => {
     let own = minutes.get(name)
-    if (own === undefined) minutes.set(name, own = new Map())
+    if (own === undefined) minutes.set(name, (own = new Map()))
     let minute = own.get(minute_at)
-    if (minute === undefined) own.set(minute_at, minute = { organizationId: name, minute_at, packer: new MinutePacker() })
+    if (minute === undefined)
+      own.set(minute_at, (minute = { organizationId: name, minute_at, packer: new MinutePacker() }))
     return minute
   }
   for (const { of } of ROLLUP_TABLES) {
-    const deltas: Deltas = rollups[of], { slots } = deltas
+    const deltas: Deltas = rollups[of],
+      { slots } = deltas
     // Most instants are of the minute before them, and of its organization.
     let organizationId: string | undefined, minute: PackedMinute | undefined
     deltas.eachInstant((key, instant, sums, from) => {
@@ -353,32 +448,45 @@ const packed = (rollups: Rollups, { nameOf }: Destination): ReadonlyArray<Packed
 }
 
 const writeInstants = (rollups: Rollups, destination: Destination) =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     const sql = yield* SqlClient.SqlClient
     const table = `${destination.prefix}${INSTANTS_TABLE}`
     // The values end to end, as one parameter of bytes: as texts they were written and read three times over.
     const insert = `INSERT INTO ${table} (organization_id, minute_at, packed) SELECT o, m, substring($3::bytea FROM f FOR n) FROM unnest($1::text::text[], $2::text::int8[], $4::text::int4[], $5::text::int4[]) AS t (o, m, f, n)`
     const all = packed(rollups, destination)
     for (let from = 0; from < all.length; from += ROWS_PER_STATEMENT) {
-      const part = all.slice(from, from + ROWS_PER_STATEMENT), values = part.map(({ packer }) => packer.pack())
+      const part = all.slice(from, from + ROWS_PER_STATEMENT),
+        values = part.map(({ packer }) => packer.pack())
       let behind = 1
       const starts = values.map(({ length }) => (behind += length) - length)
       yield* sql.unsafe(
         // A shadow's rows are made when it is exchanged.
-        destination.prefix === "" ? `WITH written AS (${insert} RETURNING organization_id, minute_at, flush) INSERT INTO ${UNFOLDED_TABLE} (organization_id, minute_at, flush) SELECT * FROM written` : insert,
-        [textsLiteral(part.map((minute) => minute.organizationId)), numbersLiteral(part.map((minute) => minute.minute_at)), Buffer.concat(values), numbersLiteral(starts), numbersLiteral(values.map(({ length }) => length))]
+        destination.prefix === ""
+          ? `WITH written AS (${insert} RETURNING organization_id, minute_at, flush) INSERT INTO ${UNFOLDED_TABLE} (organization_id, minute_at, flush) SELECT * FROM written`
+          : insert,
+        [
+          textsLiteral(part.map((minute) => minute.organizationId)),
+          numbersLiteral(part.map((minute) => minute.minute_at)),
+          Buffer.concat(values),
+          numbersLiteral(starts),
+          numbersLiteral(values.map(({ length }) => length))
+        ]
       )
     }
   })
 
 /** Packed instants, use of queries, and what rules count. No row of a rollup: that is `fold.ts`. */
 export const writeRollups = (rollups: Rollups): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
-  Effect.gen(function*() {
+  Effect.gen(function* () {
     yield* writeInstants(rollups, { prefix: "", nameOf: undefined })
     yield* writePopularity(rollups)
     yield* writeRules(rollups, rollups.knowledge)
   })
 
 /** One organization's part, added to the shadow of its instants under the shadow's name. */
-export const writeShadow = (rollups: Rollups, organizationId: string, shadow: string): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
-  writeInstants(rollups, { prefix: "shadow_", nameOf: (id) => id === organizationId ? shadow : undefined })
+export const writeShadow = (
+  rollups: Rollups,
+  organizationId: string,
+  shadow: string
+): Effect.Effect<void, SqlError.SqlError, SqlClient.SqlClient> =>
+  writeInstants(rollups, { prefix: "shadow_", nameOf: (id) => (id === organizationId ? shadow : undefined) })

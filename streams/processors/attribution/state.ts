@@ -36,17 +36,22 @@ const TTL_MS = DEDUPE_WINDOW_HOURS * 3_600_000
 const HOT_VISITS_MAX = 100_000
 /** Query ids, and what waits for them or stands behind them. */
 const HOT_QUERIES_MAX = 50_000
-/** How far beyond both a partition may go before the next snapshot: visits that come back from the store, and new ones. */
+/**
+ * How far beyond both a partition may go before the next snapshot: visits that come back from the store, and new ones.
+ */
 const OVER_HOT_MAX = 150_000
 /** Stored values looked at for expiry in one snapshot. */
 const EXPIRY_SCAN_MAX = 2_000
 /**
  * How much longer than its time a value stays in the store. What a record may see is decided by the record's own time
- * (`KeyedState.get`); the removal only gives space back, and must not come before a record that is late by some clock's step.
+ * (`KeyedState.get`); the removal only gives space back, and must not come before a record that is late by some clock's
+ * step.
  */
 const EXPIRY_SLACK_MS = 86_400_000
 const IDS_BYTES_MAX = 256 * 1024 * 1024
-const VISITS = "v", QUERIES = "q", IDS = "i"
+const VISITS = "v",
+  QUERIES = "q",
+  IDS = "i"
 /** Of stored ids that are asked for together. */
 const TOUCHED_WORDS = 1_024 * FINGERPRINT_WORDS
 /** Index of an event that is in no record. */
@@ -76,22 +81,60 @@ export class AttributionState {
   readonly keys = newKeys()
   readonly #ids: FingerprintTable
   /** Searches of a visit come together. */
-  readonly #lastWho: { organizationId: string; anonymous_id: string | undefined; session_id: string | undefined; user_id: string | undefined; network: number | undefined; who: Who } = { organizationId: "", anonymous_id: undefined, session_id: undefined, user_id: undefined, network: 0, who: NOBODY }
+  readonly #lastWho: {
+    organizationId: string
+    anonymous_id: string | undefined
+    session_id: string | undefined
+    user_id: string | undefined
+    network: number | undefined
+    who: Who
+  } = {
+    organizationId: "",
+    anonymous_id: undefined,
+    session_id: undefined,
+    user_id: undefined,
+    network: 0,
+    who: NOBODY
+  }
   readonly #word = new Uint32Array(FINGERPRINT_WORDS)
   /** What `ahead` was told of. */
-  readonly #next: { event: unknown; from: number; to: number; readonly words: Uint32Array; readonly hasId: Uint8Array } = { event: undefined, from: 0, to: 0, words: new Uint32Array(TURN_MAX * FINGERPRINT_WORDS), hasId: new Uint8Array(TURN_MAX) }
+  readonly #next: {
+    event: unknown
+    from: number
+    to: number
+    readonly words: Uint32Array
+    readonly hasId: Uint8Array
+  } = {
+    event: undefined,
+    from: 0,
+    to: 0,
+    words: new Uint32Array(TURN_MAX * FINGERPRINT_WORDS),
+    hasId: new Uint8Array(TURN_MAX)
+  }
   readonly #idBlocks: IdBlocks
   #expiryAt: { visits: string; queries: string } = { visits: "", queries: "" }
 
   constructor(store: StateStore, options: AttributionOptions) {
     this.#fingerprintKey = options.fingerprintKey
-    // A day longer than the window: snapshots keep ids by the day, so what they bring back looks up to a day older than it is.
-    this.#ids = new FingerprintTable({ windowHours: DEDUPE_WINDOW_HOURS + 24, bytesMax: options.idsBytesMax ?? IDS_BYTES_MAX })
+    // A day longer than the window: snapshots keep ids by the day, so what they bring back looks up to a day older than
+    // it is.
+    this.#ids = new FingerprintTable({
+      windowHours: DEDUPE_WINDOW_HOURS + 24,
+      bytesMax: options.idsBytesMax ?? IDS_BYTES_MAX
+    })
     this.visits = new KeyedState<Visit>(store, {
-      prefix: VISITS, ttl_ms: TTL_MS, hotMax: options.hotVisitsMax ?? HOT_VISITS_MAX, weigh: ({ loose, searches }) => 1 + loose.length + weightOf(searches), form: VISIT_FORM
+      prefix: VISITS,
+      ttl_ms: TTL_MS,
+      hotMax: options.hotVisitsMax ?? HOT_VISITS_MAX,
+      weigh: ({ loose, searches }) => 1 + loose.length + weightOf(searches),
+      form: VISIT_FORM
     })
     this.queries = new KeyedState<QueryReference>(store, {
-      prefix: QUERIES, ttl_ms: TTL_MS, hotMax: options.hotQueriesMax ?? HOT_QUERIES_MAX, weigh: ({ pending, settled }) => 1 + pending.length + (settled === undefined ? 0 : weightOf([settled])), form: QUERY_FORM
+      prefix: QUERIES,
+      ttl_ms: TTL_MS,
+      hotMax: options.hotQueriesMax ?? HOT_QUERIES_MAX,
+      weigh: ({ pending, settled }) => 1 + pending.length + (settled === undefined ? 0 : weightOf([settled])),
+      form: QUERY_FORM
     })
     this.#idBlocks = new IdBlocks(store, IDS, (words, day_at) => {
       for (let from = 0; from < words.length; from += TOUCHED_WORDS) {
@@ -115,26 +158,44 @@ export class AttributionState {
     let key = this.#narrowed.get(organizationId)
     if (key === undefined) {
       if (this.#narrowed.size > 10_000) this.#narrowed.clear()
-      this.#narrowed.set(organizationId, key = narrowKey(this.#fingerprintKey, organizationId))
+      this.#narrowed.set(organizationId, (key = narrowKey(this.#fingerprintKey, organizationId)))
     }
     return key
   }
 
   /**
-   * Keyed fingerprints of whoever searched; 53 bits, and two that fell together would only be one visitor fewer. `network`: of
-   * an answer; undefined for one of before answers told it, where every visitor counts as one; 0 for what was not answered.
+   * Keyed fingerprints of whoever searched; 53 bits, and two that fell together would only be one visitor fewer.
+   * `network`: of an answer; undefined for one of before answers told it, where every visitor counts as one; 0 for what
+   * was not answered.
    */
-  who(organizationId: string, { anonymous_id, session_id, user_id }: { readonly user_id?: string; readonly anonymous_id?: string; readonly session_id?: string }, network: number | undefined): Who {
+  who(
+    organizationId: string,
+    {
+      anonymous_id,
+      session_id,
+      user_id
+    }: { readonly user_id?: string; readonly anonymous_id?: string; readonly session_id?: string },
+    network: number | undefined
+  ): Who {
     const last = this.#lastWho
-    if (network === last.network && session_id === last.session_id && anonymous_id === last.anonymous_id && user_id === last.user_id && organizationId === last.organizationId) return last.who
+    if (
+      network === last.network &&
+      session_id === last.session_id &&
+      anonymous_id === last.anonymous_id &&
+      user_id === last.user_id &&
+      organizationId === last.organizationId
+    )
+      return last.who
     const key = this.#keyOf(organizationId)
     last.organizationId = organizationId
     last.anonymous_id = anonymous_id
     last.session_id = session_id
     last.user_id = user_id
     last.network = network
-    const user = this.#print(key, "user ", user_id), anonymous = this.#print(key, "anonymous ", anonymous_id), session = this.#print(key, "session ", session_id)
-    return last.who = [user, anonymous, session, network ?? (user || anonymous || session)]
+    const user = this.#print(key, "user ", user_id),
+      anonymous = this.#print(key, "anonymous ", anonymous_id),
+      session = this.#print(key, "session ", session_id)
+    return (last.who = [user, anonymous, session, network ?? (user || anonymous || session)])
   }
   #print(key: FingerprintKey, kind: string, id: string | undefined): number {
     return id === undefined || id === "" ? 0 : shortPrint(key, kind, id)
@@ -147,7 +208,8 @@ export class AttributionState {
 
   /** Ids of the events of a record that come next, asked for together; others are asked for one by one. */
   ahead(entries: Entries<Body>, from: number, to: number): void {
-    const next = this.#next, body = entries.bodyAt(from)
+    const next = this.#next,
+      body = entries.bodyAt(from)
     if (to - from > TURN_MAX || body.kind !== "event" || body !== entries.bodyAt(to - 1)) return
     const key = this.#keyOf(body.organizationId)
     next.event = undefined
@@ -162,10 +224,13 @@ export class AttributionState {
     this.#ids.touch(next.words.subarray(0, at))
   }
 
-  /** True for the first event with its id in the window, and for one without. `index`: the event's place in its record. */
+  /**
+   * True for the first event with its id in the window, and for one without. `index`: the event's place in its record.
+   */
   admit(organizationId: string, event: Pick<BehaviouralEvent, "event_id">, now: number, index = NOWHERE): boolean {
     const next = this.#next
-    let words: Uint32Array = this.#word, at = 0
+    let words: Uint32Array = this.#word,
+      at = 0
     // One object stands for all events of its record.
     if (event === next.event && index >= next.from && index < next.to) {
       if (next.hasId[index - next.from] === 0) return true
@@ -177,9 +242,15 @@ export class AttributionState {
     return true
   }
 
-  /** `watermark`: see `Processor.snapshot`. O(changes since the last one), and 2,000 stored values looked at for expiry. */
+  /**
+   * `watermark`: see `Processor.snapshot`. O(changes since the last one), and 2,000 stored values looked at for expiry.
+   */
   snapshot(watermark: number): Snapshot {
-    const writes = [...this.visits.takeWrites(), ...this.queries.takeWrites(), ...this.#idBlocks.takeWrites(watermark - TTL_MS - EXPIRY_SLACK_MS)]
+    const writes = [
+      ...this.visits.takeWrites(),
+      ...this.queries.takeWrites(),
+      ...this.#idBlocks.takeWrites(watermark - TTL_MS - EXPIRY_SLACK_MS)
+    ]
     const visits = this.visits.expired(watermark - EXPIRY_SLACK_MS, this.#expiryAt.visits, EXPIRY_SCAN_MAX)
     const queries = this.queries.expired(watermark - EXPIRY_SLACK_MS, this.#expiryAt.queries, EXPIRY_SCAN_MAX)
     this.#expiryAt = { visits: visits.last, queries: queries.last }

@@ -1,6 +1,7 @@
 /**
- * Visits and query ids as they rest in memory and in the store: bytes, by position, with what a search has in common with
- * the one before it left out. Values of programs before are msgpack, by position or with names, and are read still.
+ * Visits and query ids as they rest in memory and in the store: bytes, by position, with what a search has in common
+ * with the one before it left out. Values of programs before are msgpack, by position or with names, and are read
+ * still.
  */
 import type { FilterUse } from "../../../src/analytics/filter-uses.ts"
 import type { ByteReader, PageWriter } from "../../pages.ts"
@@ -15,16 +16,32 @@ const KINDS = ["click", "add_to_cart", "purchase"] as const satisfies ReadonlyAr
 const USE_TYPES = ["filter", "facet"] as const satisfies ReadonlyArray<FilterUse[0]>
 
 // Bits of facts.
-const NO_RESULTS = 1, SAME_SEARCHER = 2, USES = 4, ASKED_SO = 8, NETWORK = 16
+const NO_RESULTS = 1,
+  SAME_SEARCHER = 2,
+  USES = 4,
+  ASKED_SO = 8,
+  NETWORK = 16
 /** Of `Who`, without the network: programs before did not know it, and nobody's has none. */
 const PERSONS = 3
 const hasOneSearcher = (a: SearchFacts, b: SearchFacts): boolean =>
-  a.visitor === b.visitor && a.collection === b.collection && a.device === b.device && a.country === b.country && a.surface === b.surface &&
-  (a.who === b.who || (a.who[0] === b.who[0] && a.who[1] === b.who[1] && a.who[2] === b.who[2] && a.who[3] === b.who[3]))
+  a.visitor === b.visitor &&
+  a.collection === b.collection &&
+  a.device === b.device &&
+  a.country === b.country &&
+  a.surface === b.surface &&
+  (a.who === b.who ||
+    (a.who[0] === b.who[0] && a.who[1] === b.who[1] && a.who[2] === b.who[2] && a.who[3] === b.who[3]))
 
 const writeFacts = (to: PageWriter, f: SearchFacts, before: SearchFacts | undefined): void => {
-  const isSame = before !== undefined && hasOneSearcher(f, before), isAskedSo = f.filter !== "" || f.tag !== ""
-  to.byte((f.hasNoResults ? NO_RESULTS : 0) | (isSame ? SAME_SEARCHER : 0) | (f.uses === undefined ? 0 : USES) | (isAskedSo ? ASKED_SO : 0) | (!isSame && f.who[3] !== 0 ? NETWORK : 0))
+  const isSame = before !== undefined && hasOneSearcher(f, before),
+    isAskedSo = f.filter !== "" || f.tag !== ""
+  to.byte(
+    (f.hasNoResults ? NO_RESULTS : 0) |
+      (isSame ? SAME_SEARCHER : 0) |
+      (f.uses === undefined ? 0 : USES) |
+      (isAskedSo ? ASKED_SO : 0) |
+      (!isSame && f.who[3] !== 0 ? NETWORK : 0)
+  )
   to.double(f.at)
   to.text(f.q)
   if (!isSame) {
@@ -49,20 +66,45 @@ const writeFacts = (to: PageWriter, f: SearchFacts, before: SearchFacts | undefi
   to.text(f.tag)
 }
 const readFacts = (from: ByteReader, isExplicit: boolean, before: SearchFacts | undefined): SearchFacts => {
-  const bits = from.byte(), isSame = (bits & SAME_SEARCHER) !== 0, at = from.double(), q = from.text()
-  const collection = isSame ? before!.collection : from.text(), visitor = isSame ? before!.visitor : from.text()
-  const device = isSame ? before!.device : from.text(), country = isSame ? before!.country : from.text(), surface = isSame ? before!.surface : from.text()
-  const who = isSame ? before!.who : [from.whole(), from.whole(), from.whole(), (bits & NETWORK) === 0 ? 0 : from.whole()] as const
-  const uses = (bits & USES) === 0 ? undefined : Array.from({ length: from.whole() }, (): FilterUse => [USE_TYPES[from.byte()]!, from.text(), from.text()])
+  const bits = from.byte(),
+    isSame = (bits & SAME_SEARCHER) !== 0,
+    at = from.double(),
+    q = from.text()
+  const collection = isSame ? before!.collection : from.text(),
+    visitor = isSame ? before!.visitor : from.text()
+  const device = isSame ? before!.device : from.text(),
+    country = isSame ? before!.country : from.text(),
+    surface = isSame ? before!.surface : from.text()
+  const who = isSame
+    ? before!.who
+    : ([from.whole(), from.whole(), from.whole(), (bits & NETWORK) === 0 ? 0 : from.whole()] as const)
+  const uses =
+    (bits & USES) === 0
+      ? undefined
+      : Array.from({ length: from.whole() }, (): FilterUse => [USE_TYPES[from.byte()]!, from.text(), from.text()])
   const isAskedSo = (bits & ASKED_SO) !== 0
   return {
-    at, q, collection, hasNoResults: (bits & NO_RESULTS) !== 0, visitor, device, country, surface, who, uses,
-    filter: isAskedSo ? from.text() : "", tag: isAskedSo ? from.text() : "", isExplicit, row: undefined, asked: undefined
+    at,
+    q,
+    collection,
+    hasNoResults: (bits & NO_RESULTS) !== 0,
+    visitor,
+    device,
+    country,
+    surface,
+    who,
+    uses,
+    filter: isAskedSo ? from.text() : "",
+    tag: isAskedSo ? from.text() : "",
+    isExplicit,
+    row: undefined,
+    asked: undefined
   }
 }
 
 // Bits of an interaction, behind its kind.
-const KIND = 3, MONEY = 4
+const KIND = 3,
+  MONEY = 4
 
 const writeInteraction = (to: PageWriter, { at, index, kind, money, offset }: Interaction): void => {
   const hasMoney = money.units !== 0 || money.micros !== 0
@@ -75,8 +117,17 @@ const writeInteraction = (to: PageWriter, { at, index, kind, money, offset }: In
   to.double(money.micros)
 }
 const readInteraction = (from: ByteReader): Interaction => {
-  const bits = from.byte(), offset = from.whole(), index = from.whole(), at = from.double()
-  return { offset, index, kind: KINDS[bits & KIND]!, at, money: (bits & MONEY) === 0 ? NO_MONEY : { units: from.double(), micros: from.double() } }
+  const bits = from.byte(),
+    offset = from.whole(),
+    index = from.whole(),
+    at = from.double()
+  return {
+    offset,
+    index,
+    kind: KINDS[bits & KIND]!,
+    at,
+    money: (bits & MONEY) === 0 ? NO_MONEY : { units: from.double(), micros: from.double() }
+  }
 }
 const writeInteractions = (to: PageWriter, all: ReadonlyArray<Interaction>): void => {
   to.whole(all.length)
@@ -89,45 +140,127 @@ const readInteractions = (from: ByteReader): Array<Interaction> => {
 }
 
 // Bits of a search.
-const SERVED = 1, EVENT = 2, HAD_CLICK = 4, HAD_PURCHASE = 8
+const SERVED = 1,
+  EVENT = 2,
+  HAD_CLICK = 4,
+  HAD_PURCHASE = 8
 
-const writeSearch = (to: PageWriter, { event, hadClick, hadPurchase, id, named, served }: Search, before: SearchFacts | undefined): void => {
-  to.byte((served === undefined ? 0 : SERVED) | (event === undefined ? 0 : EVENT) | (hadClick ? HAD_CLICK : 0) | (hadPurchase ? HAD_PURCHASE : 0))
+const writeSearch = (
+  to: PageWriter,
+  { event, hadClick, hadPurchase, id, named, served }: Search,
+  before: SearchFacts | undefined
+): void => {
+  to.byte(
+    (served === undefined ? 0 : SERVED) |
+      (event === undefined ? 0 : EVENT) |
+      (hadClick ? HAD_CLICK : 0) |
+      (hadPurchase ? HAD_PURCHASE : 0)
+  )
   to.text(id)
   if (served !== undefined) writeFacts(to, served, before)
   if (event !== undefined) writeFacts(to, event, served ?? before)
   writeInteractions(to, named)
 }
 const readSearch = (from: ByteReader, before: SearchFacts | undefined): Search => {
-  const bits = from.byte(), id = from.text()
+  const bits = from.byte(),
+    id = from.text()
   const served = (bits & SERVED) === 0 ? undefined : readFacts(from, false, before)
   const event = (bits & EVENT) === 0 ? undefined : readFacts(from, true, served ?? before)
-  return { id, served, event, named: readInteractions(from), hadClick: (bits & HAD_CLICK) !== 0, hadPurchase: (bits & HAD_PURCHASE) !== 0, derived: facts(served, event) }
+  return {
+    id,
+    served,
+    event,
+    named: readInteractions(from),
+    hadClick: (bits & HAD_CLICK) !== 0,
+    hadPurchase: (bits & HAD_PURCHASE) !== 0,
+    derived: facts(served, event)
+  }
 }
 /** What the next search is compared with. */
 const lastOf = ({ event, served }: Search): SearchFacts => event ?? served!
 
 // Of programs before: by position, and by name before that.
 type StoredFacts = readonly [
-  at: number, q: string, collection: string, hasNoResults: boolean, visitor: string, device: string, country: string, surface: string,
-  user: number, anonymous: number, session: number, uses: SearchFacts["uses"], filter: string, tag: string
+  at: number,
+  q: string,
+  collection: string,
+  hasNoResults: boolean,
+  visitor: string,
+  device: string,
+  country: string,
+  surface: string,
+  user: number,
+  anonymous: number,
+  session: number,
+  uses: SearchFacts["uses"],
+  filter: string,
+  tag: string
 ]
-type NamedFacts = Omit<SearchFacts, "who" | "uses" | "filter" | "tag" | "isExplicit" | "row" | "asked"> & Partial<Pick<SearchFacts, "who" | "uses" | "filter" | "tag">>
+type NamedFacts = Omit<SearchFacts, "who" | "uses" | "filter" | "tag" | "isExplicit" | "row" | "asked"> &
+  Partial<Pick<SearchFacts, "who" | "uses" | "filter" | "tag">>
 type NamedInteraction = Omit<Interaction, "offset" | "index"> & { readonly id: string }
 type StoredInteraction = readonly [id: string, kind: number, at: number, units: number, micros: number]
 type StoredSearch = readonly [
-  id: string, served: StoredFacts | NamedFacts | undefined, event: StoredFacts | NamedFacts | undefined, named: ReadonlyArray<StoredInteraction | NamedInteraction>,
-  hadClick: boolean, hadPurchase: boolean
+  id: string,
+  served: StoredFacts | NamedFacts | undefined,
+  event: StoredFacts | NamedFacts | undefined,
+  named: ReadonlyArray<StoredInteraction | NamedInteraction>,
+  hadClick: boolean,
+  hadPurchase: boolean
 ]
-interface NamedPending { readonly interaction: NamedInteraction; readonly visit: string | undefined }
+interface NamedPending {
+  readonly interaction: NamedInteraction
+  readonly visit: string | undefined
+}
 type StoredPending = readonly [interaction: StoredInteraction, visit: string | undefined]
 
 const unpackFacts = (stored: StoredFacts | NamedFacts | undefined, isExplicit: boolean): SearchFacts | undefined => {
   if (stored === undefined) return undefined
   // Programs of before did not know all of them.
-  if (!isPositional(stored)) return { ...stored, who: stored.who === undefined ? NOBODY : [stored.who[0], stored.who[1], stored.who[2], 0], filter: stored.filter ?? "", tag: stored.tag ?? "", uses: stored.uses, isExplicit, row: undefined, asked: undefined }
-  const [at, q, collection, hasNoResults, visitor, device, country, surface, user, anonymous, session, uses, filter, tag] = stored
-  return { at, q, collection, hasNoResults, visitor, device, country, surface, who: [user, anonymous, session, 0], uses, filter, tag, isExplicit, row: undefined, asked: undefined }
+  if (!isPositional(stored))
+    return {
+      ...stored,
+      who: stored.who === undefined ? NOBODY : [stored.who[0], stored.who[1], stored.who[2], 0],
+      filter: stored.filter ?? "",
+      tag: stored.tag ?? "",
+      uses: stored.uses,
+      isExplicit,
+      row: undefined,
+      asked: undefined
+    }
+  const [
+    at,
+    q,
+    collection,
+    hasNoResults,
+    visitor,
+    device,
+    country,
+    surface,
+    user,
+    anonymous,
+    session,
+    uses,
+    filter,
+    tag
+  ] = stored
+  return {
+    at,
+    q,
+    collection,
+    hasNoResults,
+    visitor,
+    device,
+    country,
+    surface,
+    who: [user, anonymous, session, 0],
+    uses,
+    filter,
+    tag,
+    isExplicit,
+    row: undefined,
+    asked: undefined
+  }
 }
 const isPositional = <A extends ReadonlyArray<unknown>>(stored: A | object): stored is A => Array.isArray(stored)
 
@@ -142,8 +275,17 @@ const placeOf = (id: string): Pick<Interaction, "offset" | "index"> => {
 }
 
 const unpackSearch = ([id, storedServed, storedEvent, named, hadClick, hadPurchase]: StoredSearch): Search => {
-  const served = unpackFacts(storedServed, false), event = unpackFacts(storedEvent, true)
-  return { id, served, event, named: named.map(unpackInteraction), hadClick, hadPurchase, derived: facts(served, event) }
+  const served = unpackFacts(storedServed, false),
+    event = unpackFacts(storedEvent, true)
+  return {
+    id,
+    served,
+    event,
+    named: named.map(unpackInteraction),
+    hadClick,
+    hadPurchase,
+    derived: facts(served, event)
+  }
 }
 
 export const VISIT_FORM: Form<Visit> = {
@@ -158,7 +300,8 @@ export const VISIT_FORM: Form<Visit> = {
     writeInteractions(to, loose)
   },
   read: (from) => {
-    const organizationId = from.text(), searches: Array<Search> = []
+    const organizationId = from.text(),
+      searches: Array<Search> = []
     let before: SearchFacts | undefined
     for (let left = from.whole(); left > 0; left--) {
       const search = readSearch(from, before)
@@ -167,12 +310,16 @@ export const VISIT_FORM: Form<Visit> = {
     }
     return { organizationId, searches, loose: readInteractions(from) }
   },
-  decode: ([organizationId, searches, loose]: readonly [string, ReadonlyArray<StoredSearch>, ReadonlyArray<StoredInteraction | NamedInteraction>]) =>
-    ({ organizationId, searches: searches.map(unpackSearch), loose: loose.map(unpackInteraction) })
+  decode: ([organizationId, searches, loose]: readonly [
+    string,
+    ReadonlyArray<StoredSearch>,
+    ReadonlyArray<StoredInteraction | NamedInteraction>
+  ]) => ({ organizationId, searches: searches.map(unpackSearch), loose: loose.map(unpackInteraction) })
 }
 
 // Bits of a query id; the first said that it has a visit, which its key says now.
-const SETTLED = 2, UNCOUNTED = 4
+const SETTLED = 2,
+  UNCOUNTED = 4
 
 const writeVisitKey = (to: PageWriter, visit: string | undefined): void => to.text(visit ?? "")
 const readVisitKey = (from: ByteReader): string | undefined => from.text() || undefined
@@ -190,13 +337,27 @@ export const QUERY_FORM: Form<QueryReference> = {
     }
   },
   read: (from) => {
-    const bits = from.byte(), visit = readVisitKey(from), settled = (bits & SETTLED) === 0 ? undefined : readSearch(from, undefined)
+    const bits = from.byte(),
+      visit = readVisitKey(from),
+      settled = (bits & SETTLED) === 0 ? undefined : readSearch(from, undefined)
     const pending: QueryReference["pending"] = []
-    for (let left = from.whole(); left > 0; left--) pending.push({ interaction: readInteraction(from), visit: readVisitKey(from) })
+    for (let left = from.whole(); left > 0; left--)
+      pending.push({ interaction: readInteraction(from), visit: readVisitKey(from) })
     return { visit, settled, isUncounted: (bits & UNCOUNTED) !== 0, pending }
   },
-  decode: ([visit, settled, isUncounted, pending]: readonly [string | undefined, StoredSearch | undefined, boolean, ReadonlyArray<StoredPending | NamedPending>]) => ({
-    visit, settled: settled === undefined ? undefined : unpackSearch(settled), isUncounted,
-    pending: pending.map((one) => isPositional(one) ? { interaction: unpackInteraction(one[0]), visit: one[1] } : { interaction: unpackInteraction(one.interaction), visit: one.visit })
+  decode: ([visit, settled, isUncounted, pending]: readonly [
+    string | undefined,
+    StoredSearch | undefined,
+    boolean,
+    ReadonlyArray<StoredPending | NamedPending>
+  ]) => ({
+    visit,
+    settled: settled === undefined ? undefined : unpackSearch(settled),
+    isUncounted,
+    pending: pending.map((one) =>
+      isPositional(one)
+        ? { interaction: unpackInteraction(one[0]), visit: one[1] }
+        : { interaction: unpackInteraction(one.interaction), visit: one.visit }
+    )
   })
 }

@@ -20,7 +20,10 @@ const SESSION_ATTRIBUTION_MS = 30 * 60_000
 const SEARCHES_PER_VISIT_MAX = 256
 const INTERACTIONS_MAX = 256
 
-/** What one source (the answer itself, or a `search` event) says about a search, or both. Texts are in their analytics form. */
+/**
+ * What one source (the answer itself, or a `search` event) says about a search, or both. Texts are in their analytics
+ * form.
+ */
 export interface SearchFacts {
   readonly at: number
   readonly q: string
@@ -107,7 +110,10 @@ export const facts = (served: SearchFacts | undefined, event: SearchFacts | unde
   }
 }
 
-/** Of several `search` events with one query id the first by time speaks, ties settled by content: order of arrival must not matter. */
+/**
+ * Of several `search` events with one query id the first by time speaks, ties settled by content: order of arrival must
+ * not matter.
+ */
 export const earlier = (a: SearchFacts, b: SearchFacts): SearchFacts => {
   if (a.at !== b.at) return a.at < b.at ? a : b
   const [x, y] = [a, b].map((one) => JSON.stringify({ ...one, row: undefined, asked: undefined })) as [string, string]
@@ -115,7 +121,8 @@ export const earlier = (a: SearchFacts, b: SearchFacts): SearchFacts => {
 }
 
 const precedes = (a: Search, b: Search): boolean => {
-  const x = a.derived, y = b.derived
+  const x = a.derived,
+    y = b.derived
   if (x.at !== y.at) return x.at < y.at
   if (x.q.length !== y.q.length) return x.q.length < y.q.length
   return x.q !== y.q ? x.q < y.q : a.id < b.id
@@ -134,33 +141,63 @@ const runAround = (searches: ReadonlyArray<Search>, index: number): readonly [nu
 }
 
 // Slots of `Deltas` for QUERY_MEASURES.
-const SEARCHES = 0, ZERO_RESULTS = 1, WITH_CLICK = 2, WITH_PURCHASE = 3, CLICKS = 4, CARTS = 5, PURCHASES = 6, CART_UNITS = 7, CART_MICROS = 8, REVENUE_UNITS = 9, REVENUE_MICROS = 10
+const SEARCHES = 0,
+  ZERO_RESULTS = 1,
+  WITH_CLICK = 2,
+  WITH_PURCHASE = 3,
+  CLICKS = 4,
+  CARTS = 5,
+  PURCHASES = 6,
+  CART_UNITS = 7,
+  CART_MICROS = 8,
+  REVENUE_UNITS = 9,
+  REVENUE_MICROS = 10
 
 // Slots of `Deltas` for ASKED_MEASURES.
-const FOUND = 0, MISSED = 1
+const FOUND = 0,
+  MISSED = 1
 
 const rowOf = (rollups: Rollups, organizationId: string, f: SearchFacts): DeltaRow =>
   f.row?.generation === rollups.queries.generation
     ? f.row
-    : f.row = rollups.queries.row(organizationId, f.collection, f.device, f.country, f.surface, f.q)
+    : (f.row = rollups.queries.row(organizationId, f.collection, f.device, f.country, f.surface, f.q))
 
 const askedRowOf = (rollups: Rollups, organizationId: string, f: SearchFacts): DeltaRow => {
   if (f.asked?.generation === rollups.asked.generation) return f.asked
-  return f.asked = rollups.asked.row(organizationId, f.collection, f.isExplicit ? "1" : "", f.filter, f.tag, f.q)
+  return (f.asked = rollups.asked.row(organizationId, f.collection, f.isExplicit ? "1" : "", f.filter, f.tag, f.q))
 }
 
 /** Counts what a search has once, with the filters and facets it used. `row` is the query's. */
-const countSearch = (rollups: Rollups, organizationId: string, f: SearchFacts, row: DeltaRow, slot: number, sign: number): void => {
+const countSearch = (
+  rollups: Rollups,
+  organizationId: string,
+  f: SearchFacts,
+  row: DeltaRow,
+  slot: number,
+  sign: number
+): void => {
   const { filters, queries } = rollups
   queries.add(row, f.at, slot, sign)
   if (f.uses === undefined) return
   for (const [type, field, value] of f.uses) {
-    const row = filters.row(organizationId, f.collection, f.device, f.country, f.surface, `${type}\u0000${field}\u0000${value}`)
+    const row = filters.row(
+      organizationId,
+      f.collection,
+      f.device,
+      f.country,
+      f.surface,
+      `${type}\u0000${field}\u0000${value}`
+    )
     filters.add(row, f.at, slot, sign)
   }
 }
 
-const countInteraction = ({ queries }: Rollups, row: DeltaRow, { at, kind, money }: Interaction, sign: number): void => {
+const countInteraction = (
+  { queries }: Rollups,
+  row: DeltaRow,
+  { at, kind, money }: Interaction,
+  sign: number
+): void => {
   if (kind === "click") return queries.add(row, at, CLICKS, sign)
   const isCart = kind === "add_to_cart"
   queries.add(row, at, isCart ? CARTS : PURCHASES, sign)
@@ -230,7 +267,11 @@ export const insertSearch = (visit: Visit, search: Search, rollups: Rollups): vo
   let at = searches.length
   while (at > 0 && precedes(search, searches[at - 1]!)) at--
   // As it usually comes: behind everything, and no keystroke. Nothing that was counted changes.
-  if (at === searches.length && (at === 0 || !isKeystrokeBefore(searches[at - 1]!, search)) && (loose.length === 0 || loose[loose.length - 1]!.at < search.derived.at)) {
+  if (
+    at === searches.length &&
+    (at === 0 || !isKeystrokeBefore(searches[at - 1]!, search)) &&
+    (loose.length === 0 || loose[loose.length - 1]!.at < search.derived.at)
+  ) {
     visit.searches = appended(searches, search)
     return countRun(visit, at, at, rollups, 1)
   }
@@ -249,7 +290,8 @@ export const removeSearch = (visit: Visit, search: Search, rollups: Rollups): vo
 
 /**
  * Lets the oldest search beyond the bound go, with what it contributed left as it stands. It answers as the search it
- * counted as, so that what names it later still finds its query; a keystroke hands what it has to the next one of its run.
+ * counted as, so that what names it later still finds its query; a keystroke hands what it has to the next one of its
+ * run.
  */
 export const dropOldest = (visit: Visit): Search | undefined => {
   const { loose, searches } = visit
@@ -272,10 +314,14 @@ export const dropOldest = (visit: Visit): Search | undefined => {
   const members = searches.slice(0, last + 1)
   searches.shift()
   while (loose.length > 0 && loose[0]!.at < searches[0]!.derived.at) loose.shift()
-  const has = (kind: InteractionKind, flag: (search: Search) => boolean) => members.some((m) => flag(m) || m.named.some((n) => n.kind === kind))
+  const has = (kind: InteractionKind, flag: (search: Search) => boolean) =>
+    members.some((m) => flag(m) || m.named.some((n) => n.kind === kind))
   return {
-    ...oldest, named: [], derived: { ...root.derived, row: undefined, asked: undefined },
-    hadClick: has("click", (m) => m.hadClick), hadPurchase: has("purchase", (m) => m.hadPurchase)
+    ...oldest,
+    named: [],
+    derived: { ...root.derived, row: undefined, asked: undefined },
+    hadClick: has("click", (m) => m.hadClick),
+    hadPurchase: has("purchase", (m) => m.hadPurchase)
   }
 }
 
@@ -285,7 +331,11 @@ const markKind = (search: Search, kind: InteractionKind): void => {
 }
 
 /** Whether the run [first, last] has an interaction of a kind that it contributes as a flag. */
-const hasKind = ({ loose, searches }: Visit, [first, last]: readonly [number, number], kind: "click" | "purchase"): boolean => {
+const hasKind = (
+  { loose, searches }: Visit,
+  [first, last]: readonly [number, number],
+  kind: "click" | "purchase"
+): boolean => {
   for (let i = first; i <= last; i++) {
     const search = searches[i]!
     if (kind === "click" ? search.hadClick : search.hadPurchase) return true
@@ -300,7 +350,12 @@ const hasKind = ({ loose, searches }: Visit, [first, last]: readonly [number, nu
 }
 
 /** Adds what one more interaction contributes to a run that does not hold it yet. */
-const countOneMore = (visit: Visit, run: readonly [number, number], interaction: Interaction, rollups: Rollups): void => {
+const countOneMore = (
+  visit: Visit,
+  run: readonly [number, number],
+  interaction: Interaction,
+  rollups: Rollups
+): void => {
   const root = visit.searches[run[1]]!.derived
   const row = rowOf(rollups, visit.organizationId, root)
   countInteraction(rollups, row, interaction, 1)
@@ -316,7 +371,9 @@ export const addNamed = (visit: Visit, search: Search, interaction: Interaction,
   else markKind(search, interaction.kind)
 }
 
-/** An interaction that named no known search: it belongs to the visit's last search before it, if any within 30 minutes. */
+/**
+ * An interaction that named no known search: it belongs to the visit's last search before it, if any within 30 minutes.
+ */
 export const addLoose = (visit: Visit, interaction: Interaction, rollups: Rollups): void => {
   const owner = ownerOf(visit.searches, interaction.at)
   if (owner >= 0) countOneMore(visit, runAround(visit.searches, owner), interaction, rollups)
@@ -347,14 +404,27 @@ export const removeLoose = (visit: Visit, { index, offset }: Interaction, rollup
 }
 
 /** An interaction with a search that its visit has already let go. */
-export const addSettled = (organizationId: string, search: Search, interaction: Interaction, rollups: Rollups): void => {
+export const addSettled = (
+  organizationId: string,
+  search: Search,
+  interaction: Interaction,
+  rollups: Rollups
+): void => {
   const f = search.derived
   const row = rowOf(rollups, organizationId, f)
   countInteraction(rollups, row, interaction, 1)
   if (interaction.kind === "click" && !search.hadClick) countSearch(rollups, organizationId, f, row, WITH_CLICK, 1)
-  if (interaction.kind === "purchase" && !search.hadPurchase) countSearch(rollups, organizationId, f, row, WITH_PURCHASE, 1)
+  if (interaction.kind === "purchase" && !search.hadPurchase)
+    countSearch(rollups, organizationId, f, row, WITH_PURCHASE, 1)
   markKind(search, interaction.kind)
 }
 
-export const newSearch = (id: string, served: SearchFacts | undefined, event: SearchFacts | undefined): Search =>
-  ({ id, served, event, named: [], hadClick: false, hadPurchase: false, derived: facts(served, event) })
+export const newSearch = (id: string, served: SearchFacts | undefined, event: SearchFacts | undefined): Search => ({
+  id,
+  served,
+  event,
+  named: [],
+  hadClick: false,
+  hadPurchase: false,
+  derived: facts(served, event)
+})

@@ -1,14 +1,27 @@
 /** Refused entries of `POST /events` become rows, each once: the offset moves in the transaction that writes them. */
 import { Effect } from "effect"
 import { SqlClient } from "effect/sql"
-import { type KeptRejection, REJECTIONS_SCHEMA_VERSION, type RejectionsPayload } from "../../../src/events/rejections.ts"
+import {
+  type KeptRejection,
+  REJECTIONS_SCHEMA_VERSION,
+  type RejectionsPayload
+} from "../../../src/events/rejections.ts"
 import { ulid } from "../../../src/ports/identifiers.ts"
 import { OK } from "../../outcome.ts"
 import { listed, type Place, type Processor } from "../../processor.ts"
 import { BEHAVIOUR_REJECTED } from "../../topics.ts"
 
-interface Rejected { readonly organizationId: string; readonly rejection: KeptRejection; readonly at: number }
-interface Row { readonly id: string; readonly organizationId: string; readonly rejection: KeptRejection; readonly at: number }
+interface Rejected {
+  readonly organizationId: string
+  readonly rejection: KeptRejection
+  readonly at: number
+}
+interface Row {
+  readonly id: string
+  readonly organizationId: string
+  readonly rejection: KeptRejection
+  readonly at: number
+}
 
 /** From the entry's place alone, so that a second stepping names it the same: a ULID whose random part is the place. */
 const idOf = ({ index, offset }: Place, at: number): string => {
@@ -19,7 +32,7 @@ const idOf = ({ index, offset }: Place, at: number): string => {
 }
 
 const rowsPerStatement = 1_000
-const write = Effect.fnUntraced(function*(rows: ReadonlyArray<Row>) {
+const write = Effect.fnUntraced(function* (rows: ReadonlyArray<Row>) {
   const sql = yield* SqlClient.SqlClient
   for (let from = 0; from < rows.length; from += rowsPerStatement) {
     const some = rows.slice(from, from + rowsPerStatement)
@@ -36,8 +49,15 @@ export const rejections: Processor<Rejected, undefined, Array<Row>> = {
   name: "rejections",
   inputs: [BEHAVIOUR_REJECTED],
   entriesOf: (topic, { occurred_at, organization_id, payload, schema_version }) => {
-    if (schema_version !== REJECTIONS_SCHEMA_VERSION) throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
-    return listed((payload as RejectionsPayload).rejections.map((rejection) => rejection === null ? undefined : { key: organization_id, body: { organizationId: organization_id, rejection, at: occurred_at } }))
+    if (schema_version !== REJECTIONS_SCHEMA_VERSION)
+      throw new TypeError(`schema version ${schema_version} of ${topic} is not known`)
+    return listed(
+      (payload as RejectionsPayload).rejections.map((rejection) =>
+        rejection === null
+          ? undefined
+          : { key: organization_id, body: { organizationId: organization_id, rejection, at: occurred_at } }
+      )
+    )
   },
   open: () => undefined,
   step: (_state, { at, organizationId, rejection }, place, emitted) => {

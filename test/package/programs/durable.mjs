@@ -1,9 +1,13 @@
-// A program that keeps its documents: opens a folder, closes it, opens it again, then again with the writer in a thread.
+// A program that keeps its documents: opens a folder, closes it, opens it again, then again with the writer in a
+// thread.
 import { createSearch, openEngine } from "@dowser/engine-sdk"
 
 const path = process.argv[2]
 const first = createSearch({ path, fields: { title: "string", price: "float" } })
-await first.add([{ id: "a", title: "Copper kettle", price: 40 }, { id: "b", title: "Steel kettle", price: 25.5 }])
+await first.add([
+  { id: "a", title: "Copper kettle", price: 40 },
+  { id: "b", title: "Steel kettle", price: 25.5 }
+])
 await first.close()
 const engine = await openEngine({ path, worker: true })
 const second = createSearch({ engine, fields: { title: "string", price: "float" } })

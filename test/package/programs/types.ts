@@ -8,7 +8,10 @@ import { parseFilter } from "@dowser/engine-sdk/query"
 import { parseCreateBody } from "@dowser/engine-sdk/schema"
 import { engineSuite } from "@dowser/engine-sdk/testing"
 
-const products = createSearch({ fields: { name: "string", price: "float", tags: "string[]", rating: { type: "float", optional: true } }, engine: createEngine() })
+const products = createSearch({
+  fields: { name: "string", price: "float", tags: "string[]", rating: { type: "float", optional: true } },
+  engine: createEngine()
+})
 await products.add({ name: "Kettle", price: 40, tags: [] })
 const { facets, hits } = await products.search("kettle", { facets: ["tags"] })
 const price: number = hits[0].document.price
@@ -21,10 +24,33 @@ await products.add({ name: "Kettle", price: "40", tags: [] })
 
 export const sentenceOf = (failure: SearchFailure): string => {
   switch (failure.kind) {
-    case "Invalid": case "NotFound": case "Conflict": case "CapReached": case "Damaged": case "CapabilityMissing": case "Overloaded": case "Unavailable": case "TimedOut": return failure.message
-    case "RulesRefused": return failure.issues.map(({ path }) => path).join()
-    case "DocumentsRefused": return `${failure.refused.length} refused`
-    case "OptionalPackageMissing": return `install ${failure.package}`
+    case "Invalid":
+    case "NotFound":
+    case "Conflict":
+    case "CapReached":
+    case "Damaged":
+    case "CapabilityMissing":
+    case "Overloaded":
+    case "Unavailable":
+    case "TimedOut":
+      return failure.message
+    case "RulesRefused":
+      return failure.issues.map(({ path }) => path).join()
+    case "DocumentsRefused":
+      return `${failure.refused.length} refused`
+    case "OptionalPackageMissing":
+      return `install ${failure.package}`
   }
 }
-export const used = [price, rating, count, SearchError, createAnalyzer, select, search, parseFilter, parseCreateBody, engineSuite]
+export const used = [
+  price,
+  rating,
+  count,
+  SearchError,
+  createAnalyzer,
+  select,
+  search,
+  parseFilter,
+  parseCreateBody,
+  engineSuite
+]

@@ -11,37 +11,69 @@ export interface Described {
   readonly plane: string
   readonly query: ReadonlyArray<{ readonly name: string; readonly schema: JsonSchema }>
   readonly body: { readonly isText: boolean; readonly schema: JsonSchema } | undefined
-  /** By status; undefined where the answer is text. */ readonly answers: ReadonlyMap<number, ValidateFunction | undefined>
+  /** By status; undefined where the answer is text. */ readonly answers: ReadonlyMap<
+    number,
+    ValidateFunction | undefined
+  >
   readonly deref: (schema: JsonSchema) => JsonSchema
 }
 
-export const describedOf = (documents: ReadonlyArray<any>): ReadonlyArray<Described> => documents.flatMap((document, index) => {
-  const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false })
-  ajv.addSchema({ ...document, $id: `document-${index}` })
-  const rebased = (schema: JsonSchema): JsonSchema => JSON.parse(JSON.stringify(schema).replaceAll("\"#/components", `"document-${index}#/components`)) as JsonSchema
-  const deref = (schema: JsonSchema): JsonSchema => typeof schema.$ref === "string" ? deref(document.components.schemas[schema.$ref.split("/").pop() ?? ""]) : schema
-  return Object.entries<Record<string, any>>(document.paths).flatMap(([path, methods]) => Object.entries(methods).map(([method, entry]): Described => {
-    const content = entry.requestBody?.content ?? {}
-    const text = content["text/plain"], json = content["application/json"]
-    return {
-      id: entry.operationId,
-      method: method.toUpperCase(),
-      path,
-      scope: entry["x-scope"],
-      plane: entry["x-plane"],
-      query: (entry.parameters as ReadonlyArray<any>).filter((parameter) => parameter.in === "query").map(({ name, schema }) => ({ name, schema })),
-      body: text !== undefined ? { isText: true, schema: {} } : json !== undefined ? { isText: false, schema: json.schema } : undefined,
-      answers: new Map(Object.entries<any>(entry.responses).map(([status, response]) => {
-        const schema = response.content?.["application/json"]?.schema
-        return [Number(status), schema === undefined ? undefined : ajv.compile(rebased(schema))]
-      })),
-      deref
-    }
-  }))
-})
+export const describedOf = (documents: ReadonlyArray<any>): ReadonlyArray<Described> =>
+  documents.flatMap((document, index) => {
+    const ajv = new Ajv2020({ strict: false, validateFormats: false, allErrors: false })
+    ajv.addSchema({ ...document, $id: `document-${index}` })
+    const rebased = (schema: JsonSchema): JsonSchema =>
+      JSON.parse(JSON.stringify(schema).replaceAll('"#/components', `"document-${index}#/components`)) as JsonSchema
+    const deref = (schema: JsonSchema): JsonSchema =>
+      typeof schema.$ref === "string" ? deref(document.components.schemas[schema.$ref.split("/").pop() ?? ""]) : schema
+    return Object.entries<Record<string, any>>(document.paths).flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, entry]): Described => {
+        const content = entry.requestBody?.content ?? {}
+        const text = content["text/plain"],
+          json = content["application/json"]
+        return {
+          id: entry.operationId,
+          method: method.toUpperCase(),
+          path,
+          scope: entry["x-scope"],
+          plane: entry["x-plane"],
+          query: (entry.parameters as ReadonlyArray<any>)
+            .filter((parameter) => parameter.in === "query")
+            .map(({ name, schema }) => ({ name, schema })),
+          body:
+            text !== undefined
+              ? { isText: true, schema: {} }
+              : json !== undefined
+                ? { isText: false, schema: json.schema }
+                : undefined,
+          answers: new Map(
+            Object.entries<any>(entry.responses).map(([status, response]) => {
+              const schema = response.content?.["application/json"]?.schema
+              return [Number(status), schema === undefined ? undefined : ajv.compile(rebased(schema))]
+            })
+          ),
+          deref
+        }
+      })
+    )
+  })
 
 /** What no answer may tell: stacks, files, statements, drivers. */
-const leaks = [/\n\s+at [\w.<>]+/, /node_modules/, /file:\/\/\/(?!etc)/, /\.ts:\d+/, /\bSqlError\b/, /\bPg(Client|Error)\b/, /(SELECT|INSERT INTO|DELETE FROM) [\w"*]+/, /violates .* constraint/, /invalid byte sequence/, /\b(TypeError|RangeError|ReferenceError|SyntaxError)\b/, /Cannot read propert/, /is not a function/, /Maximum call stack/]
+const leaks = [
+  /\n\s+at [\w.<>]+/,
+  /node_modules/,
+  /file:\/\/\/(?!etc)/,
+  /\.ts:\d+/,
+  /\bSqlError\b/,
+  /\bPg(Client|Error)\b/,
+  /(SELECT|INSERT INTO|DELETE FROM) [\w"*]+/,
+  /violates .* constraint/,
+  /invalid byte sequence/,
+  /\b(TypeError|RangeError|ReferenceError|SyntaxError)\b/,
+  /Cannot read propert/,
+  /is not a function/,
+  /Maximum call stack/
+]
 
 /** What every answer owes, matched or not; undefined when all is well. */
 export const owedByAll = (answer: RawAnswer, folder: string): string | undefined => {
@@ -57,7 +89,13 @@ export const owedByAll = (answer: RawAnswer, folder: string): string | undefined
     if (body === undefined) return "refuses with something that is not JSON"
     const data = (body.data ?? {}) as Record<string, unknown>
     // Facts of shape B stand in `data` and at top level, and nothing else does.
-    if (body.defined !== undefined) for (const key of Object.keys(body)) if (!["defined", "code", "status", "message", "data"].includes(key) && JSON.stringify(data[key]) !== JSON.stringify(body[key])) return `\`${key}\` stands beside \`data\``
+    if (body.defined !== undefined)
+      for (const key of Object.keys(body))
+        if (
+          !["defined", "code", "status", "message", "data"].includes(key) &&
+          JSON.stringify(data[key]) !== JSON.stringify(body[key])
+        )
+          return `\`${key}\` stands beside \`data\``
     if (body.defined !== undefined && body.status !== answer.status) return "tells another status"
   }
   return undefined
@@ -65,7 +103,7 @@ export const owedByAll = (answer: RawAnswer, folder: string): string | undefined
 const parsed = (text: string): Record<string, unknown> | undefined => {
   try {
     const value: unknown = JSON.parse(text)
-    return typeof value === "object" && value !== null ? value as Record<string, unknown> : undefined
+    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined
   } catch {
     return undefined
   }
@@ -73,8 +111,10 @@ const parsed = (text: string): Record<string, unknown> | undefined => {
 
 /** What the answer to an operation is beside its contract; undefined when it is within. */
 export const besideContract = (operation: Described, answer: RawAnswer): string | undefined => {
-  // A head that the parser refuses never becomes a request of any operation, nor of a plane: its answer is that of the server.
-  if (answer.status === 431) return typeof parsed(answer.text)?.message === "string" ? undefined : "431 without a message"
+  // A head that the parser refuses never becomes a request of any operation, nor of a plane: its answer is that of the
+  // server.
+  if (answer.status === 431)
+    return typeof parsed(answer.text)?.message === "string" ? undefined : "431 without a message"
   if (!operation.answers.has(answer.status)) return `status ${answer.status} is not declared`
   const validate = operation.answers.get(answer.status)
   if (validate === undefined) return undefined
@@ -84,5 +124,7 @@ export const besideContract = (operation: Described, answer: RawAnswer): string 
   } catch {
     return "not JSON"
   }
-  return validate(value) ? undefined : `${validate.errors?.[0]?.instancePath} ${validate.errors?.[0]?.message} ${JSON.stringify(validate.errors?.[0]?.params)}`
+  return validate(value)
+    ? undefined
+    : `${validate.errors?.[0]?.instancePath} ${validate.errors?.[0]?.message} ${JSON.stringify(validate.errors?.[0]?.params)}`
 }

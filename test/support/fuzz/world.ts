@@ -5,89 +5,217 @@ export interface Organization {
   readonly organization_id: string
   readonly full_key: string
   readonly search_key: string
-  /** By names of path parameters: things of this organization that requests may fall on. */ readonly ids: Readonly<Record<string, ReadonlyArray<string>>>
+  /** By names of path parameters: things of this organization that requests may fall on. */ readonly ids: Readonly<
+    Record<string, ReadonlyArray<string>>
+  >
 }
 export interface World {
-  /** A new organization with a catalogue, rules, a webhook, a member and keys without a rate. */ readonly furnish: (name: string) => Promise<Organization>
-  /** The same organization emptied of all that can be deleted and furnished again: what requests may make of it has a bound. */ readonly refurnish: (name: string, organization: Organization) => Promise<Organization>
-  /** Everything that one can read of the bystander, as text. */ readonly bystanderState: () => Promise<ReadonlyArray<readonly [string, string]>>
+  /** A new organization with a catalogue, rules, a webhook, a member and keys without a rate. */ readonly furnish: (
+    name: string
+  ) => Promise<Organization>
+  /**
+   * The same organization emptied of all that can be deleted and furnished again: what requests may make of it has a
+   * bound.
+   */
+  readonly refurnish: (name: string, organization: Organization) => Promise<Organization>
+  /** Everything that one can read of the bystander, as text. */ readonly bystanderState: () => Promise<
+    ReadonlyArray<readonly [string, string]>
+  >
 }
 
 const goods = {
-  name: "goods", enable_nested_fields: true, fields: [
-    { name: "title", type: "string", facet: true, sort: true }, { name: "stock", type: "int32", facet: true }, { name: "price", type: "float", facet: true, optional: true }, { name: "tags", type: "string[]", facet: true, optional: true },
-    { name: "place", type: "geopoint", optional: true }, { name: "is_new", type: "bool", facet: true, optional: true }, { name: "maker", type: "string", optional: true, reference: "makers.code" }, { name: "detail", type: "object", optional: true }, { name: "vector", type: "float[]", num_dim: 4, optional: true }
+  name: "goods",
+  enable_nested_fields: true,
+  fields: [
+    { name: "title", type: "string", facet: true, sort: true },
+    { name: "stock", type: "int32", facet: true },
+    { name: "price", type: "float", facet: true, optional: true },
+    { name: "tags", type: "string[]", facet: true, optional: true },
+    { name: "place", type: "geopoint", optional: true },
+    { name: "is_new", type: "bool", facet: true, optional: true },
+    { name: "maker", type: "string", optional: true, reference: "makers.code" },
+    { name: "detail", type: "object", optional: true },
+    { name: "vector", type: "float[]", num_dim: 4, optional: true }
   ]
 }
 
 export const makeWorld = async (port: number, operatorToken: string): Promise<World> => {
   const connection = new RawConnection(port)
   const raw = async (method: string, path: string, headers: ReadonlyArray<readonly [string, string]>, body?: unknown) =>
-    (await connection.exchange(requestBytes(method, path, headers, body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body))))[0]!
-  const send = (method: string, path: string, key: string, body?: unknown) => raw(method, path, [["x-svc-api-key", key]], body)
+    (
+      await connection.exchange(
+        requestBytes(
+          method,
+          path,
+          headers,
+          body === undefined ? "" : typeof body === "string" ? body : JSON.stringify(body)
+        )
+      )
+    )[0]!
+  const send = (method: string, path: string, key: string, body?: unknown) =>
+    raw(method, path, [["x-svc-api-key", key]], body)
   const must = async (answer: Promise<RawAnswer>): Promise<any> => {
     const { status, text } = await answer
-    if (status >= 300 || text.includes("\"success\":false")) throw new Error(`${status} ${text}`)
+    if (status >= 300 || text.includes('"success":false')) throw new Error(`${status} ${text}`)
     return text.includes("\n") || text === "" ? text : JSON.parse(text)
   }
-  const operate = (method: string, path: string, body?: unknown) => raw(method, `/console/v1/organizations${path}`, [["authorization", `Bearer ${operatorToken}`]], body)
+  const operate = (method: string, path: string, body?: unknown) =>
+    raw(method, `/console/v1/organizations${path}`, [["authorization", `Bearer ${operatorToken}`]], body)
   const make = async (name: string): Promise<Organization> => {
-    const made = await must(operate("POST", "", { name, plan: "unlimited" })) as Organization
+    const made = (await must(operate("POST", "", { name, plan: "unlimited" }))) as Organization
     return fill(name, made.organization_id)
   }
   /** Everything of a list is deleted, under the name that it has there. */
   const empty = async (key: string, list: string) => {
-    const listed = await must(send("GET", list, key)) as unknown
-    const things = Array.isArray(listed) ? listed : Object.values(listed as object).find(Array.isArray) ?? []
+    const listed = (await must(send("GET", list, key))) as unknown
+    const things = Array.isArray(listed) ? listed : (Object.values(listed as object).find(Array.isArray) ?? [])
     for (const thing of things as ReadonlyArray<string | { readonly id?: string; readonly name?: string }>) {
-      const named = typeof thing === "string" ? thing : thing.id ?? thing.name ?? ""
+      const named = typeof thing === "string" ? thing : (thing.id ?? thing.name ?? "")
       await send("DELETE", `${list}/${encodeURIComponent(named)}`, key)
     }
   }
   const refurnish = async (name: string, { organization_id }: Organization): Promise<Organization> => {
     await operate("POST", `/${organization_id}/resume`)
     await must(operate("POST", `/${organization_id}/plan`, { plan: "unlimited" }))
-    const { value } = await must(operate("POST", `/${organization_id}/keys`, { description: "again", scope: "full", rate_limit_per_minute: 0 })) as { readonly value: string }
-    for (const list of ["/v1/analytics/rules", "/v1/webhooks", "/v1/aliases", "/v1/collections", "/v1/presets", "/v1/stopwords", "/v1/synonym_sets", "/v1/curation_sets", "/v1/stemming/dictionaries", "/v1/keys"]) await empty(value, list)
+    const { value } = (await must(
+      operate("POST", `/${organization_id}/keys`, { description: "again", scope: "full", rate_limit_per_minute: 0 })
+    )) as { readonly value: string }
+    for (const list of [
+      "/v1/analytics/rules",
+      "/v1/webhooks",
+      "/v1/aliases",
+      "/v1/collections",
+      "/v1/presets",
+      "/v1/stopwords",
+      "/v1/synonym_sets",
+      "/v1/curation_sets",
+      "/v1/stemming/dictionaries",
+      "/v1/keys"
+    ])
+      await empty(value, list)
     const organization = await fill(name, organization_id)
     // The new owner is there before the old one goes: no organization is without.
-    const members = await must(operate("GET", `/${organization_id}/members`)) as { readonly data: ReadonlyArray<{ readonly id: string }> }
-    for (const { id } of members.data) if (!organization.ids.memberId!.includes(id)) await operate("DELETE", `/${organization_id}/members/${id}`)
+    const members = (await must(operate("GET", `/${organization_id}/members`))) as {
+      readonly data: ReadonlyArray<{ readonly id: string }>
+    }
+    for (const { id } of members.data)
+      if (!organization.ids.memberId!.includes(id)) await operate("DELETE", `/${organization_id}/members/${id}`)
     return organization
   }
   let filled = 0
   const fill = async (name: string, organizationId: string): Promise<Organization> => {
-    const unlimited = async (scope: string) => (await must(operate("POST", `/${organizationId}/keys`, { description: scope, scope, rate_limit_per_minute: 0 }))).value as string
-    const organization = { ids: {} as Record<string, ReadonlyArray<string>>, organization_id: organizationId, full_key: await unlimited("full"), search_key: await unlimited("search") }
+    const unlimited = async (scope: string) =>
+      (await must(operate("POST", `/${organizationId}/keys`, { description: scope, scope, rate_limit_per_minute: 0 })))
+        .value as string
+    const organization = {
+      ids: {} as Record<string, ReadonlyArray<string>>,
+      organization_id: organizationId,
+      full_key: await unlimited("full"),
+      search_key: await unlimited("search")
+    }
     const put = (method: string, path: string, body: unknown) => must(send(method, path, organization.full_key, body))
-    await put("POST", "/v1/collections", { name: "makers", fields: [{ name: "code", type: "string" }, { name: "name", type: "string" }] })
-    await put("POST", "/v1/collections/makers/documents/import", [1, 2, 3].map((n) => JSON.stringify({ id: `m${n}`, code: `m${n}`, name: `Maker ${n} of ${name}` })).join("\n"))
+    await put("POST", "/v1/collections", {
+      name: "makers",
+      fields: [
+        { name: "code", type: "string" },
+        { name: "name", type: "string" }
+      ]
+    })
+    await put(
+      "POST",
+      "/v1/collections/makers/documents/import",
+      [1, 2, 3].map((n) => JSON.stringify({ id: `m${n}`, code: `m${n}`, name: `Maker ${n} of ${name}` })).join("\n")
+    )
     for (const collection of ["goods", "spare"]) {
       await put("POST", "/v1/collections", { ...goods, name: collection })
-      await put("POST", `/v1/collections/${collection}/documents/import`, Array.from({ length: 60 }, (_, n) => JSON.stringify({ id: `d${n}`, title: `Title ${n % 7} of ${name}`, stock: n, price: n / 3, tags: [`t${n % 5}`, "all"], place: [n, n * 2], is_new: n % 2 === 0, maker: `m${(n % 3) + 1}`, detail: { size: n % 4, "a.b": "c" }, vector: [n, 1, 0, 2] })).join("\n"))
+      await put(
+        "POST",
+        `/v1/collections/${collection}/documents/import`,
+        Array.from({ length: 60 }, (_, n) =>
+          JSON.stringify({
+            id: `d${n}`,
+            title: `Title ${n % 7} of ${name}`,
+            stock: n,
+            price: n / 3,
+            tags: [`t${n % 5}`, "all"],
+            place: [n, n * 2],
+            is_new: n % 2 === 0,
+            maker: `m${(n % 3) + 1}`,
+            detail: { size: n % 4, "a.b": "c" },
+            vector: [n, 1, 0, 2]
+          })
+        ).join("\n")
+      )
     }
     await put("PUT", "/v1/aliases/shop", { collection_name: "goods" })
     await put("PUT", "/v1/presets/one", { value: { q: "title" } })
     await put("PUT", "/v1/stopwords/one", { stopwords: ["of"] })
     await put("PUT", "/v1/synonym_sets/one", { items: [{ id: "one", synonyms: ["title", "name"] }] })
-    await put("PUT", "/v1/curation_sets/one", { items: [{ id: "one", rule: { query: "title", match: "exact" }, includes: [{ id: "d1", position: 1 }] }] })
-    await put("PUT", "/v1/collections/goods/search_rules", { pins: [{ doc_id: "d5", position: 1 }], banners: [{ id: "b", content: { text: name } }] })
-    await put("POST", "/v1/analytics/rules", { name: "one", type: "counter", collection: "goods", event_type: "click", params: { counter_field: "stock", weight: 1 } })
-    const webhookId = (await put("POST", "/v1/webhooks", { name: "one", url: "https://hooks.example/hook", events: ["*"] })).id as string
+    await put("PUT", "/v1/curation_sets/one", {
+      items: [{ id: "one", rule: { query: "title", match: "exact" }, includes: [{ id: "d1", position: 1 }] }]
+    })
+    await put("PUT", "/v1/collections/goods/search_rules", {
+      pins: [{ doc_id: "d5", position: 1 }],
+      banners: [{ id: "b", content: { text: name } }]
+    })
+    await put("POST", "/v1/analytics/rules", {
+      name: "one",
+      type: "counter",
+      collection: "goods",
+      event_type: "click",
+      params: { counter_field: "stock", weight: 1 }
+    })
+    const webhookId = (
+      await put("POST", "/v1/webhooks", { name: "one", url: "https://hooks.example/hook", events: ["*"] })
+    ).id as string
     const deliveryId = (await put("POST", `/v1/webhooks/${webhookId}/test`, {})).id as string
     const jobId = (await put("POST", "/v1/collections/spare/reindex", {})).id as string
     const keyId = (await put("POST", "/v1/keys", { description: "spare", scope: "search" })).id as string
-    const member = (await must(operate("POST", `/${organizationId}/members`, { email: `${name.toLowerCase().replaceAll(" ", "-")}-${filled++}@shop.example`, role: "owner" }))) as { id?: string; member?: { id: string } }
-    await put("POST", "/v1/events", { events: [{ type: "search", q: "title", collection: "goods", event_id: "e1", session_id: "s", results_found: 1 }] })
-    Object.assign(organization.ids, { webhookId: [webhookId], deliveryId: [deliveryId], jobId: [jobId], keyId: [keyId], memberId: [member.id ?? member.member?.id ?? ""], ruleName: ["one"], userId: ["u", "s"] })
+    const member = (await must(
+      operate("POST", `/${organizationId}/members`, {
+        email: `${name.toLowerCase().replaceAll(" ", "-")}-${filled++}@shop.example`,
+        role: "owner"
+      })
+    )) as { id?: string; member?: { id: string } }
+    await put("POST", "/v1/events", {
+      events: [{ type: "search", q: "title", collection: "goods", event_id: "e1", session_id: "s", results_found: 1 }]
+    })
+    Object.assign(organization.ids, {
+      webhookId: [webhookId],
+      deliveryId: [deliveryId],
+      jobId: [jobId],
+      keyId: [keyId],
+      memberId: [member.id ?? member.member?.id ?? ""],
+      ruleName: ["one"],
+      userId: ["u", "s"]
+    })
     return organization
   }
   const bystander = await make("Bystander")
   const day = new Date().toISOString().slice(0, 10)
   const reads = [
-    "/v1/collections", "/v1/collections/goods/documents/export", "/v1/collections/makers/documents/export", "/v1/collections/goods/search_rules", "/v1/aliases", "/v1/presets", "/v1/synonym_sets", "/v1/curation_sets", "/v1/stopwords", "/v1/stemming/dictionaries", "/v1/keys", "/v1/webhooks", "/v1/jobs", "/v1/ingest/jobs", "/v1/audit", "/v1/events/failed", "/v1/analytics/rules",
-    `/v1/analytics/metrics/queries?from=${day}&to=${day}`, `/v1/analytics/metrics/overview?from=${day}&to=${day}`, `/v1/analytics/metrics/products?from=${day}&to=${day}`,
-    "/v1/collections/goods/documents/search?q=title&query_by=title&facet_by=tags,stock&include_fields=*,$makers(*)&enable_analytics=false", "/v1/collections/shop/documents/search?q=*&sort_by=stock:desc&filter_by=$makers(code:m1)&enable_analytics=false"
+    "/v1/collections",
+    "/v1/collections/goods/documents/export",
+    "/v1/collections/makers/documents/export",
+    "/v1/collections/goods/search_rules",
+    "/v1/aliases",
+    "/v1/presets",
+    "/v1/synonym_sets",
+    "/v1/curation_sets",
+    "/v1/stopwords",
+    "/v1/stemming/dictionaries",
+    "/v1/keys",
+    "/v1/webhooks",
+    "/v1/jobs",
+    "/v1/ingest/jobs",
+    "/v1/audit",
+    "/v1/events/failed",
+    "/v1/analytics/rules",
+    `/v1/analytics/metrics/queries?from=${day}&to=${day}`,
+    `/v1/analytics/metrics/overview?from=${day}&to=${day}`,
+    `/v1/analytics/metrics/products?from=${day}&to=${day}`,
+    "/v1/collections/goods/documents/search?q=title&query_by=title&facet_by=tags,stock&include_fields=*,$makers(*)&enable_analytics=false",
+    "/v1/collections/shop/documents/search?q=*&sort_by=stock:desc&filter_by=$makers(code:m1)&enable_analytics=false"
   ]
   return {
     furnish: make,
@@ -97,7 +225,10 @@ export const makeWorld = async (port: number, operatorToken: string): Promise<Wo
       for (const path of reads) {
         const { status, text } = await send("GET", path, bystander.full_key)
         // Times and ids that each search makes anew.
-        state.push([path, `${status} ${text.replaceAll(/"search_time_ms":\d+|"query_id":"[^"]*"|"last_used_at":\d+/g, "")}`])
+        state.push([
+          path,
+          `${status} ${text.replaceAll(/"search_time_ms":\d+|"query_id":"[^"]*"|"last_used_at":\d+/g, "")}`
+        ])
       }
       return state
     }

@@ -1,7 +1,7 @@
 /**
- * Postgres as the streams use it: offsets, skipped places, leases and sums behind the two ports, with transactions (read
- * committed, one advisory lock a unit, ended when their connection is lost or stands still), answers that are lost before
- * or after the work, and refusals. `test/streams/stores.test.ts` holds it against the real one.
+ * Postgres as the streams use it: offsets, skipped places, leases and sums behind the two ports, with transactions
+ * (read committed, one advisory lock a unit, ended when their connection is lost or stands still), answers that are
+ * lost before or after the work, and refusals. `test/streams/stores.test.ts` holds it against the real one.
  */
 import { Context, Effect, Exit } from "effect"
 import { SqlError } from "effect/sql"
@@ -16,7 +16,12 @@ import type { SimulatedProcess, World } from "./world.ts"
 /** As in `offset-store-postgres.ts`. */
 const STANDSTILL_MAX_MS = 10_000
 
-interface Lease { owner: string; fence: number; expires_at: number; progress: Progress | undefined }
+interface Lease {
+  owner: string
+  fence: number
+  expires_at: number
+  progress: Progress | undefined
+}
 
 interface Transaction {
   readonly process: SimulatedProcess
@@ -27,11 +32,16 @@ interface Transaction {
   locked: string | undefined
   /** Applied when it commits. */
   readonly work: Array<() => void>
-  /** Whose partition it took, or moved without taking it, and whether that was its process's then: seen by the server, whatever the program asked. */
+  /**
+   * Whose partition it took, or moved without taking it, and whether that was its process's then: seen by the server,
+   * whatever the program asked.
+   */
   stands: { readonly unit: string; readonly isLocked: boolean; readonly newOwner: string | undefined } | undefined
 }
 
-const CurrentTransaction = Context.Reference<Transaction | undefined>("test/simulation/CurrentTransaction", { defaultValue: () => undefined })
+const CurrentTransaction = Context.Reference<Transaction | undefined>("test/simulation/CurrentTransaction", {
+  defaultValue: () => undefined
+})
 
 /** Ways to be wrong, to see that the simulation finds them. */
 export interface DatabaseVariant {
@@ -48,7 +58,12 @@ export interface DatabaseFaults {
   /** It is done and its answer is lost; of a commit above all. */ readonly after: number
 }
 
-const sqlError = (message: string, code?: string): SqlError.SqlError => new SqlError.SqlError({ reason: new SqlError.UnknownError({ cause: code === undefined ? new Error(message) : Object.assign(new Error(message), { code }) }) })
+const sqlError = (message: string, code?: string): SqlError.SqlError =>
+  new SqlError.SqlError({
+    reason: new SqlError.UnknownError({
+      cause: code === undefined ? new Error(message) : Object.assign(new Error(message), { code })
+    })
+  })
 
 export class SimulatedDatabase {
   readonly #world: World
@@ -60,7 +75,13 @@ export class SimulatedDatabase {
   #members = new Map<string, { readonly processors: ReadonlyArray<string>; readonly expires_at: number }>()
   /** What processors have counted; a sum of nothing is not kept. */
   #sums = new Map<string, number>()
-  readonly #locks = new Map<string, { holder: Transaction; readonly waiting: Array<{ readonly transaction: Transaction; readonly granted: () => void }> }>()
+  readonly #locks = new Map<
+    string,
+    {
+      holder: Transaction
+      readonly waiting: Array<{ readonly transaction: Transaction; readonly granted: () => void }>
+    }
+  >()
   readonly #open = new Set<Transaction>()
 
   constructor(world: World, faults: DatabaseFaults, variant: DatabaseVariant = {}) {
@@ -94,7 +115,11 @@ export class SimulatedDatabase {
   }
 
   /** One statement. Outside a transaction it is one by itself. */
-  #statement<A>(process: SimulatedProcess, name: string, serve: (transaction: Transaction | undefined) => A): Effect.Effect<A, SqlError.SqlError> {
+  #statement<A>(
+    process: SimulatedProcess,
+    name: string,
+    serve: (transaction: Transaction | undefined) => A
+  ): Effect.Effect<A, SqlError.SqlError> {
     return Effect.flatMap(CurrentTransaction, (transaction) =>
       process.request<A, SqlError.SqlError>((answer) => {
         if (transaction !== undefined) {
@@ -109,7 +134,8 @@ export class SimulatedDatabase {
         }
         let result: Exit.Exit<A, SqlError.SqlError>
         try {
-          if (transaction?.isAborted === true && name !== "ROLLBACK") throw sqlError("current transaction is aborted", "25P02")
+          if (transaction?.isAborted === true && name !== "ROLLBACK")
+            throw sqlError("current transaction is aborted", "25P02")
           result = Exit.succeed(serve(transaction))
         } catch (error) {
           if (transaction !== undefined) transaction.isAborted = true
@@ -120,17 +146,25 @@ export class SimulatedDatabase {
           if (transaction !== undefined) this.#end(transaction)
           return answer(Exit.fail(sqlError("answer lost")))
         }
-        this.#world.tell(() => `${process.name} ${name}${result._tag === "Success" && result.value !== undefined ? ` → ${JSON.stringify(result.value)}` : result._tag === "Failure" ? " refused" : ""}`)
+        this.#world.tell(
+          () =>
+            `${process.name} ${name}${result._tag === "Success" && result.value !== undefined ? ` → ${JSON.stringify(result.value)}` : result._tag === "Failure" ? " refused" : ""}`
+        )
         answer(result)
-      }))
+      })
+    )
   }
   /**
-   * Who holds the partition now. A lease never comes back under an old fence, so whoever had lost it by the time it got the
-   * lock must hear of that before it commits, and a commit after that is wrong, whatever the sums say.
+   * Who holds the partition now. A lease never comes back under an old fence, so whoever had lost it by the time it got
+   * the lock must hear of that before it commits, and a commit after that is wrong, whatever the sums say.
    */
   #stand(transaction: Transaction, unit: Unit, isLocked: boolean): void {
     const owner = this.#leases.get(unitKey(unit))?.owner
-    transaction.stands ??= { unit: unitKey(unit), isLocked, newOwner: owner === undefined || owner === transaction.process.name ? undefined : owner }
+    transaction.stands ??= {
+      unit: unitKey(unit),
+      isLocked,
+      newOwner: owner === undefined || owner === transaction.process.name ? undefined : owner
+    }
   }
   /** Ends it when it stands still, as the server does. */
   #watch(transaction: Transaction): void {
@@ -158,115 +192,177 @@ export class SimulatedDatabase {
   /** For processors: adds to sums within the transaction. Keys that begin with `refused` are refused for good. */
   add(process: SimulatedProcess, amounts: ReadonlyMap<string, number>): Effect.Effect<void, SqlError.SqlError> {
     return this.#statement(process, `adds ${amounts.size} sums`, (transaction) => {
-      for (const key of amounts.keys()) if (key.startsWith("refused")) throw sqlError(`numeric value out of range: ${key}`, "22003")
-      const apply = () => amounts.forEach((amount, key) => {
-        const sum = (this.#sums.get(key) ?? 0) + amount
-        if (sum === 0) this.#sums.delete(key)
-        else this.#sums.set(key, sum)
-      })
+      for (const key of amounts.keys())
+        if (key.startsWith("refused")) throw sqlError(`numeric value out of range: ${key}`, "22003")
+      const apply = () =>
+        amounts.forEach((amount, key) => {
+          const sum = (this.#sums.get(key) ?? 0) + amount
+          if (sum === 0) this.#sums.delete(key)
+          else this.#sums.set(key, sum)
+        })
       if (transaction === undefined || this.#variant.sumsOutside === true) apply()
       else transaction.work.push(apply)
     })
   }
 
   offsetStore(process: SimulatedProcess): OffsetStoreShape {
-    const within = (transaction: Transaction | undefined, apply: () => void) => transaction === undefined ? apply() : void transaction.work.push(apply)
-    const finish = (transaction: Transaction, commits: boolean) => Effect.provideService(this.#statement(process, commits ? "COMMIT" : "ROLLBACK", () => {
-      if (commits) transaction.work.forEach((apply) => apply())
-      const { stands, work } = transaction
-      if (commits && work.length > 0) {
-        if (stands?.isLocked !== true) this.#world.violate(`${process.name} committed without the lock of a partition`)
-        if (stands?.newOwner !== undefined) this.#world.violate(`${process.name} committed ${stands.unit} though the fence was ${stands.newOwner}'s when it began to`)
-      }
-      this.#end(transaction)
-    }), CurrentTransaction, transaction)
-    return OffsetStore.of({
-      offsets: (unit) => this.#statement(process, `reads offsets of ${unitKey(unit)}`, () => this.#offsets.get(unitKey(unit)) ?? {}),
-      skipped: (unit, starts) => this.#statement(process, `reads what ${unitKey(unit)} skips`, () => {
-        const all = this.#skipped.get(unitKey(unit)) ?? new Map<string, string>()
-        for (const key of [...all.keys()]) {
-          const [topic, offset] = key.split("/")
-          if (Number(offset) < (starts[topic!] ?? 0)) all.delete(key)
-        }
-        return new Map(all)
-      }),
-      transaction: (body) => Effect.uninterruptibleMask((restore) => Effect.gen({ self: this }, function*() {
-        const transaction: Transaction = { process, isOpen: true, isAborted: false, statements: 0, locked: undefined, work: [], stands: undefined }
-        yield* this.#statement(process, "BEGIN", () => {
-          if (!process.isAlive) return
-          this.#open.add(transaction)
-          this.#watch(transaction)
-          // The server hears of it at once when the program ended, and late when the machine did.
-          process.onDeath(() => this.#world.after(this.#world.draws.chance(0.8) ? this.#world.latency() : STANDSTILL_MAX_MS, () => this.#end(transaction)))
-        })
-        const exit = yield* Effect.exit(restore(Effect.provideService(body, CurrentTransaction, transaction)))
-        if (exit._tag === "Failure") yield* Effect.ignore(finish(transaction, false))
-        else yield* finish(transaction, true)
-        return yield* exit
-      })),
-      lock: (unit) => Effect.flatMap(CurrentTransaction, (transaction) => {
-        if (transaction === undefined) return Effect.void
-        if (this.#variant.locksNothing === true) return Effect.sync(() => this.#stand(transaction, unit, true))
-        const key = unitKey(unit)
-        return process.request<void, SqlError.SqlError>((answer) => {
-          transaction.statements++
-          if (!transaction.isOpen) return answer(Exit.fail(sqlError("the connection was lost")))
-          const lock = this.#locks.get(key)
-          const granted = () => {
-            this.#watch(transaction)
-            this.#stand(transaction, unit, true)
-            this.#world.tell(() => `${process.name} has the lock of ${key}`)
-            answer(Exit.void)
+    const within = (transaction: Transaction | undefined, apply: () => void) =>
+      transaction === undefined ? apply() : void transaction.work.push(apply)
+    const finish = (transaction: Transaction, commits: boolean) =>
+      Effect.provideService(
+        this.#statement(process, commits ? "COMMIT" : "ROLLBACK", () => {
+          if (commits) transaction.work.forEach((apply) => apply())
+          const { stands, work } = transaction
+          if (commits && work.length > 0) {
+            if (stands?.isLocked !== true)
+              this.#world.violate(`${process.name} committed without the lock of a partition`)
+            if (stands?.newOwner !== undefined)
+              this.#world.violate(
+                `${process.name} committed ${stands.unit} though the fence was ${stands.newOwner}'s when it began to`
+              )
           }
-          if (lock !== undefined) return void lock.waiting.push({ transaction, granted })
-          this.#locks.set(key, { holder: transaction, waiting: [] })
-          transaction.locked = key
-          granted()
-        })
-      }),
-      holdsFence: (unit, fence) => this.#statement(process, `asks for fence ${fence} of ${unitKey(unit)}`, () =>
-        this.#leases.get(unitKey(unit))?.fence === fence || this.#variant.believesFences === true),
-      moveOffsets: (unit, to) => this.#statement(process, `moves ${unitKey(unit)} to ${JSON.stringify(to)}`, (transaction) => {
-        if (transaction === undefined) this.#world.violate(`${process.name} moved ${unitKey(unit)} outside of a transaction`)
-        else this.#stand(transaction, unit, false)
-        within(transaction, () => this.#offsets.set(unitKey(unit), { ...this.#offsets.get(unitKey(unit)), ...to }))
-      }),
-      skip: (unit, places: ReadonlyArray<Skipped>) => places.length === 0 ? Effect.void : this.#statement(process, `skips ${places.map(placeKey).join(" ")}`, (transaction) => within(transaction, () => {
-        let all = this.#skipped.get(unitKey(unit))
-        if (all === undefined) this.#skipped.set(unitKey(unit), all = new Map())
-        for (const place of places) if (!all.has(placeKey(place))) all.set(placeKey(place), place.reason)
-      }))
+          this.#end(transaction)
+        }),
+        CurrentTransaction,
+        transaction
+      )
+    return OffsetStore.of({
+      offsets: (unit) =>
+        this.#statement(process, `reads offsets of ${unitKey(unit)}`, () => this.#offsets.get(unitKey(unit)) ?? {}),
+      skipped: (unit, starts) =>
+        this.#statement(process, `reads what ${unitKey(unit)} skips`, () => {
+          const all = this.#skipped.get(unitKey(unit)) ?? new Map<string, string>()
+          for (const key of [...all.keys()]) {
+            const [topic, offset] = key.split("/")
+            if (Number(offset) < (starts[topic!] ?? 0)) all.delete(key)
+          }
+          return new Map(all)
+        }),
+      transaction: (body) =>
+        Effect.uninterruptibleMask((restore) =>
+          Effect.gen({ self: this }, function* () {
+            const transaction: Transaction = {
+              process,
+              isOpen: true,
+              isAborted: false,
+              statements: 0,
+              locked: undefined,
+              work: [],
+              stands: undefined
+            }
+            yield* this.#statement(process, "BEGIN", () => {
+              if (!process.isAlive) return
+              this.#open.add(transaction)
+              this.#watch(transaction)
+              // The server hears of it at once when the program ended, and late when the machine did.
+              process.onDeath(() =>
+                this.#world.after(this.#world.draws.chance(0.8) ? this.#world.latency() : STANDSTILL_MAX_MS, () =>
+                  this.#end(transaction)
+                )
+              )
+            })
+            const exit = yield* Effect.exit(restore(Effect.provideService(body, CurrentTransaction, transaction)))
+            if (exit._tag === "Failure") yield* Effect.ignore(finish(transaction, false))
+            else yield* finish(transaction, true)
+            return yield* exit
+          })
+        ),
+      lock: (unit) =>
+        Effect.flatMap(CurrentTransaction, (transaction) => {
+          if (transaction === undefined) return Effect.void
+          if (this.#variant.locksNothing === true) return Effect.sync(() => this.#stand(transaction, unit, true))
+          const key = unitKey(unit)
+          return process.request<void, SqlError.SqlError>((answer) => {
+            transaction.statements++
+            if (!transaction.isOpen) return answer(Exit.fail(sqlError("the connection was lost")))
+            const lock = this.#locks.get(key)
+            const granted = () => {
+              this.#watch(transaction)
+              this.#stand(transaction, unit, true)
+              this.#world.tell(() => `${process.name} has the lock of ${key}`)
+              answer(Exit.void)
+            }
+            if (lock !== undefined) return void lock.waiting.push({ transaction, granted })
+            this.#locks.set(key, { holder: transaction, waiting: [] })
+            transaction.locked = key
+            granted()
+          })
+        }),
+      holdsFence: (unit, fence) =>
+        this.#statement(
+          process,
+          `asks for fence ${fence} of ${unitKey(unit)}`,
+          () => this.#leases.get(unitKey(unit))?.fence === fence || this.#variant.believesFences === true
+        ),
+      moveOffsets: (unit, to) =>
+        this.#statement(process, `moves ${unitKey(unit)} to ${JSON.stringify(to)}`, (transaction) => {
+          if (transaction === undefined)
+            this.#world.violate(`${process.name} moved ${unitKey(unit)} outside of a transaction`)
+          else this.#stand(transaction, unit, false)
+          within(transaction, () => this.#offsets.set(unitKey(unit), { ...this.#offsets.get(unitKey(unit)), ...to }))
+        }),
+      skip: (unit, places: ReadonlyArray<Skipped>) =>
+        places.length === 0
+          ? Effect.void
+          : this.#statement(process, `skips ${places.map(placeKey).join(" ")}`, (transaction) =>
+              within(transaction, () => {
+                let all = this.#skipped.get(unitKey(unit))
+                if (all === undefined) this.#skipped.set(unitKey(unit), (all = new Map()))
+                for (const place of places) if (!all.has(placeKey(place))) all.set(placeKey(place), place.reason)
+              })
+            )
     })
   }
 
   leaseStore(process: SimulatedProcess): LeaseStoreShape {
     const now = () => this.#world.now
     return LeaseStore.of({
-      announce: ({ member, processors }, lease_ms) => this.#statement(process, "announces itself", () => {
-        this.#members.set(member, { processors, expires_at: now() + lease_ms })
-        for (const [name, { expires_at }] of this.#members) if (expires_at < now() - 10 * lease_ms) this.#members.delete(name)
-      }),
+      announce: ({ member, processors }, lease_ms) =>
+        this.#statement(process, "announces itself", () => {
+          this.#members.set(member, { processors, expires_at: now() + lease_ms })
+          for (const [name, { expires_at }] of this.#members)
+            if (expires_at < now() - 10 * lease_ms) this.#members.delete(name)
+        }),
       retire: (member) => this.#statement(process, "retires", () => void this.#members.delete(member)),
-      liveMembers: this.#statement(process, "reads members", () => [...this.#members].filter(([, { expires_at }]) => expires_at > now()).map(([member, { processors }]) => ({ member, processors }))),
-      all: this.#statement(process, "reads leases", () => [...this.#leases].map(([key, { expires_at, owner, progress }]) => ({ ...unitOf(key), owner: expires_at > now() ? owner : undefined, progress }))),
-      renew: (owner, leases, lease_ms) => leases.length === 0 ? Effect.succeed([]) : this.#statement(process, "renews", () => leases.filter(({ fence, group, partition, progress }) => {
-        const lease = this.#leases.get(unitKey({ group, partition }))
-        if (lease === undefined || lease.fence !== fence || lease.owner !== owner) return false
-        lease.expires_at = now() + lease_ms
-        if (progress !== undefined) lease.progress = progress
-        return true
-      }).map(({ group, partition }) => ({ group, partition }))),
-      claim: (owner, unit, lease_ms) => this.#statement(process, `claims ${unitKey(unit)}`, () => {
-        const lease = this.#leases.get(unitKey(unit))
-        if (lease !== undefined && lease.expires_at > now()) return undefined
-        const fence = (lease?.fence ?? 0) + 1
-        this.#leases.set(unitKey(unit), { owner, fence, expires_at: now() + lease_ms, progress: lease?.progress })
-        return fence
-      }),
-      release: (owner, { fence, ...unit }) => this.#statement(process, `releases ${unitKey(unit)}`, () => {
-        const lease = this.#leases.get(unitKey(unit))
-        if (lease?.owner === owner && lease.fence === fence) lease.expires_at = now()
-      })
+      liveMembers: this.#statement(process, "reads members", () =>
+        [...this.#members]
+          .filter(([, { expires_at }]) => expires_at > now())
+          .map(([member, { processors }]) => ({ member, processors }))
+      ),
+      all: this.#statement(process, "reads leases", () =>
+        [...this.#leases].map(([key, { expires_at, owner, progress }]) => ({
+          ...unitOf(key),
+          owner: expires_at > now() ? owner : undefined,
+          progress
+        }))
+      ),
+      renew: (owner, leases, lease_ms) =>
+        leases.length === 0
+          ? Effect.succeed([])
+          : this.#statement(process, "renews", () =>
+              leases
+                .filter(({ fence, group, partition, progress }) => {
+                  const lease = this.#leases.get(unitKey({ group, partition }))
+                  if (lease === undefined || lease.fence !== fence || lease.owner !== owner) return false
+                  lease.expires_at = now() + lease_ms
+                  if (progress !== undefined) lease.progress = progress
+                  return true
+                })
+                .map(({ group, partition }) => ({ group, partition }))
+            ),
+      claim: (owner, unit, lease_ms) =>
+        this.#statement(process, `claims ${unitKey(unit)}`, () => {
+          const lease = this.#leases.get(unitKey(unit))
+          if (lease !== undefined && lease.expires_at > now()) return undefined
+          const fence = (lease?.fence ?? 0) + 1
+          this.#leases.set(unitKey(unit), { owner, fence, expires_at: now() + lease_ms, progress: lease?.progress })
+          return fence
+        }),
+      release: (owner, { fence, ...unit }) =>
+        this.#statement(process, `releases ${unitKey(unit)}`, () => {
+          const lease = this.#leases.get(unitKey(unit))
+          if (lease?.owner === owner && lease.fence === fence) lease.expires_at = now()
+        })
     })
   }
 }

@@ -1,6 +1,18 @@
-/** The event log among several processes: numbered records with gaps, answers that are lost or come twice, short reads, lost hints, retention. */
+/**
+ * The event log among several processes: numbered records with gaps, answers that are lost or come twice, short reads,
+ * lost hints, retention.
+ */
 import { Effect, Exit, Queue } from "effect"
-import { type AppendedHint, type AppendRecord, EventLog, EventLogOverloaded, type EventLogShape, EventLogUnavailable, HINTS_MAX, type LogRecord } from "../../../src/ports/event-log.ts"
+import {
+  type AppendedHint,
+  type AppendRecord,
+  EventLog,
+  EventLogOverloaded,
+  type EventLogShape,
+  EventLogUnavailable,
+  HINTS_MAX,
+  type LogRecord
+} from "../../../src/ports/event-log.ts"
 import { serverTime, type SimulatedProcess, type World } from "./world.ts"
 
 export interface LogFaults {
@@ -19,7 +31,11 @@ export interface LogVariant {
   readonly acknowledgesEarly?: boolean
 }
 
-interface Partition { start: number; end: number; readonly records: Array<LogRecord> }
+interface Partition {
+  start: number
+  end: number
+  readonly records: Array<LogRecord>
+}
 
 export class SimulatedLog {
   readonly #world: World
@@ -40,7 +56,7 @@ export class SimulatedLog {
   partition(topic: string, partition: number): Partition {
     const key = `${topic}/${partition}`
     let found = this.#partitions.get(key)
-    if (found === undefined) this.#partitions.set(key, found = { start: 0, end: 0, records: [] })
+    if (found === undefined) this.#partitions.set(key, (found = { start: 0, end: 0, records: [] }))
     return found
   }
 
@@ -56,7 +72,9 @@ export class SimulatedLog {
       this.#world.tell(() => `log ${topic}/${partition}/${offset}${key === undefined ? "" : ` (${key})`}`)
       for (const { process, queue } of this.#subscribers) {
         if (this.#world.fails(this.#faults.hint)) continue
-        process.deliver(this.#world.latency(), () => Queue.offerUnsafe(queue, { topic, partition, endOffset: offset + 1 }))
+        process.deliver(this.#world.latency(), () =>
+          Queue.offerUnsafe(queue, { topic, partition, endOffset: offset + 1 })
+        )
       }
       return offset
     })
@@ -74,48 +92,69 @@ export class SimulatedLog {
     const world = this.#world
     const unavailable = () => Exit.fail(new EventLogUnavailable({ message: "the log does not answer" }))
     return EventLog.of({
-      append: (records) => process.request<ReadonlyArray<number>, EventLogUnavailable | EventLogOverloaded>((answer) => {
-        if (this.#variant.acknowledgesEarly === true) {
-          process.deliver(world.draws.between(0, 300), () => void this.store(records))
-          return answer(Exit.succeed(records.map(() => 0)))
-        }
-        if (world.fails(this.#faults.append)) return answer(world.draws.chance(0.3) ? Exit.fail(new EventLogOverloaded({ message: "the log has too much waiting", retry_after_s: 1 })) : unavailable())
-        const offsets = this.store(records)
-        if (world.fails(this.#faults.twice)) this.store(records)
-        answer(world.fails(this.#faults.append) ? unavailable() : Exit.succeed(offsets))
-      }),
-      read: ({ bytesMax, from, partition, recordsMax, topic }) => process.request((answer) => {
-        if (world.fails(this.#faults.read)) return answer(unavailable())
-        const { end, records, start } = this.partition(topic, partition)
-        const found: Array<LogRecord> = []
-        let bytes = 0
-        const atMost = world.fails(this.#faults.hidden) ? 0 : world.fails(this.#faults.short) ? world.draws.whole(1, recordsMax) : recordsMax
-        let next = Math.max(from, start)
-        for (const record of records) {
-          if (record.offset < next) continue
-          if (found.length >= atMost || bytes >= bytesMax) return answer(Exit.succeed({ records: found, nextOffset: next, startOffset: start }))
-          found.push({ ...record, value: record.value.slice() })
-          bytes += record.value.length
-          next = record.offset + 1
-        }
-        answer(Exit.succeed({ records: found, nextOffset: Math.max(next, Math.min(end, found.length >= atMost ? next : end)), startOffset: start }))
-      }),
-      bounds: (topic, partition) => process.request((answer) => {
-        if (world.fails(this.#faults.read)) return answer(unavailable())
-        const { end, start } = this.partition(topic, partition)
-        answer(Exit.succeed({ startOffset: start, endOffset: end }))
-      }),
-      offsetAt: (topic, partition, time) => process.request((answer) => {
-        if (world.fails(this.#faults.read)) return answer(unavailable())
-        const { end, records } = this.partition(topic, partition)
-        answer(Exit.succeed(records.find(({ appendedAt }) => appendedAt >= time)?.offset ?? end))
-      }),
+      append: (records) =>
+        process.request<ReadonlyArray<number>, EventLogUnavailable | EventLogOverloaded>((answer) => {
+          if (this.#variant.acknowledgesEarly === true) {
+            process.deliver(world.draws.between(0, 300), () => void this.store(records))
+            return answer(Exit.succeed(records.map(() => 0)))
+          }
+          if (world.fails(this.#faults.append))
+            return answer(
+              world.draws.chance(0.3)
+                ? Exit.fail(new EventLogOverloaded({ message: "the log has too much waiting", retry_after_s: 1 }))
+                : unavailable()
+            )
+          const offsets = this.store(records)
+          if (world.fails(this.#faults.twice)) this.store(records)
+          answer(world.fails(this.#faults.append) ? unavailable() : Exit.succeed(offsets))
+        }),
+      read: ({ bytesMax, from, partition, recordsMax, topic }) =>
+        process.request((answer) => {
+          if (world.fails(this.#faults.read)) return answer(unavailable())
+          const { end, records, start } = this.partition(topic, partition)
+          const found: Array<LogRecord> = []
+          let bytes = 0
+          const atMost = world.fails(this.#faults.hidden)
+            ? 0
+            : world.fails(this.#faults.short)
+              ? world.draws.whole(1, recordsMax)
+              : recordsMax
+          let next = Math.max(from, start)
+          for (const record of records) {
+            if (record.offset < next) continue
+            if (found.length >= atMost || bytes >= bytesMax)
+              return answer(Exit.succeed({ records: found, nextOffset: next, startOffset: start }))
+            found.push({ ...record, value: record.value.slice() })
+            bytes += record.value.length
+            next = record.offset + 1
+          }
+          answer(
+            Exit.succeed({
+              records: found,
+              nextOffset: Math.max(next, Math.min(end, found.length >= atMost ? next : end)),
+              startOffset: start
+            })
+          )
+        }),
+      bounds: (topic, partition) =>
+        process.request((answer) => {
+          if (world.fails(this.#faults.read)) return answer(unavailable())
+          const { end, start } = this.partition(topic, partition)
+          answer(Exit.succeed({ startOffset: start, endOffset: end }))
+        }),
+      offsetAt: (topic, partition, time) =>
+        process.request((answer) => {
+          if (world.fails(this.#faults.read)) return answer(unavailable())
+          const { end, records } = this.partition(topic, partition)
+          answer(Exit.succeed(records.find(({ appendedAt }) => appendedAt >= time)?.offset ?? end))
+        }),
       rewrite: () => Effect.succeed(false),
-      trim: (topic, partition, before) => process.request<void, EventLogUnavailable>((answer) => {
-        if (world.fails(this.#faults.read)) return answer(unavailable())
-        this.trim(topic, partition, before)
-        answer(Exit.void)
-      }),
+      trim: (topic, partition, before) =>
+        process.request<void, EventLogUnavailable>((answer) => {
+          if (world.fails(this.#faults.read)) return answer(unavailable())
+          this.trim(topic, partition, before)
+          answer(Exit.void)
+        }),
       health: Effect.void,
       subscribe: Effect.acquireRelease(
         Effect.map(Queue.sliding<AppendedHint>(HINTS_MAX), (queue) => {

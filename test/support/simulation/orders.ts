@@ -14,7 +14,14 @@ import type { Draws } from "./random.ts"
 
 /** Kept longer than the workload's state lives. */
 export const RETENTION_MS = 70_000
-const topicOf = (name: string): Topic => ({ name, partitioning: "visitor", retentionHours: RETENTION_MS / 3_600_000, compaction: false, waitsForConsumers: true, writtenBy: "the simulation" })
+const topicOf = (name: string): Topic => ({
+  name,
+  partitioning: "visitor",
+  retentionHours: RETENTION_MS / 3_600_000,
+  compaction: false,
+  waitsForConsumers: true,
+  writtenBy: "the simulation"
+})
 export const NAMED = topicOf("named")
 export const COUNTED = topicOf("counted")
 export const REDIRECTED = "redirected"
@@ -22,10 +29,23 @@ export const REDIRECTED = "redirected"
 export type Fault = "throws" | "refused" | "given_up" | "sent_on"
 export type Entry =
   | { readonly kind: "name"; readonly order: string; readonly name: string }
-  | { readonly kind: "count"; readonly id: string; readonly order: string; readonly amount: number; readonly fault?: Fault }
+  | {
+      readonly kind: "count"
+      readonly id: string
+      readonly order: string
+      readonly amount: number
+      readonly fault?: Fault
+    }
 
-interface Order { name: string | undefined; amount: number }
-interface State { readonly orders: KeyedState<Order>; readonly seen: KeyedState<number>; expiryAt: { orders: string; seen: string } }
+interface Order {
+  name: string | undefined
+  amount: number
+}
+interface State {
+  readonly orders: KeyedState<Order>
+  readonly seen: KeyedState<number>
+  expiryAt: { orders: string; seen: string }
+}
 const same = <A>(value: A): A => value
 const ORDER_FORM: Form<Order> = {
   write: (to, { amount, name }) => {
@@ -54,7 +74,12 @@ export interface Watched {
   waiting: number
 }
 
-export const makeOrders = (name: string, hotMax: number, watched: Watched, write: (sums: Sums) => Effect.Effect<void, SqlError.SqlError>): Processor<{ readonly organization: string; readonly entry: Entry }, State, Sums, never> => ({
+export const makeOrders = (
+  name: string,
+  hotMax: number,
+  watched: Watched,
+  write: (sums: Sums) => Effect.Effect<void, SqlError.SqlError>
+): Processor<{ readonly organization: string; readonly entry: Entry }, State, Sums, never> => ({
   name,
   inputs: [NAMED, COUNTED],
   entriesOf: (_topic, { organization_id, payload }) => {
@@ -86,7 +111,13 @@ export const makeOrders = (name: string, hotMax: number, watched: Watched, write
     }
     if (entry.fault === "throws") throw new Error(`${entry.id} breaks the step`)
     if (entry.fault === "given_up") return deadLetter("given up")
-    if (entry.fault === "sent_on") return { kind: "redirect", topic: REDIRECTED, partition: 0, value: encodeRecord({ schema_version: 1, organization_id: organization, occurred_at: 0, payload: [entry.id] }) }
+    if (entry.fault === "sent_on")
+      return {
+        kind: "redirect",
+        topic: REDIRECTED,
+        partition: 0,
+        value: encodeRecord({ schema_version: 1, organization_id: organization, occurred_at: 0, payload: [entry.id] })
+      }
     const id = `${organization}|${entry.id}`
     if (seen.get(id, appendedAt) !== undefined) return drop("counted already")
     seen.put(id, 1, appendedAt)
@@ -122,7 +153,8 @@ export const expectedSums = (stored: ReadonlyArray<{ readonly organization: stri
   const sums: Sums = new Map()
   const names = new Map<string, string>()
   const seen = new Set<string>()
-  for (const { entry, organization } of stored) if (entry.kind === "name") names.set(`${organization}|${entry.order}`, entry.name)
+  for (const { entry, organization } of stored)
+    if (entry.kind === "name") names.set(`${organization}|${entry.order}`, entry.name)
   for (const { entry, organization } of stored) {
     if (entry.kind === "name" || entry.fault !== undefined || seen.has(`${organization}|${entry.id}`)) continue
     seen.add(`${organization}|${entry.id}`)
@@ -132,7 +164,11 @@ export const expectedSums = (stored: ReadonlyArray<{ readonly organization: stri
 }
 
 /** One record of the workload: entries of one organization, by topic. */
-export interface Batch { readonly topic: Topic; readonly organization: string; readonly entries: ReadonlyArray<Entry> }
+export interface Batch {
+  readonly topic: Topic
+  readonly organization: string
+  readonly entries: ReadonlyArray<Entry>
+}
 
 /** A few orders of a few organizations, named before or after they are counted; some entries are poison. */
 export const drawBatches = (draws: Draws, size: number, poison: number, prefix: string): ReadonlyArray<Batch> => {
@@ -146,7 +182,10 @@ export const drawBatches = (draws: Draws, size: number, poison: number, prefix: 
       continue
     }
     const entries = Array.from({ length: draws.whole(1, 4) }, (_, k): Entry => ({
-      kind: "count", id: `${prefix}${i}.${k}`, order: `${prefix}${draws.whole(0, 5)}`, amount: draws.whole(1, 9),
+      kind: "count",
+      id: `${prefix}${i}.${k}`,
+      order: `${prefix}${draws.whole(0, 5)}`,
+      amount: draws.whole(1, 9),
       ...(draws.chance(poison) ? { fault: draws.pick(faults) } : {})
     }))
     batches.push({ topic: COUNTED, organization, entries })

@@ -7,7 +7,8 @@ import { runSchedule, type Variant, type Verdict } from "./schedule.ts"
 
 export const SCHEDULES = Number(process.env["DOWSER_SIMULATION_SCHEDULES"] ?? 10_000)
 export const FIRST_SEED = Number(process.env["DOWSER_SIMULATION_FROM"] ?? 1)
-export const ONLY_SEED: number | undefined = process.env["DOWSER_SIMULATION_SEED"] === undefined ? undefined : Number(process.env["DOWSER_SIMULATION_SEED"])
+export const ONLY_SEED: number | undefined =
+  process.env["DOWSER_SIMULATION_SEED"] === undefined ? undefined : Number(process.env["DOWSER_SIMULATION_SEED"])
 
 const STORY_LINES_MAX = 400
 const FAILURES_MAX = 5
@@ -18,7 +19,12 @@ export const commandFor = (seed: number): string => `DOWSER_SIMULATION_SEED=${se
 export const storyOf = async (seed: number, variant: Variant = {}): Promise<string> => {
   const trace: Array<string> = []
   const { violations } = await runSchedule(seed, variant, trace)
-  return [`Seed ${seed} fails; run it alone with: ${commandFor(seed)}`, ...violations.map((violation) => `  ${violation}`), `Its last ${Math.min(STORY_LINES_MAX, trace.length)} of ${trace.length} events:`, ...trace.slice(-STORY_LINES_MAX)].join("\n")
+  return [
+    `Seed ${seed} fails; run it alone with: ${commandFor(seed)}`,
+    ...violations.map((violation) => `  ${violation}`),
+    `Its last ${Math.min(STORY_LINES_MAX, trace.length)} of ${trace.length} events:`,
+    ...trace.slice(-STORY_LINES_MAX)
+  ].join("\n")
 }
 
 export interface Campaign {
@@ -28,7 +34,12 @@ export interface Campaign {
 }
 
 /** Schedules of the seeds from `first` on; stops after some failures. */
-export const runCampaign = async (first: number, count: number, variant: Variant = {}, failuresMax = FAILURES_MAX): Promise<Campaign> => {
+export const runCampaign = async (
+  first: number,
+  count: number,
+  variant: Variant = {},
+  failuresMax = FAILURES_MAX
+): Promise<Campaign> => {
   const failures: Array<Verdict> = []
   const seen: Record<string, number> = {}
   let schedules = 0

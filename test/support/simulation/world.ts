@@ -11,7 +11,11 @@ const EPOCH = Date.UTC(2026, 0, 1)
 /** How deep a chain of promises between two events may be: what has not settled after so many turns never will. */
 const PROMISE_TURNS = 12
 
-interface Timer { readonly at: number; readonly order: number; readonly run: () => void }
+interface Timer {
+  readonly at: number
+  readonly order: number
+  readonly run: () => void
+}
 
 export class World {
   readonly draws: Draws
@@ -78,7 +82,10 @@ export class World {
     return first
   }
 
-  /** Runs until `isOver`, at most until `until_ms`; true when it was over. Fibers that can run do, in drawn order of processes; then time goes on. */
+  /**
+   * Runs until `isOver`, at most until `until_ms`; true when it was over. Fibers that can run do, in drawn order of
+   * processes; then time goes on.
+   */
   async run(isOver: () => boolean, until_ms: number): Promise<boolean> {
     for (;;) {
       let ready = this.#ready()
@@ -168,20 +175,38 @@ export class SimulatedProcess {
     })
   }
 
-  /** A request to a server and its answer. `serve` happens there whatever becomes of the process meanwhile; it may answer later. */
+  /**
+   * A request to a server and its answer. `serve` happens there whatever becomes of the process meanwhile; it may
+   * answer later.
+   */
   request<A, E>(serve: (answer: (result: Exit.Exit<A, E>) => void) => void): Effect.Effect<A, E> {
     return Effect.callback((resume) => {
       let isWanted = true
-      this.world.after(this.world.latency(), () => serve((result) => this.deliver(this.world.latency(), () => isWanted && resume(result))))
-      return Effect.sync(() => { isWanted = false })
+      this.world.after(this.world.latency(), () =>
+        serve((result) => this.deliver(this.world.latency(), () => isWanted && resume(result)))
+      )
+      return Effect.sync(() => {
+        isWanted = false
+      })
     })
   }
 
   /** Runs as this process; what ends it but its death is told to `ended`. */
-  start<R>(program: Effect.Effect<unknown, unknown, R>, context: Context.Context<R>, ended: (exit: Exit.Exit<unknown, unknown>) => void): Fiber.Fiber<unknown, unknown> {
-    const services = Context.mergeAll(context, Context.make(Clock.Clock, this.#clock()), Context.make(Scheduler.Scheduler, this.#scheduler()), Context.make(Random.Random, {
-      nextDoubleUnsafe: () => this.world.draws.next(), nextIntUnsafe: () => this.world.draws.whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
-    }), Context.make(Logger.CurrentLoggers, new Set([this.#logger()])))
+  start<R>(
+    program: Effect.Effect<unknown, unknown, R>,
+    context: Context.Context<R>,
+    ended: (exit: Exit.Exit<unknown, unknown>) => void
+  ): Fiber.Fiber<unknown, unknown> {
+    const services = Context.mergeAll(
+      context,
+      Context.make(Clock.Clock, this.#clock()),
+      Context.make(Scheduler.Scheduler, this.#scheduler()),
+      Context.make(Random.Random, {
+        nextDoubleUnsafe: () => this.world.draws.next(),
+        nextIntUnsafe: () => this.world.draws.whole(Number.MIN_SAFE_INTEGER, Number.MAX_SAFE_INTEGER)
+      }),
+      Context.make(Logger.CurrentLoggers, new Set([this.#logger()]))
+    )
     const fiber = Effect.runForkWith(services)(program)
     fiber.addObserver((exit) => this.isAlive && ended(exit))
     return fiber
@@ -189,7 +214,17 @@ export class SimulatedProcess {
 
   /** There in every run: what it costs in turns of the scheduler must not depend on who listens. */
   #logger(): Logger.Logger<unknown, void> {
-    return Logger.make(({ cause, message }) => this.world.tell(() => `${this.name} says: ${[message].flat().map((part) => part instanceof Error ? part.message : String(part)).join(" ")}${cause.reasons.map((reason) => ` (${String("error" in reason ? reason.error : "defect" in reason ? reason.defect : reason._tag)})`).join("")}`))
+    return Logger.make(({ cause, message }) =>
+      this.world.tell(
+        () =>
+          `${this.name} says: ${[message]
+            .flat()
+            .map((part) => (part instanceof Error ? part.message : String(part)))
+            .join(
+              " "
+            )}${cause.reasons.map((reason) => ` (${String("error" in reason ? reason.error : "defect" in reason ? reason.defect : reason._tag)})`).join("")}`
+      )
+    )
   }
 
   #scheduler(): Scheduler.Scheduler {
@@ -199,21 +234,29 @@ export class SimulatedProcess {
         while (this.tasks.length > 0) this.tasks.shift()!()
       }
     }
-    return { executionMode: "async", shouldYield: (fiber) => fiber.currentOpCount >= this.#opsMax, makeDispatcher: () => dispatcher }
+    return {
+      executionMode: "async",
+      shouldYield: (fiber) => fiber.currentOpCount >= this.#opsMax,
+      makeDispatcher: () => dispatcher
+    }
   }
 
   #clock(): Clock.Clock {
     const wall = (): number => {
       // Looking at the clock takes time now and then, so that slices end; a jump is now and then larger.
-      if (this.world.fails(0.01)) this.skew_ms += this.world.draws.chance(0.05) ? this.world.draws.between(-4_000, 4_000) : 9
+      if (this.world.fails(0.01))
+        this.skew_ms += this.world.draws.chance(0.05) ? this.world.draws.between(-4_000, 4_000) : 9
       return EPOCH + Math.floor(this.world.now + this.skew_ms)
     }
     const monotonic = () => BigInt(Math.floor(this.world.now * 1_000_000))
     const nanos = () => BigInt(wall()) * 1_000_000n
     return {
-      currentTimeMillisUnsafe: wall, currentTimeMillis: Effect.sync(wall),
-      currentTimeNanosUnsafe: nanos, currentTimeNanos: Effect.sync(nanos),
-      monotonicTimeNanosUnsafe: monotonic, monotonicTimeNanos: Effect.sync(monotonic),
+      currentTimeMillisUnsafe: wall,
+      currentTimeMillis: Effect.sync(wall),
+      currentTimeNanosUnsafe: nanos,
+      currentTimeNanos: Effect.sync(nanos),
+      monotonicTimeNanosUnsafe: monotonic,
+      monotonicTimeNanos: Effect.sync(monotonic),
       sleep: (duration) => {
         const ms = Duration.toMillis(duration)
         if (ms <= 0) return Effect.yieldNow
@@ -221,7 +264,9 @@ export class SimulatedProcess {
         return Effect.callback((resume) => {
           let isWanted = true
           this.deliver(ms, () => isWanted && resume(Effect.void))
-          return Effect.sync(() => { isWanted = false })
+          return Effect.sync(() => {
+            isWanted = false
+          })
         })
       }
     }
